@@ -62,6 +62,7 @@ mod reviews;
 mod roll_controllers;
 mod roll_freezes;
 mod roll_journeys;
+mod roll_kinds;
 mod roll_outside;
 mod roll_versions;
 mod rolls;
@@ -111,6 +112,7 @@ const SCENARIOS: &[&[scenario::Scenario]] = &[
     roll_controllers::SCENARIOS,
     roll_freezes::SCENARIOS,
     roll_journeys::SCENARIOS,
+    roll_kinds::SCENARIOS,
     roll_outside::SCENARIOS,
     roll_versions::SCENARIOS,
     last_errors::SCENARIOS,

@@ -266,6 +266,30 @@ fn the_journeys_and_the_roll_of_the_manual_are_such() {
 }
 
 #[test]
+fn the_migration_of_the_manual_is_such() {
+    let dir = "crates/core/kinds/mattermost";
+    let definition = page(&format!("{dir}/mattermost.yaml"));
+    let load = |text: &str| Kind::load("mattermost.yaml", text, &mut |file| Ok(page(&format!("{dir}/{file}"))));
+    let (head, _) = definition.split_once("\njourneys:").unwrap();
+    let manual = blocks(&manual());
+    let (_, journeys) = manual.iter().find(|(info, _)| info == "yaml journeys-beside").unwrap();
+    load(&format!("{head}\n{journeys}")).unwrap();
+    // The plan that is shown is the one of the definition that is there.
+    let rolls = page("docs/rolls.md");
+    let shown = blocks(&rolls);
+    let (_, roll) = shown.iter().find(|(_, block)| block.starts_with("# mattermost.yaml")).unwrap();
+    let roll = pointsman_core::roll::read_roll("mattermost.yaml", roll, &load(&definition).unwrap()).unwrap();
+    let steps = roll.told_steps();
+    assert_eq!(steps.len(), 8);
+    for step in steps {
+        let head = format!("  {:10}   ", step.name);
+        let line = rolls.lines().find(|line| line.starts_with(&head)).unwrap_or_else(|| panic!("{head}"));
+        let told = line[head.len()..].split('\u{2026}').next().unwrap();
+        assert!(step.does.starts_with(told), "docs/rolls.md: {line}: {}", step.does);
+    }
+}
+
+#[test]
 fn the_manual_names_every_key_of_admission() {
     let (schema, manual) = (definition::json_schema(), manual());
     let admission = manual.split("\n## Admission").nth(1).unwrap();

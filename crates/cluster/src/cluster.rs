@@ -167,6 +167,11 @@ impl Cluster {
         }
     }
 
+    /// Deletes an object as `options` say, which may name the one that is meant.
+    pub(crate) async fn delete_with(&self, path: &str, options: &Value) -> Result<(), CallError> {
+        self.call(Method::DELETE, path, Extent::Objects, Some(("application/json", options))).await.map(drop)
+    }
+
     /// Makes a document what it says, by server-side apply. What others say of the same fields is a conflict.
     /// `force` takes them over.
     pub(crate) async fn apply(&self, document: &Value, force: bool) -> Result<Value, CallError> {

@@ -54,10 +54,40 @@ impl Sample {
         let definition = format!("{}\nname: {name}\n", renamed.join("\n"));
         fs::write(dir.join("kind.yaml"), &definition).unwrap();
         fs::write(dir.join(self.crd_file), &crd).unwrap();
-        let kind = Kind::load("kind.yaml", &definition, &mut |_| Ok(crd.clone())).unwrap();
+        for (file, text) in BESIDE.iter().filter(|(file, _)| definition.contains(file)) {
+            fs::write(dir.join(file), text.replace("mattermost.com", &gone(group))).unwrap();
+        }
+        let read = |file: &str| fs::read_to_string(dir.join(file));
+        let kind = Kind::load("kind.yaml", &definition, &mut |file| read(file)).unwrap();
         kind.crd().clone()
     }
 }
+
+/// CRDs of kinds that become others, by their files.
+const BESIDE: [(&str, &str); 1] = [(
+    "clusterinstallations.crd.yaml",
+    include_str!("../../../crates/core/kinds/mattermost/clusterinstallations.crd.yaml"),
+)];
+
+/// The group of the kind that becomes the one of a scenario.
+pub(crate) fn gone(group: &str) -> String {
+    format!("was.{group}")
+}
+
+/// What ClusterInstallations become.
+pub(crate) static MATTERMOST: Sample = Sample {
+    name: "mattermost",
+    kind: "Mattermost",
+    plural: "mattermosts",
+    old: "v1beta1",
+    new: "v1beta1",
+    scale: false,
+    group: "installation.mattermost.com",
+    definition: include_str!("../../../crates/core/kinds/mattermost/mattermost.yaml"),
+    crd_file: "mattermosts.crd.yaml",
+    crd: include_str!("../../../crates/core/kinds/mattermost/mattermosts.crd.yaml"),
+    specs: || (json!({"version": "5.31.0"}), json!({"version": "5.31.0"})),
+};
 
 /// One field for host and port becomes two: the kind of Kubernetes' own conversion tests.
 pub(crate) static WIDGET: Sample = Sample {

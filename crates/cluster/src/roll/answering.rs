@@ -9,6 +9,8 @@ use pointsman_core::roll::{
 };
 use serde_json::Value;
 
+use super::beside::{becomes, referring};
+use super::collection::collection;
 use super::outside::Outside;
 use crate::call_error::{CallError, RIGHTS};
 use crate::cluster::{Cluster, Extent};
@@ -48,7 +50,7 @@ impl LookedUp {
         let is_fresh = self.looked.is_some_and(|looked| looked.elapsed() < SELDOM);
         if !is_fresh || status.started.is_none() || self.asked != asks {
             let crd = asks_for_crd(roll, status).then_some(kind);
-            let mut answers = look_up(cluster, crd, &questions).await?;
+            let mut answers = look_up(cluster, kind, crd, &questions).await?;
             self.outside.ask(&outside, &mut answers).await;
             (self.answers, self.looked, self.asked) = (answers, Some(Instant::now()), asks);
         }
@@ -59,6 +61,7 @@ impl LookedUp {
 /// Looks up what is asked, and what the CRD of a kind lacks, where that is asked as well.
 async fn look_up(
     cluster: &Cluster,
+    kind: &Kind,
     crd_of: Option<&Kind>,
     questions: &[RollQuestion],
 ) -> Result<RollAnswers, CallError> {
@@ -68,22 +71,23 @@ async fn look_up(
         let lacks = read(crd)?.map(|crd| lacking(kind, crd.document()));
         answers.crd_lacks(lacks);
     }
-    look_up_more(cluster, questions, &mut answers).await?;
+    look_up_more(cluster, kind, questions, &mut answers).await?;
     Ok(answers)
 }
 
-/// Looks up Jobs and the like, which tell what comes next of what is under way. What cannot be read is told, and holds
+/// Looks up Jobs and other objects, which tell what comes next of what is under way. What cannot be read is told, and holds
 /// it up.
 ///
 /// # Errors
 /// The API server cannot be asked now, and may be in a moment.
 pub(super) async fn look_up_more(
     cluster: &Cluster,
+    kind: &Kind,
     questions: &[RollQuestion],
     answers: &mut RollAnswers,
 ) -> Result<(), CallError> {
     for question in questions {
-        if let Err(why) = read(look(cluster, question, answers).await)? {
+        if let Err(why) = read(look(cluster, kind, question, answers).await)? {
             answers.cannot_read(question, why);
         }
     }
@@ -99,13 +103,37 @@ fn read<T>(answer: Result<T, CallError>) -> Result<Result<T, String>, CallError>
     }
 }
 
-async fn look(cluster: &Cluster, question: &RollQuestion, answers: &mut RollAnswers) -> Result<(), CallError> {
-    let mut collection = collection(cluster, &question.group).await?;
+async fn look(
+    cluster: &Cluster,
+    kind: &Kind,
+    question: &RollQuestion,
+    answers: &mut RollAnswers,
+) -> Result<(), CallError> {
+    match &question.wanted {
+        WantedObjects::Becoming { name, uid, facts } => {
+            return becomes(cluster, kind, question, (name, uid, facts), answers).await;
+        }
+        WantedObjects::Referring(uid) => return referring(cluster, question, uid, answers).await,
+        _ => {}
+    }
+    match objects(cluster, question, answers).await {
+        // Nothing can be of a resource that there is not.
+        Err(error) if error.code() == Some(404) && matches!(question.wanted, WantedObjects::Metadata(_)) => {
+            answers.saw(question, &[]);
+            Ok(())
+        }
+        answer => answer,
+    }
+}
+
+/// Looks up objects, and tells a page of them after the other.
+async fn objects(cluster: &Cluster, question: &RollQuestion, answers: &mut RollAnswers) -> Result<(), CallError> {
+    let mut collection = collection(cluster, &question.group, question.version.as_deref()).await?;
     if let Some(namespace) = &question.namespace {
         collection.push_str(&format!("/namespaces/{namespace}"));
     }
     collection.push_str(&format!("/{}", question.plural));
-    match &question.wanted {
+    let (labels, extent) = match &question.wanted {
         WantedObjects::Named(name) => {
             let found = match cluster.get(&format!("{collection}/{name}")).await {
                 Ok(object) => vec![object],
@@ -114,27 +142,18 @@ async fn look(cluster: &Cluster, question: &RollQuestion, answers: &mut RollAnsw
                 Err(error) => return Err(error),
             };
             answers.saw(question, &found);
+            return Ok(());
         }
-        WantedObjects::Labelled(labels) => {
-            let pages = Pages::new(cluster, collection, Extent::Objects, PAGE).labelled(labels);
-            let mut take = |mut list: Value| match list.get_mut("items").map(Value::take) {
-                Some(Value::Array(items)) => answers.saw(question, &items),
-                _ => answers.saw(question, &[]),
-            };
-            pages.all(&mut |_, _| {}, &mut take).await?;
-        }
-    }
-    Ok(())
-}
-
-/// Where the resources of a group are, in the version that the API server prefers.
-async fn collection(cluster: &Cluster, group: &str) -> Result<String, CallError> {
-    if group.is_empty() {
-        return Ok("/api/v1".to_owned());
-    }
-    let discovered = cluster.get(&format!("/apis/{group}")).await?;
-    let version = discovered.pointer("/preferredVersion/groupVersion").and_then(Value::as_str);
-    Ok(format!("/apis/{}", version.unwrap_or(group)))
+        WantedObjects::Labelled(labels) => (labels, Extent::Objects),
+        WantedObjects::Metadata(labels) => (labels, Extent::MetadataOfAll),
+        // They are answered otherwise.
+        WantedObjects::Becoming { .. } | WantedObjects::Referring(_) => return Ok(()),
+    };
+    let mut take = |mut list: Value| match list.get_mut("items").map(Value::take) {
+        Some(Value::Array(items)) => answers.saw(question, &items),
+        _ => answers.saw(question, &[]),
+    };
+    Pages::new(cluster, collection, extent, PAGE).labelled(labels).all(&mut |_, _| {}, &mut take).await
 }
 
 /// How often it is looked up while objects are moved: as often as the Leases of controllers.

@@ -26,7 +26,8 @@ impl Fleet {
             objects.extend(page.iter().filter_map(|object| FleetObject::of(object, roll)));
         };
         let read_in = |stored: &str, served: &[&str]| roll.read_in(stored, served).map(str::to_owned);
-        let (crd, version) = list_objects(cluster, kind, &read_in, take).await?;
+        let (plural, group) = roll.source().unwrap_or_else(|| (kind.plural(), kind.group()));
+        let (crd, version) = list_resource(cluster, (plural, group), kind, &read_in, take).await?;
         Ok(Self { crd, version, objects })
     }
 
@@ -68,7 +69,18 @@ pub(super) async fn list_objects(
     read_in: &dyn Fn(&str, &[&str]) -> Option<String>,
     take: &mut dyn FnMut(Vec<Value>),
 ) -> Result<(CrdState, String), RollError> {
-    let crd = CrdState::fetch(cluster, &format!("{}.{}", kind.plural(), kind.group())).await?;
+    list_resource(cluster, (kind.plural(), kind.group()), kind, read_in, take).await
+}
+
+/// The same of objects of a plural and a group: of the kind, or of one whose objects become of it.
+async fn list_resource(
+    cluster: &Cluster,
+    (plural, group): (&str, &str),
+    kind: &Kind,
+    read_in: &dyn Fn(&str, &[&str]) -> Option<String>,
+    take: &mut dyn FnMut(Vec<Value>),
+) -> Result<(CrdState, String), RollError> {
+    let crd = CrdState::fetch(cluster, &format!("{plural}.{group}")).await?;
     let Some(version) = read_in(crd.storage(), &crd.served()) else {
         let served = crd.served().into_iter().map(str::to_owned).collect();
         let version = kind.versions().last().unwrap_or_default().to_owned();

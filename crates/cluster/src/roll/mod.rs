@@ -2,8 +2,10 @@
 
 mod all;
 mod answering;
+mod beside;
 mod clean;
 mod clock;
+mod collection;
 mod controllers;
 mod error;
 mod events;

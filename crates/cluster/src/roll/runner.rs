@@ -4,13 +4,14 @@ use std::time::{Duration, Instant};
 
 use pointsman_core::definition::{HttpAddress, Kind};
 use pointsman_core::roll::{
-    FleetMove, FleetRoll, JobWrite, Remembered, RollFacts, RollPhase, RollPlan, RollStatus, RollWrite, Standing,
-    answered_roll, job_questions, plan,
+    FleetMove, FleetRoll, JobWrite, ObjectWrite, Remembered, RollFacts, RollPhase, RollPlan, RollStatus, RollWrite,
+    Standing, answered_roll, plan, step_questions,
 };
 use serde_json::Value;
 use tokio::time::sleep;
 
 use super::answering::{LookedUp, look_up_more};
+use super::beside::write_beside;
 use super::clock::RollClock;
 use super::controllers::ControllerLeases;
 use super::error::RollError;
@@ -50,6 +51,8 @@ pub enum RollEvent {
     Moved(String),
     /// A Job of a step was made, or was there already: its namespace and name, and what it is about.
     Ran(String, String),
+    /// A step did something to another object: what, and what it is about.
+    Wrote(String, String),
     /// An object is another one by now, or was moved by somebody else.
     Replaced(String),
     /// An object cannot be moved: who says so, and why.
@@ -196,8 +199,8 @@ impl RollRunner<'_> {
         let shut = self.controllers.shut(self.cluster, &roll, &status, self.clock).await?;
         let asked = self.looked_up.answers(self.cluster, self.kind, &roll, &status);
         let mut answers = self.lease.beside(self.cluster, asked).await?;
-        let jobs = job_questions(&roll, &status, self.fleet.as_ref().map_or(&[], |fleet| fleet.objects.as_slice()));
-        let looks = look_up_more(self.cluster, &jobs, &mut answers);
+        let steps = step_questions(&roll, &status, self.fleet.as_ref().map_or(&[], |fleet| fleet.objects.as_slice()));
+        let looks = look_up_more(self.cluster, self.kind, &steps, &mut answers);
         self.lease.beside(self.cluster, looks).await?;
         let Some(fleet) = self.fleet.take() else { return Err(RollError::NoRoll(self.name.to_owned())) };
         let facts = RollFacts {
@@ -212,6 +215,7 @@ impl RollRunner<'_> {
             },
             unfrozen: if status.started.is_none() { unfrozen(self.cluster, &roll).await? } else { None },
             answers,
+            ahead: false,
         };
         let had_trouble = facts.trouble.is_some();
         let planned = plan(&roll, &status, &fleet.objects, facts, self.clock.now());
@@ -285,6 +289,13 @@ impl RollRunner<'_> {
                         break;
                     }
                 }
+                RollWrite::Object(one) => {
+                    let landed = write_beside(self.cluster, &one).await?;
+                    wrote |= self.wrote(&one, landed);
+                    if self.trouble.is_some() {
+                        break;
+                    }
+                }
                 RollWrite::Try(one) => match write(self.cluster, fleet, &one, Really::Try).await? {
                     Landed::Written | Landed::Stale => {
                         self.remembered.allowed(&one.uid);
@@ -308,6 +319,27 @@ impl RollRunner<'_> {
             Landed::Refused(why) => {
                 self.remembered.refused(&one.uid, &why, self.clock.now());
                 (self.say)(RollEvent::Refused(format!("job {}/{}", one.namespace, one.name), why));
+            }
+            Landed::Later(error) => {
+                self.trouble = Some(error.message());
+                (self.say)(RollEvent::Trying(error));
+                return false;
+            }
+        }
+        true
+    }
+
+    /// What came of it that something was to be done to another object. Returns whether there may be more to do at once.
+    fn wrote(&mut self, one: &ObjectWrite, landed: Landed) -> bool {
+        match landed {
+            Landed::Written => {
+                self.remembered.allowed(&one.uid);
+                (self.say)(RollEvent::Wrote(one.told(), one.of.clone()));
+            }
+            Landed::Stale => self.remembered.allowed(&one.uid),
+            Landed::Refused(why) => {
+                self.remembered.refused(&one.uid, &why, self.clock.now());
+                (self.say)(RollEvent::Refused(one.title(), why));
             }
             Landed::Later(error) => {
                 self.trouble = Some(error.message());

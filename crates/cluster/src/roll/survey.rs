@@ -1,7 +1,7 @@
 //! A look at a roll and its fleet that writes nothing.
 
 use pointsman_core::definition::{HttpAddress, Kind};
-use pointsman_core::roll::{FleetObject, FleetRoll, RollFacts, RollStatus, forecast, job_questions};
+use pointsman_core::roll::{FleetObject, FleetRoll, RollFacts, RollStatus, ahead_questions, forecast, step_questions};
 use serde_json::Value;
 
 use super::answering::{LookedUp, look_up_more};
@@ -69,11 +69,13 @@ pub async fn survey_roll(
         Some(_) => Vec::new(),
     };
     let mut answers = LookedUp::nothing(options.prometheus.as_ref()).answers(cluster, kind, roll, status).await?;
-    look_up_more(cluster, &job_questions(roll, status, &listed.objects), &mut answers).await?;
+    look_up_more(cluster, kind, &step_questions(roll, status, &listed.objects), &mut answers).await?;
     let local = local_times(roll, clock.now());
     let mut facts = RollFacts { consistent: true, shut, local, others, answers, ..RollFacts::default() };
     let (mut asked, mut not_frozen) = (0, None);
     if options.asks == SurveyAsks::TheServer {
+        look_up_more(cluster, kind, &ahead_questions(roll, &listed.objects), &mut facts.answers).await?;
+        facts.ahead = true;
         not_frozen = unfrozen(cluster, roll).await?;
         let all = forecast(roll, status, &listed.objects, facts.clone(), clock.now());
         for one in all.iter().filter_map(|one| one.write.as_ref()) {

@@ -63,7 +63,7 @@ pub(super) async fn run_job(cluster: &Cluster, job: &JobWrite) -> Result<Landed,
 }
 
 /// What it means that a write failed.
-fn refused(error: CallError) -> Result<Landed, CallError> {
+pub(super) fn refused(error: CallError) -> Result<Landed, CallError> {
     match error.code() {
         // The words of RBAC: an admission webhook says 403 as well.
         Some(401) => Err(error),

@@ -138,7 +138,8 @@ impl Kind {
             Some(spec) => Some(Box::new(BecomesSpec::compile(spec, &crd, read, problems)?.map(Self::bridging))),
             None => None,
         };
-        let journeys = journeys::compile(&spec.journeys, &versions.at(versions.newest()).schema, problems);
+        let source = becoming.as_ref().map(|becoming| becoming.source_schema());
+        let journeys = journeys::compile(&spec.journeys, &versions.at(versions.newest()).schema, source, problems);
         Some(Self {
             name: spec.name.unwrap_or_else(|| crd.kind.to_lowercase()).into(),
             group: crd.group,

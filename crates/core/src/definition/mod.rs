@@ -37,6 +37,7 @@ mod version;
 mod yaml;
 
 pub use becomes::Becoming;
+pub(crate) use becomes::Retirement;
 pub use checks::{BadHttpAddress, HttpAddress};
 pub use definition_spec::{API_VERSION, KIND};
 pub use either::{Definition, json_schema};
@@ -48,10 +49,11 @@ pub use step::StepSummary;
 
 pub(crate) use checks::{Checks, HttpCheck, ListCheck, MetricCheck, NamedCheck, StartCheck};
 pub(crate) use completeness::{Completeness, Required};
-pub(crate) use gates::Gated;
+pub(crate) use gates::{Gate, Gated};
 pub(crate) use healthy::Health;
 pub(crate) use journeys::{
-    JobSource, Journey, JourneyAct, JourneyJob, JourneyJobSpec, JourneyStep, StepWay, bad_manifest,
+    BesideAct, JobSource, Journey, JourneyAct, JourneyJob, JourneyJobSpec, JourneyStep, Recreation, StepObject,
+    StepWay, Until, bad_manifest,
 };
 #[cfg(feature = "laws")]
 pub(crate) use operation::Condition;

@@ -17,6 +17,8 @@ pub struct RollAnswers {
     found: BTreeMap<About, Result<FoundObjects, String>>,
     /// What Prometheus says, or why nobody knows.
     numbers: BTreeMap<About, Result<f64, String>>,
+    /// What objects become.
+    became: BTreeMap<About, Became>,
     /// Whether whoever was asked says that all is well, or what is not.
     pages: BTreeMap<About, Result<(), String>>,
 }
@@ -33,6 +35,19 @@ pub(super) struct FoundObjects {
     pub(super) state: Option<String>,
     /// The one that was asked for as a whole.
     pub(super) whole: Option<Value>,
+    /// All that were asked for.
+    pub(super) all: Vec<Value>,
+}
+
+/// What an object becomes, as one of another kind.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Became {
+    /// This.
+    Object(Value),
+    /// Nothing, and why.
+    Refused(String),
+    /// Nobody knows yet, and why.
+    Waits(String),
 }
 
 impl RollAnswers {
@@ -47,6 +62,12 @@ impl RollAnswers {
         if let Ok(found) = found {
             objects.iter().for_each(|object| found.see(&question.looked_for, object));
         }
+    }
+
+    /// What an object becomes. It is for the shell to find that out, by what the definition says, from the object and
+    /// the facts that are asked for.
+    pub fn became(&mut self, question: &RollQuestion, became: Became) {
+        self.became.insert(question.about.clone(), became);
     }
 
     /// Objects that cannot be read, and why.
@@ -71,6 +92,10 @@ impl RollAnswers {
         self.found.get(about)
     }
 
+    pub(super) fn became_of(&self, question: &RollQuestion) -> Option<&Became> {
+        self.became.get(&question.about)
+    }
+
     pub(super) fn number(&self, about: &About) -> Option<&Result<f64, String>> {
         self.numbers.get(about)
     }
@@ -86,6 +111,7 @@ impl FoundObjects {
         match looked_for {
             LookedFor::State(place) => self.state = place.state_of(object),
             LookedFor::Whole => self.whole = Some(object.clone()),
+            LookedFor::All => self.all.push(object.clone()),
             LookedFor::Faults(list) => {
                 let Some(why) = list.unmet(object) else { return };
                 self.unmet += 1;

@@ -9,6 +9,7 @@ use super::checks::RollChecks;
 use super::chosen::Chosen;
 use super::fleet_roll::{Direction, FleetRoll, NO_WAY_BACK, OnFailure, filled};
 use super::freeze::Freeze;
+use super::kind_pair::KindPair;
 use super::spec::{FreezeSpec, OrderSpec, RollDocument, RollSpec, RunSpec, WaveSpec, WindowSpec};
 use super::wave::{AtOnce, Wave, WaveStates};
 use super::window::RollWindow;
@@ -69,15 +70,15 @@ impl<'a> RollCompiler<'a> {
         let timeout = self.timeout(spec.timeout.as_deref());
         let on_failure = self.one_of("onFailure", spec.on_failure.as_deref(), &ON_FAILURE);
         let direction = self.one_of("direction", spec.direction.as_deref(), &DIRECTIONS);
-        let health = self.health(timeout)?;
+        let pair = self.pair(&waves);
+        let health = self.health(timeout, pair.is_some())?;
         let order = order.flatten();
         let has_journeys = waves.iter().any(|wave| wave.journey.is_some());
         let observe = if has_journeys { self.kind.admission.observe.clone() } else { Vec::new() };
-        let journeys = waves.iter().filter_map(|wave| wave.journey.as_ref()).flat_map(Journey::fields);
         let of_order = order.as_ref().map(|(field, _)| field);
-        let looked_at = health.fields().into_iter().chain(of_order).chain(journeys);
-        let looked_at: Vec<&Path> = looked_at.chain(observe.iter().map(VersionSource::path)).collect();
-        let versions = self.kind.versions_alike(&looked_at);
+        let looked_at = health.fields().into_iter().chain(of_order);
+        let looked_at = looked_at.chain(observe.iter().map(VersionSource::path));
+        let versions = self.read_in(looked_at, &waves, pair.is_some());
         self.accepted(&spec.accept, &waves);
         if let Some(chosen) = &chosen {
             self.chosen_by_steps(chosen, &waves);
@@ -112,13 +113,38 @@ impl<'a> RollCompiler<'a> {
             managers: self.kind.admission.managers.clone(),
             checks: RollChecks::of(self.kind, &spec.to),
             observe,
+            pair: pair.map(Box::new),
             versions,
         })
     }
 
+    /// The versions in which all that is looked at is the same.
+    fn read_in<'f>(
+        &self,
+        looked_at: impl Iterator<Item = &'f Path>,
+        waves: &'f [Wave],
+        of_source: bool,
+    ) -> Vec<String> {
+        if of_source {
+            return self.kind.becoming().map(|becoming| becoming.from().to_owned()).into_iter().collect();
+        }
+        let journeys = waves.iter().filter_map(|wave| wave.journey.as_ref()).flat_map(Journey::fields);
+        self.kind.versions_alike(&looked_at.chain(journeys).collect::<Vec<_>>())
+    }
+
     /// What a healthy object looks like, which it has to be for less than the time that it has for that.
-    fn health(&mut self, timeout: Duration) -> Option<Health> {
-        let Some(health) = self.kind.health.clone() else {
+    fn health(&mut self, timeout: Duration, is_of_source: bool) -> Option<Health> {
+        let of_source = self.kind.becoming().and_then(|becoming| becoming.source_health());
+        let health = if is_of_source { of_source } else { self.kind.health.as_ref() };
+        let Some(health) = health.cloned() else {
+            if is_of_source {
+                self.bad(format!(
+                    "the definition of {} does not say what a healthy object of the kind that goes looks like: give it a \
+                     `healthy` block under `becomes.from`",
+                    self.kind.name()
+                ));
+                return None;
+            }
             self.bad(format!(
                 "the definition of {} does not say what a healthy object looks like, so that nothing would tell when the \
                  next one may go: give it a `healthy` block",
@@ -185,7 +211,9 @@ impl<'a> RollCompiler<'a> {
     fn order(&mut self, spec: &OrderSpec) -> Option<(Path, Vec<String>)> {
         let path = Path::parse(&spec.by);
         let path = self.fine(path.map_err(|error| format!("order.by: {error}")))?;
-        if self.kind.versions_alike(&[&path]).is_empty() {
+        // Of which kind its objects are, the journeys say: either has to have it.
+        let of_source = self.kind.becoming().is_some_and(|becoming| becoming.has_source_field(&path));
+        if self.kind.versions_alike(&[&path]).is_empty() && !of_source {
             self.bad(format!("order.by: {} has no field {path} in its newest version", self.kind.name()));
         }
         Some((path, spec.values.clone()))
@@ -426,9 +454,23 @@ impl RollCompiler<'_> {
                 }
             }
         }
-        let journey = Journey { name: format!("run {name}"), when: None, steps };
+        let journey = Journey { name: format!("run {name}"), when: None, is_of_source: false, steps };
         self.asks_for_from(&format!("waves: {name}: run"), &journey, spec);
         Some(journey)
+    }
+
+    /// The two kinds, where its objects become others.
+    pub(super) fn pair(&mut self, waves: &[Wave]) -> Option<KindPair> {
+        let with_objects = || waves.iter().filter(|wave| !wave.is_run);
+        let of = |wave: &&Wave| wave.journey.as_ref().is_some_and(|journey| journey.is_of_source);
+        let (source, other) = (with_objects().find(of)?, with_objects().find(|wave| !of(wave)));
+        if let Some(other) = other {
+            self.bad(format!(
+                "waves: {} is about objects that become others, and {} about what they become: give each a Roll",
+                source.name, other.name
+            ));
+        }
+        KindPair::of(self.kind)
     }
 
     /// An object whose version label is changed is on no other journey: by that label it is told how far it is.

@@ -2,6 +2,7 @@
 
 use super::advancing::{advance, go_back, stop};
 use super::beginning::start_refusals;
+use super::beside_steps::note_refused_ahead;
 use super::failing::{look_for_unhealthy, note_failures, note_turned_back, note_two_controllers};
 use super::fleet_roll::Direction;
 use super::planner::Planner;
@@ -29,6 +30,7 @@ pub(super) fn decide(planner: &mut Planner<'_>) {
     }
     note_changed(planner);
     note_runs(planner);
+    note_refused_ahead(planner);
     remember(planner);
     release(planner);
     note_turned_back(planner);

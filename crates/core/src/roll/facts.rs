@@ -28,6 +28,8 @@ pub struct RollFacts {
     pub others: Vec<(String, Vec<String>)>,
     /// Why what the roll freezes would not be frozen; in words. It does not begin.
     pub unfrozen: Option<String>,
+    /// What stands against the journey of each object was looked up as well: see [`super::ahead_questions`].
+    pub ahead: bool,
     /// What was found in the cluster of what the roll has to know.
     pub answers: RollAnswers,
 }
@@ -37,6 +39,8 @@ pub struct RollFacts {
 pub struct Remembered {
     /// Since when objects that are under way were seen healthy, without a break, by uid.
     pub(super) healthy: BTreeMap<String, Duration>,
+    /// What owners of objects were told in their status, by uid.
+    told: BTreeMap<String, String>,
     /// Who said no to which object, by uid.
     answers: BTreeMap<String, RefusedMove>,
 }
@@ -47,6 +51,8 @@ pub(super) struct RefusedMove {
     pub(super) message: String,
     /// It is about time: the object is not to be handed over now.
     pub(super) passes: bool,
+    /// It was found out before anything was written.
+    is_ahead: bool,
     /// When somebody was asked last.
     asked: Duration,
 }
@@ -64,12 +70,40 @@ impl Remembered {
     /// and then by a dry run, since objects are mended, and is under way again once nobody minds.
     pub fn refused(&mut self, uid: &str, message: &str, now: Moment) {
         let passes = PASSES.iter().any(|words| message.contains(words));
-        self.answers.insert(uid.to_owned(), RefusedMove { message: message.to_owned(), passes, asked: now.steady });
+        let (message, is_ahead) = (message.to_owned(), false);
+        self.answers.insert(uid.to_owned(), RefusedMove { message, passes, is_ahead, asked: now.steady });
+    }
+
+    /// Something stands against the journey of an object, which is not begun with.
+    pub(super) fn refused_ahead(&mut self, uid: &str, message: &str, now: Moment) {
+        self.ahead(uid, message, false, now);
+    }
+
+    /// The same, where it is about time.
+    pub(super) fn put_off(&mut self, uid: &str, message: &str, now: Moment) {
+        self.ahead(uid, message, true, now);
+    }
+
+    fn ahead(&mut self, uid: &str, message: &str, passes: bool, now: Moment) {
+        let (message, is_ahead) = (message.to_owned(), true);
+        self.answers.insert(uid.to_owned(), RefusedMove { message, passes, is_ahead, asked: now.steady });
+    }
+
+    /// Nothing stands against the journey of an object any more: it is tried.
+    pub(super) fn allowed_ahead(&mut self, uid: &str, now: Moment) {
+        if self.is_due(uid, now) || self.answers.get(uid).is_some_and(|answer| answer.is_ahead) {
+            self.answers.remove(uid);
+        }
     }
 
     /// Nobody minds any more.
     pub fn allowed(&mut self, uid: &str) {
         self.answers.remove(uid);
+    }
+
+    /// The owner of an object is told why it is refused. Whether that is new.
+    pub(super) fn tells(&mut self, uid: &str, why: &str) -> bool {
+        self.told.insert(uid.to_owned(), why.to_owned()).as_deref() != Some(why)
     }
 
     /// Who has said no to an object.

@@ -9,6 +9,7 @@ use sha2::{Digest, Sha256};
 use super::checks::RollChecks;
 use super::chosen::Chosen;
 use super::freeze::{Freeze, Frozen};
+use super::kind_pair::KindPair;
 use super::mark::RollMark;
 use super::readable::readable;
 use super::wave::Wave;
@@ -55,6 +56,8 @@ pub struct FleetRoll {
     /// Versions of the kind in which all that is looked at is the same, oldest first.
     pub(super) versions: Vec<String>,
     pub(super) checks: RollChecks,
+    /// The two kinds, where its objects become others.
+    pub(super) pair: Option<Box<KindPair>>,
     /// Where objects say which versions run of them.
     pub(super) observe: Vec<VersionSource>,
 }
@@ -106,6 +109,14 @@ impl FleetRoll {
     #[must_use]
     pub fn read_in<'v>(&'v self, stored: &str, served: &[&str]) -> Option<&'v str> {
         readable(&self.versions, stored, served)
+    }
+
+    /// Plural and group of the objects that it is about, where they are not of the kind of the definition: those of the
+    /// kind that goes.
+    #[must_use]
+    pub fn source(&self) -> Option<(&str, &str)> {
+        let resource = &self.pair.as_ref()?.source.resource;
+        Some((&resource.plural, &resource.group))
     }
 
     /// Why it would not be found out that two controllers act on one object; nothing where it would.
@@ -264,6 +275,12 @@ impl FleetRoll {
             }
         }
         all
+    }
+
+    /// Whether any step runs a Job.
+    pub(super) fn runs_jobs(&self) -> bool {
+        let steps = self.waves.iter().filter_map(|wave| wave.journey.as_ref()).flat_map(|journey| &journey.steps);
+        steps.into_iter().any(|step| matches!(step.act, JourneyAct::Job { .. }))
     }
 
     /// Whether any of its waves goes a journey, or runs something.

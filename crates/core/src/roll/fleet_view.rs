@@ -67,7 +67,8 @@ impl<'f, 'a> FleetView<'f, 'a> {
     }
 
     pub(super) fn counts(&self) -> RollCounts {
-        let mut counts = RollCounts { unhealthy: self.unhealthy().len(), ..RollCounts::default() };
+        let mut counts =
+            RollCounts { unhealthy: self.unhealthy().len(), new: self.status.became, ..RollCounts::default() };
         for (_, standing) in self.all().filter(|(object, _)| !object.is_run()) {
             match standing {
                 Standing::Old => counts.old += 1,

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::fleet_roll::FleetRoll;
+use super::kind_pair::WantedFact;
 use super::mark::RollMark;
 use super::seen_field::SeenField;
 use super::status::RollStatus;
@@ -16,6 +17,12 @@ use crate::definition::{JourneyAct, Path, StepWay};
 pub(super) struct Legs {
     pub(super) legs: Vec<Leg>,
     pub(super) fields: BTreeMap<Path, SeenField>,
+    /// What has to be looked up for it to become an object of another kind.
+    pub(super) facts: Vec<WantedFact>,
+    /// Why it does not become one, by its own fields.
+    pub(super) refused: Option<String>,
+    /// What its status says of that.
+    pub(super) told: Option<String>,
     /// It is no object: what a wave runs stands for it.
     pub(super) is_run: bool,
 }
@@ -49,7 +56,10 @@ impl Legs {
     /// The legs of an object. These waves take it along, by their indices; of the others it is known how far it is,
     /// since it may be under way with them from before somebody changed its labels.
     pub(super) fn of(object: &Value, roll: &FleetRoll, waves: &[usize], mark: Option<&RollMark>) -> Self {
-        let mut all = Self::default();
+        let facts = roll.pair.as_ref().map(|pair| pair.wanted(object)).unwrap_or_default();
+        let refused = roll.pair.as_ref().and_then(|pair| pair.refuses(object));
+        let told = roll.pair.as_ref().and_then(|pair| pair.told_of(object));
+        let mut all = Self { facts, refused, told, ..Self::default() };
         for (at, wave) in roll.waves.iter().enumerate().filter(|(_, wave)| !wave.is_run) {
             let Some(journey) = &wave.journey else { continue };
             let done = mark.and_then(|mark| mark.step.get(&wave.name).copied()).unwrap_or_default();

@@ -29,6 +29,11 @@ pub(super) fn label_owner(object: &Value, label: &str) -> Option<String> {
     Some(text(entry, "manager").to_owned())
 }
 
+/// A GitOps tool that writes an object, and would write it again as it was.
+pub(super) fn git_manager(object: &Value) -> Option<&str> {
+    entries(object).map(|entry| text(entry, "manager")).find(|manager| GITOPS.contains(manager))
+}
+
 /// When a controller last wrote an object, in seconds since 1970, if that was more than so many seconds after the
 /// object was moved, by a roll or by whoever set the label since, all by the API server's clock. It knows seconds: what
 /// was written in the same second may have been before.

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::beside_steps::tells;
 use super::deciding::decide;
 use super::facts::{Remembered, RollFacts};
 use super::fleet_object::FleetObject;
@@ -49,9 +50,11 @@ pub fn plan(roll: &FleetRoll, status: &RollStatus, fleet: &[FleetObject], facts:
         let told = described(&view, &planner.in_the_way, planner.told.as_deref());
         RollStatus { lowest, highest, ..told }
     };
+    let told = tells(&mut planner);
     standings.truncate(seen);
     let reserved = (next != *status).then(|| RollWrite::Status(Box::new(next.clone())));
-    let moves = moves.into_iter().map(RollWrite::Move).chain(steps).chain(tries.into_iter().map(RollWrite::Try));
+    let moves =
+        moves.into_iter().map(RollWrite::Move).chain(steps).chain(told).chain(tries.into_iter().map(RollWrite::Try));
     let writes = reserved.into_iter().chain(moves).collect();
     RollPlan { writes, status: next, standings, remembered: planner.facts.remembered, wants_list: planner.wants_list }
 }

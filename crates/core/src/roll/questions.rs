@@ -1,7 +1,11 @@
 //! What whoever runs a roll has to look up in the cluster.
 
+use std::fmt;
+
 use serde_json::Value;
 
+use super::kind_pair::{PairedKind, WantedFact};
+use crate::apimachinery::ResourceName;
 use crate::definition::admission::Prerequisites;
 use crate::definition::{JobSource, ListCheck};
 
@@ -18,6 +22,8 @@ pub struct RollQuestion {
     pub group: String,
     /// Their namespace; without one those of all, or of none.
     pub namespace: Option<String>,
+    /// The version in which they are read; the one that the API server prefers, where it is none.
+    pub version: Option<String>,
     /// Which of them.
     pub wanted: WantedObjects,
 }
@@ -29,11 +35,27 @@ pub enum WantedObjects {
     Labelled(String),
     /// The one of this name.
     Named(String),
+    /// Those with such labels, and of each nothing but its metadata.
+    Metadata(String),
+    /// Objects of every resource in the namespace that have an owner reference to this uid: of each its metadata, and
+    /// as `resource` what kubectl calls its resource.
+    Referring(String),
+    /// What the one of this name becomes, as an object of the other kind: told to [`super::RollAnswers::became`].
+    Becoming {
+        /// Its name.
+        name: String,
+        /// Its uid.
+        uid: String,
+        /// What has to be known beside it.
+        facts: Vec<WantedFact>,
+    },
 }
 
 /// What an answer is for.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(super) enum About {
+    /// What a step does something to, in words that nothing else is called by.
+    Beside(String),
     /// A check while objects are moved, by its name.
     During(String),
     /// The Job of a step, by namespace and name.
@@ -53,8 +75,10 @@ pub(super) enum LookedFor {
     Faults(ListCheck),
     /// What they say of their state.
     State(Prerequisites),
-    /// All that they say.
+    /// All that it says.
     Whole,
+    /// All that all of them say.
+    All,
 }
 
 impl RollQuestion {
@@ -67,6 +91,7 @@ impl RollQuestion {
             namespace: list.namespace.clone(),
             wanted: WantedObjects::Labelled(list.labels.to_string()),
             looked_for: LookedFor::Faults(list.clone()),
+            version: None,
         }
     }
 
@@ -106,8 +131,80 @@ impl RollQuestion {
             plural: plural.to_owned(),
             group: group.to_owned(),
             namespace: Some(namespace.to_owned()),
+            version: None,
             wanted: WantedObjects::Named(name.to_owned()),
         }
+    }
+
+    /// About an object that a step names.
+    pub(super) fn of_object(resource: &ResourceName, namespace: Option<&str>, name: &str) -> Self {
+        Self::beside(resource, None, namespace, WantedObjects::Named(name.to_owned()), LookedFor::Whole)
+    }
+
+    /// About an object of one of two kinds, of which one becomes the other.
+    pub(super) fn of_paired(kind: &PairedKind, namespace: Option<&str>, name: &str) -> Self {
+        let wanted = WantedObjects::Named(name.to_owned());
+        Self::beside(&kind.resource, Some(kind.version()), namespace, wanted, LookedFor::Whole)
+    }
+
+    /// About all objects of a namespace.
+    pub(super) fn of_all(resource: &ResourceName, namespace: Option<&str>) -> Self {
+        Self::beside(resource, None, namespace, WantedObjects::Labelled(String::new()), LookedFor::All)
+    }
+
+    /// About the metadata of objects with such labels.
+    pub(super) fn of_metadata(resource: &ResourceName, namespace: Option<&str>, labels: &str) -> Self {
+        Self::beside(resource, None, namespace, WantedObjects::Metadata(labels.to_owned()), LookedFor::All)
+    }
+
+    /// About everything that belongs to an object.
+    pub(super) fn of_referring(namespace: Option<&str>, uid: &str) -> Self {
+        let any = ResourceName { plural: "*".to_owned(), group: String::new() };
+        Self::beside(&any, None, namespace, WantedObjects::Referring(uid.to_owned()), LookedFor::All)
+    }
+
+    /// About what an object becomes.
+    pub(super) fn of_becoming(
+        source: &PairedKind,
+        namespace: Option<&str>,
+        name: &str,
+        uid: &str,
+        facts: &[WantedFact],
+    ) -> Self {
+        let wanted = WantedObjects::Becoming { name: name.to_owned(), uid: uid.to_owned(), facts: facts.to_vec() };
+        Self::beside(&source.resource, Some(source.version()), namespace, wanted, LookedFor::Whole)
+    }
+
+    fn beside(
+        resource: &ResourceName,
+        version: Option<&str>,
+        namespace: Option<&str>,
+        wanted: WantedObjects,
+        looked_for: LookedFor,
+    ) -> Self {
+        let mut question = Self {
+            about: About::Beside(String::new()),
+            looked_for,
+            plural: resource.plural.clone(),
+            group: resource.group.clone(),
+            namespace: namespace.map(str::to_owned),
+            version: version.map(str::to_owned),
+            wanted,
+        };
+        let sort = match &question.wanted {
+            WantedObjects::Named(_) => "one",
+            WantedObjects::Labelled(_) => "all",
+            WantedObjects::Metadata(_) => "metadata",
+            WantedObjects::Referring(_) => "referring",
+            WantedObjects::Becoming { .. } => "becoming",
+        };
+        question.about = About::Beside(format!("{sort} {question}"));
+        question
+    }
+
+    /// Whether another question asks for the same.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        self.about == other.about
     }
 
     /// About what a version needs, by its id.
@@ -119,6 +216,26 @@ impl RollQuestion {
             namespace: place.namespace.clone(),
             wanted: WantedObjects::Named(place.name_of(id)),
             looked_for: LookedFor::State(place.clone()),
+            version: None,
+        }
+    }
+}
+
+/// As people call what is asked for: `deployments.apps namespace/name`.
+impl fmt::Display for RollQuestion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let resource = ResourceName { plural: self.plural.clone(), group: self.group.clone() };
+        let place = self.namespace.as_ref().map(|namespace| format!("{namespace}/")).unwrap_or_default();
+        let within = self.namespace.as_ref().map(|namespace| format!(" of {namespace}")).unwrap_or_default();
+        match &self.wanted {
+            WantedObjects::Named(name) | WantedObjects::Becoming { name, .. } => write!(f, "{resource} {place}{name}"),
+            WantedObjects::Labelled(labels) | WantedObjects::Metadata(labels) if labels.is_empty() => {
+                write!(f, "{resource}{within}")
+            }
+            WantedObjects::Labelled(labels) | WantedObjects::Metadata(labels) => {
+                write!(f, "{resource}{within} with {labels}")
+            }
+            WantedObjects::Referring(uid) => write!(f, "what belongs to uid {uid}{within}"),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Objects that are under way, and by what is seen of them let go.
 
+use super::beside_steps::has_become;
 use super::fleet_roll::Direction;
 use super::planner::Planner;
 use super::standing::Standing;
@@ -24,7 +25,7 @@ pub(super) fn remember(planner: &mut Planner<'_>) {
 
 /// Lets go of objects that are through, by what is seen of them.
 pub(super) fn release(planner: &mut Planner<'_>) {
-    let (mut refused_back, mut wants_list) = (None, planner.wants_list);
+    let (mut refused_back, mut wants_list, mut became) = (None, planner.wants_list, 0);
     let mut reserved = Vec::new();
     let under_way = std::mem::take(&mut planner.status.reserved);
     let judge = planner.judge();
@@ -33,6 +34,8 @@ pub(super) fn release(planner: &mut Planner<'_>) {
             // One that a cache does not know yet may be there all the same.
             if !planner.facts.consistent || may_run(planner, &reservation) {
                 reserved.push(reservation);
+            } else {
+                became += usize::from(has_become(planner, &reservation));
             }
             continue;
         };
@@ -71,6 +74,7 @@ pub(super) fn release(planner: &mut Planner<'_>) {
         }
     }
     (planner.status.reserved, planner.wants_list) = (reserved, wants_list);
+    planner.status.became += became;
     if let Some(why) = refused_back {
         planner.halt("NotTakenBack", why);
     }

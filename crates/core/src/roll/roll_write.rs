@@ -1,5 +1,6 @@
 //! A call of the API server that a plan asks for.
 
+use super::beside::ObjectWrite;
 use super::job_write::JobWrite;
 use super::patch::FleetMove;
 use super::status::RollStatus;
@@ -14,6 +15,8 @@ pub enum RollWrite {
     Move(FleetMove),
     /// A Job of a step. One that is there already is the one that was meant.
     Job(Box<JobWrite>),
+    /// What a step does to another object.
+    Object(Box<ObjectWrite>),
     /// A move, as a dry run: whether it would still be refused. The answer goes to [`super::Remembered`].
     Try(FleetMove),
 }

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use super::beside::{Ahead, Progress, refused_ahead};
 use super::facts::RollFacts;
 use super::fleet_object::FleetObject;
 use super::fleet_roll::FleetRoll;
 use super::job_write::{SeenJob, job_write};
 use super::legs::Legs;
 use super::moment::{Moment, rfc3339, wall};
-use super::status::{HELD, JOB_FAILED, Reservation, RollStatus, TIMED_OUT};
+use super::status::{HELD, JOB_FAILED, Reservation, RollStatus, STUCK, TIMED_OUT};
 use super::stepping::{StepWrite, Stepping};
 use super::traveller::{Doneness, Traveller, WantedJob};
 use crate::definition::{JourneyAct, JourneyStep, StepWay};
@@ -166,7 +167,7 @@ impl Judge<'_> {
     /// Whether the write that an object is under way by can be seen on it.
     pub(super) fn has_landed(&self, object: &FleetObject, reservation: &Reservation) -> bool {
         if let Some(traveller) = Traveller::of(self.roll, object, reservation) {
-            return traveller.leg.has_landed(reservation.back) && traveller.seen_job(reservation).is_none();
+            return self.has_arrived(traveller, reservation);
         }
         let is_moved = object.is_at(&self.roll.to);
         if reservation.back { !(is_moved && object.mark_of(self.roll).is_some()) } else { is_moved }
@@ -252,11 +253,29 @@ impl Judge<'_> {
                 (None, false) => Standing::Old,
             };
         }
+        if let Some(why) = legs.refused.as_ref().filter(|_| !legs.has_begun()) {
+            return Standing::Refused(why.clone());
+        }
+        if let Some(standing) = self.ahead(object, legs) {
+            return standing;
+        }
         match legs.forward() {
             Some(_) => self.held(legs).or_else(|| self.answered_step(object)).unwrap_or(Standing::Old),
             None if legs.has_begun() => Standing::New,
             None => Standing::Outside,
         }
+    }
+
+    /// What stands against its journey, where that was looked up of every object.
+    fn ahead(&self, object: &FleetObject, legs: &Legs) -> Option<Standing> {
+        if !self.facts.ahead || legs.has_begun() {
+            return None;
+        }
+        let traveller = Traveller { roll: self.roll, object, legs, leg: legs.forward()? };
+        Some(match refused_ahead(traveller, &self.facts.answers)? {
+            Ahead::Refused(why) => Standing::Refused(why),
+            Ahead::Waits(why) => Standing::Waiting(why),
+        })
     }
 
     /// Which journey it has to go before the one that it could go now.
@@ -290,7 +309,7 @@ impl Judge<'_> {
         if let Some((_, why)) = self.trouble(traveller, reservation) {
             return Standing::Failed(why);
         }
-        if traveller.leg.has_landed(reservation.back) && traveller.seen_job(reservation).is_none() {
+        if self.has_arrived(traveller, reservation) {
             if !traveller.legs.is_run {
                 return self.after_landing(object, reservation, self.since(object, reservation));
             }
@@ -298,9 +317,21 @@ impl Judge<'_> {
         }
         match self.status.failure(&object.uid).filter(|_| reservation.back) {
             Some(failure) => Standing::Failed(failure.message.clone()),
-            None if traveller.has_begun(reservation) => Standing::Moving(self.waits(traveller, reservation)),
+            None if self.has_begun(traveller, reservation) => Standing::Moving(self.waits(traveller, reservation)),
             None => Standing::Reserved,
         }
+    }
+
+    /// Whether an object is where its way leads, and nothing of it is half done.
+    pub(super) fn has_arrived(&self, traveller: Traveller<'_>, reservation: &Reservation) -> bool {
+        traveller.leg.has_landed(reservation.back)
+            && traveller.seen_job(reservation).is_none()
+            && self.half_done(traveller, reservation).is_none()
+    }
+
+    /// Whether anything of the journey of an object is done, or was begun with.
+    pub(super) fn has_begun(&self, traveller: Traveller<'_>, reservation: &Reservation) -> bool {
+        traveller.has_begun(reservation) || self.has_begun_beside(traveller)
     }
 
     /// What comes next of an object that is under way.
@@ -326,6 +357,9 @@ impl Judge<'_> {
         if leg.half && !reservation.back {
             return self.counts(traveller, StepWay::Undone, Doneness::Unknown);
         }
+        if let Some(half) = self.half_done(traveller, reservation) {
+            return half;
+        }
         let landed = leg.has_landed(reservation.back);
         let Some((at, step)) = traveller.next_step(reservation).filter(|_| !landed) else { return Stepping::Landed };
         let way = if reservation.back { StepWay::Undone } else { StepWay::Done };
@@ -344,6 +378,11 @@ impl Judge<'_> {
                     Some(why) => Stepping::Held(why),
                     None => self.counts(traveller, way, Doneness::Whole),
                 }
+            }
+            (JourneyAct::Beside(beside), _) => {
+                let progress = self.of_beside(traveller, at, &beside.act, reservation.back);
+                let half = if progress == Progress::ByHand { Doneness::ByHand } else { Doneness::Whole };
+                self.stepping_of(progress).unwrap_or_else(|| self.counts(traveller, way, half))
             }
             _ => self.counts(traveller, way, Doneness::Whole),
         }
@@ -416,11 +455,12 @@ impl Judge<'_> {
         let (why, reason) = match self.stepping(traveller, reservation) {
             Stepping::Fails(why) => return Some((JOB_FAILED, format!("{place}: {why}"))),
             Stepping::Held(why) => return Some((HELD, format!("{place}: {why}"))),
+            Stepping::Stuck(why) => return Some((STUCK, format!("{place}: {why}"))),
             Stepping::Landed => return None,
             Stepping::Waits { why, spent } => (why, if spent { JOB_FAILED } else { TIMED_OUT }),
             Stepping::Next(_) => (self.facts.remembered.answer(&traveller.object.uid)?.message.clone(), TIMED_OUT),
         };
-        let is_begun = traveller.has_begun(reservation) || reservation.back;
+        let is_begun = self.has_begun(traveller, reservation) || reservation.back;
         let own = traveller.at_hand(reservation).and_then(|(step, way)| step.timeout(way));
         let timeout = own.unwrap_or(self.roll.timeout);
         let since = self.since(traveller.object, reservation);
@@ -442,7 +482,9 @@ impl Judge<'_> {
         let place = traveller.told(reservation);
         let refused = self.facts.remembered.answer(&traveller.object.uid).map(|answer| answer.message.clone());
         match (self.stepping(traveller, reservation), refused) {
-            (Stepping::Waits { why, .. } | Stepping::Fails(why) | Stepping::Held(why), _) => format!("{place}: {why}"),
+            (Stepping::Waits { why, .. } | Stepping::Fails(why) | Stepping::Held(why) | Stepping::Stuck(why), _) => {
+                format!("{place}: {why}")
+            }
             (Stepping::Next(_), Some(refused)) => format!("{place}: {refused}"),
             (Stepping::Next(_) | Stepping::Landed, _) => place,
         }

@@ -50,6 +50,9 @@ pub struct RollStatus {
     /// through, and those that failed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reserved: Vec<Reservation>,
+    /// Objects that were deleted at the end of their journey, since they have become others.
+    #[serde(skip_serializing_if = "is_none_yet")]
+    pub became: usize,
     /// Objects that failed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub failures: Vec<RollFailure>,
@@ -373,6 +376,14 @@ pub(super) const TIMED_OUT: &str = "TimedOut";
 
 /// Why a roll halts whose journeys have changed.
 pub(super) const CHANGED: &str = "Changed";
+
+/// The reason of a failure where somebody has to look before anything can be done.
+pub(super) const STUCK: &str = "Stuck";
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
+fn is_none_yet(value: &usize) -> bool {
+    *value == 0
+}
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
 fn is_zero(value: &u32) -> bool {

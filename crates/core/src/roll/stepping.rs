@@ -1,5 +1,6 @@
 //! What comes next of an object on its journey, by what is seen of it and of its Jobs.
 
+use super::beside::ObjectWrite;
 use super::job_write::JobWrite;
 use super::patch::FleetMove;
 
@@ -14,6 +15,8 @@ pub(super) enum Stepping {
     Waits { why: String, spent: bool },
     /// Nothing, before somebody resumes the roll, and why.
     Fails(String),
+    /// Nothing, before somebody has looked at other objects, and why.
+    Stuck(String),
     /// Nothing: somebody else has changed a field that the roll has written.
     Held(String),
 }
@@ -23,6 +26,8 @@ pub(super) enum Stepping {
 pub(super) enum StepWrite {
     Move(FleetMove),
     Job(Box<JobWrite>),
+    /// What it does to another object.
+    Object(Box<ObjectWrite>),
     /// So many steps of what a wave runs are done, which the Roll itself remembers.
     Ran {
         done: usize,

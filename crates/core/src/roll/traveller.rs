@@ -15,7 +15,7 @@ use super::patch::FleetMove;
 use super::seen_field::{FieldPatch, SeenField};
 use super::status::{Reservation, SeenStepJob};
 use crate::apimachinery::excerpt;
-use crate::definition::{JourneyAct, JourneyJob, JourneyStep, Path, StepWay};
+use crate::definition::{BesideAct, JourneyAct, JourneyJob, JourneyStep, Path, StepWay};
 
 /// How far a step came that counts as done.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -55,9 +55,29 @@ impl<'a> Traveller<'a> {
         Some(Self { roll, object, legs, leg: legs.under_way(wave)? })
     }
 
-    fn steps(self) -> &'a [JourneyStep] {
+    /// The steps of the journey.
+    pub(super) fn steps(self) -> &'a [JourneyStep] {
         let journey = self.roll.waves.get(self.leg.wave).and_then(|wave| wave.journey.as_ref());
         journey.map_or(&[], |journey| journey.steps.as_slice())
+    }
+
+    /// What a step is called.
+    pub(super) fn step_name(self, step: usize) -> &'a str {
+        self.steps().get(step).map_or("", |step| step.name.as_str())
+    }
+
+    /// What happens to other objects in the step at hand, and in one beside it that may be half done: the next one on
+    /// the way back, the last one on the way forward. Each with its index.
+    pub(super) fn beside(self, back: bool) -> impl Iterator<Item = (usize, &'a BesideAct)> {
+        let done = self.leg.done;
+        let last = done.checked_sub(1);
+        let places = if back { [Some(done), last] } else { [last, Some(done)] };
+        places.into_iter().flatten().filter_map(move |at| {
+            let act = &self.steps().get(at)?.beside()?.act;
+            // What was done of the others is done, and nothing is there to undo.
+            let is_at_hand = if back { at < done } else { at == done };
+            (is_at_hand || (act.is_undone_by_writes() && !self.was_by_hand(at))).then_some((at, act))
+        })
     }
 
     /// Whether the last step waits for what the object says.
@@ -76,7 +96,7 @@ impl<'a> Traveller<'a> {
     }
 
     /// Whether a step that runs a Job counted as done without one: nothing is there to undo.
-    fn was_by_hand(self, step: usize) -> bool {
+    pub(super) fn was_by_hand(self, step: usize) -> bool {
         self.object.mark_of(self.roll).is_some_and(|mark| mark.kept.contains_key(&self.place(step)))
     }
 

@@ -1,5 +1,7 @@
 //! Objects on journeys, in a plan: what is noted of their Jobs, who is let go, who turns, and what is written next.
 
+use super::beside;
+use super::beside_steps::{has_leftovers, is_held_ahead, leftover_write, questions_after, questions_beside};
 use super::fleet_object::FleetObject;
 use super::fleet_roll::{Direction, FleetRoll};
 use super::job_name::job_name;
@@ -24,10 +26,10 @@ pub(super) fn runs(roll: &FleetRoll, status: &RollStatus) -> Vec<FleetObject> {
     runs.collect()
 }
 
-/// Jobs that have to be looked for, and templates of those that are to be made. What is found has to be told to
-/// [`super::RollAnswers`] before the next plan.
+/// What has to be looked up for what is under way on journeys: Jobs, templates of those that are to be made, and other
+/// objects that steps are about. What is found has to be told to [`super::RollAnswers`] before the next plan.
 #[must_use]
-pub fn job_questions(roll: &FleetRoll, status: &RollStatus, fleet: &[FleetObject]) -> Vec<RollQuestion> {
+pub fn step_questions(roll: &FleetRoll, status: &RollStatus, fleet: &[FleetObject]) -> Vec<RollQuestion> {
     let runs = runs(roll, status);
     let all = || fleet.iter().chain(&runs);
     let mut questions = Vec::new();
@@ -36,8 +38,10 @@ pub fn job_questions(roll: &FleetRoll, status: &RollStatus, fleet: &[FleetObject
         questions.extend(reservation.job.as_ref().map(|seen| RollQuestion::of_job(&seen.name)));
         let Some(traveller) = object.and_then(|object| Traveller::of(roll, object, reservation)) else {
             questions.extend(jobs_of(roll, reservation).iter().map(|title| RollQuestion::of_job(title)));
+            questions.extend(questions_after(roll, reservation));
             continue;
         };
+        questions.extend(questions_beside(traveller, reservation));
         if traveller.seen_job(reservation).is_some() {
             continue;
         }
@@ -47,7 +51,31 @@ pub fn job_questions(roll: &FleetRoll, status: &RollStatus, fleet: &[FleetObject
             questions.push(RollQuestion::of_template(namespace, name));
         }
     }
-    questions
+    let mut asked: Vec<RollQuestion> = Vec::new();
+    for question in questions {
+        // Of what is asked for twice, everything would be found twice.
+        if !asked.iter().any(|one| one.is_same(&question)) {
+            asked.push(question);
+        }
+    }
+    asked
+}
+
+/// What has to be looked up to tell of every object whether anything stands against its journey. Whoever has that told
+/// says so in [`super::RollFacts::ahead`].
+#[must_use]
+pub fn ahead_questions(roll: &FleetRoll, fleet: &[FleetObject]) -> Vec<RollQuestion> {
+    let mut asked: Vec<RollQuestion> = Vec::new();
+    for object in fleet {
+        let Some(legs) = object.legs.as_deref().filter(|legs| !legs.has_begun()) else { continue };
+        let Some(leg) = legs.forward() else { continue };
+        for question in beside::ahead_questions(Traveller { roll, object, legs, leg }) {
+            if !asked.iter().any(|one| one.is_same(&question)) {
+                asked.push(question);
+            }
+        }
+    }
+    asked
 }
 
 /// What the Jobs of a reservation may be called, whose object is there no more.
@@ -64,8 +92,12 @@ fn jobs_of(roll: &FleetRoll, reservation: &Reservation) -> Vec<String> {
     titles
 }
 
-/// Whether a Job of a reservation may run, whose object is there no more: it keeps its place until that has ended.
+/// Whether a Job of a reservation may run, whose object is there no more, or something is left of that: it keeps its
+/// place until that has ended.
 pub(super) fn may_run(planner: &Planner<'_>, reservation: &Reservation) -> bool {
+    if has_leftovers(planner, reservation) {
+        return true;
+    }
     let seen = reservation.job.iter().map(|seen| seen.name.clone());
     let mut titles = seen.chain(jobs_of(planner.roll, reservation));
     titles.any(|title| matches!(SeenJob::of(&title, &planner.facts.answers), SeenJob::Runs | SeenJob::Unknown(_)))
@@ -124,7 +156,7 @@ pub(super) fn turned(
     mut reservation: Reservation,
     wanted: Direction,
 ) -> Option<Reservation> {
-    let has_begun = traveller.has_begun(&reservation);
+    let has_begun = planner.judge().has_begun(traveller, &reservation);
     let back = match wanted {
         Direction::Back if !reservation.back && !has_begun => return None,
         Direction::Back => true,
@@ -145,18 +177,19 @@ pub(super) fn turned(
 /// Whether an object on a journey stays under way, by what is seen of it.
 pub(super) fn stays(planner: &Planner<'_>, traveller: Traveller<'_>, reservation: &Reservation) -> bool {
     if traveller.object.is_going {
-        return may_run(planner, reservation);
+        // It is let go when it is gone, and not before: then it is known what is left of it.
+        return planner.roll.pair.is_some() || may_run(planner, reservation);
     }
     let judge = planner.judge();
-    if traveller.leg.has_landed(reservation.back) && traveller.seen_job(reservation).is_none() {
+    if judge.has_arrived(traveller, reservation) {
         let standing = judge.on_the_way(traveller, reservation);
         return !matches!(standing, Standing::New | Standing::Old);
     }
-    if planner.status.direction == Direction::Stop && !traveller.has_begun(reservation) {
+    if planner.status.direction == Direction::Stop && !judge.has_begun(traveller, reservation) {
         return false;
     }
     let is_refused = planner.facts.remembered.answer(&traveller.object.uid).is_some();
-    reservation.back || traveller.has_begun(reservation) || !is_refused
+    reservation.back || judge.has_begun(traveller, reservation) || !is_refused
 }
 
 /// The next writes of objects on their journeys. What has begun goes on to its end, also while nothing else is moved.
@@ -171,17 +204,22 @@ pub(super) fn step_writes(planner: &Planner<'_>) -> Vec<RollWrite> {
     let judge = planner.judge();
     let only_begun = planner.is_stopped() || planner.status.direction == Direction::Stop;
     let write = |reservation: &Reservation| {
-        let traveller = planner.traveller(reservation)?;
+        let Some(traveller) = planner.traveller(reservation) else {
+            return leftover_write(planner, reservation).map(RollWrite::Object);
+        };
         let waits = planner.facts.shut.is_some() && !reservation.back;
         let asked = &planner.facts.remembered;
         let was_refused = asked.answer(&reservation.uid).is_some() && !asked.is_due(&reservation.uid, planner.now);
-        let is_idle = only_begun && !traveller.has_begun(reservation);
-        if waits || was_refused || is_idle || judge.trouble(traveller, reservation).is_some() {
+        let is_idle = only_begun && !judge.has_begun(traveller, reservation);
+        let is_held =
+            !reservation.back && !judge.has_begun(traveller, reservation) && is_held_ahead(planner, traveller);
+        if waits || was_refused || is_idle || is_held || judge.trouble(traveller, reservation).is_some() {
             return None;
         }
         match judge.stepping(traveller, reservation) {
             Stepping::Next(StepWrite::Move(write)) => Some(RollWrite::Move(write)),
             Stepping::Next(StepWrite::Job(write)) => Some(RollWrite::Job(write)),
+            Stepping::Next(StepWrite::Object(write)) => Some(RollWrite::Object(write)),
             _ => None,
         }
     };

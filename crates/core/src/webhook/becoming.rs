@@ -7,7 +7,6 @@
 //! `pointsman.dev/kept-v2` of a widget is `pointsman.dev/kept-widgets.v2` while it is something else.
 
 use super::convert::{self, Change, ConvertError, Converted, Fit, INCOMPLETE, Metadata, Object, Trace, tree};
-use super::kinds::Kinds;
 use crate::definition::{Becoming, Gated, KEPT, Kind, Path, VersionIndex};
 use crate::json::Json;
 
@@ -79,7 +78,7 @@ struct Way<'k> {
 
 /// Makes an object of another kind of an object.
 pub(super) fn convert<'a>(
-    kinds: &'a Kinds,
+    kinds: &'a [Kind],
     mut object: Object<'a>,
     to: OtherKind<'_>,
 ) -> Result<(Converted, Vec<Change>), BecomeError> {
@@ -87,7 +86,7 @@ pub(super) fn convert<'a>(
     let name = object.kind.clone().into_owned();
     let way = way(kinds, (&group, &name), &to)?;
     let mut changes = Vec::new();
-    let own = kinds.all().iter().find(|kind| (kind.group(), kind.kind()) == (&*group, &*name));
+    let own = kinds.iter().find(|kind| (kind.group(), kind.kind()) == (&*group, &*name));
     if let Some(own) = own {
         let from = version(own, way.here.1)?;
         object.convert_traced(own, from, &mut Trace::to(&mut changes))?;
@@ -111,7 +110,8 @@ pub(super) fn convert<'a>(
     changes.append(&mut told);
     arrive(&mut object, &way);
     if let Some(other) = to.version.filter(|other| *other != way.there.1) {
-        let kind = kinds.named(to.group, to.kind)?;
+        let kind =
+            kinds.iter().find(|kind| kind.has(to.group, to.kind)).ok_or_else(|| nowhere((&group, &name), &to))?;
         object.convert_traced(kind, version(kind, other)?, &mut Trace::to(&mut told))?;
         changes.append(&mut told);
     }
@@ -123,8 +123,8 @@ pub(super) fn convert<'a>(
 }
 
 /// How an object of a group and kind becomes one of another.
-fn way<'k>(kinds: &'k Kinds, (group, name): (&str, &str), to: &OtherKind<'_>) -> Result<Way<'k>, BecomeError> {
-    for kind in kinds.all() {
+fn way<'k>(kinds: &'k [Kind], (group, name): (&str, &str), to: &OtherKind<'_>) -> Result<Way<'k>, BecomeError> {
+    for kind in kinds {
         let Some(becoming) = kind.becoming() else { continue };
         let source = (becoming.source_group(), becoming.source_kind());
         let target = (kind.group(), kind.kind());
@@ -137,7 +137,11 @@ fn way<'k>(kinds: &'k Kinds, (group, name): (&str, &str), to: &OtherKind<'_>) ->
             return Ok(Way { becoming, here: newer, there: older, is_forward: false });
         }
     }
-    Err(BecomeError::NoWay { from: format!("{name}.{group}"), to: format!("{}.{}", to.kind, to.group) })
+    Err(nowhere((group, name), to))
+}
+
+fn nowhere((group, name): (&str, &str), to: &OtherKind<'_>) -> BecomeError {
+    BecomeError::NoWay { from: format!("{name}.{group}"), to: format!("{}.{}", to.kind, to.group) }
 }
 
 fn version(kind: &Kind, name: &str) -> Result<VersionIndex, ConvertError> {

@@ -245,7 +245,17 @@ impl Webhook {
     ) -> Result<(Converted, Vec<Change>), BecomeError> {
         let texts = Texts::default();
         let object = Object::open(parse(object)?, &texts)?.knowing(facts);
-        becoming::convert(&self.kinds, object, to)
+        becoming::convert(self.kinds.all(), object, to)
+    }
+
+    /// The same by one definition, without what changed: as rolls make objects of another kind.
+    ///
+    /// # Errors
+    /// Why there is no such object: see [`BecomeError`].
+    pub fn become_by(kind: &Kind, object: &str, to: OtherKind<'_>, facts: &Facts) -> Result<Converted, BecomeError> {
+        let texts = Texts::default();
+        let object = Object::open(parse(object)?, &texts)?.knowing(facts);
+        Ok(becoming::convert(std::slice::from_ref(kind), object, to)?.0)
     }
 
     /// The kind of an object, the object, and the version that is asked for.

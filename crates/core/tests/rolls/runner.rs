@@ -96,6 +96,7 @@ impl Runner {
             Some(RollWrite::Move(write)) => self.patch(write, world),
             Some(RollWrite::Try(write)) => self.ask(&write, world),
             Some(RollWrite::Job(job)) => panic!("labels need no Job: {job:?}"),
+            Some(RollWrite::Object(write)) => panic!("labels need no other object: {write:?}"),
         }
     }
 
@@ -124,6 +125,7 @@ impl Runner {
             others: Vec::new(),
             unfrozen: None,
             answers,
+            ahead: false,
         };
         let now = self.moment(world);
         let again = world.now.is_multiple_of(8).then(|| facts.clone());

@@ -11,10 +11,11 @@ use super::look::{ListRollsArgs, ObjectsArgs, ShowRollArgs};
 use super::move_next::MoveArgs;
 use super::plan::PlanRollArgs;
 use super::policies::PoliciesArgs;
+use super::rights::RightsArgs;
 use super::run::RunArgs;
 use super::start::StartArgs;
 use super::versions::VersionsArgs;
-use super::{change, lease, look, move_next, plan, policies, run as running, start, versions};
+use super::{change, lease, look, move_next, plan, policies, rights, run as running, start, versions};
 use crate::commands::output;
 
 #[derive(Args, Debug)]
@@ -52,6 +53,8 @@ enum RollCommand {
     Policies(PoliciesArgs),
     /// Let a roll go on after it was paused, or after something failed.
     Resume(ChangeArgs),
+    /// Print the ClusterRole that running a roll takes: what its journeys do, and nothing else.
+    Rights(RightsArgs),
     /// Run a roll, or all of a cluster: move objects, wave by wave.
     Run(RunArgs),
     /// Show a roll.
@@ -80,6 +83,7 @@ pub(crate) fn run(args: &RollArgs) -> anyhow::Result<ExitCode> {
         RollCommand::Plan(args) => plan::plan(args),
         RollCommand::Policies(args) => policies::policies(args),
         RollCommand::Resume(args) => change::resume(args),
+        RollCommand::Rights(args) => rights::rights(args),
         RollCommand::Run(args) => running::run(args),
         RollCommand::Show(args) => look::show(args),
         RollCommand::Start(args) => start::start(args),

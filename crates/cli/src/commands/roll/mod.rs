@@ -11,6 +11,7 @@ mod move_next;
 mod plan;
 mod policies;
 mod prometheus_args;
+mod rights;
 mod run;
 mod runner_args;
 mod start;

@@ -6,8 +6,8 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use pointsman_cluster::{RollClock, RollSurvey, SurveyAsks, survey_roll, unfreezable};
-use pointsman_core::roll::{FleetRoll, Forecast, RollStatus, Standing, forecast, shut_now, start_refusals};
-use serde_json::json;
+use pointsman_core::roll::{FleetRoll, Forecast, RollStatus, Standing, ToldStep, forecast, shut_now, start_refusals};
+use serde_json::{Value, json};
 
 use super::html;
 use super::known::{FileRoll, advise};
@@ -83,7 +83,7 @@ pub(super) fn plan(args: &PlanRollArgs) -> anyhow::Result<ExitCode> {
                 roll.irreversible().iter().map(|(step, why)| json!({"step": step, "why": why})).collect();
             let value = json!({
                 "roll": roll.name(), "from": roll.from(), "to": roll.to(), "moves": moves, "stays": stays,
-                "dryRuns": survey.asked, "noWayBack": way_back, "irreversible": irreversible, "refusals": refusals, "shut": shut,
+                "steps": steps_json(roll), "dryRuns": survey.asked, "noWayBack": way_back, "irreversible": irreversible, "refusals": refusals, "shut": shut,
                 "closed": survey.facts.closed(roll), "freezes": frozen(roll), "unfrozen": survey.unfrozen,
                 "unfreezable": never,
                 "twoControllersUnseen": roll.cannot_tell_controllers(), "objects": objects_json(&told),
@@ -123,6 +123,12 @@ fn summary(
         Some(why) if roll.way_back().is_ok() => text.push_str(&format!("no way back, which is accepted: {why}\n")),
         Some(_) => {}
     }
+    let steps = roll.told_steps();
+    let widest = steps.iter().map(|step| step.name.len()).max().unwrap_or_default();
+    if !steps.is_empty() {
+        text.push_str("each object, step by step:\n");
+    }
+    text.extend(steps.iter().map(|step| format!("  {:widest$}   {}\n", step.name, step.does)));
     let accepted = roll.irreversible().into_iter().filter(|(name, _)| roll.accepts(name));
     text.extend(accepted.map(|(name, why)| format!("step {name} cannot be undone, which is accepted: {why}\n")));
     text.extend(refusals.iter().map(|why| format!("it would not begin: {why}\n")));
@@ -142,6 +148,15 @@ fn summary(
         asked => format!("calls to come: {patches} patches; {asked} were sent as dry runs, and nothing was stored\n"),
     });
     text
+}
+
+fn steps_json(roll: &FleetRoll) -> Vec<Value> {
+    let json = |step: ToldStep| {
+        json!({
+            "journey": step.journey, "step": step.name, "does": step.does, "irreversible": step.irreversible,
+        })
+    };
+    roll.told_steps().into_iter().map(json).collect()
 }
 
 /// What nobody else may write meanwhile, and whether somebody sees to that.

@@ -5,7 +5,8 @@ use std::process::ExitCode;
 
 use clap::Args;
 use pointsman_cluster::get_roll;
-use pointsman_core::registration::freeze;
+use pointsman_core::definition::Kind;
+use pointsman_core::registration::{becoming_policies, freeze};
 use pointsman_core::roll::FleetRoll;
 
 use super::known::{FileRoll, advise, checked};
@@ -13,7 +14,7 @@ use super::runner_args::RunnerArgs;
 use crate::commands::connected::ClusterArgs;
 use crate::commands::format::Format;
 use crate::commands::json_tree::JsonTree;
-use crate::commands::kinds_dir::KindsArgs;
+use crate::commands::kinds_dir::{KindsArgs, Known};
 use crate::commands::output;
 
 #[derive(Args, Debug)]
@@ -35,27 +36,33 @@ pub(crate) struct PoliciesArgs {
     kinds: KindsArgs,
 }
 
-/// Prints what freezes what a roll names.
+/// Prints what freezes what a roll names, and what goes with objects that become others.
 pub(super) fn policies(args: &PoliciesArgs) -> anyhow::Result<ExitCode> {
-    let roll = read(args)?;
-    let Some(documents) = freeze(&roll, Some(&args.runner.service_account)) else {
+    let all = args.kinds.load()?;
+    let (kind, roll) = read(args, &all)?;
+    let runner = Some(&args.runner.service_account);
+    let frozen = freeze(&roll, runner).into_iter().flat_map(|documents| [documents.policy, documents.binding]);
+    let documents: Vec<_> = frozen.chain(becoming_policies(&roll, kind, runner)).collect();
+    if documents.is_empty() {
         anyhow::bail!(
             "roll {} freezes nothing: give it `freeze`, such as [{{resources: [deployments.apps]}}]",
             roll.name()
         );
-    };
-    let trees = [documents.policy, documents.binding].map(|document| JsonTree::from_json(&document.to_string()));
-    output::data(&args.output.write_all(trees.into_iter().collect::<Result<_, _>>()?))?;
+    }
+    let trees = documents.iter().map(|document| JsonTree::from_json(&document.to_string()));
+    output::data(&args.output.write_all(trees.collect::<Result<_, _>>()?))?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn read(args: &PoliciesArgs) -> anyhow::Result<FleetRoll> {
-    let all = args.kinds.load()?;
+fn read<'k>(args: &PoliciesArgs, all: &'k [Known]) -> anyhow::Result<(&'k Kind, FleetRoll)> {
     match (&args.filename, &args.name) {
-        (Some(file), _) => Ok(FileRoll::read(file, &all)?.roll),
+        (Some(file), _) => {
+            let file = FileRoll::read(file, all)?;
+            Ok((file.kind(all)?, file.roll))
+        }
         (None, name) => args.cluster.with(async |cluster| {
             let document = get_roll(&cluster, name.as_deref().unwrap_or_default()).await.map_err(advise)?;
-            Ok(checked(&document, &all)?.1)
+            checked(&document, all)
         }),
     }
 }

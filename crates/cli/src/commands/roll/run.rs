@@ -113,6 +113,7 @@ impl ToldOfRolls {
                 }
             }
             RollEvent::Moved(object) => talk(&format!("{of}moved {object}")),
+            RollEvent::Wrote(what, about) => talk(&format!("{of}{what} for {about}")),
             RollEvent::Ran(job, about) => talk(&format!("{of}job {job} runs for {about}")),
             RollEvent::Replaced(object) => warn(&format!(
                 "{of}{object} was replaced, or moved by somebody else, since it was looked at: it is looked at again"

@@ -7,6 +7,9 @@ use serde_json::Value;
 use crate::definition::admission::Admission;
 use crate::definition::checks::Checks;
 use crate::definition::gates::Gate;
+use crate::definition::healthy::Health;
+use crate::definition::path::Path;
+use crate::definition::schema::Schema;
 use crate::definition::step::Step;
 use crate::definition::version::Versions;
 
@@ -24,6 +27,21 @@ pub struct Becoming<K> {
     /// The names of the facts that are looked up, sorted.
     pub(super) facts: Vec<String>,
     pub(super) refusals: Vec<KindRefusal>,
+    /// Of the kind that goes, with its status.
+    pub(super) source_schema: Schema,
+    /// What a healthy object of it looks like.
+    pub(super) health: Option<Health>,
+    /// The field of its status that is told why an object does not become another one.
+    pub(super) told: Option<Path>,
+    /// What is said to whoever makes a new object of it.
+    pub(super) retirement: Option<Retirement>,
+}
+
+/// What is said to whoever makes a new object of the kind that goes.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Retirement {
+    Warn,
+    Deny,
 }
 
 /// A condition under which an object does not become another one.
@@ -52,10 +70,21 @@ pub(in crate::definition) struct Bridge {
 impl<K> Becoming<K> {
     /// The same, with something else made of what both kinds are.
     pub(in crate::definition) fn map<L>(self, make: impl FnOnce(K) -> L) -> Becoming<L> {
-        let Self { bridge, source_names, source_plural, source_api_version, source_kind, from, to, facts, refusals } =
-            self;
-        let bridge = make(bridge);
-        Becoming { bridge, source_names, source_plural, source_api_version, source_kind, from, to, facts, refusals }
+        Becoming {
+            bridge: make(self.bridge),
+            source_names: self.source_names,
+            source_plural: self.source_plural,
+            source_api_version: self.source_api_version,
+            source_kind: self.source_kind,
+            from: self.from,
+            to: self.to,
+            facts: self.facts,
+            refusals: self.refusals,
+            source_schema: self.source_schema,
+            health: self.health,
+            told: self.told,
+            retirement: self.retirement,
+        }
     }
 
     /// The kind that goes.
@@ -119,6 +148,36 @@ impl<K> Becoming<K> {
     #[must_use]
     pub fn bridge(&self) -> &K {
         &self.bridge
+    }
+
+    /// The `apiVersion` of the kind that goes.
+    pub(crate) fn source_api_version(&self) -> &str {
+        &self.source_api_version
+    }
+
+    /// The schema of the kind that goes, with its status.
+    pub(in crate::definition) fn source_schema(&self) -> &Schema {
+        &self.source_schema
+    }
+
+    /// Whether the kind that goes has a field.
+    pub(crate) fn has_source_field(&self, field: &Path) -> bool {
+        self.source_schema.find(field).is_ok()
+    }
+
+    /// What a healthy object of the kind that goes looks like.
+    pub(crate) fn source_health(&self) -> Option<&Health> {
+        self.health.as_ref()
+    }
+
+    /// The field of its status that is told why an object is refused.
+    pub(crate) fn told(&self) -> Option<&Path> {
+        self.told.as_ref()
+    }
+
+    /// What is said to whoever makes a new object of the kind that goes.
+    pub(crate) fn retirement(&self) -> Option<Retirement> {
+        self.retirement
     }
 
     /// Why an object of the kind that goes may be refused.

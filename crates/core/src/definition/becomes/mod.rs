@@ -9,4 +9,5 @@ mod spec;
 
 pub use becoming::Becoming;
 pub(super) use becoming::Bridge;
+pub(crate) use becoming::Retirement;
 pub(super) use spec::BecomesSpec;

@@ -8,13 +8,15 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use serde_saphyr::Spanned;
 
-use super::becoming::{Becoming, Bridge, KindRefusal};
+use super::becoming::{Becoming, Bridge, KindRefusal, Retirement};
 use crate::definition::admission::Admission;
 use crate::definition::checks::ChecksSpec;
 use crate::definition::compare::AcceptSpec;
 use crate::definition::crd::{Crd, bare_names};
 use crate::definition::gates::{GateCompiler, GateSpec};
+use crate::definition::healthy::HealthySpec;
 use crate::definition::operation::{Compiler, Fact, OperationSpec};
+use crate::definition::path::Path;
 use crate::definition::problems::{Problems, line};
 use crate::definition::side::{Side, Sides};
 use crate::definition::step::{ChangesSpec, Step};
@@ -58,6 +60,14 @@ struct SourceSpec {
     /// The version of it that is converted.
     #[schemars(with = "String")]
     version: Spanned<String>,
+    /// What a healthy object of it looks like, for rolls.
+    #[schemars(with = "Option<HealthySpec>")]
+    healthy: Option<Spanned<HealthySpec>>,
+    /// The field of its status that a roll writes it to why an object is refused, such as `status.migration.error`.
+    told: Option<String>,
+    /// `warn` or `deny`: what `pointsman roll policies` has the API server say to whoever makes a new object of it.
+    #[schemars(with = "Option<String>")]
+    retire: Option<Spanned<String>>,
 }
 
 /// A fact: whether a Secret in the namespace of the object has a key. It is false where the object names none.
@@ -100,7 +110,11 @@ impl BecomesSpec {
         let older = source.version(&from.value, line(from), problems)?;
         let newer = target.version(&spec.to.value, line(&spec.to), problems)?;
         kept_names_fit(&[&source, target], line(&spec.from.crd), problems);
+        let retirement = spec.from.retire.as_ref().and_then(|said| retirement(said, problems));
         let refusals = spec.refusals(&older, problems);
+        let source_schema = older.schema.clone();
+        let health = spec.from.healthy.as_ref().and_then(|one| HealthySpec::compile(one, &source_schema, problems));
+        let told = spec.from.told.as_deref().and_then(|told| told_at(told, &older, line(from), problems));
         let mut versions = Sides { older: end(older, &source), newer: end(newer, target) };
         versions.newer.storage = true;
         let names: Vec<String> = spec.facts.keys().cloned().collect();
@@ -134,6 +148,10 @@ impl BecomesSpec {
             to: spec.to.value.clone(),
             facts,
             refusals,
+            source_schema,
+            health,
+            told,
+            retirement,
             bridge,
         })
     }
@@ -173,6 +191,29 @@ impl BecomesSpec {
         }
         facts
     }
+}
+
+fn retirement(said: &Spanned<String>, problems: &mut Problems) -> Option<Retirement> {
+    match said.value.as_str() {
+        "warn" => Some(Retirement::Warn),
+        "deny" => Some(Retirement::Deny),
+        other => {
+            problems.add(line(said), format!("becomes.from.retire: {other:?} is not known: write warn or deny"));
+            None
+        }
+    }
+}
+
+/// The field of a status that is told why an object is refused.
+fn told_at(text: &str, source: &Version, at_line: u64, problems: &mut Problems) -> Option<Path> {
+    let path = Path::parse(text).map_err(|why| problems.add(at_line, format!("becomes.from.told: {why}"))).ok()?;
+    let is_status = path.names().first().is_some_and(|name| **name == *STATUS);
+    let kind = source.schema.find(&path).ok().and_then(|found| found.kind.clone());
+    if !is_status || kind.as_deref() != Some("string") || !source.status_apart {
+        let why = "has to be a text in the status of the kind that goes, which is a subresource";
+        problems.add(at_line, format!("becomes.from.told: {path} {why}"));
+    }
+    Some(path)
 }
 
 /// What is kept for each version of both kinds has a name, which Kubernetes allows 63 characters behind its prefix.

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::gate::Gated;
+use super::gate::{Gate, Gated};
 use crate::definition::path::Path;
 use crate::json::Json;
 
@@ -20,11 +20,17 @@ impl Gated for GatedValue<'_> {
     }
 }
 
+impl Gate {
+    /// What does not hold of an object as an API server answers it, in words.
+    pub(crate) fn unmet_of(&self, object: &Value) -> Option<String> {
+        self.unmet(&mut GatedValue(object))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
-    use super::super::gate::Gate;
     use super::*;
 
     fn path(text: &str) -> Path {

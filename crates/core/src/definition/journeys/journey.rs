@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::beside::BesideStep;
 use super::job::JourneyJob;
 use crate::definition::gates::{Gate, GatedValue};
 use crate::definition::path::Path;
@@ -14,6 +15,8 @@ pub(crate) struct Journey {
     pub(crate) name: String,
     /// What holds of the objects that it is about. Others are left alone.
     pub(crate) when: Option<Gate>,
+    /// It is about objects of the kind that goes, of which others become.
+    pub(crate) is_of_source: bool,
     pub(crate) steps: Vec<JourneyStep>,
 }
 
@@ -36,13 +39,20 @@ pub(crate) enum JourneyAct {
     Wait { until: Gate, timeout: Option<Duration> },
     /// A Job runs, and another one where it is undone.
     Job { job: Box<JourneyJob>, undo: Option<Box<JourneyJob>> },
+    /// Something about other objects.
+    Beside(Box<BesideStep>),
 }
 
 impl Journey {
     /// The same for a roll, whose versions stand in the place of `{from}` and `{to}`.
     pub(crate) fn filled(&self, fill: &dyn Fn(&str) -> String) -> Self {
         let steps = self.steps.iter().map(|step| JourneyStep { act: step.act.filled(fill), ..step.clone() });
-        Self { name: self.name.clone(), when: self.when.as_ref().map(|when| when.filled(fill)), steps: steps.collect() }
+        Self {
+            name: self.name.clone(),
+            when: self.when.as_ref().map(|when| when.filled(fill)),
+            is_of_source: self.is_of_source,
+            steps: steps.collect(),
+        }
     }
 
     /// The fields that are looked at or written.
@@ -56,6 +66,7 @@ impl Journey {
                     let gates = [Some(job), undo.as_ref()].into_iter().flatten().filter_map(|job| job.until.as_ref());
                     fields.extend(gates.flat_map(Gate::fields));
                 }
+                JourneyAct::Beside(_) => {}
             }
         }
         fields
@@ -79,6 +90,7 @@ impl Journey {
                 let jobs = [Some(job), undo.as_ref()].into_iter().flatten();
                 jobs.flat_map(|job| job.env.iter()).any(|(_, value)| value.contains(words))
             }
+            JourneyAct::Beside(step) => step.act.texts().iter().any(|text| text.contains(words)),
         });
         in_steps || format!("{without:?}") != format!("{self:?}")
     }
@@ -91,6 +103,14 @@ impl Journey {
 }
 
 impl JourneyStep {
+    /// What it does to other objects.
+    pub(crate) fn beside(&self) -> Option<&BesideStep> {
+        match &self.act {
+            JourneyAct::Beside(step) => Some(step),
+            _ => None,
+        }
+    }
+
     /// What does not hold of an object that has to before the step is done, or undone, in words.
     pub(crate) fn unmet(&self, object: &Value, way: StepWay) -> Option<String> {
         let gate = match (&self.act, way) {
@@ -109,6 +129,7 @@ impl JourneyStep {
             (JourneyAct::Wait { timeout, .. }, _) => *timeout,
             (JourneyAct::Job { job, .. }, StepWay::Done) => job.timeout,
             (JourneyAct::Job { undo, .. }, StepWay::Undone) => undo.as_ref().and_then(|undo| undo.timeout),
+            (JourneyAct::Beside(step), _) => step.timeout,
         }
     }
 }
@@ -129,6 +150,9 @@ impl JourneyAct {
                 job: Box::new(job.filled(fill)),
                 undo: undo.as_ref().map(|undo| Box::new(undo.filled(fill))),
             },
+            Self::Beside(step) => {
+                Self::Beside(Box::new(BesideStep { act: step.act.filled(fill), timeout: step.timeout }))
+            }
         }
     }
 }

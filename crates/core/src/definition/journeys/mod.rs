@@ -1,14 +1,20 @@
 //! Journeys, as data: what happens to one object of a roll, in ordered steps out of a closed set, and how each is
 //! undone.
 
+mod beside;
+mod beside_spec;
 mod job;
 mod job_spec;
 mod journey;
+mod schemas;
 mod spec;
+mod step_object;
 mod time_limit;
 
+pub(crate) use beside::{BesideAct, Recreation, Until};
 pub(crate) use job::{JobSource, JourneyJob, bad_manifest};
 pub(crate) use job_spec::JourneyJobSpec;
 pub(crate) use journey::{Journey, JourneyAct, JourneyStep, StepWay};
 pub(super) use spec::JourneyStepSpec;
 pub(super) use spec::compile;
+pub(crate) use step_object::StepObject;

@@ -7,8 +7,12 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_saphyr::Spanned;
 
+use super::beside::{BesideAct, BesideStep};
+use super::beside_spec::{AdoptSpec, ConvertSpec, DeleteSpec, RecreateSpec, WaitSpec};
 use super::job_spec::JourneyJobSpec;
 use super::journey::{Journey, JourneyAct, JourneyStep};
+use super::schemas::JourneySchemas;
+use super::step_object::StepObject;
 use super::time_limit::time_limit;
 use crate::apimachinery::{is_dns_label, is_qualified_name};
 use crate::definition::gates::{Gate, GateCompiler, GateSpec};
@@ -17,7 +21,7 @@ use crate::definition::problems::{Problems, line};
 use crate::definition::schema::Schema;
 use crate::json::Json;
 
-/// A step: one of `when`, `set`, `unset`, `wait` and `job`.
+/// A step: one of `when`, `set`, `unset`, `wait`, `job`, `convert`, `recreate`, `adopt` and `delete`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "JourneyStep")]
 pub(crate) struct JourneyStepSpec {
@@ -29,10 +33,18 @@ pub(crate) struct JourneyStepSpec {
     set: Option<SetStepSpec>,
     /// Fields of the object go. It is undone by what they were before.
     unset: Option<UnsetStepSpec>,
-    /// Nothing is done until this holds of the object.
+    /// Nothing is done until this holds of the object, or of another one.
     wait: Option<WaitSpec>,
     /// A Job runs.
     job: Option<JourneyJobSpec>,
+    /// The object of the other kind is made. It is undone by deleting that, if it is the one that was made.
+    convert: Option<ConvertSpec>,
+    /// A Deployment is made anew with another selector. It is undone in the same way.
+    recreate: Option<RecreateSpec>,
+    /// What belongs to the object belongs to what it has become. It is undone by giving it back.
+    adopt: Option<AdoptSpec>,
+    /// Objects go.
+    delete: Option<DeleteSpec>,
     /// Why the step cannot be undone. A roll has to accept it by the name of the step.
     irreversible: Option<String>,
 }
@@ -41,6 +53,8 @@ pub(crate) struct JourneyStepSpec {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "JourneySet")]
 pub(super) struct SetStepSpec {
+    /// `source`, the object that the roll is about, which is what is meant without it.
+    on: Option<String>,
     /// Values by field, as the newest version names it. In texts, `{name}`, `{namespace}`, `{from}` and `{to}` stand
     /// for the object and the versions of the roll.
     fields: BTreeMap<String, Value>,
@@ -54,20 +68,12 @@ pub(super) struct UnsetStepSpec {
     fields: Vec<String>,
 }
 
-/// What is waited for.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "JourneyWait")]
-pub(super) struct WaitSpec {
-    /// What has to hold of the object, in the words of `healthy`. Values may be `{from}` and `{to}`.
-    until: GateSpec,
-    /// How long that may take, such as `30m`. Defaults to the `timeout` of the Roll.
-    timeout: Option<String>,
-}
-
-/// Checks the journeys of a definition against the schema of the newest version.
+/// Checks the journeys of a definition against the schema of the newest version, and that of the kind that goes, where
+/// the definition says what becomes of another kind.
 pub(in crate::definition) fn compile(
     specs: &BTreeMap<String, Vec<Spanned<JourneyStepSpec>>>,
-    schema: &Schema,
+    newest: &Schema,
+    source: Option<&Schema>,
     problems: &mut Problems,
 ) -> Vec<Journey> {
     let compiled = specs.iter().map(|(name, steps)| {
@@ -78,18 +84,31 @@ pub(in crate::definition) fn compile(
         if name == BUILT_IN {
             problems.add(at_line, format!("journeys: {name} is there already: call yours otherwise"));
         }
-        journey(name, steps, schema, problems)
+        let is_of_source = steps.iter().any(|step| step.value.is_of_two_kinds());
+        if is_of_source && source.is_none() {
+            problems.add(
+                at_line,
+                format!("journeys.{name}: is about objects that become others, and the definition has no `becomes`"),
+            );
+        }
+        let own = source.filter(|_| is_of_source).unwrap_or(newest);
+        Journey { is_of_source, ..journey(name, steps, JourneySchemas { own, target: newest }, problems) }
     });
     compiled.collect()
 }
 
-fn journey(name: &str, specs: &[Spanned<JourneyStepSpec>], schema: &Schema, problems: &mut Problems) -> Journey {
-    let mut journey = Journey { name: name.to_owned(), when: None, steps: Vec::new() };
+fn journey(
+    name: &str,
+    specs: &[Spanned<JourneyStepSpec>],
+    schemas: JourneySchemas<'_>,
+    problems: &mut Problems,
+) -> Journey {
+    let mut journey = Journey { name: name.to_owned(), when: None, is_of_source: false, steps: Vec::new() };
     let mut names: Vec<String> = Vec::new();
     let mut irreversible: Option<String> = None;
     for (at, spec) in specs.iter().enumerate() {
         let mut bad = Vec::new();
-        let compiled = spec.value.compile(at, schema, &mut bad);
+        let compiled = spec.value.compile(at, schemas, &mut bad);
         match compiled {
             Some(CompiledStep::When(_)) if at > 0 => bad.push("`when` is the first step, or none".to_owned()),
             Some(CompiledStep::When(gate)) => journey.when = Some(gate),
@@ -112,11 +131,44 @@ fn journey(name: &str, specs: &[Spanned<JourneyStepSpec>], schema: &Schema, prob
         }
         bad.into_iter().for_each(|why| problems.add(line(spec), format!("journeys.{name}: {why}")));
     }
+    in_order(name, specs, &journey, problems);
     if journey.steps.is_empty() && specs.iter().all(|spec| spec.value.when.is_some()) {
         let at_line = specs.first().map(line).unwrap_or_default();
         problems.add(at_line, format!("journeys.{name}: has no step, so that nothing would happen"));
     }
     journey
+}
+
+/// What can only come after something else.
+fn in_order(name: &str, specs: &[Spanned<JourneyStepSpec>], journey: &Journey, problems: &mut Problems) {
+    let at_line = specs.first().map(line).unwrap_or_default();
+    let acts: Vec<(&str, &BesideAct)> =
+        journey.steps.iter().filter_map(|step| Some((step.name.as_str(), &step.beside()?.act))).collect();
+    let converts = acts.iter().filter(|(_, act)| matches!(act, BesideAct::Convert)).count();
+    if converts > 1 {
+        problems.add(at_line, format!("journeys.{name}: an object becomes another one once: leave out one `convert`"));
+    }
+    let is_before = acts.iter().take_while(|(_, act)| !matches!(act, BesideAct::Convert));
+    for (step, _) in is_before.filter(|(_, act)| act.is_of_two_kinds()) {
+        problems.add(
+            at_line,
+            format!("journeys.{name}: {step} is about what the object has become: put `convert` before it"),
+        );
+    }
+    let gone = journey
+        .steps
+        .iter()
+        .position(|step| step.beside().is_some_and(|beside| matches!(beside.act, BesideAct::DeleteSource)));
+    if let Some(after) = gone.and_then(|gone| journey.steps.get(gone + 1)) {
+        problems.add(
+            at_line,
+            format!(
+                "journeys.{name}: {} comes after the object is deleted: nobody could tell that it \
+            was done",
+                after.name
+            ),
+        );
+    }
 }
 
 /// What a step is checked to.
@@ -125,36 +177,52 @@ enum CompiledStep {
     Step(Box<JourneyStep>),
 }
 
+/// Whether going back takes a write.
 fn is_undoable(step: &JourneyStep) -> bool {
-    step.irreversible.is_none() && !matches!(step.act, JourneyAct::Wait { .. })
+    let is_written = step.beside().is_none_or(|beside| beside.act.is_undone_by_writes());
+    step.irreversible.is_none() && is_written && !matches!(step.act, JourneyAct::Wait { .. })
 }
 
 impl JourneyStepSpec {
-    fn compile(&self, at: usize, schema: &Schema, bad: &mut Vec<String>) -> Option<CompiledStep> {
-        let Self { name, when, set, unset, wait, job, irreversible } = self;
+    /// Whether it is about two kinds, of which one becomes the other.
+    fn is_of_two_kinds(&self) -> bool {
+        let on = |on: Option<&String>, what: &str| on.is_some_and(|on| on == what);
+        self.convert.is_some()
+            || self.adopt.is_some()
+            || self.delete.as_ref().is_some_and(DeleteSpec::is_of_source)
+            || on(self.wait.as_ref().and_then(|wait| wait.on.as_ref()), "target")
+    }
+
+    /// The words that it has, of which there must be one.
+    fn words(&self) -> Vec<&'static str> {
         let words = [
-            ("when", when.is_some()),
-            ("set", set.is_some()),
-            ("unset", unset.is_some()),
-            ("wait", wait.is_some()),
-            ("job", job.is_some()),
+            ("when", self.when.is_some()),
+            ("set", self.set.is_some()),
+            ("unset", self.unset.is_some()),
+            ("wait", self.wait.is_some()),
+            ("job", self.job.is_some()),
+            ("convert", self.convert.is_some()),
+            ("recreate", self.recreate.is_some()),
+            ("adopt", self.adopt.is_some()),
+            ("delete", self.delete.is_some()),
         ];
-        let said: Vec<&str> = words.iter().filter(|(_, said)| *said).map(|(word, _)| *word).collect();
+        words.into_iter().filter(|(_, said)| *said).map(|(word, _)| word).collect()
+    }
+
+    fn compile(&self, at: usize, schemas: JourneySchemas<'_>, bad: &mut Vec<String>) -> Option<CompiledStep> {
+        let said = self.words();
         let [word] = said.as_slice() else {
-            bad.push("a step has one of `when`, `set`, `unset`, `wait` and `job`".to_owned());
+            bad.push(
+                "a step has one of `when`, `set`, `unset`, `wait`, `job`, `convert`, `recreate`, `adopt` and `delete`"
+                    .to_owned(),
+            );
             return None;
         };
-        let act = match (when, set, unset, wait, job) {
-            (Some(when), ..) => return gate(when, "when", schema, bad).map(CompiledStep::When),
-            (_, Some(set), ..) => JourneyAct::Set(set.compile(schema, bad)),
-            (_, _, Some(unset), ..) => JourneyAct::Set(unset.compile(schema, bad)),
-            (_, _, _, Some(wait), _) => JourneyAct::Wait {
-                until: gate(&wait.until, "wait.until", schema, bad)?,
-                timeout: time_limit(wait.timeout.as_deref(), bad),
-            },
-            (_, _, _, _, Some(job)) => job_act(job, irreversible.is_some(), schema, bad)?,
-            _ => return None,
-        };
+        if let Some(when) = &self.when {
+            return gate(when, "when", schemas.own, bad).map(CompiledStep::When);
+        }
+        let act = self.act(schemas, bad)?;
+        let (name, irreversible) = (&self.name, &self.irreversible);
         let name = name.clone().unwrap_or_else(|| format!("{word}-{}", at + 1));
         if !is_dns_label(&name) {
             bad.push(format!("{name:?} is no name of a step: use lower case letters, digits and hyphens"));
@@ -162,11 +230,64 @@ impl JourneyStepSpec {
         if irreversible.as_ref().is_some_and(|why| why.trim().is_empty()) {
             bad.push(format!("{name}: irreversible: say why"));
         }
-        if wait.is_some() && irreversible.is_some() {
+        if self.wait.is_some() && irreversible.is_some() {
             bad.push(format!("{name}: a wait does nothing that would have to be undone: leave out `irreversible`"));
         }
-        Some(CompiledStep::Step(Box::new(JourneyStep { name, act, irreversible: irreversible.clone() })))
+        let step = JourneyStep { name, act, irreversible: irreversible.clone() };
+        if step.beside().is_some_and(|beside| beside.act.is_undone_by_writes()) && irreversible.is_some() {
+            bad.push(format!("{}: can be undone: leave out `irreversible`", step.name));
+        }
+        Some(CompiledStep::Step(Box::new(step)))
     }
+
+    fn act(&self, schemas: JourneySchemas<'_>, bad: &mut Vec<String>) -> Option<JourneyAct> {
+        let beside = |step: BesideStep| JourneyAct::Beside(Box::new(step));
+        if let Some(set) = &self.set {
+            return Some(JourneyAct::Set(set.compile(schemas.own, bad)));
+        }
+        if let Some(unset) = &self.unset {
+            return Some(JourneyAct::Set(unset.compile(schemas.own, bad)));
+        }
+        if let Some(wait) = &self.wait {
+            return wait_act(wait, schemas, bad);
+        }
+        if let Some(job) = &self.job {
+            return job_act(job, self.irreversible.is_some(), schemas.own, bad);
+        }
+        if let Some(convert) = &self.convert {
+            return Some(beside(convert.compile(bad)));
+        }
+        if let Some(adopt) = &self.adopt {
+            return Some(beside(adopt.compile(bad)));
+        }
+        if let Some(recreate) = &self.recreate {
+            return recreate.compile(bad).map(beside);
+        }
+        self.delete.as_ref()?.compile(self.irreversible.as_deref(), bad).map(beside)
+    }
+}
+
+/// A wait for the object itself, or for another one.
+fn wait_act(wait: &WaitSpec, schemas: JourneySchemas<'_>, bad: &mut Vec<String>) -> Option<JourneyAct> {
+    let on = match wait.on.as_deref().map(StepObject::parse) {
+        Some(Ok(on)) => on,
+        Some(Err(why)) => {
+            bad.push(format!("wait: on: {why}"));
+            return None;
+        }
+        None => StepObject::Source,
+    };
+    if on != StepObject::Source {
+        return wait.compile(&on, schemas, bad).map(|step| JourneyAct::Beside(Box::new(step)));
+    }
+    let (Some(until), None) = (&wait.until, wait.rolled_out) else {
+        bad.push("wait: has an `until`; `rolledOut` is for deployments.apps".to_owned());
+        return None;
+    };
+    Some(JourneyAct::Wait {
+        until: gate(until, "wait.until", schemas.own, bad)?,
+        timeout: time_limit(wait.timeout.as_deref(), bad),
+    })
 }
 
 fn gate(spec: &GateSpec, what: &str, schema: &Schema, bad: &mut Vec<String>) -> Option<Gate> {
@@ -193,6 +314,9 @@ fn job_act(spec: &JourneyJobSpec, is_irreversible: bool, schema: &Schema, bad: &
 
 impl SetStepSpec {
     fn compile(&self, schema: &Schema, bad: &mut Vec<String>) -> Vec<(Path, Option<Value>)> {
+        if self.on.as_deref().is_some_and(|on| on != "source") {
+            bad.push("set: on: only fields of the object itself are set, which is `source`".to_owned());
+        }
         if self.fields.is_empty() {
             bad.push("set: names no field".to_owned());
         }

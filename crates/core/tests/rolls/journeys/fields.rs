@@ -14,6 +14,38 @@ fn defined(steps: &Value) -> Result<Kind, BadDefinition> {
     Kind::from_crd(&definition, CRD)
 }
 
+fn refused(cases: &[(Value, &str)]) {
+    for (steps, why) in cases {
+        let error = defined(steps).unwrap_err().to_string();
+        assert!(
+            error.contains(why) && error.starts_with("definition:5: journeys.j: ") || error.contains("has no step"),
+            "{steps}: {error}"
+        );
+        assert!(error.contains(why), "{steps}: {error}");
+    }
+}
+
+/// Steps about other objects.
+#[test]
+fn a_step_about_other_objects_that_cannot_be_is_refused_with_what_to_do() {
+    refused(&[
+        (json!([{"wait": {"on": "deployments.apps/{name}"}}]), "has one of `until` and `rolledOut: true`"),
+        (json!([{"wait": {"on": "services/{name}", "rolledOut": true}}]), "only deployments.apps are rolled out"),
+        (json!([{"wait": {"on": "nowhere", "until": {"field": "a", "is": 1}}}]), "is no object: write source, target"),
+        (json!([{"wait": {"rolledOut": true}}]), "wait: has an `until`"),
+        (json!([{"convert": {}}]), "the definition has no `becomes`"),
+        (
+            json!([{"recreate": {"resource": "statefulsets.apps", "name": "a", "selector": {"a": "b"}}}]),
+            "without a gap",
+        ),
+        (json!([{"recreate": {"resource": "deployments.apps", "name": "{nam}", "selector": {"a": "b"}}}]), "no name"),
+        (json!([{"recreate": {"resource": "deployments.apps", "name": "a", "selector": {}}}]), "names no label"),
+        (json!([{"delete": {"resource": "pods", "labels": "a=b"}, "irreversible": "x"}]), "has to hold {name}"),
+        (json!([{"delete": {"resource": "pods", "labels": "a={name}"}}]), "say `madeAgain: true`"),
+        (json!([{"delete": {"resource": "pods"}}]), "has `on: source`, or a `resource` and `labels`"),
+    ]);
+}
+
 #[test]
 fn a_journey_that_cannot_be_is_refused_with_what_to_do() {
     let manifest = json!({
@@ -27,7 +59,7 @@ fn a_journey_that_cannot_be_is_refused_with_what_to_do() {
         (json!([]), "has no step"),
         (json!([{"when": {"field": "spec.flag", "is": true}}]), "has no step"),
         (json!([wait, {"when": {"field": "spec.flag", "is": true}}]), "`when` is the first step"),
-        (json!([{"name": "a"}]), "one of `when`, `set`, `unset`, `wait` and `job`"),
+        (json!([{"name": "a"}]), "one of `when`, `set`, `unset`, `wait`, `job`, `convert`"),
         (json!([{"set": {"fields": {"spec.locks": 1}}}]), "no \"locks\" there, did you mean \"lock\"?"),
         (json!([{"set": {"fields": {"spec.flag": "x"}}}]), "spec.flag can never be \"x\""),
         (json!([{"set": {"fields": {"status.level": "x"}}}]), "a status is the controller's"),
@@ -50,14 +82,7 @@ fn a_journey_that_cannot_be_is_refused_with_what_to_do() {
         (json!([{"wait": {"until": {"field": "status.levle", "is": "a"}}}]), "wait.until: status.levle"),
         (json!([{"wait": {"until": {"field": "status.level", "is": "a"}, "timeout": "soon"}}]), "is not a duration"),
     ];
-    for (steps, why) in cases {
-        let error = defined(&steps).unwrap_err().to_string();
-        assert!(
-            error.contains(why) && error.starts_with("definition:5: journeys.j: ") || error.contains("has no step"),
-            "{steps}: {error}"
-        );
-        assert!(error.contains(why), "{steps}: {error}");
-    }
+    refused(&cases);
     let twice = json!({"set": {"fields": {"spec.lock": "{to}"}}, "irreversible": "it stays"});
     for fine in
         [json!([set, wait, {"job": job, "irreversible": "x"}, wait]), json!([{"job": job, "irreversible": "x"}, twice])]

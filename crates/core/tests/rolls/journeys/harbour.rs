@@ -6,7 +6,7 @@ use std::time::Duration;
 use pointsman_core::definition::Kind;
 use pointsman_core::roll::{
     FleetObject, FleetRoll, JobWrite, Moment, Remembered, RollAnswers, RollFacts, RollPlan, RollStatus, RollWrite,
-    WantedObjects, answered_roll, job_questions, plan,
+    WantedObjects, answered_roll, plan, step_questions,
 };
 use serde_json::{Value, json};
 
@@ -138,7 +138,7 @@ impl Harbour {
     /// The answers to what a plan has to know.
     fn answers(&self, roll: &FleetRoll, status: &RollStatus, fleet: &[FleetObject]) -> RollAnswers {
         let mut answers = RollAnswers::default();
-        for question in job_questions(roll, status, fleet) {
+        for question in step_questions(roll, status, fleet) {
             let WantedObjects::Named(name) = &question.wanted else { panic!("{question:?}") };
             let title = format!("{}/{name}", question.namespace.clone().unwrap());
             let found = self.jobs.get(&title).map(|job| {
@@ -223,6 +223,7 @@ impl Pilot {
                 self.remembered.allowed(&write.uid);
                 Call::Job(write, is_new)
             }
+            Some(RollWrite::Object(write)) => panic!("no step here is about other objects: {write:?}"),
             Some(RollWrite::Try(write)) => panic!("journeys ask for no dry run: {write:?}"),
         }
     }

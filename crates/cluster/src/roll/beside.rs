@@ -1,0 +1,169 @@
+//! What steps of journeys do to other objects than the one that a roll is about, and what they look up of these.
+
+use pointsman_core::definition::Kind;
+use pointsman_core::roll::{Became, ObjectCall, ObjectWrite, ROLL_MANAGER, RollAnswers, RollQuestion, WantedFact};
+use pointsman_core::webhook::{BecomeError, Facts, OtherKind, Webhook};
+use serde_json::{Value, json};
+
+use super::collection::collection;
+use super::writes::{Landed, refused};
+use crate::call_error::CallError;
+use crate::cluster::{Cluster, Extent, PatchForm};
+use crate::pages::{Pages, items};
+
+/// Writes another object.
+///
+/// # Errors
+/// Whoever runs this may not do so.
+pub(super) async fn write_beside(cluster: &Cluster, write: &ObjectWrite) -> Result<Landed, CallError> {
+    let within = write.namespace.as_ref().map(|namespace| format!("/namespaces/{namespace}")).unwrap_or_default();
+    let version = match &write.call {
+        ObjectCall::Create(object) => object
+            .pointer("/apiVersion")
+            .and_then(Value::as_str)
+            .map(|text| text.split_once('/').map_or(text, |(_, version)| version).to_owned()),
+        _ => write.version.clone(),
+    };
+    let group = collection(cluster, &write.group, version.as_deref()).await?;
+    let all = format!("{group}{within}/{}", write.plural);
+    let one = format!("{all}/{}", write.name);
+    let manager = format!("fieldManager={ROLL_MANAGER}");
+    let answer = match &write.call {
+        ObjectCall::Create(object) => cluster.post(&format!("{all}?{manager}"), object).await.map(drop),
+        ObjectCall::Patch(patch) => {
+            let path = format!("{one}?{manager}");
+            cluster.patch(&path, PatchForm::Json, patch, Extent::Metadata).await.map(drop)
+        }
+        ObjectCall::Tell(patch) => {
+            // Who has no right to it has said it in the Roll.
+            let path = format!("{one}/status?{manager}");
+            let _ = cluster.patch(&path, PatchForm::Merge, patch, Extent::Metadata).await;
+            Ok(())
+        }
+        ObjectCall::Delete { uid, resource_version, propagation } => {
+            let options = json!({
+                "apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": propagation.word(),
+                "preconditions": {"uid": uid, "resourceVersion": resource_version},
+            });
+            cluster.delete_with(&one, &options).await
+        }
+    };
+    match answer {
+        Ok(()) => Ok(Landed::Written),
+        // What is there is another one than the one that was seen: it has to be looked at again.
+        Err(error) if error.code() == Some(409) => Ok(Landed::Stale),
+        // A namespace, or a kind, that is not there.
+        Err(error) if error.code() == Some(404) && matches!(write.call, ObjectCall::Create(_)) => {
+            Ok(Landed::Refused(error.message()))
+        }
+        Err(error) => refused(error),
+    }
+}
+
+/// Finds out what an object becomes, by the definition of its kind.
+pub(super) async fn becomes(
+    cluster: &Cluster,
+    kind: &Kind,
+    question: &RollQuestion,
+    (name, uid, facts): (&str, &str, &[WantedFact]),
+    answers: &mut RollAnswers,
+) -> Result<(), CallError> {
+    let group = collection(cluster, &question.group, question.version.as_deref()).await?;
+    let within = question.namespace.as_ref().map(|namespace| format!("/namespaces/{namespace}")).unwrap_or_default();
+    let source = cluster.find(&format!("{group}{within}/{}/{name}", question.plural)).await?;
+    let is_it = |source: &Value| source.pointer("/metadata/uid").and_then(Value::as_str) == Some(uid);
+    let Some(source) = source.filter(is_it) else {
+        answers.became(question, Became::Waits(format!("{} {name} is gone", question.plural)));
+        return Ok(());
+    };
+    let mut known = Vec::new();
+    for fact in facts {
+        match holds(cluster, question.namespace.as_deref().unwrap_or_default(), fact).await? {
+            Some(holds) => known.push((fact.name.as_str(), if holds { "true" } else { "false" })),
+            None => {
+                let secret = fact.secret.as_deref().unwrap_or_default();
+                let place = question.namespace.as_deref().unwrap_or_default();
+                let why = format!("there is no secret {place}/{secret}, which has to say what {} is", fact.name);
+                answers.became(question, Became::Waits(why));
+                return Ok(());
+            }
+        }
+    }
+    let facts: Facts = known.into_iter().collect();
+    let to = OtherKind { group: kind.group(), kind: kind.kind(), version: None };
+    let became = match Webhook::become_by(kind, &source.to_string(), to, &facts) {
+        Ok(converted) => match serde_json::from_str(&converted.text) {
+            Ok(object) => Became::Object(object),
+            Err(error) => Became::Refused(error.to_string()),
+        },
+        Err(BecomeError::Refused { message }) => Became::Refused(message),
+        Err(error) => Became::Refused(error.to_string()),
+    };
+    answers.became(question, became);
+    Ok(())
+}
+
+/// Whether a Secret has a key. Nothing where there is no such Secret.
+async fn holds(cluster: &Cluster, namespace: &str, fact: &WantedFact) -> Result<Option<bool>, CallError> {
+    let Some(name) = &fact.secret else { return Ok(Some(false)) };
+    let secret = cluster.find(&format!("/api/v1/namespaces/{namespace}/secrets/{name}")).await?;
+    Ok(secret.map(|secret| secret.get("data").and_then(|data| data.get(&fact.key)).is_some()))
+}
+
+/// Tells what belongs to an object, of whatever resource.
+pub(super) async fn referring(
+    cluster: &Cluster,
+    question: &RollQuestion,
+    uid: &str,
+    answers: &mut RollAnswers,
+) -> Result<(), CallError> {
+    let namespace = question.namespace.as_deref().unwrap_or_default();
+    let mut found = Vec::new();
+    for (resource, collection) in namespaced(cluster).await? {
+        let path = format!("{collection}/namespaces/{namespace}/{}", resource.split('.').next().unwrap_or_default());
+        let pages = Pages::new(cluster, path, Extent::MetadataOfAll, PAGE);
+        let mut take = |list: Value| {
+            for object in items(&list) {
+                let owners = object.pointer("/metadata/ownerReferences").and_then(Value::as_array);
+                if owners.into_iter().flatten().any(|owner| owner.get("uid").and_then(Value::as_str) == Some(uid)) {
+                    found.push(json!({"resource": resource, "metadata": object.get("metadata")}));
+                }
+            }
+        };
+        pages.all(&mut |_, _| {}, &mut take).await?;
+    }
+    answers.saw(question, &found);
+    Ok(())
+}
+
+/// Every resource in namespaces that can be listed, each in one version, and where it is.
+async fn namespaced(cluster: &Cluster) -> Result<Vec<(String, String)>, CallError> {
+    let mut all = Vec::new();
+    for root in ["/api", "/apis"] {
+        let discovered = cluster.read(root, Extent::Discovery).await?;
+        for group in items(&discovered) {
+            let name = group.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
+            let versions = group.get("versions").and_then(Value::as_array).into_iter().flatten();
+            let mut known: Vec<&str> = Vec::new();
+            for version in versions {
+                let of = version.get("version").and_then(Value::as_str).unwrap_or_default();
+                let place = if name.is_empty() { format!("/api/{of}") } else { format!("/apis/{name}/{of}") };
+                for resource in version.get("resources").and_then(Value::as_array).into_iter().flatten() {
+                    let text = |member: &str| resource.get(member).and_then(Value::as_str).unwrap_or_default();
+                    let verbs = resource.get("verbs").and_then(Value::as_array).into_iter().flatten();
+                    let plural = text("resource");
+                    let is_one = text("scope") == "Namespaced" && verbs.into_iter().any(|verb| verb == "list");
+                    if is_one && !known.contains(&plural) {
+                        known.push(plural);
+                        let dot = if name.is_empty() { "" } else { "." };
+                        all.push((format!("{plural}{dot}{name}"), place.clone()));
+                    }
+                }
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// Objects of a page.
+const PAGE: u32 = 500;

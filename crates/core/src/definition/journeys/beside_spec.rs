@@ -1,0 +1,234 @@
+//! Steps that look at, or write, other objects, as they are written.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::beside::{BesideAct, BesideStep, Recreation, Until};
+use super::schemas::JourneySchemas;
+use super::step_object::{StepObject, name_template};
+use super::time_limit::time_limit;
+use crate::apimachinery::{ResourceName, Selector, is_label_value, is_qualified_name};
+use crate::definition::gates::{Gate, GateCompiler, GateSpec};
+use crate::definition::schema::Schema;
+
+/// What is waited for.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "JourneyWait")]
+pub(super) struct WaitSpec {
+    /// Of which object: `source`, which is the one that the roll is about and what is meant without it; `target`, which
+    /// is what that becomes; or another one in its namespace, such as `deployments.apps/{name}`.
+    pub(super) on: Option<String>,
+    /// What has to hold of the object, in the words of `healthy`. Values may be `{from}` and `{to}`.
+    pub(super) until: Option<GateSpec>,
+    /// All Pods of a Deployment are of its last template, and available. In place of `until`.
+    pub(super) rolled_out: Option<bool>,
+    /// How long that may take, such as `30m`. Defaults to the `timeout` of the Roll.
+    pub(super) timeout: Option<String>,
+}
+
+/// The object of the other kind is made, by what `becomes` says.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "JourneyConvert")]
+pub(super) struct ConvertSpec {
+    /// How long that may take, such as `10m`. Defaults to the `timeout` of the Roll.
+    timeout: Option<String>,
+}
+
+/// A Deployment is made anew with another selector, by its own name, while its Pods go on to run.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "JourneyRecreate")]
+pub(super) struct RecreateSpec {
+    /// `deployments.apps`.
+    resource: String,
+    /// Its name, such as `{name}`.
+    name: String,
+    /// The labels by which it selects its Pods afterwards. Its template gets them in the place of those of the old
+    /// selector.
+    selector: BTreeMap<String, String>,
+    /// How long that may take, such as `10m`. Defaults to the `timeout` of the Roll.
+    timeout: Option<String>,
+}
+
+/// What belongs to the object, by its owner references, belongs to what it has become.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "JourneyAdopt")]
+pub(super) struct AdoptSpec {
+    /// Plurals and groups, such as `services` and `deployments.apps`.
+    resources: Vec<String>,
+    /// How long that may take, such as `10m`. Defaults to the `timeout` of the Roll.
+    timeout: Option<String>,
+}
+
+/// Objects go: those with some labels, or the one that the roll is about.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "JourneyDelete")]
+pub(super) struct DeleteSpec {
+    /// `source`: the object that the roll is about, the last step of its journey. Nothing goes with it.
+    on: Option<String>,
+    /// Plural and group of objects in its namespace, such as `replicasets.apps`.
+    resource: Option<String>,
+    /// Which of them, as `kubectl -l` takes it, such as `app={name}`. Those that somebody else controls are waited for.
+    labels: Option<String>,
+    /// Whoever controls them makes them again where somebody goes back: nothing has to undo it.
+    made_again: Option<bool>,
+    /// How long that may take, such as `10m`. Defaults to the `timeout` of the Roll.
+    timeout: Option<String>,
+}
+
+impl WaitSpec {
+    /// A wait for another object.
+    pub(super) fn compile(
+        &self,
+        on: &StepObject,
+        schemas: JourneySchemas<'_>,
+        bad: &mut Vec<String>,
+    ) -> Option<BesideStep> {
+        let is_deployment = matches!(on, StepObject::Named { resource, .. } if is_deployment(resource));
+        let until = match (&self.until, self.rolled_out) {
+            (Some(gate), None) => Until::Gate(self.gate(gate, on, schemas, bad)?),
+            (None, Some(true)) if is_deployment => Until::RolledOut,
+            (None, Some(true)) => {
+                bad.push("wait: only deployments.apps are rolled out".to_owned());
+                return None;
+            }
+            _ => {
+                bad.push("wait: has one of `until` and `rolledOut: true`".to_owned());
+                return None;
+            }
+        };
+        let timeout = time_limit(self.timeout.as_deref(), bad);
+        Some(BesideStep { act: BesideAct::Wait { on: on.clone(), until }, timeout })
+    }
+
+    fn gate(
+        &self,
+        spec: &GateSpec,
+        on: &StepObject,
+        schemas: JourneySchemas<'_>,
+        bad: &mut Vec<String>,
+    ) -> Option<Gate> {
+        let anything = Schema::default();
+        let mut compiler = match on {
+            StepObject::Source => GateCompiler::templated(schemas.own),
+            StepObject::Target => GateCompiler::templated(schemas.target),
+            StepObject::Named { .. } => GateCompiler::foreign(&anything),
+        };
+        let gate = compiler.gate(spec);
+        bad.extend(compiler.into_bad().into_iter().map(|why| format!("wait.until: {why}")));
+        gate
+    }
+}
+
+impl ConvertSpec {
+    pub(super) fn compile(&self, bad: &mut Vec<String>) -> BesideStep {
+        BesideStep { act: BesideAct::Convert, timeout: time_limit(self.timeout.as_deref(), bad) }
+    }
+}
+
+impl RecreateSpec {
+    pub(super) fn compile(&self, bad: &mut Vec<String>) -> Option<BesideStep> {
+        let timeout = time_limit(self.timeout.as_deref(), bad);
+        let mut say = |why: String| bad.push(format!("recreate: {why}"));
+        let resource = ResourceName::parse(&self.resource).map_err(&mut say).ok();
+        let name = name_template(&self.name).map_err(&mut say).ok();
+        if resource.as_ref().is_some_and(|resource| !is_deployment(resource)) {
+            say(format!("{} cannot be made anew without a gap: deployments.apps can", self.resource));
+        }
+        if self.selector.is_empty() {
+            say("selector: names no label".to_owned());
+        }
+        for (label, value) in &self.selector {
+            if !is_qualified_name(label) || !is_label_value(&filled(value)) {
+                say(format!("selector: {label}: {value:?} is no label"));
+            }
+        }
+        let recreation = Recreation { resource: resource?, name: name?, selector: self.selector.clone() };
+        Some(BesideStep { act: BesideAct::Recreate(Box::new(recreation)), timeout })
+    }
+}
+
+impl AdoptSpec {
+    pub(super) fn compile(&self, bad: &mut Vec<String>) -> BesideStep {
+        let timeout = time_limit(self.timeout.as_deref(), bad);
+        if self.resources.is_empty() {
+            bad.push("adopt: names no resource".to_owned());
+        }
+        let mut resources: Vec<ResourceName> = Vec::new();
+        for text in &self.resources {
+            match ResourceName::parse(text) {
+                Ok(resource) if resources.contains(&resource) => bad.push(format!("adopt: {text} is named twice")),
+                Ok(resource) => resources.push(resource),
+                Err(why) => bad.push(format!("adopt: {why}")),
+            }
+        }
+        BesideStep { act: BesideAct::Adopt(resources), timeout }
+    }
+}
+
+impl DeleteSpec {
+    /// Whether it is about the object that the roll is about.
+    pub(super) fn is_of_source(&self) -> bool {
+        self.on.is_some()
+    }
+
+    /// `irreversible` is why the step cannot be undone.
+    pub(super) fn compile(&self, irreversible: Option<&str>, bad: &mut Vec<String>) -> Option<BesideStep> {
+        let timeout = time_limit(self.timeout.as_deref(), bad);
+        let act = match (self.on.as_deref(), &self.resource, &self.labels) {
+            (Some("source"), None, None) => {
+                if irreversible.is_none() {
+                    bad.push("delete: an object that is gone is gone: say `irreversible`, and why".to_owned());
+                }
+                if self.made_again.is_some() {
+                    bad.push("delete: nobody makes the source again: leave out `madeAgain`".to_owned());
+                }
+                BesideAct::DeleteSource
+            }
+            (None, Some(resource), Some(labels)) => self.labelled(resource, labels, irreversible, bad)?,
+            _ => {
+                bad.push("delete: has `on: source`, or a `resource` and `labels`".to_owned());
+                return None;
+            }
+        };
+        Some(BesideStep { act, timeout })
+    }
+
+    fn labelled(
+        &self,
+        resource: &str,
+        labels: &str,
+        irreversible: Option<&str>,
+        bad: &mut Vec<String>,
+    ) -> Option<BesideAct> {
+        match (self.made_again.unwrap_or_default(), irreversible) {
+            (false, None) => bad.push(
+                "delete: say `madeAgain: true` where whoever controls these objects makes them again, or why it is \
+                 `irreversible`"
+                    .to_owned(),
+            ),
+            (true, Some(_)) => bad.push("delete: what is `madeAgain` is not `irreversible`".to_owned()),
+            _ => {}
+        }
+        if !labels.contains("{name}") {
+            bad.push(format!(
+                "delete: labels: {labels:?} would take objects of others as well: it has to hold {{name}}"
+            ));
+        }
+        if let Err(why) = Selector::parse(&filled(labels)) {
+            bad.push(format!("delete: labels: {why}"));
+        }
+        let resource = ResourceName::parse(resource).map_err(|why| bad.push(format!("delete: {why}"))).ok()?;
+        Some(BesideAct::DeleteLabelled { resource, labels: labels.to_owned() })
+    }
+}
+
+/// With something in the place of names, for checks.
+fn filled(text: &str) -> String {
+    ["{name}", "{namespace}", "{from}", "{to}"].iter().fold(text.to_owned(), |text, it| text.replace(it, "a"))
+}
+
+fn is_deployment(resource: &ResourceName) -> bool {
+    (resource.plural.as_str(), resource.group.as_str()) == ("deployments", "apps")
+}

@@ -1,0 +1,12 @@
+//! The schemas that journeys are checked against.
+
+use crate::definition::schema::Schema;
+
+/// The schemas of the objects that a journey is about.
+#[derive(Clone, Copy)]
+pub(in crate::definition) struct JourneySchemas<'s> {
+    /// Of the object that the roll is about.
+    pub(in crate::definition) own: &'s Schema,
+    /// Of the kind that it becomes.
+    pub(in crate::definition) target: &'s Schema,
+}

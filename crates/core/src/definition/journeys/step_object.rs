@@ -1,0 +1,65 @@
+//! Objects that a step names beside the one that a roll is about.
+
+use crate::apimachinery::{ResourceName, is_dns_subdomain};
+
+/// An object that a step looks at, or writes.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) enum StepObject {
+    /// The one that the roll is about.
+    Source,
+    /// The one of another kind that it becomes.
+    Target,
+    /// Another one in its namespace, by a name with `{name}` and the like in it.
+    Named { resource: ResourceName, name: String },
+}
+
+impl StepObject {
+    /// Reads `source`, `target`, or a resource and a name such as `deployments.apps/{name}`.
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
+        match text {
+            "source" => return Ok(Self::Source),
+            "target" => return Ok(Self::Target),
+            _ => {}
+        }
+        let (resource, name) = text.split_once('/').ok_or_else(|| {
+            format!(
+                "{text:?} is no object: write source, target, or a resource and a name, such as deployments.apps/{{name}}"
+            )
+        })?;
+        Ok(Self::Named { resource: ResourceName::parse(resource)?, name: name_template(name)? })
+    }
+}
+
+/// A name of an object, in which `{name}` and the like are filled in for each object of a roll.
+pub(super) fn name_template(text: &str) -> Result<String, String> {
+    let filled =
+        ["{name}", "{namespace}", "{from}", "{to}"].iter().fold(text.to_owned(), |text, it| text.replace(it, "a"));
+    if !is_dns_subdomain(&filled) {
+        return Err(format!("{text:?} is no name of an object: {{name}} stands for that of the object of the roll"));
+    }
+    Ok(text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn objects_are_named_by_resource_and_name() {
+        let resource = |text: &str| ResourceName::parse(text).unwrap();
+        for (text, object) in [
+            ("source", StepObject::Source),
+            ("target", StepObject::Target),
+            (
+                "deployments.apps/{name}-jobs",
+                StepObject::Named { resource: resource("deployments.apps"), name: "{name}-jobs".to_owned() },
+            ),
+            ("services/a", StepObject::Named { resource: resource("services"), name: "a".to_owned() }),
+        ] {
+            assert_eq!(StepObject::parse(text), Ok(object), "{text}");
+        }
+        for text in ["", "deployments.apps", "Deployments/a", "services/", "services/{nam}", "services/a/b"] {
+            assert!(StepObject::parse(text).is_err(), "{text}");
+        }
+    }
+}

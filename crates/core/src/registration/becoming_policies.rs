@@ -1,0 +1,101 @@
+//! The policies that go with a kind that becomes another one, evaluated by the API server itself: nobody changes an
+//! object in the middle of its journey, and where the definition says so, no new ones are made of the kind that goes.
+
+use serde_json::{Value, json};
+
+use super::address::NamespacedName;
+use super::cel::literal;
+use super::document::{Component, metadata, not_being_deleted};
+use crate::definition::{Kind, Retirement};
+use crate::roll::FleetRoll;
+
+/// What is applied beside a roll of objects that become others: policies, each with its binding. Nothing where no
+/// object of it becomes another one. Whoever runs the roll passes, where that has a service account.
+#[must_use]
+pub fn becoming_policies(roll: &FleetRoll, kind: &Kind, runner: Option<&NamespacedName>) -> Vec<Value> {
+    let (Some((plural, group)), Some(becoming)) = (roll.source(), kind.becoming()) else { return Vec::new() };
+    let ends = (becoming.source_kind(), kind.kind());
+    let mut all: Vec<Value> = unchanged((plural, group), ends, runner).into();
+    if let Some(retirement) = becoming.retirement() {
+        all.extend(retired((plural, group), ends, &format!("{}/{}", kind.group(), becoming.to()), retirement));
+    }
+    all
+}
+
+/// Refuses changes of the spec of an object that is on its journey.
+fn unchanged(
+    (plural, group): (&str, &str),
+    (source, target): (&str, &str),
+    runner: Option<&NamespacedName>,
+) -> [Value; 2] {
+    let on_its_way = "has(oldObject.metadata.annotations) && \"pointsman.dev/roll\" in oldObject.metadata.annotations";
+    let spec = |object: &str| format!("(has({object}.spec) ? {object}.spec : null)");
+    let same = format!("dyn{} == dyn{}", spec("object"), spec("oldObject"));
+    let message = [
+        literal(&format!("{source} ")),
+        "oldObject.metadata.name".to_owned(),
+        literal(&format!(" is becoming {target} ")),
+        "oldObject.metadata.name".to_owned(),
+        literal(&format!(
+            ": change the {target} once it is there, or take the roll back first; see pointsman roll list"
+        )),
+    ];
+    let not_the_runner = runner.map(|runner| {
+        let user = literal(&runner.as_service_account());
+        json!({"name": "not-the-roll-itself", "expression": format!("request.userInfo.username != {user}")})
+    });
+    let conditions: Vec<Value> = [not_being_deleted()].into_iter().chain(not_the_runner).collect();
+    let validation = json!({
+        "expression": format!("!({on_its_way}) || {same}"), "messageExpression": message.join(" + "),
+        "message": format!("it is becoming a {target}"), "reason": "Forbidden",
+    });
+    policy(
+        &format!("pointsman-becoming.{plural}.{group}"),
+        (plural, group, "UPDATE"),
+        (&conditions, validation),
+        "Deny",
+    )
+}
+
+/// Refuses new objects of the kind that goes, or warns of them.
+fn retired(
+    (plural, group): (&str, &str),
+    (source, target): (&str, &str),
+    api_version: &str,
+    retirement: Retirement,
+) -> [Value; 2] {
+    let message = format!("no new {source} is made any more: make a {target} ({api_version})");
+    let action = match retirement {
+        Retirement::Warn => "Warn",
+        Retirement::Deny => "Deny",
+    };
+    let validation = json!({"expression": "false", "message": message, "reason": "Forbidden"});
+    policy(&format!("pointsman-retired.{plural}.{group}"), (plural, group, "CREATE"), (&[], validation), action)
+}
+
+fn policy(
+    name: &str,
+    (plural, group, operation): (&str, &str, &str),
+    (conditions, validation): (&[Value], Value),
+    action: &str,
+) -> [Value; 2] {
+    let rule = json!({
+        "apiGroups": [group], "apiVersions": ["*"], "operations": [operation], "resources": [plural], "scope": "*",
+    });
+    [
+        json!({
+            "apiVersion": API, "kind": "ValidatingAdmissionPolicy", "metadata": metadata(name, Component::Roll),
+            "spec": {
+                "failurePolicy": "Fail", "matchConditions": conditions,
+                "matchConstraints": {"matchPolicy": "Equivalent", "resourceRules": [rule]},
+                "validations": [validation],
+            },
+        }),
+        json!({
+            "apiVersion": API, "kind": "ValidatingAdmissionPolicyBinding", "metadata": metadata(name, Component::Roll),
+            "spec": {"policyName": name, "validationActions": [action]},
+        }),
+    ]
+}
+
+const API: &str = "admissionregistration.k8s.io/v1";

@@ -1,0 +1,85 @@
+//! A step that makes an object of another kind of the one that a roll is about.
+
+use serde_json::{Map, Value, json};
+
+use super::looking::target_question;
+use super::names::BECAME;
+use super::object_write::{ObjectCall, Propagation};
+use super::progress::{Beside, Progress};
+use super::seen::{Seen, annotation};
+use crate::definition::StepWay;
+use crate::roll::answers::Became;
+use crate::roll::questions::RollQuestion;
+use crate::roll::traveller::Traveller;
+
+pub(super) fn questions(traveller: Traveller<'_>, way: StepWay) -> Vec<RollQuestion> {
+    let becoming = becoming_question(traveller).filter(|_| way == StepWay::Done);
+    target_question(traveller).into_iter().chain(becoming).collect()
+}
+
+/// What the object would become.
+pub(super) fn becoming_question(traveller: Traveller<'_>) -> Option<RollQuestion> {
+    let pair = traveller.roll.pair.as_deref()?;
+    let object = traveller.object;
+    Some(RollQuestion::of_becoming(
+        &pair.source,
+        object.namespace(),
+        object.name(),
+        object.uid(),
+        &traveller.legs.facts,
+    ))
+}
+
+pub(super) fn forward(step: Beside<'_>) -> Progress {
+    let (Some(pair), Some(target)) = (step.pair(), target_question(step.traveller)) else {
+        return Progress::Stuck("nobody knows what the object becomes".to_owned());
+    };
+    match step.look(&target) {
+        Seen::Unknown(why) => return Progress::Waits(why),
+        Seen::Going => return Progress::Waits(format!("{target} is being deleted")),
+        Seen::There(object) if annotation(object, BECAME) == Some(step.uid()) => return Progress::Done,
+        Seen::There(_) => {
+            return Progress::Stuck(format!(
+                "{target} is there, and was not made of this object: look at it, and take it out of the way"
+            ));
+        }
+        Seen::Absent => {}
+    }
+    let became = becoming_question(step.traveller).and_then(|question| step.answers.became_of(&question));
+    match became {
+        Some(Became::Object(object)) => {
+            let object = made_of(object, step);
+            let (resource, version) = (&pair.target.resource, Some(pair.target.version()));
+            step.next(resource, version, step.traveller.object.name(), ObjectCall::Create(object))
+        }
+        Some(Became::Refused(why)) => Progress::Stuck(why.clone()),
+        Some(Became::Waits(why)) => Progress::Waits(why.clone()),
+        None => Progress::Waits(format!("nobody has looked what becomes {target}")),
+    }
+}
+
+pub(super) fn back(step: Beside<'_>) -> Progress {
+    let (Some(pair), Some(target)) = (step.pair(), target_question(step.traveller)) else { return Progress::Done };
+    match step.look(&target) {
+        Seen::Unknown(why) => Progress::Waits(why),
+        Seen::Going => Progress::Waits(format!("{target} is being deleted")),
+        // What belongs to it stays: the old controller takes it over again.
+        Seen::There(object) if annotation(object, BECAME) == Some(step.uid()) => {
+            step.delete(&pair.target.resource, Some(pair.target.version()), object, Propagation::Orphan)
+        }
+        // Of somebody else.
+        Seen::There(_) | Seen::Absent => Progress::Done,
+    }
+}
+
+/// The object, which says of whom it was made.
+fn made_of(object: &Value, step: Beside<'_>) -> Value {
+    let mut object = object.clone();
+    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+        let annotations = metadata.entry("annotations").or_insert_with(|| Value::Object(Map::new()));
+        if let Some(annotations) = annotations.as_object_mut() {
+            annotations.insert(BECAME.to_owned(), json!(step.uid()));
+        }
+    }
+    object
+}

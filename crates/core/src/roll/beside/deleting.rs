@@ -1,0 +1,166 @@
+//! Steps that delete: objects with some labels, and at the end the object that a roll is about.
+
+use serde_json::Value;
+
+use super::looking::{object_question, target_question};
+use super::names::{BECAME, JOURNEY_LABEL};
+use super::object_write::{ObjectCall, ObjectWrite, Propagation};
+use super::owner::controller;
+use super::progress::{Beside, Progress};
+use super::seen::{Seen, annotation, is_going, list, look, text};
+use crate::apimachinery::ResourceName;
+use crate::definition::{BesideAct, StepObject};
+use crate::roll::answers::RollAnswers;
+use crate::roll::fleet_roll::FleetRoll;
+use crate::roll::questions::RollQuestion;
+use crate::roll::status::Reservation;
+use crate::roll::traveller::Traveller;
+
+pub(super) fn labelled_question(traveller: Traveller<'_>, resource: &ResourceName, labels: &str) -> RollQuestion {
+    RollQuestion::of_metadata(resource, traveller.object.namespace(), &traveller.filled_text(labels))
+}
+
+/// Objects with such labels go, one after the other.
+pub(super) fn labelled(step: Beside<'_>, resource: &ResourceName, labels: &str) -> Progress {
+    let all = match list(step.answers, &labelled_question(step.traveller, resource, labels)) {
+        Ok(all) => all,
+        Err(why) => return Progress::Waits(why),
+    };
+    orphans(step, resource, all)
+}
+
+/// Objects that nobody controls go. What somebody else controls would be made again, or is none of ours.
+pub(super) fn orphans(step: Beside<'_>, resource: &ResourceName, all: &[Value]) -> Progress {
+    let is_others = |object: &&Value| controller(object).is_some_and(|(_, uid)| uid != step.uid());
+    if let Some(object) = all.iter().find(|object| !is_going(object) && !is_others(object)) {
+        return step.delete(resource, None, object, Propagation::Background);
+    }
+    match all.first() {
+        None => Progress::Done,
+        Some(object) => {
+            let name = text(object, "/metadata/name");
+            let by = controller(object).filter(|_| is_others(&object)).map(|(by, _)| by);
+            Progress::Waits(match by {
+                Some(by) => format!("{resource} {name} is controlled by {by}, and is not deleted"),
+                None => format!("{resource} {name} is being deleted"),
+            })
+        }
+    }
+}
+
+pub(super) fn source_questions(traveller: Traveller<'_>) -> Vec<RollQuestion> {
+    let sweep = RollQuestion::of_referring(traveller.object.namespace(), traveller.object.uid());
+    let objects = [object_question(traveller, &StepObject::Source), target_question(traveller)];
+    objects.into_iter().flatten().chain([sweep]).collect()
+}
+
+/// The object itself goes: if what it has become is there, and nothing belongs to it any more.
+pub(super) fn source(step: Beside<'_>) -> Progress {
+    let own = object_question(step.traveller, &StepObject::Source);
+    let (Some(pair), Some(own), Some(target)) = (step.pair(), own, target_question(step.traveller)) else {
+        return Progress::Stuck("nobody knows what the object becomes".to_owned());
+    };
+    match step.look(&target) {
+        Seen::Unknown(why) => return Progress::Waits(why),
+        Seen::There(object) if annotation(object, BECAME) == Some(step.uid()) => {}
+        Seen::There(_) | Seen::Going | Seen::Absent => {
+            return Progress::Waits(format!("{target}, which was made of this object, is not there"));
+        }
+    }
+    let (namespace, uid) = (step.namespace(), step.uid());
+    match list(step.answers, &RollQuestion::of_referring(namespace, uid)) {
+        Err(why) => return Progress::Waits(why),
+        Ok([]) => {}
+        Ok(found @ [first, ..]) => {
+            let more = if found.len() > 1 { format!(" and {} more", found.len() - 1) } else { String::new() };
+            let first = format!("{} {}", text(first, "/resource"), text(first, "/metadata/name"));
+            return Progress::Waits(format!(
+                "{first}{more} still belongs to it by an owner reference: name its resource under `adopt`, or take the \
+                 reference away"
+            ));
+        }
+    }
+    match step.look(&own) {
+        Seen::There(object) if text(object, "/metadata/uid") == uid => {
+            step.delete(&pair.source.resource, Some(pair.source.version()), object, Propagation::Orphan)
+        }
+        Seen::Unknown(why) => Progress::Waits(why),
+        Seen::There(_) | Seen::Going | Seen::Absent => Progress::Waits(format!("{own} is being deleted")),
+    }
+}
+
+/// What was saved for an object that is there no more, and what it has become.
+pub(in crate::roll) fn leftover_questions(roll: &FleetRoll, reservation: &Reservation) -> Vec<RollQuestion> {
+    let Some(pair) = roll.pair.as_deref() else { return Vec::new() };
+    let (namespace, name) = place_of(reservation);
+    let target = RollQuestion::of_paired(&pair.target, namespace, name);
+    let saved = saves(roll).then(|| saved_question(namespace, &reservation.uid));
+    saved.into_iter().chain([target]).collect()
+}
+
+/// What is left of an object that is there no more: the next call to take it away. Nothing where nothing is left.
+///
+/// # Errors
+/// Nobody knows what is left, or it is about to go; in words.
+pub(in crate::roll) fn leftovers(
+    roll: &FleetRoll,
+    reservation: &Reservation,
+    answers: &RollAnswers,
+) -> Result<Option<ObjectWrite>, String> {
+    if roll.pair.is_none() || !saves(roll) {
+        return Ok(None);
+    }
+    let (namespace, _) = place_of(reservation);
+    let saved = list(answers, &saved_question(namespace, &reservation.uid))?;
+    let Some(object) = saved.first() else { return Ok(None) };
+    let revisions = revisions();
+    let name = text(object, "/metadata/name").to_owned();
+    if is_going(object) {
+        return Err(format!("{revisions} {name} is being deleted"));
+    }
+    Ok(Some(ObjectWrite {
+        plural: revisions.plural,
+        group: revisions.group,
+        version: None,
+        namespace: namespace.map(str::to_owned),
+        name,
+        call: ObjectCall::Delete {
+            uid: text(object, "/metadata/uid").to_owned(),
+            resource_version: text(object, "/metadata/resourceVersion").to_owned(),
+            propagation: Propagation::Background,
+        },
+        of: reservation.object.clone(),
+        uid: reservation.uid.clone(),
+    }))
+}
+
+/// Whether an object that is there no more has become another one.
+pub(in crate::roll) fn has_become(roll: &FleetRoll, reservation: &Reservation, answers: &RollAnswers) -> bool {
+    let Some(pair) = roll.pair.as_deref() else { return false };
+    let (namespace, name) = place_of(reservation);
+    let target = look(answers, &RollQuestion::of_paired(&pair.target, namespace, name));
+    matches!(target, Seen::There(object) if annotation(object, BECAME) == Some(reservation.uid.as_str()))
+}
+
+/// Whether any step saves something that is needed no more once the object is gone.
+fn saves(roll: &FleetRoll) -> bool {
+    let steps = roll.waves.iter().filter_map(|wave| wave.journey.as_ref()).flat_map(|journey| &journey.steps);
+    let mut acts = steps.filter_map(|step| step.beside());
+    acts.any(|step| matches!(step.act, BesideAct::Recreate(_)))
+}
+
+fn saved_question(namespace: Option<&str>, uid: &str) -> RollQuestion {
+    RollQuestion::of_metadata(&revisions(), namespace, &format!("{JOURNEY_LABEL}={uid}"))
+}
+
+/// Where things are saved.
+pub(super) fn revisions() -> ResourceName {
+    ResourceName { plural: "controllerrevisions".to_owned(), group: "apps".to_owned() }
+}
+
+fn place_of(reservation: &Reservation) -> (Option<&str>, &str) {
+    match reservation.object.split_once('/') {
+        Some((namespace, name)) => (Some(namespace), name),
+        None => (None, &reservation.object),
+    }
+}

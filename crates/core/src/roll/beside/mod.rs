@@ -1,0 +1,29 @@
+//! What steps do to other objects than the one that a roll is about: what has to be looked up for that, what is seen of
+//! it, and the one call that comes next. Nothing is remembered: a step is done where its objects say so, undone
+//! likewise, and whatever is in between goes on from there, either way.
+
+mod adopting;
+mod ahead;
+mod asking;
+mod converting;
+mod deleting;
+mod doing;
+mod looking;
+mod names;
+mod object_write;
+mod owner;
+mod progress;
+mod recreated;
+mod recreating;
+mod rights_of;
+mod room;
+mod seen;
+mod waiting;
+
+pub(super) use ahead::{ahead_questions, refused_ahead};
+pub(super) use asking::step_questions;
+pub(super) use deleting::{has_become, leftover_questions, leftovers};
+pub(super) use doing::progress;
+pub use object_write::{ObjectCall, ObjectWrite, Propagation};
+pub(super) use progress::{Ahead, Beside, Progress};
+pub(super) use rights_of::rights_of;

@@ -1,0 +1,13 @@
+//! What objects that steps have made say of it.
+
+/// An annotation of an object of another kind: the uid of the one that it was made of.
+pub(super) const BECAME: &str = "pointsman.dev/made-of";
+
+/// A label of what is saved of an object before it is made anew: the uid of the object that a roll is about.
+pub(super) const JOURNEY_LABEL: &str = "pointsman.dev/journey";
+
+/// An annotation of a Deployment that was made anew: the uid of the one before.
+pub(super) const RECREATED: &str = "pointsman.dev/recreated-from";
+
+/// An annotation of one that was put back: the uid of the first one. It goes when all is as before.
+pub(super) const RESTORED: &str = "pointsman.dev/restored-from";

@@ -1,0 +1,86 @@
+//! A write of another object than the one that a roll is about.
+
+use serde_json::Value;
+
+/// One call of the API server.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct ObjectWrite {
+    /// The plural of its resource.
+    pub plural: String,
+    /// Its group; empty for the first resources of Kubernetes.
+    pub group: String,
+    /// The version of the group, where it has to be this one.
+    pub version: Option<String>,
+    /// Its namespace, where it has one.
+    pub namespace: Option<String>,
+    /// Its name.
+    pub name: String,
+    /// What is done.
+    pub call: ObjectCall,
+    /// What people call the object of the roll that it is done for.
+    pub of: String,
+    /// The uid of that.
+    pub uid: String,
+}
+
+/// What is done to an object.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum ObjectCall {
+    /// It is made. One that is there already is none of ours: it has to be looked at again.
+    Create(Value),
+    /// A JSON Patch (RFC 6902), whose tests name what was seen.
+    Patch(Value),
+    /// A merge patch of its status, by which its owner is told something. Who may not write it, or does not, goes on.
+    Tell(Value),
+    /// It goes, if it still is what was seen.
+    Delete {
+        /// Its uid.
+        uid: String,
+        /// Its resourceVersion.
+        resource_version: String,
+        /// What becomes of what it owns.
+        propagation: Propagation,
+    },
+}
+
+/// What becomes of what a deleted object owns.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Propagation {
+    /// It stays, and belongs to nobody.
+    Orphan,
+    /// It goes as well.
+    Background,
+}
+
+impl Propagation {
+    /// As an API server is told. Source: `apimachinery pkg/apis/meta/v1/types.go`, `DeletionPropagation`.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Orphan => "Orphan",
+            Self::Background => "Background",
+        }
+    }
+}
+
+impl ObjectWrite {
+    /// What is done, in words: `deleted deployments.apps namespace/name`.
+    #[must_use]
+    pub fn told(&self) -> String {
+        let done = match &self.call {
+            ObjectCall::Create(_) => "created",
+            ObjectCall::Patch(_) | ObjectCall::Tell(_) => "changed",
+            ObjectCall::Delete { propagation: Propagation::Orphan, .. } => "deleted, and what belongs to it left,",
+            ObjectCall::Delete { .. } => "deleted",
+        };
+        format!("{done} {}", self.title())
+    }
+
+    /// What people call it: `deployments.apps namespace/name`.
+    #[must_use]
+    pub fn title(&self) -> String {
+        let dot = if self.group.is_empty() { "" } else { "." };
+        let place = self.namespace.as_ref().map_or_else(String::new, |namespace| format!("{namespace}/"));
+        format!("{}{dot}{} {place}{}", self.plural, self.group, self.name)
+    }
+}

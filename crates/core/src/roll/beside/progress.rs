@@ -1,0 +1,98 @@
+//! How far a step is, by what is seen of its objects.
+
+use serde_json::Value;
+
+use super::object_write::{ObjectCall, ObjectWrite, Propagation};
+use super::seen::{Seen, look};
+use crate::apimachinery::ResourceName;
+use crate::roll::answers::RollAnswers;
+use crate::roll::kind_pair::KindPair;
+use crate::roll::questions::RollQuestion;
+use crate::roll::traveller::Traveller;
+
+/// How far a step is, on its way to be done, or undone.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(in crate::roll) enum Progress {
+    /// It is done, or undone.
+    Done,
+    /// It was done before: nothing is there to undo.
+    ByHand,
+    /// This call comes next.
+    Next(Box<ObjectWrite>),
+    /// Nothing is to be done yet, and why.
+    Waits(String),
+    /// Nothing can be done before somebody has looked, and why.
+    Stuck(String),
+}
+
+/// Why an object must not begin its journey.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(in crate::roll) enum Ahead {
+    /// It cannot be moved.
+    Refused(String),
+    /// It cannot be moved now.
+    Waits(String),
+}
+
+/// A step of an object, and what was found of other objects.
+#[derive(Clone, Copy)]
+pub(in crate::roll) struct Beside<'a> {
+    pub(in crate::roll) traveller: Traveller<'a>,
+    /// The index of the step.
+    pub(in crate::roll) step: usize,
+    pub(in crate::roll) answers: &'a RollAnswers,
+}
+
+impl<'a> Beside<'a> {
+    pub(super) fn namespace(self) -> Option<&'a str> {
+        self.traveller.object.namespace()
+    }
+
+    /// The uid of the object that the roll is about.
+    pub(super) fn uid(self) -> &'a str {
+        self.traveller.object.uid()
+    }
+
+    /// The two kinds, one of which becomes the other.
+    pub(super) fn pair(self) -> Option<&'a KindPair> {
+        self.traveller.roll.pair.as_deref()
+    }
+
+    /// What was found of one object.
+    pub(super) fn look(self, question: &RollQuestion) -> Seen<'a> {
+        look(self.answers, question)
+    }
+
+    /// A call about an object.
+    pub(super) fn next(self, resource: &ResourceName, version: Option<&str>, name: &str, call: ObjectCall) -> Progress {
+        Progress::Next(Box::new(ObjectWrite {
+            plural: resource.plural.clone(),
+            group: resource.group.clone(),
+            version: version.map(str::to_owned),
+            namespace: self.namespace().map(str::to_owned),
+            name: name.to_owned(),
+            call,
+            of: self.traveller.object.title(),
+            uid: self.uid().to_owned(),
+        }))
+    }
+
+    /// Deletes an object, as it was seen.
+    pub(super) fn delete(
+        self,
+        resource: &ResourceName,
+        version: Option<&str>,
+        object: &Value,
+        propagation: Propagation,
+    ) -> Progress {
+        let text = |path: &str| object.pointer(path).and_then(Value::as_str).unwrap_or_default();
+        let (uid, resource_version) = (text("/metadata/uid"), text("/metadata/resourceVersion"));
+        let (uid, resource_version) = (uid.to_owned(), resource_version.to_owned());
+        if uid.is_empty() || resource_version.is_empty() {
+            // Without them whatever comes by that name would be deleted.
+            return Progress::Waits(format!("{resource} {} says no uid or no resourceVersion", text("/metadata/name")));
+        }
+        let call = ObjectCall::Delete { uid, resource_version, propagation };
+        self.next(resource, version, text("/metadata/name"), call)
+    }
+}

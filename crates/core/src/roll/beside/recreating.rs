@@ -1,0 +1,166 @@
+//! A step that makes a Deployment anew with another selector, without a gap: its Pods go on to run, in the hands of its
+//! ReplicaSets, while another Deployment of its name gets Pods of its own.
+//!
+//! Both manifests are saved in a ControllerRevision before anything is deleted. Where that is, which Deployment is
+//! there, and what it selects, says how far the step is, whoever was killed where.
+
+use serde_json::json;
+
+use super::deleting::{orphans, revisions};
+use super::names::RESTORED;
+use super::object_write::{ObjectCall, Propagation};
+use super::progress::{Beside, Progress};
+use super::recreated::{SavedDeployment, restored, revision_name, saved, selector_of};
+use super::seen::{Seen, annotation, list, text};
+use super::waiting::not_rolled_out;
+use crate::apimachinery::ResourceName;
+use crate::definition::Recreation;
+use crate::roll::questions::RollQuestion;
+use crate::roll::traveller::Traveller;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+pub(super) fn questions(traveller: Traveller<'_>, step: usize, recreation: &Recreation) -> Vec<RollQuestion> {
+    vec![
+        deployment_question(traveller, recreation),
+        revision_question(traveller, step),
+        pods_question(traveller, recreation),
+    ]
+}
+
+pub(super) fn deployment_question(traveller: Traveller<'_>, recreation: &Recreation) -> RollQuestion {
+    let name = traveller.filled_text(&recreation.name);
+    RollQuestion::of_object(&recreation.resource, traveller.object.namespace(), &name)
+}
+
+fn revision_question(traveller: Traveller<'_>, step: usize) -> RollQuestion {
+    let name = revision_name(traveller.object.uid(), traveller.step_name(step));
+    RollQuestion::of_object(&revisions(), traveller.object.namespace(), &name)
+}
+
+/// About the ReplicaSets of the new Deployment.
+fn pods_question(traveller: Traveller<'_>, recreation: &Recreation) -> RollQuestion {
+    let selector = selector(traveller, recreation);
+    let labels: Vec<String> = selector.iter().map(|(label, value)| format!("{label}={value}")).collect();
+    RollQuestion::of_metadata(&replica_sets(), traveller.object.namespace(), &labels.join(","))
+}
+
+/// The labels that it is to select its Pods by.
+pub(super) fn selector(traveller: Traveller<'_>, recreation: &Recreation) -> BTreeMap<String, String> {
+    let labels = recreation.selector.iter();
+    labels.map(|(label, value)| (label.clone(), traveller.filled_text(value))).collect()
+}
+
+pub(super) fn forward(step: Beside<'_>, recreation: &Recreation) -> Progress {
+    let deployment = deployment_question(step.traveller, recreation);
+    let wanted = selector(step.traveller, recreation);
+    let seen = match step.look(&deployment) {
+        Seen::Unknown(why) => return Progress::Waits(why),
+        Seen::Going => return Progress::Waits(format!("{deployment} is being deleted")),
+        Seen::There(object) => Some(object),
+        Seen::Absent => None,
+    };
+    let is_new = seen.is_some_and(|object| selector_of(object).as_ref() == Some(&wanted));
+    let revision = match step.look(&revision_question(step.traveller, step.step)) {
+        Seen::Unknown(why) => return Progress::Waits(why),
+        Seen::Going => return Progress::Waits("what is saved of it is being deleted".to_owned()),
+        Seen::There(revision) => revision,
+        Seen::Absent => return unsaved(step, seen.filter(|_| !is_new), is_new, &deployment, &wanted),
+    };
+    let saved = SavedDeployment::read(revision);
+    match seen {
+        None => {
+            let name = text(saved.made(), "/metadata/name");
+            step.next(&recreation.resource, None, name, ObjectCall::Create(saved.made().clone()))
+        }
+        Some(_) if is_new => Progress::Done,
+        Some(object) if saved.is_of(object) => step.delete(&recreation.resource, None, object, Propagation::Orphan),
+        // It was changed since, or was put back: what is saved is of yesterday.
+        Some(object) if is_known(object, &saved) => step.delete(&revisions(), None, revision, Propagation::Background),
+        Some(_) => Progress::Stuck(format!(
+            "somebody else created {deployment}: have whoever does so leave it alone, delete it with --cascade=orphan, and \
+             resume"
+        )),
+    }
+}
+
+/// Whether a Deployment is the one that was saved, or the one that was put back in its place.
+fn is_known(deployment: &Value, saved: &SavedDeployment<'_>) -> bool {
+    saved.uid() == text(deployment, "/metadata/uid") || annotation(deployment, RESTORED) == Some(saved.uid())
+}
+
+/// What comes next where nothing is saved.
+fn unsaved(
+    step: Beside<'_>,
+    old: Option<&Value>,
+    is_new: bool,
+    deployment: &RollQuestion,
+    wanted: &BTreeMap<String, String>,
+) -> Progress {
+    if is_new {
+        return Progress::ByHand;
+    }
+    let Some(old) = old else {
+        return Progress::Waits(format!("{deployment} is not there, and nothing is saved of it"));
+    };
+    if selector_of(old).is_none() {
+        return Progress::Stuck(format!("{deployment} selects its Pods by more than labels: matchExpressions"));
+    }
+    let name = revision_name(step.uid(), step.traveller.step_name(step.step));
+    step.next(&revisions(), None, &name, ObjectCall::Create(saved(&name, step.uid(), old, wanted)))
+}
+
+pub(super) fn back(step: Beside<'_>, recreation: &Recreation) -> Progress {
+    let deployment = deployment_question(step.traveller, recreation);
+    let seen = match step.look(&deployment) {
+        Seen::Unknown(why) => return Progress::Waits(why),
+        Seen::Going => return Progress::Waits(format!("{deployment} is being deleted")),
+        Seen::There(object) => Some(object),
+        Seen::Absent => None,
+    };
+    let revision = match step.look(&revision_question(step.traveller, step.step)) {
+        Seen::Unknown(why) => return Progress::Waits(why),
+        Seen::Going => return Progress::Waits("what is saved of it is being deleted".to_owned()),
+        Seen::There(revision) => revision,
+        // Nothing was begun, or all is back.
+        Seen::Absent => return seen.and_then(|object| unmark(step, recreation, object)).unwrap_or(Progress::Done),
+    };
+    let saved = SavedDeployment::read(revision);
+    let Some(object) = seen else {
+        let name = text(saved.before(), "/metadata/name");
+        return step.next(&recreation.resource, None, name, ObjectCall::Create(restored(&saved)));
+    };
+    if selector_of(object) == selector_of(saved.made()) {
+        return step.delete(&recreation.resource, None, object, Propagation::Orphan);
+    }
+    if selector_of(object) != selector_of(saved.before()) {
+        return Progress::Stuck(format!("somebody else created {deployment}: look at it, and take it out of the way"));
+    }
+    if let Some(why) = not_rolled_out(object) {
+        return Progress::Waits(format!("{deployment}: {why}"));
+    }
+    let pods = match list(step.answers, &pods_question(step.traveller, recreation)) {
+        Ok(all) => orphans(step, &replica_sets(), all),
+        Err(why) => return Progress::Waits(why),
+    };
+    match pods {
+        Progress::Done => step.delete(&revisions(), None, revision, Propagation::Background),
+        other => other,
+    }
+}
+
+/// The annotation that says that it was put back goes again.
+fn unmark(step: Beside<'_>, recreation: &Recreation, deployment: &Value) -> Option<Progress> {
+    let from = annotation(deployment, RESTORED)?;
+    let path = format!("/metadata/annotations/{}", RESTORED.replace('/', "~1"));
+    let patch = json!([
+        {"op": "test", "path": "/metadata/uid", "value": text(deployment, "/metadata/uid")},
+        {"op": "test", "path": path, "value": from},
+        {"op": "remove", "path": path},
+    ]);
+    Some(step.next(&recreation.resource, None, text(deployment, "/metadata/name"), ObjectCall::Patch(patch)))
+}
+
+fn replica_sets() -> ResourceName {
+    ResourceName { plural: "replicasets".to_owned(), group: "apps".to_owned() }
+}

@@ -1,0 +1,54 @@
+//! What a step has to be allowed.
+
+use super::deleting::revisions;
+use crate::apimachinery::ResourceName;
+use crate::definition::{BesideAct, StepObject};
+use crate::roll::kind_pair::KindPair;
+
+/// What a step does to which resources, in the verbs of RBAC: done, undone, and what is looked at before.
+pub(in crate::roll) fn rights_of(
+    act: &BesideAct,
+    pair: Option<&KindPair>,
+) -> Vec<(ResourceName, &'static [&'static str])> {
+    let (source, target) =
+        (pair.map(|pair| pair.source.resource.clone()), pair.map(|pair| pair.target.resource.clone()));
+    let named = |plural: &str, group: &str| ResourceName { plural: plural.to_owned(), group: group.to_owned() };
+    let some = |resource: Option<ResourceName>, verbs: &'static [&'static str]| resource.map(|it| (it, verbs));
+    match act {
+        BesideAct::Wait { on: StepObject::Named { resource, .. }, .. } => vec![(resource.clone(), &["get"])],
+        BesideAct::Wait { on: StepObject::Source, .. } => some(source, &["get"]).into_iter().collect(),
+        BesideAct::Wait { on: StepObject::Target, .. } => some(target, &["get"]).into_iter().collect(),
+        BesideAct::Convert => {
+            let has_facts = pair.is_some_and(|pair| !pair.facts.is_empty());
+            let secrets = has_facts.then(|| (named("secrets", ""), GET));
+            let told = pair.is_some_and(KindPair::tells_owners).then_some(source).flatten();
+            let told = told.map(|it| (named(&format!("{}/status", it.plural), &it.group), PATCH));
+            some(target, &["get", "create", "delete"]).into_iter().chain(secrets).chain(told).collect()
+        }
+        BesideAct::Recreate(recreation) => vec![
+            (recreation.resource.clone(), &["get", "create", "delete", "patch"]),
+            (revisions(), &["get", "list", "create", "delete"]),
+            // Going back takes away those of the new one.
+            (named("replicasets", "apps"), &["list", "delete"]),
+            (named("resourcequotas", ""), &["list"]),
+            (named("horizontalpodautoscalers", "autoscaling"), &["list"]),
+        ],
+        BesideAct::Adopt(resources) => {
+            let all = resources.iter().map(|resource| (resource.clone(), LIST_AND_PATCH));
+            all.chain(some(target, GET)).collect()
+        }
+        BesideAct::DeleteLabelled { resource, .. } => vec![(resource.clone(), &["list", "delete"])],
+        // What belongs to the object is looked for among everything that a namespace holds: of each, its metadata.
+        BesideAct::DeleteSource => {
+            [some(source, &["get", "delete"]), some(target, GET), some(Some(named("*", "*")), LIST)]
+                .into_iter()
+                .flatten()
+                .collect()
+        }
+    }
+}
+
+const GET: &[&str] = &["get"];
+const LIST: &[&str] = &["list"];
+const PATCH: &[&str] = &["patch"];
+const LIST_AND_PATCH: &[&str] = &["list", "patch"];

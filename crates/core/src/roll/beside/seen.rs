@@ -1,0 +1,55 @@
+//! What was found of other objects.
+
+use serde_json::Value;
+
+use crate::roll::answers::RollAnswers;
+use crate::roll::questions::RollQuestion;
+
+/// What was found of one object.
+#[derive(Clone, Debug)]
+pub(super) enum Seen<'a> {
+    /// Nobody knows, and why.
+    Unknown(String),
+    Absent,
+    /// It is being deleted.
+    Going,
+    There(&'a Value),
+}
+
+/// One object.
+pub(super) fn look<'a>(answers: &'a RollAnswers, question: &RollQuestion) -> Seen<'a> {
+    match answers.of(&question.about) {
+        None => Seen::Unknown(format!("nobody has looked at {question}")),
+        Some(Err(why)) => Seen::Unknown(format!("{question} cannot be read: {why}")),
+        Some(Ok(found)) => match &found.whole {
+            None => Seen::Absent,
+            Some(object) if is_going(object) => Seen::Going,
+            Some(object) => Seen::There(object),
+        },
+    }
+}
+
+/// All objects of a list.
+///
+/// # Errors
+/// Nobody knows, and why.
+pub(super) fn list<'a>(answers: &'a RollAnswers, question: &RollQuestion) -> Result<&'a [Value], String> {
+    match answers.of(&question.about) {
+        None => Err(format!("nobody has looked at {question}")),
+        Some(Err(why)) => Err(format!("{question} cannot be listed: {why}")),
+        Some(Ok(found)) => Ok(&found.all),
+    }
+}
+
+pub(super) fn is_going(object: &Value) -> bool {
+    object.pointer("/metadata/deletionTimestamp").is_some_and(|at| !at.is_null())
+}
+
+pub(super) fn text<'v>(object: &'v Value, path: &str) -> &'v str {
+    object.pointer(path).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// An annotation of an object.
+pub(super) fn annotation<'v>(object: &'v Value, name: &str) -> Option<&'v str> {
+    object.get("metadata")?.get("annotations")?.get(name)?.as_str()
+}

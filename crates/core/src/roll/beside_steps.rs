@@ -1,0 +1,161 @@
+//! Steps that do something to other objects, in a plan: what is looked up for them, and how far they are.
+
+use super::beside::{
+    self, Ahead, Beside, ObjectCall, ObjectWrite, Progress, ahead_questions, leftover_questions, leftovers,
+    refused_ahead,
+};
+use super::fleet_roll::{Direction, FleetRoll};
+use super::planner::Planner;
+use super::questions::RollQuestion;
+use super::roll_write::RollWrite;
+use super::standing::Judge;
+use super::status::Reservation;
+use super::stepping::{StepWrite, Stepping};
+use super::traveller::Traveller;
+use crate::definition::{BesideAct, StepWay};
+
+/// What has to be looked up for an object that is under way.
+pub(super) fn questions_beside(traveller: Traveller<'_>, reservation: &Reservation) -> Vec<RollQuestion> {
+    let way = way(reservation.back);
+    let mut questions = Vec::new();
+    if !reservation.back && !traveller.has_begun(reservation) {
+        questions.extend(ahead_questions(traveller));
+    }
+    for (step, act) in traveller.beside(reservation.back) {
+        questions.extend(beside::step_questions(traveller, act, step, way));
+    }
+    // Whoever turns has to know what is half done.
+    for (step, act) in traveller.beside(!reservation.back).filter(|(_, act)| act.is_undone_by_writes()) {
+        questions.extend(beside::step_questions(traveller, act, step, way));
+    }
+    questions
+}
+
+/// The same for one that is there no more.
+pub(super) fn questions_after(roll: &FleetRoll, reservation: &Reservation) -> Vec<RollQuestion> {
+    leftover_questions(roll, reservation)
+}
+
+impl Judge<'_> {
+    /// What comes next of other objects before the step at hand: what is half done of one beside it, whichever way it
+    /// was gone, is done or undone first.
+    pub(super) fn half_done(&self, traveller: Traveller<'_>, reservation: &Reservation) -> Option<Stepping> {
+        let at_hand = traveller.next_step(reservation).map(|(at, _)| at);
+        let mut half = traveller.beside(reservation.back).filter(|(at, _)| Some(*at) != at_hand);
+        let (step, act) = half.next()?;
+        match beside::progress(self.beside(traveller, step), act, way(reservation.back)) {
+            Progress::Done | Progress::ByHand => None,
+            progress => self.stepping_of(progress),
+        }
+    }
+
+    /// What comes next of the step at hand, which is about other objects. Nothing: it is done, or undone.
+    pub(super) fn of_beside(&self, traveller: Traveller<'_>, step: usize, act: &BesideAct, back: bool) -> Progress {
+        if back && traveller.was_by_hand(step) {
+            return Progress::Done;
+        }
+        beside::progress(self.beside(traveller, step), act, way(back))
+    }
+
+    /// What a step that is not done means for its object.
+    pub(super) fn stepping_of(&self, progress: Progress) -> Option<Stepping> {
+        match progress {
+            Progress::Done | Progress::ByHand => None,
+            Progress::Next(write) => Some(Stepping::Next(StepWrite::Object(write))),
+            Progress::Waits(why) => Some(Stepping::Waits { why, spent: false }),
+            Progress::Stuck(why) => Some(Stepping::Stuck(why)),
+        }
+    }
+
+    /// Whether something of the first step is done that is not counted yet.
+    pub(super) fn has_begun_beside(&self, traveller: Traveller<'_>) -> bool {
+        let first = traveller.beside(true).find(|(at, act)| *at == traveller.leg.done && act.is_undone_by_writes());
+        let progress = first.map(|(step, act)| beside::progress(self.beside(traveller, step), act, StepWay::Undone));
+        progress.is_some_and(|progress| !matches!(progress, Progress::Done | Progress::ByHand))
+    }
+
+    fn beside<'b>(&'b self, traveller: Traveller<'b>, step: usize) -> Beside<'b> {
+        Beside { traveller, step, answers: &self.facts.answers }
+    }
+}
+
+/// Looks ahead before an object begins: where something stands against its journey, it is not begun with.
+pub(super) fn note_refused_ahead(planner: &mut Planner<'_>) {
+    if planner.status.direction != Direction::Forward {
+        return;
+    }
+    let judge = planner.judge();
+    let mut refused = Vec::new();
+    for reservation in planner.status.reserved.iter().filter(|one| !one.back) {
+        let Some(traveller) = planner.traveller(reservation) else { continue };
+        if traveller.has_begun(reservation) || judge.has_begun_beside(traveller) || traveller.object.is_going {
+            continue;
+        }
+        if ahead_questions(traveller).is_empty() {
+            continue;
+        }
+        let ahead = refused_ahead(traveller, &planner.facts.answers);
+        refused.push((reservation.uid.clone(), ahead));
+    }
+    let (now, remembered) = (planner.now, &mut planner.facts.remembered);
+    for (uid, ahead) in refused {
+        match ahead {
+            Some(Ahead::Refused(why)) => remembered.refused_ahead(&uid, &why, now),
+            Some(Ahead::Waits(why)) => remembered.put_off(&uid, &why, now),
+            None => remembered.allowed_ahead(&uid, now),
+        }
+    }
+}
+
+/// Whether it is not known yet whether anything stands against the journey of an object, or something does.
+pub(super) fn is_held_ahead(planner: &Planner<'_>, traveller: Traveller<'_>) -> bool {
+    refused_ahead(traveller, &planner.facts.answers).is_some()
+}
+
+/// Whether an object that is there no more has become another one.
+pub(super) fn has_become(planner: &Planner<'_>, reservation: &Reservation) -> bool {
+    beside::has_become(planner.roll, reservation, &planner.facts.answers)
+}
+
+/// Owners of objects that are refused by their own fields are told why, once in a run.
+pub(super) fn tells(planner: &mut Planner<'_>) -> Vec<RollWrite> {
+    let Some(pair) = planner.roll.pair.as_deref().filter(|_| planner.status.started.is_some() && !planner.rests) else {
+        return Vec::new();
+    };
+    let mut writes = Vec::new();
+    for object in planner.fleet {
+        let Some(legs) = object.legs.as_ref().filter(|legs| !legs.has_begun() && !object.is_going) else { continue };
+        let Some(why) = legs.refused.as_ref().filter(|why| legs.told.as_ref() != Some(*why)) else { continue };
+        let Some(patch) = pair.tells(why).filter(|_| planner.facts.remembered.tells(object.uid(), why)) else {
+            continue;
+        };
+        writes.push(RollWrite::Object(Box::new(ObjectWrite {
+            plural: pair.source.resource.plural.clone(),
+            group: pair.source.resource.group.clone(),
+            version: Some(pair.source.version().to_owned()),
+            namespace: object.namespace().map(str::to_owned),
+            name: object.name().to_owned(),
+            call: ObjectCall::Tell(patch),
+            of: object.title(),
+            uid: object.uid().to_owned(),
+        })));
+    }
+    writes
+}
+
+/// Whether something is left of an object that is there no more.
+pub(super) fn has_leftovers(planner: &Planner<'_>, reservation: &Reservation) -> bool {
+    !matches!(leftovers(planner.roll, reservation, &planner.facts.answers), Ok(None))
+}
+
+/// The next call that takes away what is left of an object that is there no more.
+pub(super) fn leftover_write(planner: &Planner<'_>, reservation: &Reservation) -> Option<Box<ObjectWrite>> {
+    if !planner.facts.consistent || planner.object(&reservation.uid).is_some() {
+        return None;
+    }
+    leftovers(planner.roll, reservation, &planner.facts.answers).ok().flatten().map(Box::new)
+}
+
+fn way(back: bool) -> StepWay {
+    if back { StepWay::Undone } else { StepWay::Done }
+}

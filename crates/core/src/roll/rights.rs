@@ -1,0 +1,42 @@
+//! What whoever runs a roll has to be allowed in the cluster, and no more.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::beside::rights_of;
+use super::fleet_roll::FleetRoll;
+use crate::apimachinery::ResourceName;
+use crate::definition::{JourneyStep, Kind};
+
+/// Verbs by resource, in its order.
+pub type RollRights = BTreeMap<(String, String), BTreeSet<&'static str>>;
+
+/// What a roll does to which resources: group and plural, and the verbs of RBAC. A plural may name a subresource, such
+/// as `rolls/status`; `*` is every resource of every group.
+#[must_use]
+pub fn rights(roll: &FleetRoll, kind: &Kind) -> RollRights {
+    let mut rights = RollRights::new();
+    let mut may = |group: &str, plural: &str, verbs: &[&'static str]| {
+        rights.entry((group.to_owned(), plural.to_owned())).or_default().extend(verbs);
+    };
+    may("pointsman.dev", "rolls", &["get", "list"]);
+    may("pointsman.dev", "rolls/status", &["update"]);
+    may("apiextensions.k8s.io", "customresourcedefinitions", &["get"]);
+    may("coordination.k8s.io", "leases", &["get", "create", "update"]);
+    may("events.k8s.io", "events", &["create"]);
+    let (plural, group) = roll.source().unwrap_or_else(|| (kind.plural(), kind.group()));
+    may(group, plural, &["get", "list", "patch"]);
+    let steps = roll.waves.iter().filter_map(|wave| wave.journey.as_ref()).flat_map(|journey| &journey.steps);
+    let acts = steps.filter_map(JourneyStep::beside).map(|step| &step.act);
+    for (ResourceName { plural, group }, verbs) in acts.flat_map(|act| rights_of(act, roll.pair.as_deref())) {
+        may(&group, &plural, verbs);
+    }
+    if !roll.templates().is_empty() || roll.runs_jobs() {
+        may("batch", "jobs", &["get", "create"]);
+        may("", "configmaps", &["get"]);
+    }
+    if !roll.freezes.is_empty() {
+        may("admissionregistration.k8s.io", "validatingadmissionpolicies", &["get"]);
+        may("admissionregistration.k8s.io", "validatingadmissionpolicybindings", &["get"]);
+    }
+    rights
+}

@@ -1,0 +1,200 @@
+//! Whoever runs the roll, call by call.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use pointsman_core::definition::Kind;
+use pointsman_core::roll::{
+    Became, FleetObject, FleetRoll, Moment, ObjectWrite, Remembered, RollAnswers, RollFacts, RollPlan, RollQuestion,
+    RollStatus, RollWrite, WantedObjects, answered_roll, plan, step_questions,
+};
+use pointsman_core::webhook::{Facts, OtherKind, Webhook};
+use serde_json::{Value, json};
+
+use super::village::{Village, owners};
+
+/// A village, its Roll, and what time it is.
+pub(super) struct County {
+    pub(super) village: Village,
+    pub(super) kind: &'static Kind,
+    pub(super) roll: Value,
+    pub(super) version: u64,
+    pub(super) now: u64,
+    pub(super) refuses: bool,
+    lease: Option<(usize, u64)>,
+}
+
+/// A process that runs the roll.
+#[derive(Default)]
+pub(super) struct Drover {
+    remembered: Remembered,
+    writes: VecDeque<RollWrite>,
+    version: u64,
+    started: u64,
+    last: u64,
+    pub(super) deaf: bool,
+}
+
+/// What it has just done.
+pub(super) enum Deed {
+    Nothing,
+    Planned(Box<RollPlan>),
+    Status(Box<RollStatus>),
+    Marked(String),
+    /// It is about to do this to another object.
+    Writes(Box<ObjectWrite>),
+}
+
+impl County {
+    pub(super) fn new(village: Village, kind: &'static Kind, roll: Value) -> Self {
+        Self { village, kind, roll, version: 1, now: 1_795_000_000, refuses: false, lease: None }
+    }
+
+    pub(super) fn status(&self) -> RollStatus {
+        RollStatus::of(&self.roll)
+    }
+
+    pub(super) fn set(&mut self, name: &str, value: Value) {
+        self.roll["spec"][name] = value;
+        self.version += 1;
+    }
+
+    pub(super) fn resume(&mut self) {
+        let mut status = self.status();
+        status.resume(Moment { wall: self.now, steady: Duration::ZERO });
+        self.roll["status"] = status.to_json();
+        self.version += 1;
+    }
+
+    fn leases(&mut self, drover: usize) -> bool {
+        let free = self.lease.is_none_or(|(holder, renewed)| holder == drover || self.now - renewed > 15);
+        if free {
+            self.lease = Some((drover, self.now));
+        }
+        free
+    }
+
+    fn answers(&self, roll: &FleetRoll, status: &RollStatus, fleet: &[FleetObject]) -> RollAnswers {
+        let mut answers = RollAnswers::default();
+        for question in step_questions(roll, status, fleet) {
+            self.answer(&question, &mut answers);
+        }
+        answers
+    }
+
+    fn answer(&self, question: &RollQuestion, answers: &mut RollAnswers) {
+        let all = || self.village.all(&question.plural);
+        let labelled = |labels: &str| {
+            let wanted: Vec<(&str, &str)> = labels.split(',').filter_map(|one| one.split_once('=')).collect();
+            let has = |one: &&Value| wanted.iter().all(|(label, value)| one["metadata"]["labels"][label] == *value);
+            all().filter(has).cloned().collect::<Vec<_>>()
+        };
+        match &question.wanted {
+            WantedObjects::Named(name) => {
+                let found: Vec<Value> = self.village.get(&question.plural, name).cloned().into_iter().collect();
+                answers.saw(question, &found);
+            }
+            WantedObjects::Labelled(labels) | WantedObjects::Metadata(labels) => {
+                answers.saw(question, &labelled(labels))
+            }
+            WantedObjects::Referring(uid) => {
+                let found = self.village.belonging(uid).into_iter();
+                let found: Vec<Value> =
+                    found.map(|(plural, one)| json!({"resource": plural, "metadata": one["metadata"]})).collect();
+                answers.saw(question, &found);
+            }
+            WantedObjects::Becoming { name, .. } => {
+                let to = OtherKind { group: "example.com", kind: "House", version: None };
+                let hut = self.village.get("huts", name);
+                let became = |hut: &Value| {
+                    let house = Webhook::become_by(self.kind, &hut.to_string(), to, &Facts::default()).unwrap();
+                    Became::Object(serde_json::from_str(&house.text).unwrap())
+                };
+                let gone = || Became::Waits("gone".to_owned());
+                answers.became(question, hut.map_or_else(gone, became));
+            }
+        }
+    }
+}
+
+impl Drover {
+    pub(super) fn started(now: u64) -> Self {
+        Self { started: now, last: now, ..Self::default() }
+    }
+
+    /// The next call, with the Lease alone. What is written to other objects is for who watches to do.
+    pub(super) fn step(&mut self, at: usize, county: &mut County) -> Deed {
+        let frozen = county.now - self.last > 10;
+        self.last = county.now;
+        if !county.leases(at) || frozen {
+            self.writes.clear();
+            return Deed::Nothing;
+        }
+        match self.writes.pop_front() {
+            None => self.look(county),
+            Some(RollWrite::Status(status)) => self.put(*status, county),
+            Some(RollWrite::Move(write)) => {
+                let done = county.village.patch("huts", &write.name, &write.patch);
+                if done.is_ok() {
+                    self.answered(&write.uid);
+                }
+                Deed::Marked(write.name)
+            }
+            Some(RollWrite::Object(write)) => Deed::Writes(write),
+            Some(other) => panic!("nothing here asks for that: {other:?}"),
+        }
+    }
+
+    /// It heard that a write was done.
+    pub(super) fn answered(&mut self, uid: &str) {
+        self.remembered.allowed(uid);
+        if std::mem::take(&mut self.deaf) {
+            self.writes.clear();
+        }
+    }
+
+    /// It heard that a webhook says no.
+    pub(super) fn refused(&mut self, uid: &str, county: &County) {
+        self.remembered.refused(uid, "no", self.moment(county));
+    }
+
+    fn moment(&self, county: &County) -> Moment {
+        Moment { wall: county.now, steady: Duration::from_secs(county.now - self.started) }
+    }
+
+    fn look(&mut self, county: &County) -> Deed {
+        let (roll, status) = (answered_roll(&county.roll, county.kind).unwrap(), county.status());
+        let fleet: Vec<FleetObject> =
+            county.village.all("huts").filter_map(|object| FleetObject::of(object, &roll)).collect();
+        let facts = RollFacts {
+            remembered: self.remembered.clone(),
+            consistent: true,
+            answers: county.answers(&roll, &status, &fleet),
+            ..RollFacts::default()
+        };
+        let planned = plan(&roll, &status, &fleet, facts, self.moment(county));
+        self.remembered = planned.remembered.clone();
+        self.writes = planned.writes.clone().into();
+        self.version = county.version;
+        Deed::Planned(Box::new(planned))
+    }
+
+    fn put(&mut self, status: RollStatus, county: &mut County) -> Deed {
+        if self.version != county.version {
+            self.writes.clear();
+            return Deed::Nothing;
+        }
+        county.roll["status"] = status.to_json();
+        county.version += 1;
+        self.version = county.version;
+        if std::mem::take(&mut self.deaf) {
+            self.writes.clear();
+        }
+        Deed::Status(Box::new(status))
+    }
+}
+
+/// Whether anybody controls an object.
+pub(super) fn is_controlled(object: &Value) -> bool {
+    owners(object).iter().any(|owner| owner["controller"] == true)
+}

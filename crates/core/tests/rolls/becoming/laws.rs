@@ -1,0 +1,278 @@
+//! Runs a history and watches its properties over it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use pointsman_core::roll::{ObjectCall, RollPhase};
+use serde_json::{Value, json};
+
+use super::drover::{County, Deed, Drover};
+use super::errands::{must_not_go, write};
+use super::settlers::{HOUSE, Happening, Plot};
+use super::village::{No, PODS, Village, name, old_deployment};
+
+/// A property that does not hold.
+pub(super) struct Wrong {
+    pub(super) property: &'static str,
+    pub(super) what: String,
+    pub(super) log: Vec<String>,
+}
+
+/// A history that is being run.
+pub(super) struct Chronicle<'a> {
+    plot: &'a Plot,
+    county: County,
+    drovers: Vec<Drover>,
+    before: BTreeMap<String, [Value; 3]>,
+    /// Installations of which somebody else has changed something.
+    touched: BTreeSet<String>,
+    met: BTreeSet<&'static str>,
+    log: Vec<String>,
+    wrong: Option<(&'static str, String)>,
+}
+
+impl<'a> Chronicle<'a> {
+    pub(super) fn new(plot: &'a Plot) -> Self {
+        let county = County::new(Village::settled(plot.huts), &HOUSE, plot.roll());
+        let before = (0..plot.huts).map(|at| (name(at), told(&county.village, &name(at))));
+        Self {
+            plot,
+            before: before.collect(),
+            drovers: (0..plot.runners).map(|_| Drover::started(county.now)).collect(),
+            county,
+            touched: BTreeSet::new(),
+            met: BTreeSet::new(),
+            log: Vec::new(),
+            wrong: None,
+        }
+    }
+
+    pub(super) fn run(&mut self) -> Option<Wrong> {
+        for happening in &self.plot.script {
+            self.happens(*happening);
+            if self.wrong.is_some() {
+                break;
+            }
+        }
+        if self.wrong.is_none() {
+            self.quiet();
+        }
+        let (property, what) = self.wrong.take()?;
+        Some(Wrong { property, what, log: std::mem::take(&mut self.log) })
+    }
+
+    /// The phase that it ended in, and what was met.
+    pub(super) fn ends(&self) -> Vec<String> {
+        let phase = format!("{:?}", self.county.status().phase);
+        self.met.iter().map(|met| (*met).to_owned()).chain([phase]).collect()
+    }
+
+    fn is_wrong(&mut self, property: &'static str, what: String) {
+        self.wrong.get_or_insert((property, what));
+    }
+
+    fn happens(&mut self, happening: Happening) {
+        let county = &mut self.county;
+        if !matches!(happening, Happening::Call(_)) {
+            self.log.push(format!("{} {happening:?}", county.now));
+        }
+        match happening {
+            Happening::Call(at) => self.call(at),
+            Happening::Dies(at) => {
+                self.drovers[at] = Drover::started(county.now);
+                self.met.insert("killed");
+            }
+            Happening::Deaf(at) => self.drovers[at].deaf = true,
+            Happening::Passes(seconds) => county.now += seconds,
+            Happening::Controllers => county.village.controllers(),
+            Happening::Ready(at) => {
+                let sets = county.village.names("replicasets");
+                if let Some(set) = sets.get(at % sets.len().max(1)) {
+                    county.village.ready(set);
+                }
+            }
+            Happening::Operator => operator(&mut county.village),
+            Happening::Edit(at) => {
+                self.touched.insert(name(at));
+                county.village.change("deployments", &name(at), |deployment| {
+                    let generation = deployment["metadata"]["generation"].as_u64().unwrap();
+                    deployment["metadata"]["generation"] = json!(generation + 1);
+                    deployment["metadata"]["labels"]["edited"] = json!(generation.to_string());
+                });
+            }
+            Happening::Rebuilds(at) => self.rebuilds(&name(at)),
+            Happening::Claims(at) => self.claims(&name(at)),
+            Happening::Refuses(refuses) => county.refuses = refuses,
+            Happening::Resume => county.resume(),
+            Happening::Forward => self.turns("Forward"),
+            Happening::Back => self.turns("Back"),
+            Happening::Stop => self.turns("Stop"),
+        }
+        self.serves();
+    }
+
+    fn turns(&mut self, direction: &str) {
+        self.met.insert("turned");
+        self.county.set("direction", json!(direction));
+    }
+
+    /// The old operator makes a Deployment that is missing.
+    fn rebuilds(&mut self, name: &str) {
+        let village = &mut self.county.village;
+        let (Some(hut), None) = (village.get("huts", name).cloned(), village.get("deployments", name)) else { return };
+        self.touched.insert(name.to_owned());
+        village.create("deployments", old_deployment(name, &hut)).unwrap();
+    }
+
+    /// Something that nobody declared belongs to a hut, or does no more.
+    fn claims(&mut self, name: &str) {
+        let village = &mut self.county.village;
+        let key = ("configmaps".to_owned(), name.to_owned());
+        if village.things.remove(&key).is_some() {
+            return;
+        }
+        let Some(hut) = village.get("huts", name) else { return };
+        let owners = json!([{"kind": "Hut", "name": name, "uid": hut["metadata"]["uid"]}]);
+        village.create("configmaps", json!({"metadata": {"name": name, "ownerReferences": owners}})).unwrap();
+    }
+
+    fn call(&mut self, at: usize) {
+        let now = self.county.now;
+        match self.drovers[at].step(at, &mut self.county) {
+            Deed::Nothing => {}
+            Deed::Planned(plan) => {
+                let told: Vec<&str> = plan.standings.iter().map(pointsman_core::roll::Standing::why).collect();
+                if !plan.writes.is_empty() {
+                    self.log.push(format!("{now} drover {at} plans {} {told:?}", plan.status.message));
+                }
+            }
+            Deed::Status(status) => {
+                self.log.push(format!("{now} drover {at} writes {:?} {}", status.phase, status.message));
+                let under_way = status.reserved.len();
+                if under_way > self.plot.at_once {
+                    self.is_wrong("the budget is never passed", format!("{under_way} are under way"));
+                }
+            }
+            Deed::Marked(name) => {
+                let hut = self.county.village.get("huts", &name).cloned().unwrap_or_default();
+                let marked = &hut["metadata"]["annotations"]["pointsman.dev/roll"];
+                self.log.push(format!("{now} drover {at} marks {name}: {marked}"));
+            }
+            Deed::Writes(asked) => {
+                if let Some(why) = must_not_go(&self.county, &asked) {
+                    self.is_wrong("nothing is deleted that is not ours, or not safe to go", why);
+                }
+                let done = write(&mut self.county, &asked);
+                self.log.push(format!("{now} drover {at} {}: {done:?}", asked.told()));
+                let is_delete = matches!(asked.call, ObjectCall::Delete { .. });
+                match done {
+                    Ok(()) => self.drovers[at].answered(&asked.uid),
+                    Err(No::Refused) => self.drovers[at].refused(&asked.uid, &self.county),
+                    Err(No::Stale) if is_delete => self.met.extend(["stale"]),
+                    Err(No::Stale) => {}
+                }
+            }
+        }
+    }
+
+    /// No installation ever has fewer Pods than it wants.
+    fn serves(&mut self) {
+        for at in 0..self.plot.huts {
+            let serving = self.county.village.serving(&name(at));
+            if serving < PODS {
+                self.is_wrong("an installation never stops serving", format!("{}: {serving} Pods", name(at)));
+            }
+        }
+    }
+
+    /// Nobody disturbs any more: the roll comes to an end, or says what it waits for.
+    fn quiet(&mut self) {
+        self.county.refuses = false;
+        self.county.village.things.retain(|(plural, _), _| plural != "configmaps");
+        for round in 0..700 {
+            let phase = self.county.status().phase;
+            if round > 60 && (self.county.status().is_over() || phase == RollPhase::Refused) {
+                break;
+            }
+            if phase == RollPhase::Paused && round % 40 == 39 {
+                self.met.insert("Paused");
+                self.county.resume();
+            }
+            for happening in [Happening::Call(0), Happening::Call(0), Happening::Call(0), Happening::Controllers] {
+                self.happens(happening);
+            }
+            for set in self.county.village.names("replicasets") {
+                self.county.village.ready(&set);
+            }
+            operator(&mut self.county.village);
+            self.county.now += 1;
+            if self.wrong.is_some() {
+                return;
+            }
+        }
+        let status = self.county.status();
+        // What somebody else has put in the place of a Deployment is for a person.
+        let is_held = status.phase == RollPhase::Paused && !self.touched.is_empty();
+        if !self.county.status().is_over() && status.phase != RollPhase::Refused && !is_held {
+            return self.is_wrong("every roll comes to an end", format!("{:?}: {}", status.phase, status.message));
+        }
+        for at in 0..self.plot.huts {
+            let name = name(at);
+            if !self.touched.contains(&name) && !is_held {
+                self.is_one_or_the_other(&name, status.phase);
+            }
+        }
+    }
+
+    /// A hut is what it was, or is a house: nothing is in between.
+    fn is_one_or_the_other(&mut self, name: &str, phase: RollPhase) {
+        let village = &self.county.village;
+        let saved = village.all("controllerrevisions").count();
+        let is_half = village
+            .get("huts", name)
+            .is_some_and(|hut| !hut["metadata"]["annotations"]["pointsman.dev/roll"].is_null());
+        if village.get("huts", name).is_some() && !is_half {
+            self.met.insert("home");
+            if told(village, name) != self.before[name] {
+                let (now, before) = (told(village, name), &self.before[name]);
+                return self.is_wrong("who goes back is what it was", format!("{name}: {now:#?} was {before:#?}"));
+            }
+        } else if !is_half {
+            let house = village.get("houses", name).cloned().unwrap_or_default();
+            if house["status"]["state"] != "stable" {
+                return self.is_wrong("who has gone is a house", format!("{name}: {house:#}"));
+            }
+        } else if phase == RollPhase::Complete {
+            return self.is_wrong("whoever is through has gone the whole way", name.to_owned());
+        }
+        if !is_half && saved > 0 && phase == RollPhase::Complete {
+            self.is_wrong("nothing that was saved is left", format!("{saved} are"));
+        }
+    }
+}
+
+/// The new operator: a house is stable once its Deployment is its own, and rolled out.
+fn operator(village: &mut Village) {
+    for name in village.names("houses") {
+        let Some(deployment) = village.get("deployments", &name) else { continue };
+        let is_its = deployment["spec"]["selector"]["matchLabels"]["house"] == name.as_str();
+        let is_out = deployment["status"]["availableReplicas"] == PODS;
+        let state = if is_its && is_out { "stable" } else { "building" };
+        village.change("houses", &name, |house| house["status"] = json!({"state": state}));
+    }
+}
+
+/// What an installation is, but for what differs from one Deployment to the next.
+fn told(village: &Village, name: &str) -> [Value; 3] {
+    let hut = village.get("huts", name).cloned().unwrap_or_default();
+    let deployment = village.get("deployments", name).cloned().unwrap_or_default();
+    let service = village.get("services", name).cloned().unwrap_or_default();
+    let metadata = |object: &Value| {
+        let metadata = &object["metadata"];
+        json!([metadata["labels"], metadata["annotations"], metadata["ownerReferences"]])
+    };
+    [
+        json!([hut["spec"], metadata(&hut)]),
+        json!([deployment["spec"], metadata(&deployment)]),
+        json!([service["metadata"]["uid"], metadata(&service)]),
+    ]
+}

@@ -1,0 +1,178 @@
+//! What happens in a history: how many there are, and who does what when.
+
+use std::sync::LazyLock;
+
+use pointsman_core::definition::Kind;
+use pointsman_core::laws::Random;
+use serde_json::{Value, json};
+
+/// What happens.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Happening {
+    /// A runner does its next call.
+    Call(usize),
+    /// It is killed, and started again.
+    Dies(usize),
+    /// The answer to its next write is lost.
+    Deaf(usize),
+    Passes(u64),
+    /// Controllers of Kubernetes look: Deployments, and what is being deleted.
+    Controllers,
+    /// Pods of one ReplicaSet get ready.
+    Ready(usize),
+    /// The new operator looks.
+    Operator,
+    /// Somebody changes a Deployment.
+    Edit(usize),
+    /// The old operator does not leave it alone: it makes a Deployment that is missing.
+    Rebuilds(usize),
+    /// Something that nobody declared belongs to an object, or does no more.
+    Claims(usize),
+    /// The next create is refused by a webhook; or no more.
+    Refuses(bool),
+    Resume,
+    Forward,
+    Back,
+    Stop,
+}
+
+/// A history.
+#[derive(Clone, Debug)]
+pub(super) struct Plot {
+    pub(super) huts: usize,
+    pub(super) at_once: usize,
+    pub(super) accepted: bool,
+    pub(super) on_failure: &'static str,
+    pub(super) runners: usize,
+    pub(super) script: Vec<Happening>,
+}
+
+impl Plot {
+    pub(super) fn draw(seed: u64) -> Self {
+        let random = &mut Random::new(seed);
+        let mut plot = Self {
+            huts: 1 + random.below(3),
+            at_once: 1 + random.below(2),
+            accepted: random.percent(80),
+            on_failure: random.word(&["Pause", "Pause", "Back", "BackAll"]),
+            runners: 1 + random.below(2),
+            script: Vec::new(),
+        };
+        let (trouble, turns) = (random.percent(70), random.percent(50));
+        for _ in 0..100 + random.below(400) {
+            let happening = plot.happening(random, trouble, turns);
+            plot.script.push(happening);
+        }
+        plot
+    }
+
+    fn happening(&self, random: &mut Random, trouble: bool, turns: bool) -> Happening {
+        let (runner, hut) = (random.below(self.runners), random.below(self.huts));
+        match random.below(100) {
+            0..60 => Happening::Call(runner),
+            60..70 => Happening::Controllers,
+            70..78 => Happening::Ready(random.below(8)),
+            78..82 => Happening::Operator,
+            82..85 => {
+                let most = if random.percent(10) { 100 } else { 6 };
+                Happening::Passes(1 + random.below(most) as u64)
+            }
+            _ if !trouble => Happening::Call(runner),
+            85..89 => Happening::Dies(runner),
+            89..91 => Happening::Deaf(runner),
+            91 => Happening::Edit(hut),
+            92 if random.percent(30) => Happening::Rebuilds(hut),
+            93 => Happening::Claims(hut),
+            94 => Happening::Refuses(random.percent(20)),
+            95 => Happening::Resume,
+            96..99 if turns => {
+                *random.pick(&[Happening::Back, Happening::Back, Happening::Forward, Happening::Stop]).unwrap()
+            }
+            _ => Happening::Call(runner),
+        }
+    }
+
+    /// The same, as small as it still breaks something.
+    pub(super) fn shrunk(mut self, breaks: impl Fn(&Self) -> bool) -> Self {
+        let mut size = self.script.len().div_ceil(2);
+        while size > 0 {
+            let mut at = 0;
+            while at < self.script.len() {
+                let mut less = self.clone();
+                less.script.drain(at..(at + size).min(self.script.len()));
+                if breaks(&less) { self = less } else { at += size }
+            }
+            size /= 2;
+        }
+        self
+    }
+
+    /// The Roll.
+    pub(super) fn roll(&self) -> Value {
+        let accept = if self.accepted { json!(["old-hut"]) } else { json!([]) };
+        let spec = json!({
+            "kind": "house", "journey": "moves", "to": "v2", "timeout": "90s", "accept": accept,
+            "waves": [{"name": "all", "atOnce": self.at_once}], "onFailure": self.on_failure,
+        });
+        json!({
+            "apiVersion": "pointsman.dev/v1", "kind": "Roll", "metadata": {"name": "r", "uid": "roll-1"}, "spec": spec,
+        })
+    }
+}
+
+/// Huts become houses.
+pub(super) static HOUSE: LazyLock<Kind> = LazyLock::new(|| {
+    let read = |file: &str| {
+        Ok(if file == "huts.crd.yaml" { crd("was.example.com", "Hut") } else { crd("example.com", "House") })
+    };
+    Kind::load("house.yaml", DEFINITION, &mut |file| read(file)).unwrap_or_else(|error| panic!("{error}"))
+});
+
+fn crd(group: &str, kind: &str) -> String {
+    let plural = format!("{}s", kind.to_lowercase());
+    let text = json!({"type": "string"});
+    let schema = json!({"type": "object", "properties": {
+        "spec": {"type": "object", "properties": {"move": {"type": "boolean"}, "roof": text}},
+        "status": {"type": "object", "properties": {"state": text}},
+    }});
+    let version = json!({
+        "name": "v1", "served": true, "storage": true, "subresources": {"status": {}},
+        "schema": {"openAPIV3Schema": schema},
+    });
+    json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": format!("{plural}.{group}")},
+        "spec": {"group": group, "names": {"kind": kind, "plural": plural}, "scope": "Namespaced", "versions": [version]},
+    })
+    .to_string()
+}
+
+const DEFINITION: &str = r#"
+apiVersion: pointsman.dev/v1
+kind: KindDefinition
+crd: houses.crd.yaml
+healthy: {all: [{field: status.state, is: stable}]}
+becomes:
+  from: {crd: huts.crd.yaml, version: v1, healthy: {all: [{field: status.state, is: stable}]}}
+  to: v1
+  operations: []
+journeys:
+  moves:
+  - name: trigger
+    set: {fields: {spec.move: true}}
+  - name: deployment
+    recreate: {resource: deployments.apps, name: "{name}", selector: {house: "{name}"}}
+  - name: rolled-out
+    wait: {on: "deployments.apps/{name}", rolledOut: true}
+  - name: convert
+    convert: {}
+  - name: stable
+    wait: {on: target, until: {field: status.state, is: stable}}
+  - name: adopt
+    adopt: {resources: [deployments.apps, services]}
+  - name: old-pods
+    delete: {resource: replicasets.apps, labels: "hut={name}", madeAgain: true}
+  - name: old-hut
+    delete: {on: source}
+    irreversible: the hut is gone
+"#;

@@ -1,0 +1,381 @@
+//! One kind becomes another one in a cluster: installations of an operator are migrated to the kind that replaces theirs,
+//! and none of them stops serving. The controllers of Kubernetes are real; the kubelet and both operators are played.
+
+use std::path::Path;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use hyper::Method;
+use serde_json::{Value, json};
+
+use crate::scenario::Scenario;
+use crate::support::installations::{LABEL, REPLICAS, Town};
+use crate::support::process::eventually;
+use crate::support::proxy::{Fate, Proxy};
+use crate::support::sample::{MATTERMOST, Sample};
+use crate::support::scene::{MERGE, Scene};
+
+pub(crate) const SCENARIOS: &[Scenario] = &[
+    scenario("installations_become_others_and_never_stop_serving", whole),
+    scenario("a_migration_that_is_killed_after_each_write_ends_the_same_way", killed),
+    scenario("a_migration_goes_back_from_wherever_it_is", back),
+    scenario("what_stands_against_a_migration_is_said_before_anything_changes", refused),
+    scenario("a_deployment_that_somebody_else_makes_meanwhile_is_not_deleted", contested),
+    scenario("no_object_is_deleted_while_something_belongs_to_it", belongs),
+];
+
+const fn scenario(name: &'static str, run: fn(&Scene<'_>)) -> Scenario {
+    Scenario::new(name, run).of(&MATTERMOSTS).needs("kube-controller-manager").alone()
+}
+
+static MATTERMOSTS: [&Sample; 1] = [&MATTERMOST];
+
+/// An installation before it is migrated, with what has to stay.
+struct Before {
+    object: Value,
+    deployment: Value,
+    service: Value,
+    claim: Value,
+}
+
+fn core(scene: &Scene<'_>, plural: &str) -> String {
+    format!("/api/v1/namespaces/{}/{plural}", scene.ns)
+}
+
+fn apps(scene: &Scene<'_>, plural: &str) -> String {
+    format!("/apis/apps/v1/namespaces/{}/{plural}", scene.ns)
+}
+
+fn before(scene: &Scene<'_>, name: &str) -> Before {
+    let get = |path: &str| scene.call_get(&format!("{path}/{name}"));
+    Before {
+        object: get(&scene.installations()),
+        deployment: get(&scene.deployments()),
+        service: get(&core(scene, "services")),
+        claim: get(&core(scene, "persistentvolumeclaims")),
+    }
+}
+
+/// Starts a roll over installations, and returns its name.
+fn starts(scene: &Scene<'_>, name: &str, more: &Value) {
+    let file = scene.migration(name, more);
+    scene.commanded(&["roll", "start", "-f", &file.display().to_string()]);
+}
+
+fn runs(scene: &Scene<'_>, name: &str) -> (i32, String, String) {
+    let namespace = format!("--namespace={}", scene.ns);
+    scene.command(&["roll", "run", name, "--holder=test", &namespace])
+}
+
+fn status(scene: &Scene<'_>, name: &str) -> Value {
+    scene.call_get(&format!("/apis/pointsman.dev/v1/rolls/{name}"))["status"].clone()
+}
+
+/// What is so at the end of each migration, whatever happened on the way.
+#[track_caller]
+fn has_become(scene: &Scene<'_>, town: &Town, name: &str, before: &Before) {
+    let uid = before.object["metadata"]["uid"].as_str().unwrap();
+    let gone = scene.call(Method::GET, &format!("{}/{name}", scene.installations()), None);
+    assert_eq!(gone.code, 404, "{name} is gone");
+    let target = scene.get("v1beta1", name).ok();
+    assert_eq!(target["status"]["state"], "stable");
+    assert_eq!(target["spec"]["version"], before.object["spec"]["version"]);
+    assert_eq!(target["spec"]["ingressName"], before.object["spec"]["ingressName"]);
+    let deployment = scene.call_get(&format!("{}/{name}", scene.deployments()));
+    assert_eq!(deployment["spec"]["selector"]["matchLabels"][LABEL], name);
+    // All but the labels of the selector is what it was.
+    let stripped = |deployment: &Value| {
+        let mut spec = deployment["spec"].clone();
+        spec["selector"] = Value::Null;
+        let labels = spec["template"]["metadata"]["labels"].as_object_mut().unwrap();
+        labels.retain(|label, _| label == "played" || label == "app");
+        spec
+    };
+    assert_eq!(stripped(&deployment), stripped(&before.deployment));
+    for set in scene.items(&apps(scene, "replicasets")) {
+        let labels = &set["metadata"]["labels"];
+        let is_old = labels["v1alpha1.mattermost.com/installation"] == name;
+        assert!(!is_old || !set["metadata"]["deletionTimestamp"].is_null(), "{set:#}");
+    }
+    for (plural, was) in [("services", &before.service), ("persistentvolumeclaims", &before.claim)] {
+        let now = scene.call_get(&format!("{}/{name}", core(scene, plural)));
+        assert_eq!(now["metadata"]["uid"], was["metadata"]["uid"], "{plural}");
+        let owners = now["metadata"]["ownerReferences"].as_array().unwrap();
+        assert_eq!(owners.len(), 1, "{owners:?}");
+        assert_eq!((&owners[0]["uid"], &owners[0]["controller"]), (&target["metadata"]["uid"], &json!(true)));
+    }
+    assert_eq!(scene.belonging(uid), Vec::<String>::new(), "nothing belongs to what is gone");
+    let saved = scene.items(&apps(scene, "controllerrevisions"));
+    assert!(saved.iter().all(|one| one["metadata"]["labels"]["pointsman.dev/journey"] != uid), "{saved:?}");
+    assert!(town.fewest(name) >= REPLICAS, "{} Pods of {name} were ready at a time", town.fewest(name));
+}
+
+/// S30.
+fn whole(scene: &Scene<'_>) {
+    let town = Town::begins(scene);
+    let names = ["mm-abcd", "mm-efgh"];
+    names.iter().for_each(|name| drop(scene.installs(name, &json!({}))));
+    names.iter().for_each(|name| scene.serves(&town, name));
+    let all: Vec<Before> = names.iter().map(|name| before(scene, name)).collect();
+    starts(scene, &scene.ns, &json!({}));
+    let (code, text, errors) = runs(scene, &scene.ns);
+    assert_eq!(code, 0, "{text}{errors}");
+    for (name, before) in names.iter().zip(&all) {
+        has_become(scene, &town, name, before);
+    }
+    let status = status(scene, &scene.ns);
+    assert_eq!((&status["phase"], &status["became"]), (&json!("Complete"), &json!(2)), "{status:#}");
+    assert_eq!(status["history"][0]["accepted"], json!(["old-object"]));
+    scene.leaves_town(&[&scene.ns]);
+}
+
+/// Runs a roll, and kills whoever does after each write. Returns how many writes it took, and what they were. With
+/// `most`, so many of them.
+fn killed_after_each_write(scene: &Scene<'_>, name: &str, most: usize, ends: impl Fn() -> bool) -> Vec<String> {
+    let mut writes = Vec::new();
+    let deadline = Instant::now() + Duration::from_secs(400);
+    while !ends() && writes.len() < most {
+        assert!(Instant::now() < deadline, "{writes:#?} {:#}", status(scene, name));
+        let proxy = Proxy::start(&scene.bed.api.client, |_, method, path| match is_write(method.as_str(), path) {
+            true => Fate::HeldAfter,
+            false => Fate::Pass,
+        });
+        let kubeconfig = scene.through(proxy.port);
+        let mut process = run_through(scene, name, &kubeconfig);
+        let written =
+            || proxy.calls().iter().find(|call| call.split_once(' ').is_some_and(|(m, p)| is_write(m, p))).cloned();
+        eventually("a write, or the end", Duration::from_secs(200), || {
+            (written().is_some() || process.end(Duration::from_millis(20)).is_some() || ends()).then_some(())
+        });
+        // The API server does it whether anybody waits or not.
+        sleep(Duration::from_millis(100));
+        process.kill();
+        writes.extend(written());
+    }
+    writes
+}
+
+fn run_through(scene: &Scene<'_>, name: &str, kubeconfig: &Path) -> crate::support::process::Process {
+    let namespace = format!("--namespace={}", scene.ns);
+    let kubeconfig = format!("--kubeconfig={}", kubeconfig.display());
+    let args = scene.on_the_cluster(&["roll", "run", name, "--holder=test", &namespace, &kubeconfig]);
+    scene.started("killed", &args)
+}
+
+/// Leases and events change nothing of what a roll is about.
+fn is_write(method: &str, path: &str) -> bool {
+    method != "GET" && !path.contains("/leases") && !path.contains("/events")
+}
+
+/// S31.
+fn killed(scene: &Scene<'_>) {
+    let town = Town::begins(scene);
+    let name = "mm-abcd";
+    scene.installs(name, &json!({}));
+    scene.serves(&town, name);
+    let was = before(scene, name);
+    starts(scene, &scene.ns, &json!({}));
+    let writes =
+        killed_after_each_write(scene, &scene.ns, usize::MAX, || status(scene, &scene.ns)["phase"] == "Complete");
+    let deletes = writes.iter().filter(|write| write.starts_with("DELETE") && write.contains("/deployments/")).count();
+    assert_eq!(deletes, 1, "the Deployment is deleted once: {writes:#?}");
+    has_become(scene, &town, name, &was);
+    scene.leaves_town(&[&scene.ns]);
+}
+
+/// S32: each installation is killed one write later than the one before, and goes back from there.
+fn back(scene: &Scene<'_>) {
+    let town = Town::begins(scene);
+    let writes: Vec<usize> = (3..21).step_by(2).collect();
+    let name = |at: usize| format!("mm-{at}");
+    writes.iter().for_each(|at| drop(scene.installs(&name(*at), &json!({}))));
+    writes.iter().for_each(|at| scene.serves(&town, &name(*at)));
+    let mut taken = Vec::new();
+    for at in writes {
+        let (name, roll) = (name(at), format!("{}-{at}", scene.ns));
+        let was = before(scene, &name);
+        starts(scene, &roll, &json!({"select": {"labels": format!("one={name}")}}));
+        killed_after_each_write(scene, &roll, at, || status(scene, &roll)["phase"] == "Complete");
+        let now = scene.call(Method::GET, &format!("{}/{name}", scene.installations()), None);
+        if !now.is_ok() || !now.body["metadata"]["deletionTimestamp"].is_null() {
+            // Behind the last step there is no way back on this way.
+            continue;
+        }
+        let path = format!("/apis/pointsman.dev/v1/rolls/{roll}");
+        scene.call(Method::PATCH, &path, Some((MERGE, json!({"spec": {"direction": "Back"}}).to_string()))).ok();
+        taken.push((name, roll, was));
+    }
+    assert!(taken.len() >= 6, "{} went back", taken.len());
+    let namespace = format!("--namespace={}", scene.ns);
+    let args = scene.on_the_cluster(&["roll", "run", "--holder=test", &namespace]);
+    let mut runs_all = scene.started("all", &args);
+    for (name, roll, was) in &taken {
+        eventually(&format!("{roll} is taken back"), Duration::from_secs(240), || {
+            (status(scene, roll)["phase"] == "Aborted").then_some(())
+        });
+        is_as_before(scene, &town, name, was);
+    }
+    runs_all.interrupt();
+    runs_all.end(Duration::from_secs(10));
+    let rolls: Vec<&str> = taken.iter().map(|(_, roll, _)| roll.as_str()).collect();
+    scene.leaves_town(&rolls);
+}
+
+#[track_caller]
+fn is_as_before(scene: &Scene<'_>, town: &Town, name: &str, was: &Before) {
+    let object = scene.call_get(&format!("{}/{name}", scene.installations()));
+    assert_eq!(object["spec"], was.object["spec"], "{name}");
+    assert_eq!(object["metadata"]["annotations"], was.object["metadata"]["annotations"], "{name}");
+    assert_eq!(scene.get("v1beta1", name).code, 404, "{name}");
+    let deployment = scene.call_get(&format!("{}/{name}", scene.deployments()));
+    assert_eq!(deployment["spec"], was.deployment["spec"], "{name}");
+    assert_eq!(deployment["metadata"]["labels"], was.deployment["metadata"]["labels"]);
+    let annotations = deployment["metadata"]["annotations"].as_object().cloned().unwrap_or_default();
+    assert!(annotations.keys().all(|key| !key.contains("pointsman")), "{annotations:?}");
+    let sets = scene.items(&apps(scene, "replicasets"));
+    let new = sets.iter().filter(|set| set["metadata"]["labels"][LABEL] == name).count();
+    assert_eq!(new, 0, "no ReplicaSet of the new Deployment is left of {name}");
+    let uid = was.object["metadata"]["uid"].as_str().unwrap();
+    for plural in ["deployments", "services", "persistentvolumeclaims"] {
+        assert!(scene.belonging(uid).contains(&format!("{plural} {name}")), "{plural}: {:?}", scene.belonging(uid));
+    }
+    let saved = scene.items(&apps(scene, "controllerrevisions"));
+    assert!(saved.iter().all(|one| one["metadata"]["labels"]["pointsman.dev/journey"] != uid), "{saved:?}");
+    assert!(town.fewest(name) >= REPLICAS, "{} Pods of {name} were ready at a time", town.fewest(name));
+}
+
+/// S33 and S35.
+fn refused(scene: &Scene<'_>) {
+    let town = Town::begins(scene);
+    scene.installs("blue", &json!({"blueGreen": {"enable": true}}));
+    scene.installs("secret", &json!({"database": {"secret": "nowhere"}}));
+    ["blue", "secret"].iter().for_each(|name| scene.serves(&town, name));
+    let all = ["blue", "secret"].map(|name| before(scene, name));
+    starts(scene, &scene.ns, &json!({}));
+    runs_once(scene);
+    let (state, why) = unmoved(scene, "blue");
+    assert_eq!(state, "Refused");
+    assert!(why.contains("Set spec.blueGreen.enable to false first"), "{why}");
+    let told = scene.call_get(&format!("{}/blue", scene.installations()))["status"]["migration"]["error"].clone();
+    assert_eq!(told, why.as_str(), "its owner is told");
+    let (state, why) = unmoved(scene, "secret");
+    assert_eq!(state, "Waiting");
+    assert!(why.contains("there is no secret") && why.contains("/nowhere"), "{why}");
+    for (name, was) in ["blue", "secret"].iter().zip(&all) {
+        is_untouched(scene, name, was);
+    }
+    scene.installs("full", &json!({}));
+    scene.serves(&town, "full");
+    let was = before(scene, "full");
+    let quota = json!({"metadata": {"name": "tight"}, "spec": {"hard": {"pods": "7"}}});
+    scene.post(&core(scene, "resourcequotas"), &quota).ok();
+    scene.eventually(|| {
+        let quota = scene.call_get(&format!("{}/tight", core(scene, "resourcequotas")));
+        (quota["status"]["used"]["pods"] == "6").then_some(())
+    });
+    runs_once(scene);
+    let (state, why) = unmoved(scene, "full");
+    assert_eq!(state, "Refused");
+    assert!(why.contains("resourcequotas tight leaves 1 of pods, where 2 are needed"), "{why}");
+    is_untouched(scene, "full", &was);
+    // With its Secret, and with room, they go.
+    let secret = json!({"metadata": {"name": "nowhere"}, "stringData": {"DB_CONNECTION_STRING": "postgres://a"}});
+    scene.post(&core(scene, "secrets"), &secret).ok();
+    scene.call(Method::DELETE, &format!("{}/tight", core(scene, "resourcequotas")), None).ok();
+    let mut runs_on = scene.rolls_on("test");
+    eventually("both have gone", Duration::from_secs(200), || (status(scene, &scene.ns)["became"] == 2).then_some(()));
+    runs_on.interrupt();
+    runs_on.end(Duration::from_secs(10));
+    has_become(scene, &town, "full", &was);
+    let target = scene.get("v1beta1", "secret").ok();
+    assert_eq!(target["spec"]["database"]["external"]["secret"], "nowhere", "{target:#}");
+    scene.leaves_town(&[&scene.ns]);
+}
+
+fn runs_once(scene: &Scene<'_>) {
+    let namespace = format!("--namespace={}", scene.ns);
+    let (code, text, errors) = scene.command(&["roll", "run", &scene.ns, "--once", "--holder=test", &namespace]);
+    assert_eq!(code, 0, "{text}{errors}");
+}
+
+/// How an object stands that is not moved, and why.
+#[track_caller]
+fn unmoved(scene: &Scene<'_>, name: &str) -> (String, String) {
+    let status = status(scene, &scene.ns);
+    let object = format!("{}/{name}", scene.ns);
+    let mut all = status["unmoved"].as_array().into_iter().flatten();
+    let one = all.find(|one| one["object"] == object.as_str()).unwrap_or_else(|| panic!("{name}: {status:#}"));
+    (one["state"].as_str().unwrap().to_owned(), one["message"].as_str().unwrap().to_owned())
+}
+
+#[track_caller]
+fn is_untouched(scene: &Scene<'_>, name: &str, was: &Before) {
+    let now = before(scene, name);
+    assert_eq!(now.object["spec"], was.object["spec"], "{name}");
+    assert_eq!(now.object["metadata"]["annotations"], was.object["metadata"]["annotations"], "{name}");
+    assert_eq!(now.deployment["metadata"]["uid"], was.deployment["metadata"]["uid"], "{name}");
+    assert_eq!(scene.get("v1beta1", name).code, 404);
+}
+
+/// S36: the old operator does not leave its Deployment alone.
+fn contested(scene: &Scene<'_>) {
+    let town = Town::begins(scene);
+    let name = "mm-abcd";
+    let made = scene.installs(name, &json!({}));
+    scene.serves(&town, name);
+    let was = before(scene, name);
+    starts(scene, &scene.ns, &json!({}));
+    let path = format!("{}/{name}", scene.deployments());
+    let is_gone = || scene.call(Method::GET, &path, None).code == 404;
+    let is_deleted = |write: &String| write.starts_with("DELETE") && write.contains("/deployments/");
+    let mut writes = Vec::new();
+    while !writes.iter().any(is_deleted) {
+        writes.extend(killed_after_each_write(scene, &scene.ns, 1, || false));
+    }
+    scene.eventually(|| is_gone().then_some(()));
+    let other = scene.post(&scene.deployments(), &scene.old_deployment(&made)).ok()["metadata"]["uid"].clone();
+    let namespace = format!("--namespace={}", scene.ns);
+    let (code, ..) = scene.command(&["roll", "run", &scene.ns, "--once", "--holder=test", &namespace]);
+    assert_eq!(code, 1);
+    let told = status(scene, &scene.ns);
+    assert_eq!((&told["phase"], &told["reason"]), (&json!("Paused"), &json!("Stuck")));
+    let said = format!("step deployment: somebody else created deployments.apps {}/{name}", scene.ns);
+    assert!(told["message"].as_str().unwrap().contains(&said), "{told:#}");
+    assert_eq!(scene.call_get(&path)["metadata"]["uid"], other, "it is not deleted");
+    let orphan = json!({"propagationPolicy": "Orphan"}).to_string();
+    scene.call(Method::DELETE, &path, Some((crate::support::scene::JSON, orphan))).ok();
+    scene.eventually(|| is_gone().then_some(()));
+    scene.does(&["resume"]);
+    let (code, text, errors) = runs(scene, &scene.ns);
+    assert_eq!(code, 0, "{text}{errors}");
+    has_become(scene, &town, name, &was);
+    scene.leaves_town(&[&scene.ns]);
+}
+
+/// S38.
+fn belongs(scene: &Scene<'_>) {
+    let town = Town::begins(scene);
+    scene.installs("mm-owns", &json!({}));
+    scene.serves(&town, "mm-owns");
+    let was = before(scene, "mm-owns");
+    let uid = was.object["metadata"]["uid"].as_str().unwrap();
+    let map = json!({
+        "metadata": {"name": "notes", "ownerReferences": was.service["metadata"]["ownerReferences"]},
+    });
+    scene.post(&core(scene, "configmaps"), &map).ok();
+    starts(scene, &scene.ns, &json!({}));
+    let mut runs_on = scene.rolls_on("test");
+    scene.roll_says("under way");
+    let said = "step old-object: configmaps notes still belongs to it";
+    eventually(said, Duration::from_secs(120), || {
+        let objects = scene.does(&["objects"]);
+        objects.contains("configmaps notes still belongs to it").then_some(())
+    });
+    assert_eq!(scene.belonging(uid), ["configmaps notes"]);
+    let path = format!("{}/notes", core(scene, "configmaps"));
+    scene.call(Method::PATCH, &path, Some((MERGE, json!({"metadata": {"ownerReferences": null}}).to_string()))).ok();
+    assert_eq!(runs_on.end(Duration::from_secs(90)), Some(0));
+    has_become(scene, &town, "mm-owns", &was);
+    assert!(scene.call(Method::GET, &path, None).is_ok(), "it was not deleted with it");
+    scene.leaves_town(&[&scene.ns]);
+}
