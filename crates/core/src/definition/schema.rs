@@ -73,7 +73,8 @@ impl Schema {
         let int_or_string = flag("x-kubernetes-int-or-string");
         let properties = value.get("properties").and_then(Value::as_object);
         let additional = value.get("additionalProperties").filter(|value| value.is_object());
-        let each = value.get("items").or(additional).map(|each| Box::new(Self::read(each)));
+        // What is said of any item or entry is filled in where one is null, and never makes one.
+        let each = value.get("items").or(additional).map(|each| Box::new(Self { default: None, ..Self::read(each) }));
         Self {
             kind: if int_or_string { Some("int-or-string".to_owned()) } else { text("type") },
             format: text("format"),
@@ -113,7 +114,7 @@ impl Schema {
     }
 
     /// What the API server fills in where nothing is, with all that it fills in inside of that.
-    pub(super) fn default_value(&self) -> Option<Json<'static>> {
+    pub(crate) fn default_value(&self) -> Option<Json<'static>> {
         self.default.clone().map(|value| self.filled(value))
     }
 
