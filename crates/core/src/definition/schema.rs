@@ -309,19 +309,26 @@ impl Schema {
         };
         let uuid =
             self.format.as_deref() != Some("uuid") || value.as_str().is_none_or(|text| Uuid::try_parse(&text).is_ok());
-        uuid && self.bounds.iter().all(|(key, bound)| {
-            let Some(bound) = bound.as_f64() else {
-                return true;
-            };
-            let size = size.map(|size| size as f64);
-            match key.as_str() {
-                "minimum" => number.is_none_or(|number| number >= bound),
-                "maximum" => number.is_none_or(|number| number <= bound),
-                "minLength" | "minItems" | "minProperties" => size.is_none_or(|size| size >= bound),
-                "maxLength" | "maxItems" | "maxProperties" => size.is_none_or(|size| size <= bound),
-                _ => true,
-            }
-        })
+        // Source: `kube-openapi pkg/validation/validate/values.go`, `IsValueValidAgainstRange`.
+        let fits = number.is_none_or(|number| match self.format.as_deref() {
+            Some("int32") => f64::from(i32::MIN) <= number && number <= f64::from(i32::MAX),
+            Some("float" | "float32") => (number as f32).is_finite(),
+            _ => true,
+        });
+        uuid && fits
+            && self.bounds.iter().all(|(key, bound)| {
+                let Some(bound) = bound.as_f64() else {
+                    return true;
+                };
+                let size = size.map(|size| size as f64);
+                match key.as_str() {
+                    "minimum" => number.is_none_or(|number| number >= bound),
+                    "maximum" => number.is_none_or(|number| number <= bound),
+                    "minLength" | "minItems" | "minProperties" => size.is_none_or(|size| size >= bound),
+                    "maxLength" | "maxItems" | "maxProperties" => size.is_none_or(|size| size <= bound),
+                    _ => true,
+                }
+            })
     }
 
     fn admits_inside(&self, value: &Json<'_>) -> bool {

@@ -29,9 +29,12 @@ pub enum BecomeError {
     #[error(transparent)]
     Convert(#[from] ConvertError),
     /// It lacks what only another version of its kind can say.
-    #[error("it lacks what only {missing} could hold: read it at the version in that name")]
+    #[error("it lacks what only another version of its kind can say: read it at {}", match missing.as_str() {
+        "" => "the version that is stored".to_owned(),
+        missing => format!("the version in the name {missing}"),
+    })]
     Incomplete {
-        /// The annotations that are missing.
+        /// The annotations that are missing; empty where nobody knows which.
         missing: String,
     },
     /// No definition says how.

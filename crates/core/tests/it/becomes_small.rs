@@ -172,3 +172,30 @@ fn what_is_refused_may_be_filled_in() {
         assert_eq!(matches!(result, Err(BecomeError::Refused { .. })), is_refused, "{refusal} {spec}: {result:?}");
     }
 }
+
+/// Whoever cannot be told what becomes of an object is told so before there is one.
+#[test]
+fn what_no_object_can_become_is_refused() {
+    let list = |more: Value| {
+        let mut item = json!({"name": text()});
+        item.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        json!({"type": "array", "items": {"type": "object", "properties": item}})
+    };
+    let old = crd("Old", "o.io", &[("v1", json!({"secret": text(), "l": list(json!({"h": text()}))}))]);
+    let inner = json!({"type": "object", "properties": {"h": text()}});
+    let new = crd("New", "n.io", &[("v1", json!({"secret": text(), "l": list(json!({"e": inner}))}))]);
+    let when = json!([{"when": {"fact": "ext", "operations": [{"move": {"from": "h", "to": "e.h"}}]}}]);
+    let said = |old: &Value, operations: Value| {
+        let becomes_it = json!({
+            "from": {"crd": "old.yaml", "version": "v1"}, "to": "v1",
+            "facts": {"ext": {"secret": "spec.secret", "key": "K"}}, "operations": operations,
+        });
+        load(old, &new, json!({"becomes": becomes_it})).unwrap_err().to_string()
+    };
+    let inside = said(&old, json!([{"each": {"in": "spec.l", "operations": when}}]));
+    assert!(inside.contains("\"ext\" is a fact of the whole object, and inside of `each` no condition"), "{inside}");
+    let mut wide = old.clone();
+    wide["spec"]["scope"] = json!("Cluster");
+    let wide = said(&wide, json!([]));
+    assert!(wide.contains("the kind that goes has the scope Cluster, and this one Namespaced"), "{wide}");
+}

@@ -106,6 +106,14 @@ impl BecomesSpec {
             problems.add(line(&spec.from.crd), message);
             return None;
         }
+        let scopes = [&source, target].map(|crd| crd.document.pointer("/spec/scope").and_then(Value::as_str));
+        if let [Some(from), Some(to)] = scopes
+            && from != to
+        {
+            problems.add(line(&spec.from.crd), format!(
+                "becomes: the kind that goes has the scope {from}, and this one {to}: its objects have no place there"
+            ));
+        }
         let from = &spec.from.version;
         let older = source.version(&from.value, line(from), problems)?;
         let newer = target.version(&spec.to.value, line(&spec.to), problems)?;
