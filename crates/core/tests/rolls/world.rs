@@ -65,6 +65,8 @@ pub(super) struct World {
     pub(super) in_flux: BTreeSet<String>,
     /// When objects were created, by uid.
     pub(super) created: BTreeMap<String, u64>,
+    /// Those that were there before anything happened.
+    pub(super) first: BTreeSet<String>,
     /// What each object had for a label before anything happened, by uid.
     pub(super) before: BTreeMap<String, Option<String>>,
     /// What others did to objects: these need not come home.
@@ -95,6 +97,7 @@ impl World {
             refused: BTreeSet::new(),
             in_flux: BTreeSet::new(),
             created: BTreeMap::new(),
+            first: BTreeSet::new(),
             before: BTreeMap::new(),
             touched: BTreeSet::new(),
             turned: BTreeSet::new(),
@@ -112,6 +115,7 @@ impl World {
                 world.refused.insert(name);
             }
         }
+        world.first = world.created.keys().cloned().collect();
         world.cache = world.objects.clone();
         world
     }
