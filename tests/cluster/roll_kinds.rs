@@ -1,5 +1,6 @@
-//! One kind becomes another one in a cluster: installations of an operator are migrated to the kind that replaces theirs,
-//! and none of them stops serving. The controllers of Kubernetes are real; the kubelet and both operators are played.
+//! One kind becomes another one in a cluster: installations of an operator are migrated to the kind that replaces
+//! theirs, and none of them stops serving. The controllers of Kubernetes are real; the kubelet and both operators are
+//! played.
 
 use std::path::Path;
 use std::thread::sleep;
@@ -16,17 +17,39 @@ use crate::support::sample::{MATTERMOST, Sample};
 use crate::support::scene::{MERGE, Scene};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
-    scenario("installations_become_others_and_never_stop_serving", whole),
-    scenario("a_migration_that_is_killed_after_each_write_ends_the_same_way", killed),
-    scenario("a_migration_goes_back_from_wherever_it_is", back),
-    scenario("what_stands_against_a_migration_is_said_before_anything_changes", refused),
-    scenario("a_deployment_that_somebody_else_makes_meanwhile_is_not_deleted", contested),
-    scenario("no_object_is_deleted_while_something_belongs_to_it", belongs),
+    Scenario::new("installations_become_others_and_never_stop_serving", whole)
+        .of(&MATTERMOSTS)
+        .needs("kube-controller-manager")
+        .alone(),
+    Scenario::new("a_migration_that_is_killed_after_each_write_ends_the_same_way", killed)
+        .of(&MATTERMOSTS)
+        .needs("kube-controller-manager")
+        .alone(),
+    Scenario::new("a_migration_goes_back_from_wherever_it_is", back)
+        .of(&MATTERMOSTS)
+        .needs("kube-controller-manager")
+        .alone(),
+    Scenario::new("what_stands_against_a_migration_is_said_before_anything_changes", refused)
+        .of(&MATTERMOSTS)
+        .needs("kube-controller-manager")
+        .alone(),
+    Scenario::new("nobody_changes_an_object_on_its_way_and_the_printed_rights_are_enough", guarded)
+        .of(&MATTERMOSTS)
+        .needs("kube-controller-manager")
+        .alone(),
+    Scenario::new("who_never_gets_stable_goes_back_and_the_others_go_on", never_stable)
+        .of(&MATTERMOSTS)
+        .needs("kube-controller-manager")
+        .alone(),
+    Scenario::new("a_deployment_that_somebody_else_makes_meanwhile_is_not_deleted", contested)
+        .of(&MATTERMOSTS)
+        .needs("kube-controller-manager")
+        .alone(),
+    Scenario::new("no_object_is_deleted_while_something_belongs_to_it", belongs)
+        .of(&MATTERMOSTS)
+        .needs("kube-controller-manager")
+        .alone(),
 ];
-
-const fn scenario(name: &'static str, run: fn(&Scene<'_>)) -> Scenario {
-    Scenario::new(name, run).of(&MATTERMOSTS).needs("kube-controller-manager").alone()
-}
 
 static MATTERMOSTS: [&Sample; 1] = [&MATTERMOST];
 
@@ -124,7 +147,7 @@ fn whole(scene: &Scene<'_>) {
         has_become(scene, &town, name, before);
     }
     let status = status(scene, &scene.ns);
-    assert_eq!((&status["phase"], &status["became"]), (&json!("Complete"), &json!(2)), "{status:#}");
+    assert_eq!((&status["phase"], &status["became"]), (&json!("Complete"), &json!({"all": 2})), "{status:#}");
     assert_eq!(status["history"][0]["accepted"], json!(["old-object"]));
     scene.leaves_town(&[&scene.ns]);
 }
@@ -283,7 +306,9 @@ fn refused(scene: &Scene<'_>) {
     scene.post(&core(scene, "secrets"), &secret).ok();
     scene.call(Method::DELETE, &format!("{}/tight", core(scene, "resourcequotas")), None).ok();
     let mut runs_on = scene.rolls_on("test");
-    eventually("both have gone", Duration::from_secs(200), || (status(scene, &scene.ns)["became"] == 2).then_some(()));
+    eventually("both have gone", Duration::from_secs(200), || {
+        (status(scene, &scene.ns)["became"]["all"] == 2).then_some(())
+    });
     runs_on.interrupt();
     runs_on.end(Duration::from_secs(10));
     has_become(scene, &town, "full", &was);
@@ -315,6 +340,99 @@ fn is_untouched(scene: &Scene<'_>, name: &str, was: &Before) {
     assert_eq!(now.object["metadata"]["annotations"], was.object["metadata"]["annotations"], "{name}");
     assert_eq!(now.deployment["metadata"]["uid"], was.deployment["metadata"]["uid"], "{name}");
     assert_eq!(scene.get("v1beta1", name).code, 404);
+}
+
+/// S37, and what a runner may do that has the printed rights and no others.
+fn guarded(scene: &Scene<'_>) {
+    let town = Town::begins(scene);
+    let name = "mm-abcd";
+    scene.installs(name, &json!({}));
+    scene.serves(&town, name);
+    town.seen.lock().unwrap().never.push(name.to_owned());
+    let was = before(scene, name);
+    let file = scene.migration(&scene.ns, &json!({})).display().to_string();
+    let (user, account) = (format!("system:serviceaccount:{}:mover", scene.ns), format!("{}/mover", scene.ns));
+    let role: Value = serde_saphyr::from_str(&scene.commanded(&["roll", "rights", "-f", &file])).unwrap();
+    let rbac = "/apis/rbac.authorization.k8s.io/v1";
+    scene.post(&format!("{rbac}/clusterroles"), &role).ok();
+    let subject = json!({"kind": "User", "name": user, "apiGroup": "rbac.authorization.k8s.io"});
+    let role = &role["metadata"]["name"];
+    let reference = json!({"kind": "ClusterRole", "name": role, "apiGroup": "rbac.authorization.k8s.io"});
+    let binding = json!({"metadata": {"name": role}, "subjects": [subject], "roleRef": reference});
+    scene.post(&format!("{rbac}/clusterrolebindings"), &binding).ok();
+    let flag = format!("--service-account={account}");
+    let policies = scene.commanded(&["roll", "policies", "-f", &file, &flag]);
+    let policies: Vec<Value> = serde_saphyr::from_multiple(&policies).unwrap();
+    let place = |policy: &Value| {
+        let plural = format!("{}s", policy["kind"].as_str().unwrap().to_lowercase()).replace("policys", "policies");
+        format!("/apis/admissionregistration.k8s.io/v1/{plural}")
+    };
+    assert_eq!(policies.len(), 4);
+    policies.iter().for_each(|policy| drop(scene.post(&place(policy), policy).ok()));
+    scene.commanded(&["roll", "start", "-f", &file]);
+    let text = std::fs::read_to_string(&scene.bed.api.kubeconfig).unwrap();
+    let kubeconfig = scene.dir.join("mover");
+    let as_user = format!("{{token: secret-token, as: '{user}'}}");
+    std::fs::write(&kubeconfig, text.replace("{token: secret-token}", &as_user)).unwrap();
+    let mut runs_on = run_through(scene, &scene.ns, &kubeconfig);
+    eventually("it waits for the target", Duration::from_secs(60), || {
+        scene.does(&["objects"]).contains("step stable").then_some(())
+    });
+    let one = format!("{}/{name}", scene.installations());
+    let changed = json!({"spec": {"version": "5.32.0"}}).to_string();
+    let refused = scene.eventually(|| {
+        let answer = scene.call(Method::PATCH, &one, Some((MERGE, changed.clone())));
+        (!answer.is_ok()).then(|| answer.fails(403))
+    });
+    assert!(refused.contains("ClusterInstallation mm-abcd is becoming Mattermost mm-abcd"), "{refused}");
+    let state = json!({"status": {"state": "reconciling"}}).to_string();
+    scene.call(Method::PATCH, &format!("{one}/status"), Some((MERGE, state))).ok();
+    let mut another = was.object.clone();
+    another["metadata"] = json!({"name": "mm-late", "namespace": scene.ns});
+    let refused = scene.post(&scene.installations(), &another).fails(403);
+    assert!(refused.contains("no new ClusterInstallation is made any more: make a Mattermost"), "{refused}");
+    town.seen.lock().unwrap().never.clear();
+    assert_eq!(runs_on.end(Duration::from_secs(120)), Some(0), "{}", log(scene));
+    has_become(scene, &town, name, &was);
+    for policy in &policies {
+        let path = format!("{}/{}", place(policy), policy["metadata"]["name"].as_str().unwrap());
+        scene.call(Method::DELETE, &path, None);
+    }
+    scene.leaves_town(&[&scene.ns]);
+}
+
+fn log(scene: &Scene<'_>) -> String {
+    std::fs::read_to_string(scene.log_of("killed")).unwrap_or_default()
+}
+
+/// S34, smaller.
+fn never_stable(scene: &Scene<'_>) {
+    let file = scene.setup.kinds.join("kind.yaml");
+    let definition = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, definition.replace("timeout: 30m", "timeout: 20s")).unwrap();
+    let town = Town::begins(scene);
+    town.seen.lock().unwrap().never.push("mm-3".to_owned());
+    let names: Vec<String> = (0..6).map(|at| format!("mm-{at}")).collect();
+    names.iter().for_each(|name| drop(scene.installs(name, &json!({}))));
+    names.iter().for_each(|name| scene.serves(&town, name));
+    let all: Vec<Before> = names.iter().map(|name| before(scene, name)).collect();
+    let waves = json!([{"name": "all", "atOnce": 3}]);
+    starts(scene, &scene.ns, &json!({"waves": waves, "onFailure": "Back", "unhealthyMax": 3}));
+    let (code, ..) = runs(scene, &scene.ns);
+    assert_eq!(code, 1, "not all of them have gone");
+    let told = status(scene, &scene.ns);
+    assert_eq!((&told["phase"], &told["became"]["all"]), (&json!("Failed"), &json!(5)), "{told:#}");
+    let failure = &told["failures"][0];
+    assert_eq!(failure["object"], format!("{}/mm-3", scene.ns));
+    let why = failure["message"].as_str().unwrap();
+    assert!(why.contains("step stable: not done within 20s") && why.contains("status.state is"), "{why}");
+    for (name, was) in names.iter().zip(&all) {
+        match name.as_str() {
+            "mm-3" => is_as_before(scene, &town, name, was),
+            _ => has_become(scene, &town, name, was),
+        }
+    }
+    scene.leaves_town(&[&scene.ns]);
 }
 
 /// S36: the old operator does not leave its Deployment alone.

@@ -279,7 +279,7 @@ fn the_migration_of_the_manual_is_such() {
     let shown = blocks(&rolls);
     let (_, roll) = shown.iter().find(|(_, block)| block.starts_with("# mattermost.yaml")).unwrap();
     let roll = pointsman_core::roll::read_roll("mattermost.yaml", roll, &load(&definition).unwrap()).unwrap();
-    let steps = roll.told_steps();
+    let steps = pointsman_core::roll::told_steps(&roll);
     assert_eq!(steps.len(), 8);
     for step in steps {
         let head = format!("  {:10}   ", step.name);

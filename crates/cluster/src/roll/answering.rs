@@ -75,8 +75,8 @@ async fn look_up(
     Ok(answers)
 }
 
-/// Looks up Jobs and other objects, which tell what comes next of what is under way. What cannot be read is told, and holds
-/// it up.
+/// Looks up Jobs and other objects, which tell what comes next of what is under way. What cannot be read is told, and
+/// holds it up.
 ///
 /// # Errors
 /// The API server cannot be asked now, and may be in a moment.

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::collection::collection;
 use super::writes::{Landed, refused};
-use crate::call_error::CallError;
+use crate::call_error::{CallError, RIGHTS};
 use crate::cluster::{Cluster, Extent, PatchForm};
 use crate::pages::{Pages, items};
 
@@ -130,7 +130,12 @@ pub(super) async fn referring(
                 }
             }
         };
-        pages.all(&mut |_, _| {}, &mut take).await?;
+        if let Err(error) = pages.all(&mut |_, _| {}, &mut take).await {
+            // One that nobody serves now, such as an aggregated API that is down, holds up this object and no other.
+            let hint = if error.is_of_missing_rights() { format!(": {RIGHTS}") } else { String::new() };
+            answers.cannot_read(question, format!("{resource} cannot be listed: {error}{hint}"));
+            return Ok(());
+        }
     }
     answers.saw(question, &found);
     Ok(())

@@ -329,7 +329,8 @@ impl RollRunner<'_> {
         true
     }
 
-    /// What came of it that something was to be done to another object. Returns whether there may be more to do at once.
+    /// What came of it that something was to be done to another object. Returns whether there may be more to do at
+    /// once.
     fn wrote(&mut self, one: &ObjectWrite, landed: Landed) -> bool {
         match landed {
             Landed::Written => {

@@ -69,6 +69,11 @@ impl Crd {
         Some(Self { group: group?, kind: kind?, plural: plural?, document })
     }
 
+    /// Whether its objects are in namespaces: as well where the CRD does not say, which no cluster takes.
+    pub(super) fn is_namespaced(&self) -> bool {
+        self.document.pointer("/spec/scope").and_then(Value::as_str) != Some("Cluster")
+    }
+
     /// The versions in the order of the steps. Every version must be reached.
     pub(super) fn versions(
         &self,

@@ -139,7 +139,9 @@ impl Kind {
             None => None,
         };
         let source = becoming.as_ref().map(|becoming| becoming.source_schema());
-        let journeys = journeys::compile(&spec.journeys, &versions.at(versions.newest()).schema, source, problems);
+        let namespaced = (crd.is_namespaced(), becoming.as_ref().is_none_or(|becoming| becoming.is_namespaced()));
+        let journeys =
+            journeys::compile(&spec.journeys, &versions.at(versions.newest()).schema, source, namespaced, problems);
         Some(Self {
             name: spec.name.unwrap_or_else(|| crd.kind.to_lowercase()).into(),
             group: crd.group,

@@ -49,11 +49,11 @@ pub use step::StepSummary;
 
 pub(crate) use checks::{Checks, HttpCheck, ListCheck, MetricCheck, NamedCheck, StartCheck};
 pub(crate) use completeness::{Completeness, Required};
-pub(crate) use gates::{Gate, Gated};
+pub(crate) use gates::{Gate, Gated, unmet_of};
 pub(crate) use healthy::Health;
 pub(crate) use journeys::{
     BesideAct, JobSource, Journey, JourneyAct, JourneyJob, JourneyJobSpec, JourneyStep, Recreation, StepObject,
-    StepWay, Until, bad_manifest,
+    StepWay, WaitedFor, bad_manifest,
 };
 #[cfg(feature = "laws")]
 pub(crate) use operation::Condition;

@@ -110,7 +110,8 @@ fn is_through(planner: &Planner<'_>, standings: &[Standing], wave: usize) -> boo
 /// Reserves as many objects of a wave as may be under way.
 fn reserve_forward(planner: &mut Planner<'_>, standings: &[Standing], wave: &Wave, at: usize) {
     let view = planner.view(standings);
-    let objects = view.in_wave(at, at).count();
+    // Those that have become others were of it, too: a part of the wave stays what it was.
+    let objects = view.in_wave(at, at).count() + planner.status.became_of(&wave.name);
     let old = view.in_wave(at, at).filter(|(_, standing)| **standing == Standing::Old);
     let mut next: Vec<&FleetObject> = old.map(|(object, _)| object).collect();
     next.sort_by(|one, two| one.place_forward().cmp(&two.place_forward()));

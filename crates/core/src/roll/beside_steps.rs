@@ -1,18 +1,15 @@
 //! Steps that do something to other objects, in a plan: what is looked up for them, and how far they are.
 
 use super::beside::{
-    self, Ahead, Beside, ObjectCall, ObjectWrite, Progress, ahead_questions, leftover_questions, leftovers,
-    refused_ahead,
+    self, Ahead, ObjectCall, ObjectWrite, ahead_questions, leftover_questions, leftovers, refused_ahead,
 };
+use super::beside_standing::{has_begun_beside, way};
 use super::fleet_roll::{Direction, FleetRoll};
 use super::planner::Planner;
 use super::questions::RollQuestion;
 use super::roll_write::RollWrite;
-use super::standing::Judge;
 use super::status::Reservation;
-use super::stepping::{StepWrite, Stepping};
 use super::traveller::Traveller;
-use crate::definition::{BesideAct, StepWay};
 
 /// What has to be looked up for an object that is under way.
 pub(super) fn questions_beside(traveller: Traveller<'_>, reservation: &Reservation) -> Vec<RollQuestion> {
@@ -36,59 +33,18 @@ pub(super) fn questions_after(roll: &FleetRoll, reservation: &Reservation) -> Ve
     leftover_questions(roll, reservation)
 }
 
-impl Judge<'_> {
-    /// What comes next of other objects before the step at hand: what is half done of one beside it, whichever way it
-    /// was gone, is done or undone first.
-    pub(super) fn half_done(&self, traveller: Traveller<'_>, reservation: &Reservation) -> Option<Stepping> {
-        let at_hand = traveller.next_step(reservation).map(|(at, _)| at);
-        let mut half = traveller.beside(reservation.back).filter(|(at, _)| Some(*at) != at_hand);
-        let (step, act) = half.next()?;
-        match beside::progress(self.beside(traveller, step), act, way(reservation.back)) {
-            Progress::Done | Progress::ByHand => None,
-            progress => self.stepping_of(progress),
-        }
-    }
-
-    /// What comes next of the step at hand, which is about other objects. Nothing: it is done, or undone.
-    pub(super) fn of_beside(&self, traveller: Traveller<'_>, step: usize, act: &BesideAct, back: bool) -> Progress {
-        if back && traveller.was_by_hand(step) {
-            return Progress::Done;
-        }
-        beside::progress(self.beside(traveller, step), act, way(back))
-    }
-
-    /// What a step that is not done means for its object.
-    pub(super) fn stepping_of(&self, progress: Progress) -> Option<Stepping> {
-        match progress {
-            Progress::Done | Progress::ByHand => None,
-            Progress::Next(write) => Some(Stepping::Next(StepWrite::Object(write))),
-            Progress::Waits(why) => Some(Stepping::Waits { why, spent: false }),
-            Progress::Stuck(why) => Some(Stepping::Stuck(why)),
-        }
-    }
-
-    /// Whether something of the first step is done that is not counted yet.
-    pub(super) fn has_begun_beside(&self, traveller: Traveller<'_>) -> bool {
-        let first = traveller.beside(true).find(|(at, act)| *at == traveller.leg.done && act.is_undone_by_writes());
-        let progress = first.map(|(step, act)| beside::progress(self.beside(traveller, step), act, StepWay::Undone));
-        progress.is_some_and(|progress| !matches!(progress, Progress::Done | Progress::ByHand))
-    }
-
-    fn beside<'b>(&'b self, traveller: Traveller<'b>, step: usize) -> Beside<'b> {
-        Beside { traveller, step, answers: &self.facts.answers }
-    }
-}
-
 /// Looks ahead before an object begins: where something stands against its journey, it is not begun with.
 pub(super) fn note_refused_ahead(planner: &mut Planner<'_>) {
     if planner.status.direction != Direction::Forward {
         return;
     }
-    let judge = planner.judge();
     let mut refused = Vec::new();
     for reservation in planner.status.reserved.iter().filter(|one| !one.back) {
         let Some(traveller) = planner.traveller(reservation) else { continue };
-        if traveller.has_begun(reservation) || judge.has_begun_beside(traveller) || traveller.object.is_going {
+        if traveller.has_begun(reservation)
+            || has_begun_beside(traveller, &planner.facts.answers)
+            || traveller.object.is_going
+        {
             continue;
         }
         if ahead_questions(traveller).is_empty() {
@@ -154,8 +110,4 @@ pub(super) fn leftover_write(planner: &Planner<'_>, reservation: &Reservation) -
         return None;
     }
     leftovers(planner.roll, reservation, &planner.facts.answers).ok().flatten().map(Box::new)
-}
-
-fn way(back: bool) -> StepWay {
-    if back { StepWay::Undone } else { StepWay::Done }
 }

@@ -25,8 +25,8 @@ pub(super) fn note_turned_back(planner: &mut Planner<'_>) {
                 && !known(object)
         })
         .collect();
-    // Whoever turns a whole fleet back is told of in a few of its objects: a status has to fit into etcd. The others are
-    // not moved either, and whoever resumes the roll has seen enough of them.
+    // Whoever turns a whole fleet back is told of in a few of its objects: a status has to fit into etcd. The others
+    // are not moved either, and whoever resumes the roll has seen enough of them.
     let room = FAILURES.saturating_sub(planner.status.failures.len());
     let more = turned.len().saturating_sub(1);
     for object in turned.into_iter().take(room) {

@@ -67,8 +67,11 @@ impl<'f, 'a> FleetView<'f, 'a> {
     }
 
     pub(super) fn counts(&self) -> RollCounts {
-        let mut counts =
-            RollCounts { unhealthy: self.unhealthy().len(), new: self.status.became, ..RollCounts::default() };
+        let mut counts = RollCounts {
+            unhealthy: self.unhealthy().len(),
+            new: self.status.became.values().sum(),
+            ..RollCounts::default()
+        };
         for (_, standing) in self.all().filter(|(object, _)| !object.is_run()) {
             match standing {
                 Standing::Old => counts.old += 1,
@@ -103,7 +106,8 @@ impl<'f, 'a> FleetView<'f, 'a> {
                 let legs = self.all().filter(|(_, standing)| **standing != Standing::Gone);
                 let legs = legs.filter_map(|(object, _)| object.legs.as_ref()?.of_wave(index));
                 let (done, rest): (Vec<_>, Vec<_>) = legs.filter(|leg| leg.counts()).partition(|leg| leg.is_done());
-                return WaveCounts { name: wave.name.clone(), done: done.len(), total: done.len() + rest.len() };
+                let done = done.len() + self.status.became_of(&wave.name);
+                return WaveCounts { name: wave.name.clone(), done, total: done + rest.len() };
             }
             let count = |(done, total), (_, standing): (_, &Standing)| {
                 (done + usize::from(*standing == Standing::New), total + 1)

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::apimachinery::ResourceName;
-use crate::definition::{Gate, Kind, Path};
+use crate::definition::{Gate, Kind, Path, unmet_of};
 
 /// A kind that goes, and the one that its objects become.
 #[derive(Clone, Debug)]
@@ -77,7 +77,7 @@ impl KindPair {
 
     /// Why an object does not become another one, by its fields.
     pub(super) fn refuses(&self, object: &Value) -> Option<String> {
-        let refusal = self.refusals.iter().find(|(gate, _)| gate.unmet_of(object).is_none());
+        let refusal = self.refusals.iter().find(|(gate, _)| unmet_of(gate, object).is_none());
         refusal.map(|(_, message)| message.clone())
     }
 

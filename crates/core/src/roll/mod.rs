@@ -10,6 +10,7 @@ mod answers;
 mod bad_roll;
 mod beginning;
 mod beside;
+mod beside_standing;
 mod beside_steps;
 mod checks;
 mod chosen;
@@ -89,7 +90,7 @@ pub use standing::Standing;
 pub use status::{
     Halt, Reservation, RollCounts, RollEnd, RollFailure, RollPhase, RollStatus, SeenStepJob, Unmoved, WaveCounts,
 };
-pub use step_telling::ToldStep;
+pub use step_telling::{ToldStep, told_steps};
 pub use travelling::{ahead_questions, step_questions};
 pub use web_answer::WebAnswer;
 pub use web_questions::{WebAsks, WebQuestion};

@@ -25,7 +25,7 @@ pub(super) fn remember(planner: &mut Planner<'_>) {
 
 /// Lets go of objects that are through, by what is seen of them.
 pub(super) fn release(planner: &mut Planner<'_>) {
-    let (mut refused_back, mut wants_list, mut became) = (None, planner.wants_list, 0);
+    let (mut refused_back, mut wants_list, mut became) = (None, planner.wants_list, Vec::new());
     let mut reserved = Vec::new();
     let under_way = std::mem::take(&mut planner.status.reserved);
     let judge = planner.judge();
@@ -35,7 +35,7 @@ pub(super) fn release(planner: &mut Planner<'_>) {
             if !planner.facts.consistent || may_run(planner, &reservation) {
                 reserved.push(reservation);
             } else {
-                became += usize::from(has_become(planner, &reservation));
+                became.extend(has_become(planner, &reservation).then(|| reservation.wave.clone()));
             }
             continue;
         };
@@ -74,7 +74,9 @@ pub(super) fn release(planner: &mut Planner<'_>) {
         }
     }
     (planner.status.reserved, planner.wants_list) = (reserved, wants_list);
-    planner.status.became += became;
+    for wave in became {
+        *planner.status.became.entry(wave).or_default() += 1;
+    }
     if let Some(why) = refused_back {
         planner.halt("NotTakenBack", why);
     }

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::beside::{Ahead, Progress, refused_ahead};
+use super::beside::{Ahead, StepProgress, refused_ahead};
+use super::beside_standing::{half_done, has_begun_beside, progress_of, stepping_of};
 use super::facts::RollFacts;
 use super::fleet_object::FleetObject;
 use super::fleet_roll::FleetRoll;
@@ -326,12 +327,12 @@ impl Judge<'_> {
     pub(super) fn has_arrived(&self, traveller: Traveller<'_>, reservation: &Reservation) -> bool {
         traveller.leg.has_landed(reservation.back)
             && traveller.seen_job(reservation).is_none()
-            && self.half_done(traveller, reservation).is_none()
+            && half_done(traveller, reservation, &self.facts.answers).is_none()
     }
 
     /// Whether anything of the journey of an object is done, or was begun with.
     pub(super) fn has_begun(&self, traveller: Traveller<'_>, reservation: &Reservation) -> bool {
-        traveller.has_begun(reservation) || self.has_begun_beside(traveller)
+        traveller.has_begun(reservation) || has_begun_beside(traveller, &self.facts.answers)
     }
 
     /// What comes next of an object that is under way.
@@ -357,7 +358,7 @@ impl Judge<'_> {
         if leg.half && !reservation.back {
             return self.counts(traveller, StepWay::Undone, Doneness::Unknown);
         }
-        if let Some(half) = self.half_done(traveller, reservation) {
+        if let Some(half) = half_done(traveller, reservation, &self.facts.answers) {
             return half;
         }
         let landed = leg.has_landed(reservation.back);
@@ -380,9 +381,9 @@ impl Judge<'_> {
                 }
             }
             (JourneyAct::Beside(beside), _) => {
-                let progress = self.of_beside(traveller, at, &beside.act, reservation.back);
-                let half = if progress == Progress::ByHand { Doneness::ByHand } else { Doneness::Whole };
-                self.stepping_of(progress).unwrap_or_else(|| self.counts(traveller, way, half))
+                let progress = progress_of(traveller, (at, &beside.act), reservation.back, &self.facts.answers);
+                let half = if progress == StepProgress::ByHand { Doneness::ByHand } else { Doneness::Whole };
+                stepping_of(progress).unwrap_or_else(|| self.counts(traveller, way, half))
             }
             _ => self.counts(traveller, way, Doneness::Whole),
         }

@@ -50,9 +50,9 @@ pub struct RollStatus {
     /// through, and those that failed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reserved: Vec<Reservation>,
-    /// Objects that were deleted at the end of their journey, since they have become others.
-    #[serde(skip_serializing_if = "is_none_yet")]
-    pub became: usize,
+    /// Objects that were deleted at the end of their journey, since they have become others: how many, by wave.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub became: BTreeMap<String, usize>,
     /// Objects that failed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub failures: Vec<RollFailure>,
@@ -345,6 +345,11 @@ impl RollStatus {
         roll.waves.iter().position(|wave| Some(wave.name.as_str()) == name).unwrap_or_default()
     }
 
+    /// How many objects of a wave have become others.
+    pub(super) fn became_of(&self, wave: &str) -> usize {
+        self.became.get(wave).copied().unwrap_or_default()
+    }
+
     /// What is under way, by uid.
     pub(super) fn reservations(&self) -> BTreeMap<&str, &Reservation> {
         self.reserved.iter().map(|reservation| (reservation.uid.as_str(), reservation)).collect()
@@ -379,11 +384,6 @@ pub(super) const CHANGED: &str = "Changed";
 
 /// The reason of a failure where somebody has to look before anything can be done.
 pub(super) const STUCK: &str = "Stuck";
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
-fn is_none_yet(value: &usize) -> bool {
-    *value == 0
-}
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
 fn is_zero(value: &u32) -> bool {

@@ -1,7 +1,7 @@
 //! What the steps of a roll do, in words, for whoever reads its plan.
 
 use super::fleet_roll::FleetRoll;
-use crate::definition::{BesideAct, JourneyAct, JourneyStep, StepObject, Until};
+use crate::definition::{BesideAct, JourneyAct, JourneyStep, StepObject, WaitedFor};
 
 /// A step, and what it does, in words.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -16,65 +16,63 @@ pub struct ToldStep {
     pub irreversible: Option<String>,
 }
 
-impl FleetRoll {
-    /// What happens to each object, step by step, where other objects are written as well. Nothing where only the
-    /// object itself is, and Jobs run.
-    #[must_use]
-    pub fn told_steps(&self) -> Vec<ToldStep> {
-        let mut journeys = Vec::new();
-        for journey in self.waves.iter().filter(|wave| !wave.is_run).filter_map(|wave| wave.journey.as_ref()) {
-            let is_known = journeys.iter().any(|known: &&crate::definition::Journey| known.name == journey.name);
-            if !is_known && journey.steps.iter().any(|step| step.beside().is_some()) {
-                journeys.push(journey);
-            }
+/// What happens to each object, step by step, where other objects are written as well. Nothing where only the
+/// object itself is, and Jobs run.
+#[must_use]
+pub fn told_steps(roll: &FleetRoll) -> Vec<ToldStep> {
+    let mut journeys = Vec::new();
+    for journey in roll.waves.iter().filter(|wave| !wave.is_run).filter_map(|wave| wave.journey.as_ref()) {
+        let is_known = journeys.iter().any(|known: &&crate::definition::Journey| known.name == journey.name);
+        if !is_known && journey.steps.iter().any(|step| step.beside().is_some()) {
+            journeys.push(journey);
         }
-        let told = journeys.into_iter().flat_map(|journey| {
-            journey.steps.iter().map(|step| ToldStep {
-                journey: journey.name.clone(),
-                name: step.name.clone(),
-                does: self.does(step),
-                irreversible: step.irreversible.clone(),
-            })
-        });
-        told.collect()
     }
+    let told = journeys.into_iter().flat_map(|journey| {
+        journey.steps.iter().map(|step| ToldStep {
+            journey: journey.name.clone(),
+            name: step.name.clone(),
+            does: does(roll, step),
+            irreversible: step.irreversible.clone(),
+        })
+    });
+    told.collect()
+}
 
-    fn does(&self, step: &JourneyStep) -> String {
-        let target = self.pair.as_ref().map(|pair| pair.target.resource.to_string()).unwrap_or_default();
-        match &step.act {
-            JourneyAct::Set(fields) => {
-                let fields: Vec<String> = fields.iter().map(|(field, _)| field.to_string()).collect();
-                format!("writes {}", fields.join(", "))
-            }
-            JourneyAct::Wait { .. } => "waits for the object".to_owned(),
-            JourneyAct::Job { .. } => "runs a Job".to_owned(),
-            JourneyAct::Beside(beside) => match &beside.act {
-                BesideAct::Wait { on, until } => waits(on, until, &target),
-                BesideAct::Convert => format!("makes its {target}"),
-                BesideAct::Recreate(recreation) => format!(
-                    "makes {} {} anew with another selector: for a while there are twice its Pods, and the revisions that it \
-                     had are lost",
-                    recreation.resource, recreation.name
-                ),
-                BesideAct::Adopt(resources) => {
-                    let all: Vec<String> = resources.iter().map(ToString::to_string).collect();
-                    format!("gives its {target} what belongs to it of {}", all.join(", "))
-                }
-                BesideAct::DeleteLabelled { resource, labels } => format!("deletes {resource} with {labels}"),
-                BesideAct::DeleteSource => "deletes the object, and nothing with it".to_owned(),
-            },
+fn does(roll: &FleetRoll, step: &JourneyStep) -> String {
+    let target = roll.pair.as_ref().map(|pair| pair.target.resource.to_string()).unwrap_or_default();
+    match &step.act {
+        JourneyAct::Set(fields) => {
+            let fields: Vec<String> = fields.iter().map(|(field, _)| field.to_string()).collect();
+            format!("writes {}", fields.join(", "))
         }
+        JourneyAct::Wait { .. } => "waits for the object".to_owned(),
+        JourneyAct::Job { .. } => "runs a Job".to_owned(),
+        JourneyAct::Beside(beside) => match &beside.act {
+            BesideAct::Wait { on, until } => waits(on, until, &target),
+            BesideAct::Convert => format!("makes its {target}"),
+            BesideAct::Recreate(recreation) => format!(
+                "makes {} {} anew with another selector: for a while there are twice its Pods, and the revisions that it \
+                     had are lost",
+                recreation.resource, recreation.name
+            ),
+            BesideAct::Adopt(resources) => {
+                let all: Vec<String> = resources.iter().map(ToString::to_string).collect();
+                format!("gives its {target} what belongs to it of {}", all.join(", "))
+            }
+            BesideAct::DeleteLabelled { resource, labels } => format!("deletes {resource} with {labels}"),
+            BesideAct::DeleteSource => "deletes the object, and nothing with it".to_owned(),
+        },
     }
 }
 
-fn waits(on: &StepObject, until: &Until, target: &str) -> String {
+fn waits(on: &StepObject, until: &WaitedFor, target: &str) -> String {
     let on = match on {
         StepObject::Source => "the object".to_owned(),
         StepObject::Target => format!("its {target}"),
         StepObject::Named { resource, name } => format!("{resource} {name}"),
     };
     match until {
-        Until::RolledOut => format!("waits until {on} is rolled out"),
-        Until::Gate(_) => format!("waits for {on}"),
+        WaitedFor::RolledOut => format!("waits until {on} is rolled out"),
+        WaitedFor::Gate(_) => format!("waits for {on}"),
     }
 }

@@ -194,7 +194,7 @@ fn what_no_object_can_become_is_refused() {
     };
     let inside = said(&old, json!([{"each": {"in": "spec.l", "operations": when}}]));
     assert!(inside.contains("\"ext\" is a fact of the whole object, and inside of `each` no condition"), "{inside}");
-    let mut wide = old.clone();
+    let mut wide = old;
     wide["spec"]["scope"] = json!("Cluster");
     let wide = said(&wide, json!([]));
     assert!(wide.contains("the kind that goes has the scope Cluster, and this one Namespaced"), "{wide}");

@@ -6,7 +6,9 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use pointsman_cluster::{RollClock, RollSurvey, SurveyAsks, survey_roll, unfreezable};
-use pointsman_core::roll::{FleetRoll, Forecast, RollStatus, Standing, ToldStep, forecast, shut_now, start_refusals};
+use pointsman_core::roll::{
+    FleetRoll, Forecast, RollStatus, Standing, ToldStep, forecast, shut_now, start_refusals, told_steps,
+};
 use serde_json::{Value, json};
 
 use super::html;
@@ -123,7 +125,7 @@ fn summary(
         Some(why) if roll.way_back().is_ok() => text.push_str(&format!("no way back, which is accepted: {why}\n")),
         Some(_) => {}
     }
-    let steps = roll.told_steps();
+    let steps = told_steps(roll);
     let widest = steps.iter().map(|step| step.name.len()).max().unwrap_or_default();
     if !steps.is_empty() {
         text.push_str("each object, step by step:\n");
@@ -156,7 +158,7 @@ fn steps_json(roll: &FleetRoll) -> Vec<Value> {
             "journey": step.journey, "step": step.name, "does": step.does, "irreversible": step.irreversible,
         })
     };
-    roll.told_steps().into_iter().map(json).collect()
+    told_steps(roll).into_iter().map(json).collect()
 }
 
 /// What nobody else may write meanwhile, and whether somebody sees to that.

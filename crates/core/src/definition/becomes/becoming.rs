@@ -32,6 +32,8 @@ pub struct Becoming<K> {
     pub(super) refusals: Vec<KindRefusal>,
     /// Of the kind that goes, with its status.
     pub(super) source_schema: Schema,
+    /// Its objects are in namespaces.
+    pub(super) is_namespaced: bool,
     /// What a healthy object of it looks like.
     pub(super) health: Option<Health>,
     /// The field of its status that is told why an object does not become another one.
@@ -85,6 +87,7 @@ impl<K> Becoming<K> {
             facts: self.facts,
             refusals: self.refusals,
             source_schema: self.source_schema,
+            is_namespaced: self.is_namespaced,
             health: self.health,
             told: self.told,
             retirement: self.retirement,
@@ -146,9 +149,8 @@ impl<K> Becoming<K> {
         &self.kept_names
     }
 
-    /// Both kinds as one of two versions, `PLURAL.VERSION` each, or `PLURAL.GROUP.VERSION` where the plural is the same,
-    /// for the laws. Objects are converted between the two as
-    /// they are, without a look at who they are.
+    /// Both kinds as one of two versions, `PLURAL.VERSION` each, or `PLURAL.GROUP.VERSION` where the plural is the
+    /// same, for the laws. Objects are converted between the two as they are, without a look at who they are.
     #[must_use]
     pub fn into_versions(self) -> K {
         self.bridge
@@ -168,6 +170,11 @@ impl<K> Becoming<K> {
     /// The schema of the kind that goes, with its status.
     pub(crate) fn source_schema(&self) -> &Schema {
         &self.source_schema
+    }
+
+    /// Whether objects of the kind that goes are in namespaces.
+    pub(in crate::definition) fn is_namespaced(&self) -> bool {
+        self.is_namespaced
     }
 
     /// Whether the kind that goes has a field.

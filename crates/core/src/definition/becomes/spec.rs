@@ -100,20 +100,7 @@ impl BecomesSpec {
     ) -> Option<Becoming<Bridge>> {
         let (at_line, spec) = (line(spec), &spec.value);
         let source = Crd::read(&spec.from.crd, read, problems)?;
-        if (&source.group, &source.kind) == (&target.group, &target.kind) {
-            let kind = format!("{}.{}", target.kind, target.group);
-            let message = format!("becomes: {kind} cannot become itself: between its versions write `steps`");
-            problems.add(line(&spec.from.crd), message);
-            return None;
-        }
-        let scopes = [&source, target].map(|crd| crd.document.pointer("/spec/scope").and_then(Value::as_str));
-        if let [Some(from), Some(to)] = scopes
-            && from != to
-        {
-            problems.add(line(&spec.from.crd), format!(
-                "becomes: the kind that goes has the scope {from}, and this one {to}: its objects have no place there"
-            ));
-        }
+        may_become(&source, target, line(&spec.from.crd), problems)?;
         let from = &spec.from.version;
         let older = source.version(&from.value, line(from), problems)?;
         let newer = target.version(&spec.to.value, line(&spec.to), problems)?;
@@ -150,7 +137,7 @@ impl BecomesSpec {
         };
         Some(Becoming {
             source_names: bare_names(&source.document),
-            source_plural: source.plural,
+            source_plural: source.plural.clone(),
             kept_names: names,
             source_api_version,
             source_kind,
@@ -159,6 +146,7 @@ impl BecomesSpec {
             facts,
             refusals,
             source_schema,
+            is_namespaced: source.is_namespaced(),
             health,
             told,
             retirement,
@@ -203,6 +191,24 @@ impl BecomesSpec {
     }
 }
 
+/// Whether one kind may become another one at all: nothing is looked at further where both are the same one.
+fn may_become(source: &Crd, target: &Crd, at_line: u64, problems: &mut Problems) -> Option<()> {
+    if (&source.group, &source.kind) == (&target.group, &target.kind) {
+        let kind = format!("{}.{}", target.kind, target.group);
+        problems.add(at_line, format!("becomes: {kind} cannot become itself: between its versions write `steps`"));
+        return None;
+    }
+    if source.is_namespaced() != target.is_namespaced() {
+        let scope = |crd: &Crd| if crd.is_namespaced() { "Namespaced" } else { "Cluster" };
+        let (from, to) = (scope(source), scope(target));
+        let message = format!(
+            "becomes: the kind that goes has the scope {from}, and this one {to}: its objects have no place there"
+        );
+        problems.add(at_line, message);
+    }
+    Some(())
+}
+
 fn retirement(said: &Spanned<String>, problems: &mut Problems) -> Option<Retirement> {
     match said.value.as_str() {
         "warn" => Some(Retirement::Warn),
@@ -226,8 +232,8 @@ fn told_at(text: &str, source: &Version, at_line: u64, problems: &mut Problems) 
     Some(path)
 }
 
-/// What a kind is called in the names of what is kept for its versions: as its plural, unless the other kind has the same
-/// one in another group.
+/// What a kind is called in the names of what is kept for its versions: as its plural, unless the other kind has the
+/// same one in another group.
 fn name_of(crd: &Crd, other: &Crd) -> String {
     if crd.plural == other.plural { format!("{}.{}", crd.plural, crd.group) } else { crd.plural.clone() }
 }

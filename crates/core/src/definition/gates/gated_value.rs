@@ -20,11 +20,9 @@ impl Gated for GatedValue<'_> {
     }
 }
 
-impl Gate {
-    /// What does not hold of an object as an API server answers it, in words.
-    pub(crate) fn unmet_of(&self, object: &Value) -> Option<String> {
-        self.unmet(&mut GatedValue(object))
-    }
+/// What does not hold of an object as an API server answers it, in words.
+pub(crate) fn unmet_of(gate: &Gate, object: &Value) -> Option<String> {
+    gate.unmet(&mut GatedValue(object))
 }
 
 #[cfg(test)]

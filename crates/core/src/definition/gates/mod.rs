@@ -9,4 +9,5 @@ mod spec;
 pub(super) use compiler::GateCompiler;
 pub(crate) use gate::{Gate, Gated};
 pub(super) use gated_value::GatedValue;
+pub(crate) use gated_value::unmet_of;
 pub(super) use spec::GateSpec;

@@ -18,7 +18,7 @@ pub(crate) struct BesideStep {
 #[derive(Clone, Debug)]
 pub(crate) enum BesideAct {
     /// Nothing, until this holds of another object.
-    Wait { on: StepObject, until: Until },
+    Wait { on: StepObject, until: WaitedFor },
     /// The object of the other kind is made.
     Convert,
     /// A Deployment is made anew with another selector, and no Pod of it is lost.
@@ -33,7 +33,7 @@ pub(crate) enum BesideAct {
 
 /// What holds of another object.
 #[derive(Clone, Debug)]
-pub(crate) enum Until {
+pub(crate) enum WaitedFor {
     /// This.
     Gate(Gate),
     /// All Pods of a Deployment are of its last template, and available.
@@ -53,8 +53,8 @@ pub(crate) struct Recreation {
 impl BesideAct {
     pub(super) fn filled(&self, fill: &dyn Fn(&str) -> String) -> Self {
         match self {
-            Self::Wait { on, until: Until::Gate(gate) } => {
-                Self::Wait { on: on.clone(), until: Until::Gate(gate.filled(fill)) }
+            Self::Wait { on, until: WaitedFor::Gate(gate) } => {
+                Self::Wait { on: on.clone(), until: WaitedFor::Gate(gate.filled(fill)) }
             }
             other => other.clone(),
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::beside::{BesideAct, BesideStep, Recreation, Until};
+use super::beside::{BesideAct, BesideStep, Recreation, WaitedFor};
 use super::schemas::JourneySchemas;
 use super::step_object::{StepObject, name_template};
 use super::time_limit::time_limit;
@@ -87,8 +87,8 @@ impl WaitSpec {
     ) -> Option<BesideStep> {
         let is_deployment = matches!(on, StepObject::Named { resource, .. } if is_deployment(resource));
         let until = match (&self.until, self.rolled_out) {
-            (Some(gate), None) => Until::Gate(self.gate(gate, on, schemas, bad)?),
-            (None, Some(true)) if is_deployment => Until::RolledOut,
+            (Some(gate), None) => WaitedFor::Gate(self.gate(gate, on, schemas, bad)?),
+            (None, Some(true)) if is_deployment => WaitedFor::RolledOut,
             (None, Some(true)) => {
                 bad.push("wait: only deployments.apps are rolled out".to_owned());
                 return None;

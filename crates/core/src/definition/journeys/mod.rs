@@ -11,7 +11,7 @@ mod spec;
 mod step_object;
 mod time_limit;
 
-pub(crate) use beside::{BesideAct, Recreation, Until};
+pub(crate) use beside::{BesideAct, Recreation, WaitedFor};
 pub(crate) use job::{JobSource, JourneyJob, bad_manifest};
 pub(crate) use job_spec::JourneyJobSpec;
 pub(crate) use journey::{Journey, JourneyAct, JourneyStep, StepWay};

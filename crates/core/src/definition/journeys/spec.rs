@@ -69,11 +69,12 @@ pub(super) struct UnsetStepSpec {
 }
 
 /// Checks the journeys of a definition against the schema of the newest version, and that of the kind that goes, where
-/// the definition says what becomes of another kind.
+/// the definition says what becomes of another kind; `namespaced` is whether objects of the two are in namespaces.
 pub(in crate::definition) fn compile(
     specs: &BTreeMap<String, Vec<Spanned<JourneyStepSpec>>>,
     newest: &Schema,
     source: Option<&Schema>,
+    namespaced: (bool, bool),
     problems: &mut Problems,
 ) -> Vec<Journey> {
     let compiled = specs.iter().map(|(name, steps)| {
@@ -92,7 +93,14 @@ pub(in crate::definition) fn compile(
             );
         }
         let own = source.filter(|_| is_of_source).unwrap_or(newest);
-        Journey { is_of_source, ..journey(name, steps, JourneySchemas { own, target: newest }, problems) }
+        let journey = journey(name, steps, JourneySchemas { own, target: newest }, problems);
+        let is_namespaced = namespaced.0 && (namespaced.1 || !is_of_source);
+        if !is_namespaced && journey.steps.iter().any(|step| step.beside().is_some()) {
+            problems.add(at_line, format!(
+                "journeys.{name}: other objects are in the namespace of the object, and objects of this kind are in none"
+            ));
+        }
+        Journey { is_of_source, ..journey }
     });
     compiled.collect()
 }

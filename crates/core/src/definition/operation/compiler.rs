@@ -58,8 +58,8 @@ impl<'a> Compiler<'a> {
         Self { problems, older, newer, line, whole: true, facts: None }
     }
 
-    /// The same, for what is inside a list or map. A fact is one of the whole object, whose form says on the way home what
-    /// it was.
+    /// The same, for what is inside a list or map. A fact is one of the whole object, whose form says on the way home
+    /// what it was.
     pub(super) fn inside<'i>(&'i mut self, older: &'i Schema, newer: &'i Schema) -> Compiler<'i> {
         Compiler { whole: false, ..Compiler::new(self.problems, older, newer, self.line) }
     }

@@ -6,8 +6,8 @@ use super::looking::target_question;
 use super::names::BECAME;
 use super::object_write::ObjectCall;
 use super::owner::{hand_over, place};
-use super::progress::{Beside, Progress};
-use super::seen::{Seen, annotation, is_going, list, text};
+use super::progress::{Beside, StepProgress};
+use super::seen::{SeenOther, annotation, is_going, list, text};
 use crate::apimachinery::ResourceName;
 use crate::roll::kind_pair::PairedKind;
 use crate::roll::questions::RollQuestion;
@@ -22,41 +22,46 @@ fn of_all(traveller: Traveller<'_>, resource: &ResourceName) -> RollQuestion {
     RollQuestion::of_metadata(resource, traveller.object.namespace(), "")
 }
 
-pub(super) fn forward(step: Beside<'_>, resources: &[ResourceName]) -> Progress {
+pub(super) fn forward(step: Beside<'_>, resources: &[ResourceName]) -> StepProgress {
     let (Some(pair), Some(target)) = (step.pair(), target_question(step.traveller)) else {
-        return Progress::Stuck("nobody knows what the object becomes".to_owned());
+        return StepProgress::Stuck("nobody knows what the object becomes".to_owned());
     };
     match step.look(&target) {
-        Seen::There(object) if annotation(object, BECAME) == Some(step.uid()) => {
+        SeenOther::There(object) if annotation(object, BECAME) == Some(step.uid()) => {
             let to = (&pair.target, text(object, "/metadata/name"), text(object, "/metadata/uid"));
             hand_all_over(step, resources, step.uid(), to)
         }
-        Seen::Unknown(why) => Progress::Waits(why),
-        Seen::There(_) | Seen::Going | Seen::Absent => {
-            Progress::Waits(format!("{target}, which was made of this object, is not there"))
+        SeenOther::Unknown(why) => StepProgress::Waits(why),
+        SeenOther::There(_) | SeenOther::Going | SeenOther::Absent => {
+            StepProgress::Waits(format!("{target}, which was made of this object, is not there"))
         }
     }
 }
 
-pub(super) fn back(step: Beside<'_>, resources: &[ResourceName]) -> Progress {
-    let (Some(pair), Some(target)) = (step.pair(), target_question(step.traveller)) else { return Progress::Done };
+pub(super) fn back(step: Beside<'_>, resources: &[ResourceName]) -> StepProgress {
+    let (Some(pair), Some(target)) = (step.pair(), target_question(step.traveller)) else { return StepProgress::Done };
     match step.look(&target) {
-        Seen::There(object) if annotation(object, BECAME) == Some(step.uid()) => {
+        SeenOther::There(object) if annotation(object, BECAME) == Some(step.uid()) => {
             let to = (&pair.source, step.traveller.object.name(), step.uid());
             hand_all_over(step, resources, text(object, "/metadata/uid"), to)
         }
-        Seen::Unknown(why) => Progress::Waits(why),
+        SeenOther::Unknown(why) => StepProgress::Waits(why),
         // Nothing can belong to it.
-        Seen::There(_) | Seen::Going | Seen::Absent => Progress::Done,
+        SeenOther::There(_) | SeenOther::Going | SeenOther::Absent => StepProgress::Done,
     }
 }
 
 /// The first object that still belongs to whom it did is handed over.
-fn hand_all_over(step: Beside<'_>, resources: &[ResourceName], from: &str, to: (&PairedKind, &str, &str)) -> Progress {
+fn hand_all_over(
+    step: Beside<'_>,
+    resources: &[ResourceName],
+    from: &str,
+    to: (&PairedKind, &str, &str),
+) -> StepProgress {
     for resource in resources {
         let all = match list(step.answers, &of_all(step.traveller, resource)) {
             Ok(all) => all,
-            Err(why) => return Progress::Waits(why),
+            Err(why) => return StepProgress::Waits(why),
         };
         let is_its = |object: &&Value| !is_going(object) && place(object, from).is_some();
         let Some(object) = all.iter().find(is_its) else { continue };
@@ -64,5 +69,5 @@ fn hand_all_over(step: Beside<'_>, resources: &[ResourceName], from: &str, to: (
             return step.next(resource, None, text(object, "/metadata/name"), ObjectCall::Patch(patch));
         }
     }
-    Progress::Done
+    StepProgress::Done
 }

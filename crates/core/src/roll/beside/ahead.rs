@@ -8,7 +8,7 @@ use super::progress::Ahead;
 use super::recreated::selector_of;
 use super::recreating::{deployment_question, selector};
 use super::room::{needs, quota_refuses};
-use super::seen::{Seen, annotation, list, look, text};
+use super::seen::{SeenOther, annotation, list, look, text};
 use crate::apimachinery::ResourceName;
 use crate::definition::{BesideAct, JourneyStep, Recreation};
 use crate::roll::answers::{Became, RollAnswers};
@@ -49,12 +49,12 @@ pub(in crate::roll) fn refused_ahead(traveller: Traveller<'_>, answers: &RollAns
 fn conversion(traveller: Traveller<'_>, answers: &RollAnswers) -> Option<Ahead> {
     let target = target_question(traveller)?;
     match look(answers, &target) {
-        Seen::Unknown(why) => return Some(Ahead::Waits(why)),
-        Seen::Going => return Some(Ahead::Waits(format!("{target} is being deleted"))),
-        Seen::There(object) if annotation(object, BECAME) != Some(traveller.object.uid()) => {
+        SeenOther::Unknown(why) => return Some(Ahead::Waits(why)),
+        SeenOther::Going => return Some(Ahead::Waits(format!("{target} is being deleted"))),
+        SeenOther::There(object) if annotation(object, BECAME) != Some(traveller.object.uid()) => {
             return Some(Ahead::Refused(format!("{target} is there, and was not made of this object")));
         }
-        Seen::There(_) | Seen::Absent => {}
+        SeenOther::There(_) | SeenOther::Absent => {}
     }
     match answers.became_of(&becoming_question(traveller)?) {
         Some(Became::Object(_)) => None,
@@ -67,10 +67,10 @@ fn conversion(traveller: Traveller<'_>, answers: &RollAnswers) -> Option<Ahead> 
 fn deployment(traveller: Traveller<'_>, recreation: &Recreation, answers: &RollAnswers) -> Option<Ahead> {
     let question = deployment_question(traveller, recreation);
     let object = match look(answers, &question) {
-        Seen::Unknown(why) => return Some(Ahead::Waits(why)),
-        Seen::Absent => return Some(Ahead::Waits(format!("{question} is not there"))),
-        Seen::Going => return Some(Ahead::Waits(format!("{question} is being deleted"))),
-        Seen::There(object) => object,
+        SeenOther::Unknown(why) => return Some(Ahead::Waits(why)),
+        SeenOther::Absent => return Some(Ahead::Waits(format!("{question} is not there"))),
+        SeenOther::Going => return Some(Ahead::Waits(format!("{question} is being deleted"))),
+        SeenOther::There(object) => object,
     };
     if selector_of(object).as_ref() == Some(&selector(traveller, recreation)) {
         return None;

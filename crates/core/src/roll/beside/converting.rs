@@ -5,8 +5,8 @@ use serde_json::{Map, Value, json};
 use super::looking::target_question;
 use super::names::BECAME;
 use super::object_write::{ObjectCall, Propagation};
-use super::progress::{Beside, Progress};
-use super::seen::{Seen, annotation};
+use super::progress::{Beside, StepProgress};
+use super::seen::{SeenOther, annotation};
 use crate::definition::StepWay;
 use crate::roll::answers::Became;
 use crate::roll::questions::RollQuestion;
@@ -30,20 +30,20 @@ pub(super) fn becoming_question(traveller: Traveller<'_>) -> Option<RollQuestion
     ))
 }
 
-pub(super) fn forward(step: Beside<'_>) -> Progress {
+pub(super) fn forward(step: Beside<'_>) -> StepProgress {
     let (Some(pair), Some(target)) = (step.pair(), target_question(step.traveller)) else {
-        return Progress::Stuck("nobody knows what the object becomes".to_owned());
+        return StepProgress::Stuck("nobody knows what the object becomes".to_owned());
     };
     match step.look(&target) {
-        Seen::Unknown(why) => return Progress::Waits(why),
-        Seen::Going => return Progress::Waits(format!("{target} is being deleted")),
-        Seen::There(object) if annotation(object, BECAME) == Some(step.uid()) => return Progress::Done,
-        Seen::There(_) => {
-            return Progress::Stuck(format!(
+        SeenOther::Unknown(why) => return StepProgress::Waits(why),
+        SeenOther::Going => return StepProgress::Waits(format!("{target} is being deleted")),
+        SeenOther::There(object) if annotation(object, BECAME) == Some(step.uid()) => return StepProgress::Done,
+        SeenOther::There(_) => {
+            return StepProgress::Stuck(format!(
                 "{target} is there, and was not made of this object: look at it, and take it out of the way"
             ));
         }
-        Seen::Absent => {}
+        SeenOther::Absent => {}
     }
     let became = becoming_question(step.traveller).and_then(|question| step.answers.became_of(&question));
     match became {
@@ -52,23 +52,23 @@ pub(super) fn forward(step: Beside<'_>) -> Progress {
             let (resource, version) = (&pair.target.resource, Some(pair.target.version()));
             step.next(resource, version, step.traveller.object.name(), ObjectCall::Create(object))
         }
-        Some(Became::Refused(why)) => Progress::Stuck(why.clone()),
-        Some(Became::Waits(why)) => Progress::Waits(why.clone()),
-        None => Progress::Waits(format!("nobody has looked what becomes {target}")),
+        Some(Became::Refused(why)) => StepProgress::Stuck(why.clone()),
+        Some(Became::Waits(why)) => StepProgress::Waits(why.clone()),
+        None => StepProgress::Waits(format!("nobody has looked what becomes {target}")),
     }
 }
 
-pub(super) fn back(step: Beside<'_>) -> Progress {
-    let (Some(pair), Some(target)) = (step.pair(), target_question(step.traveller)) else { return Progress::Done };
+pub(super) fn back(step: Beside<'_>) -> StepProgress {
+    let (Some(pair), Some(target)) = (step.pair(), target_question(step.traveller)) else { return StepProgress::Done };
     match step.look(&target) {
-        Seen::Unknown(why) => Progress::Waits(why),
-        Seen::Going => Progress::Waits(format!("{target} is being deleted")),
+        SeenOther::Unknown(why) => StepProgress::Waits(why),
+        SeenOther::Going => StepProgress::Waits(format!("{target} is being deleted")),
         // What belongs to it stays: the old controller takes it over again.
-        Seen::There(object) if annotation(object, BECAME) == Some(step.uid()) => {
+        SeenOther::There(object) if annotation(object, BECAME) == Some(step.uid()) => {
             step.delete(&pair.target.resource, Some(pair.target.version()), object, Propagation::Orphan)
         }
         // Of somebody else.
-        Seen::There(_) | Seen::Absent => Progress::Done,
+        SeenOther::There(_) | SeenOther::Absent => StepProgress::Done,
     }
 }
 

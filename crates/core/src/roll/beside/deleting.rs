@@ -6,8 +6,8 @@ use super::looking::{object_question, target_question};
 use super::names::{BECAME, JOURNEY_LABEL};
 use super::object_write::{ObjectCall, ObjectWrite, Propagation};
 use super::owner::controller;
-use super::progress::{Beside, Progress};
-use super::seen::{Seen, annotation, is_going, list, look, text};
+use super::progress::{Beside, StepProgress};
+use super::seen::{SeenOther, annotation, is_going, list, look, text};
 use crate::apimachinery::ResourceName;
 use crate::definition::{BesideAct, StepObject};
 use crate::roll::answers::RollAnswers;
@@ -21,26 +21,26 @@ pub(super) fn labelled_question(traveller: Traveller<'_>, resource: &ResourceNam
 }
 
 /// Objects with such labels go, one after the other.
-pub(super) fn labelled(step: Beside<'_>, resource: &ResourceName, labels: &str) -> Progress {
+pub(super) fn labelled(step: Beside<'_>, resource: &ResourceName, labels: &str) -> StepProgress {
     let all = match list(step.answers, &labelled_question(step.traveller, resource, labels)) {
         Ok(all) => all,
-        Err(why) => return Progress::Waits(why),
+        Err(why) => return StepProgress::Waits(why),
     };
     orphans(step, resource, all)
 }
 
 /// Objects that nobody controls go. What somebody else controls would be made again, or is none of ours.
-pub(super) fn orphans(step: Beside<'_>, resource: &ResourceName, all: &[Value]) -> Progress {
+pub(super) fn orphans(step: Beside<'_>, resource: &ResourceName, all: &[Value]) -> StepProgress {
     let is_others = |object: &&Value| controller(object).is_some_and(|(_, uid)| uid != step.uid());
     if let Some(object) = all.iter().find(|object| !is_going(object) && !is_others(object)) {
         return step.delete(resource, None, object, Propagation::Background);
     }
     match all.first() {
-        None => Progress::Done,
+        None => StepProgress::Done,
         Some(object) => {
             let name = text(object, "/metadata/name");
             let by = controller(object).filter(|_| is_others(&object)).map(|(by, _)| by);
-            Progress::Waits(match by {
+            StepProgress::Waits(match by {
                 Some(by) => format!("{resource} {name} is controlled by {by}, and is not deleted"),
                 None => format!("{resource} {name} is being deleted"),
             })
@@ -55,37 +55,39 @@ pub(super) fn source_questions(traveller: Traveller<'_>) -> Vec<RollQuestion> {
 }
 
 /// The object itself goes: if what it has become is there, and nothing belongs to it any more.
-pub(super) fn source(step: Beside<'_>) -> Progress {
+pub(super) fn source(step: Beside<'_>) -> StepProgress {
     let own = object_question(step.traveller, &StepObject::Source);
     let (Some(pair), Some(own), Some(target)) = (step.pair(), own, target_question(step.traveller)) else {
-        return Progress::Stuck("nobody knows what the object becomes".to_owned());
+        return StepProgress::Stuck("nobody knows what the object becomes".to_owned());
     };
     match step.look(&target) {
-        Seen::Unknown(why) => return Progress::Waits(why),
-        Seen::There(object) if annotation(object, BECAME) == Some(step.uid()) => {}
-        Seen::There(_) | Seen::Going | Seen::Absent => {
-            return Progress::Waits(format!("{target}, which was made of this object, is not there"));
+        SeenOther::Unknown(why) => return StepProgress::Waits(why),
+        SeenOther::There(object) if annotation(object, BECAME) == Some(step.uid()) => {}
+        SeenOther::There(_) | SeenOther::Going | SeenOther::Absent => {
+            return StepProgress::Waits(format!("{target}, which was made of this object, is not there"));
         }
     }
     let (namespace, uid) = (step.namespace(), step.uid());
     match list(step.answers, &RollQuestion::of_referring(namespace, uid)) {
-        Err(why) => return Progress::Waits(why),
+        Err(why) => return StepProgress::Waits(why),
         Ok([]) => {}
         Ok(found @ [first, ..]) => {
             let more = if found.len() > 1 { format!(" and {} more", found.len() - 1) } else { String::new() };
             let first = format!("{} {}", text(first, "/resource"), text(first, "/metadata/name"));
-            return Progress::Waits(format!(
+            return StepProgress::Waits(format!(
                 "{first}{more} still belongs to it by an owner reference: name its resource under `adopt`, or take the \
                  reference away"
             ));
         }
     }
     match step.look(&own) {
-        Seen::There(object) if text(object, "/metadata/uid") == uid => {
+        SeenOther::There(object) if text(object, "/metadata/uid") == uid => {
             step.delete(&pair.source.resource, Some(pair.source.version()), object, Propagation::Orphan)
         }
-        Seen::Unknown(why) => Progress::Waits(why),
-        Seen::There(_) | Seen::Going | Seen::Absent => Progress::Waits(format!("{own} is being deleted")),
+        SeenOther::Unknown(why) => StepProgress::Waits(why),
+        SeenOther::There(_) | SeenOther::Going | SeenOther::Absent => {
+            StepProgress::Waits(format!("{own} is being deleted"))
+        }
     }
 }
 
@@ -139,7 +141,7 @@ pub(in crate::roll) fn has_become(roll: &FleetRoll, reservation: &Reservation, a
     let Some(pair) = roll.pair.as_deref() else { return false };
     let (namespace, name) = place_of(reservation);
     let target = look(answers, &RollQuestion::of_paired(&pair.target, namespace, name));
-    matches!(target, Seen::There(object) if annotation(object, BECAME) == Some(reservation.uid.as_str()))
+    matches!(target, SeenOther::There(object) if annotation(object, BECAME) == Some(reservation.uid.as_str()))
 }
 
 /// Whether any step saves something that is needed no more once the object is gone.

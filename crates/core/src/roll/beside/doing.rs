@@ -1,11 +1,11 @@
 //! How far a step is, whatever it does.
 
-use super::progress::{Beside, Progress};
+use super::progress::{Beside, StepProgress};
 use super::{adopting, converting, deleting, recreating, waiting};
 use crate::definition::{BesideAct, StepWay};
 
 /// How far a step is, on its way to be done, or undone.
-pub(in crate::roll) fn progress(step: Beside<'_>, act: &BesideAct, way: StepWay) -> Progress {
+pub(in crate::roll) fn progress(step: Beside<'_>, act: &BesideAct, way: StepWay) -> StepProgress {
     match (act, way) {
         (BesideAct::Wait { on, until }, StepWay::Done) => waiting::forward(step, on, until),
         (BesideAct::Convert, StepWay::Done) => converting::forward(step),
@@ -17,7 +17,7 @@ pub(in crate::roll) fn progress(step: Beside<'_>, act: &BesideAct, way: StepWay)
         (BesideAct::DeleteLabelled { resource, labels }, StepWay::Done) => deleting::labelled(step, resource, labels),
         (BesideAct::DeleteSource, StepWay::Done) => deleting::source(step),
         (BesideAct::Wait { .. } | BesideAct::DeleteLabelled { .. } | BesideAct::DeleteSource, StepWay::Undone) => {
-            Progress::Done
+            StepProgress::Done
         }
     }
 }

@@ -25,5 +25,5 @@ pub(super) use asking::step_questions;
 pub(super) use deleting::{has_become, leftover_questions, leftovers};
 pub(super) use doing::progress;
 pub use object_write::{ObjectCall, ObjectWrite, Propagation};
-pub(super) use progress::{Ahead, Beside, Progress};
+pub(super) use progress::{Ahead, Beside, StepProgress};
 pub(super) use rights_of::rights_of;

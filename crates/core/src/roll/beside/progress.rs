@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::object_write::{ObjectCall, ObjectWrite, Propagation};
-use super::seen::{Seen, look};
+use super::seen::{SeenOther, look};
 use crate::apimachinery::ResourceName;
 use crate::roll::answers::RollAnswers;
 use crate::roll::kind_pair::KindPair;
@@ -12,7 +12,7 @@ use crate::roll::traveller::Traveller;
 
 /// How far a step is, on its way to be done, or undone.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(in crate::roll) enum Progress {
+pub(in crate::roll) enum StepProgress {
     /// It is done, or undone.
     Done,
     /// It was done before: nothing is there to undo.
@@ -59,13 +59,19 @@ impl<'a> Beside<'a> {
     }
 
     /// What was found of one object.
-    pub(super) fn look(self, question: &RollQuestion) -> Seen<'a> {
+    pub(super) fn look(self, question: &RollQuestion) -> SeenOther<'a> {
         look(self.answers, question)
     }
 
     /// A call about an object.
-    pub(super) fn next(self, resource: &ResourceName, version: Option<&str>, name: &str, call: ObjectCall) -> Progress {
-        Progress::Next(Box::new(ObjectWrite {
+    pub(super) fn next(
+        self,
+        resource: &ResourceName,
+        version: Option<&str>,
+        name: &str,
+        call: ObjectCall,
+    ) -> StepProgress {
+        StepProgress::Next(Box::new(ObjectWrite {
             plural: resource.plural.clone(),
             group: resource.group.clone(),
             version: version.map(str::to_owned),
@@ -84,13 +90,16 @@ impl<'a> Beside<'a> {
         version: Option<&str>,
         object: &Value,
         propagation: Propagation,
-    ) -> Progress {
+    ) -> StepProgress {
         let text = |path: &str| object.pointer(path).and_then(Value::as_str).unwrap_or_default();
         let (uid, resource_version) = (text("/metadata/uid"), text("/metadata/resourceVersion"));
         let (uid, resource_version) = (uid.to_owned(), resource_version.to_owned());
         if uid.is_empty() || resource_version.is_empty() {
             // Without them whatever comes by that name would be deleted.
-            return Progress::Waits(format!("{resource} {} says no uid or no resourceVersion", text("/metadata/name")));
+            return StepProgress::Waits(format!(
+                "{resource} {} says no uid or no resourceVersion",
+                text("/metadata/name")
+            ));
         }
         let call = ObjectCall::Delete { uid, resource_version, propagation };
         self.next(resource, version, text("/metadata/name"), call)

@@ -9,9 +9,9 @@ use serde_json::json;
 use super::deleting::{orphans, revisions};
 use super::names::RESTORED;
 use super::object_write::{ObjectCall, Propagation};
-use super::progress::{Beside, Progress};
+use super::progress::{Beside, StepProgress};
 use super::recreated::{SavedDeployment, restored, revision_name, saved, selector_of};
-use super::seen::{Seen, annotation, list, text};
+use super::seen::{SeenOther, annotation, list, text};
 use super::waiting::not_rolled_out;
 use crate::apimachinery::ResourceName;
 use crate::definition::Recreation;
@@ -51,21 +51,21 @@ pub(super) fn selector(traveller: Traveller<'_>, recreation: &Recreation) -> BTr
     labels.map(|(label, value)| (label.clone(), traveller.filled_text(value))).collect()
 }
 
-pub(super) fn forward(step: Beside<'_>, recreation: &Recreation) -> Progress {
+pub(super) fn forward(step: Beside<'_>, recreation: &Recreation) -> StepProgress {
     let deployment = deployment_question(step.traveller, recreation);
     let wanted = selector(step.traveller, recreation);
     let seen = match step.look(&deployment) {
-        Seen::Unknown(why) => return Progress::Waits(why),
-        Seen::Going => return Progress::Waits(format!("{deployment} is being deleted")),
-        Seen::There(object) => Some(object),
-        Seen::Absent => None,
+        SeenOther::Unknown(why) => return StepProgress::Waits(why),
+        SeenOther::Going => return StepProgress::Waits(format!("{deployment} is being deleted")),
+        SeenOther::There(object) => Some(object),
+        SeenOther::Absent => None,
     };
     let is_new = seen.is_some_and(|object| selector_of(object).as_ref() == Some(&wanted));
     let revision = match step.look(&revision_question(step.traveller, step.step)) {
-        Seen::Unknown(why) => return Progress::Waits(why),
-        Seen::Going => return Progress::Waits("what is saved of it is being deleted".to_owned()),
-        Seen::There(revision) => revision,
-        Seen::Absent => return unsaved(step, seen.filter(|_| !is_new), is_new, &deployment, &wanted),
+        SeenOther::Unknown(why) => return StepProgress::Waits(why),
+        SeenOther::Going => return StepProgress::Waits("what is saved of it is being deleted".to_owned()),
+        SeenOther::There(revision) => revision,
+        SeenOther::Absent => return unsaved(step, seen.filter(|_| !is_new), is_new, &deployment, &wanted),
     };
     let saved = SavedDeployment::read(revision);
     match seen {
@@ -73,11 +73,11 @@ pub(super) fn forward(step: Beside<'_>, recreation: &Recreation) -> Progress {
             let name = text(saved.made(), "/metadata/name");
             step.next(&recreation.resource, None, name, ObjectCall::Create(saved.made().clone()))
         }
-        Some(_) if is_new => Progress::Done,
+        Some(_) if is_new => StepProgress::Done,
         Some(object) if saved.is_of(object) => step.delete(&recreation.resource, None, object, Propagation::Orphan),
         // It was changed since, or was put back: what is saved is of yesterday.
         Some(object) if is_known(object, &saved) => step.delete(&revisions(), None, revision, Propagation::Background),
-        Some(_) => Progress::Stuck(format!(
+        Some(_) => StepProgress::Stuck(format!(
             "somebody else created {deployment}: have whoever does so leave it alone, delete it with --cascade=orphan, and \
              resume"
         )),
@@ -96,34 +96,36 @@ fn unsaved(
     is_new: bool,
     deployment: &RollQuestion,
     wanted: &BTreeMap<String, String>,
-) -> Progress {
+) -> StepProgress {
     if is_new {
-        return Progress::ByHand;
+        return StepProgress::ByHand;
     }
     let Some(old) = old else {
-        return Progress::Waits(format!("{deployment} is not there, and nothing is saved of it"));
+        return StepProgress::Waits(format!("{deployment} is not there, and nothing is saved of it"));
     };
     if selector_of(old).is_none() {
-        return Progress::Stuck(format!("{deployment} selects its Pods by more than labels: matchExpressions"));
+        return StepProgress::Stuck(format!("{deployment} selects its Pods by more than labels: matchExpressions"));
     }
     let name = revision_name(step.uid(), step.traveller.step_name(step.step));
     step.next(&revisions(), None, &name, ObjectCall::Create(saved(&name, step.uid(), old, wanted)))
 }
 
-pub(super) fn back(step: Beside<'_>, recreation: &Recreation) -> Progress {
+pub(super) fn back(step: Beside<'_>, recreation: &Recreation) -> StepProgress {
     let deployment = deployment_question(step.traveller, recreation);
     let seen = match step.look(&deployment) {
-        Seen::Unknown(why) => return Progress::Waits(why),
-        Seen::Going => return Progress::Waits(format!("{deployment} is being deleted")),
-        Seen::There(object) => Some(object),
-        Seen::Absent => None,
+        SeenOther::Unknown(why) => return StepProgress::Waits(why),
+        SeenOther::Going => return StepProgress::Waits(format!("{deployment} is being deleted")),
+        SeenOther::There(object) => Some(object),
+        SeenOther::Absent => None,
     };
     let revision = match step.look(&revision_question(step.traveller, step.step)) {
-        Seen::Unknown(why) => return Progress::Waits(why),
-        Seen::Going => return Progress::Waits("what is saved of it is being deleted".to_owned()),
-        Seen::There(revision) => revision,
+        SeenOther::Unknown(why) => return StepProgress::Waits(why),
+        SeenOther::Going => return StepProgress::Waits("what is saved of it is being deleted".to_owned()),
+        SeenOther::There(revision) => revision,
         // Nothing was begun, or all is back.
-        Seen::Absent => return seen.and_then(|object| unmark(step, recreation, object)).unwrap_or(Progress::Done),
+        SeenOther::Absent => {
+            return seen.and_then(|object| unmark(step, recreation, object)).unwrap_or(StepProgress::Done);
+        }
     };
     let saved = SavedDeployment::read(revision);
     let Some(object) = seen else {
@@ -134,23 +136,25 @@ pub(super) fn back(step: Beside<'_>, recreation: &Recreation) -> Progress {
         return step.delete(&recreation.resource, None, object, Propagation::Orphan);
     }
     if selector_of(object) != selector_of(saved.before()) {
-        return Progress::Stuck(format!("somebody else created {deployment}: look at it, and take it out of the way"));
+        return StepProgress::Stuck(format!(
+            "somebody else created {deployment}: look at it, and take it out of the way"
+        ));
     }
     if let Some(why) = not_rolled_out(object) {
-        return Progress::Waits(format!("{deployment}: {why}"));
+        return StepProgress::Waits(format!("{deployment}: {why}"));
     }
     let pods = match list(step.answers, &pods_question(step.traveller, recreation)) {
         Ok(all) => orphans(step, &replica_sets(), all),
-        Err(why) => return Progress::Waits(why),
+        Err(why) => return StepProgress::Waits(why),
     };
     match pods {
-        Progress::Done => step.delete(&revisions(), None, revision, Propagation::Background),
+        StepProgress::Done => step.delete(&revisions(), None, revision, Propagation::Background),
         other => other,
     }
 }
 
 /// The annotation that says that it was put back goes again.
-fn unmark(step: Beside<'_>, recreation: &Recreation, deployment: &Value) -> Option<Progress> {
+fn unmark(step: Beside<'_>, recreation: &Recreation, deployment: &Value) -> Option<StepProgress> {
     let from = annotation(deployment, RESTORED)?;
     let path = format!("/metadata/annotations/{}", RESTORED.replace('/', "~1"));
     let patch = json!([

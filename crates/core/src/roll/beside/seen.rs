@@ -7,7 +7,7 @@ use crate::roll::questions::RollQuestion;
 
 /// What was found of one object.
 #[derive(Clone, Debug)]
-pub(super) enum Seen<'a> {
+pub(super) enum SeenOther<'a> {
     /// Nobody knows, and why.
     Unknown(String),
     Absent,
@@ -17,14 +17,14 @@ pub(super) enum Seen<'a> {
 }
 
 /// One object.
-pub(super) fn look<'a>(answers: &'a RollAnswers, question: &RollQuestion) -> Seen<'a> {
+pub(super) fn look<'a>(answers: &'a RollAnswers, question: &RollQuestion) -> SeenOther<'a> {
     match answers.of(&question.about) {
-        None => Seen::Unknown(format!("nobody has looked at {question}")),
-        Some(Err(why)) => Seen::Unknown(format!("{question} cannot be read: {why}")),
+        None => SeenOther::Unknown(format!("nobody has looked at {question}")),
+        Some(Err(why)) => SeenOther::Unknown(format!("{question} cannot be read: {why}")),
         Some(Ok(found)) => match &found.whole {
-            None => Seen::Absent,
-            Some(object) if is_going(object) => Seen::Going,
-            Some(object) => Seen::There(object),
+            None => SeenOther::Absent,
+            Some(object) if is_going(object) => SeenOther::Going,
+            Some(object) => SeenOther::There(object),
         },
     }
 }

@@ -3,25 +3,25 @@
 use serde_json::Value;
 
 use super::looking::object_question;
-use super::progress::{Beside, Progress};
-use super::seen::Seen;
-use crate::definition::{StepObject, Until};
+use super::progress::{Beside, StepProgress};
+use super::seen::SeenOther;
+use crate::definition::{StepObject, WaitedFor, unmet_of};
 
-pub(super) fn forward(step: Beside<'_>, on: &StepObject, until: &Until) -> Progress {
+pub(super) fn forward(step: Beside<'_>, on: &StepObject, until: &WaitedFor) -> StepProgress {
     let Some(question) = object_question(step.traveller, on) else {
-        return Progress::Stuck("nobody knows what the object becomes".to_owned());
+        return StepProgress::Stuck("nobody knows what the object becomes".to_owned());
     };
     let object = match step.look(&question) {
-        Seen::Unknown(why) => return Progress::Waits(why),
-        Seen::Absent => return Progress::Waits(format!("{question} is not there")),
-        Seen::Going => return Progress::Waits(format!("{question} is being deleted")),
-        Seen::There(object) => object,
+        SeenOther::Unknown(why) => return StepProgress::Waits(why),
+        SeenOther::Absent => return StepProgress::Waits(format!("{question} is not there")),
+        SeenOther::Going => return StepProgress::Waits(format!("{question} is being deleted")),
+        SeenOther::There(object) => object,
     };
     let unmet = match until {
-        Until::Gate(gate) => gate.unmet_of(object),
-        Until::RolledOut => not_rolled_out(object),
+        WaitedFor::Gate(gate) => unmet_of(gate, object),
+        WaitedFor::RolledOut => not_rolled_out(object),
     };
-    unmet.map_or(Progress::Done, |why| Progress::Waits(format!("{question}: {why}")))
+    unmet.map_or(StepProgress::Done, |why| StepProgress::Waits(format!("{question}: {why}")))
 }
 
 /// Why a Deployment is not rolled out, as `kubectl rollout status` sees it.

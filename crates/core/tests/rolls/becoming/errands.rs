@@ -22,9 +22,10 @@ pub(super) fn write(county: &mut County, write: &ObjectWrite) -> Result<(), No> 
 
 /// Why something must not be deleted.
 pub(super) fn must_not_go(county: &County, write: &ObjectWrite) -> Option<String> {
-    let ObjectCall::Delete { uid, propagation, .. } = &write.call else { return None };
+    let ObjectCall::Delete { uid, resource_version, propagation } = &write.call else { return None };
     let object = county.village.get(&write.plural, &write.name)?;
-    if object["metadata"]["uid"] != uid.as_str() {
+    let is_it = object["metadata"]["uid"] == uid.as_str();
+    if !is_it || object["metadata"]["resourceVersion"] != resource_version.as_str() {
         return None;
     }
     let orphans = *propagation == Propagation::Orphan;

@@ -162,7 +162,8 @@ impl Village {
         of.map(|set| set["status"]["ready"].as_u64().unwrap_or_default()).sum()
     }
 
-    /// Whatever is being deleted goes, and what belonged to it belongs to nobody. Deployments take what fits, or make it.
+    /// Whatever is being deleted goes, and what belonged to it belongs to nobody. Deployments take what fits, or make
+    /// it.
     pub(super) fn controllers(&mut self) {
         let going: Vec<((String, String), String)> = self
             .things

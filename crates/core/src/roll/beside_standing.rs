@@ -1,0 +1,56 @@
+//! How far an object is in steps about other objects.
+
+use super::answers::RollAnswers;
+use super::beside::{self, Beside, StepProgress};
+use super::status::Reservation;
+use super::stepping::{StepWrite, Stepping};
+use super::traveller::Traveller;
+use crate::definition::{BesideAct, StepWay};
+
+/// What comes next of other objects before the step at hand: what is half done of one beside it, whichever way it was
+/// gone, is done or undone first.
+pub(super) fn half_done(
+    traveller: Traveller<'_>,
+    reservation: &Reservation,
+    answers: &RollAnswers,
+) -> Option<Stepping> {
+    let at_hand = traveller.next_step(reservation).map(|(at, _)| at);
+    let mut half = traveller.beside(reservation.back).filter(|(at, _)| Some(*at) != at_hand);
+    let (step, act) = half.next()?;
+    stepping_of(beside::progress(Beside { traveller, step, answers }, act, way(reservation.back)))
+}
+
+/// How far the step at hand is, which is about other objects.
+pub(super) fn progress_of(
+    traveller: Traveller<'_>,
+    (step, act): (usize, &BesideAct),
+    back: bool,
+    answers: &RollAnswers,
+) -> StepProgress {
+    if back && traveller.was_by_hand(step) {
+        return StepProgress::Done;
+    }
+    beside::progress(Beside { traveller, step, answers }, act, way(back))
+}
+
+/// What a step that is not done means for its object.
+pub(super) fn stepping_of(progress: StepProgress) -> Option<Stepping> {
+    match progress {
+        StepProgress::Done | StepProgress::ByHand => None,
+        StepProgress::Next(write) => Some(Stepping::Next(StepWrite::Object(write))),
+        StepProgress::Waits(why) => Some(Stepping::Waits { why, spent: false }),
+        StepProgress::Stuck(why) => Some(Stepping::Stuck(why)),
+    }
+}
+
+/// Whether something of the first step is done that is not counted yet.
+pub(super) fn has_begun_beside(traveller: Traveller<'_>, answers: &RollAnswers) -> bool {
+    let first = traveller.beside(true).find(|(at, act)| *at == traveller.leg.done && act.is_undone_by_writes());
+    let progress = first.map(|(step, act)| beside::progress(Beside { traveller, step, answers }, act, StepWay::Undone));
+    progress.is_some_and(|progress| stepping_of(progress).is_some())
+}
+
+/// Which way a step is gone.
+pub(super) fn way(back: bool) -> StepWay {
+    if back { StepWay::Undone } else { StepWay::Done }
+}
