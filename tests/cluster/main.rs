@@ -63,6 +63,7 @@ mod roll_controllers;
 mod roll_freezes;
 mod roll_journeys;
 mod roll_outside;
+mod roll_scale;
 mod roll_versions;
 mod rolls;
 mod rotate;
@@ -112,6 +113,7 @@ const SCENARIOS: &[&[scenario::Scenario]] = &[
     roll_freezes::SCENARIOS,
     roll_journeys::SCENARIOS,
     roll_outside::SCENARIOS,
+    roll_scale::SCENARIOS,
     roll_versions::SCENARIOS,
     last_errors::SCENARIOS,
     rolls::SCENARIOS,
