@@ -81,7 +81,7 @@ fn failing<'a>(planner: &Planner<'a>) -> Vec<Failing<'a>> {
             }));
             continue;
         }
-        if let Standing::Failed(why) = judge.standing(object)
+        if let Standing::Failed(why) = judge.standing(object, Some(reservation))
             && known.is_none_or(|known| known.back && judge.has_landed(object, reservation))
         {
             let why = format!("label {} to {}: {why}", planner.roll.label, planner.roll.to);

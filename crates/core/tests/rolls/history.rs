@@ -112,7 +112,7 @@ impl<'a> History<'a> {
         match happening {
             Happening::Step(at) => self.step(at),
             Happening::Cached(at) => self.runners[at].cached = true,
-            Happening::Sync => world.cache = world.objects.clone(),
+            Happening::Sync => world.sync(),
             Happening::Kill(at) => self.runners[at] = Runner::started(now, self.runners[at].ahead),
             Happening::Lost(at) => self.runners[at].lost = true,
             Happening::Clock(at, ahead) => self.runners[at].ahead = ahead,
@@ -411,7 +411,7 @@ impl<'a> History<'a> {
             self.world.now += 5;
             let names: Vec<String> = self.world.objects.keys().cloned().collect();
             names.iter().for_each(|name| self.world.look(name, true));
-            self.world.cache = self.world.objects.clone();
+            self.world.sync();
             let before = Rc::clone(&self.world.status);
             self.step(0);
             if self.broken.is_some() {

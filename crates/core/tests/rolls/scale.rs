@@ -1,17 +1,18 @@
-//! Large fleets: how many writes a roll comes to.
+//! Large fleets: how long a plan takes, and how many writes a roll comes to.
 
 use std::time::Duration;
 
 use pointsman_core::roll::{
-    FleetObject, FleetRoll, Moment, Remembered, RollFacts, RollPhase, RollPlan, RollStatus, RollWrite, plan,
+    FleetObject, FleetRoll, Moment, Remembered, RollFacts, RollPhase, RollPlan, RollStatus, RollWrite, plan, rfc3339,
 };
+use rustix::time::{ClockId, clock_gettime};
 use serde_json::json;
 
 use crate::boat::Boat;
 use crate::kinds::roll_of;
 use crate::number;
 use crate::patches::NOW;
-use crate::world::{CONTROLLER, LABEL, OLD};
+use crate::world::{CONTROLLER, LABEL, NEW, OLD};
 
 /// Healthy boats at the old version.
 fn boats(count: usize) -> Vec<Boat> {
@@ -76,6 +77,12 @@ impl Running {
     }
 }
 
+/// How long this thread has worked so far, whatever else the machine does.
+fn worked() -> Duration {
+    let now = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(now.tv_sec.try_into().unwrap(), now.tv_nsec.try_into().unwrap())
+}
+
 /// One write for each object, one of the status for each batch and one at the end, and a list at the beginning and at
 /// the end: whatever is not written or read needs no answer of anybody.
 #[test]
@@ -128,4 +135,31 @@ fn a_large_fleet_that_is_turned_back_is_told_in_few_words() {
     let status = &running.status;
     assert_eq!((status.halted.is_none(), status.failures.len(), status.counts.held), (true, 50, 300), "{status:?}");
     assert_eq!(running.calls[0], moved);
+}
+
+/// Half of the fleet is under way, so that whatever is looked up of each by looking through all of them shows.
+#[test]
+fn a_plan_takes_as_long_as_its_fleet_is_large() {
+    let took = |count: usize| {
+        let roll = roll_of(&json!({"from": OLD, "waves": [{"name": "all", "atOnce": 10}]}));
+        let mut boats = boats(count);
+        let under_way = &mut boats[..count / 2];
+        under_way.iter_mut().for_each(|boat| boat.labelled(NEW, "kubectl-label", "Update", NOW.wall));
+        let at = rfc3339(NOW.wall);
+        let reserved: Vec<_> = under_way.iter().map(Boat::uid).collect();
+        let reserved = reserved.iter().map(|uid| json!({"object": format!("n/{uid}"), "uid": uid, "since": at}));
+        let status = json!({"phase": "Rolling", "started": at, "reserved": reserved.collect::<Vec<_>>()});
+        let status = RollStatus::of(&json!({"status": status}));
+        let fleet = seen(&boats, &roll);
+        let planned = |_| {
+            let began = worked();
+            let plan = plan(&roll, &status, &fleet, RollFacts::default(), NOW);
+            assert_eq!((plan.status.counts.moving, plan.status.counts.old), (count / 2, count / 2));
+            worked() - began
+        };
+        (0..7).map(planned).min().unwrap()
+    };
+    let (few, many) = (took(1_000), took(10_000));
+    println!("a plan: 1,000 objects {few:?}, 10,000 objects {many:?}");
+    assert!(many < few * 50, "1,000 objects {few:?}, 10,000 objects {many:?}");
 }

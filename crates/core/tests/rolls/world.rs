@@ -41,8 +41,10 @@ pub(super) enum NotWritten {
 pub(super) struct World {
     /// By name.
     pub(super) objects: BTreeMap<String, Boat>,
-    /// What a cache knows.
+    /// What a cache knows, and whoever watches the fleet.
     pub(super) cache: BTreeMap<String, Boat>,
+    /// Of the object that was written last before that.
+    pub(super) cached_until: u64,
     /// What the Roll says.
     pub(super) spec: Value,
     /// Its status, as somebody reads it who asks now.
@@ -84,6 +86,7 @@ impl World {
         let mut world = Self {
             objects: BTreeMap::new(),
             cache: BTreeMap::new(),
+            cached_until: 0,
             spec: spec(setup),
             status: Rc::default(),
             version: 1,
@@ -116,8 +119,13 @@ impl World {
             }
         }
         world.first = world.created.keys().cloned().collect();
-        world.cache = world.objects.clone();
+        world.sync();
         world
+    }
+
+    /// The cache hears of all that is there.
+    pub(super) fn sync(&mut self) {
+        (self.cache, self.cached_until) = (self.objects.clone(), self.revision);
     }
 
     /// Notes what happens, where somebody wants to read it.
