@@ -110,7 +110,7 @@ fn asked(scene: &Scene<'_>) {
         false => Fate::Pass,
     });
     let (_, text, _) = scene.command(&["status", &scene.crd_name(), &as_(&scene.through(proxy.port))]);
-    assert!(text.contains("not known: ") && text.contains("length limit exceeded"), "{text}");
+    assert!(text.contains("not known: ") && text.contains("which is more than is read"), "{text}");
     // A Pod that has gone.
     scene.call(Method::DELETE, &format!("/api/v1/namespaces/{}/pods/p?gracePeriodSeconds=0", scene.ns), None).ok();
     let gone = at(admin(scene));

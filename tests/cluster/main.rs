@@ -64,6 +64,7 @@ mod roll_freezes;
 mod roll_journeys;
 mod roll_kinds;
 mod roll_outside;
+mod roll_scale;
 mod roll_versions;
 mod rolls;
 mod rotate;
@@ -114,6 +115,7 @@ const SCENARIOS: &[&[scenario::Scenario]] = &[
     roll_journeys::SCENARIOS,
     roll_kinds::SCENARIOS,
     roll_outside::SCENARIOS,
+    roll_scale::SCENARIOS,
     roll_versions::SCENARIOS,
     last_errors::SCENARIOS,
     rolls::SCENARIOS,

@@ -533,6 +533,16 @@ fn planned(scene: &Scene<'_>) {
     let json: Value = serde_json::from_str(&json).unwrap();
     // Without --server nobody was asked: what can be seen is told.
     assert_eq!((&json["moves"], &json["stays"], &json["dryRuns"]), (&json!(10), &json!(2), &json!(0)));
+    let (code, page, errors) = scene.command(&["roll", "plan", "-f", &file, "--server", "-o", "html"]);
+    assert_eq!(code, 1, "{page}{errors}");
+    let lines: Vec<&str> = page.lines().filter(|line| line.contains(&format!(">{}/", scene.ns))).collect();
+    let stopping = lines.iter().filter(|line| line.contains("class=\"stop\"")).count();
+    assert_eq!((lines.len(), stopping), (12, 5), "{page}");
+    assert!(page.contains("<li>move 7, refused 2, waiting 1, held 1, outside 1; unhealthy now: 0</li>"), "{page}");
+    for elsewhere in ["http:", "https:", "src=", "href=", "url(", "@import"] {
+        assert!(!page.contains(elsewhere), "{elsewhere}");
+    }
+    assert_eq!(versions(), before, "all of them are quiet");
 }
 
 fn taken_back(scene: &Scene<'_>) {

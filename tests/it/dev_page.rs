@@ -111,6 +111,13 @@ fn a_browser_shows_what_becomes_of_what_is_typed() {
     ] {
         assert!(shown.contains(part), "{part}: {shown}");
     }
+    // What is allowed may be warned of all the same.
+    let typed = "apiVersion:+materialize.cloud/v1alpha1%0Akind:+Materialize%0Ametadata:+{name:+a}%0A";
+    let spec = "spec:+{environmentdIamRoleArn:+r,+environmentdImageRef:+%22i:1%22,+backendSecretName:+s}%0A";
+    let Some(shown) = opened(&format!("{page}#to=v1alpha2&text={typed}{spec}")) else { return };
+    for part in ["<li class=\"good\">allowed</li>", "<li class=\"warn\">warning: spec.environmentdIamRoleArn is"] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
     let Some(shown) = opened(&format!("{page}#text=%3Cb%3E")) else { return };
     assert!(shown.contains("<p class=\"bad\">input: not an object"), "{shown}");
 }

@@ -1,12 +1,11 @@
 //! Calls of the API server.
 
-use std::fmt::Write;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use http::header::{ACCEPT, CONTENT_TYPE, RETRY_AFTER};
-use http::{HeaderMap, Method, Request};
+use http::{HeaderMap, Method, Request, Response};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use kube::Client;
 use kube::client::Body;
@@ -14,6 +13,9 @@ use serde_json::Value;
 use tokio::time::{sleep, timeout};
 
 use super::call_error::CallError;
+use super::chain::chain;
+use super::event_lines::EventLines;
+use super::respite::Respite;
 use super::waiting::Waiting;
 
 /// A cluster: its API server, and as whom it is asked.
@@ -23,6 +25,8 @@ pub struct Cluster {
     address: String,
     /// Nothing where whoever asks is told at once that nobody is there.
     waiting: Option<Arc<Waiting>>,
+    /// Nothing where each call is answered for itself.
+    respite: Option<Respite>,
 }
 
 /// How much of an object is answered.
@@ -68,7 +72,7 @@ pub(crate) const MANAGER: &str = "pointsman";
 
 impl Cluster {
     pub(crate) fn new(client: Client, address: String) -> Self {
-        Self { client, address, waiting: None }
+        Self { client, address, waiting: None, respite: None }
     }
 
     /// The same cluster, whose API server may restart: once it has answered, a call that it does not answer, or is too
@@ -77,6 +81,20 @@ impl Cluster {
     #[must_use]
     pub fn waiting(self, tell: impl Fn(&CallError, Duration) + Send + Sync + 'static) -> Self {
         Self { waiting: Some(Arc::new(Waiting::new(tell))), ..self }
+    }
+
+    /// The same cluster, of which nothing is asked before the time that its API server has named when it was too busy
+    /// (429, `Retry-After`), by no call of whoever has this one or a copy of it.
+    #[must_use]
+    pub(crate) fn heeding(&self) -> Self {
+        Self { respite: Some(self.respite.clone().unwrap_or_default()), ..self.clone() }
+    }
+
+    /// Waits until something may be asked. Whoever looks at the time before a call waits before that.
+    pub(crate) async fn may_be_asked(&self) {
+        if let Some(respite) = &self.respite {
+            respite.is_over().await;
+        }
     }
 
     /// What waits, where something does.
@@ -211,44 +229,35 @@ impl Cluster {
         (longest, most): (Duration, usize),
         each: &mut dyn FnMut(&Value) -> ControlFlow<()>,
     ) -> Result<(), CallError> {
-        let asked = format!("GET {path}");
-        let no_answer = |reason: String| {
-            let (asked, address) = (asked.clone(), self.address.clone());
-            CallError::NoAnswer { asked, address, reason }
-        };
-        let request = Request::builder().uri(path).header(ACCEPT, extent.media_type()).body(Body::empty());
-        let request = request.map_err(|error| no_answer(chain(&error)))?;
-        let response = timeout(DEADLINE, self.client.send(request)).await;
-        let late = |_| no_answer(format!("not within {} seconds", DEADLINE.as_secs()));
-        let (head, mut body) = response.map_err(late)?.map_err(|error| no_answer(without_kube(error)))?.into_parts();
-        if !head.status.is_success() {
-            let bytes = Limited::new(body, SAID).collect().await.map(|body| body.to_bytes()).unwrap_or_default();
-            let json: Option<Value> = serde_json::from_slice(&bytes).ok();
-            return Err(refused(asked.clone(), head.status.as_u16(), &head.headers, json.as_ref()));
-        }
+        let mut lines = self.open(path, extent, most).await?;
         let read = async {
-            let mut line = Vec::new();
-            while let Some(frame) = body.frame().await {
-                let frame = frame.map_err(|error| no_answer(chain(&error)))?;
-                for part in frame.data_ref().into_iter().flat_map(|data| data.split_inclusive(|byte| *byte == b'\n')) {
-                    if line.len() + part.len() > most {
-                        return Err(CallError::TooLarge { asked: asked.clone(), address: self.address.clone(), most });
-                    }
-                    line.extend_from_slice(part);
-                    if !part.ends_with(b"\n") {
-                        continue;
-                    }
-                    let event = serde_json::from_slice(&std::mem::take(&mut line));
-                    let address = self.address.clone();
-                    let event = event.map_err(|_| CallError::NotJson { asked: asked.clone(), address })?;
-                    if each(&event).is_break() {
-                        return Ok(());
-                    }
+            while let Some(event) = lines.next().await? {
+                if each(&event).is_break() {
+                    break;
                 }
             }
             Ok(())
         };
-        timeout(longest, read).await.unwrap_or_else(|_| Err(no_answer(format!("nothing ended it in {longest:?}"))))
+        let late = |_| Err(self.no_answer(&format!("GET {path}"), format!("nothing ended it in {longest:?}")));
+        timeout(longest, read).await.unwrap_or_else(late)
+    }
+
+    /// Opens what an API server sends line by line. A line has so many bytes at most. It is not asked for again:
+    /// whoever reads it knows from where.
+    pub(crate) async fn open(&self, path: &str, extent: Extent, most: usize) -> Result<EventLines, CallError> {
+        self.may_be_asked().await;
+        let asked = format!("GET {path}");
+        let work = async {
+            let response = self.send(&Method::GET, path, extent, None).await?;
+            if response.status().is_success() {
+                return Ok(EventLines::new(asked.clone(), self.address.clone(), response.into_body(), most));
+            }
+            let (head, body) = response.into_parts();
+            let bytes = Limited::new(body, SAID).collect().await.map(|body| body.to_bytes()).unwrap_or_default();
+            let json: Option<Value> = serde_json::from_slice(&bytes).ok();
+            Err(refused(asked.clone(), head.status.as_u16(), &head.headers, json.as_ref()))
+        };
+        self.in_time(&asked, work).await
     }
 
     async fn call(
@@ -282,35 +291,58 @@ impl Cluster {
         body: Option<(&str, &Value)>,
         most: usize,
     ) -> Result<Value, CallError> {
+        self.may_be_asked().await;
+        let asked = format!("{method} {path}");
+        let work = async {
+            let response = self.send(method, path, extent, body).await?;
+            self.read_answer(&asked, response, most).await
+        };
+        self.in_time(&asked, work).await
+    }
+
+    /// What comes of a call, unless that takes too long. What it says is heeded by those that come later.
+    async fn in_time<T>(&self, asked: &str, work: impl Future<Output = Result<T, CallError>>) -> Result<T, CallError> {
+        let late = |_| Err(self.no_answer(asked, format!("not within {} seconds", DEADLINE.as_secs())));
+        let answer = timeout(DEADLINE, work).await.unwrap_or_else(late);
+        if let Some(respite) = &self.respite {
+            respite.heed(&answer);
+        }
+        answer
+    }
+
+    async fn send(
+        &self,
+        method: &Method,
+        path: &str,
+        extent: Extent,
+        body: Option<(&str, &Value)>,
+    ) -> Result<Response<Body>, CallError> {
         let asked = format!("{method} {path}");
         let request = Request::builder().method(method).uri(path).header(ACCEPT, extent.media_type());
         let request = match body {
             Some((form, body)) => request.header(CONTENT_TYPE, form).body(Body::from(body.to_string().into_bytes())),
             None => request.body(Body::empty()),
         };
-        let no_answer = |reason: String| {
-            let (asked, address) = (asked.clone(), self.address.clone());
-            CallError::NoAnswer { asked, address, reason }
-        };
-        let request = request.map_err(|error| no_answer(chain(&error)))?;
-        let work = async {
-            let response = self.client.send(request).await.map_err(|error| no_answer(without_kube(error)))?;
-            let (head, body) = response.into_parts();
-            let bytes =
-                Limited::new(body, most).collect().await.map_err(|error| match error.is::<LengthLimitError>() {
-                    true => CallError::TooLarge { asked: asked.clone(), address: self.address.clone(), most },
-                    false => no_answer(chain(&*error)),
-                });
-            let bytes = bytes?.to_bytes();
-            let json: Option<Value> = serde_json::from_slice(&bytes).ok();
-            if head.status.is_success() {
-                let address = self.address.clone();
-                return json.ok_or_else(|| CallError::NotJson { asked: asked.clone(), address });
-            }
-            Err(refused(asked.clone(), head.status.as_u16(), &head.headers, json.as_ref()))
-        };
-        let seconds = DEADLINE.as_secs();
-        timeout(DEADLINE, work).await.unwrap_or_else(|_| Err(no_answer(format!("not within {seconds} seconds"))))
+        let request = request.map_err(|error| self.no_answer(&asked, chain(&error)))?;
+        self.client.send(request).await.map_err(|error| self.no_answer(&asked, without_kube(error)))
+    }
+
+    async fn read_answer(&self, asked: &str, response: Response<Body>, most: usize) -> Result<Value, CallError> {
+        let (head, body) = response.into_parts();
+        let address = || self.address.clone();
+        let bytes = Limited::new(body, most).collect().await.map_err(|error| match error.is::<LengthLimitError>() {
+            true => CallError::TooLarge { asked: asked.to_owned(), address: address(), most },
+            false => self.no_answer(asked, chain(&*error)),
+        });
+        let json: Option<Value> = serde_json::from_slice(&bytes?.to_bytes()).ok();
+        if head.status.is_success() {
+            return json.ok_or_else(|| CallError::NotJson { asked: asked.to_owned(), address: address() });
+        }
+        Err(refused(asked.to_owned(), head.status.as_u16(), &head.headers, json.as_ref()))
+    }
+
+    fn no_answer(&self, asked: &str, reason: String) -> CallError {
+        CallError::NoAnswer { asked: asked.to_owned(), address: self.address.clone(), reason }
     }
 }
 
@@ -360,19 +392,6 @@ fn without_kube(error: kube::Error) -> String {
     }
 }
 
-/// An error and what caused it, each said once.
-pub(crate) fn chain(error: &dyn std::error::Error) -> String {
-    let (mut text, mut source) = (error.to_string(), error.source());
-    while let Some(error) = source {
-        let said = error.to_string();
-        if !text.contains(&said) {
-            let _ = write!(text, ": {said}");
-        }
-        source = error.source();
-    }
-    text
-}
-
 /// An API server is believed: a list has as many bytes as it has.
 const ALL: usize = usize::MAX;
 
@@ -384,9 +403,38 @@ const DEADLINE: Duration = Duration::from_secs(65);
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Mutex;
+
+    use kube::Config;
     use serde_json::json;
 
     use super::*;
+    use crate::web::tests::{Manner, SmallServer, waited};
+
+    #[test]
+    fn nothing_is_asked_before_the_time_that_a_busy_api_server_names() {
+        let asked = Arc::<Mutex<Vec<Instant>>>::default();
+        let heard = asked.clone();
+        let server = SmallServer::start(move |path| {
+            heard.lock().unwrap().push(Instant::now());
+            Manner::Says(match path {
+                "/busy" => b"HTTP/1.1 429 No\r\nretry-after: 1\r\ncontent-length: 2\r\n\r\n{}".to_vec(),
+                _ => b"HTTP/1.1 200 Yes\r\ncontent-length: 2\r\n\r\n{}".to_vec(),
+            })
+        });
+        waited(async {
+            let mut config = Config::new(server.url("").parse().unwrap());
+            config.default_retry = false;
+            let cluster = Cluster::new(Client::try_from(config).unwrap(), server.url("")).heeding();
+            let other = cluster.heeding();
+            assert_eq!(cluster.get("/busy").await.unwrap_err().code(), Some(429));
+            assert!(other.get("/fine").await.is_ok() && cluster.open("/fine", Extent::Objects, 9).await.is_ok());
+        });
+        let asked = asked.lock().unwrap();
+        assert_eq!(asked.len(), 3);
+        assert!(asked[1] - asked[0] >= Duration::from_secs(1), "{:?}", asked[1] - asked[0]);
+        assert!(asked[2] - asked[1] < Duration::from_secs(1), "once is enough");
+    }
 
     #[test]
     fn plurals_are_what_the_api_server_says() {

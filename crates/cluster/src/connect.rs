@@ -8,7 +8,8 @@ use http::{HeaderName, HeaderValue, Uri, header::USER_AGENT};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 
-use super::cluster::{Cluster, chain};
+use super::chain::chain;
+use super::cluster::Cluster;
 
 /// Which cluster is meant.
 #[derive(Clone, Debug, Default)]

@@ -22,7 +22,7 @@ pub async fn live(cluster: &Cluster, crd: &str, take: &mut dyn FnMut(Vec<Value>)
 }
 
 /// The same of a CRD that was read, at one of the versions that it serves.
-pub(crate) async fn live_at(
+async fn live_at(
     cluster: &Cluster,
     crd: &CrdState,
     version: &str,

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 
+use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::client::conn::{http1, http2};
@@ -61,6 +62,14 @@ impl Answer {
     }
 }
 
+/// A body as it is passed on.
+pub(crate) type Passed = BoxBody<Bytes, hyper::Error>;
+
+/// A body that has arrived.
+pub(crate) fn whole(body: impl Into<Bytes>) -> Passed {
+    Full::new(body.into()).map_err(|never| match never {}).boxed()
+}
+
 /// A client of one API server, as `system:masters`, over one HTTP/2 connection.
 pub(crate) struct Client {
     port: u16,
@@ -91,7 +100,7 @@ impl Client {
     }
 
     /// Sends what somebody else asks, as whoever they are. Nothing where nobody is there.
-    pub(crate) async fn forward(&self, head: Parts, path: &str, body: Bytes) -> Option<Response<Full<Bytes>>> {
+    pub(crate) async fn forward(&self, head: Parts, path: &str, body: Bytes) -> Option<Response<Passed>> {
         let mut sender = self.try_connected().await?;
         let mut request = Request::builder().method(head.method).uri(format!("https://127.0.0.1:{}{path}", self.port));
         for (name, value) in head.headers.iter().filter(|(name, _)| !matches!(name.as_str(), "host" | "connection")) {
@@ -99,7 +108,11 @@ impl Client {
         }
         let response = sender.send_request(request.body(Full::new(body)).unwrap()).await.ok()?;
         let (head, body) = response.into_parts();
-        Some(Response::from_parts(head, Full::new(body.collect().await.ok()?.to_bytes())))
+        // A watch has no end.
+        if path.contains("watch=") {
+            return Some(Response::from_parts(head, body.boxed()));
+        }
+        Some(Response::from_parts(head, whole(body.collect().await.ok()?.to_bytes())))
     }
 
     /// Sends a request and reads the answer. Patches name their form; everything else is plain JSON.

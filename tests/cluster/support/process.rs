@@ -66,6 +66,13 @@ impl Process {
         self.signal("TERM");
     }
 
+    /// The most memory that it had so far, in KiB; nothing once it has ended (proc(5), `VmHWM`).
+    pub(crate) fn most_memory(&self) -> Option<u64> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+        line.split_whitespace().next()?.parse().ok()
+    }
+
     /// SIGSTOP: it does nothing until it is thawed, and does not know.
     pub(crate) fn freeze(&self) {
         self.signal("STOP");

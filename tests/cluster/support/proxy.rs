@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use http_body_util::{BodyExt, Full};
-use hyper::body::{Bytes, Incoming};
+use http_body_util::BodyExt;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response};
@@ -16,7 +16,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
-use super::client::{Client, RUNTIME};
+use super::client::{Client, Passed, RUNTIME, whole};
 
 /// What becomes of a call.
 pub(crate) enum Fate {
@@ -96,7 +96,7 @@ impl Drop for Proxy {
 }
 
 impl Between {
-    async fn answer(&self, request: Request<Incoming>) -> io::Result<Response<Full<Bytes>>> {
+    async fn answer(&self, request: Request<Incoming>) -> io::Result<Response<Passed>> {
         let path = request.uri().path_and_query().unwrap().to_string();
         let number = {
             let mut calls = self.calls.lock().unwrap();
@@ -110,7 +110,7 @@ impl Between {
                 if let Some(seconds) = retry_after {
                     response = response.header("retry-after", *seconds);
                 }
-                return Ok(response.body(Full::from(body.clone())).unwrap());
+                return Ok(response.body(whole(body.clone())).unwrap());
             }
             Fate::CutBefore => return Err(cut()),
             Fate::HeldBefore => self.released().await,

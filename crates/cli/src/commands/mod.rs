@@ -26,6 +26,7 @@ pub(crate) mod man;
 mod markup;
 pub(crate) mod migrate;
 pub(crate) mod mutate;
+mod objects_page;
 mod output;
 pub(crate) mod plan;
 mod progress_line;

@@ -12,7 +12,7 @@ use serde_json::Value;
 use tokio::time::sleep;
 
 use super::error::RollError;
-use super::runner::{LIST, LOOK, RollEvent, RollOptions, run_roll};
+use super::runner::{AGAIN, LOOK, RollEvent, RollOptions, run_roll};
 use super::store::list_rolls;
 use crate::cluster::Cluster;
 
@@ -30,6 +30,7 @@ pub async fn run_rolls<'a>(
     say: &'a dyn Fn(&str, RollEvent),
     stop: &'a dyn Fn() -> bool,
 ) -> Result<BTreeMap<String, Option<RollStatus>>, RollError> {
+    let cluster = &cluster.heeding();
     let mut ends = BTreeMap::new();
     let mut rolls = Rolls::default();
     let mut listed = false;
@@ -121,7 +122,7 @@ impl<'a> Rolls<'a> {
         let is_refused = RollStatus::of(document).phase == RollPhase::Refused;
         self.known
             .get(text(document, "/metadata/uid"))
-            .is_none_or(|(version, since)| version != version_of(document) || (is_refused && since.elapsed() > LIST))
+            .is_none_or(|(version, since)| version != version_of(document) || (is_refused && since.elapsed() > AGAIN))
     }
 
     fn begin(&mut self, document: &Value, run: RunningRoll<'a>) {

@@ -49,7 +49,7 @@ pub(super) async fn write_beside(cluster: &Cluster, write: &ObjectWrite) -> Resu
         }
     };
     match answer {
-        Ok(()) => Ok(Landed::Written),
+        Ok(()) => Ok(Landed::Written(Box::default())),
         // What is there is another one than the one that was seen: it has to be looked at again.
         Err(error) if error.code() == Some(409) => Ok(Landed::Stale),
         // A namespace, or a kind, that is not there.

@@ -26,7 +26,7 @@ pub async fn clean_roll(cluster: &Cluster, kind: &Kind, name: &str) -> Result<us
     let mut cleaned = 0;
     for one in fleet.objects.iter().filter_map(|object| FleetMove::clean(&roll, object)) {
         match write(cluster, &fleet, &one, Really::Write).await? {
-            Landed::Written => cleaned += 1,
+            Landed::Written(_) => cleaned += 1,
             // Gone, or taken off by somebody else.
             Landed::Stale => {}
             Landed::Refused(why) => return Err(RollError::Asked(format!("{}: {why}", one.title()))),

@@ -1,34 +1,57 @@
-//! A fleet, as it is in the cluster.
+//! A fleet, as it is in the cluster: listed once, and watched from then on.
+
+use std::collections::{BTreeSet, HashMap};
+use std::time::{Duration, Instant};
 
 use pointsman_core::definition::Kind;
 use pointsman_core::roll::{FleetObject, FleetRoll};
 use serde_json::Value;
+use tokio::time::Instant as Deadline;
 
 use super::error::RollError;
+use super::fleet_watch::{FleetNews, FleetWatch};
 use crate::call_error::CallError;
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, Extent};
 use crate::crd_state::CrdState;
-use crate::live::live_at;
+use crate::pages::{Pages, items};
 
-/// A fleet that was listed, and of which single objects were read again since.
+/// A fleet that was listed, with what was heard of its objects since.
 pub(super) struct Fleet {
     crd: CrdState,
     version: String,
     pub(super) objects: Vec<FleetObject>,
+    /// What was heard last of each object, by uid.
+    heard: HashMap<String, Heard>,
+    watch: FleetWatch,
+}
+
+/// What was heard last of an object.
+struct Heard {
+    /// Its resourceVersion: whatever is older says nothing new.
+    revision: u64,
+    at: Instant,
 }
 
 impl Fleet {
     /// Lists all of it, page by page, each object given up for the little that a roll looks at. The list is as of now:
     /// no cache is asked for what it may not know yet.
     pub(super) async fn list(cluster: &Cluster, kind: &Kind, roll: &FleetRoll) -> Result<Self, RollError> {
-        let mut objects = Vec::new();
-        let take = &mut |page: Vec<Value>| {
-            objects.extend(page.iter().filter_map(|object| FleetObject::of(object, roll)));
+        let (mut objects, mut heard, mut until) = (Vec::new(), HashMap::new(), None);
+        let take = &mut |page: &Value| {
+            // Of the first page: what came to be while the others were read is told again.
+            until.get_or_insert_with(|| text(page, "resourceVersion").to_owned());
+            for answer in items(page) {
+                if let Some(object) = FleetObject::of(answer, roll) {
+                    heard.insert(object.uid().to_owned(), Heard::now(answer));
+                    objects.push(object);
+                }
+            }
         };
         let read_in = |stored: &str, served: &[&str]| roll.read_in(stored, served).map(str::to_owned);
         let (plural, group) = roll.source().unwrap_or_else(|| (kind.plural(), kind.group()));
         let (crd, version) = list_resource(cluster, (plural, group), kind, &read_in, take).await?;
-        Ok(Self { crd, version, objects })
+        let watch = FleetWatch::after(crd.collection(&version), until.unwrap_or_default());
+        Ok(Self { crd, version, objects, heard, watch })
     }
 
     /// Where an object is.
@@ -36,26 +59,99 @@ impl Fleet {
         self.crd.object(&self.version, namespace, name)
     }
 
-    /// Reads some objects again, by uid. Returns whether all of them are still there.
-    pub(super) async fn refresh(
+    /// Listens for so long to what becomes of it. Returns whether all was told: else it has to be listed again.
+    ///
+    /// # Errors
+    /// It cannot be watched.
+    pub(super) async fn listen(
         &mut self,
         cluster: &Cluster,
         roll: &FleetRoll,
-        uids: &[&str],
+        patience: Duration,
     ) -> Result<bool, CallError> {
-        let mut all_there = true;
-        for at in 0..self.objects.len() {
-            let Some(object) = self.objects.get(at).filter(|object| uids.contains(&object.uid())) else { continue };
-            let path = self.path(object.namespace(), object.name());
-            let now = cluster.find(&path).await?.and_then(|now| FleetObject::of(&now, roll));
-            let now = now.filter(|now| now.uid() == object.uid());
-            match (now, self.objects.get_mut(at)) {
-                (Some(now), Some(object)) => *object = now,
-                _ => all_there = false,
+        let deadline = Deadline::now() + patience;
+        loop {
+            match self.watch.next(cluster, deadline).await? {
+                FleetNews::Is(object) => self.take(&object, roll),
+                FleetNews::Gone(object) => self.forget(text(&object, "uid")),
+                FleetNews::Nothing => return Ok(true),
+                FleetNews::Lost => return Ok(false),
+            }
+            // There may be more than anybody can listen to.
+            if Deadline::now() >= deadline {
+                return Ok(true);
             }
         }
-        Ok(all_there)
     }
+
+    /// Reads some objects again, by uid, unless the watch or an answer has told lately how they are: what is decided by
+    /// them is decided by what they are now. Returns whether anything is known now that was not before.
+    pub(super) async fn reread(
+        &mut self,
+        cluster: &Cluster,
+        roll: &FleetRoll,
+        uids: &BTreeSet<&str>,
+    ) -> Result<bool, CallError> {
+        let mut is_new = false;
+        for uid in uids.iter().copied() {
+            if self.watch.has_told(LATELY) {
+                break;
+            }
+            if self.heard.get(uid).is_none_or(|heard| heard.at.elapsed() < LATELY) {
+                continue;
+            }
+            let Some(object) = self.objects.iter().find(|object| object.uid() == uid) else { continue };
+            let (before, path) = (object.clone(), self.path(object.namespace(), object.name()));
+            match cluster.find(&path).await?.filter(|now| text(now, "uid") == uid) {
+                Some(now) => self.take(&now, roll),
+                None => self.forget(uid),
+            }
+            is_new |= self.objects.iter().find(|object| object.uid() == uid) != Some(&before);
+        }
+        Ok(is_new)
+    }
+
+    /// Takes in an object as it was answered to a write of it.
+    pub(super) fn wrote(&mut self, answer: &Value, roll: &FleetRoll) {
+        self.watch.owes(revision(answer));
+        self.take(answer, roll);
+    }
+
+    /// Takes in an object as it was told, unless something newer is known of it.
+    fn take(&mut self, answer: &Value, roll: &FleetRoll) {
+        let (uid, heard) = (text(answer, "uid"), Heard::now(answer));
+        if self.heard.get(uid).is_some_and(|known| known.revision > heard.revision) {
+            return;
+        }
+        let Some(now) = FleetObject::of(answer, roll) else { return self.forget(uid) };
+        self.heard.insert(uid.to_owned(), heard);
+        match self.objects.iter_mut().find(|object| object.uid() == uid) {
+            Some(object) => *object = now,
+            None => self.objects.push(now),
+        }
+    }
+
+    fn forget(&mut self, uid: &str) {
+        if self.heard.remove(uid).is_some() {
+            self.objects.retain(|object| object.uid() != uid);
+        }
+    }
+}
+
+impl Heard {
+    fn now(answer: &Value) -> Self {
+        Self { revision: revision(answer), at: Instant::now() }
+    }
+}
+
+/// A number wherever etcd is below; where it is none, the last word counts.
+fn revision(answer: &Value) -> u64 {
+    text(answer, "resourceVersion").parse().unwrap_or_default()
+}
+
+/// A member of the metadata.
+fn text<'v>(document: &'v Value, name: &str) -> &'v str {
+    document.get("metadata").and_then(|metadata| metadata.get(name)).and_then(Value::as_str).unwrap_or_default()
 }
 
 /// Lists every object of a kind, page by page, as of now, in the version that `read_in` names for the version that is
@@ -67,7 +163,7 @@ pub(super) async fn list_objects(
     cluster: &Cluster,
     kind: &Kind,
     read_in: &dyn Fn(&str, &[&str]) -> Option<String>,
-    take: &mut dyn FnMut(Vec<Value>),
+    take: &mut dyn FnMut(&Value),
 ) -> Result<(CrdState, String), RollError> {
     list_resource(cluster, (kind.plural(), kind.group()), kind, read_in, take).await
 }
@@ -78,7 +174,7 @@ async fn list_resource(
     (plural, group): (&str, &str),
     kind: &Kind,
     read_in: &dyn Fn(&str, &[&str]) -> Option<String>,
-    take: &mut dyn FnMut(Vec<Value>),
+    take: &mut dyn FnMut(&Value),
 ) -> Result<(CrdState, String), RollError> {
     let crd = CrdState::fetch(cluster, &format!("{plural}.{group}")).await?;
     let Some(version) = read_in(crd.storage(), &crd.served()) else {
@@ -86,6 +182,13 @@ async fn list_resource(
         let version = kind.versions().last().unwrap_or_default().to_owned();
         return Err(RollError::NotServed { crd: crd.name(), version, served });
     };
-    live_at(cluster, &crd, &version, take).await?;
+    let pages = Pages::new(cluster, crd.collection(&version), Extent::Objects, PAGE);
+    pages.all(&mut |_, _| {}, &mut |page| take(&page)).await?;
     Ok((crd, version))
 }
+
+/// As kubectl's `--chunk-size`.
+const PAGE: u32 = 500;
+
+/// What was heard within this is as good as what an answer would say by the time it is read.
+const LATELY: Duration = Duration::from_secs(2);

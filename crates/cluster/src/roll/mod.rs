@@ -10,6 +10,7 @@ mod controllers;
 mod error;
 mod events;
 mod fleet;
+mod fleet_watch;
 mod freezing;
 mod lease;
 mod local_times;
@@ -21,6 +22,7 @@ mod survey;
 #[cfg(test)]
 mod tests;
 mod versions;
+mod write_pace;
 mod writes;
 
 pub use all::run_rolls;

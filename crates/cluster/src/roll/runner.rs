@@ -22,6 +22,7 @@ use super::lease::{Leased, RollLease};
 use super::local_times::local_times;
 use super::others::others;
 use super::store::{get_roll, put_status};
+use super::write_pace::WritePace;
 use super::writes::{Landed, Really, run_job, write};
 use crate::call_error::CallError;
 use crate::cluster::Cluster;
@@ -78,7 +79,7 @@ pub async fn run_roll(
     say: &dyn Fn(RollEvent),
     stop: &dyn Fn() -> bool,
 ) -> Result<RollStatus, RollError> {
-    let clock = RollClock::start();
+    let (clock, cluster) = (RollClock::start(), &cluster.heeding());
     let lease = RollLease::new(name, &options.namespace, &options.holder, clock);
     let mut runner = RollRunner {
         cluster,
@@ -90,10 +91,12 @@ pub async fn run_roll(
         controllers: ControllerLeases::default(),
         looked_up: LookedUp::nothing(options.prometheus.as_ref()),
         fleet: None,
+        roll: None,
         spec: Value::Null,
-        listed: None,
+        wants_list: true,
         remembered: Remembered::default(),
         trouble: None,
+        pace: WritePace::start(),
         say,
     };
     let ended = runner.run(stop).await;
@@ -112,12 +115,26 @@ struct RollRunner<'r> {
     controllers: ControllerLeases,
     looked_up: LookedUp,
     fleet: Option<Fleet>,
+    /// The Roll, as it was when the fleet was looked at.
+    roll: Option<FleetRoll>,
     /// What the Roll said when the fleet was listed.
     spec: Value,
-    listed: Option<Instant>,
+    /// The fleet has to be listed before anything else.
+    wants_list: bool,
     remembered: Remembered,
     trouble: Option<String>,
+    pace: WritePace,
     say: &'r dyn Fn(RollEvent),
+}
+
+/// What was written.
+struct Wrote {
+    /// The status as it is then.
+    status: RollStatus,
+    /// Whether anything was.
+    any: bool,
+    /// Whether objects were moved, as many as were planned.
+    moved: bool,
 }
 
 /// How a pass went.
@@ -127,6 +144,8 @@ struct Passed {
     goes_on: bool,
     /// Whether time alone brings something to do.
     settles: bool,
+    /// Whether objects were moved: whoever looks at them at once finds some of them healthy, and not yet the others.
+    moved: bool,
     took: Duration,
 }
 
@@ -135,6 +154,7 @@ impl RollRunner<'_> {
         let mut told = String::new();
         let mut last = RollStatus::default();
         while !stop() {
+            self.cluster.may_be_asked().await;
             if !self.lease.is_fresh() {
                 match self.lease.hold(self.cluster).await {
                     Ok(Leased::Held) => {}
@@ -168,24 +188,40 @@ impl RollRunner<'_> {
             if last.is_over() || refused || waits {
                 return Ok(last);
             }
-            if !passed.goes_on {
+            if !passed.goes_on || (passed.moved && !self.options.once) {
                 // A fleet that takes long to look at is looked at less often; the Lease has to be renewed all the same.
-                sleep((passed.took * 5).clamp(LOOK, SELDOM)).await;
+                self.listen((passed.took * 5).clamp(LOOK, SELDOM)).await?;
             }
         }
         Ok(last)
     }
 
     /// Waits a moment, where an error passes.
-    async fn passes(&self, error: RollError) -> Result<(), RollError> {
+    async fn passes(&mut self, error: RollError) -> Result<(), RollError> {
         match error {
             RollError::Call(call) if call.passes() && !self.options.once => {
                 let pause = call.retry_after().unwrap_or(LOOK).clamp(LOOK, LONGEST);
+                self.pace.failed(&call);
                 (self.say)(RollEvent::Trying(call));
                 sleep(pause).await;
                 Ok(())
             }
             error => Err(error),
+        }
+    }
+
+    /// Waits for so long, and listens to what becomes of the fleet meanwhile.
+    async fn listen(&mut self, patience: Duration) -> Result<(), RollError> {
+        let (Some(fleet), Some(roll)) = (self.fleet.as_mut(), self.roll.as_ref()) else {
+            sleep(patience).await;
+            return Ok(());
+        };
+        match self.lease.beside(self.cluster, fleet.listen(self.cluster, roll, patience)).await {
+            Ok(all) => {
+                self.wants_list |= !all;
+                Ok(())
+            }
+            Err(error) => self.passes(error).await,
         }
     }
 
@@ -195,69 +231,126 @@ impl RollRunner<'_> {
         let document = get_roll(self.cluster, self.name).await?;
         let roll = answered_roll(&document, self.kind)?;
         let status = RollStatus::of(&document);
-        let consistent = self.look(&document, &roll, &status).await?;
-        let shut = self.controllers.shut(self.cluster, &roll, &status, self.clock).await?;
-        let asked = self.looked_up.answers(self.cluster, self.kind, &roll, &status);
+        let consistent = self.look(&document, &roll).await?;
+        let facts = self.facts(&document, &roll, &status, consistent).await?;
+        let Some(mut fleet) = self.fleet.take() else { return Err(RollError::NoRoll(self.name.to_owned())) };
+        let passed = self.decide(document, &roll, &mut fleet, facts, began).await;
+        // What is known of it is not known less for a call that failed.
+        (self.fleet, self.roll) = (Some(fleet), Some(roll));
+        passed
+    }
+
+    /// What has to be known beside the fleet.
+    async fn facts(
+        &mut self,
+        document: &Value,
+        roll: &FleetRoll,
+        status: &RollStatus,
+        consistent: bool,
+    ) -> Result<RollFacts, RollError> {
+        let shut = self.controllers.shut(self.cluster, roll, status, self.clock).await?;
+        let asked = self.looked_up.answers(self.cluster, self.kind, roll, status);
         let mut answers = self.lease.beside(self.cluster, asked).await?;
-        let steps = step_questions(&roll, &status, self.fleet.as_ref().map_or(&[], |fleet| fleet.objects.as_slice()));
+        let objects = self.fleet.as_ref().map_or(&[][..], |fleet| fleet.objects.as_slice());
+        let steps = step_questions(roll, status, objects);
         let looks = look_up_more(self.cluster, self.kind, &steps, &mut answers);
         self.lease.beside(self.cluster, looks).await?;
-        let Some(fleet) = self.fleet.take() else { return Err(RollError::NoRoll(self.name.to_owned())) };
-        let facts = RollFacts {
+        Ok(RollFacts {
             remembered: self.remembered.clone(),
             consistent,
             shut,
-            local: local_times(&roll, self.clock.now()),
-            trouble: self.trouble.take(),
+            local: local_times(roll, self.clock.now()),
             others: match status.started {
-                None => others(self.cluster, self.kind, &document, &fleet.objects).await?,
+                None => others(self.cluster, self.kind, document, objects).await?,
                 Some(_) => Vec::new(),
             },
-            unfrozen: if status.started.is_none() { unfrozen(self.cluster, &roll).await? } else { None },
+            unfrozen: if status.started.is_none() { unfrozen(self.cluster, roll).await? } else { None },
             answers,
             ahead: false,
-        };
+            trouble: self.trouble.take(),
+        })
+    }
+
+    /// One plan, and its writes.
+    async fn decide(
+        &mut self,
+        document: Value,
+        roll: &FleetRoll,
+        fleet: &mut Fleet,
+        facts: RollFacts,
+        began: Instant,
+    ) -> Result<Passed, RollError> {
         let had_trouble = facts.trouble.is_some();
-        let planned = plan(&roll, &status, &fleet.objects, facts, self.clock.now());
-        if planned.wants_list {
-            self.listed = None;
-        }
+        let planned = self.plans(&RollStatus::of(&document), roll, fleet, &facts).await?;
+        let took = began.elapsed();
+        self.wants_list |= planned.wants_list;
         let settles = planned.standings.contains(&Standing::Settling);
         let goes_on = planned.wants_list;
         self.remembered = planned.remembered.clone();
-        let (status, wrote) = self.write(document, &fleet, planned).await?;
-        self.fleet = Some(fleet);
-        let goes_on = (goes_on || wrote) && !had_trouble && self.trouble.is_none();
+        let wrote = self.write(document, fleet, roll, planned).await?;
+        let goes_on = (goes_on || wrote.any) && !had_trouble && self.trouble.is_none();
         // After trouble, what is in the way is told by the next plan.
         let settles = settles || (self.trouble.is_some() && !had_trouble);
-        Ok(Passed { status, goes_on, settles, took: began.elapsed() })
+        Ok(Passed { status: wrote.status, goes_on, settles, moved: wrote.moved, took })
     }
 
-    /// Looks at the fleet: all of it now and then, and where the plan wants it; else at what is under way. Returns
-    /// whether it is all of it as of now.
-    async fn look(&mut self, document: &Value, roll: &FleetRoll, status: &RollStatus) -> Result<bool, RollError> {
+    /// Looks at the fleet: all of it where the plan wants it, or somebody has changed the Roll; else what was heard of
+    /// it since. Returns whether it is all of it as of now.
+    async fn look(&mut self, document: &Value, roll: &FleetRoll) -> Result<bool, RollError> {
         let spec = document.get("spec").cloned().unwrap_or_default();
-        let is_known = self.spec == spec && self.listed.is_some_and(|listed| listed.elapsed() < LIST);
-        if let Some(fleet) = self.fleet.as_mut().filter(|_| is_known) {
-            let uids: Vec<&str> = status.reserved.iter().map(|one| one.uid.as_str()).collect();
-            if self.lease.beside(self.cluster, fleet.refresh(self.cluster, roll, &uids)).await? {
-                return Ok(false);
-            }
+        self.wants_list |= self.spec != spec;
+        if let Some(fleet) = self.fleet.as_mut().filter(|_| !self.wants_list)
+            && self.lease.beside(self.cluster, fleet.listen(self.cluster, roll, GLANCE)).await?
+        {
+            return Ok(false);
         }
+        self.wants_list = true;
         self.fleet = Some(self.lease.beside(self.cluster, Fleet::list(self.cluster, self.kind, roll)).await?);
-        (self.spec, self.listed) = (spec, Some(Instant::now()));
+        (self.spec, self.wants_list) = (spec, false);
         Ok(true)
     }
 
-    /// Writes what was planned, in its order. Returns the status as it is then, and whether anything was written.
+    /// Plans what is to be written. What nothing else guards is decided by what an object is now, and not by what was
+    /// heard of it some time ago.
+    async fn plans(
+        &mut self,
+        status: &RollStatus,
+        roll: &FleetRoll,
+        fleet: &mut Fleet,
+        facts: &RollFacts,
+    ) -> Result<RollPlan, RollError> {
+        loop {
+            let planned = plan(roll, status, &fleet.objects, facts.clone(), self.clock.now());
+            if facts.consistent {
+                return Ok(planned);
+            }
+            let judged = planned.judged(roll, status);
+            let again = fleet.reread(self.cluster, roll, &judged);
+            if !self.lease.beside(self.cluster, again).await? {
+                return Ok(planned);
+            }
+        }
+    }
+
+    /// Writes what was planned, in its order.
     async fn write(
         &mut self,
         mut document: Value,
-        fleet: &Fleet,
+        fleet: &mut Fleet,
+        roll: &FleetRoll,
         planned: RollPlan,
-    ) -> Result<(RollStatus, bool), RollError> {
-        let mut wrote = false;
+    ) -> Result<Wrote, RollError> {
+        let mut wrote = Wrote { status: planned.status, any: false, moved: false };
+        let mut began = None;
         for next in planned.writes {
+            if !matches!(next, RollWrite::Status(_)) {
+                // Whoever pauses the roll does not wait for hundreds of them.
+                if began.get_or_insert_with(Instant::now).elapsed() > LOOK {
+                    return Ok(Wrote { any: true, moved: false, ..wrote });
+                }
+                self.pace.next().await;
+            }
+            self.cluster.may_be_asked().await;
             if !self.lease.is_fresh()
                 && let Leased::By(to) = self.lease.hold(self.cluster).await?
             {
@@ -269,50 +362,46 @@ impl RollRunner<'_> {
                         tell_events(self.cluster, self.kind, &document, &self.options.holder, self.clock, &status)
                             .await;
                         document = now;
-                        wrote = true;
+                        wrote.any = true;
                         (self.say)(RollEvent::Status(status));
                     }
                     // Somebody has approved, paused or resumed it: what was planned is of yesterday.
-                    Err(error) if error.code() == Some(409) => return Ok((RollStatus::of(&document), true)),
+                    Err(error) if error.code() == Some(409) => {
+                        return Ok(Wrote { status: RollStatus::of(&document), any: true, moved: false });
+                    }
                     Err(error) => return Err(error.into()),
                 },
                 RollWrite::Move(one) => {
-                    wrote |= self.moved(&one, fleet).await?;
+                    wrote.any |= self.moved(&one, fleet, roll).await?;
+                    wrote.moved = !roll.has_journeys();
                     if self.trouble.is_some() {
                         break;
                     }
                 }
                 RollWrite::Job(one) => {
                     let landed = run_job(self.cluster, &one).await?;
-                    wrote |= self.ran(&one, landed);
+                    wrote.any |= self.ran(&one, landed);
                     if self.trouble.is_some() {
                         break;
                     }
                 }
                 RollWrite::Object(one) => {
                     let landed = write_beside(self.cluster, &one).await?;
-                    wrote |= self.wrote(&one, landed);
+                    wrote.any |= self.wrote(&one, landed);
                     if self.trouble.is_some() {
                         break;
                     }
                 }
-                RollWrite::Try(one) => match write(self.cluster, fleet, &one, Really::Try).await? {
-                    Landed::Written | Landed::Stale => {
-                        self.remembered.allowed(&one.uid);
-                        wrote = true;
-                    }
-                    Landed::Refused(why) => self.remembered.refused(&one.uid, &why, self.clock.now()),
-                    Landed::Later(_) => {}
-                },
+                RollWrite::Try(one) => wrote.any |= self.tried(&one, fleet).await?,
             }
         }
-        Ok((planned.status, wrote))
+        Ok(wrote)
     }
 
     /// What came of it that a Job was to be made. Returns whether there may be more to do at once.
     fn ran(&mut self, one: &JobWrite, landed: Landed) -> bool {
         match landed {
-            Landed::Written | Landed::Stale => {
+            Landed::Written(_) | Landed::Stale => {
                 self.remembered.allowed(&one.uid);
                 (self.say)(RollEvent::Ran(format!("{}/{}", one.namespace, one.name), one.of.clone()));
             }
@@ -321,8 +410,7 @@ impl RollRunner<'_> {
                 (self.say)(RollEvent::Refused(format!("job {}/{}", one.namespace, one.name), why));
             }
             Landed::Later(error) => {
-                self.trouble = Some(error.message());
-                (self.say)(RollEvent::Trying(error));
+                self.later(error);
                 return false;
             }
         }
@@ -333,7 +421,7 @@ impl RollRunner<'_> {
     /// once.
     fn wrote(&mut self, one: &ObjectWrite, landed: Landed) -> bool {
         match landed {
-            Landed::Written => {
+            Landed::Written(_) => {
                 self.remembered.allowed(&one.uid);
                 (self.say)(RollEvent::Wrote(one.told(), one.of.clone()));
             }
@@ -343,46 +431,70 @@ impl RollRunner<'_> {
                 (self.say)(RollEvent::Refused(one.title(), why));
             }
             Landed::Later(error) => {
-                self.trouble = Some(error.message());
-                (self.say)(RollEvent::Trying(error));
+                self.later(error);
                 return false;
             }
         }
         true
     }
 
+    /// A write failed that may succeed in a moment.
+    fn later(&mut self, error: CallError) {
+        self.pace.failed(&error);
+        self.trouble = Some(error.message());
+        (self.say)(RollEvent::Trying(error));
+    }
+
     /// Moves an object. Returns whether there may be more to do at once.
-    async fn moved(&mut self, one: &FleetMove, fleet: &Fleet) -> Result<bool, RollError> {
+    async fn moved(&mut self, one: &FleetMove, fleet: &mut Fleet, roll: &FleetRoll) -> Result<bool, RollError> {
         match write(self.cluster, fleet, one, Really::Write).await? {
-            Landed::Written => {
+            Landed::Written(now) => {
                 self.remembered.allowed(&one.uid);
+                fleet.wrote(&now, roll);
                 (self.say)(RollEvent::Moved(one.title()));
             }
             Landed::Stale => {
                 (self.say)(RollEvent::Replaced(one.title()));
-                self.listed = None;
+                self.wants_list = true;
             }
             Landed::Refused(why) => {
                 self.remembered.refused(&one.uid, &why, self.clock.now());
                 (self.say)(RollEvent::Refused(one.title(), why));
             }
             Landed::Later(error) => {
-                self.trouble = Some(error.message());
-                (self.say)(RollEvent::Trying(error));
+                self.later(error);
                 return Ok(false);
             }
         }
         Ok(true)
     }
+
+    /// Asks again about an object that was refused. Returns whether there may be more to do at once.
+    async fn tried(&mut self, one: &FleetMove, fleet: &Fleet) -> Result<bool, RollError> {
+        match write(self.cluster, fleet, one, Really::Try).await? {
+            Landed::Written(_) | Landed::Stale => {
+                self.remembered.allowed(&one.uid);
+                return Ok(true);
+            }
+            Landed::Refused(why) => self.remembered.refused(&one.uid, &why, self.clock.now()),
+            Landed::Later(error) => self.pace.failed(&error),
+        }
+        Ok(false)
+    }
 }
 
-/// How often what is under way is looked at.
+/// How often it is planned, at most: what was heard within a second is decided upon together, by one write of the
+/// status.
 pub(super) const LOOK: Duration = Duration::from_secs(1);
 
 /// How often at least: whoever is not heard of for 15 s has lost the roll.
 const SELDOM: Duration = Duration::from_secs(5);
 
-/// How often the whole fleet is looked at while nothing asks for it: others may have become unhealthy.
-pub(super) const LIST: Duration = Duration::from_secs(30);
+/// What has arrived by now is heard within this.
+const GLANCE: Duration = Duration::from_millis(10);
 
+/// How often a roll that was refused is looked at again.
+pub(super) const AGAIN: Duration = Duration::from_secs(30);
+
+/// How long whoever is away is left alone at most, where it says how long.
 const LONGEST: Duration = Duration::from_secs(15);

@@ -81,7 +81,7 @@ pub async fn survey_roll(
         for one in all.iter().filter_map(|one| one.write.as_ref()) {
             asked += 1;
             match write(cluster, &listed, one, Really::Try).await? {
-                Landed::Written | Landed::Stale => {}
+                Landed::Written(_) | Landed::Stale => {}
                 Landed::Refused(why) => facts.remembered.refused(&one.uid, &why, clock.now()),
                 Landed::Later(error) => return Err(error.into()),
             }

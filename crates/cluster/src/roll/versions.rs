@@ -6,6 +6,7 @@ use pointsman_core::roll::RunningVersions;
 use super::error::RollError;
 use super::fleet::list_objects;
 use crate::cluster::Cluster;
+use crate::pages::items;
 
 /// Looks at every object of a kind. Nothing is written.
 ///
@@ -14,6 +15,6 @@ use crate::cluster::Cluster;
 pub async fn running_versions<'k>(cluster: &Cluster, kind: &'k Kind) -> Result<RunningVersions<'k>, RollError> {
     let mut running = RunningVersions::new(kind);
     let read_in = |stored: &str, served: &[&str]| RunningVersions::read_in(kind, stored, served);
-    list_objects(cluster, kind, &read_in, &mut |page| page.iter().for_each(|object| running.see(object))).await?;
+    list_objects(cluster, kind, &read_in, &mut |page| items(page).for_each(|object| running.see(object))).await?;
     Ok(running)
 }

@@ -1,6 +1,7 @@
 //! What came of the write of one object.
 
 use pointsman_core::roll::{FleetMove, JobWrite, ROLL_MANAGER};
+use serde_json::Value;
 
 use super::fleet::Fleet;
 use crate::call_error::CallError;
@@ -9,8 +10,8 @@ use crate::cluster::{Cluster, Extent, PatchForm};
 /// What came of a write.
 #[derive(Debug)]
 pub(super) enum Landed {
-    /// It is written, or would be.
-    Written,
+    /// It is written, or would be: the object as it is then, all of it where it is written.
+    Written(Box<Value>),
     /// The object is another one by now, or gone: what is there has to be looked at again.
     Stale,
     /// The API server, or a webhook, refuses it: in its words.
@@ -39,12 +40,16 @@ pub(super) async fn write(
     really: Really,
 ) -> Result<Landed, CallError> {
     let path = fleet.path(write.namespace.as_deref(), &write.name);
-    let dry = if really == Really::Try { "&dryRun=All" } else { "" };
-    let path = format!("{path}?fieldManager={ROLL_MANAGER}{dry}");
-    let Err(error) = cluster.patch(&path, PatchForm::Json, &write.patch, Extent::Metadata).await else {
-        return Ok(Landed::Written);
+    // What is written is not read again.
+    let (dry, extent) = match really {
+        Really::Try => ("&dryRun=All", Extent::Metadata),
+        Really::Write => ("", Extent::Objects),
     };
-    refused(error)
+    let path = format!("{path}?fieldManager={ROLL_MANAGER}{dry}");
+    match cluster.patch(&path, PatchForm::Json, &write.patch, extent).await {
+        Ok(now) => Ok(Landed::Written(Box::new(now))),
+        Err(error) => refused(error),
+    }
 }
 
 /// Makes a Job of a step. One that is called so is the one that was meant: nobody else's is.
@@ -54,8 +59,8 @@ pub(super) async fn write(
 pub(super) async fn run_job(cluster: &Cluster, job: &JobWrite) -> Result<Landed, CallError> {
     let path = format!("/apis/batch/v1/namespaces/{}/jobs?fieldManager={ROLL_MANAGER}", job.namespace);
     match cluster.post(&path, &job.body).await {
-        Ok(_) => Ok(Landed::Written),
-        Err(error) if error.code() == Some(409) && error.message().contains("already exists") => Ok(Landed::Written),
+        Ok(now) => Ok(Landed::Written(Box::new(now))),
+        Err(error) if error.code() == Some(409) && error.message().contains("already exists") => Ok(Landed::Stale),
         // A namespace that is not there.
         Err(error) if error.code() == Some(404) => Ok(Landed::Refused(error.message())),
         Err(error) => refused(error),

@@ -73,7 +73,8 @@ impl Schema {
         let int_or_string = flag("x-kubernetes-int-or-string");
         let properties = value.get("properties").and_then(Value::as_object);
         let additional = value.get("additionalProperties").filter(|value| value.is_object());
-        let each = value.get("items").or(additional).map(|each| Box::new(Self::read(each)));
+        // What is said of any item or entry is filled in where one is null, and never makes one.
+        let each = value.get("items").or(additional).map(|each| Box::new(Self { default: None, ..Self::read(each) }));
         Self {
             kind: if int_or_string { Some("int-or-string".to_owned()) } else { text("type") },
             format: text("format"),
@@ -113,7 +114,7 @@ impl Schema {
     }
 
     /// What the API server fills in where nothing is, with all that it fills in inside of that.
-    pub(super) fn default_value(&self) -> Option<Json<'static>> {
+    pub(crate) fn default_value(&self) -> Option<Json<'static>> {
         self.default.clone().map(|value| self.filled(value))
     }
 
@@ -308,19 +309,26 @@ impl Schema {
         };
         let uuid =
             self.format.as_deref() != Some("uuid") || value.as_str().is_none_or(|text| Uuid::try_parse(&text).is_ok());
-        uuid && self.bounds.iter().all(|(key, bound)| {
-            let Some(bound) = bound.as_f64() else {
-                return true;
-            };
-            let size = size.map(|size| size as f64);
-            match key.as_str() {
-                "minimum" => number.is_none_or(|number| number >= bound),
-                "maximum" => number.is_none_or(|number| number <= bound),
-                "minLength" | "minItems" | "minProperties" => size.is_none_or(|size| size >= bound),
-                "maxLength" | "maxItems" | "maxProperties" => size.is_none_or(|size| size <= bound),
-                _ => true,
-            }
-        })
+        // Source: `kube-openapi pkg/validation/validate/values.go`, `IsValueValidAgainstRange`.
+        let fits = number.is_none_or(|number| match self.format.as_deref() {
+            Some("int32") => f64::from(i32::MIN) <= number && number <= f64::from(i32::MAX),
+            Some("float" | "float32") => (number as f32).is_finite(),
+            _ => true,
+        });
+        uuid && fits
+            && self.bounds.iter().all(|(key, bound)| {
+                let Some(bound) = bound.as_f64() else {
+                    return true;
+                };
+                let size = size.map(|size| size as f64);
+                match key.as_str() {
+                    "minimum" => number.is_none_or(|number| number >= bound),
+                    "maximum" => number.is_none_or(|number| number <= bound),
+                    "minLength" | "minItems" | "minProperties" => size.is_none_or(|size| size >= bound),
+                    "maxLength" | "maxItems" | "maxProperties" => size.is_none_or(|size| size <= bound),
+                    _ => true,
+                }
+            })
     }
 
     fn admits_inside(&self, value: &Json<'_>) -> bool {

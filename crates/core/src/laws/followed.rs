@@ -3,7 +3,7 @@
 use super::trip::Trip;
 use super::value::Segment;
 use crate::definition::frontier::Part;
-use crate::definition::{Condition, Level, Operation, Path, Side};
+use crate::definition::{Condition, Level, Operation, Path, Place, Side};
 
 /// Where an object of the version where a way ends was in the version where it starts. `None` where it was no such
 /// object: an operation makes it, or takes it apart.
@@ -150,13 +150,14 @@ fn becomes(level: &Level, to: Side, at: &[Segment]) -> Vec<Vec<Segment>> {
             }
         }
     }
-    // What a condition asks for decides what operations make.
-    if to == Side::Newer {
-        for operation in &level.operations {
-            let mut asked = operation.conditions.iter().filter_map(Condition::field);
-            if asked.any(|field| at.starts_with(&segments(&field.path)) || segments(&field.path).starts_with(at)) {
-                found.extend(operation.places.newer.iter().map(|place| segments(&place.path)));
-            }
+    // What a condition asks for decides what operations make: of an object that goes up as it came, and of one that
+    // comes down as it will go up again.
+    let asked = if to == Side::Newer { vec![at.to_vec()] } else { [found.as_slice(), &[at.to_vec()]].concat() };
+    for operation in level.operations.iter().filter(|operation| !operation.conditions.is_empty()) {
+        let fields = operation.conditions.iter().flat_map(|condition| asked_by(level, condition));
+        let mut fields = fields.map(|field| segments(&field.path));
+        if fields.any(|field| asked.iter().any(|at| at.starts_with(&field) || field.starts_with(at))) {
+            found.extend(operation.places.of(to).iter().map(|place| segments(&place.path)));
         }
     }
     if carried {
@@ -167,6 +168,12 @@ fn becomes(level: &Level, to: Side, at: &[Segment]) -> Vec<Vec<Segment>> {
         found.push(at.to_vec());
     }
     found
+}
+
+/// The field that a condition asks for, or where a fact that it asks for is looked up.
+fn asked_by<'l>(level: &'l Level, condition: &'l Condition) -> impl Iterator<Item = &'l Place> {
+    let facts = level.facts.iter().filter(|fact| condition.fact() == Some(&fact.name));
+    condition.field().into_iter().chain(facts.map(|fact| &fact.secret))
 }
 
 /// The object that one version alone has around a place, where the other has something else instead.

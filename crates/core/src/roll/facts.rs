@@ -14,8 +14,8 @@ pub struct RollFacts {
     /// What this run has seen so far.
     pub remembered: Remembered,
     /// Whether the fleet is all of what the API server has stored, listed after the last write of this run: not from a
-    /// cache, and not put together from several answers. Objects that are under way are as they are now in either case:
-    /// what is seen of them lets them go.
+    /// cache or a watch, and not put together from several answers. Where it is not, whoever runs the roll looks again
+    /// at objects that a plan lets go, fails or takes a step of, and plans anew where they have changed.
     pub consistent: bool,
     /// What a roll is not to go on without, such as a controller that runs; in words. Nothing more is moved, and what
     /// was moved does not count as healthy.

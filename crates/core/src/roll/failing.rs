@@ -25,13 +25,18 @@ pub(super) fn note_turned_back(planner: &mut Planner<'_>) {
                 && !known(object)
         })
         .collect();
-    for object in turned {
+    // Whoever turns a whole fleet back is told of in a few of its objects: a status has to fit into etcd. The others
+    // are not moved either, and whoever resumes the roll has seen enough of them.
+    let room = FAILURES.saturating_sub(planner.status.failures.len());
+    let more = turned.len().saturating_sub(1);
+    for object in turned.into_iter().take(room) {
         let by = object.owner.as_deref().unwrap_or("somebody");
         let now = object.version.as_deref().unwrap_or("no version");
         let message =
             format!("{}: {by} turned it back to {now} after it was moved to {}", object.title(), planner.roll.to);
         planner.status.failures.push(failure(planner, object, HELD, message.clone()));
-        planner.halt(HELD, message);
+        let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+        planner.halt(HELD, message + &more);
     }
 }
 
@@ -76,7 +81,7 @@ fn failing<'a>(planner: &Planner<'a>) -> Vec<Failing<'a>> {
             }));
             continue;
         }
-        if let Standing::Failed(why) = judge.standing(object)
+        if let Standing::Failed(why) = judge.standing(object, Some(reservation))
             && known.is_none_or(|known| known.back && judge.has_landed(object, reservation))
         {
             let why = format!("label {} to {}: {why}", planner.roll.label, planner.roll.to);

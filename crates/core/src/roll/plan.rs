@@ -1,6 +1,7 @@
 //! What is to be written next.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use super::beside_steps::tells;
 use super::deciding::decide;
@@ -13,7 +14,7 @@ use super::planner::Planner;
 use super::roll_write::RollWrite;
 use super::running_range::running_range;
 use super::standing::Standing;
-use super::status::RollStatus;
+use super::status::{Reservation, RollStatus};
 use super::telling::described;
 use super::travelling::{runs, step_writes};
 
@@ -30,6 +31,30 @@ pub struct RollPlan {
     pub remembered: Remembered,
     /// Whether it takes a consistent list of the whole fleet to go on.
     pub wants_list: bool,
+}
+
+impl RollPlan {
+    /// Objects of which it says what no test of a patch guards: those that it lets go, turns or fails, and whose next
+    /// step it takes; by uid. Where the fleet was not listed just now, they have to be read again before anything of it
+    /// is written, and where one is another by then, it has to be planned anew. `before` is the status that it was made
+    /// of. A move of a label is not among them: its patch tests all that it was decided by.
+    #[must_use]
+    pub fn judged<'a>(&'a self, roll: &FleetRoll, before: &'a RollStatus) -> BTreeSet<&'a str> {
+        let after = &self.status;
+        let known = |uid: &str, at: &str| before.failures.iter().any(|known| known.uid == uid && known.at == at);
+        let failed = after.failures.iter().filter(|failure| !known(&failure.uid, &failure.at));
+        let goes_on =
+            |one: &Reservation| after.reserved.iter().any(|next| next.uid == one.uid && next.back == one.back);
+        let let_go = before.reserved.iter().filter(|one| !goes_on(one));
+        let steps = self.writes.iter().filter_map(|write| match write {
+            RollWrite::Job(one) => Some(one.uid.as_str()),
+            RollWrite::Object(one) => Some(one.uid.as_str()),
+            RollWrite::Move(one) => roll.has_journeys().then_some(one.uid.as_str()),
+            RollWrite::Status(_) | RollWrite::Try(_) => None,
+        });
+        let failed = failed.map(|failure| failure.uid.as_str());
+        failed.chain(let_go.map(|one| one.uid.as_str())).chain(steps).collect()
+    }
 }
 
 /// Says what is to be written next. It looks at nothing but its arguments: the same ones give the same plan.

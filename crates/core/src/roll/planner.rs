@@ -1,6 +1,6 @@
 //! A plan that is being made: what is known, what was decided so far, and what every step of it needs.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::facts::RollFacts;
 use super::fleet_object::FleetObject;
@@ -17,7 +17,7 @@ pub(super) struct Planner<'a> {
     pub(super) roll: &'a FleetRoll,
     pub(super) fleet: &'a [FleetObject],
     /// Those that are under way, or were when this plan began, by uid.
-    under_way: BTreeMap<&'a str, &'a FleetObject>,
+    under_way: HashMap<&'a str, &'a FleetObject>,
     /// Why the path leads from none of these versions to the new one; nothing where it does.
     hops: BTreeMap<&'a str, Option<String>>,
     pub(super) now: Moment,

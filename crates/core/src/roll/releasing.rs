@@ -32,7 +32,10 @@ pub(super) fn release(planner: &mut Planner<'_>) {
     for mut reservation in under_way {
         let Some(object) = planner.object(&reservation.uid) else {
             // One that a cache does not know yet may be there all the same.
-            if !planner.facts.consistent || may_run(planner, &reservation) {
+            let is_known = planner.facts.consistent;
+            let may_run = may_run(planner, &reservation);
+            wants_list |= !is_known && !may_run;
+            if !is_known || may_run {
                 reserved.push(reservation);
             } else {
                 became.extend(has_become(planner, &reservation).then(|| reservation.wave.clone()));

@@ -1,6 +1,6 @@
 //! Which versions run in a fleet, as far as that is certain: for whoever may write only above or below one.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeSet, HashMap};
 
 use super::fleet_object::FleetObject;
 use super::fleet_roll::FleetRoll;
@@ -37,7 +37,7 @@ pub(super) fn running_range(
 /// What an object may be run by: two versions while it is under way.
 fn versions<'o>(
     roll: &'o FleetRoll,
-    reserved: &BTreeMap<&str, &Reservation>,
+    reserved: &HashMap<&str, &Reservation>,
     object: &'o FleetObject,
     all: &mut BTreeSet<Option<&'o str>>,
 ) {

@@ -88,15 +88,11 @@ impl Judge<'_> {
     /// How each object of a fleet stands, in its order.
     pub(super) fn standings(&self, fleet: &[FleetObject]) -> Vec<Standing> {
         let reserved = self.status.reservations();
-        fleet.iter().map(|object| self.stands(object, reserved.get(object.uid()).copied())).collect()
+        fleet.iter().map(|object| self.standing(object, reserved.get(object.uid()).copied())).collect()
     }
 
-    /// How an object stands.
-    pub(super) fn standing(&self, object: &FleetObject) -> Standing {
-        self.stands(object, self.status.reservation(&object.uid))
-    }
-
-    fn stands(&self, object: &FleetObject, reservation: Option<&Reservation>) -> Standing {
+    /// How an object stands, which is under way by this reservation, or is not.
+    pub(super) fn standing(&self, object: &FleetObject, reservation: Option<&Reservation>) -> Standing {
         if object.is_going {
             return Standing::Gone;
         }

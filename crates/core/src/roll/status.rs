@@ -1,6 +1,6 @@
 //! The status of a Roll: all that a roll remembers beside what stands on the objects themselves.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -351,7 +351,7 @@ impl RollStatus {
     }
 
     /// What is under way, by uid.
-    pub(super) fn reservations(&self) -> BTreeMap<&str, &Reservation> {
+    pub(super) fn reservations(&self) -> HashMap<&str, &Reservation> {
         self.reserved.iter().map(|reservation| (reservation.uid.as_str(), reservation)).collect()
     }
 

@@ -7,7 +7,7 @@
 //! `pointsman.dev/kept-v2` of a widget is `pointsman.dev/kept-widgets.v2` while it is something else.
 
 use super::convert::{self, Change, ConvertError, Converted, Fit, INCOMPLETE, Metadata, Object, Trace, tree};
-use crate::definition::{Becoming, Gated, KEPT, Kind, Path, VersionIndex};
+use crate::definition::{Becoming, Gated, KEPT, Kind, Path, Schema, VersionIndex};
 use crate::json::Json;
 
 /// Another kind, as which an object is wanted.
@@ -29,9 +29,12 @@ pub enum BecomeError {
     #[error(transparent)]
     Convert(#[from] ConvertError),
     /// It lacks what only another version of its kind can say.
-    #[error("it lacks what only {missing} could hold: read it at the version in that name")]
+    #[error("it lacks what only another version of its kind can say: read it at {}", match missing.as_str() {
+        "" => "the version that is stored".to_owned(),
+        missing => format!("the version in the name {missing}"),
+    })]
     Incomplete {
-        /// The annotations that are missing.
+        /// The annotations that are missing; empty where nobody knows which.
         missing: String,
     },
     /// No definition says how.
@@ -68,7 +71,7 @@ const OURS: &str = "pointsman.dev/";
 /// One of the two directions between two kinds.
 struct Way<'k> {
     becoming: &'k Becoming<Kind>,
-    /// Plural and version of the kind that the object is of, where the way starts.
+    /// What is kept for the kind that the object is of is called so, and its version, where the way starts.
     here: (&'k str, &'k str),
     /// The same of the other one, where it ends.
     there: (&'k str, &'k str),
@@ -128,8 +131,9 @@ fn way<'k>(kinds: &'k [Kind], (group, name): (&str, &str), to: &OtherKind<'_>) -
         let Some(becoming) = kind.becoming() else { continue };
         let source = (becoming.source_group(), becoming.source_kind());
         let target = (kind.group(), kind.kind());
-        let older = (becoming.source_plural(), becoming.from());
-        let newer = (kind.plural(), becoming.to());
+        let names = becoming.kept_names();
+        let older = (names.older.as_str(), becoming.from());
+        let newer = (names.newer.as_str(), becoming.to());
         if (source, target) == ((group, name), (to.group, to.kind)) {
             return Ok(Way { becoming, here: older, there: newer, is_forward: true });
         }
@@ -148,19 +152,40 @@ fn version(kind: &Kind, name: &str) -> Result<VersionIndex, ConvertError> {
     kind.version(name).ok_or_else(|| ConvertError::unknown_version("apiVersion", name, kind))
 }
 
+/// An object is refused as it is once an API server has stored it.
 fn refuse(becoming: &Becoming<Kind>, root: &mut Json<'_>) -> Result<(), BecomeError> {
-    let mut fields = Fields(root);
+    let mut fields = Fields { root, schema: becoming.source_schema() };
     let refusal = becoming.refused().iter().find(|refusal| refusal.gate.unmet(&mut fields).is_none());
     refusal.map_or(Ok(()), |refusal| Err(BecomeError::Refused { message: refusal.message.clone() }))
 }
 
-/// The fields of an object, as gates look at them.
-struct Fields<'r, 'a>(&'r mut Json<'a>);
+/// The fields of an object, as gates look at them: with what the API server fills in.
+struct Fields<'r, 'a, 's> {
+    root: &'r mut Json<'a>,
+    schema: &'s Schema,
+}
 
-impl Gated for Fields<'_, '_> {
+impl Fields<'_, '_, '_> {
+    /// What is filled in at a field, or at one that it is inside of.
+    fn filled(&mut self, field: &Path) -> Option<Json<'static>> {
+        for depth in (1..=field.len()).rev() {
+            let (outer, inner) = field.split_at(depth);
+            if tree::has_holder(self.root, &outer) {
+                let default = self.schema.at(&outer)?.default_value()?;
+                let inside =
+                    |value: Json<'static>, name: &_| value.get(name).map(|member| Json::owned(member.to_text()));
+                return inner.names().iter().try_fold(default, |value, name| inside(value, name));
+            }
+        }
+        None
+    }
+}
+
+impl Gated for Fields<'_, '_, '_> {
     fn value(&mut self, field: &Path) -> Option<Json<'static>> {
-        let value = tree::get(self.0, "", field).ok()??;
-        (!value.is_null()).then(|| Json::owned(value.to_text()))
+        let there = tree::get(self.root, "", field).ok().flatten().filter(|value| !value.is_null());
+        let there = there.map(|value| Json::owned(value.to_text()));
+        there.or_else(|| self.filled(field)).filter(|value| !value.is_null())
     }
 
     fn generation(&self) -> Option<i64> {
@@ -172,12 +197,12 @@ impl Gated for Fields<'_, '_> {
 /// of that kind.
 fn leave(object: &mut Object<'_>, way: &Way<'_>, own: Option<&Kind>) {
     let hash = own.and_then(Kind::hash_annotation);
-    let (plural, version) = way.here;
+    let (kind, version) = way.here;
     let own_version = format!("{KEPT}{version}");
     object.annotations.rename(&mut |name| match name.strip_prefix(KEPT) {
         // On an object of that very version it is nobody's to keep.
         Some(_) if name == own_version => None,
-        Some(kept) if !kept.contains('.') => Some(format!("{KEPT}{plural}.{kept}")),
+        Some(kept) if !kept.contains('.') => Some(format!("{KEPT}{kind}.{kept}")),
         Some(_) => Some(name.to_owned()),
         None => {
             let is_hash = hash.as_ref().is_some_and(|hash| name.strip_prefix(hash).is_some_and(is_hash_suffix));

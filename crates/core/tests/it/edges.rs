@@ -313,6 +313,28 @@ fn a_kept_value_that_no_longer_fits_its_bounds_comes_back() {
     assert_eq!(thing.convert(&there)["spec"], json!({"size": 500, "image": "b"}));
 }
 
+/// A field that somebody else cannot hold would make every write of the object fail, also one of its status.
+#[test]
+fn a_number_beyond_its_format_is_kept() {
+    let number = |format: &str| format!("{{d: {{type: {format}}}}}");
+    for (schema, fits, beyond) in [
+        ("integer, format: int32", "2147483647", "3000000000"),
+        ("integer, format: int32", "-2147483648", "-2147483649"),
+        ("integer, format: int64", "9223372036854775807", "99999999999999999999"),
+        ("number, format: float", "1e38", "1e39"),
+    ] {
+        let thing = thing(&number(schema), &number("string"), "- type: spec.d");
+        let there = thing.comes_home("v2", json!({"d": fits}));
+        assert!(there["spec"]["d"].is_number(), "{schema}: {there}");
+        assert_eq!(thing.comes_home("v2", json!({"d": beyond}))["spec"], json!({}), "{schema}");
+    }
+    let parts = "{host: {type: string}, port: {type: integer, format: int32}}";
+    let operations = "- split: {field: spec.at, into: [spec.host, spec.port], separator: \":\"}";
+    let thing = thing("{at: {type: string}}", parts, operations);
+    assert_eq!(thing.comes_home("v1", json!({"at": "a:80"}))["spec"], json!({"host": "a", "port": 80}));
+    assert!(thing.comes_home("v1", json!({"at": "a:3000000000"}))["spec"]["port"].is_null());
+}
+
 #[test]
 fn a_forged_number_that_is_no_integer_stays_away() {
     for (schema, number) in

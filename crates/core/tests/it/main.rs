@@ -5,6 +5,7 @@
 
 mod admission;
 mod becomes;
+mod becomes_small;
 mod captures;
 mod contract;
 mod cost;

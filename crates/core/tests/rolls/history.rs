@@ -11,7 +11,7 @@ use serde_json::json;
 use super::boat::Boat;
 use super::runner::{Done, Runner};
 use super::script::{Happening, Setup};
-use super::world::{BEGINNING, NEW, OLD, OTHER, SOAK, World};
+use super::world::{NEW, OLD, OTHER, SOAK, World};
 
 /// A property that does not hold.
 pub(super) struct Broken {
@@ -112,7 +112,7 @@ impl<'a> History<'a> {
         match happening {
             Happening::Step(at) => self.step(at),
             Happening::Cached(at) => self.runners[at].cached = true,
-            Happening::Sync => world.cache = world.objects.clone(),
+            Happening::Sync => world.sync(),
             Happening::Kill(at) => self.runners[at] = Runner::started(now, self.runners[at].ahead),
             Happening::Lost(at) => self.runners[at].lost = true,
             Happening::Clock(at, ahead) => self.runners[at].ahead = ahead,
@@ -346,7 +346,7 @@ impl<'a> History<'a> {
         // A canary that was there from the beginning, and is neither refused nor owned nor in other hands, went first.
         let skipped = (0..self.setup.canaries.min(self.setup.objects)).map(|at| self.world.name(at)).find(|name| {
             self.world.objects.get(name).is_some_and(|object| {
-                let from_the_beginning = self.world.created[object.uid()] == BEGINNING;
+                let from_the_beginning = self.world.first.contains(object.uid());
                 let never = !self.moved.contains_key(object.uid());
                 from_the_beginning
                     && never
@@ -411,7 +411,7 @@ impl<'a> History<'a> {
             self.world.now += 5;
             let names: Vec<String> = self.world.objects.keys().cloned().collect();
             names.iter().for_each(|name| self.world.look(name, true));
-            self.world.cache = self.world.objects.clone();
+            self.world.sync();
             let before = Rc::clone(&self.world.status);
             self.step(0);
             if self.broken.is_some() {

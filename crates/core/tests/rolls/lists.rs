@@ -1,9 +1,11 @@
-//! When it takes a list of the whole fleet to go on.
+//! When it takes a list of the whole fleet to go on, or another look at an object.
 
-use pointsman_core::roll::{FleetObject, FleetRoll, Moment, RollFacts, RollPhase, RollPlan, RollStatus, plan};
+use pointsman_core::roll::{
+    FleetObject, FleetRoll, Moment, RollFacts, RollPhase, RollPlan, RollStatus, RollWrite, answered_roll, plan, rfc3339,
+};
 use serde_json::json;
 
-use crate::kinds::roll_of;
+use crate::kinds::{define, roll_of};
 use crate::patches::{NOW, boat};
 
 fn planned(roll: &FleetRoll, status: &RollStatus, consistent: bool, seconds: u64) -> RollPlan {
@@ -45,4 +47,57 @@ fn a_wave_that_waits_wants_no_list() {
         assert!(over.wants_list && !over.status.is_over(), "{wait}");
         assert_eq!(planned(&roll, &over.status, true, 31).status.phase, RollPhase::Complete, "{wait}");
     }
+}
+
+fn under_way(uids: &[&str]) -> RollStatus {
+    let since = rfc3339(NOW.wall);
+    let reserved: Vec<_> = uids.iter().map(|uid| json!({"object": "n/b", "uid": uid, "since": since})).collect();
+    RollStatus::of(&json!({"status": {"phase": "Rolling", "started": since, "reserved": reserved}}))
+}
+
+/// Nobody else lists the fleet: an object that is deleted while it is under way would keep its place for ever.
+#[test]
+fn an_object_that_is_gone_is_let_go_by_a_consistent_list_alone() {
+    let roll = roll_of(&json!({"waves": [{"name": "all"}]}));
+    let status = under_way(&["gone"]);
+    let watched = planned(&roll, &status, false, 1);
+    assert!(watched.wants_list && watched.status.reserved == status.reserved);
+    let listed = planned(&roll, &status, true, 1);
+    assert!(!listed.wants_list && listed.status.reserved.is_empty());
+}
+
+/// What a write tests is not read before it.
+#[test]
+fn what_no_write_tests_is_read_again_before_it_is_decided() {
+    let metadata = |uid: &str, version: &str| {
+        let labels = json!({"example.com/controller-version": version});
+        json!({"name": uid, "uid": uid, "labels": labels, "managedFields": [
+            {"manager": "pointsman-roll", "operation": "Update", "time": rfc3339(NOW.wall - 200)},
+            {"manager": "boatman", "operation": "Update", "time": rfc3339(NOW.wall - 100)},
+        ]})
+    };
+    let roll = roll_of(&json!({"from": "2.16.0", "waves": [{"name": "all", "atOnce": 3}], "timeout": "30s"}));
+    let mut ill = boat(metadata("ill", "2.17.0"));
+    ill["status"] = json!({});
+    let all = [boat(metadata("healthy", "2.17.0")), ill, boat(metadata("old", "2.16.0"))];
+    let fleet: Vec<FleetObject> = all.iter().map(|one| FleetObject::of(one, &roll).unwrap()).collect();
+    let judged = |seconds| {
+        let (status, facts) = (under_way(&["healthy", "ill"]), RollFacts::default());
+        let plan = plan(&roll, &status, &fleet, facts, Moment { wall: NOW.wall + seconds, ..NOW });
+        let moves = plan.writes.iter().filter(|write| matches!(write, RollWrite::Move(_))).count();
+        let judged: Vec<String> = plan.judged(&roll, &status).into_iter().map(str::to_owned).collect();
+        (moves, judged)
+    };
+    assert_eq!(judged(1), (1, vec!["healthy".to_owned()]), "one is let go, one waits, one moves");
+    assert_eq!(judged(40), (0, vec!["healthy".to_owned(), "ill".to_owned()]), "one fails");
+    let journeys = "journeys: {calm: [{set: {fields: {'metadata.labels[\"calm\"]': x}}}]}\n";
+    let kind = define(&format!("healthy: {{all: [{{condition: Ready}}]}}\n{journeys}")).unwrap();
+    let spec = json!({"kind": "boat", "journey": "calm", "to": "2.17.0", "waves": [{"name": "all"}]});
+    let document = json!({
+        "apiVersion": "pointsman.dev/v1", "kind": "Roll", "metadata": {"name": "r", "uid": "roll-1"}, "spec": spec,
+    });
+    let roll = answered_roll(&document, &kind).unwrap();
+    let fleet = [FleetObject::of(&all[2], &roll).unwrap()];
+    let plan = plan(&roll, &under_way(&[]), &fleet, RollFacts::default(), NOW);
+    assert_eq!(plan.judged(&roll, &under_way(&[])).into_iter().collect::<Vec<_>>(), ["old"], "{:?}", plan.writes);
 }

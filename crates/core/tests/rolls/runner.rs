@@ -1,6 +1,6 @@
 //! Whoever runs a roll, call by call: the loop of `pointsman roll run`, and nothing that decides.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -36,27 +36,83 @@ pub(super) struct Runner {
     wants_list: bool,
 }
 
-/// A fleet, in the order of its names, as it was when it was listed or when its objects were read again since.
+/// A fleet, as it was when it was listed, with what was heard of its objects since.
 #[derive(Default)]
 struct Fleet {
     objects: Rc<Vec<FleetObject>>,
-    /// The revision of each.
-    revisions: Vec<u64>,
+    /// The revision of each, and when it was heard.
+    heard: Vec<(u64, u64)>,
+    /// When the watch told anything last.
+    told: u64,
 }
 
 impl Fleet {
-    fn list(objects: &BTreeMap<String, Boat>, roll: &FleetRoll) -> Self {
+    fn list(objects: &BTreeMap<String, Boat>, roll: &FleetRoll, now: u64) -> Self {
         let seen = objects.values().map(|object| FleetObject::of(&object.value(), roll).unwrap());
-        Self { objects: Rc::new(seen.collect()), revisions: objects.values().map(|object| object.revision).collect() }
+        let heard = objects.values().map(|object| (object.revision, now));
+        Self { objects: Rc::new(seen.collect()), heard: heard.collect(), told: 0 }
     }
 
-    /// Reads an object again. What is not known yet cannot be.
-    fn read(&mut self, name: &str, object: &Boat, roll: &FleetRoll) {
-        let known = self.objects.iter().position(|known| known.name() == name);
-        if let Some(at) = known.filter(|at| self.revisions[*at] != object.revision) {
-            self.revisions[at] = object.revision;
-            Rc::make_mut(&mut self.objects)[at] = FleetObject::of(&object.value(), roll).unwrap();
+    fn position(&self, uid: &str) -> Option<usize> {
+        self.objects.iter().position(|known| known.uid() == uid)
+    }
+
+    /// Takes in an object, unless something newer is known of it. Returns whether that is anything new.
+    fn take(&mut self, object: &Boat, roll: &FleetRoll, now: u64) -> bool {
+        let known = self.position(object.uid());
+        if known.is_some_and(|at| self.heard[at].0 >= object.revision) {
+            return false;
         }
+        let next = FleetObject::of(&object.value(), roll).unwrap();
+        let objects = Rc::make_mut(&mut self.objects);
+        match known {
+            Some(at) => (objects[at], self.heard[at]) = (next, (object.revision, now)),
+            None => {
+                objects.push(next);
+                self.heard.push((object.revision, now));
+            }
+        }
+        true
+    }
+
+    fn forget(&mut self, at: usize) {
+        Rc::make_mut(&mut self.objects).remove(at);
+        self.heard.remove(at);
+    }
+
+    /// Hears what a watch tells, which may be of some time ago, however long.
+    fn hear(&mut self, world: &World, roll: &FleetRoll) {
+        for at in (0..self.objects.len()).rev() {
+            let known = world.cache.values().any(|object| object.uid() == self.objects[at].uid());
+            if !known && self.heard[at].0 <= world.cached_until {
+                self.forget(at);
+                self.told = world.now;
+            }
+        }
+        for object in world.cache.values() {
+            if self.take(object, roll, world.now) {
+                self.told = world.now;
+            }
+        }
+    }
+
+    /// Reads those objects again of which nothing was heard lately. Returns whether anything is new.
+    fn reread(&mut self, uids: &BTreeSet<&str>, world: &World, roll: &FleetRoll) -> bool {
+        let mut is_new = false;
+        if world.now - self.told < LATELY {
+            return false;
+        }
+        for uid in uids {
+            let Some(at) = self.position(uid).filter(|at| world.now - self.heard[*at].1 >= LATELY) else { continue };
+            match world.objects.get(self.objects[at].name()).filter(|now| now.uid() == *uid) {
+                Some(now) => is_new |= self.take(now, roll, world.now),
+                None => {
+                    self.forget(at);
+                    is_new = true;
+                }
+            }
+        }
+        is_new
     }
 }
 
@@ -111,7 +167,7 @@ impl Runner {
         }
         let (spec, roll) = known.unwrap_or_else(|| (world.spec.clone(), world.roll(kind)));
         let status = Rc::clone(&world.status);
-        let (fleet, consistent) = self.look_at_the_fleet(&status, &roll, world);
+        let (mut fleet, consistent) = self.look_at_the_fleet(&roll, world);
         let needed = status.leases(&roll).iter().any(|(version, _, _)| *version == NEW);
         let shut = (world.dead && needed).then(|| "the new controller does not run".to_owned());
         let mut answers = RollAnswers::default();
@@ -129,7 +185,10 @@ impl Runner {
         };
         let now = self.moment(world);
         let again = world.now.is_multiple_of(8).then(|| facts.clone());
-        let planned = plan(&roll, &status, &fleet.objects, facts, now);
+        let mut planned = plan(&roll, &status, &fleet.objects, facts.clone(), now);
+        while !consistent && fleet.reread(&planned.judged(&roll, &status), world, &roll) {
+            planned = plan(&roll, &status, &fleet.objects, facts.clone(), now);
+        }
         if let Some(facts) = again {
             let again = plan(&roll, &status, &fleet.objects, facts, now);
             assert_eq!(planned, again, "the same input gives the same plan");
@@ -142,25 +201,21 @@ impl Runner {
         Done::Planned(planned, objects)
     }
 
-    /// All of the fleet now and then, and where the plan wants it; else what is under way. Returns whether it is all of
-    /// it as of now, too. A cache may lag behind with everything but what is under way, which is read one by one.
-    fn look_at_the_fleet(&mut self, status: &RollStatus, roll: &FleetRoll, world: &World) -> (Fleet, bool) {
+    /// All of the fleet where the plan wants it; else what a watch tells. Returns whether it is all of it as of now. A
+    /// list may be answered by a cache, too.
+    fn look_at_the_fleet(&mut self, roll: &FleetRoll, world: &World) -> (Fleet, bool) {
         let cached = std::mem::take(&mut self.cached);
-        let is_reserved = |uid: &str| status.reserved.iter().any(|one| one.uid == uid);
-        let is_there = |object: &FleetObject| {
-            world.objects.get(object.name()).is_some_and(|now| is_reserved(now.uid())) || !is_reserved(object.uid())
-        };
-        let known = self.fleet.take().filter(|_| !self.wants_list && world.now - self.listed < LIST);
-        let known = known.filter(|fleet| fleet.objects.iter().all(is_there));
-        let consistent = known.is_none() && !cached;
-        let mut fleet = known.unwrap_or_else(|| {
-            self.listed = world.now;
-            Fleet::list(if cached { &world.cache } else { &world.objects }, roll)
-        });
-        for (name, object) in world.objects.iter().filter(|(_, object)| is_reserved(object.uid())) {
-            fleet.read(name, object, roll);
+        match self.fleet.take().filter(|_| !self.wants_list) {
+            Some(mut fleet) => {
+                fleet.hear(world, roll);
+                (fleet, false)
+            }
+            None => {
+                self.listed = world.now;
+                let objects = if cached { &world.cache } else { &world.objects };
+                (Fleet::list(objects, roll, world.now), !cached)
+            }
         }
-        (fleet, consistent)
     }
 
     fn put(&mut self, status: RollStatus, world: &mut World) -> Done {
@@ -182,7 +237,7 @@ impl Runner {
         let lost = std::mem::take(&mut self.lost);
         match answer {
             Ok(_) if lost => self.writes.clear(),
-            Ok(_) => {}
+            Ok(_) => self.answered(&write.name, world),
             Err(NotWritten::Stale) => {
                 self.fleet = None;
                 return Done::Nothing;
@@ -201,6 +256,13 @@ impl Runner {
         Done::Moved(write, was)
     }
 
+    /// A write is answered with what it came to.
+    fn answered(&mut self, name: &str, world: &World) {
+        if let (Some(fleet), Some((_, roll))) = (&mut self.fleet, &self.roll) {
+            fleet.take(&world.objects[name], roll, world.now);
+        }
+    }
+
     /// A dry run changes nothing.
     fn ask(&mut self, write: &FleetMove, world: &World) -> Done {
         match world.try_patch(&write.name, &write.patch) {
@@ -212,5 +274,5 @@ impl Runner {
     }
 }
 
-/// Seconds after which the whole fleet is looked at, as in `pointsman roll run`.
-const LIST: u64 = 30;
+/// Seconds within which what was heard of an object is as good as what an answer would say, as in `pointsman roll run`.
+const LATELY: u64 = 2;

@@ -1,17 +1,18 @@
-//! Large fleets: how many writes a roll comes to.
+//! Large fleets: how long a plan takes, and how many writes a roll comes to.
 
 use std::time::Duration;
 
 use pointsman_core::roll::{
-    FleetObject, FleetRoll, Moment, Remembered, RollFacts, RollPhase, RollPlan, RollStatus, RollWrite, plan,
+    FleetObject, FleetRoll, Moment, Remembered, RollFacts, RollPhase, RollPlan, RollStatus, RollWrite, plan, rfc3339,
 };
+use rustix::time::{ClockId, clock_gettime};
 use serde_json::json;
 
 use crate::boat::Boat;
 use crate::kinds::roll_of;
 use crate::number;
 use crate::patches::NOW;
-use crate::world::{CONTROLLER, LABEL, OLD};
+use crate::world::{CONTROLLER, LABEL, NEW, OLD};
 
 /// Healthy boats at the old version.
 fn boats(count: usize) -> Vec<Boat> {
@@ -76,6 +77,12 @@ impl Running {
     }
 }
 
+/// How long this thread has worked so far, whatever else the machine does.
+fn worked() -> Duration {
+    let now = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(now.tv_sec.try_into().unwrap(), now.tv_nsec.try_into().unwrap())
+}
+
 /// One write for each object, one of the status for each batch and one at the end, and a list at the beginning and at
 /// the end: whatever is not written or read needs no answer of anybody.
 #[test]
@@ -93,4 +100,66 @@ fn a_large_fleet_takes_a_write_an_object_and_a_status_a_batch() {
     }
     assert_eq!(running.status.phase, RollPhase::Complete);
     assert_eq!(running.calls, [count, count.div_ceil(10) + 1, 2]);
+}
+
+/// Whoever applies a whole fleet from Git turns every object back at once. A status has to fit into etcd, nothing is
+/// moved a second time, and whoever has resumed the roll is not asked about the rest.
+#[test]
+fn a_large_fleet_that_is_turned_back_is_told_in_few_words() {
+    let most = json!({"name": "most", "select": {"labels": "frozen notin (true)"}, "atOnce": 10, "then": "approval"});
+    let waves = json!([most, {"name": "rest"}]);
+    let roll = roll_of(&json!({"from": OLD, "waves": waves}));
+    let boats = boats(300);
+    let fleet = seen(&boats, &roll);
+    let (status, remembered) = (RollStatus::default(), Remembered::default());
+    let mut running = Running { roll, boats, fleet, status, remembered, now: NOW, consistent: true, calls: [0, 0, 1] };
+    while running.status.counts.new < 300 {
+        let plan = running.plans();
+        running.writes(plan);
+    }
+    let moved = running.calls[0];
+    for (boat, seen) in running.boats.iter_mut().zip(&mut running.fleet) {
+        boat.labelled(OLD, "kustomize-controller", "Apply", running.now.wall);
+        *seen = FleetObject::of(&boat.value(), &running.roll).unwrap();
+    }
+    let plan = running.plans();
+    running.writes(plan);
+    let status = &running.status;
+    assert_eq!((status.phase, status.failures.len()), (RollPhase::Paused, 50), "{status:?}");
+    assert!(status.message.ends_with("after it was moved to 2.17.0; and 299 more"), "{}", status.message);
+    running.status.resume(running.now);
+    for _ in 0..5 {
+        let plan = running.plans();
+        running.writes(plan);
+    }
+    let status = &running.status;
+    assert_eq!((status.halted.is_none(), status.failures.len(), status.counts.held), (true, 50, 300), "{status:?}");
+    assert_eq!(running.calls[0], moved);
+}
+
+/// Half of the fleet is under way, so that whatever is looked up of each by looking through all of them shows.
+#[test]
+fn a_plan_takes_as_long_as_its_fleet_is_large() {
+    let took = |count: usize| {
+        let roll = roll_of(&json!({"from": OLD, "waves": [{"name": "all", "atOnce": 10}]}));
+        let mut boats = boats(count);
+        let under_way = &mut boats[..count / 2];
+        under_way.iter_mut().for_each(|boat| boat.labelled(NEW, "kubectl-label", "Update", NOW.wall));
+        let at = rfc3339(NOW.wall);
+        let reserved: Vec<_> = under_way.iter().map(Boat::uid).collect();
+        let reserved = reserved.iter().map(|uid| json!({"object": format!("n/{uid}"), "uid": uid, "since": at}));
+        let status = json!({"phase": "Rolling", "started": at, "reserved": reserved.collect::<Vec<_>>()});
+        let status = RollStatus::of(&json!({"status": status}));
+        let fleet = seen(&boats, &roll);
+        let planned = |_| {
+            let began = worked();
+            let plan = plan(&roll, &status, &fleet, RollFacts::default(), NOW);
+            assert_eq!((plan.status.counts.moving, plan.status.counts.old), (count / 2, count / 2));
+            worked() - began
+        };
+        (0..7).map(planned).min().unwrap()
+    };
+    let (few, many) = (took(1_000), took(10_000));
+    println!("a plan: 1,000 objects {few:?}, 10,000 objects {many:?}");
+    assert!(many < few * 50, "1,000 objects {few:?}, 10,000 objects {many:?}");
 }

@@ -41,8 +41,10 @@ pub(super) enum NotWritten {
 pub(super) struct World {
     /// By name.
     pub(super) objects: BTreeMap<String, Boat>,
-    /// What a cache knows.
+    /// What a cache knows, and whoever watches the fleet.
     pub(super) cache: BTreeMap<String, Boat>,
+    /// Of the object that was written last before that.
+    pub(super) cached_until: u64,
     /// What the Roll says.
     pub(super) spec: Value,
     /// Its status, as somebody reads it who asks now.
@@ -65,6 +67,8 @@ pub(super) struct World {
     pub(super) in_flux: BTreeSet<String>,
     /// When objects were created, by uid.
     pub(super) created: BTreeMap<String, u64>,
+    /// Those that were there before anything happened.
+    pub(super) first: BTreeSet<String>,
     /// What each object had for a label before anything happened, by uid.
     pub(super) before: BTreeMap<String, Option<String>>,
     /// What others did to objects: these need not come home.
@@ -82,6 +86,7 @@ impl World {
         let mut world = Self {
             objects: BTreeMap::new(),
             cache: BTreeMap::new(),
+            cached_until: 0,
             spec: spec(setup),
             status: Rc::default(),
             version: 1,
@@ -95,6 +100,7 @@ impl World {
             refused: BTreeSet::new(),
             in_flux: BTreeSet::new(),
             created: BTreeMap::new(),
+            first: BTreeSet::new(),
             before: BTreeMap::new(),
             touched: BTreeSet::new(),
             turned: BTreeSet::new(),
@@ -112,8 +118,14 @@ impl World {
                 world.refused.insert(name);
             }
         }
-        world.cache = world.objects.clone();
+        world.first = world.created.keys().cloned().collect();
+        world.sync();
         world
+    }
+
+    /// The cache hears of all that is there.
+    pub(super) fn sync(&mut self) {
+        (self.cache, self.cached_until) = (self.objects.clone(), self.revision);
     }
 
     /// Notes what happens, where somebody wants to read it.

@@ -1,42 +1,28 @@
-//! A plan as one page: nothing in it is from elsewhere, it works without a pointer, and can be printed.
+//! A plan as one page.
 
 use super::assessed::{Assessed, Severity};
 use super::report::PlanReport;
-use crate::commands::markup::marked_up;
+use crate::commands::objects_page::{ObjectsPage, bar, escaped};
 use crate::commands::output::counted;
-use crate::terminal;
 
 /// The page.
 pub(super) fn page(report: &PlanReport) -> String {
     let objects = counted(report.objects.len(), "object");
     let title = format!("Conversion plan: {objects}");
-    let (totals, sizes, rows) = (totals(report), sizes(report), rows(report));
-    format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; \
-         script-src 'unsafe-inline'\">\n<meta name=\"viewport\" content=\"width=device-width\">\n\
-         <title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n<h1>{title}</h1>\n\
-         {totals}{sizes}<h2 id=\"objects\">Objects</h2>\n<p class=\"search\"><label>Search <input id=\"search\" \
-         type=\"search\" autocomplete=\"off\"></label> <output id=\"shown\">{objects}</output></p>\n\
-         <table aria-labelledby=\"objects\">\n<thead><tr><th scope=\"col\">Object</th><th scope=\"col\">Kind</th>\
-         <th scope=\"col\">Read at</th><th scope=\"col\" class=\"number\">Kept bytes</th><th scope=\"col\">Findings</th></tr></thead>\n\
-         <tbody>\n{rows}</tbody>\n</table>\n</main>\n<script>{SCRIPT}</script>\n</body>\n</html>\n"
-    )
+    let above = totals(report) + &sizes(report);
+    let columns = ["Object", "Kind", "Read at", "Kept bytes", "Findings"];
+    ObjectsPage { title, above, columns: &columns, numbers: &[3], rows: rows(report), objects: report.objects.len() }
+        .html()
 }
 
 fn totals(report: &PlanReport) -> String {
-    let most = report.objects.len().max(1);
+    let most = report.objects.len();
     let asked = Severity::ALL.into_iter().filter(|what| *what != Severity::Denied || report.controller.is_some());
     let rows = asked.map(|what| {
         let count = report.count(what);
         let class = if what.stops() && count > 0 { " class=\"stop\"" } else { "" };
-        // At least a trace of one in ten thousand.
-        let width = if count == 0 { 0 } else { (count * 200 / most).max(2) };
-        format!(
-            "<tr{class}><td class=\"number\">{count}</td><td><svg width=\"200\" height=\"12\" aria-hidden=\"true\">\
-             <rect width=\"{width}\" height=\"12\"/></svg></td><td>{}</td></tr>\n",
-            what.meaning()
-        )
+        let bar = bar(count, most, 200);
+        format!("<tr{class}><td class=\"number\">{count}</td><td>{bar}</td><td>{}</td></tr>\n", what.meaning())
     });
     let rows: String = rows.collect();
     let cold = report.cold().max(1.0);
@@ -66,12 +52,11 @@ fn sizes(report: &PlanReport) -> String {
             report.objects.iter().filter(|object| (start..*end).contains(&object.kept())).count()
         })
         .collect();
-    let highest = counts.iter().copied().max().unwrap_or_default().max(1);
+    let highest = counts.iter().copied().max().unwrap_or_default();
     let bars = BUCKETS.iter().zip(&counts).map(|((name, _), count)| {
         format!(
-            "<tr><th scope=\"row\">{name}</th><td class=\"number\">{count}</td><td><svg width=\"300\" height=\"12\" \
-             aria-hidden=\"true\"><rect width=\"{}\" height=\"12\"/></svg></td></tr>\n",
-            count * 300 / highest
+            "<tr><th scope=\"row\">{name}</th><td class=\"number\">{count}</td><td>{}</td></tr>\n",
+            bar(*count, highest, 300)
         )
     });
     let bars: String = bars.collect();
@@ -109,11 +94,6 @@ fn row(object: &Assessed) -> String {
     )
 }
 
-/// Text of others. Names are shown as they are spelled, not as they would be shown.
-fn escaped(text: &str) -> String {
-    marked_up(&terminal::escaped(text), |_| None)
-}
-
 /// What a bar is called, and the bytes where it ends.
 const BUCKETS: [(&str, usize); 6] = [
     ("none", 1),
@@ -123,35 +103,3 @@ const BUCKETS: [(&str, usize); 6] = [
     ("to 64 KiB", 64 << 10),
     ("more", usize::MAX),
 ];
-
-const STYLE: &str = "\
-:root{color-scheme:light dark;--line:#8884;--bar:#3b78c4;--stop:#c43b3b}\
-body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:70rem;padding:0 1rem}\
-table{border-collapse:collapse;width:100%}.totals{width:auto}\
-th,td{text-align:left;vertical-align:top;padding:.25rem .75rem .25rem 0;border-bottom:1px solid var(--line)}\
-tbody th{font-weight:500;overflow-wrap:anywhere}td{overflow-wrap:anywhere}\
-.number{text-align:right;font-variant-numeric:tabular-nums;overflow-wrap:normal;white-space:nowrap}svg{fill:var(--bar)}.stop svg{fill:var(--stop)}\
-tr.stop>th{border-left:4px solid var(--stop);padding-left:.5rem}\
-:focus-visible{outline:2px solid var(--bar)}\
-@media print{.search{display:none}body{margin:0;max-width:none}}";
-
-const SCRIPT: &str = "\
-const rows=[...document.querySelectorAll('table[aria-labelledby] tbody tr')];\
-const texts=rows.map(row=>row.textContent.toLowerCase());\
-const search=document.getElementById('search'),shown=document.getElementById('shown');\
-const find=()=>{const words=search.value.toLowerCase().split(/\\s+/);let count=0;\
-rows.forEach((row,index)=>{row.hidden=!words.every(word=>texts[index].includes(word));count+=!row.hidden});\
-shown.textContent=count+' of '+rows.length+' objects'};\
-search.addEventListener('input',find);\
-if(location.hash){search.value=decodeURIComponent(location.hash.slice(1));find()}\
-addEventListener('beforeprint',()=>document.querySelectorAll('details').forEach(one=>one.open=true));";
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn no_name_is_markup() {
-        assert_eq!(escaped("<a href=\"x\">&'\u{1b}\u{202e}"), "&lt;a href=&quot;x&quot;&gt;&amp;&#39;\\u{1b}\\u{202e}");
-    }
-}

@@ -3,6 +3,7 @@
 mod change;
 mod command;
 mod exposition;
+mod html;
 mod known;
 mod lease;
 mod look;

@@ -4,13 +4,14 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use pointsman_cluster::{RollClock, RollSurvey, SurveyAsks, survey_roll, unfreezable};
 use pointsman_core::roll::{
     FleetRoll, Forecast, RollStatus, Standing, ToldStep, forecast, shut_now, start_refusals, told_steps,
 };
 use serde_json::{Value, json};
 
+use super::html;
 use super::known::{FileRoll, advise};
 use super::prometheus_args::PrometheusArgs;
 use super::tables::{objects, objects_json};
@@ -28,15 +29,27 @@ pub(crate) struct PlanRollArgs {
     /// Send every first write as a dry run, so that each webhook judges it; nothing is stored.
     #[arg(long)]
     server: bool,
-    /// Form of the result; without it, a table for people.
+    /// Form of the result; without it, a table for people. HTML is one page without anything from elsewhere, to attach
+    /// to a change.
     #[arg(short, long, value_enum)]
-    output: Option<Format>,
+    output: Option<RollPlanFormat>,
     #[command(flatten)]
     cluster: ClusterArgs,
     #[command(flatten)]
     prometheus: PrometheusArgs,
     #[command(flatten)]
     kinds: KindsArgs,
+}
+
+/// The form of what a roll would do.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+enum RollPlanFormat {
+    /// One page.
+    Html,
+    /// One JSON document.
+    Json,
+    /// YAML.
+    Yaml,
 }
 
 /// Exit code 1 where anything would not move, or the roll would not begin.
@@ -58,13 +71,15 @@ pub(super) fn plan(args: &PlanRollArgs) -> anyhow::Result<ExitCode> {
     let moves = told.iter().filter(|one| one.standing == Standing::Old).count();
     let stays =
         told.iter().filter(|one| !matches!(one.standing, Standing::Old | Standing::New | Standing::Gone)).count();
+    let words = || {
+        let never: String = never.iter().map(|why| format!("it would not begin: {why}\n")).collect();
+        summary(roll, &survey, &told, moves, &refusals, shut.as_deref()) + &never
+    };
     match args.output {
-        None => {
-            let text = summary(roll, &survey, &told, moves, &refusals, shut.as_deref());
-            let never: String = never.iter().map(|why| format!("it would not begin: {why}\n")).collect();
-            output::text(&format!("{}{text}{never}", objects(&told)))?;
-        }
-        Some(format) => {
+        None => output::text(&(objects(&told) + &words()))?,
+        Some(RollPlanFormat::Html) => output::data(&html::page(roll, &told, &words()))?,
+        Some(format @ (RollPlanFormat::Json | RollPlanFormat::Yaml)) => {
+            let format = if format == RollPlanFormat::Json { Format::Json } else { Format::Yaml };
             let way_back = roll.no_way_back();
             let irreversible: Vec<_> =
                 roll.irreversible().iter().map(|(step, why)| json!({"step": step, "why": why})).collect();

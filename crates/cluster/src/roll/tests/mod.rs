@@ -1,5 +1,7 @@
 //! What a roll asks beside the cluster, over real sockets, and what it says then.
 
+mod watched;
+
 use std::net::TcpListener;
 use std::time::Instant;
 

@@ -10,6 +10,7 @@ use crate::definition::gates::Gate;
 use crate::definition::healthy::Health;
 use crate::definition::path::Path;
 use crate::definition::schema::Schema;
+use crate::definition::side::Sides;
 use crate::definition::step::Step;
 use crate::definition::version::Versions;
 
@@ -20,6 +21,8 @@ pub struct Becoming<K> {
     pub(super) bridge: K,
     pub(super) source_names: Vec<String>,
     pub(super) source_plural: String,
+    /// What both kinds are called in the names of what is kept for their versions.
+    pub(super) kept_names: Sides<String>,
     pub(super) source_api_version: String,
     pub(super) source_kind: Arc<str>,
     pub(super) from: String,
@@ -76,6 +79,7 @@ impl<K> Becoming<K> {
             bridge: make(self.bridge),
             source_names: self.source_names,
             source_plural: self.source_plural,
+            kept_names: self.kept_names,
             source_api_version: self.source_api_version,
             source_kind: self.source_kind,
             from: self.from,
@@ -140,8 +144,13 @@ impl<K> Becoming<K> {
         self.refusals.iter().map(|refusal| refusal.message.as_str())
     }
 
-    /// Both kinds as one of two versions, `PLURAL.VERSION` each, for the laws. Objects are converted between the two as
-    /// they are, without a look at who they are.
+    /// What both kinds are called in the names of what is kept for their versions.
+    pub(crate) fn kept_names(&self) -> &Sides<String> {
+        &self.kept_names
+    }
+
+    /// Both kinds as one of two versions, `PLURAL.VERSION` each, or `PLURAL.GROUP.VERSION` where the plural is the
+    /// same, for the laws. Objects are converted between the two as they are, without a look at who they are.
     #[must_use]
     pub fn into_versions(self) -> K {
         self.bridge
@@ -159,7 +168,7 @@ impl<K> Becoming<K> {
     }
 
     /// The schema of the kind that goes, with its status.
-    pub(in crate::definition) fn source_schema(&self) -> &Schema {
+    pub(crate) fn source_schema(&self) -> &Schema {
         &self.source_schema
     }
 

@@ -100,26 +100,22 @@ impl BecomesSpec {
     ) -> Option<Becoming<Bridge>> {
         let (at_line, spec) = (line(spec), &spec.value);
         let source = Crd::read(&spec.from.crd, read, problems)?;
-        if (&source.group, &source.kind) == (&target.group, &target.kind) {
-            let kind = format!("{}.{}", target.kind, target.group);
-            let message = format!("becomes: {kind} cannot become itself: between its versions write `steps`");
-            problems.add(line(&spec.from.crd), message);
-            return None;
-        }
+        may_become(&source, target, line(&spec.from.crd), problems)?;
         let from = &spec.from.version;
         let older = source.version(&from.value, line(from), problems)?;
         let newer = target.version(&spec.to.value, line(&spec.to), problems)?;
-        kept_names_fit(&[&source, target], line(&spec.from.crd), problems);
+        let names = Sides { older: name_of(&source, target), newer: name_of(target, &source) };
+        kept_names_fit(&[(&source, &names.older), (target, &names.newer)], line(&spec.from.crd), problems);
         let retirement = spec.from.retire.as_ref().and_then(|said| retirement(said, problems));
         let refusals = spec.refusals(&older, problems);
         let source_schema = older.schema.clone();
         let health = spec.from.healthy.as_ref().and_then(|one| HealthySpec::compile(one, &source_schema, problems));
         let told = spec.from.told.as_deref().and_then(|told| told_at(told, &older, line(from), problems));
-        let mut versions = Sides { older: end(older, &source), newer: end(newer, target) };
+        let mut versions = Sides { older: end(older, &names.older), newer: end(newer, &names.newer) };
         versions.newer.storage = true;
-        let names: Vec<String> = spec.facts.keys().cloned().collect();
+        let facts: Vec<String> = spec.facts.keys().cloned().collect();
         let changes =
-            ChangesSpec { operations: &spec.operations, accept: &spec.accept, facts: Some(&names), line: at_line };
+            ChangesSpec { operations: &spec.operations, accept: &spec.accept, facts: Some(&facts), line: at_line };
         let mut step =
             Step::between(&changes, Sides { older: &versions.older, newer: &versions.newer }, None, problems);
         step.level.facts = spec.facts(&versions, problems);
@@ -142,6 +138,7 @@ impl BecomesSpec {
         Some(Becoming {
             source_names: bare_names(&source.document),
             source_plural: source.plural.clone(),
+            kept_names: names,
             source_api_version,
             source_kind,
             from: from.value.clone(),
@@ -194,6 +191,24 @@ impl BecomesSpec {
     }
 }
 
+/// Whether one kind may become another one at all: nothing is looked at further where both are the same one.
+fn may_become(source: &Crd, target: &Crd, at_line: u64, problems: &mut Problems) -> Option<()> {
+    if (&source.group, &source.kind) == (&target.group, &target.kind) {
+        let kind = format!("{}.{}", target.kind, target.group);
+        problems.add(at_line, format!("becomes: {kind} cannot become itself: between its versions write `steps`"));
+        return None;
+    }
+    if source.is_namespaced() != target.is_namespaced() {
+        let scope = |crd: &Crd| if crd.is_namespaced() { "Namespaced" } else { "Cluster" };
+        let (from, to) = (scope(source), scope(target));
+        let message = format!(
+            "becomes: the kind that goes has the scope {from}, and this one {to}: its objects have no place there"
+        );
+        problems.add(at_line, message);
+    }
+    Some(())
+}
+
 fn retirement(said: &Spanned<String>, problems: &mut Problems) -> Option<Retirement> {
     match said.value.as_str() {
         "warn" => Some(Retirement::Warn),
@@ -217,16 +232,22 @@ fn told_at(text: &str, source: &Version, at_line: u64, problems: &mut Problems) 
     Some(path)
 }
 
+/// What a kind is called in the names of what is kept for its versions: as its plural, unless the other kind has the
+/// same one in another group.
+fn name_of(crd: &Crd, other: &Crd) -> String {
+    if crd.plural == other.plural { format!("{}.{}", crd.plural, crd.group) } else { crd.plural.clone() }
+}
+
 /// What is kept for each version of both kinds has a name, which Kubernetes allows 63 characters behind its prefix.
-fn kept_names_fit(crds: &[&Crd], at_line: u64, problems: &mut Problems) {
-    for crd in crds {
+fn kept_names_fit(named: &[(&Crd, &String)], at_line: u64, problems: &mut Problems) {
+    for (crd, kind) in named {
         let versions = crd.document.pointer("/spec/versions").and_then(Value::as_array).into_iter().flatten();
         for version in versions.filter_map(|version| version.get("name")?.as_str()) {
-            let name = format!("kept-{}.{version}", crd.plural);
+            let name = format!("kept-{kind}.{version}");
             if name.len() > LONGEST_NAME {
                 problems.add(at_line, format!(
                     "becomes: the annotation pointsman.dev/{name} has {} characters behind the slash, and Kubernetes allows \
-                     {LONGEST_NAME}: the plural or the version is too long",
+                     {LONGEST_NAME}: the plural, the group or the version is too long",
                     name.len()
                 ));
             }
@@ -240,8 +261,8 @@ const LONGEST_NAME: usize = 63;
 
 /// A version as one end of the way between two kinds. What stands in the status is not carried: it is what a controller
 /// saw of another object.
-fn end(mut version: Version, crd: &Crd) -> Version {
-    version.name = format!("{}.{}", crd.plural, version.name).into();
+fn end(mut version: Version, kind: &str) -> Version {
+    version.name = format!("{kind}.{}", version.name).into();
     version.schema.properties.remove(STATUS);
     version.schema.required.remove(STATUS);
     // Which of them is stored, and who writes their status, is for the kinds themselves.

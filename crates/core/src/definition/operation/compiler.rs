@@ -58,9 +58,10 @@ impl<'a> Compiler<'a> {
         Self { problems, older, newer, line, whole: true, facts: None }
     }
 
-    /// The same, for what is inside a list or map.
+    /// The same, for what is inside a list or map. A fact is one of the whole object, whose form says on the way home
+    /// what it was.
     pub(super) fn inside<'i>(&'i mut self, older: &'i Schema, newer: &'i Schema) -> Compiler<'i> {
-        Compiler { whole: false, facts: self.facts, ..Compiler::new(self.problems, older, newer, self.line) }
+        Compiler { whole: false, ..Compiler::new(self.problems, older, newer, self.line) }
     }
 
     /// The same, where conditions may ask for these facts.
@@ -72,6 +73,10 @@ impl<'a> Compiler<'a> {
     pub(super) fn knows_fact(&mut self, name: &str) -> Option<()> {
         let known = self.facts;
         match known {
+            None if !self.whole => self.problem(format!(
+                "when: {name:?} is a fact of the whole object, and inside of `each` no condition can ask for one: ask for \
+                 a field of the item"
+            )),
             None => self.problem(format!(
                 "when: no fact is known here, so nobody can tell {name:?}: an API server that asks for a conversion sends \
                  the object and nothing else. Facts are for a kind that `becomes` another one"

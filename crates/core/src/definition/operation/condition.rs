@@ -75,6 +75,14 @@ impl Condition {
         }
     }
 
+    /// The name of the fact that it asks for, if it is about one.
+    pub(crate) fn fact(&self) -> Option<&str> {
+        match &*self.asked {
+            AskedOfObject::Fact(name, _) => Some(name),
+            AskedOfObject::IsSet(_) | AskedOfObject::Among(..) => None,
+        }
+    }
+
     /// Whether it holds of an object of the older version. `value` says what is in a field there, `fact` what a fact
     /// is.
     ///

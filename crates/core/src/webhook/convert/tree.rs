@@ -111,7 +111,7 @@ pub(super) fn has(root: &mut Json<'_>, Required { path, nullable }: &Required) -
 }
 
 /// Whether the object that holds a field is there.
-pub(super) fn has_holder(root: &mut Json<'_>, path: &Path) -> bool {
+pub(crate) fn has_holder(root: &mut Json<'_>, path: &Path) -> bool {
     matches!(holder(root, "", path), Ok(Some(_)))
 }
 

@@ -1,0 +1,88 @@
+//! Many objects as one page: nothing in it is from elsewhere, it works without a pointer, and can be printed.
+
+use super::markup::marked_up;
+use super::output::counted;
+use crate::terminal;
+
+/// A page whose last part is a table of objects that can be searched.
+pub(crate) struct ObjectsPage<'a> {
+    /// What it is called; its heading as well.
+    pub(crate) title: String,
+    /// What stands above the objects, as HTML.
+    pub(crate) above: String,
+    /// What the columns are called.
+    pub(crate) columns: &'a [&'a str],
+    /// Those of the columns, from 0, that hold numbers.
+    pub(crate) numbers: &'a [usize],
+    /// The lines of the table, as HTML.
+    pub(crate) rows: String,
+    /// How many they are.
+    pub(crate) objects: usize,
+}
+
+impl ObjectsPage<'_> {
+    /// The page.
+    pub(crate) fn html(&self) -> String {
+        let Self { title, above, columns, numbers, rows, objects } = self;
+        let (title, objects) = (escaped(title), counted(*objects, "object"));
+        let head = columns.iter().enumerate().map(|(at, name)| {
+            let class = if numbers.contains(&at) { " class=\"number\"" } else { "" };
+            format!("<th scope=\"col\"{class}>{name}</th>")
+        });
+        let head: String = head.collect();
+        format!(
+            "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+             <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; \
+             script-src 'unsafe-inline'\">\n<meta name=\"viewport\" content=\"width=device-width\">\n\
+             <title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n<h1>{title}</h1>\n\
+             {above}<h2 id=\"objects\">Objects</h2>\n<p class=\"search\"><label>Search <input id=\"search\" \
+             type=\"search\" autocomplete=\"off\"></label> <output id=\"shown\">{objects}</output></p>\n\
+             <table aria-labelledby=\"objects\">\n<thead><tr>{head}</tr></thead>\n\
+             <tbody>\n{rows}</tbody>\n</table>\n</main>\n<script>{SCRIPT}</script>\n</body>\n</html>\n"
+        )
+    }
+}
+
+/// Text of others. Names are shown as they are spelled, not as they would be shown.
+pub(crate) fn escaped(text: &str) -> String {
+    marked_up(&terminal::escaped(text), |_| None)
+}
+
+/// A bar of so many of the most, in a place of this width.
+pub(crate) fn bar(count: usize, most: usize, place: usize) -> String {
+    // At least a trace of one in ten thousand.
+    let width = if count == 0 { 0 } else { (count * place / most.max(1)).max(2) };
+    format!("<svg width=\"{place}\" height=\"12\" aria-hidden=\"true\"><rect width=\"{width}\" height=\"12\"/></svg>")
+}
+
+const STYLE: &str = "\
+:root{color-scheme:light dark;--line:#8884;--bar:#3b78c4;--stop:#c43b3b}\
+body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:70rem;padding:0 1rem}\
+table{border-collapse:collapse;width:100%}.totals{width:auto}\
+th,td{text-align:left;vertical-align:top;padding:.25rem .75rem .25rem 0;border-bottom:1px solid var(--line)}\
+tbody th{font-weight:500;overflow-wrap:anywhere}td{overflow-wrap:anywhere}\
+.number{text-align:right;font-variant-numeric:tabular-nums;overflow-wrap:normal;white-space:nowrap}svg{fill:var(--bar)}.stop svg{fill:var(--stop)}\
+tr.stop>th{border-left:4px solid var(--stop);padding-left:.5rem}\
+:focus-visible{outline:2px solid var(--bar)}\
+@media print{.search{display:none}body{margin:0;max-width:none}}";
+
+const SCRIPT: &str = "\
+const rows=[...document.querySelectorAll('table[aria-labelledby] tbody tr')];\
+const texts=rows.map(row=>row.textContent.toLowerCase());\
+const search=document.getElementById('search'),shown=document.getElementById('shown');\
+const find=()=>{const words=search.value.toLowerCase().split(/\\s+/);let count=0;\
+rows.forEach((row,index)=>{row.hidden=!words.every(word=>texts[index].includes(word));count+=!row.hidden});\
+shown.textContent=count+' of '+rows.length+' objects'};\
+search.addEventListener('input',find);\
+if(location.hash){search.value=decodeURIComponent(location.hash.slice(1));find()}\
+addEventListener('beforeprint',()=>document.querySelectorAll('details').forEach(one=>one.open=true));";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_name_is_markup() {
+        assert_eq!(escaped("<a href=\"x\">&'\u{1b}\u{202e}"), "&lt;a href=&quot;x&quot;&gt;&amp;&#39;\\u{1b}\\u{202e}");
+    }
+}

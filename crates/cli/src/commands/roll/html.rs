@@ -1,0 +1,57 @@
+//! What a roll would do, as one page.
+
+use std::collections::BTreeMap;
+
+use pointsman_core::roll::{FleetRoll, Forecast, Standing};
+
+use crate::commands::objects_page::{ObjectsPage, bar, escaped};
+
+/// The page: in the words of the table, these lines about the whole, waves with how many are where, and the objects.
+pub(super) fn page(roll: &FleetRoll, told: &[Forecast<'_>], summary: &str) -> String {
+    let from = roll.from().map_or_else(|| "any version".to_owned(), str::to_owned);
+    let title = format!("Plan of roll {}: from {from} to {}", roll.name(), roll.to());
+    let lines: String = summary.lines().map(|line| format!("<li>{}</li>\n", escaped(line))).collect();
+    let above = format!("<h2>The roll</h2>\n<ul>\n{lines}</ul>\n{}", waves(roll, told));
+    let columns = ["Object", "Wave", "Version", "State", "Why"];
+    let rows = told.iter().map(row).collect();
+    ObjectsPage { title, above, columns: &columns, numbers: &[], rows, objects: told.len() }.html()
+}
+
+/// How many objects each wave has, and how they stand.
+fn waves(roll: &FleetRoll, told: &[Forecast<'_>]) -> String {
+    let of = |wave: &str| told.iter().filter(|one| one.wave == wave).collect::<Vec<_>>();
+    let most = roll.waves().map(|wave| of(wave).len()).max().unwrap_or_default();
+    let rows = roll.waves().map(|wave| {
+        let objects = of(wave);
+        let mut states: BTreeMap<&str, usize> = BTreeMap::new();
+        objects.iter().for_each(|one| *states.entry(one.standing.word()).or_default() += 1);
+        let states: Vec<String> = states.iter().map(|(word, count)| format!("{count} {word}")).collect();
+        let approval = if roll.asks_approval(wave) { "; then somebody approves" } else { "" };
+        format!(
+            "<tr><th scope=\"row\">{}</th><td class=\"number\">{}</td><td>{}</td><td>{}{approval}</td></tr>\n",
+            escaped(wave),
+            objects.len(),
+            bar(objects.len(), most, 200),
+            states.join(", ").to_lowercase()
+        )
+    });
+    let rows: String = rows.collect();
+    format!("<h2>Waves</h2>\n<table class=\"totals\"><tbody>\n{rows}</tbody></table>\n")
+}
+
+fn row(one: &Forecast<'_>) -> String {
+    let stops = !matches!(one.standing, Standing::Old | Standing::New | Standing::Gone);
+    let why = match (one.standing.why(), one.object.unhealthy()) {
+        ("", Some(why)) => format!("unhealthy: {why}"),
+        (why, _) => why.to_owned(),
+    };
+    format!(
+        "<tr{}><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
+        if stops { " class=\"stop\"" } else { "" },
+        escaped(&one.object.title()),
+        escaped(one.wave),
+        escaped(one.object.version().unwrap_or_default()),
+        one.standing.word(),
+        escaped(&why)
+    )
+}

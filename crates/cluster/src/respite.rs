@@ -1,0 +1,73 @@
+//! How long an API server wants to be left alone, for all calls of a process together.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep_until};
+
+use crate::call_error::CallError;
+
+/// Until when nothing is asked.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Respite(Arc<Mutex<Option<Instant>>>);
+
+impl Respite {
+    /// Takes over what a call was answered. Only an API server that is too busy says how long (429); what else has a
+    /// `Retry-After` is about the one thing that was asked.
+    pub(crate) fn heed<T>(&self, answer: &Result<T, CallError>) {
+        let busy = answer.as_ref().err().filter(|error| error.code() == Some(429));
+        if let Some(pause) = busy.and_then(CallError::retry_after) {
+            let until = Instant::now() + pause.min(LONGEST);
+            let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            *known = Some(known.map_or(until, |known| known.max(until)));
+        }
+    }
+
+    /// Waits until something may be asked.
+    pub(crate) async fn is_over(&self) {
+        // It may become longer meanwhile.
+        while let Some(until) = self.left() {
+            sleep_until(until).await;
+        }
+    }
+
+    fn left(&self) -> Option<Instant> {
+        let known = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.filter(|until| *until > Instant::now())
+    }
+}
+
+/// An API server asks for seconds. Whoever asks for longer is heard for this long.
+const LONGEST: Duration = Duration::from_secs(60);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(code: u16, seconds: Option<u64>) -> Result<(), CallError> {
+        Err(CallError::Refused {
+            asked: "PATCH /".to_owned(),
+            code,
+            message: String::new(),
+            retry_after: seconds.map(Duration::from_secs),
+            next: None,
+            conflicts: Vec::new(),
+        })
+    }
+
+    #[test]
+    fn who_is_too_busy_is_left_alone_for_as_long_as_it_says() {
+        let respite = Respite::default();
+        for other in [Ok(()), refused(429, None), refused(503, Some(7)), refused(422, Some(7))] {
+            respite.heed(&other);
+            assert_eq!(respite.left(), None, "{other:?}");
+        }
+        let seconds = || respite.left().map(|until| (until - Instant::now()).as_secs_f64().round());
+        respite.heed(&refused(429, Some(7)));
+        assert_eq!(seconds(), Some(7.0));
+        respite.heed(&refused(429, Some(1)));
+        assert_eq!(seconds(), Some(7.0), "a shorter word takes nothing back");
+        respite.heed(&refused(429, Some(3_600)));
+        assert_eq!(seconds(), Some(60.0));
+    }
+}
