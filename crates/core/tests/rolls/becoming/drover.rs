@@ -108,7 +108,7 @@ impl County {
                 let hut = self.village.get("huts", name);
                 let became = |hut: &Value| {
                     let house = Webhook::become_by(self.kind, &hut.to_string(), to, &Facts::default()).unwrap();
-                    Became::Object(serde_json::from_str(&house.text).unwrap())
+                    Became::Object(serde_json::from_str(&house.text).unwrap(), hut["metadata"]["generation"].as_i64())
                 };
                 let gone = || Became::Waits("gone".to_owned());
                 answers.became(question, hut.map_or_else(gone, became));

@@ -99,6 +99,18 @@ impl<'a> Chronicle<'a> {
                     deployment["metadata"]["labels"]["edited"] = json!(generation.to_string());
                 });
             }
+            Happening::Alters(at) => {
+                self.touched.insert(name(at));
+                county.village.change("huts", &name(at), |hut| {
+                    let generation = hut["metadata"]["generation"].as_u64().unwrap() + 1;
+                    hut["metadata"]["generation"] = json!(generation);
+                    hut["spec"]["roof"] = json!(format!("roof {generation}"));
+                });
+            }
+            Happening::Abandons(at) => {
+                self.touched.insert(name(at));
+                county.village.change("huts", &name(at), |hut| hut["metadata"]["deletionTimestamp"] = json!("now"));
+            }
             Happening::Rebuilds(at) => self.rebuilds(&name(at)),
             Happening::Claims(at) => self.claims(&name(at)),
             Happening::Refuses(refuses) => county.refuses = refuses,
