@@ -381,7 +381,7 @@ fn guarded(scene: &Scene<'_>) {
     let one = format!("{}/{name}", scene.installations());
     let changed = json!({"spec": {"version": "5.32.0"}}).to_string();
     let refused = scene.eventually(|| {
-        let answer = scene.call(Method::PATCH, &one, Some((MERGE, changed.clone())));
+        let answer = scene.call(Method::PATCH, &format!("{one}?dryRun=All"), Some((MERGE, changed.clone())));
         (!answer.is_ok()).then(|| answer.fails(403))
     });
     assert!(refused.contains("ClusterInstallation mm-abcd is becoming Mattermost mm-abcd"), "{refused}");

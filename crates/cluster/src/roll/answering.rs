@@ -87,7 +87,13 @@ pub(super) async fn look_up_more(
     answers: &mut RollAnswers,
 ) -> Result<(), CallError> {
     for question in questions {
-        if let Err(why) = read(look(cluster, kind, question, answers).await)? {
+        let why = match look(cluster, kind, question, answers).await {
+            // Somebody behind the API server does not answer, such as a webhook that converts: that holds up the object
+            // that is asked about, and no other.
+            Err(error) if error.code().is_some_and(|code| code >= 500) => Some(error.to_string()),
+            answer => read(answer)?.err(),
+        };
+        if let Some(why) = why {
             answers.cannot_read(question, why);
         }
     }

@@ -93,7 +93,7 @@ pub(super) async fn becomes(
     let to = OtherKind { group: kind.group(), kind: kind.kind(), version: None };
     let became = match Webhook::become_by(kind, &source.to_string(), to, &facts) {
         Ok(converted) => match serde_json::from_str(&converted.text) {
-            Ok(object) => Became::Object(object),
+            Ok(object) => Became::Object(object, source.pointer("/metadata/generation").and_then(Value::as_i64)),
             Err(error) => Became::Refused(error.to_string()),
         },
         Err(BecomeError::Refused { message }) => Became::Refused(message),
@@ -119,7 +119,14 @@ pub(super) async fn referring(
 ) -> Result<(), CallError> {
     let namespace = question.namespace.as_deref().unwrap_or_default();
     let mut found = Vec::new();
-    for (resource, collection) in namespaced(cluster).await? {
+    let resources = match namespaced(cluster).await? {
+        Ok(resources) => resources,
+        Err(why) => {
+            answers.cannot_read(question, why);
+            return Ok(());
+        }
+    };
+    for (resource, collection) in resources {
         let path = format!("{collection}/namespaces/{namespace}/{}", resource.split('.').next().unwrap_or_default());
         let pages = Pages::new(cluster, path, Extent::MetadataOfAll, PAGE);
         let mut take = |list: Value| {
@@ -142,7 +149,7 @@ pub(super) async fn referring(
 }
 
 /// Every resource in namespaces that can be listed, each in one version, and where it is.
-async fn namespaced(cluster: &Cluster) -> Result<Vec<(String, String)>, CallError> {
+async fn namespaced(cluster: &Cluster) -> Result<Result<Vec<(String, String)>, String>, CallError> {
     let mut all = Vec::new();
     for root in ["/api", "/apis"] {
         let discovered = cluster.read(root, Extent::Discovery).await?;
@@ -152,6 +159,11 @@ async fn namespaced(cluster: &Cluster) -> Result<Vec<(String, String)>, CallErro
             let mut known: Vec<&str> = Vec::new();
             for version in versions {
                 let of = version.get("version").and_then(Value::as_str).unwrap_or_default();
+                // One that is served by somebody who does not answer now may be listed without its resources.
+                // Source: `k8s.io/api apidiscovery/v2/types.go`, `DiscoveryFreshness`.
+                if version.get("freshness").and_then(Value::as_str).is_some_and(|fresh| fresh != "Current") {
+                    return Ok(Err(format!("{name}/{of} is not served now: what belongs to it there is not known")));
+                }
                 let place = if name.is_empty() { format!("/api/{of}") } else { format!("/apis/{name}/{of}") };
                 for resource in version.get("resources").and_then(Value::as_array).into_iter().flatten() {
                     let text = |member: &str| resource.get(member).and_then(Value::as_str).unwrap_or_default();
@@ -167,7 +179,7 @@ async fn namespaced(cluster: &Cluster) -> Result<Vec<(String, String)>, CallErro
             }
         }
     }
-    Ok(all)
+    Ok(Ok(all))
 }
 
 /// Objects of a page.

@@ -1,7 +1,7 @@
 //! Events: what `kubectl describe` says of a roll, and of the objects that failed.
 
 use pointsman_core::definition::Kind;
-use pointsman_core::roll::{OF_WAVE, RollPhase, RollStatus, rfc3339};
+use pointsman_core::roll::{OF_WAVE, RollPhase, RollStatus, answered_roll, rfc3339};
 use serde_json::{Value, json};
 
 use super::clock::RollClock;
@@ -61,15 +61,24 @@ fn events<'s>(kind: &Kind, document: &'s Value, status: &'s RollStatus) -> Vec<R
             Some((namespace, object)) => (Some(namespace), object),
             None => (None, failure.object.as_str()),
         };
-        let version = kind.versions().last().unwrap_or_default();
+        let (api_version, of) = object_kind(kind, document);
         let regarding = json!({
-            "apiVersion": format!("{}/{version}", kind.group()), "kind": kind.kind(), "namespace": namespace,
-            "name": object, "uid": failure.uid,
+            "apiVersion": api_version, "kind": of, "namespace": namespace, "name": object, "uid": failure.uid,
         });
         let note = format!("roll {name}: {}", failure.message);
         all.push(RollNews { name: object, regarding, reason: failure.reason.clone(), note, warns: true });
     }
     all
+}
+
+/// What the objects of a roll are: of the kind, or of one that becomes it.
+fn object_kind(kind: &Kind, document: &Value) -> (String, String) {
+    let source = answered_roll(document, kind).ok().and_then(|roll| {
+        let (api_version, of) = roll.source_kind()?;
+        Some((api_version.to_owned(), of.to_owned()))
+    });
+    let version = kind.versions().last().unwrap_or_default();
+    source.unwrap_or_else(|| (format!("{}/{version}", kind.group()), kind.kind().to_owned()))
 }
 
 /// As many bytes at most, cut between characters.

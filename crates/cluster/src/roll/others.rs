@@ -20,6 +20,7 @@ pub(super) async fn others(
     // Each may call the kind by another of its names.
     let of = |other: &Value| other.pointer("/spec/kind").and_then(Value::as_str).is_some_and(|of| kind.is_called(of));
     let mut others = Vec::new();
+    let own = answered_roll(document, kind).ok();
     let all = match list_rolls(cluster).await {
         Err(RollError::NoRolls) => Vec::new(),
         answer => answer?,
@@ -29,6 +30,10 @@ pub(super) async fn others(
             continue;
         }
         let Ok(roll) = answered_roll(&other, kind) else { continue };
+        if own.as_ref().is_some_and(|own| own.source() != roll.source()) {
+            // One is about objects of the kind, and the other about those that become such ones.
+            continue;
+        }
         let shared = objects.iter().filter(|object| object.is_chosen_by(&roll));
         let shared: Vec<String> = shared.map(FleetObject::title).collect();
         if !shared.is_empty() {

@@ -425,7 +425,11 @@ impl RollRunner<'_> {
                 self.remembered.allowed(&one.uid);
                 (self.say)(RollEvent::Wrote(one.told(), one.of.clone()));
             }
-            Landed::Stale => self.remembered.allowed(&one.uid),
+            Landed::Stale => {
+                // It is looked at again in a moment, and not at once: whoever writes it may do so all the time.
+                self.remembered.allowed(&one.uid);
+                return false;
+            }
             Landed::Refused(why) => {
                 self.remembered.refused(&one.uid, &why, self.clock.now());
                 (self.say)(RollEvent::Refused(one.title(), why));

@@ -72,7 +72,7 @@ pub(super) fn refused(error: CallError) -> Result<Landed, CallError> {
     match error.code() {
         // The words of RBAC: an admission webhook says 403 as well.
         Some(401) => Err(error),
-        Some(403) if error.message().contains(" cannot ") => Err(error),
+        Some(403) if error.is_of_missing_rights() => Err(error),
         Some(404) => Ok(Landed::Stale),
         _ if error.is_stale() => Ok(Landed::Stale),
         Some(400..=499) if !error.passes() && error.code() != Some(409) => Ok(Landed::Refused(error.message())),

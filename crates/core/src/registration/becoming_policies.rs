@@ -31,6 +31,13 @@ fn unchanged(
     let on_its_way = "has(oldObject.metadata.annotations) && \"pointsman.dev/roll\" in oldObject.metadata.annotations";
     let spec = |object: &str| format!("(has({object}.spec) ? {object}.spec : null)");
     let same = format!("dyn{} == dyn{}", spec("object"), spec("oldObject"));
+    // Whoever runs the roll writes the mark with whatever it writes of the object.
+    let mark = |object: &str| format!("{object}.metadata.annotations[\"pointsman.dev/roll\"]");
+    let marked = format!(
+        "has(object.metadata.annotations) && \"pointsman.dev/roll\" in object.metadata.annotations && {} == {}",
+        mark("object"),
+        mark("oldObject"),
+    );
     let message = [
         literal(&format!("{source} ")),
         "oldObject.metadata.name".to_owned(),
@@ -46,7 +53,7 @@ fn unchanged(
     });
     let conditions: Vec<Value> = [not_being_deleted()].into_iter().chain(not_the_runner).collect();
     let validation = json!({
-        "expression": format!("!({on_its_way}) || {same}"), "messageExpression": message.join(" + "),
+        "expression": format!("!({on_its_way}) || {same} || !({marked})"), "messageExpression": message.join(" + "),
         "message": format!("it is becoming a {target}"), "reason": "Forbidden",
     });
     policy(

@@ -42,8 +42,8 @@ pub(super) struct FoundObjects {
 /// What an object becomes, as one of another kind.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Became {
-    /// This.
-    Object(Value),
+    /// This; and `metadata.generation` of the object that it would be made of.
+    Object(Value, Option<i64>),
     /// Nothing, and why.
     Refused(String),
     /// Nobody knows yet, and why.

@@ -106,7 +106,7 @@ pub(super) fn has_leftovers(planner: &Planner<'_>, reservation: &Reservation) ->
 
 /// The next call that takes away what is left of an object that is there no more.
 pub(super) fn leftover_write(planner: &Planner<'_>, reservation: &Reservation) -> Option<Box<ObjectWrite>> {
-    if !planner.facts.consistent || planner.object(&reservation.uid).is_some() {
+    if planner.object(&reservation.uid).is_some() {
         return None;
     }
     leftovers(planner.roll, reservation, &planner.facts.answers).ok().flatten().map(Box::new)

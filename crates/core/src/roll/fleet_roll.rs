@@ -119,6 +119,13 @@ impl FleetRoll {
         Some((&resource.plural, &resource.group))
     }
 
+    /// The same, as `apiVersion` and `kind` have it.
+    #[must_use]
+    pub fn source_kind(&self) -> Option<(&str, &str)> {
+        let source = &self.pair.as_ref()?.source;
+        Some((&source.api_version, &source.kind))
+    }
+
     /// Why it would not be found out that two controllers act on one object; nothing where it would.
     #[must_use]
     pub fn cannot_tell_controllers(&self) -> Option<String> {

@@ -35,7 +35,7 @@ pub enum WantedObjects {
     Labelled(String),
     /// The one of this name.
     Named(String),
-    /// Those with such labels, and of each nothing but its metadata.
+    /// Those with such labels, and of each nothing but its metadata. Of a resource that there is not, there are none.
     Metadata(String),
     /// Objects of every resource in the namespace that have an owner reference to this uid: of each its metadata, and
     /// as `resource` what kubectl calls its resource.
@@ -149,7 +149,12 @@ impl RollQuestion {
 
     /// About all objects of a namespace.
     pub(super) fn of_all(resource: &ResourceName, namespace: Option<&str>) -> Self {
-        Self::beside(resource, None, namespace, WantedObjects::Labelled(String::new()), LookedFor::All)
+        Self::of_labelled(resource, namespace, "")
+    }
+
+    /// About objects of a namespace with such labels.
+    pub(super) fn of_labelled(resource: &ResourceName, namespace: Option<&str>, labels: &str) -> Self {
+        Self::beside(resource, None, namespace, WantedObjects::Labelled(labels.to_owned()), LookedFor::All)
     }
 
     /// About the metadata of objects with such labels.

@@ -9,7 +9,7 @@ use super::beside::{BesideAct, BesideStep, Recreation, WaitedFor};
 use super::schemas::JourneySchemas;
 use super::step_object::{StepObject, name_template};
 use super::time_limit::time_limit;
-use crate::apimachinery::{ResourceName, Selector, is_label_value, is_qualified_name};
+use crate::apimachinery::{Requirement, ResourceName, Selector, Wants, is_label_value, is_qualified_name};
 use crate::definition::gates::{Gate, GateCompiler, GateSpec};
 use crate::definition::schema::Schema;
 
@@ -136,8 +136,8 @@ impl RecreateSpec {
         if resource.as_ref().is_some_and(|resource| !is_deployment(resource)) {
             say(format!("{} cannot be made anew without a gap: deployments.apps can", self.resource));
         }
-        if self.selector.is_empty() {
-            say("selector: names no label".to_owned());
+        if !self.name.contains("{name}") || !self.selector.values().any(|value| value.contains("{name}")) {
+            say("name, and a value of selector, have to hold {name}: others have such a Deployment as well".to_owned());
         }
         for (label, value) in &self.selector {
             if !is_qualified_name(label) || !is_label_value(&filled(value)) {
@@ -211,18 +211,31 @@ impl DeleteSpec {
             (true, Some(_)) => bad.push("delete: what is `madeAgain` is not `irreversible`".to_owned()),
             _ => {}
         }
-        if !labels.contains("{name}") {
-            bad.push(format!(
-                "delete: labels: {labels:?} would take objects of others as well: it has to hold {{name}}"
-            ));
+        match Selector::parse(&filled(&labels.replace("{name}", MARK))) {
+            Ok(selector) if selector.requirements.iter().any(is_of_name) => {}
+            Ok(_) => bad.push(format!(
+                "delete: labels: {labels:?} would take objects of others as well: it has to ask for a label whose value \
+                 holds {{name}}"
+            )),
+            Err(why) => bad.push(format!("delete: labels: {why}")),
         }
-        if let Err(why) = Selector::parse(&filled(labels)) {
-            bad.push(format!("delete: labels: {why}"));
+        if self.made_again.unwrap_or_default() && !["pods", "replicasets.apps"].contains(&resource) {
+            bad.push(format!(
+                "delete: nobody is known to make {resource} again: `madeAgain` is for pods and replicasets.apps"
+            ));
         }
         let resource = ResourceName::parse(resource).map_err(|why| bad.push(format!("delete: {why}"))).ok()?;
         Some(BesideAct::DeleteLabelled { resource, labels: labels.to_owned() })
     }
 }
+
+/// Whether a requirement holds of the objects of one name alone.
+fn is_of_name(requirement: &Requirement) -> bool {
+    matches!(&requirement.wants, Wants::In(values) if values.iter().all(|value| value.contains(MARK)))
+}
+
+/// What stands in the place of a name in checks, and in nothing that anybody writes.
+const MARK: &str = "pointsman-name";
 
 /// With something in the place of names, for checks.
 fn filled(text: &str) -> String {

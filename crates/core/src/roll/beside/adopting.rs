@@ -32,7 +32,7 @@ pub(super) fn forward(step: Beside<'_>, resources: &[ResourceName]) -> StepProgr
             hand_all_over(step, resources, step.uid(), to)
         }
         SeenOther::Unknown(why) => StepProgress::Waits(why),
-        SeenOther::There(_) | SeenOther::Going | SeenOther::Absent => {
+        SeenOther::There(_) | SeenOther::Going(_) | SeenOther::Absent => {
             StepProgress::Waits(format!("{target}, which was made of this object, is not there"))
         }
     }
@@ -41,13 +41,14 @@ pub(super) fn forward(step: Beside<'_>, resources: &[ResourceName]) -> StepProgr
 pub(super) fn back(step: Beside<'_>, resources: &[ResourceName]) -> StepProgress {
     let (Some(pair), Some(target)) = (step.pair(), target_question(step.traveller)) else { return StepProgress::Done };
     match step.look(&target) {
-        SeenOther::There(object) if annotation(object, BECAME) == Some(step.uid()) => {
+        // One that goes would take along what belongs to it.
+        SeenOther::There(object) | SeenOther::Going(object) if annotation(object, BECAME) == Some(step.uid()) => {
             let to = (&pair.source, step.traveller.object.name(), step.uid());
             hand_all_over(step, resources, text(object, "/metadata/uid"), to)
         }
         SeenOther::Unknown(why) => StepProgress::Waits(why),
         // Nothing can belong to it.
-        SeenOther::There(_) | SeenOther::Going | SeenOther::Absent => StepProgress::Done,
+        SeenOther::There(_) | SeenOther::Going(_) | SeenOther::Absent => StepProgress::Done,
     }
 }
 

@@ -4,6 +4,7 @@
 use super::converting::becoming_question;
 use super::looking::target_question;
 use super::names::BECAME;
+use super::owner::place;
 use super::progress::Ahead;
 use super::recreated::selector_of;
 use super::recreating::{deployment_question, selector};
@@ -50,14 +51,14 @@ fn conversion(traveller: Traveller<'_>, answers: &RollAnswers) -> Option<Ahead> 
     let target = target_question(traveller)?;
     match look(answers, &target) {
         SeenOther::Unknown(why) => return Some(Ahead::Waits(why)),
-        SeenOther::Going => return Some(Ahead::Waits(format!("{target} is being deleted"))),
+        SeenOther::Going(_) => return Some(Ahead::Waits(format!("{target} is being deleted"))),
         SeenOther::There(object) if annotation(object, BECAME) != Some(traveller.object.uid()) => {
             return Some(Ahead::Refused(format!("{target} is there, and was not made of this object")));
         }
         SeenOther::There(_) | SeenOther::Absent => {}
     }
     match answers.became_of(&becoming_question(traveller)?) {
-        Some(Became::Object(_)) => None,
+        Some(Became::Object(..)) => None,
         Some(Became::Refused(why)) => Some(Ahead::Refused(why.clone())),
         Some(Became::Waits(why)) => Some(Ahead::Waits(why.clone())),
         None => Some(Ahead::Waits(format!("nobody has looked what becomes {target}"))),
@@ -69,11 +70,19 @@ fn deployment(traveller: Traveller<'_>, recreation: &Recreation, answers: &RollA
     let object = match look(answers, &question) {
         SeenOther::Unknown(why) => return Some(Ahead::Waits(why)),
         SeenOther::Absent => return Some(Ahead::Waits(format!("{question} is not there"))),
-        SeenOther::Going => return Some(Ahead::Waits(format!("{question} is being deleted"))),
+        SeenOther::Going(_) => return Some(Ahead::Waits(format!("{question} is being deleted"))),
         SeenOther::There(object) => object,
     };
     if selector_of(object).as_ref() == Some(&selector(traveller, recreation)) {
         return None;
+    }
+    if place(object, traveller.object.uid()).is_none() {
+        return Some(Ahead::Refused(format!(
+            "{question} does not belong to the object: it has no owner reference to it"
+        )));
+    }
+    if selector_of(object).is_none() {
+        return Some(Ahead::Refused(format!("{question} selects its Pods by more than labels: matchExpressions")));
     }
     if let Some(manager) = git_manager(object) {
         return Some(Ahead::Refused(format!(

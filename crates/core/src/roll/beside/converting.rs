@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::looking::target_question;
-use super::names::BECAME;
+use super::names::{BECAME, GENERATION};
 use super::object_write::{ObjectCall, Propagation};
 use super::progress::{Beside, StepProgress};
 use super::seen::{SeenOther, annotation};
@@ -36,7 +36,7 @@ pub(super) fn forward(step: Beside<'_>) -> StepProgress {
     };
     match step.look(&target) {
         SeenOther::Unknown(why) => return StepProgress::Waits(why),
-        SeenOther::Going => return StepProgress::Waits(format!("{target} is being deleted")),
+        SeenOther::Going(_) => return StepProgress::Waits(format!("{target} is being deleted")),
         SeenOther::There(object) if annotation(object, BECAME) == Some(step.uid()) => return StepProgress::Done,
         SeenOther::There(_) => {
             return StepProgress::Stuck(format!(
@@ -47,8 +47,8 @@ pub(super) fn forward(step: Beside<'_>) -> StepProgress {
     }
     let became = becoming_question(step.traveller).and_then(|question| step.answers.became_of(&question));
     match became {
-        Some(Became::Object(object)) => {
-            let object = made_of(object, step);
+        Some(Became::Object(object, generation)) => {
+            let object = made_of(object, *generation, step);
             let (resource, version) = (&pair.target.resource, Some(pair.target.version()));
             step.next(resource, version, step.traveller.object.name(), ObjectCall::Create(object))
         }
@@ -62,7 +62,7 @@ pub(super) fn back(step: Beside<'_>) -> StepProgress {
     let (Some(pair), Some(target)) = (step.pair(), target_question(step.traveller)) else { return StepProgress::Done };
     match step.look(&target) {
         SeenOther::Unknown(why) => StepProgress::Waits(why),
-        SeenOther::Going => StepProgress::Waits(format!("{target} is being deleted")),
+        SeenOther::Going(_) => StepProgress::Waits(format!("{target} is being deleted")),
         // What belongs to it stays: the old controller takes it over again.
         SeenOther::There(object) if annotation(object, BECAME) == Some(step.uid()) => {
             step.delete(&pair.target.resource, Some(pair.target.version()), object, Propagation::Orphan)
@@ -73,12 +73,13 @@ pub(super) fn back(step: Beside<'_>) -> StepProgress {
 }
 
 /// The object, which says of whom it was made.
-fn made_of(object: &Value, step: Beside<'_>) -> Value {
+fn made_of(object: &Value, generation: Option<i64>, step: Beside<'_>) -> Value {
     let mut object = object.clone();
     if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
         let annotations = metadata.entry("annotations").or_insert_with(|| Value::Object(Map::new()));
         if let Some(annotations) = annotations.as_object_mut() {
             annotations.insert(BECAME.to_owned(), json!(step.uid()));
+            annotations.extend(generation.map(|at| (GENERATION.to_owned(), json!(at.to_string()))));
         }
     }
     object

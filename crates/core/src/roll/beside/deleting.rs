@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::looking::{object_question, target_question};
-use super::names::{BECAME, JOURNEY_LABEL};
+use super::names::{BECAME, GENERATION, JOURNEY_LABEL};
 use super::object_write::{ObjectCall, ObjectWrite, Propagation};
 use super::owner::controller;
 use super::progress::{Beside, StepProgress};
@@ -17,7 +17,8 @@ use crate::roll::status::Reservation;
 use crate::roll::traveller::Traveller;
 
 pub(super) fn labelled_question(traveller: Traveller<'_>, resource: &ResourceName, labels: &str) -> RollQuestion {
-    RollQuestion::of_metadata(resource, traveller.object.namespace(), &traveller.filled_text(labels))
+    // Not of metadata alone: of a resource that there is not, that says nothing.
+    RollQuestion::of_labelled(resource, traveller.object.namespace(), &traveller.filled_text(labels))
 }
 
 /// Objects with such labels go, one after the other.
@@ -50,8 +51,9 @@ pub(super) fn orphans(step: Beside<'_>, resource: &ResourceName, all: &[Value]) 
 
 pub(super) fn source_questions(traveller: Traveller<'_>) -> Vec<RollQuestion> {
     let sweep = RollQuestion::of_referring(traveller.object.namespace(), traveller.object.uid());
-    let objects = [object_question(traveller, &StepObject::Source), target_question(traveller)];
-    objects.into_iter().flatten().chain([sweep]).collect()
+    // The object last: what lies between this look and its deletion is short.
+    let own = object_question(traveller, &StepObject::Source);
+    target_question(traveller).into_iter().chain([sweep]).chain(own).collect()
 }
 
 /// The object itself goes: if what it has become is there, and nothing belongs to it any more.
@@ -60,13 +62,13 @@ pub(super) fn source(step: Beside<'_>) -> StepProgress {
     let (Some(pair), Some(own), Some(target)) = (step.pair(), own, target_question(step.traveller)) else {
         return StepProgress::Stuck("nobody knows what the object becomes".to_owned());
     };
-    match step.look(&target) {
+    let made = match step.look(&target) {
         SeenOther::Unknown(why) => return StepProgress::Waits(why),
-        SeenOther::There(object) if annotation(object, BECAME) == Some(step.uid()) => {}
-        SeenOther::There(_) | SeenOther::Going | SeenOther::Absent => {
+        SeenOther::There(object) if annotation(object, BECAME) == Some(step.uid()) => annotation(object, GENERATION),
+        SeenOther::There(_) | SeenOther::Going(_) | SeenOther::Absent => {
             return StepProgress::Waits(format!("{target}, which was made of this object, is not there"));
         }
-    }
+    };
     let (namespace, uid) = (step.namespace(), step.uid());
     match list(step.answers, &RollQuestion::of_referring(namespace, uid)) {
         Err(why) => return StepProgress::Waits(why),
@@ -81,23 +83,35 @@ pub(super) fn source(step: Beside<'_>) -> StepProgress {
         }
     }
     match step.look(&own) {
+        SeenOther::There(object) if text(object, "/metadata/uid") == uid && !is_of_generation(object, made) => {
+            StepProgress::Stuck(format!(
+                "{own} was changed after {target} was made of it: make the same change there, set its annotation \
+                 {GENERATION} to metadata.generation of the object, and resume; or go back"
+            ))
+        }
         SeenOther::There(object) if text(object, "/metadata/uid") == uid => {
             step.delete(&pair.source.resource, Some(pair.source.version()), object, Propagation::Orphan)
         }
         SeenOther::Unknown(why) => StepProgress::Waits(why),
-        SeenOther::There(_) | SeenOther::Going | SeenOther::Absent => {
+        SeenOther::There(_) | SeenOther::Going(_) | SeenOther::Absent => {
             StepProgress::Waits(format!("{own} is being deleted"))
         }
     }
+}
+
+/// Whether an object says what it said when another one was made of it.
+fn is_of_generation(object: &Value, made: Option<&str>) -> bool {
+    let now = object.pointer("/metadata/generation").map(Value::to_string);
+    now.as_deref() == made
 }
 
 /// What was saved for an object that is there no more, and what it has become.
 pub(in crate::roll) fn leftover_questions(roll: &FleetRoll, reservation: &Reservation) -> Vec<RollQuestion> {
     let Some(pair) = roll.pair.as_deref() else { return Vec::new() };
     let (namespace, name) = place_of(reservation);
-    let target = RollQuestion::of_paired(&pair.target, namespace, name);
+    let both = [&pair.source, &pair.target].map(|kind| RollQuestion::of_paired(kind, namespace, name));
     let saved = saves(roll).then(|| saved_question(namespace, &reservation.uid));
-    saved.into_iter().chain([target]).collect()
+    saved.into_iter().chain(both).collect()
 }
 
 /// What is left of an object that is there no more: the next call to take it away. Nothing where nothing is left.
@@ -109,10 +123,22 @@ pub(in crate::roll) fn leftovers(
     reservation: &Reservation,
     answers: &RollAnswers,
 ) -> Result<Option<ObjectWrite>, String> {
-    if roll.pair.is_none() || !saves(roll) {
+    let Some(pair) = roll.pair.as_deref().filter(|_| saves(roll)) else { return Ok(None) };
+    let (namespace, name) = place_of(reservation);
+    match look(answers, &RollQuestion::of_paired(&pair.source, namespace, name)) {
+        SeenOther::Unknown(why) => return Err(why),
+        SeenOther::There(object) | SeenOther::Going(object) if text(object, "/metadata/uid") == reservation.uid => {
+            return Err("it is there".to_owned());
+        }
+        SeenOther::There(_) | SeenOther::Going(_) | SeenOther::Absent => {}
+    }
+    if let SeenOther::Unknown(why) = look(answers, &RollQuestion::of_paired(&pair.target, namespace, name)) {
+        return Err(why);
+    }
+    if !has_become(roll, reservation, answers) {
+        // What was saved may be all that there is of a Deployment.
         return Ok(None);
     }
-    let (namespace, _) = place_of(reservation);
     let saved = list(answers, &saved_question(namespace, &reservation.uid))?;
     let Some(object) = saved.first() else { return Ok(None) };
     let revisions = revisions();

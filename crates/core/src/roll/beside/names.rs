@@ -3,6 +3,10 @@
 /// An annotation of an object of another kind: the uid of the one that it was made of.
 pub(super) const BECAME: &str = "pointsman.dev/made-of";
 
+/// An annotation of the same object: `metadata.generation` that the one had which it was made of. Whoever changes that
+/// one later has not changed this one.
+pub(super) const GENERATION: &str = "pointsman.dev/made-of-generation";
+
 /// A label of what is saved of an object before it is made anew: the uid of the object that a roll is about.
 pub(super) const JOURNEY_LABEL: &str = "pointsman.dev/journey";
 

@@ -9,6 +9,7 @@ use serde_json::json;
 use super::deleting::{orphans, revisions};
 use super::names::RESTORED;
 use super::object_write::{ObjectCall, Propagation};
+use super::owner::place;
 use super::progress::{Beside, StepProgress};
 use super::recreated::{SavedDeployment, restored, revision_name, saved, selector_of};
 use super::seen::{SeenOther, annotation, list, text};
@@ -56,14 +57,14 @@ pub(super) fn forward(step: Beside<'_>, recreation: &Recreation) -> StepProgress
     let wanted = selector(step.traveller, recreation);
     let seen = match step.look(&deployment) {
         SeenOther::Unknown(why) => return StepProgress::Waits(why),
-        SeenOther::Going => return StepProgress::Waits(format!("{deployment} is being deleted")),
+        SeenOther::Going(_) => return StepProgress::Waits(format!("{deployment} is being deleted")),
         SeenOther::There(object) => Some(object),
         SeenOther::Absent => None,
     };
     let is_new = seen.is_some_and(|object| selector_of(object).as_ref() == Some(&wanted));
     let revision = match step.look(&revision_question(step.traveller, step.step)) {
         SeenOther::Unknown(why) => return StepProgress::Waits(why),
-        SeenOther::Going => return StepProgress::Waits("what is saved of it is being deleted".to_owned()),
+        SeenOther::Going(_) => return StepProgress::Waits("what is saved of it is being deleted".to_owned()),
         SeenOther::There(revision) => revision,
         SeenOther::Absent => return unsaved(step, seen.filter(|_| !is_new), is_new, &deployment, &wanted),
     };
@@ -103,6 +104,11 @@ fn unsaved(
     let Some(old) = old else {
         return StepProgress::Waits(format!("{deployment} is not there, and nothing is saved of it"));
     };
+    if place(old, step.uid()).is_none() {
+        return StepProgress::Stuck(format!(
+            "{deployment} does not belong to the object, by an owner reference: look whose it is"
+        ));
+    }
     if selector_of(old).is_none() {
         return StepProgress::Stuck(format!("{deployment} selects its Pods by more than labels: matchExpressions"));
     }
@@ -114,13 +120,13 @@ pub(super) fn back(step: Beside<'_>, recreation: &Recreation) -> StepProgress {
     let deployment = deployment_question(step.traveller, recreation);
     let seen = match step.look(&deployment) {
         SeenOther::Unknown(why) => return StepProgress::Waits(why),
-        SeenOther::Going => return StepProgress::Waits(format!("{deployment} is being deleted")),
+        SeenOther::Going(_) => return StepProgress::Waits(format!("{deployment} is being deleted")),
         SeenOther::There(object) => Some(object),
         SeenOther::Absent => None,
     };
     let revision = match step.look(&revision_question(step.traveller, step.step)) {
         SeenOther::Unknown(why) => return StepProgress::Waits(why),
-        SeenOther::Going => return StepProgress::Waits("what is saved of it is being deleted".to_owned()),
+        SeenOther::Going(_) => return StepProgress::Waits("what is saved of it is being deleted".to_owned()),
         SeenOther::There(revision) => revision,
         // Nothing was begun, or all is back.
         SeenOther::Absent => {

@@ -25,17 +25,22 @@ pub(in crate::roll) fn rights_of(
             let told = told.map(|it| (named(&format!("{}/status", it.plural), &it.group), PATCH));
             some(target, &["get", "create", "delete"]).into_iter().chain(secrets).chain(told).collect()
         }
-        BesideAct::Recreate(recreation) => vec![
-            (recreation.resource.clone(), &["get", "create", "delete", "patch"]),
-            (revisions(), &["get", "list", "create", "delete"]),
-            // Going back takes away those of the new one.
-            (named("replicasets", "apps"), &["list", "delete"]),
-            (named("resourcequotas", ""), &["list"]),
-            (named("horizontalpodautoscalers", "autoscaling"), &["list"]),
-        ],
+        BesideAct::Recreate(recreation) => {
+            let mut all: Vec<(ResourceName, &'static [&'static str])> = vec![
+                (recreation.resource.clone(), &["get", "create", "delete", "patch"]),
+                (revisions(), &["get", "list", "create", "delete"]),
+                // Going back takes away those of the new one.
+                (named("replicasets", "apps"), &["list", "delete"]),
+                (named("resourcequotas", ""), LIST),
+                (named("horizontalpodautoscalers", "autoscaling"), LIST),
+            ];
+            all.extend(source.map(|source| (finalizers(&source), UPDATE)));
+            all
+        }
         BesideAct::Adopt(resources) => {
             let all = resources.iter().map(|resource| (resource.clone(), LIST_AND_PATCH));
-            all.chain(some(target, GET)).collect()
+            let both = source.iter().chain(&target).map(finalizers).map(|it| (it, UPDATE)).collect::<Vec<_>>();
+            all.chain(some(target, GET)).chain(both).collect()
         }
         BesideAct::DeleteLabelled { resource, .. } => vec![(resource.clone(), &["list", "delete"])],
         // What belongs to the object is looked for among everything that a namespace holds: of each, its metadata.
@@ -48,6 +53,14 @@ pub(in crate::roll) fn rights_of(
     }
 }
 
+/// Where `OwnerReferencesPermissionEnforcement` is on, whoever sets a reference that holds up the deletion of its owner
+/// has to be allowed to write the finalizers of that.
+/// Source: `kubernetes plugin/pkg/admission/gc/gc_admission.go`.
+fn finalizers(kind: &ResourceName) -> ResourceName {
+    ResourceName { plural: format!("{}/finalizers", kind.plural), group: kind.group.clone() }
+}
+
+const UPDATE: &[&str] = &["update"];
 const GET: &[&str] = &["get"];
 const LIST: &[&str] = &["list"];
 const PATCH: &[&str] = &["patch"];

@@ -12,7 +12,7 @@ pub(super) enum SeenOther<'a> {
     Unknown(String),
     Absent,
     /// It is being deleted.
-    Going,
+    Going(&'a Value),
     There(&'a Value),
 }
 
@@ -23,7 +23,7 @@ pub(super) fn look<'a>(answers: &'a RollAnswers, question: &RollQuestion) -> See
         Some(Err(why)) => SeenOther::Unknown(format!("{question} cannot be read: {why}")),
         Some(Ok(found)) => match &found.whole {
             None => SeenOther::Absent,
-            Some(object) if is_going(object) => SeenOther::Going,
+            Some(object) if is_going(object) => SeenOther::Going(object),
             Some(object) => SeenOther::There(object),
         },
     }

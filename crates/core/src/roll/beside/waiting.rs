@@ -14,7 +14,7 @@ pub(super) fn forward(step: Beside<'_>, on: &StepObject, until: &WaitedFor) -> S
     let object = match step.look(&question) {
         SeenOther::Unknown(why) => return StepProgress::Waits(why),
         SeenOther::Absent => return StepProgress::Waits(format!("{question} is not there")),
-        SeenOther::Going => return StepProgress::Waits(format!("{question} is being deleted")),
+        SeenOther::Going(_) => return StepProgress::Waits(format!("{question} is being deleted")),
         SeenOther::There(object) => object,
     };
     let unmet = match until {

@@ -33,6 +33,8 @@ pub(super) struct Drover {
     started: u64,
     last: u64,
     pub(super) deaf: bool,
+    /// It has listed the fleet, and its last plan wants no other list: it watches.
+    is_listed: bool,
 }
 
 /// What it has just done.
@@ -108,7 +110,7 @@ impl County {
                 let hut = self.village.get("huts", name);
                 let became = |hut: &Value| {
                     let house = Webhook::become_by(self.kind, &hut.to_string(), to, &Facts::default()).unwrap();
-                    Became::Object(serde_json::from_str(&house.text).unwrap())
+                    Became::Object(serde_json::from_str(&house.text).unwrap(), hut["metadata"]["generation"].as_i64())
                 };
                 let gone = || Became::Waits("gone".to_owned());
                 answers.became(question, hut.map_or_else(gone, became));
@@ -168,13 +170,14 @@ impl Drover {
             county.village.all("huts").filter_map(|object| FleetObject::of(object, &roll)).collect();
         let facts = RollFacts {
             remembered: self.remembered.clone(),
-            consistent: true,
+            consistent: !self.is_listed,
             answers: county.answers(&roll, &status, &fleet),
             ..RollFacts::default()
         };
         let planned = plan(&roll, &status, &fleet, facts, self.moment(county));
         self.remembered = planned.remembered.clone();
         self.writes = planned.writes.clone().into();
+        self.is_listed = !planned.wants_list;
         self.version = county.version;
         Deed::Planned(Box::new(planned))
     }

@@ -52,7 +52,11 @@ pub(super) fn must_not_go(county: &County, write: &ObjectWrite) -> Option<String
             (!is_saved).then_some("nothing is saved of it")
         }
         "replicasets" => is_controlled(object).then_some("somebody controls it"),
-        "controllerrevisions" => None,
+        "controllerrevisions" => {
+            let name = &object["data"]["old"]["metadata"]["name"];
+            let deployment = name.as_str().and_then(|name| county.village.get("deployments", name));
+            deployment.is_none().then_some("it is all that there is of a Deployment")
+        }
         _ => Some("nobody has said that it goes"),
     };
     why.map(|why| format!("{} {}: {why}", write.plural, write.name))
@@ -67,6 +71,9 @@ fn hut(county: &County, object: &Value, orphans: bool) -> Option<&'static str> {
     }
     if house.is_none_or(|house| house["metadata"]["annotations"]["pointsman.dev/made-of"] != uid) {
         return Some("nothing is in its place");
+    }
+    if house.is_some_and(|house| house["spec"]["roof"] != object["spec"]["roof"]) {
+        return Some("what somebody has changed of it is lost");
     }
     let accepts = county.roll["spec"]["accept"].as_array().is_some_and(|all| all.contains(&"old-hut".into()));
     (!accepts).then_some("nobody has accepted that")

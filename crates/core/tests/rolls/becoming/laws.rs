@@ -23,6 +23,7 @@ pub(super) struct Chronicle<'a> {
     county: County,
     drovers: Vec<Drover>,
     before: BTreeMap<String, [Value; 3]>,
+    uids: BTreeMap<String, String>,
     /// Installations of which somebody else has changed something.
     touched: BTreeSet<String>,
     met: BTreeSet<&'static str>,
@@ -33,10 +34,13 @@ pub(super) struct Chronicle<'a> {
 impl<'a> Chronicle<'a> {
     pub(super) fn new(plot: &'a Plot) -> Self {
         let county = County::new(Village::settled(plot.huts), &HOUSE, plot.roll());
+        let uid = |at| county.village.get("huts", &name(at)).unwrap()["metadata"]["uid"].as_str().unwrap().to_owned();
+        let uids = (0..plot.huts).map(|at| (name(at), uid(at))).collect();
         let before = (0..plot.huts).map(|at| (name(at), told(&county.village, &name(at))));
         Self {
             plot,
             before: before.collect(),
+            uids,
             drovers: (0..plot.runners).map(|_| Drover::started(county.now)).collect(),
             county,
             touched: BTreeSet::new(),
@@ -98,6 +102,18 @@ impl<'a> Chronicle<'a> {
                     deployment["metadata"]["generation"] = json!(generation + 1);
                     deployment["metadata"]["labels"]["edited"] = json!(generation.to_string());
                 });
+            }
+            Happening::Alters(at) => {
+                self.touched.insert(name(at));
+                county.village.change("huts", &name(at), |hut| {
+                    let generation = hut["metadata"]["generation"].as_u64().unwrap() + 1;
+                    hut["metadata"]["generation"] = json!(generation);
+                    hut["spec"]["roof"] = json!(format!("roof {generation}"));
+                });
+            }
+            Happening::Abandons(at) => {
+                self.touched.insert(name(at));
+                county.village.change("huts", &name(at), |hut| hut["metadata"]["deletionTimestamp"] = json!("now"));
             }
             Happening::Rebuilds(at) => self.rebuilds(&name(at)),
             Happening::Claims(at) => self.claims(&name(at)),
@@ -226,7 +242,10 @@ impl<'a> Chronicle<'a> {
     /// A hut is what it was, or is a house: nothing is in between.
     fn is_one_or_the_other(&mut self, name: &str, phase: RollPhase) {
         let village = &self.county.village;
-        let saved = village.all("controllerrevisions").count();
+        let saved = village.all("controllerrevisions");
+        let saved = saved
+            .filter(|saved| saved["metadata"]["labels"]["pointsman.dev/journey"] == self.uids[name].as_str())
+            .count();
         let is_half = village
             .get("huts", name)
             .is_some_and(|hut| !hut["metadata"]["annotations"]["pointsman.dev/roll"].is_null());

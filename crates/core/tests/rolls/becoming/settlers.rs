@@ -26,6 +26,10 @@ pub(super) enum Happening {
     Edit(usize),
     /// The old operator does not leave it alone: it makes a Deployment that is missing.
     Rebuilds(usize),
+    /// Somebody changes a hut.
+    Alters(usize),
+    /// Somebody deletes a hut, and leaves what belongs to it.
+    Abandons(usize),
     /// Something that nobody declared belongs to an object, or does no more.
     Claims(usize),
     /// The next create is refused by a webhook; or no more.
@@ -82,6 +86,8 @@ impl Plot {
             89..91 => Happening::Deaf(runner),
             91 => Happening::Edit(hut),
             92 if random.percent(30) => Happening::Rebuilds(hut),
+            93 if random.percent(40) => Happening::Alters(hut),
+            93 if random.percent(20) => Happening::Abandons(hut),
             93 => Happening::Claims(hut),
             94 => Happening::Refuses(random.percent(20)),
             95 => Happening::Resume,

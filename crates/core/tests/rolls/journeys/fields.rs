@@ -39,8 +39,11 @@ fn a_step_about_other_objects_that_cannot_be_is_refused_with_what_to_do() {
             "without a gap",
         ),
         (json!([{"recreate": {"resource": "deployments.apps", "name": "{nam}", "selector": {"a": "b"}}}]), "no name"),
-        (json!([{"recreate": {"resource": "deployments.apps", "name": "a", "selector": {}}}]), "names no label"),
-        (json!([{"delete": {"resource": "pods", "labels": "a=b"}, "irreversible": "x"}]), "has to hold {name}"),
+        (json!([{"recreate": {"resource": "deployments.apps", "name": "a", "selector": {}}}]), "have to hold {name}"),
+        (
+            json!([{"delete": {"resource": "pods", "labels": "a=b"}, "irreversible": "x"}]),
+            "a label whose value holds {name}",
+        ),
         (json!([{"delete": {"resource": "pods", "labels": "a={name}"}}]), "say `madeAgain: true`"),
         (json!([{"delete": {"resource": "pods"}}]), "has `on: source`, or a `resource` and `labels`"),
     ]);
