@@ -248,4 +248,4 @@ fn remember_panics() {
 }
 
 /// Scenarios mostly wait: for caches, for a CRD to be served.
-const WORKERS: usize = 5;
+const WORKERS: usize = 7;

@@ -33,6 +33,8 @@ pub(super) struct Drover {
     started: u64,
     last: u64,
     pub(super) deaf: bool,
+    /// It has listed the fleet, and its last plan wants no other list: it watches.
+    is_listed: bool,
 }
 
 /// What it has just done.
@@ -168,13 +170,14 @@ impl Drover {
             county.village.all("huts").filter_map(|object| FleetObject::of(object, &roll)).collect();
         let facts = RollFacts {
             remembered: self.remembered.clone(),
-            consistent: true,
+            consistent: !self.is_listed,
             answers: county.answers(&roll, &status, &fleet),
             ..RollFacts::default()
         };
         let planned = plan(&roll, &status, &fleet, facts, self.moment(county));
         self.remembered = planned.remembered.clone();
         self.writes = planned.writes.clone().into();
+        self.is_listed = !planned.wants_list;
         self.version = county.version;
         Deed::Planned(Box::new(planned))
     }

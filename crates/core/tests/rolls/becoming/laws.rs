@@ -243,8 +243,9 @@ impl<'a> Chronicle<'a> {
     fn is_one_or_the_other(&mut self, name: &str, phase: RollPhase) {
         let village = &self.county.village;
         let saved = village.all("controllerrevisions");
-        let saved =
-            saved.filter(|saved| saved["metadata"]["labels"]["pointsman.dev/journey"] == self.uids[name].as_str()).count();
+        let saved = saved
+            .filter(|saved| saved["metadata"]["labels"]["pointsman.dev/journey"] == self.uids[name].as_str())
+            .count();
         let is_half = village
             .get("huts", name)
             .is_some_and(|hut| !hut["metadata"]["annotations"]["pointsman.dev/roll"].is_null());
