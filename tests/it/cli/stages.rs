@@ -15,6 +15,10 @@ fn who_mutates_offline_says_what_is_true() {
     assert!(error.contains("Deployment shoot--garden--aws/kube-scheduler: whether annotation"), "{error}");
     assert!(error.contains("stage csi hangs on it: say --fact csi=true or --fact csi=false"), "{error}");
     assert!(mutate(&["--fact", "cis=true"]).refusal(2).contains("no stage is called so, did you mean \"csi\"?"));
+    for second in ["csi=false", "csi=true"] {
+        let error = mutate(&["--fact", "csi=true", "--fact", second]).refusal(2);
+        assert!(error.contains("--fact csi: is given twice: say it once"), "{error}");
+    }
     assert!(mutate(&["--fact", "csi=yes"]).refusal(2).contains("=true or =false"));
     let lines = mutate(&["--fact", "csi=false"]).data();
     assert_eq!(
@@ -79,4 +83,15 @@ fn a_webhook_is_printed_for_each_stage() {
     let error =
         pointsman(&["webhooks", "stages", "--kinds", KINDS[1], "--kind", "Deployment", "--service", "n/p-{version}"]);
     assert!(error.refusal(2).contains("stages have no controller version"));
+}
+
+#[test]
+fn comments_on_webhooks_of_stages_are_about_stages() {
+    let args = ["webhooks", "stages", "--kinds", KINDS[1], "--kind", "Deployment", "--service", "ns/pointsman"];
+    let printed = pointsman(&args).data();
+    let comments: Vec<&str> = printed.lines().filter_map(|line| line.trim_start().strip_prefix("# ")).collect();
+    assert!(comments.iter().any(|comment| comment.contains("what the stage has made so")), "{printed}");
+    for of_ours in ["hash", "unjudged", "named below", "label"] {
+        assert!(!comments.iter().any(|comment| comment.contains(of_ours)), "{of_ours}: {printed}");
+    }
 }

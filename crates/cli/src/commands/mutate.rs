@@ -71,15 +71,18 @@ pub(crate) fn run(args: &MutateArgs) -> anyhow::Result<ExitCode> {
     Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// What is said of facts. A stage that nobody has is a slip.
+/// What is said of facts. A stage that nobody has is a slip, and so is one that is said twice.
 fn known(said: &[(String, Truth)], webhook: &Webhook) -> Result<KnownFacts, Usage> {
     let stages: Vec<&str> = webhook.staged().iter().flat_map(|staged| staged.stages()).collect();
     let mut facts = KnownFacts::default();
-    for (stage, is) in said {
+    for (at, (stage, is)) in said.iter().enumerate() {
         if !stages.contains(&stage.as_str()) {
             let meant = did_you_mean(stage, stages.iter().copied(), 2);
             let known = if stages.is_empty() { "none".to_owned() } else { stages.join(", ") };
             return Err(Usage(format!("--fact {stage}: no stage is called so{meant}; known are {known}")));
+        }
+        if said.iter().take(at).any(|(other, _)| other == stage) {
+            return Err(Usage(format!("--fact {stage}: is given twice: say it once")));
         }
         facts.say(stage, *is);
     }

@@ -2,15 +2,28 @@
 
 use crate::commands::{json_tree::JsonTree, yaml};
 
+/// What webhooks are asked for: their choices look alike, and have other reasons.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum WebhookTask {
+    /// What is written of a kind of ours.
+    OfOurs,
+    /// What stages make of an object.
+    OfStages,
+}
+
 /// Documents in YAML, each with its comments.
-pub(super) fn commented(documents: &[JsonTree]) -> String {
-    let texts: Vec<String> = documents.iter().map(document).collect();
+pub(super) fn commented(documents: &[JsonTree], asked: WebhookTask) -> String {
+    let texts: Vec<String> = documents.iter().map(|one| document(one, asked)).collect();
     texts.join("---\n")
 }
 
-fn document(document: &JsonTree) -> String {
+fn document(document: &JsonTree, asked: WebhookTask) -> String {
     let kind = document.get("kind").and_then(JsonTree::as_str).unwrap_or_default();
-    let why = if kind.ends_with("WebhookConfiguration") { &OF_WEBHOOKS[..] } else { &OF_POLICIES[..] };
+    let why = match (kind.ends_with("WebhookConfiguration"), asked) {
+        (true, WebhookTask::OfOurs) => &OF_WEBHOOKS[..],
+        (true, WebhookTask::OfStages) => &OF_STAGES[..],
+        (false, _) => &OF_POLICIES[..],
+    };
     let mut out = String::new();
     for line in yaml::write(document).lines() {
         let plain = line.trim_start().trim_start_matches("- ");
@@ -44,6 +57,24 @@ const OF_WEBHOOKS: [(&str, &str); 7] = [
         "reinvocationPolicy: IfNeeded",
         "Another webhook may change the spec after us, and the hash must be of what is stored.",
     ),
+    ("sideEffects: None", "Dry runs are answered as any other."),
+];
+
+const OF_STAGES: [(&str, &str); 8] = [
+    (
+        "failurePolicy: Fail",
+        "What the stage is about is not written while no server answers. Run two replicas, so that a roll-out does not \
+         mean a refusal.",
+    ),
+    ("failurePolicy: Ignore", "A write goes on as it was sent, where no server answers."),
+    (
+        "matchConditions:",
+        "An object that is going is let go, also while no server is up: its finalizers are removed by updates.",
+    ),
+    ("matchPolicy: Equivalent", "A write in another version of the resource is converted for the call."),
+    ("namespaceSelector:", "The namespaces of the stage; without any, all but that of the cluster and our own."),
+    ("objectSelector:", "Matched against the old object and the new one; the server looks at the new one."),
+    ("reinvocationPolicy: IfNeeded", "Another webhook may change after us what the stage has made so."),
     ("sideEffects: None", "Dry runs are answered as any other."),
 ];
 

@@ -9,7 +9,7 @@ use pointsman_core::webhook::ControllerVersion;
 use serde_json::Value;
 
 use super::addressed::ServerArgs;
-use super::comments::commented;
+use super::comments::{WebhookTask, commented};
 use crate::commands::{format::Format, json_tree::JsonTree, kinds_dir::KindsArgs, output};
 
 /// What is said of documents that are printed, whichever they are.
@@ -95,10 +95,15 @@ pub(super) fn documents(
 
 /// Writes documents of ours to stdout: YAML with comments, or JSON as it is.
 pub(super) fn print(documents: &[Value], format: Format) -> anyhow::Result<ExitCode> {
+    print_asked(documents, format, WebhookTask::OfOurs)
+}
+
+/// The same for webhooks that are asked for something, which the comments say.
+pub(super) fn print_asked(documents: &[Value], format: Format, asked: WebhookTask) -> anyhow::Result<ExitCode> {
     match format {
         Format::Json => print_plain(documents, format),
         Format::Yaml => {
-            output::data(&commented(&values(documents)?))?;
+            output::data(&commented(&values(documents)?, asked))?;
             Ok(ExitCode::SUCCESS)
         }
     }

@@ -8,7 +8,7 @@ use pointsman_core::registration::{RegisteredDefault, RetireStep, registered_ver
 use pointsman_core::webhook::ControllerVersion;
 use serde_json::Value;
 
-use super::comments::commented;
+use super::comments::{WebhookTask, commented};
 use super::printed::{PrintedArgs, once_each, print};
 use crate::commands::ca_file::AuthorityRemarks;
 use crate::commands::input::{Document, FileArgs, InputObject, documents};
@@ -217,7 +217,7 @@ fn whole(steps: &[RetireStep], format: Format) -> anyhow::Result<ExitCode> {
         let documents = documents.iter().map(|document| JsonTree::from_json(&document.to_string()));
         let documents: Vec<JsonTree> = documents.collect::<anyhow::Result<_>>()?;
         let head = format!("# Step {number} of {}: kubectl {verb}. From there on {why}.\n", steps.len());
-        texts.push(format!("{head}{}", commented(&documents)));
+        texts.push(format!("{head}{}", commented(&documents, WebhookTask::OfOurs)));
         values.push(JsonTree::object([
             ("step", JsonTree::Number(number.to_string())),
             ("kubectl", JsonTree::string(verb)),

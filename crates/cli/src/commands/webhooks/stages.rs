@@ -6,7 +6,8 @@ use clap::Args;
 use pointsman_core::registration::staged_webhooks;
 
 use super::addressed::ServerArgs;
-use super::printed::print;
+use super::comments::WebhookTask;
+use super::printed::print_asked;
 use crate::commands::ca_file::AuthorityRemarks;
 use crate::commands::format::Format;
 use crate::commands::kinds_dir::{KindsArgs, KnownStages};
@@ -32,7 +33,7 @@ pub(super) fn run(args: &StagesArgs, remarks: AuthorityRemarks) -> anyhow::Resul
     let all = args.kinds.load_all()?.staged;
     let staged = &find(&all, &args.kind)?.staged;
     let client = args.server.client_of_stages(remarks)?;
-    print(&[staged_webhooks(staged, &client)], args.output)
+    print_asked(&[staged_webhooks(staged, &client)], args.output, WebhookTask::OfStages)
 }
 
 fn find<'k>(all: &'k [KnownStages], name: &str) -> Result<&'k KnownStages, Usage> {

@@ -61,14 +61,14 @@ impl FlagForm {
             Self::Valued => word
                 .strip_prefix('-')
                 .is_none_or(|rest| rest.is_empty() || rest.starts_with(|first: char| first.is_ascii_digit())),
-            Self::Truth => is_truth(word),
+            Self::Truth => is_truth(word) || ["1", "0"].contains(&word),
         }
     }
 }
 
-/// Whether a word says that something is so, or that it is not.
+/// Whether a word says that something is so, or that it is not. `1` and `0` are numbers first: `--v=1` is no switch.
 pub(super) fn is_truth(word: &str) -> bool {
-    ["true", "false", "1", "0"].iter().any(|truth| word.eq_ignore_ascii_case(truth))
+    ["true", "false"].iter().any(|truth| word.eq_ignore_ascii_case(truth))
 }
 
 /// A flag where it stands in a command line, and its value.

@@ -2,6 +2,7 @@
 
 use super::argument::{Argument, ArgumentList, FlagForm, FlagPlace, FlagValue, is_truth};
 use super::entries::{FlagEntry, joined_with, joined_without};
+use super::shell::runs_a_script;
 use crate::json::{Json, Members};
 
 /// The words that a program is started with: those of `command`, then those of `args`.
@@ -27,14 +28,10 @@ impl<'j> CommandLine<'j> {
     /// Whether its words are for two programs, so that nobody knows whose a flag is: a shell is given a script with
     /// `-c`, or `--` in `command` begins what another program is started with.
     pub(super) fn is_of_two(&self) -> bool {
-        let mut words = self.words.iter().map(|word| word.text().unwrap_or_default());
-        let first = words.next().unwrap_or_default();
-        let is_shell = SHELLS.contains(&first.rsplit('/').next().unwrap_or_default());
-        let is_script = |word: &String| word.starts_with('-') && !word.starts_with("--") && word.contains('c');
-        if is_shell && words.take_while(|word| word.starts_with('-')).any(|word| is_script(&word)) {
-            return true;
-        }
-        self.words.get(self.end()).is_some_and(|end| end.list == ArgumentList::Command)
+        let end = self.end();
+        let words: Vec<String> = self.words.iter().take(end).map(|word| word.text().unwrap_or_default()).collect();
+        runs_a_script(words.iter().map(String::as_str))
+            || self.words.get(end).is_some_and(|end| end.list == ArgumentList::Command)
     }
 
     /// Puts the words back. A list that was emptied goes: it would hide the one of the image.
@@ -188,8 +185,13 @@ impl<'j> CommandLine<'j> {
     }
 }
 
-/// Programs that run what stands in a word.
-const SHELLS: [&str; 6] = ["sh", "bash", "ash", "dash", "ksh", "zsh"];
+/// Whether a flag stands in a list of words.
+pub(super) fn has_flag(words: &Json<'_>, name: &str) -> bool {
+    words.elements().iter().any(|word| {
+        let rest = word.as_str().and_then(|word| word.strip_prefix(name).map(str::to_owned));
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
+    })
+}
 
 /// A flag as it is added.
 fn written(name: &str, value: Option<&str>) -> String {

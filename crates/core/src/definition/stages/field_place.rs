@@ -36,6 +36,15 @@ impl FieldPlace {
         self.root.may_be(&other.root) && (self.path.starts_with(&other.path) || other.path.starts_with(&self.path))
     }
 
+    /// The same place in its one spelling, where the spec of the Pods is at `pod`: what is in it is named from the
+    /// object on.
+    pub(super) fn of_object(&self, pod: &Path) -> Self {
+        match &self.root {
+            FieldRoot::Pod => Self { root: FieldRoot::Object, path: self.path.moved(&Path::default(), pod) },
+            FieldRoot::Object | FieldRoot::Container(_) => self.clone(),
+        }
+    }
+
     /// How messages name it.
     pub(crate) fn told(&self) -> String {
         match &self.root {
@@ -64,6 +73,12 @@ impl FieldRoot {
 impl ContainerName {
     pub(super) fn new(of: Option<&str>) -> Self {
         of.map_or(Self::AsTheObject, |name| Self::Named(name.to_owned()))
+    }
+
+    /// The lists of an object in which it may be.
+    pub(super) fn lists(&self, pod: &Path) -> impl Iterator<Item = Path> {
+        let is_any = matches!(self, Self::Named(_));
+        LISTS.iter().filter(move |list| is_any || **list == CONTAINERS).map(|list| pod.join(list))
     }
 
     /// Whether both can be one container.

@@ -7,6 +7,7 @@
 mod argument;
 mod command_line;
 mod conflicts;
+mod effects;
 mod entries;
 mod fact;
 mod field_place;
@@ -14,6 +15,7 @@ mod list_item;
 mod mutation_stage;
 mod operation_spec;
 mod selection;
+mod shell;
 mod stage_operation;
 mod stage_spec;
 mod staged_kind;

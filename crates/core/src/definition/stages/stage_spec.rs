@@ -89,7 +89,7 @@ impl StageSpec {
         }
         let before = operations(spec, ("before", &spec.before), pod, problems);
         let after = operations(spec, ("after", &spec.after), pod, problems);
-        for why in before.iter().flat_map(|first| after.iter().filter_map(|second| left_over(first, second))) {
+        for why in before.iter().flat_map(|first| after.iter().filter_map(|second| left_over(first, second, pod))) {
             problems.add(at_line, format!("stage {}: {why}", spec.name));
         }
         let failure_policy = match spec.failure_policy {
@@ -125,9 +125,7 @@ fn operations(
         match one.value.compile(pod) {
             Err(why) => bad(why),
             Ok(operation) => {
-                let against = compiled
-                    .iter()
-                    .find_map(|other| conflict(other, &operation).or_else(|| conflict(&operation, other)));
+                let against = compiled.iter().find_map(|other| conflict(other, &operation, pod));
                 if let Some(why) = against {
                     bad(format!("{why}: say one of them, or say the second under `after`"));
                 }

@@ -103,7 +103,7 @@ impl StagedKind {
             if let Some(why) = labels_of(&stage, &stage) {
                 problems.add(line(one), format!("stage {}: {why}: select by another one", stage.name));
             }
-            if let Some((other, why)) = stages.iter().find_map(|other| Some((other, against(other, &stage)?))) {
+            if let Some((other, why)) = stages.iter().find_map(|other| Some((other, against(other, &stage, &pod)?))) {
                 let hint = "say it in one stage, or give them names or namespaces that no object shares";
                 problems.add(line(one), format!("stages {} and {}: {why}: {hint}", other.name, stage.name));
             }

@@ -71,6 +71,51 @@ fn operations_that_are_against_each_other() {
     assert_eq!(said(&definition("[{flag: {name: --a}}]", "[{noFlag: --a}]")), "fine");
 }
 
+/// Places that are written in two ways are one place.
+#[test]
+fn operations_that_are_against_each_other_in_other_words() {
+    let clash = |one: &str, two: &str| {
+        let there = said(&definition(&format!("[{one}, {two}]"), "[]"));
+        assert_eq!(there == "fine", said(&definition(&format!("[{two}, {one}]"), "[]")) == "fine", "{one} {two}");
+        there
+    };
+    let flag = "{flag: {of: c, name: --b, value: x}}";
+    for (one, two) in [
+        ("{set: {field: hostNetwork, value: true}}", "{set: {field: spec.template.spec.hostNetwork, value: false}}"),
+        ("{set: {field: hostNetwork, value: true}}", "{unset: spec.template}"),
+        ("{item: {list: volumes, value: {name: x}}}", "{noItem: {list: spec.template.spec.volumes, value: x}}"),
+        (flag, "{set: {of: c, field: args, value: [--a]}}"),
+        ("{flag: {name: --b, value: x}}", "{set: {of: c, field: command, value: [--a]}}"),
+        (flag, "{unset: {of: c, field: args}}"),
+        ("{noFlag: --b}", "{set: {of: c, field: args, value: [--b=x]}}"),
+        (flag, "{item: {list: containers, value: {name: c, args: [--a]}}}"),
+        (flag, "{item: {list: spec.template.spec.initContainers, value: {name: c, args: null}}}"),
+        (flag, "{item: {list: containers, key: image, value: {image: i, args: [--a]}}}"),
+        (flag, "{set: {field: containers, value: [{name: c}]}}"),
+        (flag, "{set: {field: spec.template, value: {spec: {containers: [{name: c}]}}}}"),
+        ("{set: {of: c, field: a.b, value: 1}}", "{item: {list: containers, value: {name: c, a: {b: 2}}}}"),
+        ("{unset: {of: c, field: a}}", "{item: {list: containers, value: {name: c, a: {b: 2}}}}"),
+    ] {
+        let said = clash(one, two);
+        assert!(said.contains("cannot both be so: say one of them"), "{one} {two}: {said}");
+    }
+    for (one, two) in [
+        ("{set: {field: hostNetwork, value: true}}", "{set: {field: spec.template.spec.hostNetwork, value: true}}"),
+        ("{set: {field: hostNetwork, value: true}}", "{set: {field: spec.hostNetwork, value: false}}"),
+        (flag, "{item: {list: containers, value: {name: c, image: i}}}"),
+        (flag, "{item: {list: containers, value: {name: d, args: [--a]}}}"),
+        (flag, "{set: {of: d, field: args, value: [--a]}}"),
+        (flag, "{unset: {of: c, field: command}}"),
+        (flag, "{unset: initContainers}"),
+        (flag, "{noItem: {list: containers, value: d}}"),
+        ("{noFlag: --b}", "{set: {of: c, field: args, value: [--a]}}"),
+        ("{flag: {name: --b}}", "{set: {field: initContainers, value: [{name: c}]}}"),
+        ("{set: {of: c, field: a.b, value: 1}}", "{item: {list: containers, value: {name: c, a: {c: 2}}}}"),
+    ] {
+        assert_eq!(clash(one, two), "fine", "{one} {two}");
+    }
+}
+
 #[test]
 fn stages_that_cannot_be() {
     let fine = definition("[{noFlag: --a}]", "[]");
@@ -120,6 +165,9 @@ fn stages_that_are_against_each_other() {
         "{clash}"
     );
     assert_eq!(two(set, "{noFlag: --b}", ""), "fine");
+    let host = |field: &str, value: &str| format!("{{set: {{field: {field}, value: {value}}}}}");
+    let clash = two(&host("spec.template.spec.hostNetwork", "true"), &host("hostNetwork", "false"), "");
+    assert!(clash.contains("cannot both be so: say it in one"), "{clash}");
     let selected = two(label, "{noFlag: --b}", "  labels: role=x\n");
     assert!(selected.contains("changes a label that stage other selects by"), "{selected}");
     let own = definition(&format!("[{label}]"), "[]").replace("  fact:", "  labels: role\n  fact:");
@@ -136,6 +184,10 @@ fn what_an_item_of_before_leaves_in_the_one_of_after() {
     assert!(left.contains("leaves \"configMap\" there") && left.contains("write configMap: null"), "{left}");
     assert_eq!(items("{name: x, emptyDir: {}, configMap: null}"), "fine");
     assert_eq!(items("{name: z, emptyDir: {}}"), "fine");
+    let before = "[{item: {list: volumes, value: {name: x, configMap: {name: y}}}}]";
+    let other = "[{item: {list: spec.template.spec.volumes, value: {name: x, emptyDir: {}}}}]";
+    let left = said(&definition(before, other));
+    assert!(left.contains("leaves \"configMap\" there"), "{left}");
 }
 
 #[test]

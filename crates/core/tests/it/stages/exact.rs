@@ -48,6 +48,45 @@ fn flags_are_set_where_they_stand() {
     makes(privileged, &command(&["--allow-privileged", "kcm"]), &command(&["--allow-privileged=true", "kcm"]));
     makes(privileged, &command(&["--allow-privileged", "false"]), &command(&["--allow-privileged", "true"]));
     makes("{flag: {name: --v, value: 2}}", &command(&["kcm"]), &command(&["kcm", "--v=2"]));
+    // A number is a number, whichever it is.
+    for value in ["0", "1", "2"] {
+        let wanted = command(&["kcm", "--v", value, "--x"]);
+        makes(&format!("{{flag: {{name: --v, value: {value}}}}}"), &command(&["kcm", "--v", "4", "--x"]), &wanted);
+    }
+    makes(privileged, &command(&["--allow-privileged", "0"]), &command(&["--allow-privileged", "true"]));
+}
+
+#[test]
+fn the_script_of_a_shell_is_left_alone() {
+    let flag = "{flag: {name: --new, value: 'yes'}}";
+    let left = |words: &[&str]| makes(flag, &command(words), &command(words));
+    for words in [
+        &["/bin/bash", "-o", "pipefail", "-c", "exec x --new=a"][..],
+        &["bash", "-euo", "pipefail", "-c", "x"],
+        &["bash", "+x", "-c", "x"],
+        &["bash", "+o", "posix", "-lc", "x"],
+        &["bash", "--rcfile", "f", "-c", "x"],
+        &["bash", "-co", "pipefail", "x"],
+        &["env", "A=b", "sh", "-c", "x"],
+        &["/bin/busybox", "sh", "-c", "x"],
+        &["nice", "-n", "5", "/usr/bin/zsh", "-c", "x"],
+        &["fish", "--command=x"],
+        &["su", "postgres", "-c", "x"],
+    ] {
+        left(words);
+    }
+    // Those are the words of one program.
+    for words in [
+        &["sh", "run.sh", "-c", "conf"][..],
+        &["bash", "-o", "pipefail", "run.sh", "-c", "conf"],
+        &["kcm", "-c", "conf"],
+        &["sh", "-x", "run.sh"],
+        &["kcm", "--shell=/bin/bash", "-c", "conf"],
+        &["env", "SHELL=/bin/bash", "kcm", "-c", "conf"],
+    ] {
+        let after: Vec<&str> = words.iter().copied().chain(["--new=yes"]).collect();
+        makes(flag, &command(words), &command(&after));
+    }
 }
 
 #[test]

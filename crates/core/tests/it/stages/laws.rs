@@ -43,6 +43,75 @@ fn what_was_done_is_done() {
     });
 }
 
+/// Two stages with a fact each, if both may be; their operations are under `after`.
+fn two_stages(random: &mut Random) -> Option<(Webhook, String)> {
+    let one = definition("[]", &operations(random).to_string());
+    let fact = "  fact: {resource: nodes, name: x, label: y}\n";
+    let text = format!("{one}- name: second\n{fact}  after: {}\n", operations(random));
+    let staged = StagedKind::load("stages.yaml", &text).ok()?;
+    Some((Webhook::new(Vec::new(), Metadata::Identity).unwrap().staging(vec![staged]).unwrap(), text))
+}
+
+/// What becomes of an object, by two facts.
+fn becomes_by_two(webhook: &Webhook, first: Truth, second: Truth, object: &Value) -> Value {
+    let mut facts = KnownFacts::default();
+    facts.say("moved", first);
+    facts.say("second", second);
+    let patch = webhook.stage(&object.to_string(), None, &facts).unwrap().unwrap().unwrap().0;
+    let operations: json_patch::Patch = serde_json::from_value(as_json(&patch)).unwrap();
+    let mut made = object.clone();
+    json_patch::patch(&mut made, &operations).unwrap();
+    made
+}
+
+/// Lists of whatever is in an object, sorted: the words of each container as one list, and entries in them.
+fn unordered(value: &Value) -> Value {
+    match value {
+        Value::Array(all) => {
+            let mut all: Vec<Value> = all.iter().map(unordered).collect();
+            all.sort_by_key(Value::to_string);
+            Value::Array(all)
+        }
+        Value::Object(members) => {
+            let words = ["command", "args"].iter().filter_map(|list| members.get(*list)?.as_array()).flatten();
+            let words = unordered(&words.cloned().collect());
+            let others = members.iter().filter(|(name, _)| !["command", "args"].contains(&name.as_str()));
+            let others = others.map(|(name, value)| (name.clone(), unordered(value)));
+            others.chain([("words".to_owned(), words)]).collect()
+        }
+        Value::String(text) => {
+            let (name, value) = text.split_once('=').unwrap_or((text.as_str(), ""));
+            let mut parts: Vec<&str> = value.split(',').collect();
+            parts.sort_unstable();
+            json!([name, parts])
+        }
+        other => other.clone(),
+    }
+}
+
+#[test]
+fn which_fact_was_first_changes_only_the_order_of_what_is_added() {
+    let (seed, cases) = (number("POINTSMAN_SEED", 1), number("POINTSMAN_CASES", 500));
+    let mut accepted = 0;
+    for seed in seed..seed + cases {
+        let mut random = Random::new(seed);
+        let Some((webhook, text)) = two_stages(&mut random) else { continue };
+        accepted += 1;
+        let words: Vec<&str> = (0..random.below(6))
+            .map(|_| random.word(&["main", "--keep=1", "--a=1", "--b=A=true,B=false", "-c=B"]))
+            .collect();
+        let pod = json!({"containers": [{"name": "main", "command": ["main"], "args": words}]});
+        let object = super::deployment("main", &pod);
+        let both = |object: &Value| becomes_by_two(&webhook, Truth::True, Truth::True, object);
+        let at_once = unordered(&both(&object));
+        for (first, second) in [(Truth::True, Truth::False), (Truth::False, Truth::True)] {
+            let made = unordered(&both(&becomes_by_two(&webhook, first, second, &object)));
+            assert_eq!(made, at_once, "seed {seed}\n{text}\n{object}");
+        }
+    }
+    assert!(cases < 100 || accepted * 10 > cases, "only {accepted} of {cases} were accepted");
+}
+
 /// As each stage alone.
 #[test]
 fn two_stages_together_are_done_once() {
@@ -192,5 +261,108 @@ fn a_flag_that_is_set_is_set_and_one_that_is_not_is_gone() {
             let after = words(&becomes(&webhook, Truth::True, &object)).unwrap_or_default();
             assert!(!after.iter().any(is_flag), "{after:?} of {object}");
         }
+    }
+}
+
+/// What a flag says is so at once, and nobody's words are taken for another's: as somebody would do it by hand.
+#[test]
+fn a_word_that_is_neither_a_flag_nor_its_value_stays() {
+    let mut random = Random::new(number("POINTSMAN_SEED", 1));
+    let value = |word: &str, is_truth: bool| match is_truth {
+        true => ["true", "false", "1", "0"].contains(&word),
+        false => !word.starts_with('-') || word == "-" || word.as_bytes().get(1).is_some_and(u8::is_ascii_digit),
+    };
+    for wanted in ["wanted", "0", "1", "2", "-7", "true", "false"] {
+        let webhook = staging(&definition(&format!("[{{flag: {{name: --a, value: '{wanted}'}}}}]"), "[]"));
+        let is_truth = ["true", "false"].contains(&wanted);
+        for _ in 0..200 {
+            let pick = ["--a", "--a=1", "--keep", "x", "4", "1", "true", "-", "-7", "--a=x"];
+            let words: Vec<&str> = (0..random.below(6)).map(|_| random.word(&pick)).collect();
+            let (mut by_hand, mut at, mut found) = (Vec::new(), 0, false);
+            while let Some(word) = words.get(at) {
+                let behind = words.get(at + 1).filter(|next| *word == "--a" && value(next, is_truth));
+                match (word.starts_with("--a"), behind) {
+                    (false, _) => by_hand.push((*word).to_owned()),
+                    (true, Some(_)) if !found => by_hand.extend(["--a".to_owned(), wanted.to_owned()]),
+                    (true, None) if !found => by_hand.push(format!("--a={wanted}")),
+                    (true, _) => {}
+                }
+                found |= word.starts_with("--a");
+                at += 1 + usize::from(behind.is_some());
+            }
+            by_hand.extend((!found).then(|| format!("--a={wanted}")));
+            // Where a flag between them goes, a word may come to stand behind the flag: what comes to rest counts.
+            let made = becomes(&webhook, Truth::False, &deployment_of(&words));
+            let made = made["spec"]["template"]["spec"]["containers"][0]["args"].clone();
+            let has_two = words.iter().filter(|word| word.starts_with("--a")).count() > 1;
+            assert!(has_two || made == json!(by_hand), "--a={wanted} of {words:?}: {made}, not {by_hand:?}");
+        }
+    }
+}
+
+fn deployment_of(words: &[&str]) -> Value {
+    super::deployment("main", &json!({"containers": [{"name": "main", "args": words}]}))
+}
+
+/// Whatever stands before a shell, and between it and `-c`.
+#[test]
+fn a_script_is_left_alone() {
+    let mut random = Random::new(number("POINTSMAN_SEED", 1));
+    let webhook = staging(&definition("[{flag: {name: --a, value: wanted}}, {noFlag: --b}]", "[]"));
+    for _ in 0..500 {
+        let before = [&[][..], &["env"], &["env", "A=b"], &["/bin/busybox"], &["nice", "-n", "5"], &["timeout", "9"]];
+        let between =
+            [&["-e"][..], &["+x"], &["-o", "pipefail"], &["-euo", "pipefail"], &["--rcfile", "f"], &["--login"]];
+        let mut words: Vec<&str> = random.pick(&before).unwrap().to_vec();
+        words.push(random.word(&["sh", "/bin/bash", "zsh", "/usr/bin/dash"]));
+        for _ in 0..random.below(3) {
+            words.extend_from_slice(random.pick(&between).unwrap());
+        }
+        words.extend([random.word(&["-c", "-ec", "-lc"]), "exec main --a=x --b", "--b"]);
+        let object = deployment_of(&words);
+        assert_eq!(becomes(&webhook, Truth::False, &object), object);
+    }
+}
+
+/// No two operations of one list are against each other, in whatever words.
+#[test]
+fn all_that_a_list_says_is_so_at_once() {
+    let (seed, cases) = (number("POINTSMAN_SEED", 1), number("POINTSMAN_CASES", 500));
+    let mut accepted = 0;
+    for seed in seed..seed + cases {
+        let mut random = Random::new(seed);
+        let list = [spelled(&mut random), spelled(&mut random)];
+        let text = definition(&json!(list).to_string(), "[]");
+        if StagedKind::load("stages.yaml", &text).is_err() {
+            continue;
+        }
+        accepted += 1;
+        let containers =
+            json!([{"name": "main", "image": "i", "command": ["main"], "args": ["--x=1", "--a=0"]}, {"name": "side"}]);
+        let object = super::deployment("main", &json!({"containers": containers, "hostNetwork": true}));
+        let made = becomes(&staging(&text), Truth::False, &object);
+        for one in &list {
+            let alone = staging(&definition(&json!([one]).to_string(), "[]"));
+            assert_eq!(becomes(&alone, Truth::False, &made), made, "seed {seed}: {one} is not so\n{text}");
+        }
+    }
+    assert!(cases < 100 || (accepted * 4 > cases && accepted < cases), "{accepted} of {cases} were accepted");
+}
+
+/// An operation on one of few places, in one of its spellings.
+fn spelled(random: &mut Random) -> Value {
+    let pod = random.word(&["", "spec.template.spec."]);
+    let of = random.word(&["main", "side"]);
+    let words = random.pick(&[json!(["--a=1"]), json!(["--b=1", "--a=2"]), json!([])]).unwrap().clone();
+    match random.below(9) {
+        0 => json!({"set": {"field": format!("{pod}hostNetwork"), "value": random.percent(50)}}),
+        1 => json!({"unset": format!("{pod}hostNetwork")}),
+        2 => json!({"set": {"of": of, "field": random.word(&["args", "command"]), "value": words}}),
+        3 => json!({"item": {"list": format!("{pod}containers"), "value": {"name": of, "args": words}}}),
+        4 => json!({"item": {"list": format!("{pod}containers"), "value": {"name": of, "image": "j"}}}),
+        5 => json!({"flag": {"of": of, "name": random.word(&FLAGS), "value": "1"}}),
+        6 => json!({"noFlag": random.word(&FLAGS)}),
+        7 => json!({"set": {"field": format!("{pod}containers"), "value": [{"name": of, "args": words}]}}),
+        _ => json!({"unset": {"of": of, "field": random.word(&["args", "image"])}}),
     }
 }

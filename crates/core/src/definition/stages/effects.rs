@@ -1,0 +1,42 @@
+//! What an operation does, in one spelling: two that are written in two ways may be about one place.
+
+use super::field_place::{ContainerName, FieldPlace, FieldRoot};
+use super::stage_operation::StageOperation;
+use crate::definition::path::Path;
+use crate::json::Json;
+
+/// What an operation does in objects whose Pods' spec is at `pod`. Places are named from the object on, or from a
+/// container; an item of a list of containers also sets the fields of that container.
+pub(super) fn effects(operation: &StageOperation, pod: &Path) -> Vec<StageOperation> {
+    use StageOperation as Is;
+    let mut spelled = operation.clone();
+    match &mut spelled {
+        Is::Set { place, .. } | Is::Unset { place } => *place = place.of_object(pod),
+        Is::Item { list, .. } | Is::NoItem { list, .. } => *list = list.of_object(pod),
+        Is::Flag { .. } | Is::NoFlag { .. } | Is::FlagEntries { .. } | Is::NoFlagEntries { .. } => {}
+    }
+    let mut all = Vec::new();
+    if let Is::Item { list, key, item } = &spelled {
+        let name = item.get("name").and_then(|name| name.as_str().map(|name| name.into_owned()));
+        // Known by anything but its name it may be any container.
+        let of = name.filter(|_| key == "name").map_or(ContainerName::AsTheObject, ContainerName::Named);
+        if list.root == FieldRoot::Object && ContainerName::Named(String::new()).lists(pod).any(|it| it == list.path) {
+            fields(item, &FieldRoot::Container(of), &Path::default(), &mut all);
+        }
+    }
+    all.push(spelled);
+    all
+}
+
+/// The fields that an item sets, and those that it has go. Members that are objects are put together with what is
+/// there.
+fn fields(item: &Json<'_>, root: &FieldRoot, path: &Path, all: &mut Vec<StageOperation>) {
+    for (name, value) in item.members() {
+        let place = FieldPlace { root: root.clone(), path: path.join(&name) };
+        match value {
+            value if value.is_null() => all.push(StageOperation::Unset { place }),
+            value if value.is_object() => fields(&value, root, &place.path, all),
+            value => all.push(StageOperation::Set { place, value: value.into_owned() }),
+        }
+    }
+}
