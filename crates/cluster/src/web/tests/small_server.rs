@@ -60,7 +60,7 @@ fn serve(mut stream: TcpStream, heard: &Mutex<Vec<String>>, manner: &dyn Fn(&str
     heard.lock().unwrap().push(head);
     // Whoever goes away in the middle has heard enough.
     match manner(&path) {
-        Manner::Says(bytes) => drop(stream.write_all(&bytes)),
+        Manner::Says(bytes) => drop(stream.write_all(&once(&bytes))),
         Manner::Holds(bytes) => {
             let _ = stream.write_all(&bytes);
             let _ = stream.read(&mut byte);
@@ -70,6 +70,14 @@ fn serve(mut stream: TcpStream, heard: &Mutex<Vec<String>>, manner: &dyn Fn(&str
             while stream.write_all(&[b' '; 4096]).is_ok() {}
         }
     }
+}
+
+/// An answer that says that the connection closes behind it: a client that kept it would ask the next question of one
+/// that is closing.
+fn once(answer: &[u8]) -> Vec<u8> {
+    let head = answer.windows(2).position(|two| two == b"\r\n").map_or(answer.len(), |at| at + 2);
+    let (status, rest) = answer.split_at(head);
+    [status, b"connection: close\r\n", rest].concat()
 }
 
 /// An answer as it should be.
