@@ -96,6 +96,10 @@ fn main() -> ExitCode {
 
 /// The longest first.
 const SCENARIOS: &[&[scenario::Scenario]] = &[
+    roll_journeys::SCENARIOS,
+    after_a_kill::SCENARIOS,
+    roll_kinds::SCENARIOS,
+    away::SCENARIOS,
     certificates::SCENARIOS,
     chart::SCENARIOS,
     migration::SCENARIOS,
@@ -112,8 +116,6 @@ const SCENARIOS: &[&[scenario::Scenario]] = &[
     stages::SCENARIOS,
     roll_controllers::SCENARIOS,
     roll_freezes::SCENARIOS,
-    roll_journeys::SCENARIOS,
-    roll_kinds::SCENARIOS,
     roll_outside::SCENARIOS,
     roll_scale::SCENARIOS,
     roll_versions::SCENARIOS,
@@ -134,8 +136,6 @@ const SCENARIOS: &[&[scenario::Scenario]] = &[
     plan::SCENARIOS,
     rotate::SCENARIOS,
     rotate_trouble::SCENARIOS,
-    away::SCENARIOS,
-    after_a_kill::SCENARIOS,
     at_once::SCENARIOS,
     documents::SCENARIOS,
     tutorial::SCENARIOS,

@@ -160,7 +160,8 @@ impl Scene<'_> {
 
     /// Where the words of such a command go.
     pub(crate) fn log_of(&self, name: &str) -> PathBuf {
-        self.dir.join(format!("{name}.log"))
+        // Beside our own, where it is still there when the scenario has failed.
+        self.setup.log.with_extension(format!("{name}.log"))
     }
 
     /// The CRD as it is.

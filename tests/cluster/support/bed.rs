@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -41,6 +41,7 @@ pub(crate) type Running = Box<dyn Any + Send>;
 pub(crate) struct Bed {
     // Dropped in this order: clients before servers.
     controllers: Option<Process>,
+    workloads: OnceLock<Process>,
     pub(crate) api: ApiServer,
     /// What scenarios left behind, answering until the API server is stopped.
     left: Mutex<Vec<Running>>,
@@ -82,6 +83,7 @@ impl Bed {
         let controllers = migrates.then(|| controllers(&assets, &api, &logs));
         Self {
             controllers,
+            workloads: OnceLock::new(),
             api,
             left: Mutex::default(),
             etcd,
@@ -105,9 +107,19 @@ impl Bed {
         self.left.lock().unwrap().extend(what);
     }
 
+    /// From here on the controllers of Deployments and ReplicaSets are at work: once for all, for two of them make
+    /// twice the Pods.
+    pub(crate) fn start_workloads(&self) {
+        self.workloads.get_or_init(|| {
+            let names = "deployment-controller,replicaset-controller,resourcequota-controller";
+            controller_manager(&self.assets, &self.api, &self.logs.join("workloads.log"), names, &[])
+        });
+    }
+
     /// Stops what watches every kind and would ask beside whoever measures.
     pub(crate) fn stop_controllers(&mut self) {
         self.controllers = None;
+        self.workloads.take();
     }
 
     /// Stops in an order that leaves no errors in the logs: whoever asks before whoever answers.
@@ -132,17 +144,21 @@ rules:
 const AUDIT_LOG: &str = "audit.log";
 
 fn controllers(assets: &Assets, api: &ApiServer, logs: &Path) -> Process {
-    let args = [
+    let names = "storage-version-migrator-controller,garbage-collector-controller,namespace-controller";
+    let log = logs.join("kube-controller-manager.log");
+    controller_manager(assets, api, &log, names, &["--feature-gates=StorageVersionMigrator=true"])
+}
+
+fn controller_manager(assets: &Assets, api: &ApiServer, log: &Path, controllers: &str, more: &[&str]) -> Process {
+    let mut args = vec![
         format!("--kubeconfig={}", api.kubeconfig.display()),
-        "--controllers=storage-version-migrator-controller,garbage-collector-controller,namespace-controller"
-            .to_owned(),
-        "--feature-gates=StorageVersionMigrator=true".to_owned(),
+        format!("--controllers={controllers}"),
         "--leader-elect=false".to_owned(),
         "--secure-port=0".to_owned(),
     ];
+    args.extend(more.iter().map(|flag| (*flag).to_owned()));
     let name = "kube-controller-manager";
-    let log = logs.join("kube-controller-manager.log");
-    Process::start(name, &assets.path(name), &args, &log)
+    Process::start(name, &assets.path(name), &args, log)
 }
 
 /// Where the logs of a bed are kept when a scenario fails.

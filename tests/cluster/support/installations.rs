@@ -11,7 +11,6 @@ use hyper::Method;
 use serde_json::{Value, json};
 
 use super::client::Client;
-use super::process::Process;
 use super::sample::gone;
 use super::scene::{CRDS, JSON, MERGE, Scene};
 
@@ -20,7 +19,6 @@ pub(crate) struct Town {
     ends: Arc<AtomicBool>,
     pub(crate) seen: Arc<Mutex<TownSeen>>,
     works: Vec<JoinHandle<()>>,
-    _controllers: Process,
 }
 
 /// What was seen.
@@ -55,7 +53,8 @@ impl Town {
                 move |client| new_operator(client, &targets, &deployments, &seen)
             }),
         ];
-        Self { ends, seen, works: works.into_iter().collect(), _controllers: controllers(scene) }
+        scene.bed.start_workloads();
+        Self { ends, seen, works: works.into_iter().collect() }
     }
 
     /// The fewest Pods that an installation had ready since it had all of them.
@@ -79,18 +78,6 @@ fn works(scene: &Scene<'_>, ends: &Arc<AtomicBool>, mut work: impl FnMut(&Client
             sleep(Duration::from_millis(100));
         }
     })
-}
-
-/// Those of Deployments and ReplicaSets, beside the ones that each bed has.
-fn controllers(scene: &Scene<'_>) -> Process {
-    let args = [
-        format!("--kubeconfig={}", scene.bed.api.kubeconfig.display()),
-        "--controllers=deployment-controller,replicaset-controller,resourcequota-controller".to_owned(),
-        "--leader-elect=false".to_owned(),
-        "--secure-port=0".to_owned(),
-    ];
-    let name = "kube-controller-manager";
-    Process::start(name, &scene.bed.assets.path(name), &args, &scene.dir.join("workloads.log"))
 }
 
 /// Pods run, and their readiness is counted.

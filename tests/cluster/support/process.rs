@@ -26,6 +26,9 @@ impl Process {
         let err = out.try_clone().unwrap();
         let child = Command::new(program)
             .args(args)
+            // Programs in Go collect garbage four times less often than by default, up to a soft limit: a sixth of
+            // what a kube-apiserver does here is that.
+            .envs([("GOGC", "400"), ("GOMEMLIMIT", "1500MiB")])
             .stdin(Stdio::null())
             .stdout(out)
             .stderr(err)

@@ -29,6 +29,24 @@ spec:
   waves: [{name: all}]
 ";
 
+/// What is printed for a roll is what the page says of any.
+#[test]
+fn the_printed_rights_are_the_documented_ones() {
+    let role = yaml(&with_stdin(&["roll", "rights", "-f", "-"], ROLL.as_bytes()).data());
+    let page = std::fs::read_to_string("docs/rolls.md").unwrap();
+    let documented = page.split("```yaml\n").find(|block| block.contains("{name: pointsman-roll}")).unwrap();
+    let documented = yaml(documented.split("```").next().unwrap());
+    let sorted = |role: &Value| {
+        let mut rules: Vec<Value> = role["rules"].as_array().unwrap().clone();
+        for rule in &mut rules {
+            rule["verbs"].as_array_mut().unwrap().sort_by_key(Value::to_string);
+        }
+        rules.sort_by_key(Value::to_string);
+        rules
+    };
+    assert_eq!(sorted(&role), sorted(&documented));
+}
+
 #[test]
 fn what_a_roll_freezes_is_printed_as_policies() {
     let with = |freeze: &str, more: &[&str]| {
