@@ -97,6 +97,7 @@ fn main() -> ExitCode {
 /// The longest first.
 const SCENARIOS: &[&[scenario::Scenario]] = &[
     roll_journeys::SCENARIOS,
+    rotate_trouble::SCENARIOS,
     after_a_kill::SCENARIOS,
     roll_kinds::SCENARIOS,
     away::SCENARIOS,
@@ -135,7 +136,6 @@ const SCENARIOS: &[&[scenario::Scenario]] = &[
     outage::SCENARIOS,
     plan::SCENARIOS,
     rotate::SCENARIOS,
-    rotate_trouble::SCENARIOS,
     at_once::SCENARIOS,
     documents::SCENARIOS,
     tutorial::SCENARIOS,

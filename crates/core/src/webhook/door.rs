@@ -284,7 +284,7 @@ impl Webhook {
             return Err(ConvertError::NoRolloutHash { kind: kind.kind.clone() });
         };
         object.convert(kind, rollout.at)?;
-        Ok(object.preimage(rollout))
+        Ok(object.preimage(rollout).into_owned())
     }
 
     /// What `/mutate` would change in an object that is created, or updated from `old`.

@@ -65,6 +65,13 @@ impl Preimage {
     }
 }
 
+/// The hash of an object that was calculated on its way, and what it was made of where somebody asks for that as well.
+#[derive(Clone, Debug)]
+pub(crate) struct CalculatedHash {
+    pub(crate) hash: String,
+    pub(crate) made_of: Option<Preimage>,
+}
+
 /// What the hash of an object is made of. `root` is the object at the hashed version, `annotation` finds its
 /// annotations.
 pub(crate) fn preimage(rollout: &Rollout, root: &Json<'_>, annotation: impl Fn(&str) -> Option<String>) -> Preimage {

@@ -5,7 +5,8 @@ use super::subject::OpenedWrite;
 use crate::apimachinery::{FieldError, Reason};
 use crate::webhook::convert::{BUDGET, INCOMPLETE};
 
-/// What would be lost by a write, or could not be read at another version. `size` is that of the object as it was sent.
+/// What would be lost by a write, or could not be read at another version. `size` is that of the object as it was sent,
+/// without what the API server noted of its writers: nothing of that is kept.
 ///
 /// An object that lacks what was too large to come along is not taken, whatever the write is about: all of it is stored
 /// anew.

@@ -39,11 +39,10 @@ pub(super) fn apply(subject: &mut Subject<'_, '_>, rule: &Rule, ratchet: Ratchet
 }
 
 fn check(subject: &mut Subject<'_, '_>, rule: &Rule, ratchet: Ratchet, found: &mut Findings) {
-    let name = subject.name(&rule.field);
     let new = subject.new_value(&rule.field);
     if let Check::Immutable { unset, uuid } = &rule.check {
         let old = subject.old_value(&rule.field);
-        found.errors.extend(immutable(&name, unset, *uuid, old, new));
+        found.errors.extend(immutable(|| subject.name(&rule.field), unset, *uuid, old, new));
         return;
     }
     let Some(new) = new else {
@@ -52,17 +51,17 @@ fn check(subject: &mut Subject<'_, '_>, rule: &Rule, ratchet: Ratchet, found: &m
     match &rule.check {
         Check::Deprecated { successor, unless } => {
             if !unless.iter().any(|value| value.same(&new)) {
-                found.warnings.push(format!("{name} is deprecated: use {successor}"));
+                found.warnings.push(format!("{} is deprecated: use {successor}", subject.name(&rule.field)));
             }
         }
         Check::Duration => {
             if new.as_str().is_none_or(|text| !is_duration(&text)) {
                 let what = "must be a duration such as 2160h or 1h30m";
-                found.errors.push(FieldError::invalid(&name, &new, what));
+                found.errors.push(FieldError::invalid(subject.name(&rule.field), &new, what));
             }
         }
         Check::Immutable { .. } => {}
-        Check::Range { min, max } => found.errors.extend(range(&name, *min, *max, &new)),
+        Check::Range { min, max } => found.errors.extend(range(|| subject.name(&rule.field), *min, *max, &new)),
         Check::Requires { needs } => requires(subject, &rule.field, needs, ratchet, found),
         Check::Upgrade { .. } => check_upgrade(subject, &rule.field, &rule.check, &new, found),
         Check::Warn { is, unless, unlike, message } => {
@@ -71,7 +70,7 @@ fn check(subject: &mut Subject<'_, '_>, rule: &Rule, ratchet: Ratchet, found: &m
             let mut others = unlike.iter().filter_map(|other| subject.new_value(other));
             let alone = unlike.is_empty() || !is_empty(&new) && !others.any(|other| same_value(&other, &new));
             if is && !none && alone {
-                found.warnings.push(format!("{name}: {message}"));
+                found.warnings.push(format!("{}: {message}", subject.name(&rule.field)));
             }
         }
     }
@@ -79,7 +78,7 @@ fn check(subject: &mut Subject<'_, '_>, rule: &Rule, ratchet: Ratchet, found: &m
 
 /// A field that was set to anything but `unset` stays as it is.
 fn immutable(
-    name: &Path,
+    name: impl Fn() -> Path,
     unset: &[Json<'_>],
     uuid: bool,
     old: Option<Json<'_>>,
@@ -89,19 +88,19 @@ fn immutable(
     let old = old.filter(|old| !unset.iter().any(|unset| same(unset, old)))?;
     match new {
         Some(new) if same(&new, &old) => None,
-        Some(new) => Some(FieldError::invalid(name, &new, "field is immutable")),
-        None => Some(FieldError::required(name, "field is immutable, it cannot be removed")),
+        Some(new) => Some(FieldError::invalid(name(), &new, "field is immutable")),
+        None => Some(FieldError::required(name(), "field is immutable, it cannot be removed")),
     }
 }
 
-pub(super) fn range(name: &Path, min: Option<i64>, max: Option<i64>, new: &Json<'_>) -> Vec<FieldError> {
+pub(super) fn range(name: impl Fn() -> Path, min: Option<i64>, max: Option<i64>, new: &Json<'_>) -> Vec<FieldError> {
     let low = min
         .filter(|min| compare(new, *min) == Some(Ordering::Less))
         .map(|min| format!("must be greater than or equal to {min}"));
     let high = max
         .filter(|max| compare(new, *max) == Some(Ordering::Greater))
         .map(|max| format!("must be less than or equal to {max}"));
-    low.into_iter().chain(high).map(|what| FieldError::invalid(name, new, what)).collect()
+    low.into_iter().chain(high).map(|what| FieldError::invalid(name(), new, what)).collect()
 }
 
 /// Each need by itself: one that was missed before may be the next to be repaired.

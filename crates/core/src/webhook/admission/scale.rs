@@ -36,7 +36,7 @@ fn found(kind: &Kind, at: VersionIndex, new: &Json<'_>, old: Option<&Json<'_>>) 
     }
     for rule in rules_of(kind, at, path).filter(|rule| rule.controllers.is_none()) {
         if let Check::Range { min, max } = &rule.check {
-            found.errors.extend(range(path, *min, *max, &wanted));
+            found.errors.extend(range(|| path.clone(), *min, *max, &wanted));
         }
     }
     if is_hashed(kind, at, path) {

@@ -49,7 +49,7 @@ pub(crate) fn judge(kind: &Kind, settings: &Settings, write: &Write<'_>) -> Judg
 fn judge_object(kind: &Kind, settings: &Settings, write: &Write<'_>, ratchet: Ratchet, judging: &mut Judging<'_>) {
     judging.add("mistaken-label", mistaken_labels(kind, write));
     let judged = read(kind, write).and_then(|mut opened| {
-        judging.add("complete", complete(&mut opened, write.new.size()));
+        judging.add("complete", complete(&mut opened, write.new.own_size()));
         apply_rules(settings, opened, ratchet, judging)
     });
     if let Err(error) = judged {

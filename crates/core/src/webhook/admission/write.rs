@@ -18,7 +18,7 @@ impl<'j> Write<'j> {
 /// An object as it was sent: its members are split once, and all who look at it look at those.
 pub(crate) struct SentObject<'j> {
     json: Json<'j>,
-    size: usize,
+    own_size: usize,
     texts: Texts,
 }
 
@@ -27,12 +27,14 @@ impl<'j> SentObject<'j> {
         let size = json.size();
         // One that names a member twice stays as it is: whoever asks for the object is told.
         let _ = json.open();
-        Self { json, size, texts: Texts::default() }
+        let notes = json.look(&["metadata", "managedFields"]).map_or(0, |notes| notes.size());
+        Self { json, own_size: size.saturating_sub(notes), texts: Texts::default() }
     }
 
-    /// Its bytes, without white space around members.
-    pub(super) fn size(&self) -> usize {
-        self.size
+    /// The bytes of what somebody wrote, without white space around members: the notes of the API server about who
+    /// wrote what (`managedFields`) are half of most objects.
+    pub(super) fn own_size(&self) -> usize {
+        self.own_size
     }
 
     /// The object, taken apart.

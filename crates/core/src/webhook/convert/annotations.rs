@@ -182,7 +182,7 @@ impl<'a> Annotations<'a> {
             self.unwritten += size;
             Json::borrowed("\"\"")
         } else {
-            Json::string(&to_keep.to_text())
+            Json::string(&to_keep.to_text_of(size))
         };
         match self.members.get_mut(name) {
             Some(place) => *place = value,

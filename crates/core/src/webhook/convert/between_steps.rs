@@ -2,6 +2,7 @@
 
 use super::facts::Facts;
 use crate::definition::Path;
+use crate::webhook::rollout::CalculatedHash;
 
 /// What is known of an object on its way through the steps. What a step reads and writes between two others is what the
 /// API server would have stored there: a way of several steps is one step after the other.
@@ -19,5 +20,7 @@ pub(super) struct BetweenSteps {
     /// A change that waits for somebody was taken as completed.
     pub(super) staged: bool,
     /// The rollout hash of the object as it is now, where the last step had to calculate it.
-    pub(super) hash: Option<String>,
+    pub(super) hash: Option<CalculatedHash>,
+    /// Somebody asks what that is made of.
+    pub(super) tells_preimage: bool,
 }

@@ -12,7 +12,7 @@ use super::texts::Texts;
 use super::{step, waiting};
 use crate::definition::{Kind, Path, Rollout, VersionIndex};
 use crate::json::{Json, Members, unescape};
-use crate::webhook::rollout::{self, Preimage};
+use crate::webhook::rollout::{self, CalculatedHash, Preimage};
 
 /// How much of `metadata` an answer holds.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -38,7 +38,7 @@ pub(crate) struct Object<'a> {
     pub(crate) root: Json<'a>,
     texts: &'a Texts,
     /// The rollout hash, where the conversion to the version that is hashed has calculated it already.
-    hash: Option<String>,
+    hash: Option<CalculatedHash>,
     /// Somebody writes it, so it is whole, even before it has a uid.
     is_written: bool,
     /// What is known beside it.
@@ -172,7 +172,8 @@ impl<'a> Object<'a> {
     ) -> Result<BetweenSteps, ConvertError> {
         let is_named = self.is_written || self.metadata.get("uid").is_some();
         let facts = self.facts.clone();
-        let mut between = BetweenSteps { is_named, facts, ..BetweenSteps::default() };
+        let tells_preimage = self.is_written;
+        let mut between = BetweenSteps { is_named, facts, tells_preimage, ..BetweenSteps::default() };
         let mut needed_at_home = needed_at_home.into_iter();
         for (side, step) in kind.steps_between(from, to) {
             between.needed_at_home = needed_at_home.next();
@@ -218,19 +219,24 @@ impl<'a> Object<'a> {
     /// The rollout hash. The object must be in the version that is hashed.
     pub(crate) fn rollout_hash(self, rollout: &Rollout) -> String {
         match self.hash {
-            Some(hash) => hash,
+            Some(calculated) => calculated.hash,
             None => self.preimage(rollout).hash(),
         }
     }
 
     /// The rollout hash, if it was calculated already.
     pub(crate) fn known_hash(&self) -> Option<&str> {
-        self.hash.as_deref()
+        self.hash.as_ref().map(|calculated| calculated.hash.as_str())
     }
 
     /// What the rollout hash is made of. The object must be in the version that is hashed.
-    pub(crate) fn preimage(&self, rollout: &Rollout) -> Preimage {
-        rollout::preimage(rollout, &self.root, |key| self.annotations.text(key).map(Cow::into_owned))
+    pub(crate) fn preimage(&self, rollout: &Rollout) -> Cow<'_, Preimage> {
+        match self.hash.as_ref().and_then(|calculated| calculated.made_of.as_ref()) {
+            Some(made_of) => Cow::Borrowed(made_of),
+            None => Cow::Owned(rollout::preimage(rollout, &self.root, |key| {
+                self.annotations.text(key).map(Cow::into_owned)
+            })),
+        }
     }
 }
 

@@ -13,7 +13,7 @@ use super::texts::Texts;
 use super::{level, status, tree, waiting};
 use crate::definition::{Kind, RolloutStatus, Side, Step};
 use crate::json::Json;
-use crate::webhook::rollout;
+use crate::webhook::rollout::{self, CalculatedHash};
 
 /// Moves an object to the other version of a step.
 pub(super) fn convert<'a>(
@@ -53,9 +53,11 @@ fn convert_with<'a>(
     let elsewhere = is_sparse_elsewhere(kind, step, annotations);
     let looks_complete = !elsewhere && is_complete(root);
     let complete = looks_complete && !kept.sparse;
+    let tells_preimage = between.tells_preimage;
     let calculated = |root: &Json<'_>| {
         let rollout = kind.rollout.as_ref().filter(|_| complete)?;
-        Some(rollout::preimage(rollout, root, |key| annotations.text(key).map(Cow::into_owned)).hash())
+        let made_of = rollout::preimage(rollout, root, |key| annotations.text(key).map(Cow::into_owned));
+        Some(CalculatedHash { hash: made_of.hash(), made_of: tells_preimage.then_some(made_of) })
     };
     let mut needed = waiting::needed(kind, step, annotations);
     if let Some(at_home) = between.needed_at_home.take() {

@@ -69,6 +69,38 @@ fn too_much_to_keep_is_left_out_and_marked() {
     }
 }
 
+/// Whoever judges a write does not look whether so little fits: an object of 4 KiB that needs an entry for each of its
+/// bytes, or nearly.
+#[test]
+fn nothing_of_a_small_object_is_too_large_to_keep() {
+    let small = |fill: &dyn Fn(&mut Value, usize)| {
+        let object = |count: usize| {
+            let spec = r#"{"apiVersion":"example.com/v1alpha1","kind":"Proxy","metadata":{},"spec":{"image":"i"}}"#;
+            let mut object = Value::parse(spec);
+            fill(&mut object, count);
+            object
+        };
+        let count = (1..).take_while(|count| object(*count).to_text().len() <= 4 * 1024).last().unwrap();
+        object(count)
+    };
+    let item = |text: &str| Value::parse(text);
+    let routes = |count: usize| (0..count).map(|at| item(&format!(r#"{{"name":"{at}","debug":true}}"#))).collect();
+    let rules = |count: usize| (0..count).map(|_| item(r#"{"comment":""}"#)).collect();
+    let zones = |count: usize| (0..count).map(|at| (format!("{at}"), item(r#"{"tags":[]}"#))).collect();
+    for object in [
+        small(&|object, count| object.set("spec.routes", Value::List(routes(count)))),
+        small(&|object, count| object.set("spec.rules", Value::List(rules(count)))),
+        small(&|object, count| object.set("spec.zones", Value::Object(zones(count)))),
+        small(&|object, count| object.set("spec.note", text(&"\u{1}".repeat(count)))),
+        small(&|object, count| object.set("spec.legacyMode", text(&"\"".repeat(count)))),
+    ] {
+        for version in ["v1beta1", "v1"] {
+            let there = kinds::converted(&object, version).unwrap();
+            assert_eq!(there.fit, Fit::Well, "{}", object.to_text());
+        }
+    }
+}
+
 /// Whoever operates is told while there is still time. What is the user's own alone is not told of.
 #[test]
 fn what_nearly_fills_the_annotations_is_told() {

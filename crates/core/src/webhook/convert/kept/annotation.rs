@@ -50,7 +50,12 @@ impl<'a> Kept<'a> {
 
     /// The value of the annotation, as JSON.
     pub(crate) fn to_text(&self) -> String {
-        let mut text = String::with_capacity(self.size());
+        self.to_text_of(self.size())
+    }
+
+    /// The same, where it is known how many bytes these are.
+    pub(crate) fn to_text_of(&self, size: usize) -> String {
+        let mut text = String::with_capacity(size);
         self.write(&mut |piece| text.push_str(piece));
         text
     }

@@ -19,7 +19,7 @@ pub(crate) fn down<'a>(
 ) -> Result<(), ConvertError> {
     let (request, done) = (&status.fields.requests.requested, &status.fields.requests.completed);
     let mut requested = kept_request(status, root, request, &[], kept);
-    if let (None, Some(hash)) = (&requested, &status.calculated) {
+    if let (None, Some(hash)) = (&requested, status.hash()) {
         let derived = standing_for(hash);
         to_keep.rollout.request = Some(derived.clone());
         requested = Some(derived);

@@ -3,19 +3,25 @@
 use crate::definition::{Place, RolloutStatus};
 use crate::json::Json;
 use crate::webhook::convert::{error::ConvertError, tree};
+use crate::webhook::rollout::CalculatedHash;
 
 pub(crate) struct StatusConversion<'s> {
     /// Where the versions have their hashes, requests and reasons.
     pub(crate) fields: &'s RolloutStatus,
     /// The rollout hash of the object. `None` if the object is not complete: nothing is made up for it.
-    pub(crate) calculated: Option<String>,
+    pub(crate) calculated: Option<CalculatedHash>,
 }
 
 impl StatusConversion<'_> {
-    /// The calculated hash, if there is a status that could say it.
+    /// The calculated hash.
+    pub(super) fn hash(&self) -> Option<&str> {
+        self.calculated.as_ref().map(|calculated| calculated.hash.as_str())
+    }
+
+    /// The same, if there is a status that could say it.
     pub(super) fn calculated_for_status(&self, root: &mut Json<'_>) -> Option<&str> {
         let has_status = tree::has_holder(root, &self.fields.hashes.completed.path);
-        self.calculated.as_deref().filter(|_| has_status)
+        self.hash().filter(|_| has_status)
     }
 
     /// What the reasons that the conditions give come to.

@@ -75,8 +75,7 @@ fn write_hashes<'a>(
 ) -> Result<bool, ConvertError> {
     let hashes = &status.fields.hashes;
     let reasons = status.reasons(root)?;
-    let calculated =
-        |known: bool| status.calculated.as_deref().filter(|_| known && !reasons.promoting).map(Json::string);
+    let calculated = |known: bool| status.hash().filter(|_| known && !reasons.promoting).map(Json::string);
     let was_carried = write_hash(root, &hashes.completed, calculated(settled), carried, kept, to_keep)?;
     write_hash(root, &hashes.requested, calculated(true), carried, kept, to_keep)?;
     Ok(settled && !was_carried && reasons.waits)
