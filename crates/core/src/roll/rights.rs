@@ -24,7 +24,7 @@ pub fn rights(roll: &FleetRoll, kind: &Kind) -> RollRights {
     may("coordination.k8s.io", "leases", &["get", "create", "update"]);
     may("events.k8s.io", "events", &["create"]);
     let (plural, group) = roll.source().unwrap_or_else(|| (kind.plural(), kind.group()));
-    may(group, plural, &["get", "list", "patch"]);
+    may(group, plural, &["get", "list", "watch", "patch"]);
     let steps = roll.waves.iter().filter_map(|wave| wave.journey.as_ref()).flat_map(|journey| &journey.steps);
     let acts = steps.filter_map(JourneyStep::beside).map(|step| &step.act);
     for (ResourceName { plural, group }, verbs) in acts.flat_map(|act| rights_of(act, roll.pair.as_deref())) {
