@@ -49,6 +49,10 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         .of(&MATTERMOSTS)
         .needs("kube-controller-manager")
         .alone(),
+    Scenario::new("a_deployment_whose_successor_is_refused_is_not_deleted", refused_successor)
+        .of(&MATTERMOSTS)
+        .needs("kube-controller-manager")
+        .alone(),
 ];
 
 static MATTERMOSTS: [&Sample; 1] = [&MATTERMOST];
@@ -385,6 +389,10 @@ fn guarded(scene: &Scene<'_>) {
         (!answer.is_ok()).then(|| answer.fails(403))
     });
     assert!(refused.contains("ClusterInstallation mm-abcd is becoming Mattermost mm-abcd"), "{refused}");
+    // Whoever undoes the trigger takes the mark away with it, from wherever that is run.
+    let back =
+        json!({"metadata": {"annotations": {"pointsman.dev/roll": null}}, "spec": {"migrate": null}}).to_string();
+    scene.call(Method::PATCH, &format!("{one}?dryRun=All"), Some((MERGE, back))).ok();
     let state = json!({"status": {"state": "reconciling"}}).to_string();
     scene.call(Method::PATCH, &format!("{one}/status"), Some((MERGE, state))).ok();
     let mut another = was.object.clone();
@@ -405,35 +413,52 @@ fn log(scene: &Scene<'_>) -> String {
     std::fs::read_to_string(scene.log_of("killed")).unwrap_or_default()
 }
 
-/// S34, smaller.
+/// S34, smaller; with `POINTSMAN_INSTALLATIONS=100` as it is.
 fn never_stable(scene: &Scene<'_>) {
+    let count: usize = std::env::var("POINTSMAN_INSTALLATIONS").map_or(6, |count| count.parse().unwrap());
+    let (at_once, bad) = if count < MANY { (3, vec![3]) } else { (5, vec![3, count / 2, count - 1]) };
     let file = scene.setup.kinds.join("kind.yaml");
     let definition = std::fs::read_to_string(&file).unwrap();
     std::fs::write(&file, definition.replace("timeout: 30m", "timeout: 20s")).unwrap();
     let town = Town::begins(scene);
-    town.seen.lock().unwrap().never.push("mm-3".to_owned());
-    let names: Vec<String> = (0..6).map(|at| format!("mm-{at}")).collect();
+    let name = |at: usize| format!("mm-{at}");
+    let never: Vec<String> = bad.iter().map(|at| name(*at)).collect();
+    town.seen.lock().unwrap().never.clone_from(&never);
+    let names: Vec<String> = (0..count).map(name).collect();
     names.iter().for_each(|name| drop(scene.installs(name, &json!({}))));
     names.iter().for_each(|name| scene.serves(&town, name));
     let all: Vec<Before> = names.iter().map(|name| before(scene, name)).collect();
-    let waves = json!([{"name": "all", "atOnce": 3}]);
-    starts(scene, &scene.ns, &json!({"waves": waves, "onFailure": "Back", "unhealthyMax": 3}));
-    let (code, ..) = runs(scene, &scene.ns);
-    assert_eq!(code, 1, "not all of them have gone");
-    let told = status(scene, &scene.ns);
-    assert_eq!((&told["phase"], &told["became"]["all"]), (&json!("Failed"), &json!(5)), "{told:#}");
-    let failure = &told["failures"][0];
-    assert_eq!(failure["object"], format!("{}/mm-3", scene.ns));
-    let why = failure["message"].as_str().unwrap();
-    assert!(why.contains("step stable: not done within 20s") && why.contains("status.state is"), "{why}");
+    let waves = json!([{"name": "all", "atOnce": at_once}]);
+    starts(scene, &scene.ns, &json!({"waves": waves, "onFailure": "Back", "unhealthyMax": 5}));
+    let began = Instant::now();
+    let mut runs_on = scene.rolls_on("test");
+    let told = eventually("it is over", Duration::from_secs(60 + 20 * count as u64), || {
+        let told = status(scene, &scene.ns);
+        let under_way = told["reserved"].as_array().map_or(0, Vec::len);
+        assert!(under_way <= at_once, "{under_way} are under way");
+        ["Failed", "Complete"].contains(&told["phase"].as_str().unwrap_or_default()).then_some(told)
+    });
+    println!("{count} installations, {at_once} at once: {} s", began.elapsed().as_secs());
+    assert_eq!(runs_on.end(Duration::from_secs(30)), Some(1), "not all of them have gone");
+    assert_eq!((&told["phase"], &told["became"]["all"]), (&json!("Failed"), &json!(count - bad.len())), "{told:#}");
+    for name in &never {
+        let object = format!("{}/{name}", scene.ns);
+        let mut failures = told["failures"].as_array().unwrap().iter();
+        let why = failures.find(|failure| failure["object"] == object.as_str()).unwrap()["message"].as_str().unwrap();
+        assert!(why.contains("step stable: not done within 20s") && why.contains("status.state is"), "{why}");
+    }
     for (name, was) in names.iter().zip(&all) {
-        match name.as_str() {
-            "mm-3" => is_as_before(scene, &town, name, was),
-            _ => has_become(scene, &town, name, was),
+        if never.contains(name) {
+            is_as_before(scene, &town, name, was);
+        } else {
+            has_become(scene, &town, name, was);
         }
     }
     scene.leaves_town(&[&scene.ns]);
 }
+
+/// From so many installations on, several of them fail.
+const MANY: usize = 20;
 
 /// S36: the old operator does not leave its Deployment alone.
 fn contested(scene: &Scene<'_>) {
@@ -495,5 +520,85 @@ fn belongs(scene: &Scene<'_>) {
     assert_eq!(runs_on.end(Duration::from_secs(90)), Some(0));
     has_become(scene, &town, "mm-owns", &was);
     assert!(scene.call(Method::GET, &path, None).is_ok(), "it was not deleted with it");
+    scene.leaves_town(&[&scene.ns]);
+}
+
+const POLICIES: &str = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies";
+const BINDINGS: &str = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings";
+
+/// A policy by which no Deployment is made in the namespace of which this CEL expression does not hold, once it works.
+fn policy(scene: &Scene<'_>, name: &str, expression: &str, refused: &Value) {
+    let rules = json!([{
+        "apiGroups": ["apps"], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["deployments"],
+    }]);
+    let metadata = json!({"name": name});
+    let spec = json!({
+        "failurePolicy": "Fail", "matchConstraints": {"resourceRules": rules},
+        "validations": [{"expression": expression, "message": "no such Deployment today"}],
+    });
+    scene.post(POLICIES, &json!({"metadata": metadata, "spec": spec})).ok();
+    let namespaces = json!({"matchLabels": {"kubernetes.io/metadata.name": scene.ns}});
+    let spec = json!({
+        "policyName": name, "validationActions": ["Deny"], "matchResources": {"namespaceSelector": namespaces},
+    });
+    scene.post(BINDINGS, &json!({"metadata": metadata, "spec": spec})).ok();
+    scene.eventually(|| is_denied(scene, refused).then_some(()));
+}
+
+/// Whether the policy is heard, whatever a quota says.
+fn is_denied(scene: &Scene<'_>, deployment: &Value) -> bool {
+    let answer = scene.post(&format!("{}?dryRun=All", scene.deployments()), deployment);
+    answer.body["message"].as_str().is_some_and(|message| message.contains("no such Deployment today"))
+}
+
+fn no_policy(scene: &Scene<'_>, name: &str, allowed: &Value) {
+    for all in [BINDINGS, POLICIES] {
+        scene.call(Method::DELETE, &format!("{all}/{name}"), None).ok();
+    }
+    scene.eventually(|| (!is_denied(scene, allowed)).then_some(()));
+}
+
+/// Whoever admits objects would not let the new Deployment through, or on the way back the old one: each stays. A quota
+/// that counts Deployments, and is full with the one that goes, is in nobody's way.
+fn refused_successor(scene: &Scene<'_>) {
+    let town = Town::begins(scene);
+    let name = "mm-abcd";
+    let made = scene.installs(name, &json!({}));
+    scene.serves(&town, name);
+    let was = before(scene, name);
+    let quota = json!({"metadata": {"name": "one"}, "spec": {"hard": {"count/deployments.apps": "1"}}});
+    scene.post(&core(scene, "resourcequotas"), &quota).ok();
+    let path = format!("{}/{name}", scene.deployments());
+    let uid = || scene.call_get(&path)["metadata"]["uid"].clone();
+    let is_new = format!("object.spec.selector.matchLabels.exists(label, label == '{LABEL}')");
+    let old = scene.old_deployment(&made);
+    let mut new = old.clone();
+    new["spec"]["selector"]["matchLabels"] = json!({LABEL: name});
+    new["spec"]["template"]["metadata"]["labels"][LABEL] = json!(name);
+    policy(scene, &scene.ns, &format!("!{is_new}"), &new);
+    starts(scene, &scene.ns, &json!({}));
+    let mut runs_on = scene.rolls_on("test");
+    let said = scene.roll_says("so that nothing was deleted")["message"].clone();
+    assert!(said.as_str().unwrap().contains("no such Deployment today"), "{said}");
+    assert_eq!(uid(), was.deployment["metadata"]["uid"], "it is there");
+    town.seen.lock().unwrap().never.push(name.to_owned());
+    no_policy(scene, &scene.ns, &new);
+    eventually("it is made anew", Duration::from_secs(90), || {
+        scene.does(&["objects"]).contains("step stable").then_some(())
+    });
+    let anew = uid();
+    assert_ne!(anew, was.deployment["metadata"]["uid"]);
+    policy(scene, &scene.ns, &is_new, &old);
+    let roll = format!("/apis/pointsman.dev/v1/rolls/{}", scene.ns);
+    scene.call(Method::PATCH, &roll, Some((MERGE, json!({"spec": {"direction": "Back"}}).to_string()))).ok();
+    scene.roll_says("undoing step deployment: what is to be made in its place is refused, so that nothing was deleted");
+    assert_eq!(uid(), anew, "it is there");
+    no_policy(scene, &scene.ns, &old);
+    eventually("it is taken back", Duration::from_secs(120), || {
+        (status(scene, &scene.ns)["phase"] == "Aborted").then_some(())
+    });
+    runs_on.end(Duration::from_secs(30));
+    is_as_before(scene, &town, name, &was);
+    scene.call(Method::DELETE, &format!("{}/one", core(scene, "resourcequotas")), None).ok();
     scene.leaves_town(&[&scene.ns]);
 }

@@ -22,6 +22,7 @@ pub(crate) struct Pages<'p> {
     size: PageSize,
     patience: Patience,
     waits_for_webhooks: bool,
+    waits_for_servers: bool,
 }
 
 impl<'p> Pages<'p> {
@@ -30,13 +31,20 @@ impl<'p> Pages<'p> {
     pub(crate) fn new(cluster: &'p Cluster, collection: String, extent: Extent, size: impl Into<PageSize>) -> Self {
         let (size, patience) = (size.into(), Patience::default());
         let labels = String::new();
-        Self { cluster, collection, labels, extent, size, patience, waits_for_webhooks: false }
+        let (waits_for_webhooks, waits_for_servers) = (false, true);
+        Self { cluster, collection, labels, extent, size, patience, waits_for_webhooks, waits_for_servers }
     }
 
     /// Only objects with such labels, as `kubectl -l` takes them.
     pub(crate) fn labelled(self, labels: &str) -> Self {
         let labels = if labels.is_empty() { String::new() } else { format!("&labelSelector={}", quoted(labels)) };
         Self { labels, ..self }
+    }
+
+    /// Takes it for an answer that a server fails, such as one behind the API server: whoever asks has others to ask,
+    /// and asks again.
+    pub(crate) fn at_once(self) -> Self {
+        Self { waits_for_servers: false, ..self }
     }
 
     /// Waits for webhooks, too, and as long as all other calls of a run together.
@@ -71,7 +79,9 @@ impl<'p> Pages<'p> {
                 continue;
             }
             // A cluster that waits has waited already.
-            let is_answer = self.cluster.waits().is_some() || (error.is_of_a_webhook() && !self.waits_for_webhooks);
+            let is_answer = self.cluster.waits().is_some()
+                || (error.is_of_a_webhook() && !self.waits_for_webhooks)
+                || (error.code().is_some_and(|code| code >= 500) && !self.waits_for_servers);
             let pause = if is_answer { None } else { self.patience.pause(&error) };
             let Some(pause) = pause else { return Err(error.into()) };
             tried = true;

@@ -159,7 +159,7 @@ async fn objects(cluster: &Cluster, question: &RollQuestion, answers: &mut RollA
         Some(Value::Array(items)) => answers.saw(question, &items),
         _ => answers.saw(question, &[]),
     };
-    Pages::new(cluster, collection, extent, PAGE).labelled(labels).all(&mut |_, _| {}, &mut take).await
+    Pages::new(cluster, collection, extent, PAGE).labelled(labels).at_once().all(&mut |_, _| {}, &mut take).await
 }
 
 /// How often it is looked up while objects are moved: as often as the Leases of controllers.

@@ -6,6 +6,7 @@ use pointsman_core::webhook::{BecomeError, Facts, OtherKind, Webhook};
 use serde_json::{Value, json};
 
 use super::collection::collection;
+use super::successor::try_successor;
 use super::writes::{Landed, refused};
 use crate::call_error::{CallError, RIGHTS};
 use crate::cluster::{Cluster, Extent, PatchForm};
@@ -18,29 +19,38 @@ use crate::pages::{Pages, items};
 pub(super) async fn write_beside(cluster: &Cluster, write: &ObjectWrite) -> Result<Landed, CallError> {
     let within = write.namespace.as_ref().map(|namespace| format!("/namespaces/{namespace}")).unwrap_or_default();
     let version = match &write.call {
-        ObjectCall::Create(object) => object
+        ObjectCall::Create(object) | ObjectCall::Succeed(object) => object
             .pointer("/apiVersion")
             .and_then(Value::as_str)
             .map(|text| text.split_once('/').map_or(text, |(_, version)| version).to_owned()),
         _ => write.version.clone(),
     };
-    let group = collection(cluster, &write.group, version.as_deref()).await?;
+    let group = match collection(cluster, &write.group, version.as_deref()).await {
+        Ok(group) => group,
+        Err(error) if error.code() == Some(404) => return Ok(Landed::Refused(error.message())),
+        Err(error) => return refused(error),
+    };
     let all = format!("{group}{within}/{}", write.plural);
     let one = format!("{all}/{}", write.name);
     let manager = format!("fieldManager={ROLL_MANAGER}");
     let answer = match &write.call {
-        ObjectCall::Create(object) => cluster.post(&format!("{all}?{manager}"), object).await.map(drop),
+        ObjectCall::Create(object) | ObjectCall::Succeed(object) => {
+            cluster.post(&format!("{all}?{manager}"), object).await.map(drop)
+        }
         ObjectCall::Patch(patch) => {
             let path = format!("{one}?{manager}");
             cluster.patch(&path, PatchForm::Json, patch, Extent::Metadata).await.map(drop)
         }
         ObjectCall::Tell(patch) => {
             // Who has no right to it has said it in the Roll.
-            let path = format!("{one}/status?{manager}");
-            let _ = cluster.patch(&path, PatchForm::Merge, patch, Extent::Metadata).await;
-            Ok(())
+            return Ok(tell(cluster, &one, (&write.uid, patch)).await.unwrap_or(Landed::Stale));
         }
-        ObjectCall::Delete { uid, resource_version, propagation } => {
+        ObjectCall::Delete { uid, resource_version, propagation, successor } => {
+            if let Some(successor) = successor
+                && let Some(no) = try_successor(cluster, &all, successor).await?
+            {
+                return Ok(no);
+            }
             let options = json!({
                 "apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": propagation.word(),
                 "preconditions": {"uid": uid, "resourceVersion": resource_version},
@@ -53,11 +63,34 @@ pub(super) async fn write_beside(cluster: &Cluster, write: &ObjectWrite) -> Resu
         // What is there is another one than the one that was seen: it has to be looked at again.
         Err(error) if error.code() == Some(409) => Ok(Landed::Stale),
         // A namespace, or a kind, that is not there.
-        Err(error) if error.code() == Some(404) && matches!(write.call, ObjectCall::Create(_)) => {
+        Err(error) if error.code() == Some(404) && write.call.makes() => Ok(Landed::Refused(error.message())),
+        // It would fail again, such as what is too large to be stored: that is told of this object, and holds up no
+        // other.
+        Err(error) if error.code().is_some_and(|code| code >= 500) && !error.passes() => {
             Ok(Landed::Refused(error.message()))
         }
         Err(error) => refused(error),
     }
+}
+
+/// Tells an object something in its status, if it is the one that is meant. A status may hold more than the patch says,
+/// and an API server looks at the uid of no patch of a status: so it is read, and no other one is written.
+async fn tell(cluster: &Cluster, path: &str, (uid, patch): (&str, &Value)) -> Result<Landed, CallError> {
+    let found = cluster.read(path, Extent::Metadata).await?;
+    let text = |name: &str| found.pointer(name).and_then(Value::as_str);
+    let (Some(now), Some(version)) = (text("/metadata/uid"), text("/metadata/resourceVersion")) else {
+        return Ok(Landed::Stale);
+    };
+    if now != uid {
+        return Ok(Landed::Stale);
+    }
+    let mut patch = patch.clone();
+    if let Some(members) = patch.as_object_mut() {
+        members.insert("metadata".to_owned(), json!({"resourceVersion": version}));
+    }
+    let path = format!("{path}/status?fieldManager={ROLL_MANAGER}");
+    cluster.patch(&path, PatchForm::Merge, &patch, Extent::Metadata).await?;
+    Ok(Landed::Written(Box::default()))
 }
 
 /// Finds out what an object becomes, by the definition of its kind.
@@ -128,7 +161,7 @@ pub(super) async fn referring(
     };
     for (resource, collection) in resources {
         let path = format!("{collection}/namespaces/{namespace}/{}", resource.split('.').next().unwrap_or_default());
-        let pages = Pages::new(cluster, path, Extent::MetadataOfAll, PAGE);
+        let pages = Pages::new(cluster, path, Extent::MetadataOfAll, PAGE).at_once();
         let mut take = |list: Value| {
             for object in items(&list) {
                 let owners = object.pointer("/metadata/ownerReferences").and_then(Value::as_array);

@@ -18,6 +18,7 @@ mod others;
 mod outside;
 mod runner;
 mod store;
+mod successor;
 mod survey;
 #[cfg(test)]
 mod tests;

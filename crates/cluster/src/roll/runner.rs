@@ -342,7 +342,13 @@ impl RollRunner<'_> {
     ) -> Result<Wrote, RollError> {
         let mut wrote = Wrote { status: planned.status, any: false, moved: false };
         let mut began = None;
-        for next in planned.writes {
+        let is_gap = |write: &RollWrite| matches!(write, RollWrite::Object(one) if one.closes_gap());
+        let (gaps, writes): (Vec<_>, Vec<_>) = planned.writes.into_iter().partition(is_gap);
+        wrote.any |= self.close(&gaps).await?;
+        if self.trouble.is_some() {
+            return Ok(wrote);
+        }
+        for next in writes {
             if !matches!(next, RollWrite::Status(_)) {
                 // Whoever pauses the roll does not wait for hundreds of them.
                 if began.get_or_insert_with(Instant::now).elapsed() > LOOK {
@@ -350,12 +356,7 @@ impl RollRunner<'_> {
                 }
                 self.pace.next().await;
             }
-            self.cluster.may_be_asked().await;
-            if !self.lease.is_fresh()
-                && let Leased::By(to) = self.lease.hold(self.cluster).await?
-            {
-                return Err(RollError::Lost { name: self.name.to_owned(), to });
-            }
+            self.holds().await?;
             match next {
                 RollWrite::Status(status) => match put_status(self.cluster, &document, &status).await {
                     Ok(now) => {
@@ -398,6 +399,33 @@ impl RollRunner<'_> {
         Ok(wrote)
     }
 
+    /// What was deleted for another one is followed by that, whatever becomes of others and of anything else. Returns
+    /// whether there may be more to do at once.
+    async fn close(&mut self, gaps: &[RollWrite]) -> Result<bool, RollError> {
+        let (mut any, mut failed) = (false, None);
+        for gap in gaps {
+            let RollWrite::Object(one) = gap else { continue };
+            self.pace.next().await;
+            self.holds().await?;
+            match write_beside(self.cluster, one).await {
+                Ok(landed) => any |= self.wrote(one, landed),
+                Err(error) => failed = failed.or(Some(error)),
+            }
+        }
+        failed.map_or(Ok(any), |error| Err(error.into()))
+    }
+
+    /// Nothing is written without the Lease.
+    async fn holds(&mut self) -> Result<(), RollError> {
+        self.cluster.may_be_asked().await;
+        if !self.lease.is_fresh()
+            && let Leased::By(to) = self.lease.hold(self.cluster).await?
+        {
+            return Err(RollError::Lost { name: self.name.to_owned(), to });
+        }
+        Ok(())
+    }
+
     /// What came of it that a Job was to be made. Returns whether there may be more to do at once.
     fn ran(&mut self, one: &JobWrite, landed: Landed) -> bool {
         match landed {
@@ -431,8 +459,13 @@ impl RollRunner<'_> {
                 return false;
             }
             Landed::Refused(why) => {
+                // What closes a gap is tried all the time: it is said once, and not at once again.
+                let is_known = self.remembered.is_refused(&one.uid, &why);
                 self.remembered.refused(&one.uid, &why, self.clock.now());
-                (self.say)(RollEvent::Refused(one.title(), why));
+                if !is_known {
+                    (self.say)(RollEvent::Refused(one.title(), why));
+                }
+                return !is_known;
             }
             Landed::Later(error) => {
                 self.later(error);

@@ -1,7 +1,7 @@
 //! How far an object is in steps about other objects.
 
 use super::answers::RollAnswers;
-use super::beside::{self, Beside, StepProgress};
+use super::beside::{self, Beside, ObjectWrite, StepProgress};
 use super::status::Reservation;
 use super::stepping::{StepWrite, Stepping};
 use super::traveller::Traveller;
@@ -41,6 +41,20 @@ pub(super) fn stepping_of(progress: StepProgress) -> Option<Stepping> {
         StepProgress::Waits(why) => Some(Stepping::Waits { why, spent: false }),
         StepProgress::Stuck(why) => Some(Stepping::Stuck(why)),
     }
+}
+
+/// What is made in the place of something that was deleted for it, where that is not there now.
+pub(super) fn open_gap(
+    traveller: Traveller<'_>,
+    reservation: &Reservation,
+    answers: &RollAnswers,
+) -> Option<Box<ObjectWrite>> {
+    traveller.beside(reservation.back).find_map(|(step, act)| {
+        match progress_of(traveller, (step, act), reservation.back, answers) {
+            StepProgress::Next(write) if write.closes_gap() => Some(write),
+            _ => None,
+        }
+    })
 }
 
 /// Whether something of the first step is done that is not counted yet.

@@ -1,7 +1,10 @@
 //! Steps that do something to other objects, in a plan: what is looked up for them, and how far they are.
 
+use std::collections::BTreeMap;
+
 use super::beside::{
-    self, Ahead, ObjectCall, ObjectWrite, ahead_questions, leftover_questions, leftovers, refused_ahead,
+    self, Ahead, ObjectCall, ObjectWrite, PodSet, ahead_questions, leftover_questions, leftovers, pods_ahead,
+    pods_questions, refused_ahead,
 };
 use super::beside_standing::{has_begun_beside, way};
 use super::fleet_roll::{Direction, FleetRoll};
@@ -17,6 +20,8 @@ pub(super) fn questions_beside(traveller: Traveller<'_>, reservation: &Reservati
     let mut questions = Vec::new();
     if !reservation.back && !traveller.has_begun(reservation) {
         questions.extend(ahead_questions(traveller));
+    } else if !reservation.back {
+        questions.extend(pods_questions(traveller));
     }
     for (step, act) in traveller.beside(reservation.back) {
         questions.extend(beside::step_questions(traveller, act, step, way));
@@ -33,24 +38,29 @@ pub(super) fn questions_after(roll: &FleetRoll, reservation: &Reservation) -> Ve
     leftover_questions(roll, reservation)
 }
 
-/// Looks ahead before an object begins: where something stands against its journey, it is not begun with.
+/// Looks ahead before an object begins: where something stands against its journey, it is not begun with. What is
+/// under way in its namespace, or begins with it, takes room as well.
 pub(super) fn note_refused_ahead(planner: &mut Planner<'_>) {
     if planner.status.direction != Direction::Forward {
         return;
     }
-    let mut refused = Vec::new();
-    for reservation in planner.status.reserved.iter().filter(|one| !one.back) {
-        let Some(traveller) = planner.traveller(reservation) else { continue };
-        if traveller.has_begun(reservation)
-            || has_begun_beside(traveller, &planner.facts.answers)
-            || traveller.object.is_going
-        {
-            continue;
+    let (mut refused, mut pods) = (Vec::new(), BTreeMap::<Option<&str>, Vec<PodSet>>::new());
+    let answers = &planner.facts.answers;
+    let under_way = planner.status.reserved.iter().filter(|one| !one.back);
+    let under_way = under_way.filter_map(|one| Some((planner.traveller(one)?, one)));
+    let (begun, ahead): (Vec<_>, Vec<_>) =
+        under_way.filter(|(traveller, _)| !traveller.object.is_going).partition(|(traveller, reservation)| {
+            traveller.has_begun(reservation) || has_begun_beside(*traveller, answers)
+        });
+    for (traveller, _) in begun {
+        pods.entry(traveller.object.namespace()).or_default().extend(pods_ahead(traveller, answers));
+    }
+    for (traveller, reservation) in ahead.into_iter().filter(|(traveller, _)| !ahead_questions(*traveller).is_empty()) {
+        let others = pods.entry(traveller.object.namespace()).or_default();
+        let ahead = refused_ahead(traveller, answers, others);
+        if ahead.is_none() {
+            others.extend(pods_ahead(traveller, answers));
         }
-        if ahead_questions(traveller).is_empty() {
-            continue;
-        }
-        let ahead = refused_ahead(traveller, &planner.facts.answers);
         refused.push((reservation.uid.clone(), ahead));
     }
     let (now, remembered) = (planner.now, &mut planner.facts.remembered);
@@ -65,12 +75,17 @@ pub(super) fn note_refused_ahead(planner: &mut Planner<'_>) {
 
 /// Whether it is not known yet whether anything stands against the journey of an object, or something does.
 pub(super) fn is_held_ahead(planner: &Planner<'_>, traveller: Traveller<'_>) -> bool {
-    refused_ahead(traveller, &planner.facts.answers).is_some()
+    refused_ahead(traveller, &planner.facts.answers, &[]).is_some()
 }
 
 /// Whether an object that is there no more has become another one.
 pub(super) fn has_become(planner: &Planner<'_>, reservation: &Reservation) -> bool {
     beside::has_become(planner.roll, reservation, &planner.facts.answers)
+}
+
+/// What was saved for an object that is there no more and has not become another one.
+pub(super) fn kept_of(planner: &Planner<'_>, reservation: &Reservation) -> Option<String> {
+    beside::kept_of(planner.roll, reservation, &planner.facts.answers)
 }
 
 /// Owners of objects that are refused by their own fields are told why, once in a run.
@@ -81,10 +96,14 @@ pub(super) fn tells(planner: &mut Planner<'_>) -> Vec<RollWrite> {
     let mut writes = Vec::new();
     for object in planner.fleet {
         let Some(legs) = object.legs.as_ref().filter(|legs| !legs.has_begun() && !object.is_going) else { continue };
-        let Some(why) = legs.refused.as_ref().filter(|why| legs.told.as_ref() != Some(*why)) else { continue };
-        let Some(patch) = pair.tells(why).filter(|_| planner.facts.remembered.tells(object.uid(), why)) else {
+        // What was said before, and is so no more, is taken back.
+        let told = legs.told.as_deref().filter(|told| pair.is_refusal(told));
+        if legs.refused.as_deref() == told {
             continue;
-        };
+        }
+        let why = legs.refused.as_deref();
+        let is_new = planner.facts.remembered.tells(object.uid(), why.unwrap_or_default());
+        let Some(patch) = pair.tells(why).filter(|_| is_new) else { continue };
         writes.push(RollWrite::Object(Box::new(ObjectWrite {
             plural: pair.source.resource.plural.clone(),
             group: pair.source.resource.group.clone(),

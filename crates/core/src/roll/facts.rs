@@ -39,6 +39,8 @@ pub struct RollFacts {
 pub struct Remembered {
     /// Since when objects that are under way were seen healthy, without a break, by uid.
     pub(super) healthy: BTreeMap<String, Duration>,
+    /// Which step of an object something is written for, and since when, by uid: what goes on for ever is no progress.
+    trying: BTreeMap<String, (String, Duration)>,
     /// What owners of objects were told in their status, by uid.
     told: BTreeMap<String, String>,
     /// Who said no to which object, by uid.
@@ -99,6 +101,29 @@ impl Remembered {
     /// Nobody minds any more.
     pub fn allowed(&mut self, uid: &str) {
         self.answers.remove(uid);
+    }
+
+    /// Whether somebody has said just that no to an object before.
+    #[must_use]
+    pub fn is_refused(&self, uid: &str, message: &str) -> bool {
+        self.answer(uid).is_some_and(|answer| answer.message == message)
+    }
+
+    /// Something is to be written for these objects, each at a step: by uid.
+    pub(super) fn tries(&mut self, all: BTreeMap<String, String>, now: Moment) {
+        let before = std::mem::take(&mut self.trying);
+        self.trying = all
+            .into_iter()
+            .map(|(uid, step)| {
+                let known = before.get(&uid).filter(|(known, _)| *known == step).map(|(_, since)| *since);
+                (uid, (step, known.unwrap_or(now.steady)))
+            })
+            .collect();
+    }
+
+    /// Since when something has been written for the step that an object is at.
+    pub(super) fn trying_since(&self, uid: &str) -> Option<Duration> {
+        self.trying.get(uid).map(|(_, since)| *since)
     }
 
     /// The owner of an object is told why it is refused. Whether that is new.

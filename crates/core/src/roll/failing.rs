@@ -6,6 +6,7 @@ use super::planner::Planner;
 use super::standing::Standing;
 use super::status::{HELD, Reservation, RollFailure, TIMED_OUT};
 use super::telling::some;
+use super::travelling::gap;
 
 /// Somebody else turned a label back that was moved: nobody knows what they want, so that nothing more is moved.
 pub(super) fn note_turned_back(planner: &mut Planner<'_>) {
@@ -74,7 +75,7 @@ fn failing<'a>(planner: &Planner<'a>) -> Vec<Failing<'a>> {
         let (known, back) = (planner.status.failure(&object.uid), reservation.back);
         if let Some(traveller) = planner.traveller(reservation) {
             let told = judge.failed(traveller, reservation).filter(|_| known.is_none_or(|known| known.back));
-            let can_go = traveller.can_go_back(reservation);
+            let can_go = traveller.can_go_back(reservation) && !object.is_going;
             failed.extend(told.map(|(reason, why)| {
                 let why = format!("wave {}, {why}", reservation.wave);
                 Failing { object, back, reason, why, can_go }
@@ -151,7 +152,9 @@ fn end_failed(planner: &mut Planner<'_>, failed: &[Failing<'_>]) {
     let uids = |back| -> Vec<&str> {
         failed.iter().filter(|one| one.back == back).map(|one| one.object.uid.as_str()).collect()
     };
-    let (to_turn, to_leave, now) = (uids(false), uids(true), planner.now());
+    let (to_turn, mut to_leave, now) = (uids(false), uids(true), planner.now());
+    // What was deleted for another one, and is not there yet, is never left so.
+    to_leave.retain(|uid| planner.status.reservation(uid).is_none_or(|one| gap(planner, one).is_none()));
     planner.status.reserved.retain(|one| !to_leave.contains(&one.uid.as_str()));
     for reservation in planner.status.reserved.iter_mut().filter(|one| to_turn.contains(&one.uid.as_str())) {
         (reservation.back, reservation.since) = (true, now.clone());

@@ -6,8 +6,9 @@ use serde_json::Value;
 
 use super::fleet_roll::FleetRoll;
 use super::legs::{Leg, Legs};
-use super::managed::{label_owner, wrote_since};
+use super::managed::{git_manager, label_owner, wrote_since};
 use super::mark::{ANNOTATION, RollMark};
+use super::moment::wall;
 use crate::definition::Path;
 
 /// An object as a roll sees it: some hundred bytes of what the API server answered.
@@ -29,6 +30,10 @@ pub struct FleetObject {
     /// The wave that selects it.
     pub(super) wave: usize,
     pub(super) is_going: bool,
+    /// Since when, and what it waits for.
+    pub(super) going: Option<Box<Going>>,
+    /// A GitOps tool that writes it, and would make it again.
+    pub(super) git: Option<String>,
     /// Whoever would set the label again.
     pub(super) owner: Option<String>,
     /// What does not hold of its health, in words.
@@ -43,6 +48,23 @@ pub struct FleetObject {
     pub(super) legs: Option<Box<Legs>>,
     /// What runs of it, where its version label does not say so. Nothing: nobody knows.
     pub(super) runs: Vec<Option<String>>,
+}
+
+/// An object that is being deleted.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) struct Going {
+    /// Since when, in seconds since 1970.
+    pub(super) since: u64,
+    /// What whoever acts on its deletion has left on it.
+    pub(super) finalizers: Vec<String>,
+}
+
+impl Going {
+    fn of(metadata: &Value) -> Option<Self> {
+        let since = wall(metadata.get("deletionTimestamp")?.as_str().unwrap_or_default()).unwrap_or_default();
+        let finalizers = metadata.get("finalizers").and_then(Value::as_array).into_iter().flatten();
+        Some(Self { since, finalizers: finalizers.filter_map(Value::as_str).map(str::to_owned).collect() })
+    }
 }
 
 impl FleetObject {
@@ -87,6 +109,8 @@ impl FleetObject {
             rank: roll.order.as_ref().map_or(0, |(field, values)| rank(object, field, values)),
             wave: waves.first().copied().unwrap_or_else(|| roll.waves.len().saturating_sub(1)),
             is_going: metadata.get("deletionTimestamp").is_some(),
+            going: Going::of(metadata).map(Box::new),
+            git: git_manager(object).map(str::to_owned).filter(|_| roll.pair.is_some()),
             owner: label_owner(object, &roll.label),
             unhealthy: roll.health.unmet(object),
             is_seen: roll
@@ -116,6 +140,8 @@ impl FleetObject {
             rank: 0,
             wave,
             is_going: false,
+            going: None,
+            git: None,
             owner: None,
             unhealthy: None,
             is_seen: true,

@@ -93,8 +93,13 @@ impl KindPair {
         self.told.is_some()
     }
 
-    /// A merge patch by which it says so. Nothing where there is no place for it.
-    pub(super) fn tells(&self, why: &str) -> Option<Value> {
+    /// Whether it is one of the reasons for which objects are refused.
+    pub(super) fn is_refusal(&self, told: &str) -> bool {
+        self.refusals.iter().any(|(_, message)| message == told)
+    }
+
+    /// A merge patch by which it says so, or says nothing any more. Nothing where there is no place for it.
+    pub(super) fn tells(&self, why: Option<&str>) -> Option<Value> {
         let names = self.told.as_ref()?.names();
         Some(names.iter().rev().fold(json!(why), |value, name| json!({name.as_ref(): value})))
     }

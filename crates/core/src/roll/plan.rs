@@ -16,12 +16,13 @@ use super::running_range::running_range;
 use super::standing::Standing;
 use super::status::{Reservation, RollStatus};
 use super::telling::described;
-use super::travelling::{runs, step_writes};
+use super::travelling::{gap_writes, note_tried, refused_on_the_way, runs, step_writes};
 
 /// What is to be written next, and how the fleet stands.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct RollPlan {
-    /// In this order. Where one of them fails, what follows must not be written: what is moved has to be reserved.
+    /// In this order. Those that close a gap ([`super::ObjectWrite::closes_gap`]) are the first, and none waits for
+    /// another. Where any other one fails, what follows must not be written: what is moved has to be reserved.
     pub writes: Vec<RollWrite>,
     /// The status, written or not.
     pub status: RollStatus,
@@ -48,6 +49,8 @@ impl RollPlan {
         let let_go = before.reserved.iter().filter(|one| !goes_on(one));
         let steps = self.writes.iter().filter_map(|write| match write {
             RollWrite::Job(one) => Some(one.uid.as_str()),
+            // It waits for no look at anything else.
+            RollWrite::Object(one) if one.closes_gap() => None,
             RollWrite::Object(one) => Some(one.uid.as_str()),
             RollWrite::Move(one) => roll.has_journeys().then_some(one.uid.as_str()),
             RollWrite::Status(_) | RollWrite::Try(_) => None,
@@ -65,9 +68,11 @@ pub fn plan(roll: &FleetRoll, status: &RollStatus, fleet: &[FleetObject], facts:
         if runs.is_empty() { Cow::Borrowed(fleet) } else { Cow::Owned(fleet.iter().cloned().chain(runs).collect()) };
     let mut planner = Planner::new(roll, status.clone(), &with_runs, facts, now);
     decide(&mut planner);
+    planner.in_the_way.refused = refused_on_the_way(&planner);
     let mut standings = planner.standings();
     let view = planner.view(&standings);
     let (moves, steps, tries) = (moves(&planner), step_writes(&planner), tries(&planner, &view));
+    let gaps = gap_writes(&planner);
     let next = if planner.rests {
         status.clone()
     } else {
@@ -76,10 +81,11 @@ pub fn plan(roll: &FleetRoll, status: &RollStatus, fleet: &[FleetObject], facts:
         RollStatus { lowest, highest, ..told }
     };
     let told = tells(&mut planner);
+    note_tried(&mut planner);
     standings.truncate(seen);
     let reserved = (next != *status).then(|| RollWrite::Status(Box::new(next.clone())));
     let moves =
         moves.into_iter().map(RollWrite::Move).chain(steps).chain(told).chain(tries.into_iter().map(RollWrite::Try));
-    let writes = reserved.into_iter().chain(moves).collect();
+    let writes = gaps.into_iter().chain(reserved).chain(moves).collect();
     RollPlan { writes, status: next, standings, remembered: planner.facts.remembered, wants_list: planner.wants_list }
 }

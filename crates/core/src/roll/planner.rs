@@ -39,7 +39,7 @@ impl<'a> Planner<'a> {
         facts: RollFacts,
         now: Moment,
     ) -> Self {
-        let in_the_way = InTheWay { trouble: facts.trouble.clone(), shut: facts.shut.clone(), waits: None };
+        let in_the_way = InTheWay { trouble: facts.trouble.clone(), shut: facts.shut.clone(), ..InTheWay::default() };
         let reserved = status.reservations();
         let under_way = fleet.iter().filter(|object| reserved.contains_key(object.uid()));
         let under_way = under_way.map(|object| (object.uid(), object)).collect();

@@ -1,10 +1,10 @@
 //! Objects that are under way, and by what is seen of them let go.
 
-use super::beside_steps::has_become;
+use super::beside_steps::{has_become, kept_of};
 use super::fleet_roll::Direction;
 use super::planner::Planner;
 use super::standing::Standing;
-use super::status::Reservation;
+use super::status::{Reservation, RollFailure};
 use super::travelling::{may_run, stays};
 
 /// Since when objects that are under way have been healthy. What was healthy before its move begins anew.
@@ -25,8 +25,8 @@ pub(super) fn remember(planner: &mut Planner<'_>) {
 
 /// Lets go of objects that are through, by what is seen of them.
 pub(super) fn release(planner: &mut Planner<'_>) {
-    let (mut refused_back, mut wants_list, mut became) = (None, planner.wants_list, Vec::new());
-    let mut reserved = Vec::new();
+    let (mut refused_back, mut wants_list) = (None, planner.wants_list);
+    let (mut reserved, mut became, mut abandoned) = (Vec::new(), Vec::new(), Vec::new());
     let under_way = std::mem::take(&mut planner.status.reserved);
     let judge = planner.judge();
     for mut reservation in under_way {
@@ -37,8 +37,10 @@ pub(super) fn release(planner: &mut Planner<'_>) {
             wants_list |= !is_known && !may_run;
             if !is_known || may_run {
                 reserved.push(reservation);
+            } else if has_become(planner, &reservation) {
+                became.push(reservation.wave.clone());
             } else {
-                became.extend(has_become(planner, &reservation).then(|| reservation.wave.clone()));
+                abandoned.extend(abandoned_of(planner, &reservation));
             }
             continue;
         };
@@ -80,7 +82,29 @@ pub(super) fn release(planner: &mut Planner<'_>) {
     for wave in became {
         *planner.status.became.entry(wave).or_default() += 1;
     }
+    planner.status.failures.extend(abandoned);
     if let Some(why) = refused_back {
         planner.halt("NotTakenBack", why);
     }
 }
+
+/// What is said of an object that somebody has deleted on its way, and of which something is saved: that is kept.
+fn abandoned_of(planner: &Planner<'_>, reservation: &Reservation) -> Option<RollFailure> {
+    let kept = kept_of(planner, reservation)?;
+    let is_known = planner.status.failures.iter().any(|one| one.uid == reservation.uid && one.reason == ABANDONED);
+    (!is_known).then(|| RollFailure {
+        object: reservation.object.clone(),
+        uid: reservation.uid.clone(),
+        reason: ABANDONED.to_owned(),
+        message: format!(
+            "somebody deleted it on its way: {kept} stays, and has its Deployment under data.old, and under data.new the one \
+             that was to be made"
+        ),
+        at: planner.now(),
+        back: false,
+        cleared: false,
+    })
+}
+
+/// The reason where somebody else has deleted an object that was under way.
+const ABANDONED: &str = "Abandoned";

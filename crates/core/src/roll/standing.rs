@@ -269,7 +269,7 @@ impl Judge<'_> {
             return None;
         }
         let traveller = Traveller { roll: self.roll, object, legs, leg: legs.forward()? };
-        Some(match refused_ahead(traveller, &self.facts.answers)? {
+        Some(match refused_ahead(traveller, &self.facts.answers, &[])? {
             Ahead::Refused(why) => Standing::Refused(why),
             Ahead::Waits(why) => Standing::Waiting(why),
         })
@@ -293,11 +293,28 @@ impl Judge<'_> {
 
     /// Why an object that is under way on its journey fails: a word, and a sentence.
     pub(super) fn failed(&self, traveller: Traveller<'_>, reservation: &Reservation) -> Option<(&'static str, String)> {
+        if traveller.object.is_going {
+            return self.goes_for_ever(traveller, reservation);
+        }
         let late = || match self.on_the_way(traveller, reservation) {
             Standing::Failed(why) if self.has_landed(traveller.object, reservation) => Some((TIMED_OUT, why)),
             _ => None,
         };
-        self.trouble(traveller, reservation).or_else(late).filter(|_| !traveller.object.is_going)
+        self.trouble(traveller, reservation).or_else(late)
+    }
+
+    /// Why an object is not gone in time that is being deleted, and that another one has taken the place of.
+    fn goes_for_ever(&self, traveller: Traveller<'_>, reservation: &Reservation) -> Option<(&'static str, String)> {
+        let going = self.roll.pair.as_ref().and(traveller.object.going.as_ref())?;
+        let own = traveller.at_hand(reservation).and_then(|(step, way)| step.timeout(way));
+        let timeout = own.unwrap_or(self.roll.timeout);
+        let since = going.since.max(wall(&reservation.since).unwrap_or_default()).max(self.status.resumed_at());
+        let why = match going.finalizers.as_slice() {
+            [] => "nobody says what holds it".to_owned(),
+            names => format!("{} of its metadata.finalizers hold it: whoever set them has to act", names.join(", ")),
+        };
+        (self.now.wall.saturating_sub(since) > timeout.as_secs())
+            .then(|| (TIMED_OUT, format!("it is being deleted, and not gone within {}: {why}", shown(timeout))))
     }
 
     /// How an object stands that is under way on its journey.
@@ -449,22 +466,30 @@ impl Judge<'_> {
         reservation: &Reservation,
     ) -> Option<(&'static str, String)> {
         let place = traveller.told(reservation);
+        let remembered = &self.facts.remembered;
+        let own = traveller.at_hand(reservation).and_then(|(step, way)| step.timeout(way));
+        let timeout = own.unwrap_or(self.roll.timeout);
+        let not_done = |why: &str| format!("{place}: not done within {}: {why}", shown(timeout));
         let (why, reason) = match self.stepping(traveller, reservation) {
             Stepping::Fails(why) => return Some((JOB_FAILED, format!("{place}: {why}"))),
             Stepping::Held(why) => return Some((HELD, format!("{place}: {why}"))),
             Stepping::Stuck(why) => return Some((STUCK, format!("{place}: {why}"))),
             Stepping::Landed => return None,
             Stepping::Waits { why, spent } => (why, if spent { JOB_FAILED } else { TIMED_OUT }),
-            Stepping::Next(_) => (self.facts.remembered.answer(&traveller.object.uid)?.message.clone(), TIMED_OUT),
+            Stepping::Next(write) => match remembered.answer(&traveller.object.uid) {
+                Some(answer) => (answer.message.clone(), TIMED_OUT),
+                None => {
+                    let since = remembered.trying_since(&traveller.object.uid)?;
+                    let is_late = self.now.steady.saturating_sub(since) > timeout;
+                    return is_late.then(|| (TIMED_OUT, not_done(&never_lands(&write))));
+                }
+            },
         };
         let is_begun = self.has_begun(traveller, reservation) || reservation.back;
-        let own = traveller.at_hand(reservation).and_then(|(step, way)| step.timeout(way));
-        let timeout = own.unwrap_or(self.roll.timeout);
         let since = self.since(traveller.object, reservation);
         let lasted = Duration::from_secs(self.now.wall.saturating_sub(since));
-        let is_refused = !is_begun && self.facts.remembered.answer(&traveller.object.uid).is_some();
-        (lasted > timeout && !is_refused)
-            .then(|| (reason, format!("{place}: not done within {}: {why}", shown(timeout))))
+        let is_refused = !is_begun && remembered.answer(&traveller.object.uid).is_some();
+        (lasted > timeout && !is_refused).then(|| (reason, not_done(&why)))
     }
 
     /// Since when an object is at the step that it is at.
@@ -486,6 +511,15 @@ impl Judge<'_> {
             (Stepping::Next(_) | Stepping::Landed, _) => place,
         }
     }
+}
+
+/// Says of a write that it was tried all the time.
+fn never_lands(write: &StepWrite) -> String {
+    let what = match write {
+        StepWrite::Object(one) => one.title(),
+        _ => "it".to_owned(),
+    };
+    format!("somebody else writes {what} all the time: whatever is written here is of yesterday, or is undone at once")
 }
 
 /// A duration as people write it.

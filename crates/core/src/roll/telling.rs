@@ -15,6 +15,8 @@ pub(super) struct InTheWay {
     pub(super) shut: Option<String>,
     /// What a wave waits for that is through.
     pub(super) waits: Option<String>,
+    /// Of the first object that is under way and does not get on, since somebody says no.
+    pub(super) refused: Option<String>,
 }
 
 /// The status with its counts, and in words.
@@ -93,7 +95,10 @@ fn words(
             let message = format!("{place}, {refused} cannot be moved: {}: {}", first.object, first.message);
             (RollPhase::Waiting, Some("Refused".to_owned()), message)
         }
-        _ => (RollPhase::Rolling, None, format!("{place}, {} under way", status.reserved.len())),
+        _ => {
+            let refused = in_the_way.refused.as_ref().map(|refused| format!("; {refused}")).unwrap_or_default();
+            (RollPhase::Rolling, None, format!("{place}, {} under way{refused}", status.reserved.len()))
+        }
     }
 }
 

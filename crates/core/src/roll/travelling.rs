@@ -1,6 +1,7 @@
 //! Objects on journeys, in a plan: what is noted of their Jobs, who is let go, who turns, and what is written next.
 
-use super::beside;
+use super::beside::{self, ObjectWrite};
+use super::beside_standing::open_gap;
 use super::beside_steps::{has_leftovers, is_held_ahead, leftover_write, questions_after, questions_beside};
 use super::fleet_object::FleetObject;
 use super::fleet_roll::{Direction, FleetRoll};
@@ -8,7 +9,7 @@ use super::job_name::job_name;
 use super::job_write::SeenJob;
 use super::legs::Legs;
 use super::planner::Planner;
-use super::questions::RollQuestion;
+use super::questions::{RollQuestion, WantedObjects};
 use super::roll_write::RollWrite;
 use super::standing::Standing;
 use super::status::{CHANGED, Reservation, RollStatus, SeenStepJob};
@@ -58,6 +59,8 @@ pub fn step_questions(roll: &FleetRoll, status: &RollStatus, fleet: &[FleetObjec
             asked.push(question);
         }
     }
+    // What takes long comes before what has to be as of now.
+    asked.sort_by_key(|question| !matches!(question.wanted, WantedObjects::Referring(_)));
     asked
 }
 
@@ -192,6 +195,48 @@ pub(super) fn stays(planner: &Planner<'_>, traveller: Traveller<'_>, reservation
     reservation.back || judge.has_begun(traveller, reservation) || !is_refused
 }
 
+/// What was deleted for another one comes first, whatever else holds: nothing that is shut, late, refused or not known
+/// any more leaves something away that was there.
+pub(super) fn gap_writes(planner: &Planner<'_>) -> Vec<RollWrite> {
+    if planner.status.started.is_none() || planner.status.is_over() {
+        return Vec::new();
+    }
+    planner.status.reserved.iter().filter_map(|one| gap(planner, one)).map(RollWrite::Object).collect()
+}
+
+/// What is made in the place of something that was deleted for it, where that is not there now.
+pub(super) fn gap(planner: &Planner<'_>, reservation: &Reservation) -> Option<Box<ObjectWrite>> {
+    open_gap(planner.traveller(reservation)?, reservation, &planner.facts.answers)
+}
+
+/// Who is under way and does not get on, since somebody says no to its next write: the first one, and what is said.
+pub(super) fn refused_on_the_way(planner: &Planner<'_>) -> Option<String> {
+    let judge = planner.judge();
+    planner.status.reserved.iter().find_map(|reservation| {
+        planner.facts.remembered.answer(&reservation.uid)?;
+        let traveller = planner.traveller(reservation)?;
+        let is_begun = reservation.back || judge.has_begun(traveller, reservation);
+        is_begun.then(|| format!("{}: {}", reservation.object, judge.waits(traveller, reservation)))
+    })
+}
+
+/// Writes down for which steps something is to be written now.
+pub(super) fn note_tried(planner: &mut Planner<'_>) {
+    if planner.rests {
+        return;
+    }
+    let (judge, resumed) = (planner.judge(), planner.status.resumed_at());
+    let step = |reservation: &Reservation| {
+        let traveller = planner.traveller(reservation)?;
+        let waits = planner.facts.shut.is_some() && !reservation.back;
+        let is_next = matches!(judge.stepping(traveller, reservation), Stepping::Next(StepWrite::Object(_)));
+        let place = format!("{} {} {resumed}", traveller.place(traveller.leg.done), reservation.back);
+        (is_next && !waits).then(|| (reservation.uid.clone(), place))
+    };
+    let all = planner.status.reserved.iter().filter_map(step).collect();
+    planner.facts.remembered.tries(all, planner.now);
+}
+
 /// The next writes of objects on their journeys. What has begun goes on to its end, also while nothing else is moved.
 pub(super) fn step_writes(planner: &Planner<'_>) -> Vec<RollWrite> {
     if planner.rests || planner.status.started.is_none() {
@@ -207,6 +252,10 @@ pub(super) fn step_writes(planner: &Planner<'_>) -> Vec<RollWrite> {
         let Some(traveller) = planner.traveller(reservation) else {
             return leftover_write(planner, reservation).map(RollWrite::Object);
         };
+        if gap(planner, reservation).is_some() {
+            // It is among the first writes.
+            return None;
+        }
         let waits = planner.facts.shut.is_some() && !reservation.back;
         let asked = &planner.facts.remembered;
         let was_refused = asked.answer(&reservation.uid).is_some() && !asked.is_due(&reservation.uid, planner.now);

@@ -57,6 +57,12 @@ fn serve(mut stream: TcpStream, heard: &Mutex<Vec<String>>, manner: &dyn Fn(&str
     }
     let head = String::from_utf8_lossy(&head).into_owned();
     let path = head.split(' ').nth(1).unwrap_or_default().to_owned();
+    // What comes behind it is read as well: whoever closes before that takes the answer along.
+    let length = head.lines().find_map(|line| line.to_lowercase().strip_prefix("content-length: ")?.parse().ok());
+    let mut body = vec![0; length.unwrap_or_default()];
+    if stream.read_exact(&mut body).is_err() {
+        return;
+    }
     heard.lock().unwrap().push(head);
     // Whoever goes away in the middle has heard enough.
     match manner(&path) {
@@ -83,8 +89,9 @@ fn once(answer: &[u8]) -> Vec<u8> {
 /// An answer as it should be.
 pub(crate) fn answer(code: u16, body: &str) -> Vec<u8> {
     let length = body.len();
-    format!("HTTP/1.1 {code} As it is\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}")
-        .into()
+    // It closes behind it: who does not know that asks the next question where nobody listens.
+    let head = "connection: close\r\ncontent-type: application/json";
+    format!("HTTP/1.1 {code} As it is\r\n{head}\r\ncontent-length: {length}\r\n\r\n{body}").into()
 }
 
 /// Waits for work, as a command does.

@@ -2,21 +2,16 @@
 //! changes.
 
 use super::converting::becoming_question;
-use super::looking::target_question;
+use super::looking::{deployment_question, target_question};
 use super::names::BECAME;
-use super::owner::place;
+use super::obstacles::{obstacle, obstacle_questions, pods_to_come};
 use super::progress::Ahead;
-use super::recreated::selector_of;
-use super::recreating::{deployment_question, selector};
-use super::room::{needs, quota_refuses};
-use super::seen::{SeenOther, annotation, list, look, text};
-use crate::apimachinery::ResourceName;
+use super::room::PodSet;
+use super::seen::{SeenOther, annotation, look};
 use crate::definition::{BesideAct, JourneyStep, Recreation};
 use crate::roll::answers::{Became, RollAnswers};
-use crate::roll::managed::git_manager;
 use crate::roll::questions::RollQuestion;
 use crate::roll::traveller::Traveller;
-use serde_json::Value;
 
 /// What has to be looked up before the first step.
 pub(in crate::roll) fn ahead_questions(traveller: Traveller<'_>) -> Vec<RollQuestion> {
@@ -28,9 +23,7 @@ pub(in crate::roll) fn ahead_questions(traveller: Traveller<'_>) -> Vec<RollQues
                 questions.extend(becoming_question(traveller));
             }
             BesideAct::Recreate(recreation) => {
-                questions.push(deployment_question(traveller, recreation));
-                questions.push(quotas(traveller));
-                questions.push(autoscalers(traveller));
+                questions.extend(obstacle_questions(traveller, recreation));
             }
             _ => {}
         }
@@ -38,13 +31,47 @@ pub(in crate::roll) fn ahead_questions(traveller: Traveller<'_>) -> Vec<RollQues
     questions
 }
 
-/// Why an object must not begin with its journey, or not now.
-pub(in crate::roll) fn refused_ahead(traveller: Traveller<'_>, answers: &RollAnswers) -> Option<Ahead> {
+/// Why an object must not begin with its journey, or not now. `others` are Pods that are about to come in the same
+/// namespace.
+pub(in crate::roll) fn refused_ahead(
+    traveller: Traveller<'_>,
+    answers: &RollAnswers,
+    others: &[PodSet],
+) -> Option<Ahead> {
     traveller.steps().iter().filter_map(JourneyStep::beside).find_map(|step| match &step.act {
         BesideAct::Convert => conversion(traveller, answers),
-        BesideAct::Recreate(recreation) => deployment(traveller, recreation, answers),
+        BesideAct::Recreate(recreation) => obstacle(traveller, recreation, answers, others),
+        BesideAct::DeleteSource => made_again(traveller),
         _ => None,
     })
+}
+
+/// Pods that are still to come for an object that is under way, or may begin.
+pub(in crate::roll) fn pods_ahead(traveller: Traveller<'_>, answers: &RollAnswers) -> Vec<PodSet> {
+    recreations(traveller.steps()).filter_map(|recreation| pods_to_come(traveller, recreation, answers)).collect()
+}
+
+/// What has to be looked up for [`pods_ahead`] of an object that has begun.
+pub(in crate::roll) fn pods_questions(traveller: Traveller<'_>) -> Vec<RollQuestion> {
+    // Those of steps that are long done have come.
+    let steps = traveller.steps().get(traveller.leg.done.saturating_sub(1)..).unwrap_or_default();
+    recreations(steps).map(|recreation| deployment_question(traveller, recreation)).collect()
+}
+
+fn recreations(steps: &[JourneyStep]) -> impl Iterator<Item = &Recreation> {
+    steps.iter().filter_map(JourneyStep::beside).filter_map(|step| match &step.act {
+        BesideAct::Recreate(recreation) => Some(&**recreation),
+        _ => None,
+    })
+}
+
+/// Whoever makes the object again once it is gone.
+fn made_again(traveller: Traveller<'_>) -> Option<Ahead> {
+    let manager = traveller.object.git.as_ref().filter(|_| !traveller.roll.take_over)?;
+    Some(Ahead::Refused(format!(
+        "{manager} sets the object, and would make it again once it is deleted: take it out of Git, and leave it in the \
+         cluster; where nobody applies it any more, say takeOver: true in the Roll"
+    )))
 }
 
 fn conversion(traveller: Traveller<'_>, answers: &RollAnswers) -> Option<Ahead> {
@@ -63,62 +90,4 @@ fn conversion(traveller: Traveller<'_>, answers: &RollAnswers) -> Option<Ahead> 
         Some(Became::Waits(why)) => Some(Ahead::Waits(why.clone())),
         None => Some(Ahead::Waits(format!("nobody has looked what becomes {target}"))),
     }
-}
-
-fn deployment(traveller: Traveller<'_>, recreation: &Recreation, answers: &RollAnswers) -> Option<Ahead> {
-    let question = deployment_question(traveller, recreation);
-    let object = match look(answers, &question) {
-        SeenOther::Unknown(why) => return Some(Ahead::Waits(why)),
-        SeenOther::Absent => return Some(Ahead::Waits(format!("{question} is not there"))),
-        SeenOther::Going(_) => return Some(Ahead::Waits(format!("{question} is being deleted"))),
-        SeenOther::There(object) => object,
-    };
-    if selector_of(object).as_ref() == Some(&selector(traveller, recreation)) {
-        return None;
-    }
-    if place(object, traveller.object.uid()).is_none() {
-        return Some(Ahead::Refused(format!(
-            "{question} does not belong to the object: it has no owner reference to it"
-        )));
-    }
-    if selector_of(object).is_none() {
-        return Some(Ahead::Refused(format!("{question} selects its Pods by more than labels: matchExpressions")));
-    }
-    if let Some(manager) = git_manager(object) {
-        return Some(Ahead::Refused(format!(
-            "{question} is set by {manager}, which would make it again: take it out of Git"
-        )));
-    }
-    let scaled = match list(answers, &autoscalers(traveller)) {
-        Ok(all) => all.iter().find(|one| scales(one, text(object, "/metadata/name"))),
-        Err(why) => return Some(Ahead::Waits(why)),
-    };
-    if let Some(one) = scaled {
-        let name = text(one, "/metadata/name");
-        return Some(Ahead::Refused(format!(
-            "horizontalpodautoscalers.autoscaling {name} scales {question}: delete it for so long, and make it again \
-             afterwards"
-        )));
-    }
-    match list(answers, &quotas(traveller)) {
-        Ok(all) => quota_refuses(all, &needs(object)).map(|why| Ahead::Refused(format!("{question}: {why}"))),
-        Err(why) => Some(Ahead::Waits(why)),
-    }
-}
-
-fn scales(autoscaler: &Value, name: &str) -> bool {
-    let target = |member: &str| text(autoscaler, &format!("/spec/scaleTargetRef/{member}"));
-    (target("kind"), target("name")) == ("Deployment", name)
-}
-
-fn quotas(traveller: Traveller<'_>) -> RollQuestion {
-    RollQuestion::of_all(&resource("resourcequotas", ""), traveller.object.namespace())
-}
-
-fn autoscalers(traveller: Traveller<'_>) -> RollQuestion {
-    RollQuestion::of_all(&resource("horizontalpodautoscalers", "autoscaling"), traveller.object.namespace())
-}
-
-fn resource(plural: &str, group: &str) -> ResourceName {
-    ResourceName { plural: plural.to_owned(), group: group.to_owned() }
 }

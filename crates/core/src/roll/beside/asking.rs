@@ -19,7 +19,7 @@ pub(in crate::roll) fn step_questions(
         (BesideAct::Recreate(recreation), _) => recreating::questions(traveller, step, recreation),
         (BesideAct::Adopt(resources), _) => adopting::questions(traveller, resources),
         (BesideAct::DeleteLabelled { resource, labels }, StepWay::Done) => {
-            vec![deleting::labelled_question(traveller, resource, labels)]
+            deleting::labelled_questions(traveller, step, resource, labels)
         }
         (BesideAct::DeleteSource, StepWay::Done) => deleting::source_questions(traveller),
         (BesideAct::Wait { .. } | BesideAct::DeleteLabelled { .. } | BesideAct::DeleteSource, StepWay::Undone) => {

@@ -2,27 +2,67 @@
 
 use serde_json::Value;
 
-use super::looking::{object_question, target_question};
+use super::looking::{deployment_question, object_question, selector, target_question};
 use super::names::{BECAME, GENERATION, JOURNEY_LABEL};
 use super::object_write::{ObjectCall, ObjectWrite, Propagation};
 use super::owner::controller;
 use super::progress::{Beside, StepProgress};
+use super::recreated::selector_of;
 use super::seen::{SeenOther, annotation, is_going, list, look, text};
+use super::waiting::not_rolled_out;
 use crate::apimachinery::ResourceName;
-use crate::definition::{BesideAct, StepObject};
+use crate::definition::{BesideAct, Recreation, StepObject};
 use crate::roll::answers::RollAnswers;
 use crate::roll::fleet_roll::FleetRoll;
 use crate::roll::questions::RollQuestion;
 use crate::roll::status::Reservation;
 use crate::roll::traveller::Traveller;
 
-pub(super) fn labelled_question(traveller: Traveller<'_>, resource: &ResourceName, labels: &str) -> RollQuestion {
+pub(super) fn labelled_questions(
+    traveller: Traveller<'_>,
+    step: usize,
+    resource: &ResourceName,
+    labels: &str,
+) -> Vec<RollQuestion> {
+    let made = made_before(traveller, step).map(|recreation| deployment_question(traveller, recreation));
+    made.chain([labelled_question(traveller, resource, labels)]).collect()
+}
+
+/// Deployments that steps before this one have made anew.
+fn made_before(traveller: Traveller<'_>, step: usize) -> impl Iterator<Item = &Recreation> {
+    let before = traveller.steps().iter().take(step).filter_map(|step| step.beside());
+    before.filter_map(|step| match &step.act {
+        BesideAct::Recreate(recreation) => Some(&**recreation),
+        _ => None,
+    })
+}
+
+/// Why a Deployment that was made anew does not serve now, whatever was so when it was waited for.
+fn serves_not(step: Beside<'_>, recreation: &Recreation) -> Option<String> {
+    let question = deployment_question(step.traveller, recreation);
+    let why = match step.look(&question) {
+        SeenOther::Unknown(why) => return Some(why),
+        SeenOther::Absent => Some("is not there".to_owned()),
+        SeenOther::Going(_) => Some("is being deleted".to_owned()),
+        SeenOther::There(object) if selector_of(object) != Some(selector(step.traveller, recreation)) => {
+            Some("does not select what it was made anew for".to_owned())
+        }
+        SeenOther::There(object) => not_rolled_out(object),
+    };
+    why.map(|why| format!("{question}: {why}, and what served before it goes after that"))
+}
+
+fn labelled_question(traveller: Traveller<'_>, resource: &ResourceName, labels: &str) -> RollQuestion {
     // Not of metadata alone: of a resource that there is not, that says nothing.
     RollQuestion::of_labelled(resource, traveller.object.namespace(), &traveller.filled_text(labels))
 }
 
-/// Objects with such labels go, one after the other.
+/// Objects with such labels go, one after the other: after those that serve in their place.
 pub(super) fn labelled(step: Beside<'_>, resource: &ResourceName, labels: &str) -> StepProgress {
+    let mut made = made_before(step.traveller, step.step);
+    if let Some(why) = made.find_map(|recreation| serves_not(step, recreation)) {
+        return StepProgress::Waits(why);
+    }
     let all = match list(step.answers, &labelled_question(step.traveller, resource, labels)) {
         Ok(all) => all,
         Err(why) => return StepProgress::Waits(why),
@@ -75,10 +115,13 @@ pub(super) fn source(step: Beside<'_>) -> StepProgress {
         Ok([]) => {}
         Ok(found @ [first, ..]) => {
             let more = if found.len() > 1 { format!(" and {} more", found.len() - 1) } else { String::new() };
-            let first = format!("{} {}", text(first, "/resource"), text(first, "/metadata/name"));
+            let resource = text(first, "/resource");
+            // What came after that step is not handed over.
+            let is_named = adopted(step.traveller).any(|one| one.to_string() == resource);
+            let next = if is_named { "" } else { "name its resource under `adopt`, or " };
             return StepProgress::Waits(format!(
-                "{first}{more} still belongs to it by an owner reference: name its resource under `adopt`, or take the \
-                 reference away"
+                "{resource} {}{more} still belongs to it by an owner reference: {next}take the reference away",
+                text(first, "/metadata/name")
             ));
         }
     }
@@ -97,6 +140,15 @@ pub(super) fn source(step: Beside<'_>) -> StepProgress {
             StepProgress::Waits(format!("{own} is being deleted"))
         }
     }
+}
+
+/// Resources of what is handed over.
+fn adopted(traveller: Traveller<'_>) -> impl Iterator<Item = &ResourceName> {
+    let steps = traveller.steps().iter().filter_map(|step| step.beside());
+    steps.flat_map(|step| match &step.act {
+        BesideAct::Adopt(resources) => resources.as_slice(),
+        _ => &[],
+    })
 }
 
 /// Whether an object says what it said when another one was made of it.
@@ -156,10 +208,19 @@ pub(in crate::roll) fn leftovers(
             uid: text(object, "/metadata/uid").to_owned(),
             resource_version: text(object, "/metadata/resourceVersion").to_owned(),
             propagation: Propagation::Background,
+            successor: None,
         },
         of: reservation.object.clone(),
         uid: reservation.uid.clone(),
     }))
+}
+
+/// What was saved for an object that is there no more: the first of it, as people call it.
+pub(in crate::roll) fn kept_of(roll: &FleetRoll, reservation: &Reservation, answers: &RollAnswers) -> Option<String> {
+    let (namespace, _) = place_of(reservation);
+    let saved = list(answers, &saved_question(namespace, &reservation.uid)).ok()?.first()?;
+    let place = namespace.map(|namespace| format!("{namespace}/")).unwrap_or_default();
+    saves(roll).then(|| format!("{} {place}{}", revisions(), text(saved, "/metadata/name")))
 }
 
 /// Whether an object that is there no more has become another one.

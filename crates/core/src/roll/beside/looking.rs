@@ -1,6 +1,8 @@
 //! Questions about the objects that steps name.
 
-use crate::definition::StepObject;
+use std::collections::BTreeMap;
+
+use crate::definition::{Recreation, StepObject};
 use crate::roll::questions::RollQuestion;
 use crate::roll::traveller::Traveller;
 
@@ -20,4 +22,16 @@ pub(super) fn object_question(traveller: Traveller<'_>, on: &StepObject) -> Opti
 /// About what the object becomes.
 pub(super) fn target_question(traveller: Traveller<'_>) -> Option<RollQuestion> {
     object_question(traveller, &StepObject::Target)
+}
+
+/// About a Deployment that is made anew.
+pub(super) fn deployment_question(traveller: Traveller<'_>, recreation: &Recreation) -> RollQuestion {
+    let name = traveller.filled_text(&recreation.name);
+    RollQuestion::of_object(&recreation.resource, traveller.object.namespace(), &name)
+}
+
+/// The labels that it is to select its Pods by.
+pub(super) fn selector(traveller: Traveller<'_>, recreation: &Recreation) -> BTreeMap<String, String> {
+    let labels = recreation.selector.iter();
+    labels.map(|(label, value)| (label.clone(), traveller.filled_text(value))).collect()
 }

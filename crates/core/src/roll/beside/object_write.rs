@@ -28,6 +28,9 @@ pub struct ObjectWrite {
 pub enum ObjectCall {
     /// It is made. One that is there already is none of ours: it has to be looked at again.
     Create(Value),
+    /// It is made in the place of one that was deleted for it, which nothing else has to wait for, and nothing that
+    /// fails holds up. One that is there already has to be looked at again.
+    Succeed(Value),
     /// A JSON Patch (RFC 6902), whose tests name what was seen.
     Patch(Value),
     /// A merge patch of its status, by which its owner is told something. Who may not write it, or does not, goes on.
@@ -40,7 +43,18 @@ pub enum ObjectCall {
         resource_version: String,
         /// What becomes of what it owns.
         propagation: Propagation,
+        /// What is made next in its place, and by its name. Whether that would be let through has to be asked first, by
+        /// a dry run: nothing goes whose successor is refused.
+        successor: Option<Box<Value>>,
     },
+}
+
+impl ObjectCall {
+    /// Whether it makes an object.
+    #[must_use]
+    pub fn makes(&self) -> bool {
+        matches!(self, Self::Create(_) | Self::Succeed(_))
+    }
 }
 
 /// What becomes of what a deleted object owns.
@@ -64,11 +78,17 @@ impl Propagation {
 }
 
 impl ObjectWrite {
+    /// Whether it closes a gap: something was deleted for what it makes, and is not there until then.
+    #[must_use]
+    pub fn closes_gap(&self) -> bool {
+        matches!(self.call, ObjectCall::Succeed(_))
+    }
+
     /// What is done, in words: `deleted deployments.apps namespace/name`.
     #[must_use]
     pub fn told(&self) -> String {
         let done = match &self.call {
-            ObjectCall::Create(_) => "created",
+            ObjectCall::Create(_) | ObjectCall::Succeed(_) => "created",
             ObjectCall::Patch(_) | ObjectCall::Tell(_) => "changed",
             ObjectCall::Delete { propagation: Propagation::Orphan, .. } => "deleted, and what belongs to it left,",
             ObjectCall::Delete { .. } => "deleted",

@@ -34,6 +34,15 @@ pub(in crate::roll) enum Ahead {
     Waits(String),
 }
 
+impl Ahead {
+    /// Why, in words.
+    pub(super) fn into_why(self) -> String {
+        match self {
+            Self::Refused(why) | Self::Waits(why) => why,
+        }
+    }
+}
+
 /// A step of an object, and what was found of other objects.
 #[derive(Clone, Copy)]
 pub(in crate::roll) struct Beside<'a> {
@@ -91,6 +100,21 @@ impl<'a> Beside<'a> {
         object: &Value,
         propagation: Propagation,
     ) -> StepProgress {
+        self.goes(resource, version, object, (propagation, None))
+    }
+
+    /// Deletes an object, as it was seen, for another one of its name; what belongs to it stays.
+    pub(super) fn makes_way(self, resource: &ResourceName, object: &Value, successor: Value) -> StepProgress {
+        self.goes(resource, None, object, (Propagation::Orphan, Some(Box::new(successor))))
+    }
+
+    fn goes(
+        self,
+        resource: &ResourceName,
+        version: Option<&str>,
+        object: &Value,
+        (propagation, successor): (Propagation, Option<Box<Value>>),
+    ) -> StepProgress {
         let text = |path: &str| object.pointer(path).and_then(Value::as_str).unwrap_or_default();
         let (uid, resource_version) = (text("/metadata/uid"), text("/metadata/resourceVersion"));
         let (uid, resource_version) = (uid.to_owned(), resource_version.to_owned());
@@ -101,7 +125,7 @@ impl<'a> Beside<'a> {
                 text("/metadata/name")
             ));
         }
-        let call = ObjectCall::Delete { uid, resource_version, propagation };
+        let call = ObjectCall::Delete { uid, resource_version, propagation, successor };
         self.next(resource, version, text("/metadata/name"), call)
     }
 }

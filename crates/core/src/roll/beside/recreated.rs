@@ -23,10 +23,10 @@ impl<'a> SavedDeployment<'a> {
         text(self.revision, "/data/uid")
     }
 
-    /// Whether a Deployment is the one that was saved, and as it was then.
+    /// Whether a Deployment is the one that was saved, and says what it said then: also where somebody has changed what
+    /// no generation counts, such as its labels and to whom it belongs.
     pub(super) fn is_of(&self, deployment: &Value) -> bool {
-        self.uid() == text(deployment, "/metadata/uid")
-            && self.revision.pointer("/data/generation") == deployment.pointer("/metadata/generation")
+        self.uid() == text(deployment, "/metadata/uid") && *self.before() == old(deployment)
     }
 
     /// As it was.
@@ -44,8 +44,7 @@ impl<'a> SavedDeployment<'a> {
 pub(super) fn saved(name: &str, uid: &str, deployment: &Value, selector: &BTreeMap<String, String>) -> Value {
     let metadata = |path: &str| deployment.pointer(path).cloned().unwrap_or_default();
     let data = json!({
-        "uid": metadata("/metadata/uid"), "generation": metadata("/metadata/generation"), "old": old(deployment),
-        "new": new(deployment, selector),
+        "uid": metadata("/metadata/uid"), "old": old(deployment), "new": new(deployment, selector),
     });
     json!({
         "apiVersion": "apps/v1", "kind": "ControllerRevision", "revision": 1, "data": data,
@@ -97,7 +96,7 @@ fn old(deployment: &Value) -> Value {
 }
 
 /// As it is to be: with other labels in the place of those of the old selector.
-fn new(deployment: &Value, selector: &BTreeMap<String, String>) -> Value {
+pub(super) fn new(deployment: &Value, selector: &BTreeMap<String, String>) -> Value {
     let mut made = annotated(old(deployment), RECREATED, text(deployment, "/metadata/uid"));
     let before = selector_of(deployment).unwrap_or_default();
     for place in ["/metadata", "/spec/template/metadata"] {

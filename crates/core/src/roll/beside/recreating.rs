@@ -7,8 +7,10 @@
 use serde_json::json;
 
 use super::deleting::{orphans, revisions};
+use super::looking::{deployment_question, selector};
 use super::names::RESTORED;
 use super::object_write::{ObjectCall, Propagation};
+use super::obstacles::{obstacle, obstacle_questions};
 use super::owner::place;
 use super::progress::{Beside, StepProgress};
 use super::recreated::{SavedDeployment, restored, revision_name, saved, selector_of};
@@ -19,19 +21,22 @@ use crate::definition::Recreation;
 use crate::roll::questions::RollQuestion;
 use crate::roll::traveller::Traveller;
 use serde_json::Value;
-use std::collections::BTreeMap;
 
 pub(super) fn questions(traveller: Traveller<'_>, step: usize, recreation: &Recreation) -> Vec<RollQuestion> {
-    vec![
+    let mut questions = vec![
         deployment_question(traveller, recreation),
         revision_question(traveller, step),
         pods_question(traveller, recreation),
-    ]
+    ];
+    if is_at_hand(traveller, step) {
+        questions.extend(obstacle_questions(traveller, recreation));
+    }
+    questions
 }
 
-pub(super) fn deployment_question(traveller: Traveller<'_>, recreation: &Recreation) -> RollQuestion {
-    let name = traveller.filled_text(&recreation.name);
-    RollQuestion::of_object(&recreation.resource, traveller.object.namespace(), &name)
+/// Whether it is the step that comes next on the way forward.
+fn is_at_hand(traveller: Traveller<'_>, step: usize) -> bool {
+    traveller.leg.done == step
 }
 
 fn revision_question(traveller: Traveller<'_>, step: usize) -> RollQuestion {
@@ -44,12 +49,6 @@ fn pods_question(traveller: Traveller<'_>, recreation: &Recreation) -> RollQuest
     let selector = selector(traveller, recreation);
     let labels: Vec<String> = selector.iter().map(|(label, value)| format!("{label}={value}")).collect();
     RollQuestion::of_metadata(&replica_sets(), traveller.object.namespace(), &labels.join(","))
-}
-
-/// The labels that it is to select its Pods by.
-pub(super) fn selector(traveller: Traveller<'_>, recreation: &Recreation) -> BTreeMap<String, String> {
-    let labels = recreation.selector.iter();
-    labels.map(|(label, value)| (label.clone(), traveller.filled_text(value))).collect()
 }
 
 pub(super) fn forward(step: Beside<'_>, recreation: &Recreation) -> StepProgress {
@@ -66,16 +65,18 @@ pub(super) fn forward(step: Beside<'_>, recreation: &Recreation) -> StepProgress
         SeenOther::Unknown(why) => return StepProgress::Waits(why),
         SeenOther::Going(_) => return StepProgress::Waits("what is saved of it is being deleted".to_owned()),
         SeenOther::There(revision) => revision,
-        SeenOther::Absent => return unsaved(step, seen.filter(|_| !is_new), is_new, &deployment, &wanted),
+        SeenOther::Absent if is_new => return StepProgress::ByHand,
+        SeenOther::Absent => return unsaved(step, recreation, seen, &deployment),
     };
     let saved = SavedDeployment::read(revision);
     match seen {
         None => {
             let name = text(saved.made(), "/metadata/name");
-            step.next(&recreation.resource, None, name, ObjectCall::Create(saved.made().clone()))
+            step.next(&recreation.resource, None, name, ObjectCall::Succeed(saved.made().clone()))
         }
         Some(_) if is_new => StepProgress::Done,
-        Some(object) if saved.is_of(object) => step.delete(&recreation.resource, None, object, Propagation::Orphan),
+        Some(object) if saved.is_of(object) => in_the_way(step, recreation)
+            .unwrap_or_else(|| step.makes_way(&recreation.resource, object, saved.made().clone())),
         // It was changed since, or was put back: what is saved is of yesterday.
         Some(object) if is_known(object, &saved) => step.delete(&revisions(), None, revision, Propagation::Background),
         Some(_) => StepProgress::Stuck(format!(
@@ -90,17 +91,15 @@ fn is_known(deployment: &Value, saved: &SavedDeployment<'_>) -> bool {
     saved.uid() == text(deployment, "/metadata/uid") || annotation(deployment, RESTORED) == Some(saved.uid())
 }
 
+/// What stood against none of it before the object began may do so by now: it is looked for again before anything is
+/// saved, and before anything is deleted.
+fn in_the_way(step: Beside<'_>, recreation: &Recreation) -> Option<StepProgress> {
+    let now = is_at_hand(step.traveller, step.step).then(|| obstacle(step.traveller, recreation, step.answers, &[]));
+    now.flatten().map(|ahead| StepProgress::Waits(ahead.into_why()))
+}
+
 /// What comes next where nothing is saved.
-fn unsaved(
-    step: Beside<'_>,
-    old: Option<&Value>,
-    is_new: bool,
-    deployment: &RollQuestion,
-    wanted: &BTreeMap<String, String>,
-) -> StepProgress {
-    if is_new {
-        return StepProgress::ByHand;
-    }
+fn unsaved(step: Beside<'_>, recreation: &Recreation, old: Option<&Value>, deployment: &RollQuestion) -> StepProgress {
     let Some(old) = old else {
         return StepProgress::Waits(format!("{deployment} is not there, and nothing is saved of it"));
     };
@@ -112,6 +111,10 @@ fn unsaved(
     if selector_of(old).is_none() {
         return StepProgress::Stuck(format!("{deployment} selects its Pods by more than labels: matchExpressions"));
     }
+    if let Some(waits) = in_the_way(step, recreation) {
+        return waits;
+    }
+    let wanted = &selector(step.traveller, recreation);
     let name = revision_name(step.uid(), step.traveller.step_name(step.step));
     step.next(&revisions(), None, &name, ObjectCall::Create(saved(&name, step.uid(), old, wanted)))
 }
@@ -136,10 +139,10 @@ pub(super) fn back(step: Beside<'_>, recreation: &Recreation) -> StepProgress {
     let saved = SavedDeployment::read(revision);
     let Some(object) = seen else {
         let name = text(saved.before(), "/metadata/name");
-        return step.next(&recreation.resource, None, name, ObjectCall::Create(restored(&saved)));
+        return step.next(&recreation.resource, None, name, ObjectCall::Succeed(restored(&saved)));
     };
     if selector_of(object) == selector_of(saved.made()) {
-        return step.delete(&recreation.resource, None, object, Propagation::Orphan);
+        return step.makes_way(&recreation.resource, object, restored(&saved));
     }
     if selector_of(object) != selector_of(saved.before()) {
         return StepProgress::Stuck(format!(

@@ -27,11 +27,12 @@ pub(in crate::roll) fn rights_of(
         }
         BesideAct::Recreate(recreation) => {
             let mut all: Vec<(ResourceName, &'static [&'static str])> = vec![
-                (recreation.resource.clone(), &["get", "create", "delete", "patch"]),
+                (recreation.resource.clone(), &["get", "list", "create", "delete", "patch"]),
                 (revisions(), &["get", "list", "create", "delete"]),
                 // Going back takes away those of the new one.
                 (named("replicasets", "apps"), &["list", "delete"]),
                 (named("resourcequotas", ""), LIST),
+                (named("limitranges", ""), LIST),
                 (named("horizontalpodautoscalers", "autoscaling"), LIST),
             ];
             all.extend(source.map(|source| (finalizers(&source), UPDATE)));

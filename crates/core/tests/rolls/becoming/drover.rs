@@ -21,6 +21,8 @@ pub(super) struct County {
     pub(super) version: u64,
     pub(super) now: u64,
     pub(super) refuses: bool,
+    /// What a roll is not to go on without is not there.
+    pub(super) shut: bool,
     lease: Option<(usize, u64)>,
 }
 
@@ -49,7 +51,7 @@ pub(super) enum Deed {
 
 impl County {
     pub(super) fn new(village: Village, kind: &'static Kind, roll: Value) -> Self {
-        Self { village, kind, roll, version: 1, now: 1_795_000_000, refuses: false, lease: None }
+        Self { village, kind, roll, version: 1, now: 1_795_000_000, refuses: false, shut: false, lease: None }
     }
 
     pub(super) fn status(&self) -> RollStatus {
@@ -172,6 +174,7 @@ impl Drover {
             remembered: self.remembered.clone(),
             consistent: !self.is_listed,
             answers: county.answers(&roll, &status, &fleet),
+            shut: county.shut.then(|| "something is shut".to_owned()),
             ..RollFacts::default()
         };
         let planned = plan(&roll, &status, &fleet, facts, self.moment(county));

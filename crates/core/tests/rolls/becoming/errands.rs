@@ -10,10 +10,12 @@ use super::village::No;
 pub(super) fn write(county: &mut County, write: &ObjectWrite) -> Result<(), No> {
     let village = &mut county.village;
     match &write.call {
-        ObjectCall::Create(_) if county.refuses => Err(No::Refused),
-        ObjectCall::Create(object) => village.create(&write.plural, object.clone()),
+        ObjectCall::Create(_) | ObjectCall::Succeed(_) if county.refuses => Err(No::Refused),
+        // Whether another one would be let through is asked before anything is deleted for it.
+        ObjectCall::Delete { successor: Some(_), .. } if county.refuses => Err(No::Refused),
+        ObjectCall::Create(object) | ObjectCall::Succeed(object) => village.create(&write.plural, object.clone()),
         ObjectCall::Patch(patch) | ObjectCall::Tell(patch) => village.patch(&write.plural, &write.name, patch),
-        ObjectCall::Delete { uid, resource_version, propagation } => {
+        ObjectCall::Delete { uid, resource_version, propagation, .. } => {
             let orphan = *propagation == Propagation::Orphan;
             village.delete(&write.plural, &write.name, uid, resource_version, orphan)
         }
@@ -22,7 +24,7 @@ pub(super) fn write(county: &mut County, write: &ObjectWrite) -> Result<(), No> 
 
 /// Why something must not be deleted.
 pub(super) fn must_not_go(county: &County, write: &ObjectWrite) -> Option<String> {
-    let ObjectCall::Delete { uid, resource_version, propagation } = &write.call else { return None };
+    let ObjectCall::Delete { uid, resource_version, propagation, successor } = &write.call else { return None };
     let object = county.village.get(&write.plural, &write.name)?;
     let is_it = object["metadata"]["uid"] == uid.as_str();
     if !is_it || object["metadata"]["resourceVersion"] != resource_version.as_str() {
@@ -37,20 +39,7 @@ pub(super) fn must_not_go(county: &County, write: &ObjectWrite) -> Option<String
             (of != write.uid.as_str()).then_some("it was not made by the roll")
         }
         "deployments" if !orphans => Some("its Pods go with it"),
-        "deployments" => {
-            let mine = &write.uid;
-            let saved = county.village.all("controllerrevisions");
-            let saved = saved.filter(|saved| saved["metadata"]["labels"]["pointsman.dev/journey"] == mine.as_str());
-            let has_all = |saved: &Value| {
-                let [old, new] = [&saved["data"]["old"], &saved["data"]["new"]];
-                let is_old = old["spec"]["selector"] == object["spec"]["selector"];
-                // What somebody changed since is saved as well.
-                let is_whole = old["metadata"]["labels"] == object["metadata"]["labels"];
-                if is_old { is_whole } else { new["spec"]["selector"] == object["spec"]["selector"] }
-            };
-            let is_saved = saved.into_iter().any(has_all);
-            (!is_saved).then_some("nothing is saved of it")
-        }
+        "deployments" => deployment(county, &write.uid, object, successor.as_deref()),
         "replicasets" => is_controlled(object).then_some("somebody controls it"),
         "controllerrevisions" => {
             let name = &object["data"]["old"]["metadata"]["name"];
@@ -77,4 +66,22 @@ fn hut(county: &County, object: &Value, orphans: bool) -> Option<&'static str> {
     }
     let accepts = county.roll["spec"]["accept"].as_array().is_some_and(|all| all.contains(&"old-hut".into()));
     (!accepts).then_some("nobody has accepted that")
+}
+
+/// Why a Deployment must not make way for another one, if it is saved whole, and somebody has asked for that one.
+fn deployment(county: &County, of: &str, object: &Value, successor: Option<&Value>) -> Option<&'static str> {
+    let saved = county.village.all("controllerrevisions");
+    let saved = saved.filter(|saved| saved["metadata"]["labels"]["pointsman.dev/journey"] == of);
+    let selector = |object: &Value| object["spec"]["selector"].clone();
+    let has_all = |saved: &Value| {
+        let [old, new] = [&saved["data"]["old"], &saved["data"]["new"]];
+        // What somebody changed since is saved as well.
+        let is_whole = ["labels", "ownerReferences"].iter().all(|it| old["metadata"][it] == object["metadata"][it]);
+        if selector(old) == selector(object) { is_whole } else { selector(new) == selector(object) }
+    };
+    if !saved.into_iter().any(has_all) {
+        return Some("nothing is saved of it");
+    }
+    let is_asked = successor.is_some_and(|next| selector(next) != selector(object));
+    (!is_asked).then_some("nobody has asked whether another one may be made in its place")
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use pointsman_core::roll::{ObjectCall, RollPhase};
+use pointsman_core::roll::{ObjectCall, Reservation, RollPhase, RollPlan, RollWrite};
 use serde_json::{Value, json};
 
 use super::drover::{County, Deed, Drover};
@@ -118,6 +118,7 @@ impl<'a> Chronicle<'a> {
             Happening::Rebuilds(at) => self.rebuilds(&name(at)),
             Happening::Claims(at) => self.claims(&name(at)),
             Happening::Refuses(refuses) => county.refuses = refuses,
+            Happening::Shuts(shut) => county.shut = shut,
             Happening::Resume => county.resume(),
             Happening::Forward => self.turns("Forward"),
             Happening::Back => self.turns("Back"),
@@ -156,6 +157,7 @@ impl<'a> Chronicle<'a> {
         match self.drovers[at].step(at, &mut self.county) {
             Deed::Nothing => {}
             Deed::Planned(plan) => {
+                self.closes_gaps(&plan);
                 let told: Vec<&str> = plan.standings.iter().map(pointsman_core::roll::Standing::why).collect();
                 if !plan.writes.is_empty() {
                     self.log.push(format!("{now} drover {at} plans {} {told:?}", plan.status.message));
@@ -190,6 +192,31 @@ impl<'a> Chronicle<'a> {
         }
     }
 
+    /// Whatever was deleted for another one is followed by that one, before anything else is written.
+    fn closes_gaps(&mut self, plan: &RollPlan) {
+        let (status, village) = (self.county.status(), &self.county.village);
+        let first = plan.writes.iter().map_while(|write| match write {
+            RollWrite::Object(one) if one.closes_gap() => Some(one.uid.as_str()),
+            _ => None,
+        });
+        let first: BTreeSet<&str> = first.collect();
+        let is_open = |one: &&Reservation| {
+            let name = one.object.trim_start_matches("n/");
+            let hut = village.get("huts", name).filter(|hut| hut["metadata"]["deletionTimestamp"].is_null());
+            let is_saved = |saved: &Value| saved["metadata"]["labels"]["pointsman.dev/journey"] == one.uid.as_str();
+            hut.is_some_and(|hut| hut["metadata"]["uid"] == one.uid.as_str())
+                && village.get("deployments", name).is_none()
+                && village.all("controllerrevisions").any(is_saved)
+        };
+        let open = status.reserved.iter().filter(is_open).find(|one| !first.contains(one.uid.as_str()));
+        if let Some(open) = open.filter(|_| !status.is_over()) {
+            self.is_wrong("what was deleted for another one is followed by it first", open.object.clone());
+        }
+        if !first.is_empty() {
+            self.met.insert("gap");
+        }
+    }
+
     /// No installation ever has fewer Pods than it wants.
     fn serves(&mut self) {
         for at in 0..self.plot.huts {
@@ -202,7 +229,7 @@ impl<'a> Chronicle<'a> {
 
     /// Nobody disturbs any more: the roll comes to an end, or says what it waits for.
     fn quiet(&mut self) {
-        self.county.refuses = false;
+        (self.county.refuses, self.county.shut) = (false, false);
         self.county.village.things.retain(|(plural, _), _| plural != "configmaps");
         for round in 0..700 {
             let phase = self.county.status().phase;
@@ -270,7 +297,7 @@ impl<'a> Chronicle<'a> {
 }
 
 /// The new operator: a house is stable once its Deployment is its own, and rolled out.
-fn operator(village: &mut Village) {
+pub(super) fn operator(village: &mut Village) {
     for name in village.names("houses") {
         let Some(deployment) = village.get("deployments", &name) else { continue };
         let is_its = deployment["spec"]["selector"]["matchLabels"]["house"] == name.as_str();

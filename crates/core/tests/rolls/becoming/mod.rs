@@ -6,6 +6,7 @@ mod drover;
 mod errands;
 mod laws;
 mod settlers;
+mod trials;
 mod village;
 
 use laws::{Chronicle, Wrong};
@@ -28,7 +29,7 @@ fn histories_of_kinds_that_become_others_keep_every_property() {
         }
     }
     println!("{count} histories of kinds that become others: {ends:?}");
-    for end in ["Complete", "Aborted", "Paused", "home", "turned", "killed"] {
+    for end in ["Complete", "Aborted", "Paused", "home", "turned", "killed", "gap"] {
         assert!(count < 100 || ends.contains_key(end), "{end}: {ends:?}");
     }
 }

@@ -34,6 +34,8 @@ pub(super) enum Happening {
     Claims(usize),
     /// The next create is refused by a webhook; or no more.
     Refuses(bool),
+    /// Something is not there that a roll is not to go on without; or is again.
+    Shuts(bool),
     Resume,
     Forward,
     Back,
@@ -90,6 +92,7 @@ impl Plot {
             93 if random.percent(20) => Happening::Abandons(hut),
             93 => Happening::Claims(hut),
             94 => Happening::Refuses(random.percent(20)),
+            95 if random.percent(20) => Happening::Shuts(random.percent(50)),
             95 => Happening::Resume,
             96..99 if turns => {
                 *random.pick(&[Happening::Back, Happening::Back, Happening::Forward, Happening::Stop]).unwrap()

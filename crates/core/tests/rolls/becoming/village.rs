@@ -169,6 +169,7 @@ impl Village {
             .things
             .iter()
             .filter(|(_, value)| !value["metadata"]["deletionTimestamp"].is_null())
+            .filter(|(_, value)| value["metadata"]["finalizers"].is_null())
             .map(|(key, value)| (key.clone(), value["metadata"]["uid"].as_str().unwrap().to_owned()))
             .collect();
         for (key, uid) in going {

@@ -45,6 +45,22 @@ fn a_step_about_other_objects_that_cannot_be_is_refused_with_what_to_do() {
             "a label whose value holds {name}",
         ),
         (json!([{"delete": {"resource": "pods", "labels": "a={name}"}}]), "say `madeAgain: true`"),
+        (
+            json!([{"delete": {"resource": "pods", "labels": "a!={name}", "madeAgain": true}}]),
+            "a label whose value holds {name}",
+        ),
+        (
+            json!([{"delete": {"resource": "pods", "labels": "a in (b,{name})", "madeAgain": true}}]),
+            "a label whose value holds {name}",
+        ),
+        (
+            json!([{"delete": {"resource": "persistentvolumeclaims", "labels": "a={name}", "madeAgain": true}}]),
+            "nobody is known to make persistentvolumeclaims again",
+        ),
+        (
+            json!([{"recreate": {"resource": "deployments.apps", "name": "{name}", "selector": {"a": "b"}}}]),
+            "a value of selector, have to hold {name}",
+        ),
         (json!([{"delete": {"resource": "pods"}}]), "has `on: source`, or a `resource` and `labels`"),
     ]);
 }

@@ -1,0 +1,80 @@
+//! Whether what is made in the place of a deleted object would be let through: asked before anything is deleted.
+
+use pointsman_core::roll::ROLL_MANAGER;
+use serde_json::Value;
+
+use super::writes::{Landed, refused};
+use crate::call_error::CallError;
+use crate::cluster::Cluster;
+
+/// Asks, by a dry run, whether an object would be let through whose name another one still has. Nothing where it would.
+///
+/// An API server validates an object, and has all who admit it judge it, before it looks whether there is one of that
+/// name: "already exists" is a yes.
+/// Source: `k8s.io/apiserver/pkg/registry/generic/registry/store.go`, `Store.create`.
+///
+/// # Errors
+/// Whoever runs this may not make such objects.
+pub(super) async fn try_successor(
+    cluster: &Cluster,
+    collection: &str,
+    successor: &Value,
+) -> Result<Option<Landed>, CallError> {
+    let path = format!("{collection}?dryRun=All&fieldManager={ROLL_MANAGER}");
+    let Err(error) = cluster.post(&path, successor).await else { return Ok(None) };
+    let message = error.message();
+    match error.code() {
+        Some(409) if message.contains("already exists") => Ok(None),
+        Some(403) if has_room_once_the_old_one_is_gone(&message) => Ok(None),
+        // Its namespace is not there, or its resource.
+        Some(404) => Ok(Some(Landed::Refused(nothing_deleted(&message)))),
+        _ => Ok(Some(match refused(error)? {
+            Landed::Refused(why) => Landed::Refused(nothing_deleted(&why)),
+            other => other,
+        })),
+    }
+}
+
+fn nothing_deleted(why: &str) -> String {
+    format!("what is to be made in its place is refused, so that nothing was deleted: {why}")
+}
+
+/// Whether a quota says no that counts the old one as well, and is not over its limit by more than that.
+/// Source: `kubernetes staging/src/k8s.io/apiserver/pkg/admission/plugin/resourcequota/controller.go`, `checkRequest`.
+fn has_room_once_the_old_one_is_gone(message: &str) -> bool {
+    let Some((_, rest)) = message.split_once("exceeded quota: ") else { return false };
+    let part = |name: &str| {
+        let (_, rest) = rest.split_once(name)?;
+        let (what, number) = rest.split(", ").next()?.split_once('=')?;
+        (what == COUNTED && !rest.split(", ").next()?.contains(',')).then(|| number.parse::<u64>().ok())?
+    };
+    match (part("requested: "), part("used: "), part("limited: ")) {
+        (Some(1), Some(used), Some(limited)) => used <= limited,
+        _ => false,
+    }
+}
+
+/// What quotas call Deployments.
+const COUNTED: &str = "count/deployments.apps";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_quota_that_counts_the_old_one_leaves_room_for_the_new_one() {
+        let says = |requested: &str, used: &str, limited: &str| {
+            format!(
+                "deployments.apps \"a\" is forbidden: exceeded quota: q, requested: {requested}, used: {used}, limited: \
+                 {limited}"
+            )
+        };
+        let (one, three) = ("count/deployments.apps=1", "count/deployments.apps=3");
+        assert!(has_room_once_the_old_one_is_gone(&says(one, three, three)));
+        assert!(!has_room_once_the_old_one_is_gone(&says(one, three, one)), "it is over its limit");
+        assert!(!has_room_once_the_old_one_is_gone(&says("pods=1", "pods=3", "pods=3")));
+        let both = "count/deployments.apps=1,pods=1";
+        assert!(!has_room_once_the_old_one_is_gone(&says(both, both, both)));
+        assert!(!has_room_once_the_old_one_is_gone("deployments.apps \"a\" is forbidden: no"));
+    }
+}

@@ -1,0 +1,220 @@
+//! What steps do to other objects, and what they look up of them, over real sockets.
+
+use kube::{Client, Config};
+use pointsman_core::definition::Kind;
+use pointsman_core::roll::{
+    FleetObject, FleetRoll, ObjectCall, ObjectWrite, Propagation, RollAnswers, RollStatus, answered_roll,
+    step_questions,
+};
+use serde_json::json;
+
+use super::super::answering::look_up_more;
+use super::super::beside::write_beside;
+use super::super::writes::Landed;
+use crate::call_error::CallError;
+use crate::cluster::Cluster;
+use crate::web::tests::{Manner, SmallServer, answer, waited};
+
+/// Does something against an API server that answers in this way.
+fn against<T>(server: &SmallServer, work: impl AsyncFnOnce(&Cluster) -> T) -> T {
+    waited(async {
+        let mut config = Config::new(server.url("").parse().unwrap());
+        config.default_retry = false;
+        work(&Cluster::new(Client::try_from(config).unwrap(), server.url(""))).await
+    })
+}
+
+fn says(code: u16, message: &str) -> Manner {
+    let status = json!({"kind": "Status", "status": "Failure", "code": code, "message": message});
+    Manner::Says(answer(code, &status.to_string()))
+}
+
+/// What there is of a group.
+fn group(path: &str) -> Option<Manner> {
+    let apps = json!({"preferredVersion": {"groupVersion": "apps/v1"}});
+    (path == "/apis/apps").then(|| Manner::Says(answer(200, &apps.to_string())))
+}
+
+fn write(call: ObjectCall) -> ObjectWrite {
+    let [plural, group, name, of] = ["deployments", "apps", "a", "n/a"].map(str::to_owned);
+    ObjectWrite { plural, group, version: None, namespace: Some("n".to_owned()), name, call, of, uid: "u".to_owned() }
+}
+
+/// What became of a deletion, and whether it was asked for.
+fn makes_way(code: u16, message: &'static str) -> (Result<Landed, CallError>, bool) {
+    let server = SmallServer::start(move |path| match group(path) {
+        Some(manner) => manner,
+        None if path.contains("/deployments?dryRun=All&") => says(code, message),
+        None => Manner::Says(answer(200, "{}")),
+    });
+    let successor = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "a", "namespace": "n"}});
+    let call = ObjectCall::Delete {
+        uid: "d".to_owned(),
+        resource_version: "7".to_owned(),
+        propagation: Propagation::Orphan,
+        successor: Some(Box::new(successor)),
+    };
+    let landed = against(&server, async |cluster| write_beside(cluster, &write(call)).await);
+    (landed, server.heads().iter().any(|head| head.starts_with("DELETE")))
+}
+
+#[test]
+fn who_would_be_refused_is_asked_for_before_anything_is_deleted() {
+    let there = "deployments.apps \"a\" already exists";
+    let counted = "deployments.apps \"a\" is forbidden: exceeded quota: q, requested: count/deployments.apps=1, used: \
+                   count/deployments.apps=3, limited: count/deployments.apps=3";
+    for (code, message) in [(409, there), (403, counted), (201, "{}")] {
+        let (landed, is_deleted) = makes_way(code, message);
+        assert!(matches!(landed, Ok(Landed::Written(_))) && is_deleted, "{code} {message}: {landed:?}");
+    }
+    let denied = "admission webhook \"w\" denied the request: nobody cannot set that";
+    let reference = "deployments.apps \"a\" is forbidden: cannot set blockOwnerDeletion if an ownerReference refers to a \
+                     resource you can't set finalizers on: , <nil>";
+    for (code, message) in
+        [(403, denied), (403, reference), (422, "spec.selector: Invalid value"), (400, "no"), (404, "no")]
+    {
+        let (landed, is_deleted) = makes_way(code, message);
+        let Ok(Landed::Refused(why)) = landed else { panic!("{code} {message}: {landed:?}") };
+        assert!(why.ends_with(message) && why.contains("nothing was deleted") && !is_deleted, "{why}");
+    }
+    for (code, message) in [(503, "busy"), (409, "Operation cannot be fulfilled on resourcequotas \"q\"")] {
+        let (landed, is_deleted) = makes_way(code, message);
+        assert!(matches!(landed, Ok(Landed::Later(_))) && !is_deleted, "{code} {message}: {landed:?}");
+    }
+    let rights =
+        "deployments.apps is forbidden: User \"u\" cannot create resource \"deployments\" in API group \"apps\"";
+    let (landed, is_deleted) = makes_way(403, rights);
+    assert!(landed.is_err() && !is_deleted, "{landed:?}");
+}
+
+/// It would fail again each time, and would hold up whatever comes behind it.
+#[test]
+fn what_fails_for_one_object_alone_is_told_of_that() {
+    let server =
+        SmallServer::start(|path| group(path).unwrap_or_else(|| says(500, "etcdserver: request is too large")));
+    let call = || ObjectCall::Create(json!({"apiVersion": "apps/v1", "kind": "ControllerRevision"}));
+    let landed = against(&server, async |cluster| write_beside(cluster, &write(call())).await);
+    assert!(matches!(&landed, Ok(Landed::Refused(why)) if why.contains("too large")), "{landed:?}");
+    let server = SmallServer::start(|path| group(path).unwrap_or_else(|| says(429, "too many")));
+    let landed = against(&server, async |cluster| write_beside(cluster, &write(call())).await);
+    assert!(matches!(landed, Ok(Landed::Later(_))), "{landed:?}");
+}
+
+/// A namesake that was made anew is told nothing.
+#[test]
+fn only_the_object_that_is_meant_is_told_why_it_is_refused() {
+    for (uid, is_told) in [("u", true), ("another", false)] {
+        let found = json!({"metadata": {"uid": uid, "resourceVersion": "7"}});
+        let server = SmallServer::start(move |path| {
+            group(path).unwrap_or_else(|| Manner::Says(answer(200, &found.to_string())))
+        });
+        let call = ObjectCall::Tell(json!({"status": {"error": "no"}}));
+        let landed = against(&server, async |cluster| write_beside(cluster, &write(call)).await);
+        assert_eq!(matches!(landed, Ok(Landed::Written(_))), is_told, "{landed:?}");
+        assert_eq!(server.heads().iter().any(|head| head.starts_with("PATCH")), is_told);
+    }
+}
+
+const DEFINITION: &str = "apiVersion: pointsman.dev/v1
+kind: KindDefinition
+crd: houses.crd.yaml
+healthy: {all: [{field: status.state, is: stable}]}
+becomes:
+  from: {crd: huts.crd.yaml, version: v1, healthy: {all: [{field: status.state, is: stable}]}}
+  to: v1
+  operations: []
+journeys:
+  moves:
+  - {name: convert, convert: {}}
+  - {name: adopt, adopt: {resources: [services, things.example.org]}}
+  - name: pods
+    delete: {resource: replicaset.apps, labels: \"hut={name}\"}
+    irreversible: they are gone
+  - {name: hut, delete: {on: source}, irreversible: it is gone}
+";
+
+fn crd(group: &str, kind: &str) -> String {
+    let plural = format!("{}s", kind.to_lowercase());
+    let schema = json!({"type": "object", "properties": {
+        "status": {"type": "object", "properties": {"state": {"type": "string"}}},
+    }});
+    let version = json!({"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": schema}});
+    let names = json!({"kind": kind, "plural": plural});
+    let spec = json!({"group": group, "names": names, "scope": "Namespaced", "versions": [version]});
+    json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": format!("{plural}.{group}")}, "spec": spec,
+    })
+    .to_string()
+}
+
+/// What is known of a hut that has gone so many steps, by an API server that answers in this way.
+fn known(steps: usize, server: &SmallServer) -> String {
+    let mut read = |file: &str| {
+        Ok(if file == "huts.crd.yaml" { crd("was.example.com", "Hut") } else { crd("example.com", "House") })
+    };
+    let kind = Kind::load("house.yaml", DEFINITION, &mut read).unwrap_or_else(|error| panic!("{error}"));
+    let spec = json!({
+        "kind": "house", "journey": "moves", "to": "v1", "accept": ["pods", "hut"], "waves": [{"name": "all"}],
+    });
+    let roll =
+        json!({"apiVersion": "pointsman.dev/v1", "kind": "Roll", "metadata": {"name": "r", "uid": "u"}, "spec": spec});
+    let roll: FleetRoll = answered_roll(&roll, &kind).unwrap();
+    let mark = json!({"roll": "u", "was": null, "to": "v1", "at": "2026-11-18T10:00:00Z", "step": {"all": steps}});
+    let hut = json!({"metadata": {
+        "name": "h", "namespace": "n", "uid": "hut", "annotations": {"pointsman.dev/roll": mark.to_string()},
+    }});
+    let reserved = json!([{"object": "n/h", "uid": "hut", "since": "2026-11-18T10:00:00Z", "wave": "all"}]);
+    let status = RollStatus::of(&json!({"status": {"started": "2026-11-18T10:00:00Z", "reserved": reserved}}));
+    let fleet: Vec<FleetObject> = FleetObject::of(&hut, &roll).into_iter().collect();
+    let questions = step_questions(&roll, &status, &fleet);
+    let mut answers = RollAnswers::default();
+    against(server, async |cluster| look_up_more(cluster, &kind, &questions, &mut answers).await).unwrap();
+    format!("{answers:?}")
+}
+
+/// An aggregated API of which nothing is known now may hold what belongs to the object.
+#[test]
+fn nothing_belongs_to_nobody_while_an_api_is_not_served() {
+    let answers = |freshness: &'static str| {
+        SmallServer::start(move |path| match path {
+            "/api" => Manner::Says(answer(200, "{\"items\": []}")),
+            "/apis" => {
+                let version = json!({"version": "v1", "freshness": freshness, "resources": []});
+                let items = json!([{"metadata": {"name": "things.example.org"}, "versions": [version]}]);
+                Manner::Says(answer(200, &json!({"items": items}).to_string()))
+            }
+            _ => Manner::Says(answer(404, "{}")),
+        })
+    };
+    let why = "things.example.org/v1 is not served now: what belongs to it there is not known";
+    let (stale, current) = (known(3, &answers("Stale")), known(3, &answers("Current")));
+    assert!(stale.contains(why), "{stale}");
+    assert!(!current.contains("is not served now"), "{current}");
+}
+
+/// A resource of which somebody else answers holds up the object that has some of it, and no other.
+#[test]
+fn what_cannot_be_read_of_one_resource_fails_no_look_at_the_others() {
+    let server = SmallServer::start(|path| match path {
+        "/apis/things.example.org" | "/apis/example.org" => says(503, "the server is currently unable to handle it"),
+        path if path.contains("/services") => says(500, "conversion webhook for things failed: Post \"https://a\""),
+        _ => Manner::Says(answer(200, "{\"items\": []}")),
+    });
+    let told = known(1, &server);
+    assert!(told.contains("currently unable to handle it") && told.contains("conversion webhook"), "{told}");
+}
+
+/// A resource that is misspelt has no objects, and nothing of it counts as deleted.
+#[test]
+fn what_is_deleted_is_of_a_resource_that_there_is() {
+    let server = SmallServer::start(|path| match group(path) {
+        Some(manner) => manner,
+        None => says(404, "the server could not find the requested resource"),
+    });
+    let told = known(2, &server);
+    assert!(told.contains("replicaset") && told.contains("could not find the requested resource"), "{told}");
+    // What is handed over is looked for again before the object goes: there may be none.
+    let told = known(1, &server);
+    assert!(!told.contains("metadata services of n\"): Err"), "{told}");
+}
