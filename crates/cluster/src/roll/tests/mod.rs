@@ -1,5 +1,6 @@
 //! What a roll asks beside the cluster, over real sockets, and what it says then.
 
+mod elsewhere;
 mod watched;
 
 use std::net::TcpListener;

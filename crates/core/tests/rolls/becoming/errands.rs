@@ -10,6 +10,7 @@ use super::village::No;
 pub(super) fn write(county: &mut County, write: &ObjectWrite) -> Result<(), No> {
     let village = &mut county.village;
     match &write.call {
+        ObjectCall::Readmit(_) => panic!("nothing here is staged"),
         ObjectCall::Create(_) if county.refuses => Err(No::Refused),
         ObjectCall::Create(object) => village.create(&write.plural, object.clone()),
         ObjectCall::Patch(patch) | ObjectCall::Tell(patch) => village.patch(&write.plural, &write.name, patch),
