@@ -41,6 +41,7 @@ mod disarm;
 mod documents;
 mod failures;
 mod gitops;
+mod hand_over;
 mod harness;
 mod in_the_way;
 mod incomplete;
@@ -115,6 +116,7 @@ const SCENARIOS: &[&[scenario::Scenario]] = &[
     crd_guard::SCENARIOS,
     status::SCENARIOS,
     stages::SCENARIOS,
+    hand_over::SCENARIOS,
     roll_controllers::SCENARIOS,
     roll_freezes::SCENARIOS,
     roll_outside::SCENARIOS,

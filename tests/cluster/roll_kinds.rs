@@ -158,7 +158,12 @@ fn whole(scene: &Scene<'_>) {
 
 /// Runs a roll, and kills whoever does after each write. Returns how many writes it took, and what they were. With
 /// `most`, so many of them.
-fn killed_after_each_write(scene: &Scene<'_>, name: &str, most: usize, ends: impl Fn() -> bool) -> Vec<String> {
+pub(crate) fn killed_after_each_write(
+    scene: &Scene<'_>,
+    name: &str,
+    most: usize,
+    ends: impl Fn() -> bool,
+) -> Vec<String> {
     let mut writes = Vec::new();
     let deadline = Instant::now() + Duration::from_secs(400);
     while !ends() && writes.len() < most {

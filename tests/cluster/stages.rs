@@ -20,12 +20,12 @@ pub(crate) const SCENARIOS: &[Scenario] =
 
 static WIDGETS: [&Sample; 1] = [&WIDGET];
 
-const NAMES: [&str; 3] = ["kube-apiserver", "kube-controller-manager", "kube-scheduler"];
-const NEEDS_COMPLETE: &str = "csi-migration.extensions.gardener.cloud/needs-complete-feature-gates";
-const FINISHED: &str = "csi-migration.extensions.gardener.cloud/controller-finished";
+pub(crate) const NAMES: [&str; 3] = ["kube-apiserver", "kube-controller-manager", "kube-scheduler"];
+pub(crate) const NEEDS_COMPLETE: &str = "csi-migration.extensions.gardener.cloud/needs-complete-feature-gates";
+pub(crate) const FINISHED: &str = "csi-migration.extensions.gardener.cloud/controller-finished";
 
 /// A file of the example that people read.
-fn example(name: &str) -> String {
+pub(crate) fn example(name: &str) -> String {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("manifests/examples/gardener");
     fs::read_to_string(folder.join(name)).unwrap()
 }
@@ -74,11 +74,11 @@ fn kubeconfig(scene: &Scene<'_>, who: &str) -> PathBuf {
     file
 }
 
-fn metric(scene: &Scene<'_>, line: &str) -> bool {
+pub(crate) fn metric(scene: &Scene<'_>, line: &str) -> bool {
     scene.pointsman.borrow().as_ref().expect("running").metrics().contains(line)
 }
 
-fn configuration(scene: &Scene<'_>) -> Value {
+pub(crate) fn configuration(scene: &Scene<'_>) -> Value {
     scene.conversion();
     let ca = format!("--ca-file={}", scene.authority().display());
     let kinds = format!("--kinds={}", scene.setup.kinds.display());
@@ -118,7 +118,7 @@ fn offline(scene: &Scene<'_>, name: &str, fact: &str) -> Value {
 }
 
 /// The command lines of an object, and the names of what stages take away.
-fn commands(object: &Value) -> Value {
+pub(crate) fn commands(object: &Value) -> Value {
     let pod = &object["spec"]["template"]["spec"];
     let names = |list: &Value| -> Vec<Value> {
         list.as_array().into_iter().flatten().map(|item| item["name"].clone()).collect()
@@ -129,7 +129,7 @@ fn commands(object: &Value) -> Value {
     json!([containers.collect::<Vec<_>>(), names(&pod["volumes"])])
 }
 
-fn generation(object: &Value) -> i64 {
+pub(crate) fn generation(object: &Value) -> i64 {
     object["metadata"]["generation"].as_i64().unwrap()
 }
 

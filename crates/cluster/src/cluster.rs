@@ -62,6 +62,8 @@ pub(crate) enum PatchForm {
     Merge,
     /// RFC 6902.
     Json,
+    /// The merge of Kubernetes' own kinds, which knows the keys of lists.
+    Strategic,
 }
 
 /// Behind a path: what is asked is judged, and not stored.
@@ -152,6 +154,7 @@ impl Cluster {
             PatchForm::Apply => "application/apply-patch+yaml",
             PatchForm::Merge => "application/merge-patch+json",
             PatchForm::Json => "application/json-patch+json",
+            PatchForm::Strategic => "application/strategic-merge-patch+json",
         };
         let path = match path.contains("fieldManager=") {
             true => path.to_owned(),

@@ -72,7 +72,54 @@ impl ConnectError {
 /// # Errors
 /// There is no kubeconfig, or it cannot be used.
 pub async fn connect(options: &ConnectOptions) -> Result<Cluster, ConnectError> {
-    let mut config = config(options).await?;
+    cluster_of(config(options).await?)
+}
+
+/// The cluster of a kubeconfig that somebody has stored in a cluster. It must have all in itself: whoever may write it
+/// is not whoever runs this, and must not have us run programs or read files. Nothing is asked of it yet.
+///
+/// # Errors
+/// What is wrong with it, in words.
+pub(crate) async fn connect_by_text(text: &str) -> Result<Cluster, String> {
+    let kubeconfig = Kubeconfig::from_yaml(text).map_err(|error| chain(&error))?;
+    if let Some(why) = reaches_out(&kubeconfig) {
+        return Err(why);
+    }
+    let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await;
+    cluster_of(config.map_err(|error| chain(&error))?).map_err(|error| error.to_string())
+}
+
+/// What a kubeconfig says that is not in itself, or that anybody could stand in for.
+fn reaches_out(kubeconfig: &Kubeconfig) -> Option<String> {
+    for cluster in kubeconfig.clusters.iter().filter_map(|named| named.cluster.as_ref()) {
+        if cluster.certificate_authority.is_some() {
+            return Some(format!("it names a file, `certificate-authority`: {INSIDE}"));
+        }
+        if cluster.insecure_skip_tls_verify.unwrap_or_default() {
+            return Some(
+                "it says `insecure-skip-tls-verify`: whoever stands in between would get its credentials".to_owned(),
+            );
+        }
+    }
+    for user in kubeconfig.auth_infos.iter().filter_map(|named| named.auth_info.as_ref()) {
+        let files = [
+            ("tokenFile", user.token_file.is_some()),
+            ("client-certificate", user.client_certificate.is_some()),
+            ("client-key", user.client_key.is_some()),
+        ];
+        if let Some((name, _)) = files.iter().find(|(_, is_there)| *is_there) {
+            return Some(format!("it names a file, `{name}`: {INSIDE}"));
+        }
+        if user.exec.is_some() || user.auth_provider.is_some() {
+            return Some(
+                "it wants a program run, `exec` or `auth-provider`: give it a token or a client certificate".to_owned(),
+            );
+        }
+    }
+    None
+}
+
+fn cluster_of(mut config: Config) -> Result<Cluster, ConnectError> {
     config.connect_timeout = Some(CONNECT_TIMEOUT);
     // We know better which call may be repeated, and say so meanwhile.
     config.default_retry = false;
@@ -143,12 +190,44 @@ fn agent() -> (HeaderName, HeaderValue) {
     (USER_AGENT, HeaderValue::from_static(concat!("pointsman/", env!("CARGO_PKG_VERSION"))))
 }
 
+/// What a kubeconfig in a Secret has.
+const INSIDE: &str = "write what is in it into the kubeconfig, as `…-data` or `token`";
+
 /// As long as kubectl's dialler takes to give up on a host that drops packets is too long for somebody who waits.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_kubeconfig_in_a_secret_has_all_in_itself() {
+        let with = |cluster: &str, user: &str| {
+            let text = format!(
+                "apiVersion: v1\nkind: Config\ncurrent-context: it\ncontexts: [{{name: it, context: {{cluster: it, user: \
+                 it}}}}]\nclusters: [{{name: it, cluster: {{server: 'https://10.0.0.1'{cluster}}}}}]\nusers: [{{name: it, \
+                 user: {{{user}}}}}]\n"
+            );
+            reaches_out(&Kubeconfig::from_yaml(&text).unwrap())
+        };
+        assert_eq!(with("", "token: a"), None);
+        assert_eq!(
+            with(", certificate-authority-data: YQ==", "client-certificate-data: YQ==, client-key-data: YQ=="),
+            None
+        );
+        for (cluster, user, said) in [
+            (", certificate-authority: /ca", "token: a", "certificate-authority"),
+            (", insecure-skip-tls-verify: true", "token: a", "insecure-skip-tls-verify"),
+            ("", "tokenFile: /token", "tokenFile"),
+            ("", "client-certificate: /crt", "client-certificate"),
+            ("", "client-key: /key", "client-key"),
+            ("", "exec: {apiVersion: client.authentication.k8s.io/v1, command: sh}", "exec"),
+            ("", "auth-provider: {name: gcp, config: {}}", "auth-provider"),
+        ] {
+            let why = with(cluster, user).unwrap();
+            assert!(why.contains(said), "{why}");
+        }
+    }
 
     #[test]
     fn who_needs_no_proxy_is_asked_directly() {

@@ -8,6 +8,7 @@ pub(crate) mod bed;
 pub(crate) mod cert_manager;
 pub(crate) mod client;
 pub(crate) mod etcd;
+pub(crate) mod garden;
 pub(crate) mod installations;
 pub(crate) mod kubectl;
 pub(crate) mod metrics;

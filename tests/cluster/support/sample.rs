@@ -144,6 +144,24 @@ pub(crate) static HOST: Sample = Sample {
     specs: || (json!({"personality": "worker"}), json!({"personality": "worker"})),
 };
 
+/// Clusters of Gardener, of which each stands for a shoot. They are in no namespace.
+pub(crate) static SHOOT: Sample = Sample {
+    name: "shoot",
+    kind: "Cluster",
+    plural: "clusters",
+    old: "v1alpha1",
+    new: "v1alpha1",
+    scale: false,
+    group: "extensions.gardener.cloud",
+    definition: include_str!("../../../manifests/examples/gardener/clusters.yaml"),
+    crd_file: "clusters.crd.yaml",
+    crd: include_str!("../../../manifests/examples/gardener/clusters.crd.yaml"),
+    specs: || {
+        let spec = json!({"cloudProfile": {}, "seed": {}, "shoot": {}});
+        (spec.clone(), spec)
+    },
+};
+
 /// Elasticsearch, built in as well: one version, nothing to convert.
 pub(crate) static ELASTICSEARCH: Sample = Sample {
     name: "elasticsearch",

@@ -96,6 +96,12 @@ impl KindsArgs {
         Ok(self.load_all()?.kinds)
     }
 
+    /// The same, and definitions of stages as they were compiled.
+    pub(crate) fn load_with_stages(&self) -> anyhow::Result<(Vec<Known>, Vec<StagedKind>)> {
+        let KnownDefinitions { kinds, staged } = self.load_all()?;
+        Ok((kinds, staged.into_iter().map(|known| known.staged).collect()))
+    }
+
     /// The same, and definitions of stages.
     pub(crate) fn load_all(&self) -> anyhow::Result<KnownDefinitions> {
         let KnownDefinitions { kinds: own, staged } = own(&self.directories)?;

@@ -2,14 +2,14 @@
 
 use std::time::{Duration, Instant};
 
-use pointsman_core::definition::{HttpAddress, Kind};
+use pointsman_core::definition::{HttpAddress, Kind, StagedKind};
 use pointsman_core::registration::lacking;
 use pointsman_core::roll::{
     FleetRoll, RollAnswers, RollQuestion, RollStatus, WantedObjects, asks_for_crd, roll_questions, web_questions,
 };
 use serde_json::Value;
 
-use super::beside::{becomes, referring};
+use super::beside::{becomes, referring, seen};
 use super::collection::collection;
 use super::outside::Outside;
 use crate::call_error::{CallError, RIGHTS};
@@ -71,8 +71,15 @@ async fn look_up(
         let lacks = read(crd)?.map(|crd| lacking(kind, crd.document()));
         answers.crd_lacks(lacks);
     }
-    look_up_more(cluster, kind, questions, &mut answers).await?;
+    look_up_more(cluster, Compiled { kind, staged: &[] }, questions, &mut answers).await?;
     Ok(answers)
+}
+
+/// The definitions that questions are answered by.
+#[derive(Clone, Copy)]
+pub(super) struct Compiled<'k> {
+    pub(super) kind: &'k Kind,
+    pub(super) staged: &'k [StagedKind],
 }
 
 /// Looks up Jobs and other objects, which tell what comes next of what is under way. What cannot be read is told, and
@@ -82,12 +89,12 @@ async fn look_up(
 /// The API server cannot be asked now, and may be in a moment.
 pub(super) async fn look_up_more(
     cluster: &Cluster,
-    kind: &Kind,
+    known: Compiled<'_>,
     questions: &[RollQuestion],
     answers: &mut RollAnswers,
 ) -> Result<(), CallError> {
     for question in questions {
-        let why = match look(cluster, kind, question, answers).await {
+        let why = match look(cluster, known, question, answers).await {
             // Somebody behind the API server does not answer, such as a webhook that converts: that holds up the object
             // that is asked about, and no other.
             Err(error) if error.code().is_some_and(|code| code >= 500) => Some(error.to_string()),
@@ -111,13 +118,16 @@ fn read<T>(answer: Result<T, CallError>) -> Result<Result<T, String>, CallError>
 
 async fn look(
     cluster: &Cluster,
-    kind: &Kind,
+    known: Compiled<'_>,
     question: &RollQuestion,
     answers: &mut RollAnswers,
 ) -> Result<(), CallError> {
     match &question.wanted {
         WantedObjects::Becoming { name, uid, facts } => {
-            return becomes(cluster, kind, question, (name, uid, facts), answers).await;
+            return becomes(cluster, known.kind, question, (name, uid, facts), answers).await;
+        }
+        WantedObjects::Staged { name, stage } => {
+            return seen(cluster, known.staged, question, (name, stage), answers).await;
         }
         WantedObjects::Referring(uid) => return referring(cluster, question, uid, answers).await,
         _ => {}
@@ -153,7 +163,7 @@ async fn objects(cluster: &Cluster, question: &RollQuestion, answers: &mut RollA
         WantedObjects::Labelled(labels) => (labels, Extent::Objects),
         WantedObjects::Metadata(labels) => (labels, Extent::MetadataOfAll),
         // They are answered otherwise.
-        WantedObjects::Becoming { .. } | WantedObjects::Referring(_) => return Ok(()),
+        WantedObjects::Becoming { .. } | WantedObjects::Referring(_) | WantedObjects::Staged { .. } => return Ok(()),
     };
     let mut take = |mut list: Value| match list.get_mut("items").map(Value::take) {
         Some(Value::Array(items)) => answers.saw(question, &items),

@@ -1,11 +1,14 @@
 //! What steps of journeys do to other objects than the one that a roll is about, and what they look up of these.
 
-use pointsman_core::definition::Kind;
-use pointsman_core::roll::{Became, ObjectCall, ObjectWrite, ROLL_MANAGER, RollAnswers, RollQuestion, WantedFact};
+use pointsman_core::definition::{Kind, StagedKind};
+use pointsman_core::roll::{
+    Became, ObjectCall, ObjectWrite, ROLL_MANAGER, RollAnswers, RollQuestion, Staged, WantedFact, seen_by_stage,
+};
 use pointsman_core::webhook::{BecomeError, Facts, OtherKind, Webhook};
 use serde_json::{Value, json};
 
 use super::collection::collection;
+use super::elsewhere::{Elsewhere, delete_options};
 use super::successor::try_successor;
 use super::writes::{Landed, refused};
 use crate::call_error::{CallError, RIGHTS};
@@ -16,7 +19,24 @@ use crate::pages::{Pages, items};
 ///
 /// # Errors
 /// Whoever runs this may not do so.
-pub(super) async fn write_beside(cluster: &Cluster, write: &ObjectWrite) -> Result<Landed, CallError> {
+pub(super) async fn write_beside(
+    cluster: &Cluster,
+    staged: &[StagedKind],
+    elsewhere: &mut Elsewhere,
+    write: &ObjectWrite,
+) -> Result<Landed, CallError> {
+    let Some(of) = &write.cluster else { return write_at_home(cluster, staged, write).await };
+    match &write.call {
+        ObjectCall::Delete { uid, resource_version, propagation, successor: None } => {
+            let options = delete_options(uid, resource_version, propagation.word());
+            Ok(elsewhere.write(of, write, &options).await)
+        }
+        // No step does anything else there.
+        _ => Ok(Landed::Refused(format!("nothing is {} elsewhere", write.told()))),
+    }
+}
+
+async fn write_at_home(cluster: &Cluster, staged: &[StagedKind], write: &ObjectWrite) -> Result<Landed, CallError> {
     let within = write.namespace.as_ref().map(|namespace| format!("/namespaces/{namespace}")).unwrap_or_default();
     let version = match &write.call {
         ObjectCall::Create(object) | ObjectCall::Succeed(object) => object
@@ -41,6 +61,10 @@ pub(super) async fn write_beside(cluster: &Cluster, write: &ObjectWrite) -> Resu
             let path = format!("{one}?{manager}");
             cluster.patch(&path, PatchForm::Json, patch, Extent::Metadata).await.map(drop)
         }
+        ObjectCall::Readmit(stage) => match sent_once_more(cluster, &format!("{one}?{manager}")).await {
+            Ok(object) => return Ok(readmitted(staged, write, stage, &object)),
+            Err(error) => Err(error),
+        },
         ObjectCall::Tell(patch) => {
             // Who has no right to it has said it in the Roll.
             return Ok(tell(cluster, &one, (&write.uid, patch)).await.unwrap_or(Landed::Stale));
@@ -51,10 +75,7 @@ pub(super) async fn write_beside(cluster: &Cluster, write: &ObjectWrite) -> Resu
             {
                 return Ok(no);
             }
-            let options = json!({
-                "apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": propagation.word(),
-                "preconditions": {"uid": uid, "resourceVersion": resource_version},
-            });
+            let options = delete_options(uid, resource_version, propagation.word());
             cluster.delete_with(&one, &options).await
         }
     };
@@ -91,6 +112,47 @@ async fn tell(cluster: &Cluster, path: &str, (uid, patch): (&str, &Value)) -> Re
     let path = format!("{path}/status?fieldManager={ROLL_MANAGER}");
     cluster.patch(&path, PatchForm::Merge, &patch, Extent::Metadata).await?;
     Ok(Landed::Written(Box::default()))
+}
+
+/// Sends an object once more, with nothing. Kinds of a CRD know no strategic patches.
+async fn sent_once_more(cluster: &Cluster, path: &str) -> Result<Value, CallError> {
+    let nothing = json!({});
+    match cluster.patch(path, PatchForm::Strategic, &nothing, Extent::Objects).await {
+        Err(error) if error.code() == Some(415) => {
+            cluster.patch(path, PatchForm::Merge, &nothing, Extent::Objects).await
+        }
+        answer => answer,
+    }
+}
+
+/// What came of it: a server that has not heard of a fact yet leaves an object as it is.
+fn readmitted(staged: &[StagedKind], write: &ObjectWrite, stage: &str, object: &Value) -> Landed {
+    match seen_by_stage(staged, (&write.plural, &write.group), stage, object) {
+        Staged::Seen => Landed::Written(Box::default()),
+        Staged::Unseen(path) => Landed::NotYet(format!("{}: not mutated: {path}", write.title())),
+        Staged::Unknown(why) => Landed::NotYet(format!("{}: {why}", write.title())),
+        Staged::Absent | Staged::Going => Landed::Stale,
+    }
+}
+
+/// Finds out whether a stage has seen an object.
+pub(super) async fn seen(
+    cluster: &Cluster,
+    staged: &[StagedKind],
+    question: &RollQuestion,
+    (name, stage): (&str, &str),
+    answers: &mut RollAnswers,
+) -> Result<(), CallError> {
+    let group = collection(cluster, &question.group, question.version.as_deref()).await?;
+    let within = question.namespace.as_ref().map(|namespace| format!("/namespaces/{namespace}")).unwrap_or_default();
+    let found = match cluster.get(&format!("{group}{within}/{}/{name}", question.plural)).await {
+        Ok(object) => seen_by_stage(staged, (&question.plural, &question.group), stage, &object),
+        // Of a resource that there is not, an API server says something else.
+        Err(error) if error.code() == Some(404) && error.message().ends_with("not found") => Staged::Absent,
+        Err(error) => return Err(error),
+    };
+    answers.staged(question, found);
+    Ok(())
 }
 
 /// Finds out what an object becomes, by the definition of its kind.

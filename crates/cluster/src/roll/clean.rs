@@ -29,7 +29,9 @@ pub async fn clean_roll(cluster: &Cluster, kind: &Kind, name: &str) -> Result<us
             Landed::Written(_) => cleaned += 1,
             // Gone, or taken off by somebody else.
             Landed::Stale => {}
-            Landed::Refused(why) => return Err(RollError::Asked(format!("{}: {why}", one.title()))),
+            Landed::Refused(why) | Landed::NotYet(why) => {
+                return Err(RollError::Asked(format!("{}: {why}", one.title())));
+            }
             Landed::Later(error) => return Err(error.into()),
         }
     }

@@ -7,6 +7,7 @@ mod clean;
 mod clock;
 mod collection;
 mod controllers;
+mod elsewhere;
 mod error;
 mod events;
 mod fleet;

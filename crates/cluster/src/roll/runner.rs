@@ -1,19 +1,21 @@
 //! The loop that runs a roll: look, plan, write, again.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use pointsman_core::definition::{HttpAddress, Kind};
+use pointsman_core::definition::{HttpAddress, Kind, StagedKind};
 use pointsman_core::roll::{
-    FleetMove, FleetRoll, JobWrite, ObjectWrite, Remembered, RollFacts, RollPhase, RollPlan, RollStatus, RollWrite,
-    Standing, answered_roll, plan, step_questions,
+    FleetMove, FleetObject, FleetRoll, JobWrite, ObjectWrite, Remembered, RollFacts, RollPhase, RollPlan, RollQuestion,
+    RollStatus, RollWrite, Standing, answered_roll, missing_stages, plan, step_questions, waiting_questions,
 };
 use serde_json::Value;
 use tokio::time::sleep;
 
-use super::answering::{LookedUp, look_up_more};
+use super::answering::{Compiled, LookedUp, look_up_more};
 use super::beside::write_beside;
 use super::clock::RollClock;
 use super::controllers::ControllerLeases;
+use super::elsewhere::Elsewhere;
 use super::error::RollError;
 use super::events::tell_events;
 use super::fleet::Fleet;
@@ -38,6 +40,8 @@ pub struct RollOptions {
     pub namespace: String,
     /// The Prometheus of the cluster, for checks that ask it.
     pub prometheus: Option<HttpAddress>,
+    /// Definitions of stages, for steps that wait until one has seen an object.
+    pub staged: Vec<StagedKind>,
 }
 
 /// What happens while a roll is run.
@@ -54,6 +58,8 @@ pub enum RollEvent {
     Ran(String, String),
     /// A step did something to another object: what, and what it is about.
     Wrote(String, String),
+    /// A step did something to another object, and that is not what it is to be yet: which, and why.
+    NotYet(String),
     /// An object is another one by now, or was moved by somebody else.
     Replaced(String),
     /// An object cannot be moved: who says so, and why.
@@ -90,6 +96,7 @@ pub async fn run_roll(
         lease,
         controllers: ControllerLeases::default(),
         looked_up: LookedUp::nothing(options.prometheus.as_ref()),
+        elsewhere: Elsewhere::default(),
         fleet: None,
         roll: None,
         spec: Value::Null,
@@ -114,6 +121,7 @@ struct RollRunner<'r> {
     lease: RollLease,
     controllers: ControllerLeases,
     looked_up: LookedUp,
+    elsewhere: Elsewhere,
     fleet: Option<Fleet>,
     /// The Roll, as it was when the fleet was looked at.
     roll: Option<FleetRoll>,
@@ -230,6 +238,9 @@ impl RollRunner<'_> {
         let began = Instant::now();
         let document = get_roll(self.cluster, self.name).await?;
         let roll = answered_roll(&document, self.kind)?;
+        if let Some(why) = missing_stages(&roll, &self.options.staged) {
+            return Err(RollError::Asked(why));
+        }
         let status = RollStatus::of(&document);
         let consistent = self.look(&document, &roll).await?;
         let facts = self.facts(&document, &roll, &status, consistent).await?;
@@ -252,9 +263,15 @@ impl RollRunner<'_> {
         let asked = self.looked_up.answers(self.cluster, self.kind, roll, status);
         let mut answers = self.lease.beside(self.cluster, asked).await?;
         let objects = self.fleet.as_ref().map_or(&[][..], |fleet| fleet.objects.as_slice());
-        let steps = step_questions(roll, status, objects);
-        let looks = look_up_more(self.cluster, self.kind, &steps, &mut answers);
+        let known = Compiled { kind: self.kind, staged: &self.options.staged };
+        let (now, slowly) = questions(roll, status, objects);
+        let looks = look_up_more(self.cluster, known, &now, &mut answers);
         self.lease.beside(self.cluster, looks).await?;
+        self.elsewhere.forget(&now);
+        // Whoever runs it once waits as long as an answer may take.
+        let patience = if self.options.once { SELDOM * 3 } else { LOOK };
+        let looks = self.elsewhere.tell(self.cluster, &slowly, patience, &mut answers);
+        self.lease.beside(self.cluster, async { Ok::<(), RollError>(looks.await) }).await?;
         Ok(RollFacts {
             remembered: self.remembered.clone(),
             consistent,
@@ -387,7 +404,8 @@ impl RollRunner<'_> {
                     }
                 }
                 RollWrite::Object(one) => {
-                    let landed = write_beside(self.cluster, &one).await?;
+                    let staged = &self.options.staged;
+                    let landed = write_beside(self.cluster, staged, &mut self.elsewhere, &one).await?;
                     wrote.any |= self.wrote(&one, landed);
                     if self.trouble.is_some() {
                         break;
@@ -433,7 +451,7 @@ impl RollRunner<'_> {
                 self.remembered.allowed(&one.uid);
                 (self.say)(RollEvent::Ran(format!("{}/{}", one.namespace, one.name), one.of.clone()));
             }
-            Landed::Refused(why) => {
+            Landed::Refused(why) | Landed::NotYet(why) => {
                 self.remembered.refused(&one.uid, &why, self.clock.now());
                 (self.say)(RollEvent::Refused(format!("job {}/{}", one.namespace, one.name), why));
             }
@@ -456,6 +474,11 @@ impl RollRunner<'_> {
             Landed::Stale => {
                 // It is looked at again in a moment, and not at once: whoever writes it may do so all the time.
                 self.remembered.allowed(&one.uid);
+                return false;
+            }
+            Landed::NotYet(why) => {
+                self.remembered.not_yet(&one.uid, &why, self.clock.now());
+                (self.say)(RollEvent::NotYet(why));
                 return false;
             }
             Landed::Refused(why) => {
@@ -494,7 +517,7 @@ impl RollRunner<'_> {
                 (self.say)(RollEvent::Replaced(one.title()));
                 self.wants_list = true;
             }
-            Landed::Refused(why) => {
+            Landed::Refused(why) | Landed::NotYet(why) => {
                 self.remembered.refused(&one.uid, &why, self.clock.now());
                 (self.say)(RollEvent::Refused(one.title(), why));
             }
@@ -513,11 +536,22 @@ impl RollRunner<'_> {
                 self.remembered.allowed(&one.uid);
                 return Ok(true);
             }
-            Landed::Refused(why) => self.remembered.refused(&one.uid, &why, self.clock.now()),
+            Landed::Refused(why) | Landed::NotYet(why) => self.remembered.refused(&one.uid, &why, self.clock.now()),
             Landed::Later(error) => self.pace.failed(&error),
         }
         Ok(false)
     }
+}
+
+/// What has to be known as of now, and what may be some seconds old: what is in other clusters, and what is waited for
+/// before an object begins.
+fn questions(roll: &FleetRoll, status: &RollStatus, objects: &[FleetObject]) -> (Vec<RollQuestion>, Vec<RollQuestion>) {
+    let of_steps = step_questions(roll, status, objects).into_iter();
+    let (now, mut slowly): (Vec<_>, Vec<_>) = of_steps.partition(|question| question.cluster.is_none());
+    let known: BTreeSet<String> = now.iter().chain(&slowly).map(RollQuestion::id).collect();
+    let waiting = waiting_questions(roll, status, objects).into_iter();
+    slowly.extend(waiting.filter(|question| !known.contains(&question.id())));
+    (now, slowly)
 }
 
 /// How often it is planned, at most: what was heard within a second is decided upon together, by one write of the

@@ -1,12 +1,19 @@
 //! A look at a roll and its fleet that writes nothing.
 
-use pointsman_core::definition::{HttpAddress, Kind};
-use pointsman_core::roll::{FleetObject, FleetRoll, RollFacts, RollStatus, ahead_questions, forecast, step_questions};
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use pointsman_core::definition::{HttpAddress, Kind, StagedKind};
+use pointsman_core::roll::{
+    FleetObject, FleetRoll, RollFacts, RollQuestion, RollStatus, ahead_questions, forecast, step_questions,
+    waiting_questions,
+};
 use serde_json::Value;
 
-use super::answering::{LookedUp, look_up_more};
+use super::answering::{Compiled, LookedUp, look_up_more};
 use super::clock::RollClock;
 use super::controllers::ControllerLeases;
+use super::elsewhere::Elsewhere;
 use super::error::RollError;
 use super::fleet::Fleet;
 use super::freezing::unfrozen;
@@ -46,6 +53,8 @@ pub struct SurveyOptions {
     pub asks: SurveyAsks,
     /// The Prometheus of the cluster, for checks that ask it.
     pub prometheus: Option<HttpAddress>,
+    /// Definitions of stages, for steps that wait until one has seen an object.
+    pub staged: Vec<StagedKind>,
 }
 
 /// Looks at the fleet of a roll, whose `document` is, or would be, in the cluster. Where the server is asked, every
@@ -69,12 +78,15 @@ pub async fn survey_roll(
         Some(_) => Vec::new(),
     };
     let mut answers = LookedUp::nothing(options.prometheus.as_ref()).answers(cluster, kind, roll, status).await?;
-    look_up_more(cluster, kind, &step_questions(roll, status, &listed.objects), &mut answers).await?;
+    let known = Compiled { kind, staged: &options.staged };
+    let all = questions(roll, status, &listed.objects, options.asks);
+    let (now, slowly): (Vec<_>, Vec<_>) = all.into_iter().partition(|question| question.cluster.is_none());
+    look_up_more(cluster, known, &now, &mut answers).await?;
+    Elsewhere::default().tell(cluster, &slowly, PATIENCE, &mut answers).await;
     let local = local_times(roll, clock.now());
     let mut facts = RollFacts { consistent: true, shut, local, others, answers, ..RollFacts::default() };
     let (mut asked, mut not_frozen) = (0, None);
     if options.asks == SurveyAsks::TheServer {
-        look_up_more(cluster, kind, &ahead_questions(roll, &listed.objects), &mut facts.answers).await?;
         facts.ahead = true;
         not_frozen = unfrozen(cluster, roll).await?;
         let all = forecast(roll, status, &listed.objects, facts.clone(), clock.now());
@@ -82,10 +94,26 @@ pub async fn survey_roll(
             asked += 1;
             match write(cluster, &listed, one, Really::Try).await? {
                 Landed::Written(_) | Landed::Stale => {}
-                Landed::Refused(why) => facts.remembered.refused(&one.uid, &why, clock.now()),
+                Landed::Refused(why) | Landed::NotYet(why) => facts.remembered.refused(&one.uid, &why, clock.now()),
                 Landed::Later(error) => return Err(error.into()),
             }
         }
     }
     Ok(RollSurvey { fleet: listed.objects, facts, asked, unfrozen: not_frozen, asks: options.asks })
 }
+
+/// What has to be looked up, each once.
+fn questions(roll: &FleetRoll, status: &RollStatus, objects: &[FleetObject], asks: SurveyAsks) -> Vec<RollQuestion> {
+    let more = match asks {
+        SurveyAsks::TheServer => ahead_questions(roll, objects),
+        SurveyAsks::Nobody => waiting_questions(roll, status, objects),
+    };
+    let mut known = BTreeSet::new();
+    let mut all = step_questions(roll, status, objects);
+    all.extend(more);
+    all.retain(|question| known.insert(question.id()));
+    all
+}
+
+/// How long answers of other clusters are waited for: as long as each of them may take.
+const PATIENCE: Duration = Duration::from_secs(12);

@@ -16,6 +16,8 @@ pub(super) enum Landed {
     Stale,
     /// The API server, or a webhook, refuses it: in its words.
     Refused(String),
+    /// It is written, or was to be, and what it is for is not so yet: it has to be written once more, and why.
+    NotYet(String),
     /// It may succeed in a moment.
     Later(CallError),
 }

@@ -52,8 +52,8 @@ pub(crate) use completeness::{Completeness, Required};
 pub(crate) use gates::{Gate, Gated, unmet_of};
 pub(crate) use healthy::Health;
 pub(crate) use journeys::{
-    BesideAct, JobSource, Journey, JourneyAct, JourneyJob, JourneyJobSpec, JourneyStep, Recreation, StepObject,
-    StepWay, WaitedFor, bad_manifest,
+    BesideAct, IfAny, JobSource, Journey, JourneyAct, JourneyJob, JourneyJobSpec, JourneyStep, ListWait, NamedDeletion,
+    Readmission, Recreation, StepObject, StepPlace, StepWay, WaitedFor, bad_manifest,
 };
 #[cfg(feature = "laws")]
 pub(crate) use operation::Condition;

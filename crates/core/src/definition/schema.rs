@@ -3,6 +3,7 @@
 //! Source: `apiextensions-apiserver pkg/apis/apiextensions/v1/types_jsonschema.go`.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
 
 use serde_json::Value;
 use uuid::Uuid;
@@ -35,6 +36,9 @@ pub(crate) struct Schema {
     /// Keywords that bound a value: `minimum`, `maxLength`, `pattern` and the like, as they are written.
     pub(crate) bounds: BTreeMap<String, Value>,
 }
+
+/// A place that nobody has described.
+static ANYTHING: LazyLock<Schema> = LazyLock::new(Schema::default);
 
 /// The keywords that bound a value and are compared between versions.
 pub(super) const BOUNDS: [&str; 17] = [
@@ -178,6 +182,16 @@ impl Schema {
     pub(super) fn find<'p>(&self, path: &'p Path) -> Result<&Self, Missing<'_, 'p>> {
         let mut names = path.names().iter().enumerate();
         names.try_fold(self, |holder, (depth, name)| holder.member(name).ok_or(Missing { holder, name, depth }))
+    }
+
+    /// The same for whoever only looks: below an object that keeps fields which nobody has described, and in the
+    /// metadata, anything may be.
+    pub(super) fn look<'s, 'p>(&'s self, path: &'p Path) -> Result<&'s Self, Missing<'s, 'p>> {
+        let is_metadata = path.len() > 1 && path.names().first().is_some_and(|name| **name == *"metadata");
+        match self.find(path) {
+            Err(missing) if is_metadata || missing.holder.preserve => Ok(&ANYTHING),
+            found => found,
+        }
     }
 
     pub(super) fn member(&self, name: &str) -> Option<&Self> {

@@ -53,5 +53,5 @@ pub use promoting::promoting;
 pub use registered_versions::{RegisteredDefault, RegisteredVersions, registered_versions};
 pub use retire::{RetireStep, retire};
 pub use roll_freeze::{FreezeDocuments, freeze};
-pub use roll_role::roll_role;
+pub use roll_role::roll_roles;
 pub use staged_webhooks::staged_webhooks;

@@ -4,18 +4,32 @@ use serde_json::{Value, json};
 
 use super::document::{Component, metadata};
 use crate::definition::Kind;
-use crate::roll::{FleetRoll, rights};
+use crate::roll::{FleetRoll, RollRights, rights, rights_elsewhere};
 
-/// A `ClusterRole` with the rights that running a roll takes.
+/// A `ClusterRole` with the rights that running a roll takes. Where it asks something of other clusters, a second one
+/// follows, for whoever the kubeconfigs in their Secrets name: it is for these clusters, and for none else.
 #[must_use]
-pub fn roll_role(roll: &FleetRoll, kind: &Kind) -> Value {
-    let rules: Vec<Value> = rights(roll, kind)
+pub fn roll_roles(roll: &FleetRoll, kind: &Kind) -> Vec<Value> {
+    let own = role(&format!("pointsman-roll.{}", roll.name()), &rights(roll, kind));
+    let elsewhere = rights_elsewhere(roll);
+    if elsewhere.is_empty() {
+        return vec![own];
+    }
+    let mut other = role(&format!("pointsman-roll-elsewhere.{}", roll.name()), &elsewhere);
+    if let Some(metadata) = other.get_mut("metadata").and_then(Value::as_object_mut) {
+        let told = "for the other clusters: apply it there, and bind it to whom their kubeconfigs name";
+        metadata.insert("annotations".to_owned(), json!({"pointsman.dev/apply": told}));
+    }
+    vec![own, other]
+}
+
+fn role(name: &str, rights: &RollRights) -> Value {
+    let rules: Vec<Value> = rights
         .iter()
         .map(|((group, plural), verbs)| json!({"apiGroups": [group], "resources": [plural], "verbs": verbs}))
         .collect();
-    let name = format!("pointsman-roll.{}", roll.name());
     json!({
         "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
-        "metadata": metadata(&name, Component::Roll), "rules": rules,
+        "metadata": metadata(name, Component::Roll), "rules": rules,
     })
 }

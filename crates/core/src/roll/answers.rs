@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::prometheus_answer::read_number;
-use super::questions::{About, LookedFor, RollQuestion, title};
+use super::questions::{About, LookedFor, RollQuestion, WantedObjects, title};
+use super::staged::Staged;
 use super::web_answer::WebAnswer;
 use super::web_questions::{WebAsks, WebQuestion};
 
@@ -19,6 +20,8 @@ pub struct RollAnswers {
     numbers: BTreeMap<About, Result<f64, String>>,
     /// What objects become.
     became: BTreeMap<About, Became>,
+    /// Which objects stages have seen.
+    staged: BTreeMap<About, Staged>,
     /// Whether whoever was asked says that all is well, or what is not.
     pages: BTreeMap<About, Result<(), String>>,
 }
@@ -70,8 +73,23 @@ impl RollAnswers {
         self.became.insert(question.about.clone(), became);
     }
 
+    /// Whether a stage has seen an object. It is for the shell to find that out, by what the definition says.
+    pub fn staged(&mut self, question: &RollQuestion, staged: Staged) {
+        self.staged.insert(question.about.clone(), staged);
+    }
+
+    /// What was found before, by the same question.
+    pub fn again(&mut self, question: &RollQuestion, before: &Self) {
+        let about = &question.about;
+        self.found.extend(before.found.get(about).map(|found| (about.clone(), found.clone())));
+    }
+
     /// Objects that cannot be read, and why.
     pub fn cannot_read(&mut self, question: &RollQuestion, why: String) {
+        if matches!(question.wanted, WantedObjects::Staged { .. }) {
+            self.staged(question, Staged::Unknown(why));
+            return;
+        }
         self.found.insert(question.about.clone(), Err(why));
     }
 
@@ -96,6 +114,10 @@ impl RollAnswers {
         self.became.get(&question.about)
     }
 
+    pub(super) fn staged_of(&self, question: &RollQuestion) -> Option<&Staged> {
+        self.staged.get(&question.about)
+    }
+
     pub(super) fn number(&self, about: &About) -> Option<&Result<f64, String>> {
         self.numbers.get(about)
     }
@@ -112,8 +134,8 @@ impl FoundObjects {
             LookedFor::State(place) => self.state = place.state_of(object),
             LookedFor::Whole => self.whole = Some(object.clone()),
             LookedFor::All => self.all.push(object.clone()),
-            LookedFor::Faults(list) => {
-                let Some(why) = list.unmet(object) else { return };
+            LookedFor::Faults(_) | LookedFor::Unmet(_) => {
+                let Some(why) = looked_for.unmet(object) else { return };
                 self.unmet += 1;
                 if self.shown.len() < SHOWN {
                     self.shown.push(format!("{}: {why}", title(object)));

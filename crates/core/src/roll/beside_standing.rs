@@ -39,6 +39,7 @@ pub(super) fn stepping_of(progress: StepProgress) -> Option<Stepping> {
         StepProgress::Done | StepProgress::ByHand => None,
         StepProgress::Next(write) => Some(Stepping::Next(StepWrite::Object(write))),
         StepProgress::Waits(why) => Some(Stepping::Waits { why, spent: false }),
+        StepProgress::Away(why) => Some(Stepping::Away(why)),
         StepProgress::Stuck(why) => Some(Stepping::Stuck(why)),
     }
 }

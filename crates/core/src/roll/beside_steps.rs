@@ -8,6 +8,7 @@ use super::beside::{
 };
 use super::beside_standing::{has_begun_beside, way};
 use super::fleet_roll::{Direction, FleetRoll};
+use super::leading::{if_any_question, leading_questions};
 use super::planner::Planner;
 use super::questions::RollQuestion;
 use super::roll_write::RollWrite;
@@ -23,6 +24,9 @@ pub(super) fn questions_beside(traveller: Traveller<'_>, reservation: &Reservati
     } else if !reservation.back {
         questions.extend(pods_questions(traveller));
     }
+    if !reservation.back {
+        questions.extend(if_any_questions(traveller));
+    }
     for (step, act) in traveller.beside(reservation.back) {
         questions.extend(beside::step_questions(traveller, act, step, way));
     }
@@ -31,6 +35,15 @@ pub(super) fn questions_beside(traveller: Traveller<'_>, reservation: &Reservati
         questions.extend(beside::step_questions(traveller, act, step, way));
     }
     questions
+}
+
+/// What tells whether the step at hand is for the object, and what it waits for before it begins.
+fn if_any_questions(traveller: Traveller<'_>) -> Vec<RollQuestion> {
+    if traveller.leg.done == 0 {
+        return leading_questions(traveller);
+    }
+    let at_hand = traveller.steps().get(traveller.leg.done);
+    at_hand.and_then(|step| if_any_question(traveller, step)).into_iter().collect()
 }
 
 /// The same for one that is there no more.
@@ -108,6 +121,7 @@ pub(super) fn tells(planner: &mut Planner<'_>) -> Vec<RollWrite> {
             plural: pair.source.resource.plural.clone(),
             group: pair.source.resource.group.clone(),
             version: Some(pair.source.version().to_owned()),
+            cluster: None,
             namespace: object.namespace().map(str::to_owned),
             name: object.name().to_owned(),
             call: ObjectCall::Tell(patch),

@@ -446,7 +446,8 @@ impl RollCompiler<'_> {
             match job.compile(None) {
                 Ok((job, undo)) => {
                     let act = JourneyAct::Job { job: Box::new(job), undo: undo.map(Box::new) };
-                    steps.push(JourneyStep { name: name.to_owned(), act, irreversible: run.irreversible.clone() });
+                    let (name, irreversible) = (name.to_owned(), run.irreversible.clone());
+                    steps.push(JourneyStep { name, act, irreversible, if_any: None });
                 }
                 Err(bad) => {
                     bad.into_iter().for_each(|why| self.bad(format!("waves: {name}: run: job: {why}")));

@@ -55,8 +55,9 @@ pub(super) struct RefusedMove {
     pub(super) passes: bool,
     /// It was found out before anything was written.
     is_ahead: bool,
-    /// When somebody was asked last.
+    /// When somebody was asked last, and how long nobody is asked again.
     asked: Duration,
+    pause: Duration,
 }
 
 impl RollFacts {
@@ -73,7 +74,17 @@ impl Remembered {
     pub fn refused(&mut self, uid: &str, message: &str, now: Moment) {
         let passes = PASSES.iter().any(|words| message.contains(words));
         let (message, is_ahead) = (message.to_owned(), false);
-        self.answers.insert(uid.to_owned(), RefusedMove { message, passes, is_ahead, asked: now.steady });
+        self.answers.insert(uid.to_owned(), RefusedMove { message, passes, is_ahead, asked: now.steady, pause: AGAIN });
+    }
+
+    /// A write of an object has not done yet what it is for. It is done again after a second, then after twice as long
+    /// each time.
+    pub fn not_yet(&mut self, uid: &str, message: &str, now: Moment) {
+        let before = self.answers.get(uid).filter(|answer| answer.message == message).map(|answer| answer.pause * 2);
+        let pause = before.unwrap_or(SOON).min(AGAIN);
+        let answer =
+            RefusedMove { message: message.to_owned(), passes: true, is_ahead: false, asked: now.steady, pause };
+        self.answers.insert(uid.to_owned(), answer);
     }
 
     /// Something stands against the journey of an object, which is not begun with.
@@ -88,7 +99,7 @@ impl Remembered {
 
     fn ahead(&mut self, uid: &str, message: &str, passes: bool, now: Moment) {
         let (message, is_ahead) = (message.to_owned(), true);
-        self.answers.insert(uid.to_owned(), RefusedMove { message, passes, is_ahead, asked: now.steady });
+        self.answers.insert(uid.to_owned(), RefusedMove { message, passes, is_ahead, asked: now.steady, pause: AGAIN });
     }
 
     /// Nothing stands against the journey of an object any more: it is tried.
@@ -138,12 +149,15 @@ impl Remembered {
 
     /// Whether it is time to ask again about an object that was refused.
     pub(super) fn is_due(&self, uid: &str, now: Moment) -> bool {
-        self.answers.get(uid).is_some_and(|answer| now.steady >= answer.asked + AGAIN)
+        self.answers.get(uid).is_some_and(|answer| now.steady >= answer.asked + answer.pause)
     }
 }
 
 /// What /validate says of an object that must not be handed over yet (`crates/core/src/webhook/admission/handover.rs`).
 const PASSES: [&str; 2] = [" is promoting this object", " is not done with this object"];
+
+/// Long enough for whoever has just missed something.
+const SOON: Duration = Duration::from_secs(1);
 
 /// How long a refusal is taken for what would be said again: an object that was mended waits no longer than that.
 const AGAIN: Duration = Duration::from_secs(15);

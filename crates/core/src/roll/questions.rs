@@ -5,9 +5,11 @@ use std::fmt;
 use serde_json::Value;
 
 use super::kind_pair::{PairedKind, WantedFact};
+use super::other_cluster::OtherCluster;
+use super::place::FilledPlace;
 use crate::apimachinery::ResourceName;
 use crate::definition::admission::Prerequisites;
-use crate::definition::{JobSource, ListCheck};
+use crate::definition::{Gate, JobSource, ListCheck, unmet_of};
 
 /// Objects to look up. What is found has to be told to [`super::RollAnswers`], and so has what cannot be read: what
 /// nobody answers does not hold.
@@ -24,6 +26,8 @@ pub struct RollQuestion {
     pub namespace: Option<String>,
     /// The version in which they are read; the one that the API server prefers, where it is none.
     pub version: Option<String>,
+    /// The cluster that they are in, where it is another one than that of the roll.
+    pub cluster: Option<OtherCluster>,
     /// Which of them.
     pub wanted: WantedObjects,
 }
@@ -49,6 +53,13 @@ pub enum WantedObjects {
         /// What has to be known beside it.
         facts: Vec<WantedFact>,
     },
+    /// Whether a stage has seen the one of this name, after its fact: told to [`super::RollAnswers::staged`].
+    Staged {
+        /// Its name.
+        name: String,
+        /// The stage, of a definition of stages of its resource.
+        stage: String,
+    },
 }
 
 /// What an answer is for.
@@ -73,6 +84,8 @@ pub(super) enum About {
 pub(super) enum LookedFor {
     /// What is not as it should be.
     Faults(ListCheck),
+    /// Of what this does not hold.
+    Unmet(Gate),
     /// What they say of their state.
     State(Prerequisites),
     /// All that it says.
@@ -92,6 +105,7 @@ impl RollQuestion {
             wanted: WantedObjects::Labelled(list.labels.to_string()),
             looked_for: LookedFor::Faults(list.clone()),
             version: None,
+            cluster: None,
         }
     }
 
@@ -132,6 +146,7 @@ impl RollQuestion {
             group: group.to_owned(),
             namespace: Some(namespace.to_owned()),
             version: None,
+            cluster: None,
             wanted: WantedObjects::Named(name.to_owned()),
         }
     }
@@ -194,17 +209,62 @@ impl RollQuestion {
             group: resource.group.clone(),
             namespace: namespace.map(str::to_owned),
             version: version.map(str::to_owned),
+            cluster: None,
             wanted,
         };
-        let sort = match &question.wanted {
+        question.about = question.about_beside();
+        question
+    }
+
+    /// What nothing else is called by.
+    fn about_beside(&self) -> About {
+        let sort = match &self.wanted {
             WantedObjects::Named(_) => "one",
             WantedObjects::Labelled(_) => "all",
             WantedObjects::Metadata(_) => "metadata",
             WantedObjects::Referring(_) => "referring",
             WantedObjects::Becoming { .. } => "becoming",
+            WantedObjects::Staged { .. } => "staged",
         };
-        question.about = About::Beside(format!("{sort} {question}"));
+        match &self.looked_for {
+            LookedFor::Unmet(gate) => About::Beside(format!("{sort} {self} {gate:?}")),
+            _ => About::Beside(format!("{sort} {self}")),
+        }
+    }
+
+    /// About objects that are somewhere else than the object of the roll.
+    fn at(self, place: &FilledPlace) -> Self {
+        let mut question = Self { namespace: place.namespace.clone(), cluster: place.cluster.clone(), ..self };
+        question.about = question.about_beside();
         question
+    }
+
+    /// About an object that a step names, wherever that is.
+    pub(super) fn of_object_at(resource: &ResourceName, place: &FilledPlace, name: &str) -> Self {
+        Self::of_object(resource, None, name).at(place)
+    }
+
+    /// About all objects of a place.
+    pub(super) fn of_all_at(resource: &ResourceName, place: &FilledPlace) -> Self {
+        Self::of_all(resource, None).at(place)
+    }
+
+    /// About all objects of a place, of each of which a gate has to hold.
+    pub(super) fn of_every(resource: &ResourceName, place: &FilledPlace, gate: &Gate) -> Self {
+        let wanted = WantedObjects::Labelled(String::new());
+        Self::beside(resource, None, None, wanted, LookedFor::Unmet(gate.clone())).at(place)
+    }
+
+    /// About an object that a stage has to have seen.
+    pub(super) fn of_staged(resource: &ResourceName, place: &FilledPlace, name: &str, stage: &str) -> Self {
+        let wanted = WantedObjects::Staged { name: name.to_owned(), stage: stage.to_owned() };
+        Self::beside(resource, None, None, wanted, LookedFor::Whole).at(place)
+    }
+
+    /// What an answer is kept by: two questions of one are the same.
+    #[must_use]
+    pub fn id(&self) -> String {
+        format!("{:?}", self.about)
     }
 
     /// Whether another question asks for the same.
@@ -222,6 +282,7 @@ impl RollQuestion {
             wanted: WantedObjects::Named(place.name_of(id)),
             looked_for: LookedFor::State(place.clone()),
             version: None,
+            cluster: None,
         }
     }
 }
@@ -233,7 +294,9 @@ impl fmt::Display for RollQuestion {
         let place = self.namespace.as_ref().map(|namespace| format!("{namespace}/")).unwrap_or_default();
         let within = self.namespace.as_ref().map(|namespace| format!(" of {namespace}")).unwrap_or_default();
         match &self.wanted {
-            WantedObjects::Named(name) | WantedObjects::Becoming { name, .. } => write!(f, "{resource} {place}{name}"),
+            WantedObjects::Named(name) | WantedObjects::Becoming { name, .. } | WantedObjects::Staged { name, .. } => {
+                write!(f, "{resource} {place}{name}")
+            }
             WantedObjects::Labelled(labels) | WantedObjects::Metadata(labels) if labels.is_empty() => {
                 write!(f, "{resource}{within}")
             }
@@ -241,6 +304,18 @@ impl fmt::Display for RollQuestion {
                 write!(f, "{resource}{within} with {labels}")
             }
             WantedObjects::Referring(uid) => write!(f, "what belongs to uid {uid}{within}"),
+        }?;
+        self.cluster.as_ref().map_or(Ok(()), |cluster| write!(f, " in {cluster}"))
+    }
+}
+
+impl LookedFor {
+    /// What is not as it should be of an object, in words.
+    pub(super) fn unmet(&self, object: &Value) -> Option<String> {
+        match self {
+            Self::Faults(list) => list.unmet(object),
+            Self::Unmet(gate) => unmet_of(gate, object),
+            Self::State(_) | Self::Whole | Self::All => None,
         }
     }
 }

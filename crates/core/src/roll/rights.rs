@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::beside::rights_of;
+use super::beside::{rights_elsewhere_of, rights_of};
 use super::fleet_roll::FleetRoll;
 use crate::apimachinery::ResourceName;
 use crate::definition::{JourneyStep, Kind};
@@ -25,10 +25,12 @@ pub fn rights(roll: &FleetRoll, kind: &Kind) -> RollRights {
     may("events.k8s.io", "events", &["create"]);
     let (plural, group) = roll.source().unwrap_or_else(|| (kind.plural(), kind.group()));
     may(group, plural, &["get", "list", "patch", "watch"]);
-    let steps = roll.waves.iter().filter_map(|wave| wave.journey.as_ref()).flat_map(|journey| &journey.steps);
-    let acts = steps.filter_map(JourneyStep::beside).map(|step| &step.act);
+    let acts = steps_of(roll).filter_map(JourneyStep::beside).map(|step| &step.act);
     for (ResourceName { plural, group }, verbs) in acts.flat_map(|act| rights_of(act, roll.pair.as_deref())) {
         may(&group, &plural, verbs);
+    }
+    for list in steps_of(roll).filter_map(|step| step.if_any.as_ref()) {
+        may(&list.resource.group, &list.resource.plural, &["list"]);
     }
     if !roll.templates().is_empty() || roll.runs_jobs() {
         may("batch", "jobs", &["get", "create"]);
@@ -39,4 +41,19 @@ pub fn rights(roll: &FleetRoll, kind: &Kind) -> RollRights {
         may("admissionregistration.k8s.io", "validatingadmissionpolicybindings", &["get"]);
     }
     rights
+}
+
+/// What a roll does in other clusters, by the kubeconfigs that its steps name; empty where it does nothing there.
+#[must_use]
+pub fn rights_elsewhere(roll: &FleetRoll) -> RollRights {
+    let mut rights = RollRights::new();
+    let acts = steps_of(roll).filter_map(JourneyStep::beside).map(|step| &step.act);
+    for (ResourceName { plural, group }, verbs) in acts.filter_map(rights_elsewhere_of) {
+        rights.entry((group, plural)).or_default().extend(verbs);
+    }
+    rights
+}
+
+fn steps_of(roll: &FleetRoll) -> impl Iterator<Item = &JourneyStep> {
+    roll.waves.iter().filter_map(|wave| wave.journey.as_ref()).flat_map(|journey| &journey.steps)
 }

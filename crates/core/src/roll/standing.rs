@@ -9,6 +9,7 @@ use super::facts::RollFacts;
 use super::fleet_object::FleetObject;
 use super::fleet_roll::FleetRoll;
 use super::job_write::{SeenJob, job_write};
+use super::leading::{Applies, applies, leading_wait};
 use super::legs::Legs;
 use super::moment::{Moment, rfc3339, wall};
 use super::status::{HELD, JOB_FAILED, Reservation, RollStatus, STUCK, TIMED_OUT};
@@ -253,7 +254,7 @@ impl Judge<'_> {
         if let Some(why) = legs.refused.as_ref().filter(|_| !legs.has_begun()) {
             return Standing::Refused(why.clone());
         }
-        if let Some(standing) = self.ahead(object, legs) {
+        if let Some(standing) = self.ahead(object, legs).or_else(|| self.leading(object, legs)) {
             return standing;
         }
         match legs.forward() {
@@ -273,6 +274,14 @@ impl Judge<'_> {
             Ahead::Refused(why) => Standing::Refused(why),
             Ahead::Waits(why) => Standing::Waiting(why),
         })
+    }
+
+    /// What it waits for at the beginning of its journey: it has not begun, and takes nobody's place.
+    fn leading(&self, object: &FleetObject, legs: &Legs) -> Option<Standing> {
+        // Of later waves nobody has looked it up.
+        let leg = legs.forward().filter(|leg| self.facts.ahead || leg.wave <= self.status.wave_of(self.roll))?;
+        let traveller = Traveller { roll: self.roll, object, legs, leg };
+        leading_wait(traveller, &self.facts.answers).map(Standing::Waiting)
     }
 
     /// Which journey it has to go before the one that it could go now.
@@ -381,6 +390,9 @@ impl Judge<'_> {
         if let Some(why) = self.roll.not_accepted(step).filter(|_| !reservation.back && !is_begun) {
             return Stepping::Waits { why, spent: false };
         }
+        if let Some(stepping) = self.left_out(traveller, step).filter(|_| !reservation.back) {
+            return stepping;
+        }
         match (&step.act, traveller.wanted_job(reservation)) {
             (JourneyAct::Wait { .. }, _) => match leg.unmet(at, way) {
                 Some(why) => Stepping::Waits { why: why.to_owned(), spent: false },
@@ -399,6 +411,15 @@ impl Judge<'_> {
                 stepping_of(progress).unwrap_or_else(|| self.counts(traveller, way, half))
             }
             _ => self.counts(traveller, way, Doneness::Whole),
+        }
+    }
+
+    /// What comes next where a step is not for this object, or nobody knows whether it is.
+    fn left_out(&self, traveller: Traveller<'_>, step: &JourneyStep) -> Option<Stepping> {
+        match applies(traveller, step, &self.facts.answers) {
+            Applies::Yes => None,
+            Applies::No => Some(self.counts(traveller, StepWay::Done, Doneness::ByHand)),
+            Applies::Unknown(why) => Some(Stepping::Waits { why, spent: false }),
         }
     }
 
@@ -474,7 +495,7 @@ impl Judge<'_> {
             Stepping::Fails(why) => return Some((JOB_FAILED, format!("{place}: {why}"))),
             Stepping::Held(why) => return Some((HELD, format!("{place}: {why}"))),
             Stepping::Stuck(why) => return Some((STUCK, format!("{place}: {why}"))),
-            Stepping::Landed => return None,
+            Stepping::Landed | Stepping::Away(_) => return None,
             Stepping::Waits { why, spent } => (why, if spent { JOB_FAILED } else { TIMED_OUT }),
             Stepping::Next(write) => match remembered.answer(&traveller.object.uid) {
                 Some(answer) => (answer.message.clone(), TIMED_OUT),
@@ -504,9 +525,14 @@ impl Judge<'_> {
         let place = traveller.told(reservation);
         let refused = self.facts.remembered.answer(&traveller.object.uid).map(|answer| answer.message.clone());
         match (self.stepping(traveller, reservation), refused) {
-            (Stepping::Waits { why, .. } | Stepping::Fails(why) | Stepping::Held(why) | Stepping::Stuck(why), _) => {
-                format!("{place}: {why}")
-            }
+            (
+                Stepping::Waits { why, .. }
+                | Stepping::Away(why)
+                | Stepping::Fails(why)
+                | Stepping::Held(why)
+                | Stepping::Stuck(why),
+                _,
+            ) => format!("{place}: {why}"),
             (Stepping::Next(_), Some(refused)) => format!("{place}: {refused}"),
             (Stepping::Next(_) | Stepping::Landed, _) => place,
         }

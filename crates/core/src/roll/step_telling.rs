@@ -1,7 +1,7 @@
 //! What the steps of a roll do, in words, for whoever reads its plan.
 
 use super::fleet_roll::FleetRoll;
-use crate::definition::{BesideAct, JourneyAct, JourneyStep, StepObject, WaitedFor};
+use crate::definition::{BesideAct, IfAny, JourneyAct, JourneyStep, StepObject, StepPlace, WaitedFor};
 
 /// A step, and what it does, in words.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -31,11 +31,17 @@ pub fn told_steps(roll: &FleetRoll) -> Vec<ToldStep> {
         journey.steps.iter().map(|step| ToldStep {
             journey: journey.name.clone(),
             name: step.name.clone(),
-            does: does(roll, step),
+            does: does(roll, step) + &only_for(step),
             irreversible: step.irreversible.clone(),
         })
     });
     told.collect()
+}
+
+/// For which objects a step is.
+fn only_for(step: &JourneyStep) -> String {
+    let only = |list: &IfAny| format!(", if there is any of {}{}", list.resource, at(&list.place));
+    step.if_any.as_ref().map(only).unwrap_or_default()
 }
 
 fn does(roll: &FleetRoll, step: &JourneyStep) -> String {
@@ -60,9 +66,31 @@ fn does(roll: &FleetRoll, step: &JourneyStep) -> String {
                 format!("gives its {target} what belongs to it of {}", all.join(", "))
             }
             BesideAct::DeleteLabelled { resource, labels } => format!("deletes {resource} with {labels}"),
+            BesideAct::WaitForAll(wait) => {
+                format!("waits until all {} are as they have to be{}", wait.resource, at(&wait.place))
+            }
+            BesideAct::DeleteNamed(deletion) => {
+                let which = if deletion.when.is_some() { ", where they are of the old sort" } else { "" };
+                format!("deletes {} {}{}{which}", deletion.resource, deletion.names.join(", "), at(&deletion.place))
+            }
+            BesideAct::Readmit(readmission) => format!(
+                "sends {} {}{} once more, until stage {} has seen them",
+                readmission.resource,
+                readmission.names.join(", "),
+                at(&readmission.place),
+                readmission.stage
+            ),
             BesideAct::DeleteSource => "deletes the object, and nothing with it".to_owned(),
         },
     }
+}
+
+/// Where the objects of a step are.
+fn at(place: &StepPlace) -> String {
+    let within = place.namespace.as_ref().map_or_else(String::new, |namespace| format!(" of {namespace}"));
+    let elsewhere =
+        place.cluster.as_ref().map(|secret| format!(" in the cluster of secret {}/{}", secret.namespace, secret.name));
+    within + &elsewhere.unwrap_or_default()
 }
 
 fn waits(on: &StepObject, until: &WaitedFor, target: &str) -> String {

@@ -13,6 +13,8 @@ pub(super) enum Stepping {
     Next(StepWrite),
     /// Nothing yet, and why. `spent`: its Job has ended, and would have to be run anew.
     Waits { why: String, spent: bool },
+    /// Nothing while another cluster does not answer, and why.
+    Away(String),
     /// Nothing, before somebody resumes the roll, and why.
     Fails(String),
     /// Nothing, before somebody has looked at other objects, and why.

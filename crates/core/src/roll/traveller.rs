@@ -12,10 +12,11 @@ use super::legs::{Leg, Legs};
 use super::mark::{ANNOTATION, RollMark};
 use super::moment::{Moment, rfc3339};
 use super::patch::FleetMove;
+use super::place::FilledPlace;
 use super::seen_field::{FieldPatch, SeenField};
 use super::status::{Reservation, SeenStepJob};
 use crate::apimachinery::excerpt;
-use crate::definition::{BesideAct, JourneyAct, JourneyJob, JourneyStep, Path, StepWay};
+use crate::definition::{BesideAct, JourneyAct, JourneyJob, JourneyStep, Path, StepPlace, StepWay};
 
 /// How far a step came that counts as done.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -292,6 +293,11 @@ impl<'a> Traveller<'a> {
             ("{namespace}", self.object.namespace.as_deref().unwrap_or_default()),
         ];
         names.iter().fold(self.roll.filled(text), |text, (name, value)| text.replace(name, value))
+    }
+
+    /// Where the objects of a step are, for this one.
+    pub(super) fn place_of(self, place: &StepPlace) -> FilledPlace {
+        FilledPlace::of(place, &|text| self.filled_text(text))
     }
 
     /// `{name}` and the like filled in, in every text.

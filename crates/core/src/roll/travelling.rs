@@ -1,5 +1,7 @@
 //! Objects on journeys, in a plan: what is noted of their Jobs, who is let go, who turns, and what is written next.
 
+use std::collections::BTreeMap;
+
 use super::beside::{self, ObjectWrite};
 use super::beside_standing::open_gap;
 use super::beside_steps::{has_leftovers, is_held_ahead, leftover_write, questions_after, questions_beside};
@@ -7,6 +9,7 @@ use super::fleet_object::FleetObject;
 use super::fleet_roll::{Direction, FleetRoll};
 use super::job_name::job_name;
 use super::job_write::SeenJob;
+use super::leading::{leading_questions, leading_wait};
 use super::legs::Legs;
 use super::planner::Planner;
 use super::questions::{RollQuestion, WantedObjects};
@@ -72,13 +75,33 @@ pub fn ahead_questions(roll: &FleetRoll, fleet: &[FleetObject]) -> Vec<RollQuest
     for object in fleet {
         let Some(legs) = object.legs.as_deref().filter(|legs| !legs.has_begun()) else { continue };
         let Some(leg) = legs.forward() else { continue };
-        for question in beside::ahead_questions(Traveller { roll, object, legs, leg }) {
+        let traveller = Traveller { roll, object, legs, leg };
+        for question in beside::ahead_questions(traveller).into_iter().chain(leading_questions(traveller)) {
             if !asked.iter().any(|one| one.is_same(&question)) {
                 asked.push(question);
             }
         }
     }
     asked
+}
+
+/// What has to be looked up for objects that have not begun, and whose journeys begin with waits: of the wave that the
+/// roll is at. Nobody has to know it as of now: it is looked at again before such an object is written.
+#[must_use]
+pub fn waiting_questions(roll: &FleetRoll, status: &RollStatus, fleet: &[FleetObject]) -> Vec<RollQuestion> {
+    if status.direction_of(roll) != Direction::Forward || status.is_over() {
+        return Vec::new();
+    }
+    let (at, reserved) = (status.wave_of(roll), status.reservations());
+    let mut asked: BTreeMap<String, RollQuestion> = BTreeMap::new();
+    for object in fleet.iter().filter(|object| !object.is_going && !reserved.contains_key(object.uid())) {
+        let Some(legs) = object.legs.as_deref() else { continue };
+        let Some(leg) = legs.forward().filter(|leg| leg.wave <= at) else { continue };
+        for question in leading_questions(Traveller { roll, object, legs, leg }) {
+            asked.entry(question.id()).or_insert(question);
+        }
+    }
+    asked.into_values().collect()
 }
 
 /// What the Jobs of a reservation may be called, whose object is there no more.
@@ -191,7 +214,8 @@ pub(super) fn stays(planner: &Planner<'_>, traveller: Traveller<'_>, reservation
     if planner.status.direction == Direction::Stop && !judge.has_begun(traveller, reservation) {
         return false;
     }
-    let is_refused = planner.facts.remembered.answer(&traveller.object.uid).is_some();
+    let is_refused = planner.facts.remembered.answer(&traveller.object.uid).is_some()
+        || leading_wait(traveller, &planner.facts.answers).is_some();
     reservation.back || judge.has_begun(traveller, reservation) || !is_refused
 }
 

@@ -84,8 +84,8 @@ pub(super) fn show(args: &ShowRollArgs) -> anyhow::Result<ExitCode> {
 
 /// What is seen of each object now, by the Roll's status as it is.
 pub(super) fn objects(args: &ObjectsArgs) -> anyhow::Result<ExitCode> {
-    let all = args.kinds.load()?;
-    let looks = args.prometheus.survey(SurveyAsks::Nobody)?;
+    let (all, staged) = args.kinds.load_with_stages()?;
+    let looks = args.prometheus.survey(SurveyAsks::Nobody, staged)?;
     let (roll, status, survey) = args.roll.cluster.with(async |cluster| {
         let document = get_roll(&cluster, &args.roll.name).await.map_err(advise)?;
         let (kind, roll) = checked(&document, &all)?;

@@ -30,8 +30,8 @@ pub(crate) struct MoveArgs {
 
 /// Tells an object to go next.
 pub(super) fn move_next(args: &MoveArgs) -> anyhow::Result<ExitCode> {
-    let all = args.kinds.load()?;
-    let looks = args.prometheus.survey(SurveyAsks::Nobody)?;
+    let (all, staged) = args.kinds.load_with_stages()?;
+    let looks = args.prometheus.survey(SurveyAsks::Nobody, staged)?;
     let said = args.cluster.with(async |cluster| {
         let document = get_roll(&cluster, &args.name).await.map_err(advise)?;
         let (kind, roll) = checked(&document, &all)?;

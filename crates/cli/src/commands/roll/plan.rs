@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 use pointsman_cluster::{RollClock, RollSurvey, SurveyAsks, survey_roll, unfreezable};
 use pointsman_core::roll::{
-    FleetRoll, Forecast, RollStatus, Standing, ToldStep, forecast, shut_now, start_refusals, told_steps,
+    FleetRoll, Forecast, RollStatus, Standing, ToldStep, forecast, missing_stages, shut_now, start_refusals, told_steps,
 };
 use serde_json::{Value, json};
 
@@ -54,18 +54,19 @@ enum RollPlanFormat {
 
 /// Exit code 1 where anything would not move, or the roll would not begin.
 pub(super) fn plan(args: &PlanRollArgs) -> anyhow::Result<ExitCode> {
-    let all = args.kinds.load()?;
+    let (all, staged) = args.kinds.load_with_stages()?;
     let file = FileRoll::read(&args.filename, &all)?;
     let kind = file.kind(&all)?;
     let (roll, status) = (&file.roll, RollStatus::default());
     let asks = if args.server { SurveyAsks::TheServer } else { SurveyAsks::Nobody };
-    let looks = args.prometheus.survey(asks)?;
+    let looks = args.prometheus.survey(asks, staged)?;
     let (survey, never) = args.cluster.with(async |cluster| {
         let survey = survey_roll(&cluster, kind, &file.document, roll, &status, &looks).await.map_err(advise)?;
         let never = unfreezable(&cluster, roll).await.map_err(|error| advise(error.into()))?;
         Ok((survey, never))
     })?;
-    let refusals = start_refusals(roll, &survey.fleet, &survey.facts);
+    let mut refusals = start_refusals(roll, &survey.fleet, &survey.facts);
+    refusals.extend(missing_stages(roll, &looks.staged));
     let shut = shut_now(roll, &status, &survey.facts);
     let told = forecast(roll, &status, &survey.fleet, survey.facts.clone(), RollClock::start().now());
     let moves = told.iter().filter(|one| one.standing == Standing::Old).count();

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use pointsman_cluster::{SurveyAsks, SurveyOptions};
-use pointsman_core::definition::HttpAddress;
+use pointsman_core::definition::{HttpAddress, StagedKind};
 
 use crate::commands::usage::Usage;
 
@@ -35,7 +35,7 @@ impl PrometheusArgs {
     ///
     /// # Errors
     /// As [`Self::address`].
-    pub(super) fn survey(&self, asks: SurveyAsks) -> anyhow::Result<SurveyOptions> {
-        Ok(SurveyOptions { asks, prometheus: self.address()? })
+    pub(super) fn survey(&self, asks: SurveyAsks, staged: Vec<StagedKind>) -> anyhow::Result<SurveyOptions> {
+        Ok(SurveyOptions { asks, prometheus: self.address()?, staged })
     }
 }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use pointsman_cluster::get_roll;
-use pointsman_core::registration::roll_role;
+use pointsman_core::registration::roll_roles;
 
 use super::known::{FileRoll, advise, checked};
 use crate::commands::connected::ClusterArgs;
@@ -31,20 +31,22 @@ pub(crate) struct RightsArgs {
     kinds: KindsArgs,
 }
 
-/// Prints the ClusterRole that running a roll takes.
+/// Prints the ClusterRole that running a roll takes, and behind it one for other clusters, where it asks something of
+/// these.
 pub(super) fn rights(args: &RightsArgs) -> anyhow::Result<ExitCode> {
     let all = args.kinds.load()?;
-    let role = match (&args.filename, &args.name) {
+    let roles = match (&args.filename, &args.name) {
         (Some(file), _) => {
             let file = FileRoll::read(file, &all)?;
-            roll_role(&file.roll, file.kind(&all)?)
+            roll_roles(&file.roll, file.kind(&all)?)
         }
         (None, name) => args.cluster.with(async |cluster| {
             let document = get_roll(&cluster, name.as_deref().unwrap_or_default()).await.map_err(advise)?;
             let (kind, roll) = checked(&document, &all)?;
-            Ok(roll_role(&roll, kind))
+            Ok(roll_roles(&roll, kind))
         })?,
     };
-    output::data(&args.output.write(&JsonTree::from_json(&role.to_string())?))?;
+    let trees = roles.iter().map(|role| JsonTree::from_json(&role.to_string())).collect::<Result<Vec<_>, _>>()?;
+    output::data(&args.output.write_all(trees))?;
     Ok(ExitCode::SUCCESS)
 }

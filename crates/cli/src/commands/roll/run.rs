@@ -41,11 +41,11 @@ pub(crate) struct RunArgs {
 
 /// Runs a roll, or all of them. Exit code 1 where one needs a person.
 pub(super) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
-    let all = args.kinds.load()?;
+    let (all, staged) = args.kinds.load_with_stages()?;
     let stop = Stop::on_interrupt()?;
     let holder = args.holder.clone().unwrap_or_else(own_name);
     let (namespace, prometheus) = (args.namespace.clone(), args.prometheus.address()?);
-    let options = RollOptions { once: args.once, holder, namespace, prometheus };
+    let options = RollOptions { once: args.once, holder, namespace, prometheus, staged };
     let needs_a_person = match &args.name {
         Some(name) => one(args, name, &all, &options, &stop)?,
         None => every(args, &all, &options, &stop)?,
@@ -114,6 +114,7 @@ impl ToldOfRolls {
             }
             RollEvent::Moved(object) => talk(&format!("{of}moved {object}")),
             RollEvent::Wrote(what, about) => talk(&format!("{of}{what} for {about}")),
+            RollEvent::NotYet(why) => talk(&format!("{of}{why}; it is sent once more")),
             RollEvent::Ran(job, about) => talk(&format!("{of}job {job} runs for {about}")),
             RollEvent::Replaced(object) => warn(&format!(
                 "{of}{object} was replaced, or moved by somebody else, since it was looked at: it is looked at again"

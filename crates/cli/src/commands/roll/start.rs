@@ -9,7 +9,7 @@ use pointsman_cluster::{
 };
 use pointsman_core::definition::Kind;
 use pointsman_core::registration::freeze;
-use pointsman_core::roll::{RollStatus, start_refusals};
+use pointsman_core::roll::{RollStatus, missing_stages, start_refusals};
 
 use super::known::{FileRoll, advise};
 use super::prometheus_args::PrometheusArgs;
@@ -39,12 +39,12 @@ pub(crate) struct StartArgs {
 
 /// Applies a Roll that could run, and before it what freezes what it names.
 pub(super) fn start(args: &StartArgs) -> anyhow::Result<ExitCode> {
-    let all = args.kinds.load()?;
+    let (all, staged) = args.kinds.load_with_stages()?;
     let file = FileRoll::read(&args.filename, &all)?;
     let kind = file.kind(&all)?;
     let documents = freeze(&file.roll, Some(&args.runner.service_account));
     let dry_run = args.dry_run.mode();
-    let looks = args.prometheus.survey(SurveyAsks::Nobody)?;
+    let looks = args.prometheus.survey(SurveyAsks::Nobody, staged)?;
     let started = args.cluster.with(async |cluster| {
         let refusals = refusals(&cluster, kind, &file, &looks).await.map_err(advise)?;
         if refusals.is_empty() {
@@ -82,6 +82,7 @@ async fn refusals(
     }
     let survey = survey_roll(cluster, kind, &file.document, &file.roll, &known, looks).await?;
     let mut refusals = start_refusals(&file.roll, &survey.fleet, &survey.facts);
+    refusals.extend(missing_stages(&file.roll, &looks.staged));
     refusals.extend(unfreezable);
     Ok(refusals)
 }

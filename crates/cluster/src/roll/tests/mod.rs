@@ -1,6 +1,7 @@
 //! What a roll asks beside the cluster, over real sockets, and what it says then.
 
 mod beside;
+mod elsewhere;
 mod watched;
 
 use std::net::TcpListener;

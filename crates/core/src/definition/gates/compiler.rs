@@ -145,7 +145,7 @@ impl<'a> GateCompiler<'a> {
     fn field(&mut self, text: &str) -> Option<(Path, &'a Schema)> {
         let problem = match Path::parse(text) {
             Ok(path) if self.is_foreign => return Some((path, self.schema)),
-            Ok(path) => match self.schema.find(&path) {
+            Ok(path) => match self.schema.look(&path) {
                 Ok(schema) => return Some((path, schema)),
                 Err(missing) => {
                     let (name, hint) = (missing.name, missing.did_you_mean());

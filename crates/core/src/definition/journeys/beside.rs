@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::step_object::StepObject;
+use super::wherever::{ListWait, NamedDeletion, Readmission};
 use crate::apimachinery::ResourceName;
 use crate::definition::gates::Gate;
 
@@ -19,6 +20,8 @@ pub(crate) struct BesideStep {
 pub(crate) enum BesideAct {
     /// Nothing, until this holds of another object.
     Wait { on: StepObject, until: WaitedFor },
+    /// Nothing, until something holds of every object of a list, which may be in another cluster.
+    WaitForAll(Box<ListWait>),
     /// The object of the other kind is made.
     Convert,
     /// A Deployment is made anew with another selector, and no Pod of it is lost.
@@ -27,8 +30,12 @@ pub(crate) enum BesideAct {
     Adopt(Vec<ResourceName>),
     /// Objects with such labels go, in which `{name}` and the like are filled in.
     DeleteLabelled { resource: ResourceName, labels: String },
+    /// Objects with these names go, which may be in another cluster.
+    DeleteNamed(Box<NamedDeletion>),
     /// The object itself goes, and nothing goes with it.
     DeleteSource,
+    /// Objects are written once more, with nothing, until a stage has seen them.
+    Readmit(Box<Readmission>),
 }
 
 /// What holds of another object.
@@ -56,6 +63,8 @@ impl BesideAct {
             Self::Wait { on, until: WaitedFor::Gate(gate) } => {
                 Self::Wait { on: on.clone(), until: WaitedFor::Gate(gate.filled(fill)) }
             }
+            Self::WaitForAll(wait) => Self::WaitForAll(Box::new(wait.filled(fill))),
+            Self::DeleteNamed(deletion) => Self::DeleteNamed(Box::new(deletion.filled(fill))),
             other => other.clone(),
         }
     }
@@ -69,6 +78,9 @@ impl BesideAct {
                 values.chain([recreation.name.as_str()]).collect()
             }
             Self::DeleteLabelled { labels, .. } => vec![labels],
+            Self::WaitForAll(wait) => wait.place.texts(),
+            Self::DeleteNamed(deletion) => deletion.texts(),
+            Self::Readmit(readmission) => readmission.texts(),
             Self::Wait { .. } | Self::Convert | Self::Adopt(_) | Self::DeleteSource => Vec::new(),
         }
     }
@@ -78,8 +90,22 @@ impl BesideAct {
         match self {
             Self::Wait { on, .. } => *on == StepObject::Target,
             Self::Convert | Self::Adopt(_) | Self::DeleteSource => true,
-            Self::Recreate(_) | Self::DeleteLabelled { .. } => false,
+            Self::Recreate(_)
+            | Self::DeleteLabelled { .. }
+            | Self::WaitForAll(_)
+            | Self::DeleteNamed(_)
+            | Self::Readmit(_) => false,
         }
+    }
+
+    /// Whether its objects are in the namespace of the object that the roll is about.
+    pub(super) fn is_of_namespace(&self) -> bool {
+        !matches!(self, Self::WaitForAll(_) | Self::DeleteNamed(_) | Self::Readmit(_))
+    }
+
+    /// Whether it does nothing but wait.
+    pub(crate) fn is_wait(&self) -> bool {
+        matches!(self, Self::Wait { .. } | Self::WaitForAll(_))
     }
 
     /// Whether going back takes writes: of others nothing is there to undo.

@@ -7,8 +7,10 @@ use serde::Deserialize;
 
 use super::beside::{BesideAct, BesideStep, Recreation, WaitedFor};
 use super::schemas::JourneySchemas;
-use super::step_object::{StepObject, name_template};
+use super::step_object::{StepObject, filled_name, name_template};
+use super::step_place::{ElsewhereSpec, StepOnSpec};
 use super::time_limit::time_limit;
+use super::wherever_spec::{ListWaitParts, NamedDeletionParts, list_wait, named_deletion};
 use crate::apimachinery::{Requirement, ResourceName, Selector, Wants, is_label_value, is_qualified_name};
 use crate::definition::gates::{Gate, GateCompiler, GateSpec};
 use crate::definition::schema::Schema;
@@ -18,8 +20,16 @@ use crate::definition::schema::Schema;
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "JourneyWait")]
 pub(super) struct WaitSpec {
     /// Of which object: `source`, which is the one that the roll is about and what is meant without it; `target`, which
-    /// is what that becomes; or another one in its namespace, such as `deployments.apps/{name}`.
-    pub(super) on: Option<String>,
+    /// is what that becomes; or another one in its namespace, such as `deployments.apps/{name}`. With `list`, in which
+    /// other cluster: `{cluster: {secret: NAME, namespace: NAME}}`.
+    pub(super) on: Option<StepOnSpec>,
+    /// Plural and group of objects, such as `nodes`, of each of which `every` has to hold. Where there is none of them,
+    /// it does not.
+    list: Option<String>,
+    /// What has to hold of each of them, in the words of `healthy`.
+    every: Option<GateSpec>,
+    /// Their namespace, such as `{name}`. Without it those of all, or of none.
+    namespace: Option<String>,
     /// What has to hold of the object, in the words of `healthy`. Values may be `{from}` and `{to}`.
     pub(super) until: Option<GateSpec>,
     /// All Pods of a Deployment are of its last template, and available. In place of `until`.
@@ -65,10 +75,19 @@ pub(super) struct AdoptSpec {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "JourneyDelete")]
 pub(super) struct DeleteSpec {
-    /// `source`: the object that the roll is about, the last step of its journey. Nothing goes with it.
-    on: Option<String>,
-    /// Plural and group of objects in its namespace, such as `replicasets.apps`.
+    /// `source`: the object that the roll is about, the last step of its journey. Nothing goes with it. Or, with
+    /// `names`, in which other cluster: `{cluster: {secret: NAME, namespace: NAME}}`.
+    on: Option<StepOnSpec>,
+    /// Plural and group of objects, such as `replicasets.apps`: with `labels` those in its namespace.
     resource: Option<String>,
+    /// Names of such objects. They are in `namespace`.
+    #[serde(default)]
+    names: Vec<String>,
+    /// The namespace of those that are named, such as `{name}`. Without it they are in none.
+    namespace: Option<String>,
+    /// What holds of those that are to go, in the words of `healthy`. One that is named and of which it does not is
+    /// left alone.
+    when: Option<GateSpec>,
     /// Which of them, as `kubectl -l` takes it, such as `app={name}`. Those that somebody else controls are waited for.
     labels: Option<String>,
     /// Whoever controls them makes them again where somebody goes back: nothing has to undo it.
@@ -78,6 +97,33 @@ pub(super) struct DeleteSpec {
 }
 
 impl WaitSpec {
+    /// Whether it is about a list.
+    pub(super) fn is_of_list(&self) -> bool {
+        self.list.is_some() || self.every.is_some() || self.namespace.is_some() || self.elsewhere().is_some()
+    }
+
+    fn elsewhere(&self) -> Option<&ElsewhereSpec> {
+        self.on.as_ref().and_then(StepOnSpec::elsewhere)
+    }
+
+    /// A wait for every object of a list.
+    pub(super) fn compile_list(&self, bad: &mut Vec<String>) -> Option<BesideStep> {
+        let timeout = time_limit(self.timeout.as_deref(), bad);
+        let is_of_object = self.on.as_ref().is_some_and(|on| on.object().is_some());
+        let Some(list) = self.list.as_deref().filter(|_| !is_of_object) else {
+            bad.push(
+                "wait: `every`, `namespace` and another cluster go with a `list`, and `list` with no object".to_owned(),
+            );
+            return None;
+        };
+        if self.until.is_some() || self.rolled_out.is_some() {
+            bad.push("wait: a `list` has an `every`, and no `until` or `rolledOut`".to_owned());
+        }
+        let (every, on, namespace) = (self.every.as_ref(), self.elsewhere(), self.namespace.as_deref());
+        let act = list_wait(&ListWaitParts { list, every, on, namespace }, bad)?;
+        Some(BesideStep { act, timeout })
+    }
+
     /// A wait for another object.
     pub(super) fn compile(
         &self,
@@ -140,7 +186,7 @@ impl RecreateSpec {
             say("name, and a value of selector, have to hold {name}: others have such a Deployment as well".to_owned());
         }
         for (label, value) in &self.selector {
-            if !is_qualified_name(label) || !is_label_value(&filled(value)) {
+            if !is_qualified_name(label) || !is_label_value(&filled_name(value)) {
                 say(format!("selector: {label}: {value:?} is no label"));
             }
         }
@@ -170,13 +216,24 @@ impl AdoptSpec {
 impl DeleteSpec {
     /// Whether it is about the object that the roll is about.
     pub(super) fn is_of_source(&self) -> bool {
-        self.on.is_some()
+        self.on.as_ref().is_some_and(|on| on.object().is_some())
     }
 
     /// `irreversible` is why the step cannot be undone.
     pub(super) fn compile(&self, irreversible: Option<&str>, bad: &mut Vec<String>) -> Option<BesideStep> {
         let timeout = time_limit(self.timeout.as_deref(), bad);
-        let act = match (self.on.as_deref(), &self.resource, &self.labels) {
+        let (on, elsewhere) = match &self.on {
+            Some(on) => (on.object(), on.elsewhere()),
+            None => (None, None),
+        };
+        if !self.names.is_empty() {
+            let act = self.named(elsewhere, irreversible, bad)?;
+            return Some(BesideStep { act, timeout });
+        }
+        if self.namespace.is_some() || self.when.is_some() || elsewhere.is_some() {
+            bad.push("delete: `namespace`, `when` and another cluster go with `names`".to_owned());
+        }
+        let act = match (on, &self.resource, &self.labels) {
             (Some("source"), None, None) => {
                 if irreversible.is_none() {
                     bad.push("delete: an object that is gone is gone: say `irreversible`, and why".to_owned());
@@ -188,11 +245,31 @@ impl DeleteSpec {
             }
             (None, Some(resource), Some(labels)) => self.labelled(resource, labels, irreversible, bad)?,
             _ => {
-                bad.push("delete: has `on: source`, or a `resource` and `labels`".to_owned());
+                bad.push("delete: has `on: source`, or a `resource` and one of `labels` and `names`".to_owned());
                 return None;
             }
         };
         Some(BesideStep { act, timeout })
+    }
+
+    fn named(
+        &self,
+        on: Option<&ElsewhereSpec>,
+        irreversible: Option<&str>,
+        bad: &mut Vec<String>,
+    ) -> Option<BesideAct> {
+        let is_of_object = self.on.as_ref().is_some_and(|on| on.object().is_some());
+        if is_of_object || self.labels.is_some() || self.made_again.is_some() {
+            bad.push(
+                "delete: `names` go with a `resource`, and with no `labels`, `madeAgain` or `on: source`".to_owned(),
+            );
+        }
+        let Some(resource) = self.resource.as_deref() else {
+            bad.push("delete: `names` of which `resource`?".to_owned());
+            return None;
+        };
+        let (when, namespace) = (self.when.as_ref(), self.namespace.as_deref());
+        named_deletion(&NamedDeletionParts { resource, names: &self.names, when, on, namespace }, irreversible, bad)
     }
 
     fn labelled(
@@ -211,7 +288,7 @@ impl DeleteSpec {
             (true, Some(_)) => bad.push("delete: what is `madeAgain` is not `irreversible`".to_owned()),
             _ => {}
         }
-        match Selector::parse(&filled(&labels.replace("{name}", MARK))) {
+        match Selector::parse(&filled_name(&labels.replace("{name}", MARK))) {
             Ok(selector) if selector.requirements.iter().any(is_of_name) => {}
             Ok(_) => bad.push(format!(
                 "delete: labels: {labels:?} would take objects of others as well: it has to ask for a label whose value \
@@ -236,11 +313,6 @@ fn is_of_name(requirement: &Requirement) -> bool {
 
 /// What stands in the place of a name in checks, and in nothing that anybody writes.
 const MARK: &str = "pointsman-name";
-
-/// With something in the place of names, for checks.
-fn filled(text: &str) -> String {
-    ["{name}", "{namespace}", "{from}", "{to}"].iter().fold(text.to_owned(), |text, it| text.replace(it, "a"))
-}
 
 fn is_deployment(resource: &ResourceName) -> bool {
     (resource.plural.as_str(), resource.group.as_str()) == ("deployments", "apps")

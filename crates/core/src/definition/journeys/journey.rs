@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::beside::BesideStep;
 use super::job::JourneyJob;
+use super::wherever::IfAny;
 use crate::definition::gates::{Gate, GatedValue};
 use crate::definition::path::Path;
 
@@ -28,6 +29,8 @@ pub(crate) struct JourneyStep {
     pub(crate) act: JourneyAct,
     /// Why it cannot be undone.
     pub(crate) irreversible: Option<String>,
+    /// It is for objects for which this list has something in it. For others it counts as done.
+    pub(crate) if_any: Option<IfAny>,
 }
 
 /// What a step does.
@@ -92,6 +95,8 @@ impl Journey {
             }
             JourneyAct::Beside(step) => step.act.texts().iter().any(|text| text.contains(words)),
         });
+        let mut lists = self.steps.iter().filter_map(|step| step.if_any.as_ref()).flat_map(|list| list.place.texts());
+        let in_steps = in_steps || lists.any(|text| text.contains(words));
         in_steps || format!("{without:?}") != format!("{self:?}")
     }
 
@@ -108,6 +113,15 @@ impl JourneyStep {
         match &self.act {
             JourneyAct::Beside(step) => Some(step),
             _ => None,
+        }
+    }
+
+    /// Whether it does nothing but wait.
+    pub(crate) fn is_wait(&self) -> bool {
+        match &self.act {
+            JourneyAct::Wait { .. } => true,
+            JourneyAct::Beside(step) => step.act.is_wait(),
+            JourneyAct::Set(_) | JourneyAct::Job { .. } => false,
         }
     }
 

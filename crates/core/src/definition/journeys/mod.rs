@@ -9,7 +9,10 @@ mod journey;
 mod schemas;
 mod spec;
 mod step_object;
+mod step_place;
 mod time_limit;
+mod wherever;
+mod wherever_spec;
 
 pub(crate) use beside::{BesideAct, Recreation, WaitedFor};
 pub(crate) use job::{JobSource, JourneyJob, bad_manifest};
@@ -18,3 +21,5 @@ pub(crate) use journey::{Journey, JourneyAct, JourneyStep, StepWay};
 pub(super) use spec::JourneyStepSpec;
 pub(super) use spec::compile;
 pub(crate) use step_object::StepObject;
+pub(crate) use step_place::StepPlace;
+pub(crate) use wherever::{IfAny, ListWait, NamedDeletion, Readmission};

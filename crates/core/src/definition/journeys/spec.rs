@@ -13,7 +13,9 @@ use super::job_spec::JourneyJobSpec;
 use super::journey::{Journey, JourneyAct, JourneyStep};
 use super::schemas::JourneySchemas;
 use super::step_object::StepObject;
+use super::step_place::StepOnSpec;
 use super::time_limit::time_limit;
+use super::wherever_spec::{IfAnySpec, ReadmitSpec};
 use crate::apimachinery::{is_dns_label, is_qualified_name};
 use crate::definition::gates::{Gate, GateCompiler, GateSpec};
 use crate::definition::path::Path;
@@ -21,7 +23,7 @@ use crate::definition::problems::{Problems, line};
 use crate::definition::schema::Schema;
 use crate::json::Json;
 
-/// A step: one of `when`, `set`, `unset`, `wait`, `job`, `convert`, `recreate`, `adopt` and `delete`.
+/// A step: one of `when`, `set`, `unset`, `wait`, `job`, `convert`, `recreate`, `adopt`, `delete` and `readmit`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "JourneyStep")]
 pub(crate) struct JourneyStepSpec {
@@ -45,6 +47,11 @@ pub(crate) struct JourneyStepSpec {
     adopt: Option<AdoptSpec>,
     /// Objects go.
     delete: Option<DeleteSpec>,
+    /// Objects are written once more, with nothing, until a stage has made of them what it makes of them after its fact.
+    readmit: Option<ReadmitSpec>,
+    /// The step is for objects for which this list has something in it. For others it counts as done at once. It goes
+    /// with `wait`, `delete` and `readmit`.
+    if_any: Option<IfAnySpec>,
     /// Why the step cannot be undone. A roll has to accept it by the name of the step.
     irreversible: Option<String>,
 }
@@ -95,7 +102,8 @@ pub(in crate::definition) fn compile(
         let own = source.filter(|_| is_of_source).unwrap_or(newest);
         let journey = journey(name, steps, JourneySchemas { own, target: newest }, problems);
         let is_namespaced = namespaced.0 && (namespaced.1 || !is_of_source);
-        if !is_namespaced && journey.steps.iter().any(|step| step.beside().is_some()) {
+        let is_of_namespace = |step: &JourneyStep| step.beside().is_some_and(|beside| beside.act.is_of_namespace());
+        if !is_namespaced && journey.steps.iter().any(is_of_namespace) {
             problems.add(at_line, format!(
                 "journeys.{name}: other objects are in the namespace of the object, and objects of this kind are in none"
             ));
@@ -194,11 +202,11 @@ fn is_undoable(step: &JourneyStep) -> bool {
 impl JourneyStepSpec {
     /// Whether it is about two kinds, of which one becomes the other.
     fn is_of_two_kinds(&self) -> bool {
-        let on = |on: Option<&String>, what: &str| on.is_some_and(|on| on == what);
+        let on = self.wait.as_ref().and_then(|wait| wait.on.as_ref()).and_then(StepOnSpec::object);
         self.convert.is_some()
             || self.adopt.is_some()
             || self.delete.as_ref().is_some_and(DeleteSpec::is_of_source)
-            || on(self.wait.as_ref().and_then(|wait| wait.on.as_ref()), "target")
+            || on == Some("target")
     }
 
     /// The words that it has, of which there must be one.
@@ -213,6 +221,7 @@ impl JourneyStepSpec {
             ("recreate", self.recreate.is_some()),
             ("adopt", self.adopt.is_some()),
             ("delete", self.delete.is_some()),
+            ("readmit", self.readmit.is_some()),
         ];
         words.into_iter().filter(|(_, said)| *said).map(|(word, _)| word).collect()
     }
@@ -221,11 +230,16 @@ impl JourneyStepSpec {
         let said = self.words();
         let [word] = said.as_slice() else {
             bad.push(
-                "a step has one of `when`, `set`, `unset`, `wait`, `job`, `convert`, `recreate`, `adopt` and `delete`"
+                "a step has one of `when`, `set`, `unset`, `wait`, `job`, `convert`, `recreate`, `adopt`, `delete` and \
+                 `readmit`"
                     .to_owned(),
             );
             return None;
         };
+        if self.if_any.is_some() && self.wait.is_none() && self.delete.is_none() && self.readmit.is_none() {
+            bad.push(format!("{word}: `ifAny` goes with `wait`, `delete` and `readmit`"));
+        }
+        let if_any = self.if_any.as_ref().and_then(|if_any| if_any.compile(bad));
         if let Some(when) = &self.when {
             return gate(when, "when", schemas.own, bad).map(CompiledStep::When);
         }
@@ -241,7 +255,7 @@ impl JourneyStepSpec {
         if self.wait.is_some() && irreversible.is_some() {
             bad.push(format!("{name}: a wait does nothing that would have to be undone: leave out `irreversible`"));
         }
-        let step = JourneyStep { name, act, irreversible: irreversible.clone() };
+        let step = JourneyStep { name, act, irreversible: irreversible.clone(), if_any };
         if step.beside().is_some_and(|beside| beside.act.is_undone_by_writes()) && irreversible.is_some() {
             bad.push(format!("{}: can be undone: leave out `irreversible`", step.name));
         }
@@ -271,13 +285,19 @@ impl JourneyStepSpec {
         if let Some(recreate) = &self.recreate {
             return recreate.compile(bad).map(beside);
         }
+        if let Some(readmit) = &self.readmit {
+            return readmit.compile(self.irreversible.as_deref(), bad).map(beside);
+        }
         self.delete.as_ref()?.compile(self.irreversible.as_deref(), bad).map(beside)
     }
 }
 
 /// A wait for the object itself, or for another one.
 fn wait_act(wait: &WaitSpec, schemas: JourneySchemas<'_>, bad: &mut Vec<String>) -> Option<JourneyAct> {
-    let on = match wait.on.as_deref().map(StepObject::parse) {
+    if wait.is_of_list() {
+        return wait.compile_list(bad).map(|step| JourneyAct::Beside(Box::new(step)));
+    }
+    let on = match wait.on.as_ref().and_then(StepOnSpec::object).map(StepObject::parse) {
         Some(Ok(on)) => on,
         Some(Err(why)) => {
             bad.push(format!("wait: on: {why}"));

@@ -202,6 +202,7 @@ pub(in crate::roll) fn leftovers(
         plural: revisions.plural,
         group: revisions.group,
         version: None,
+        cluster: None,
         namespace: namespace.map(str::to_owned),
         name,
         call: ObjectCall::Delete {

@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::roll::other_cluster::OtherCluster;
+
 /// One call of the API server.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ObjectWrite {
@@ -11,6 +13,8 @@ pub struct ObjectWrite {
     pub group: String,
     /// The version of the group, where it has to be this one.
     pub version: Option<String>,
+    /// The cluster that it is in, where it is another one than that of the roll.
+    pub cluster: Option<OtherCluster>,
     /// Its namespace, where it has one.
     pub namespace: Option<String>,
     /// Its name.
@@ -35,6 +39,8 @@ pub enum ObjectCall {
     Patch(Value),
     /// A merge patch of its status, by which its owner is told something. Who may not write it, or does not, goes on.
     Tell(Value),
+    /// It is written once more, with nothing, so that the stage of this name sees it: an empty patch.
+    Readmit(String),
     /// It goes, if it still is what was seen.
     Delete {
         /// Its uid.
@@ -90,6 +96,7 @@ impl ObjectWrite {
         let done = match &self.call {
             ObjectCall::Create(_) | ObjectCall::Succeed(_) => "created",
             ObjectCall::Patch(_) | ObjectCall::Tell(_) => "changed",
+            ObjectCall::Readmit(_) => "sent once more",
             ObjectCall::Delete { propagation: Propagation::Orphan, .. } => "deleted, and what belongs to it left,",
             ObjectCall::Delete { .. } => "deleted",
         };
@@ -101,6 +108,7 @@ impl ObjectWrite {
     pub fn title(&self) -> String {
         let dot = if self.group.is_empty() { "" } else { "." };
         let place = self.namespace.as_ref().map_or_else(String::new, |namespace| format!("{namespace}/"));
-        format!("{}{dot}{} {place}{}", self.plural, self.group, self.name)
+        let within = self.cluster.as_ref().map_or_else(String::new, |cluster| format!(" in {cluster}"));
+        format!("{}{dot}{} {place}{}{within}", self.plural, self.group, self.name)
     }
 }

@@ -7,6 +7,7 @@ use super::seen::{SeenOther, look};
 use crate::apimachinery::ResourceName;
 use crate::roll::answers::RollAnswers;
 use crate::roll::kind_pair::KindPair;
+use crate::roll::place::FilledPlace;
 use crate::roll::questions::RollQuestion;
 use crate::roll::traveller::Traveller;
 
@@ -21,6 +22,9 @@ pub(in crate::roll) enum StepProgress {
     Next(Box<ObjectWrite>),
     /// Nothing is to be done yet, and why.
     Waits(String),
+    /// Nothing is to be done while another cluster does not answer, and why. However long that lasts, nothing is wrong
+    /// with the object.
+    Away(String),
     /// Nothing can be done before somebody has looked, and why.
     Stuck(String),
 }
@@ -72,6 +76,11 @@ impl<'a> Beside<'a> {
         look(self.answers, question)
     }
 
+    /// What cannot be looked at: where that is in another cluster, nothing is wrong with the object.
+    pub(super) fn unknown(self, question: &RollQuestion, why: String) -> StepProgress {
+        if question.cluster.is_some() { StepProgress::Away(why) } else { StepProgress::Waits(why) }
+    }
+
     /// A call about an object.
     pub(super) fn next(
         self,
@@ -80,11 +89,24 @@ impl<'a> Beside<'a> {
         name: &str,
         call: ObjectCall,
     ) -> StepProgress {
+        let place = FilledPlace { cluster: None, namespace: self.namespace().map(str::to_owned) };
+        self.next_at(&place, (resource, version), name, call)
+    }
+
+    /// A call about an object, wherever that is.
+    pub(super) fn next_at(
+        self,
+        place: &FilledPlace,
+        (resource, version): (&ResourceName, Option<&str>),
+        name: &str,
+        call: ObjectCall,
+    ) -> StepProgress {
         StepProgress::Next(Box::new(ObjectWrite {
             plural: resource.plural.clone(),
             group: resource.group.clone(),
             version: version.map(str::to_owned),
-            namespace: self.namespace().map(str::to_owned),
+            cluster: place.cluster.clone(),
+            namespace: place.namespace.clone(),
             name: name.to_owned(),
             call,
             of: self.traveller.object.title(),
@@ -100,18 +122,31 @@ impl<'a> Beside<'a> {
         object: &Value,
         propagation: Propagation,
     ) -> StepProgress {
-        self.goes(resource, version, object, (propagation, None))
+        let place = FilledPlace { cluster: None, namespace: self.namespace().map(str::to_owned) };
+        self.goes(&place, (resource, version), object, (propagation, None))
     }
 
     /// Deletes an object, as it was seen, for another one of its name; what belongs to it stays.
     pub(super) fn makes_way(self, resource: &ResourceName, object: &Value, successor: Value) -> StepProgress {
-        self.goes(resource, None, object, (Propagation::Orphan, Some(Box::new(successor))))
+        let place = FilledPlace { cluster: None, namespace: self.namespace().map(str::to_owned) };
+        self.goes(&place, (resource, None), object, (Propagation::Orphan, Some(Box::new(successor))))
+    }
+
+    /// Deletes an object, as it was seen, wherever it is.
+    pub(super) fn delete_at(
+        self,
+        place: &FilledPlace,
+        named: (&ResourceName, Option<&str>),
+        object: &Value,
+        propagation: Propagation,
+    ) -> StepProgress {
+        self.goes(place, named, object, (propagation, None))
     }
 
     fn goes(
         self,
-        resource: &ResourceName,
-        version: Option<&str>,
+        place: &FilledPlace,
+        (resource, version): (&ResourceName, Option<&str>),
         object: &Value,
         (propagation, successor): (Propagation, Option<Box<Value>>),
     ) -> StepProgress {
@@ -126,6 +161,6 @@ impl<'a> Beside<'a> {
             ));
         }
         let call = ObjectCall::Delete { uid, resource_version, propagation, successor };
-        self.next(resource, version, text("/metadata/name"), call)
+        self.next_at(place, (resource, version), text("/metadata/name"), call)
     }
 }

@@ -2,7 +2,7 @@
 
 use super::deleting::revisions;
 use crate::apimachinery::ResourceName;
-use crate::definition::{BesideAct, StepObject};
+use crate::definition::{BesideAct, StepObject, StepPlace};
 use crate::roll::kind_pair::KindPair;
 
 /// What a step does to which resources, in the verbs of RBAC: done, undone, and what is looked at before.
@@ -43,6 +43,9 @@ pub(in crate::roll) fn rights_of(
             let both = source.iter().chain(&target).map(finalizers).map(|it| (it, UPDATE)).collect::<Vec<_>>();
             all.chain(some(target, GET)).chain(both).collect()
         }
+        BesideAct::WaitForAll(wait) => at_home(&wait.place, &wait.resource, LIST),
+        BesideAct::DeleteNamed(deletion) => at_home(&deletion.place, &deletion.resource, &["get", "delete"]),
+        BesideAct::Readmit(readmission) => vec![(readmission.resource.clone(), &["get", "patch"])],
         BesideAct::DeleteLabelled { resource, .. } => vec![(resource.clone(), &["list", "delete"])],
         // What belongs to the object is looked for among everything that a namespace holds: of each, its metadata.
         BesideAct::DeleteSource => {
@@ -51,6 +54,29 @@ pub(in crate::roll) fn rights_of(
                 .flatten()
                 .collect()
         }
+    }
+}
+
+/// The same in another cluster: nothing where the step is about none.
+pub(in crate::roll) fn rights_elsewhere_of(act: &BesideAct) -> Option<(ResourceName, &'static [&'static str])> {
+    match act {
+        BesideAct::WaitForAll(wait) => wait.place.cluster.as_ref().map(|_| (wait.resource.clone(), LIST)),
+        BesideAct::DeleteNamed(deletion) => {
+            deletion.place.cluster.as_ref().map(|_| (deletion.resource.clone(), &["get", "delete"][..]))
+        }
+        _ => None,
+    }
+}
+
+/// In the cluster of the roll: of what is in another one, the Secret that says how that is reached.
+fn at_home(
+    place: &StepPlace,
+    resource: &ResourceName,
+    verbs: &'static [&'static str],
+) -> Vec<(ResourceName, &'static [&'static str])> {
+    match place.cluster {
+        Some(_) => vec![(ResourceName { plural: "secrets".to_owned(), group: String::new() }, GET)],
+        None => vec![(resource.clone(), verbs)],
     }
 }
 

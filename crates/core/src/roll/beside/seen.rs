@@ -33,7 +33,7 @@ pub(super) fn look<'a>(answers: &'a RollAnswers, question: &RollQuestion) -> See
 ///
 /// # Errors
 /// Nobody knows, and why.
-pub(super) fn list<'a>(answers: &'a RollAnswers, question: &RollQuestion) -> Result<&'a [Value], String> {
+pub(in crate::roll) fn list<'a>(answers: &'a RollAnswers, question: &RollQuestion) -> Result<&'a [Value], String> {
     match answers.of(&question.about) {
         None => Err(format!("nobody has looked at {question}")),
         Some(Err(why)) => Err(format!("{question} cannot be listed: {why}")),

@@ -107,6 +107,7 @@ impl County {
                     found.map(|(plural, one)| json!({"resource": plural, "metadata": one["metadata"]})).collect();
                 answers.saw(question, &found);
             }
+            WantedObjects::Staged { .. } => panic!("nothing here is staged"),
             WantedObjects::Becoming { name, .. } => {
                 let to = OtherKind { group: "example.com", kind: "House", version: None };
                 let hut = self.village.get("huts", name);

@@ -10,6 +10,7 @@ use super::village::No;
 pub(super) fn write(county: &mut County, write: &ObjectWrite) -> Result<(), No> {
     let village = &mut county.village;
     match &write.call {
+        ObjectCall::Readmit(_) => panic!("nothing here is staged"),
         ObjectCall::Create(_) | ObjectCall::Succeed(_) if county.refuses => Err(No::Refused),
         // Whether another one would be let through is asked before anything is deleted for it.
         ObjectCall::Delete { successor: Some(_), .. } if county.refuses => Err(No::Refused),

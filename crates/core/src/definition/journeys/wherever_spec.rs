@@ -1,0 +1,139 @@
+//! Steps about objects that a list or names find, as they are written.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::beside::{BesideAct, BesideStep};
+use super::step_object::name_template;
+use super::step_place::{ElsewhereSpec, StepPlace};
+use super::time_limit::time_limit;
+use super::wherever::{IfAny, ListWait, NamedDeletion, Readmission};
+use crate::apimachinery::{ResourceName, is_dns_label};
+use crate::definition::gates::{Gate, GateCompiler, GateSpec};
+use crate::definition::schema::Schema;
+
+/// Objects are written once more, with nothing, until a stage has made of them what it makes of them after its fact.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "JourneyReadmit")]
+pub(super) struct ReadmitSpec {
+    /// Plural and group of the objects, such as `deployments.apps`.
+    resource: String,
+    /// Their names.
+    names: Vec<String>,
+    /// Their namespace, such as `{name}`. Without it they are in none.
+    namespace: Option<String>,
+    /// The stage that has to have seen them, of the definition of stages of that resource.
+    stage: String,
+    /// How long that may take, such as `10m`. Defaults to the `timeout` of the Roll.
+    timeout: Option<String>,
+}
+
+/// What a step is only done for: objects for which this list has something in it.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "IfAny")]
+pub(super) struct IfAnySpec {
+    /// Plural and group, such as `controlplanes.example.com`.
+    list: String,
+    /// Their namespace, such as `{name}`. Without it those of all, or of none.
+    namespace: Option<String>,
+}
+
+/// What a list is waited for by.
+pub(super) struct ListWaitParts<'s> {
+    pub(super) list: &'s str,
+    pub(super) every: Option<&'s GateSpec>,
+    pub(super) on: Option<&'s ElsewhereSpec>,
+    pub(super) namespace: Option<&'s str>,
+}
+
+/// What objects go by their names by.
+pub(super) struct NamedDeletionParts<'s> {
+    pub(super) resource: &'s str,
+    pub(super) names: &'s [String],
+    pub(super) when: Option<&'s GateSpec>,
+    pub(super) on: Option<&'s ElsewhereSpec>,
+    pub(super) namespace: Option<&'s str>,
+}
+
+/// A wait for every object of a list.
+pub(super) fn list_wait(parts: &ListWaitParts<'_>, bad: &mut Vec<String>) -> Option<BesideAct> {
+    let resource = ResourceName::parse(parts.list).map_err(|why| bad.push(format!("wait: list: {why}"))).ok();
+    let place = StepPlace::compile(parts.on, parts.namespace, |why| bad.push(format!("wait: {why}")));
+    let Some(every) = parts.every else {
+        bad.push("wait: a `list` has an `every`: what has to hold of each of its objects".to_owned());
+        return None;
+    };
+    let every = foreign(every, "wait.every", bad);
+    Some(BesideAct::WaitForAll(Box::new(ListWait { resource: resource?, place: place?, every: every? })))
+}
+
+/// A deletion of objects by their names.
+pub(super) fn named_deletion(
+    parts: &NamedDeletionParts<'_>,
+    irreversible: Option<&str>,
+    bad: &mut Vec<String>,
+) -> Option<BesideAct> {
+    if irreversible.is_none() {
+        bad.push("delete: nobody is known to make them again as they were: say `irreversible`, and why".to_owned());
+    }
+    let resource = ResourceName::parse(parts.resource).map_err(|why| bad.push(format!("delete: {why}"))).ok();
+    let names = names(parts.names, "delete", bad);
+    let place = StepPlace::compile(parts.on, parts.namespace, |why| bad.push(format!("delete: {why}")));
+    let when = parts.when.map(|when| foreign(when, "delete.when", bad));
+    let when = match when {
+        Some(None) => return None,
+        Some(gate) => gate,
+        None => None,
+    };
+    Some(BesideAct::DeleteNamed(Box::new(NamedDeletion { resource: resource?, names, place: place?, when })))
+}
+
+impl ReadmitSpec {
+    pub(super) fn compile(&self, irreversible: Option<&str>, bad: &mut Vec<String>) -> Option<BesideStep> {
+        let timeout = time_limit(self.timeout.as_deref(), bad);
+        if irreversible.is_none() {
+            bad.push("readmit: no stage takes back what it has made: say `irreversible`, and why".to_owned());
+        }
+        if !is_dns_label(&self.stage) {
+            bad.push(format!("readmit: {:?} is no name of a stage", self.stage));
+        }
+        let resource = ResourceName::parse(&self.resource).map_err(|why| bad.push(format!("readmit: {why}"))).ok();
+        let names = names(&self.names, "readmit", bad);
+        let place = StepPlace::compile(None, self.namespace.as_deref(), |why| bad.push(format!("readmit: {why}")));
+        let readmission = Readmission { resource: resource?, names, place: place?, stage: self.stage.clone() };
+        Some(BesideStep { act: BesideAct::Readmit(Box::new(readmission)), timeout })
+    }
+}
+
+impl IfAnySpec {
+    pub(super) fn compile(&self, bad: &mut Vec<String>) -> Option<IfAny> {
+        let resource = ResourceName::parse(&self.list).map_err(|why| bad.push(format!("ifAny: list: {why}"))).ok();
+        let place = StepPlace::compile(None, self.namespace.as_deref(), |why| bad.push(format!("ifAny: {why}")));
+        Some(IfAny { resource: resource?, place: place? })
+    }
+}
+
+/// Names of objects, each once.
+fn names(texts: &[String], what: &str, bad: &mut Vec<String>) -> Vec<String> {
+    if texts.is_empty() {
+        bad.push(format!("{what}: names no object"));
+    }
+    let mut names: Vec<String> = Vec::new();
+    for text in texts {
+        match name_template(text) {
+            Ok(name) if names.contains(&name) => bad.push(format!("{what}: {text} is named twice")),
+            Ok(name) => names.push(name),
+            Err(why) => bad.push(format!("{what}: {why}")),
+        }
+    }
+    names
+}
+
+/// A gate of objects whose schema nobody knows.
+fn foreign(spec: &GateSpec, what: &str, bad: &mut Vec<String>) -> Option<Gate> {
+    let anything = Schema::default();
+    let mut compiler = GateCompiler::foreign(&anything);
+    let gate = compiler.gate(spec);
+    bad.extend(compiler.into_bad().into_iter().map(|why| format!("{what}: {why}")));
+    gate
+}

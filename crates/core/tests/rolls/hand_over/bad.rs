@@ -1,0 +1,74 @@
+//! Definitions of such journeys that are refused, each with what to do.
+
+use pointsman_core::definition::Kind;
+use serde_json::{Value, json};
+
+use super::garden::example;
+
+/// What is wrong with a journey of one step.
+fn told(step: &Value) -> String {
+    let definition = format!(
+        "apiVersion: pointsman.dev/v1\nkind: KindDefinition\ncrd: clusters.crd.yaml\nhealthy: {{none: [{{field: \
+         spec.shoot.broken, is: true}}]}}\njourneys: {}\n",
+        json!({"j": [step]})
+    );
+    match Kind::from_crd(&definition, &example("clusters.crd")) {
+        Ok(_) => String::new(),
+        Err(bad) => bad.to_string(),
+    }
+}
+
+fn with(mut step: Value, name: &str, value: Value) -> Value {
+    step[name] = value;
+    step
+}
+
+#[test]
+fn steps_wherever_objects_are_say_all_that_they_need() {
+    let wait = || json!({"list": "nodes", "every": {"field": "status.phase", "is": "Ready"}});
+    let delete = || json!({"resource": "storageclasses.storage.k8s.io", "names": ["a"]});
+    let readmit = || json!({"resource": "deployments.apps", "names": ["a"], "namespace": "{name}", "stage": "csi"});
+    let of = |word: &str, act: Value| json!({word: act, "irreversible": "it is for good"});
+    let elsewhere = || json!({"cluster": {"secret": "a", "namespace": "{name}"}});
+    for step in [
+        json!({"wait": wait()}),
+        json!({"wait": with(wait(), "on", elsewhere()), "ifAny": {"list": "nodes"}}),
+        of("delete", delete()),
+        of("delete", with(with(delete(), "on", elsewhere()), "when", json!({"field": "provisioner", "is": "x"}))),
+        of("readmit", readmit()),
+    ] {
+        assert_eq!(told(&step), "", "{step}");
+    }
+    let cluster = |secret: Value| json!({"cluster": secret});
+    for (step, why) in [
+        (json!({"wait": {"list": "nodes"}}), "a `list` has an `every`"),
+        (json!({"wait": {"every": {"field": "a", "is": "b"}}}), "go with a `list`"),
+        (json!({"wait": with(wait(), "on", json!("source"))}), "go with a `list`, and `list` with no object"),
+        (json!({"wait": with(wait(), "until", json!({"field": "a", "is": "b"}))}), "no `until` or `rolledOut`"),
+        (json!({"wait": with(wait(), "list", json!("Nodes"))}), "wait: list: "),
+        (json!({"wait": with(wait(), "namespace", json!("a.b"))}), "is no name of a namespace"),
+        (json!({"wait": with(wait(), "on", cluster(json!({"secret": "A", "namespace": "a"})))}), "on.cluster: "),
+        (
+            json!({"wait": with(wait(), "on", cluster(json!({"secret": "a", "namespace": "a", "key": "/"})))}),
+            "is no key of a Secret",
+        ),
+        (json!({"wait": with(wait(), "every", json!({"field": "a"}))}), "wait.every: "),
+        (json!({"delete": delete()}), "say `irreversible`"),
+        (of("delete", with(delete(), "names", json!(["a", "a"]))), "named twice"),
+        (of("delete", with(delete(), "labels", json!("a={name}"))), "with no `labels`"),
+        (of("delete", with(delete(), "on", json!("source"))), "with no `labels`, `madeAgain` or `on: source`"),
+        (of("delete", json!({"names": ["a"]})), "of which `resource`?"),
+        (of("delete", json!({"on": elsewhere()})), "go with `names`"),
+        (json!({"readmit": readmit()}), "no stage takes back what it has made"),
+        (of("readmit", with(readmit(), "names", json!([]))), "names no object"),
+        (of("readmit", with(readmit(), "stage", json!("A"))), "is no name of a stage"),
+        (of("readmit", with(readmit(), "timeout", json!("soon"))), "is not a duration"),
+        (json!({"set": {"fields": {"metadata.labels[\"a\"]": "b"}}, "ifAny": {"list": "nodes"}}), "`ifAny` goes with"),
+        (json!({"wait": wait(), "ifAny": {"list": "Nodes"}}), "ifAny: list: "),
+        (json!({"wait": wait(), "delete": delete()}), "a step has one of"),
+        (json!({"wait": with(wait(), "on", json!({"elsewhere": 1}))}), "takes source, target, an object"),
+    ] {
+        let told = told(&step);
+        assert!(told.contains(why), "{step}: {told}");
+    }
+}

@@ -1,0 +1,268 @@
+//! A hand-over that is a fact, on the real API server and another one that is the shoots: who waits for what, what goes
+//! when, and that nothing is finished before every Deployment is what it is to be.
+
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use hyper::Method;
+use serde_json::{Value, json};
+
+use crate::roll_kinds::killed_after_each_write;
+use crate::scenario::Scenario;
+use crate::stages::{FINISHED, NAMES, NEEDS_COMPLETE, commands, generation};
+use crate::support::garden::{Landscape, of_example};
+use crate::support::process::{Process, eventually};
+use crate::support::proxy::{Fate, Proxy};
+use crate::support::sample::{SHOOT, Sample};
+use crate::support::scene::Scene;
+
+pub(crate) const SCENARIOS: &[Scenario] = &[
+    Scenario::new("shoots_are_handed_over_new_ones_at_once_and_failed_ones_never", whole).of(&SHOOTS).newest().alone(),
+    Scenario::new("a_shoot_that_sleeps_is_old_or_is_away_is_waited_for", waits).of(&SHOOTS).newest().alone(),
+    Scenario::new("nothing_is_finished_while_a_server_has_not_heard_of_the_fact", behind).of(&SHOOTS).newest().alone(),
+    Scenario::new("a_hand_over_that_is_killed_after_each_write_ends_the_same_way", killed).of(&SHOOTS).newest().alone(),
+];
+
+static SHOOTS: [&Sample; 1] = [&SHOOT];
+
+/// What a stage makes of a Deployment of the example offline, on this side of the fact.
+fn offline(scene: &Scene<'_>, name: &str, namespace: &str, fact: &str) -> Value {
+    let file = scene.dir.join("deployment.json");
+    std::fs::write(&file, of_example(name, namespace).to_string()).unwrap();
+    let (fact, file) = (format!("--fact=csi={fact}"), file.display().to_string());
+    let kinds = format!("--kinds={}", scene.setup.kinds.display());
+    let args = ["mutate", "-f", &file, &fact, &kinds, "--whole", "-o", "json"];
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_pointsman")).args(args).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    commands(&serde_json::from_slice(&output.stdout).unwrap())
+}
+
+/// Whether all Deployments of a shoot are what they are to be on a side of the fact.
+#[track_caller]
+fn are(garden: &Landscape<'_>, full: &str, fact: &str) {
+    for name in NAMES {
+        let now = commands(&garden.deployment(full, name));
+        assert_eq!(now, offline(garden.scene, name, full, fact), "{full}/{name}");
+    }
+}
+
+fn status(scene: &Scene<'_>, name: &str) -> Value {
+    scene.call_get(&format!("/apis/pointsman.dev/v1/rolls/{name}"))["status"].clone()
+}
+
+/// Runs a roll beside what else happens.
+fn runs(scene: &Scene<'_>, name: &str) -> Process {
+    let namespace = format!("--namespace={}", scene.ns);
+    let args = scene.on_the_cluster(&["roll", "run", name, "--holder=test", &namespace]);
+    scene.started(&format!("runs-{name}"), &args)
+}
+
+#[track_caller]
+fn is_complete(scene: &Scene<'_>, name: &str) {
+    let place = std::panic::Location::caller();
+    let mut last = Value::Null;
+    let began = Instant::now();
+    while began.elapsed() < Duration::from_secs(240) {
+        last = status(scene, name);
+        if last["phase"] == "Complete" {
+            return;
+        }
+        sleep(Duration::from_millis(300));
+    }
+    panic!("{place}: {last:#}");
+}
+
+/// What the roll says of an object that it has not moved.
+fn unmoved(scene: &Scene<'_>, roll: &str, full: &str) -> String {
+    let status = status(scene, roll);
+    let all = status["unmoved"].as_array().cloned().unwrap_or_default();
+    let one = all.iter().find(|one| one["object"] == full);
+    one.map(|one| format!("{}: {}", one["state"].as_str().unwrap(), one["message"].as_str().unwrap()))
+        .unwrap_or_default()
+}
+
+/// Accepted patches of Deployments by rolls, by namespace and name.
+fn sent(scene: &Scene<'_>) -> Vec<String> {
+    let is_one = |event: &&Value| {
+        event["verb"] == "patch"
+            && event["objectRef"]["resource"] == "deployments"
+            && event["responseStatus"]["code"] == 200
+            && event["requestURI"].as_str().is_some_and(|uri| uri.contains("pointsman-roll"))
+    };
+    let title = |event: &Value| {
+        let of = &event["objectRef"];
+        format!("{}/{}", of["namespace"].as_str().unwrap(), of["name"].as_str().unwrap())
+    };
+    scene.bed.audit().iter().filter(is_one).map(title).collect()
+}
+
+/// S40 and S43, and the second run of S44.
+fn whole(scene: &Scene<'_>) {
+    let garden = Landscape::begins(scene, &scene.bed.api.kubeconfig);
+    garden.node("new", "v1.18.20");
+    garden.class("default", "kubernetes.io/aws-ebs");
+    garden.class("gp2", "ebs.csi.aws.com");
+    garden.class("mine", "kubernetes.io/aws-ebs");
+    let old = garden.plants("old", &json!({}));
+    let failed = garden.plants("failed", &json!({"status": {"lastOperation": {"state": "Failed"}}}));
+    let new = garden.plants_new("new", &json!({}));
+    are(&garden, &old, "false");
+    let before: Vec<Value> = NAMES.iter().map(|name| garden.deployment(&old, name)).collect();
+
+    garden.rolls(&scene.ns, &json!({"waves": [{"name": "all", "atOnce": 3}]}));
+    let mut process = runs(scene, &scene.ns);
+    is_complete(scene, &scene.ns);
+    process.end(Duration::from_secs(10));
+    are(&garden, &old, "true");
+    for (name, before) in NAMES.iter().zip(&before) {
+        assert_eq!(generation(&garden.deployment(&old, name)), generation(before) + 1, "{name}");
+    }
+    for full in [&old, &new] {
+        assert!(garden.says(full, NEEDS_COMPLETE) && garden.says(full, FINISHED), "{full}");
+    }
+    // One that failed is left alone, and so is what is not of the old sort, or is not named.
+    assert_eq!(garden.cluster(&failed)["metadata"]["annotations"], Value::Null);
+    are(&garden, &failed, "false");
+    assert_eq!(garden.classes(), ["gp2", "mine"]);
+    let mut touched = sent(scene);
+    touched.dedup();
+    assert_eq!(touched, NAMES.map(|name| format!("{old}/{name}")), "no other Deployment is sent");
+
+    // A second roll over the same shoots writes nothing but itself.
+    let was = |full: &str| garden.cluster(full)["metadata"]["resourceVersion"].clone();
+    let versions = [&old, &failed, &new].map(|full| was(full));
+    let (again, count) = (format!("{}-again", scene.ns), sent(scene).len());
+    garden.rolls(&again, &json!({}));
+    let mut process = runs(scene, &again);
+    is_complete(scene, &again);
+    process.end(Duration::from_secs(10));
+    assert_eq!([&old, &failed, &new].map(|full| was(full)), versions);
+    assert_eq!(sent(scene).len(), count);
+    garden.ends(&[&scene.ns, &again]);
+}
+
+/// S42.
+fn waits(scene: &Scene<'_>) {
+    let garden = Landscape::begins(scene, &scene.bed.api.kubeconfig);
+    garden.node("new", "v1.18.20");
+    garden.node("old", "v1.17.9");
+    garden.class("default", "kubernetes.io/aws-ebs");
+    let asleep = garden.plants("asleep", &json!({"spec": {"hibernation": {"enabled": true}}}));
+    let away = garden.plants("away", &json!({}));
+    let dead = garden.plants("dead", &json!({}));
+    let exec = garden.plants("exec", &json!({}));
+    let old = garden.plants("old", &json!({}));
+    let way = garden.kubeconfig();
+    garden.knows_way(&away, &way.replace("https://127.0.0.1:", "https://127.0.0.2:"));
+    garden.knows_way(&dead, &way.replace("secret-token", "no-token"));
+    garden.knows_way(
+        &exec,
+        &way.replace("token: secret-token", "exec: {apiVersion: client.authentication.k8s.io/v1, command: sh}"),
+    );
+    let through = Proxy::start(&garden.shoot.client, |_, _, _| Fate::Pass);
+    let by_proxy = format!(
+        "apiVersion: v1\nkind: Config\ncurrent-context: it\ncontexts: [{{name: it, context: {{cluster: it, user: it}}}}]\n\
+         clusters: [{{name: it, cluster: {{server: 'http://127.0.0.1:{}'}}}}]\nusers: [{{name: it, user: {{token: \
+         secret-token}}}}]\n",
+        through.port
+    );
+    garden.knows_way(&old, &by_proxy);
+
+    garden.rolls(&scene.ns, &json!({}));
+    let mut process = runs(scene, &scene.ns);
+    for (full, said) in [
+        (&asleep, "step awake: spec.shoot.spec.hibernation.enabled is true"),
+        (&away, "step new-nodes: nodes in the cluster of secret"),
+        (&dead, "its credentials are dead"),
+        (&exec, "it wants a program run"),
+        (&old, "old: status.nodeInfo.kubeletVersion is \"v1.17.9\", and must be at least \"1.18.0\""),
+    ] {
+        let mut last = String::new();
+        eventually(&format!("{full}: {said}"), Duration::from_secs(60), || {
+            last = unmoved(scene, &scene.ns, full);
+            (last.starts_with("Waiting: ") && last.contains(said)).then_some(())
+        });
+        assert!(!garden.says(full, NEEDS_COMPLETE), "{full}: {last}");
+    }
+    assert_eq!(status(scene, &scene.ns)["phase"], "Waiting");
+    assert_eq!(garden.classes(), ["default"]);
+    // Nobody is asked all the time.
+    let asked = through.calls().len();
+    sleep(Duration::from_secs(25));
+    let more = through.calls().len() - asked;
+    assert!(more <= 1, "{more} more in 25 s: {:?}", through.calls());
+
+    // Each goes on once nothing is in its way; the one that wakes up by its event.
+    let patch = json!({"status": {"nodeInfo": {"kubeletVersion": "v1.18.20"}}}).to_string();
+    let path = "/api/v1/nodes/old/status";
+    garden.shoot.client.call(Method::PATCH, path, Some((crate::support::scene::MERGE, patch))).ok();
+    let goes_on = |full: &str| {
+        eventually(&format!("{full} goes on"), Duration::from_secs(150), || {
+            garden.says(full, NEEDS_COMPLETE).then_some(())
+        });
+    };
+    goes_on(&old);
+    assert_eq!(garden.classes(), Vec::<String>::new());
+    garden.changes(&asleep, &json!({"spec": {"hibernation": {"enabled": false}}}));
+    [&away, &dead, &exec].iter().for_each(|full| garden.knows_way(full, &way));
+    garden
+        .scene
+        .call(
+            Method::PATCH,
+            &format!("/apis/pointsman.dev/v1/rolls/{}", scene.ns),
+            Some((
+                crate::support::scene::MERGE,
+                json!({"spec": {"waves": [{"name": "all", "atOnce": 5}]}}).to_string(),
+            )),
+        )
+        .ok();
+    [&asleep, &away, &dead, &exec].iter().for_each(|full| goes_on(full));
+    is_complete(scene, &scene.ns);
+    process.end(Duration::from_secs(10));
+    [&asleep, &away, &dead, &exec, &old].iter().for_each(|full| are(&garden, full, "true"));
+    garden.ends(&[&scene.ns]);
+}
+
+/// S41: what the server hears of facts is held for a while.
+fn behind(scene: &Scene<'_>) {
+    let proxy = Proxy::start(&scene.bed.api.client, |_, _, path| match path.contains("watch=") {
+        true => Fate::HeldBefore,
+        false => Fate::Pass,
+    });
+    let garden = Landscape::begins(scene, &scene.through(proxy.port));
+    garden.node("new", "v1.18.20");
+    let one = garden.plants("one", &json!({}));
+    are(&garden, &one, "false");
+    garden.rolls(&scene.ns, &json!({}));
+    let mut process = runs(scene, &scene.ns);
+    eventually("it is sent in vain", Duration::from_secs(60), || (sent(scene).len() >= 3).then_some(()));
+    assert!(garden.says(&one, NEEDS_COMPLETE) && !garden.says(&one, FINISHED));
+    are(&garden, &one, "false");
+    let said = std::fs::read_to_string(scene.log_of(&format!("runs-{}", scene.ns))).unwrap();
+    assert!(said.contains("not mutated: spec.template.spec.containers"), "{said}");
+    proxy.release();
+    eventually("it is finished", Duration::from_secs(90), || garden.says(&one, FINISHED).then_some(()));
+    are(&garden, &one, "true");
+    process.interrupt();
+    process.end(Duration::from_secs(10));
+    garden.ends(&[&scene.ns]);
+}
+
+/// S44.
+fn killed(scene: &Scene<'_>) {
+    let garden = Landscape::begins(scene, &scene.bed.api.kubeconfig);
+    garden.node("new", "v1.18.20");
+    garden.class("default", "kubernetes.io/aws-ebs");
+    garden.class("gp2", "kubernetes.io/aws-ebs");
+    let one = garden.plants("one", &json!({}));
+    let before: Vec<Value> = NAMES.iter().map(|name| garden.deployment(&one, name)).collect();
+    garden.rolls(&scene.ns, &json!({}));
+    let writes = killed_after_each_write(scene, &scene.ns, usize::MAX, || garden.says(&one, FINISHED));
+    assert!(writes.len() > 8, "{writes:#?}");
+    are(&garden, &one, "true");
+    for (name, before) in NAMES.iter().zip(&before) {
+        assert_eq!(generation(&garden.deployment(&one, name)), generation(before) + 1, "{name}: {writes:#?}");
+    }
+    assert_eq!(garden.classes(), Vec::<String>::new());
+    garden.ends(&[&scene.ns]);
+}

@@ -1,0 +1,229 @@
+//! Shoots of Gardener: the cluster that runs their control planes, with the stages that are about these, and another
+//! API server, which is every shoot.
+
+use std::fs;
+use std::path::Path;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use hyper::Method;
+use serde_json::{Value, json};
+
+use super::apiserver::ApiServer;
+use super::pointsman::Pointsman;
+use super::scene::{CRDS, MERGE, Scene};
+use crate::stages::{NAMES, configuration, example, metric};
+
+/// A cluster with shoots.
+pub(crate) struct Landscape<'s> {
+    pub(crate) scene: &'s Scene<'s>,
+    /// What every shoot is.
+    pub(crate) shoot: ApiServer,
+    configuration: Value,
+}
+
+impl<'s> Landscape<'s> {
+    /// All kinds are known, stages are served by this kubeconfig, and there is another cluster.
+    pub(crate) fn begins(scene: &'s Scene<'s>, serves_by: &Path) -> Self {
+        scene.post(CRDS, &scene.crd).ok();
+        scene.post(CRDS, &control_planes()).ok();
+        scene.knows_rolls();
+        for path in [clusters(scene), format!("/apis/{CONTROL_PLANES}/controlplanes")] {
+            scene.eventually(|| scene.call(Method::GET, &path, None).is_ok().then_some(()));
+        }
+        let group = format!("clusters.{}", scene.group);
+        let stages = example("control-plane.yaml").replace("clusters.extensions.gardener.cloud", &group);
+        fs::write(scene.setup.kinds.join("control-plane.yaml"), stages).unwrap();
+        serves(scene, serves_by);
+        let configuration = configuration(scene);
+        scene.kubectl(&["apply"], &configuration);
+        let dir = scene.dir.join("shoot");
+        let logs = scene.bed.logs.join(format!("{}-shoot", scene.ns));
+        [&dir, &logs].iter().for_each(|dir| fs::create_dir_all(dir).unwrap());
+        let apart = ["--etcd-prefix=/shoot"];
+        let shoot = ApiServer::start(&scene.bed.assets, &scene.bed.etcd, &dir, &logs, &apart);
+        Self { scene, shoot, configuration }
+    }
+
+    /// A shoot with a control plane, in a namespace of its own that is called as its Cluster. Returns its name.
+    pub(crate) fn plants(&self, name: &str, more: &Value) -> String {
+        let full = self.plants_new(name, more);
+        let plane = json!({
+            "apiVersion": CONTROL_PLANES, "kind": "ControlPlane", "metadata": {"name": "it"}, "spec": {},
+        });
+        self.scene.post(&format!("/apis/{CONTROL_PLANES}/namespaces/{full}/controlplanes"), &plane).ok();
+        for deployment in NAMES {
+            self.scene.post(&deployments(&full), &of_example(deployment, &full)).ok();
+        }
+        self.knows_way(&full, &self.kubeconfig());
+        full
+    }
+
+    /// The same without anything in its namespace.
+    pub(crate) fn plants_new(&self, name: &str, more: &Value) -> String {
+        let full = format!("{}-{name}", self.scene.ns);
+        self.scene.post("/api/v1/namespaces", &json!({"metadata": {"name": full}})).ok();
+        let mut shoot = json!({
+            "metadata": {"name": name}, "status": {"lastOperation": {"state": "Succeeded"}},
+            "spec": {"provider": {"type": "aws"}, "kubernetes": {"version": "1.18.20"}, "hibernation": {"enabled": false}},
+        });
+        merge(&mut shoot, more);
+        let cluster = json!({
+            "apiVersion": format!("{}/v1alpha1", self.scene.group), "kind": "Cluster", "metadata": {"name": full},
+            "spec": {"cloudProfile": {}, "seed": {}, "shoot": shoot},
+        });
+        self.scene.post(&clusters(self.scene), &cluster).ok();
+        full
+    }
+
+    /// Writes, or changes, the Secret that says how a shoot is reached.
+    pub(crate) fn knows_way(&self, full: &str, kubeconfig: &str) {
+        let secret = json!({
+            "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "gardener", "namespace": full},
+            "data": {"kubeconfig": STANDARD.encode(kubeconfig)},
+        });
+        self.scene.kubectl(&["apply"], &secret);
+    }
+
+    /// How the shoot is reached: all in itself.
+    pub(crate) fn kubeconfig(&self) -> String {
+        let text = fs::read_to_string(&self.shoot.kubeconfig).unwrap();
+        let file = self.scene.dir.join("shoot/certs/apiserver.crt");
+        let authority = STANDARD.encode(fs::read(&file).unwrap());
+        text.replace(
+            &format!("certificate-authority: '{}'", file.display()),
+            &format!("certificate-authority-data: {authority}"),
+        )
+    }
+
+    /// A node of the shoot, with this kubelet.
+    pub(crate) fn node(&self, name: &str, kubelet: &str) {
+        let node = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}});
+        let made = self.shoot.client.call(Method::POST, "/api/v1/nodes", Some(("application/json", node.to_string())));
+        assert!(made.is_ok() || made.code == 409, "{}", made.message());
+        let info = json!({"status": {"nodeInfo": {
+            "kubeletVersion": kubelet, "machineID": "", "systemUUID": "", "bootID": "", "kernelVersion": "",
+            "osImage": "", "containerRuntimeVersion": "", "kubeProxyVersion": "", "operatingSystem": "",
+            "architecture": "",
+        }}});
+        let path = format!("/api/v1/nodes/{name}/status");
+        self.shoot.client.call(Method::PATCH, &path, Some((MERGE, info.to_string()))).ok();
+    }
+
+    /// A storage class of the shoot, by this provisioner.
+    pub(crate) fn class(&self, name: &str, provisioner: &str) {
+        let class = json!({
+            "apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": name},
+            "provisioner": provisioner,
+        });
+        let body = Some(("application/json", class.to_string()));
+        self.shoot.client.call(Method::POST, CLASSES, body).ok();
+    }
+
+    /// The names of its storage classes.
+    pub(crate) fn classes(&self) -> Vec<String> {
+        let list = self.shoot.client.call(Method::GET, CLASSES, None).ok();
+        let name = |class: &Value| class["metadata"]["name"].as_str().unwrap().to_owned();
+        list["items"].as_array().unwrap().iter().map(name).collect()
+    }
+
+    /// The Cluster that stands for a shoot.
+    pub(crate) fn cluster(&self, full: &str) -> Value {
+        self.scene.call_get(&format!("{}/{full}", clusters(self.scene)))
+    }
+
+    /// Changes the copy of a shoot, as Gardener does.
+    pub(crate) fn changes(&self, full: &str, shoot: &Value) {
+        let patch = json!({"spec": {"shoot": shoot}}).to_string();
+        let path = format!("{}/{full}", clusters(self.scene));
+        self.scene.call(Method::PATCH, &path, Some((MERGE, patch))).ok();
+    }
+
+    /// Whether an annotation of a Cluster says true.
+    pub(crate) fn says(&self, full: &str, key: &str) -> bool {
+        self.cluster(full)["metadata"]["annotations"][key] == "true"
+    }
+
+    pub(crate) fn deployment(&self, full: &str, name: &str) -> Value {
+        self.scene.call_get(&format!("{}/{name}", deployments(full)))
+    }
+
+    /// Has a Roll over all shoots begin.
+    pub(crate) fn rolls(&self, name: &str, more: &Value) {
+        let mut spec = json!({
+            "name": name, "journey": "csi-migration", "from": null, "to": "csi", "timeout": "3m", "unhealthyMax": 20,
+            "accept": ["old-classes", "hand-over", "control-plane", "finished"],
+            "waves": [{"name": "all", "atOnce": 1}],
+        });
+        merge(&mut spec, more);
+        let file = self.scene.roll_file(&spec);
+        self.scene.commanded(&["roll", "start", "-f", &file.display().to_string()]);
+    }
+
+    /// Ends it for good, with these Rolls.
+    pub(crate) fn ends(mut self, rolls: &[&str]) {
+        self.scene.kubectl(&["delete"], &self.configuration);
+        for name in rolls {
+            let path = format!("/apis/pointsman.dev/v1/rolls/{name}");
+            let over = json!({"status": {"phase": "Complete"}}).to_string();
+            self.scene.call(Method::PATCH, &format!("{path}/status"), Some((MERGE, over)));
+            self.scene
+                .eventually(|| matches!(self.scene.call(Method::DELETE, &path, None).code, 200 | 404).then_some(()));
+        }
+        self.scene.call(Method::DELETE, &format!("{CRDS}/controlplanes.extensions.gardener.cloud"), None);
+        self.shoot.stop();
+    }
+}
+
+/// Serves stages, by a kubeconfig.
+pub(crate) fn serves(scene: &Scene<'_>, kubeconfig: &Path) {
+    scene.stop_pointsman();
+    let mut setup = scene.setup.clone();
+    setup.flags.push(format!("--kubeconfig={}", kubeconfig.display()));
+    *scene.pointsman.borrow_mut() = Some(Pointsman::start(&setup));
+    let known = format!("pointsman_fact_known{{resource=\"clusters.{}\"}} 1\n", scene.group);
+    scene.eventually(|| metric(scene, &known).then_some(()));
+}
+
+/// A Deployment of the example, in a namespace.
+pub(crate) fn of_example(name: &str, namespace: &str) -> Value {
+    let mut object: Value = serde_saphyr::from_str(&example(&format!("{name}.yaml"))).unwrap();
+    object["metadata"]["namespace"] = json!(namespace);
+    object
+}
+
+pub(crate) fn deployments(namespace: &str) -> String {
+    format!("/apis/apps/v1/namespaces/{namespace}/deployments")
+}
+
+fn clusters(scene: &Scene<'_>) -> String {
+    format!("/apis/{}/v1alpha1/clusters", scene.group)
+}
+
+/// The kind whose objects tell that a shoot is not new.
+fn control_planes() -> Value {
+    let schema = json!({"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}});
+    json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": "controlplanes.extensions.gardener.cloud"},
+        "spec": {
+            "group": "extensions.gardener.cloud", "scope": "Namespaced",
+            "names": {"kind": "ControlPlane", "listKind": "ControlPlaneList", "plural": "controlplanes", "singular": "controlplane"},
+            "versions": [{"name": "v1alpha1", "served": true, "storage": true, "schema": schema}],
+        },
+    })
+}
+
+fn merge(into: &mut Value, from: &Value) {
+    match (into, from) {
+        (Value::Object(into), Value::Object(from)) => {
+            for (name, value) in from {
+                merge(into.entry(name.clone()).or_insert(Value::Null), value);
+            }
+        }
+        (into, from) => *into = from.clone(),
+    }
+}
+
+const CONTROL_PLANES: &str = "extensions.gardener.cloud/v1alpha1";
+const CLASSES: &str = "/apis/storage.k8s.io/v1/storageclasses";
