@@ -270,8 +270,11 @@ impl RollRunner<'_> {
         self.elsewhere.forget(&now);
         // Whoever runs it once waits as long as an answer may take.
         let patience = if self.options.once { SELDOM * 3 } else { LOOK };
-        let looks = self.elsewhere.tell(self.cluster, &slowly, patience, &mut answers);
-        self.lease.beside(self.cluster, async { Ok::<(), RollError>(looks.await) }).await?;
+        let looks = async {
+            self.elsewhere.tell(self.cluster, &slowly, patience, &mut answers).await;
+            Ok::<(), RollError>(())
+        };
+        self.lease.beside(self.cluster, looks).await?;
         Ok(RollFacts {
             remembered: self.remembered.clone(),
             consistent,
@@ -425,7 +428,7 @@ impl RollRunner<'_> {
             let RollWrite::Object(one) = gap else { continue };
             self.pace.next().await;
             self.holds().await?;
-            match write_beside(self.cluster, one).await {
+            match write_beside(self.cluster, &self.options.staged, &mut self.elsewhere, one).await {
                 Ok(landed) => any |= self.wrote(one, landed),
                 Err(error) => failed = failed.or(Some(error)),
             }

@@ -8,8 +8,9 @@ use pointsman_core::roll::{
 };
 use serde_json::json;
 
-use super::super::answering::look_up_more;
+use super::super::answering::{Compiled, look_up_more};
 use super::super::beside::write_beside;
+use super::super::elsewhere::Elsewhere;
 use super::super::writes::Landed;
 use crate::call_error::CallError;
 use crate::cluster::Cluster;
@@ -37,7 +38,12 @@ fn group(path: &str) -> Option<Manner> {
 
 fn write(call: ObjectCall) -> ObjectWrite {
     let [plural, group, name, of] = ["deployments", "apps", "a", "n/a"].map(str::to_owned);
-    ObjectWrite { plural, group, version: None, namespace: Some("n".to_owned()), name, call, of, uid: "u".to_owned() }
+    let (namespace, uid) = (Some("n".to_owned()), "u".to_owned());
+    ObjectWrite { cluster: None, plural, group, version: None, namespace, name, call, of, uid }
+}
+
+async fn writes(cluster: &Cluster, one: &ObjectWrite) -> Result<Landed, CallError> {
+    write_beside(cluster, &[], &mut Elsewhere::default(), one).await
 }
 
 /// What became of a deletion, and whether it was asked for.
@@ -54,7 +60,7 @@ fn makes_way(code: u16, message: &'static str) -> (Result<Landed, CallError>, bo
         propagation: Propagation::Orphan,
         successor: Some(Box::new(successor)),
     };
-    let landed = against(&server, async |cluster| write_beside(cluster, &write(call)).await);
+    let landed = against(&server, async |cluster| writes(cluster, &write(call)).await);
     (landed, server.heads().iter().any(|head| head.starts_with("DELETE")))
 }
 
@@ -93,10 +99,10 @@ fn what_fails_for_one_object_alone_is_told_of_that() {
     let server =
         SmallServer::start(|path| group(path).unwrap_or_else(|| says(500, "etcdserver: request is too large")));
     let call = || ObjectCall::Create(json!({"apiVersion": "apps/v1", "kind": "ControllerRevision"}));
-    let landed = against(&server, async |cluster| write_beside(cluster, &write(call())).await);
+    let landed = against(&server, async |cluster| writes(cluster, &write(call())).await);
     assert!(matches!(&landed, Ok(Landed::Refused(why)) if why.contains("too large")), "{landed:?}");
     let server = SmallServer::start(|path| group(path).unwrap_or_else(|| says(429, "too many")));
-    let landed = against(&server, async |cluster| write_beside(cluster, &write(call())).await);
+    let landed = against(&server, async |cluster| writes(cluster, &write(call())).await);
     assert!(matches!(landed, Ok(Landed::Later(_))), "{landed:?}");
 }
 
@@ -109,7 +115,7 @@ fn only_the_object_that_is_meant_is_told_why_it_is_refused() {
             group(path).unwrap_or_else(|| Manner::Says(answer(200, &found.to_string())))
         });
         let call = ObjectCall::Tell(json!({"status": {"error": "no"}}));
-        let landed = against(&server, async |cluster| write_beside(cluster, &write(call)).await);
+        let landed = against(&server, async |cluster| writes(cluster, &write(call)).await);
         assert_eq!(matches!(landed, Ok(Landed::Written(_))), is_told, "{landed:?}");
         assert_eq!(server.heads().iter().any(|head| head.starts_with("PATCH")), is_told);
     }
@@ -169,7 +175,10 @@ fn known(steps: usize, server: &SmallServer) -> String {
     let fleet: Vec<FleetObject> = FleetObject::of(&hut, &roll).into_iter().collect();
     let questions = step_questions(&roll, &status, &fleet);
     let mut answers = RollAnswers::default();
-    against(server, async |cluster| look_up_more(cluster, &kind, &questions, &mut answers).await).unwrap();
+    against(server, async |cluster| {
+        look_up_more(cluster, Compiled { kind: &kind, staged: &[] }, &questions, &mut answers).await
+    })
+    .unwrap();
     format!("{answers:?}")
 }
 
