@@ -270,8 +270,11 @@ impl RollRunner<'_> {
         self.elsewhere.forget(&now);
         // Whoever runs it once waits as long as an answer may take.
         let patience = if self.options.once { SELDOM * 3 } else { LOOK };
-        let looks = self.elsewhere.tell(self.cluster, &slowly, patience, &mut answers);
-        self.lease.beside(self.cluster, async { Ok::<(), RollError>(looks.await) }).await?;
+        let looks = async {
+            self.elsewhere.tell(self.cluster, &slowly, patience, &mut answers).await;
+            Ok::<(), RollError>(())
+        };
+        self.lease.beside(self.cluster, looks).await?;
         Ok(RollFacts {
             remembered: self.remembered.clone(),
             consistent,
