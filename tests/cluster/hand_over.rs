@@ -14,7 +14,7 @@ use crate::support::garden::{Landscape, of_example};
 use crate::support::process::{Process, eventually};
 use crate::support::proxy::{Fate, Proxy};
 use crate::support::sample::{SHOOT, Sample};
-use crate::support::scene::Scene;
+use crate::support::scene::{MERGE, Scene};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("shoots_are_handed_over_new_ones_at_once_and_failed_ones_never", whole).of(&SHOOTS).newest().alone(),
@@ -93,7 +93,9 @@ fn sent(scene: &Scene<'_>) -> Vec<String> {
         let of = &event["objectRef"];
         format!("{}/{}", of["namespace"].as_str().unwrap(), of["name"].as_str().unwrap())
     };
-    scene.bed.audit().iter().filter(is_one).map(title).collect()
+    // Of the shoots of this scenario.
+    let own = format!("{}-", scene.ns);
+    scene.bed.audit().iter().filter(is_one).map(title).filter(|title| title.starts_with(&own)).collect()
 }
 
 /// S40 and S43, and the second run of S44.
@@ -141,24 +143,19 @@ fn whole(scene: &Scene<'_>) {
     garden.ends(&[&scene.ns, &again]);
 }
 
-/// S42.
-fn waits(scene: &Scene<'_>) {
-    let garden = Landscape::begins(scene, &scene.bed.api.kubeconfig);
+/// Shoots of which each is to wait for something else: one that sleeps, one that does not answer, one whose credentials
+/// are dead, one whose kubeconfig wants a program run, and one with an old node, which is reached through a proxy.
+fn in_trouble(garden: &Landscape<'_>) -> ([String; 5], Proxy) {
     garden.node("new", "v1.18.20");
     garden.node("old", "v1.17.9");
     garden.class("default", "kubernetes.io/aws-ebs");
     let asleep = garden.plants("asleep", &json!({"spec": {"hibernation": {"enabled": true}}}));
-    let away = garden.plants("away", &json!({}));
-    let dead = garden.plants("dead", &json!({}));
-    let exec = garden.plants("exec", &json!({}));
-    let old = garden.plants("old", &json!({}));
+    let [away, dead, exec, old] = ["away", "dead", "exec", "old"].map(|name| garden.plants(name, &json!({})));
     let way = garden.kubeconfig();
     garden.knows_way(&away, &way.replace("https://127.0.0.1:", "https://127.0.0.2:"));
     garden.knows_way(&dead, &way.replace("secret-token", "no-token"));
-    garden.knows_way(
-        &exec,
-        &way.replace("token: secret-token", "exec: {apiVersion: client.authentication.k8s.io/v1, command: sh}"),
-    );
+    let program = "exec: {apiVersion: client.authentication.k8s.io/v1, command: sh}";
+    garden.knows_way(&exec, &way.replace("token: secret-token", program));
     let through = Proxy::start(&garden.shoot.client, |_, _, _| Fate::Pass);
     let by_proxy = format!(
         "apiVersion: v1\nkind: Config\ncurrent-context: it\ncontexts: [{{name: it, context: {{cluster: it, user: it}}}}]\n\
@@ -167,16 +164,25 @@ fn waits(scene: &Scene<'_>) {
         through.port
     );
     garden.knows_way(&old, &by_proxy);
+    ([asleep, away, dead, exec, old], through)
+}
 
+/// What each of them says that it waits for.
+const WORDS: [&str; 5] = [
+    "step awake: spec.shoot.spec.hibernation.enabled is true",
+    "step new-nodes: nodes in the cluster of secret",
+    "its credentials are dead",
+    "it wants a program run",
+    "old: status.nodeInfo.kubeletVersion is \"v1.17.9\", and must be at least \"1.18.0\"",
+];
+
+/// S42.
+fn waits(scene: &Scene<'_>) {
+    let garden = Landscape::begins(scene, &scene.bed.api.kubeconfig);
+    let (all, through) = in_trouble(&garden);
     garden.rolls(&scene.ns, &json!({}));
     let mut process = runs(scene, &scene.ns);
-    for (full, said) in [
-        (&asleep, "step awake: spec.shoot.spec.hibernation.enabled is true"),
-        (&away, "step new-nodes: nodes in the cluster of secret"),
-        (&dead, "its credentials are dead"),
-        (&exec, "it wants a program run"),
-        (&old, "old: status.nodeInfo.kubeletVersion is \"v1.17.9\", and must be at least \"1.18.0\""),
-    ] {
+    for (full, said) in all.iter().zip(WORDS) {
         let mut last = String::new();
         eventually(&format!("{full}: {said}"), Duration::from_secs(60), || {
             last = unmoved(scene, &scene.ns, full);
@@ -191,36 +197,32 @@ fn waits(scene: &Scene<'_>) {
     sleep(Duration::from_secs(25));
     let more = through.calls().len() - asked;
     assert!(more <= 1, "{more} more in 25 s: {:?}", through.calls());
+    each_goes_on(&garden, &all);
+    is_complete(scene, &scene.ns);
+    process.end(Duration::from_secs(10));
+    all.iter().for_each(|full| are(&garden, full, "true"));
+    garden.ends(&[&scene.ns]);
+}
 
-    // Each goes on once nothing is in its way; the one that wakes up by its event.
-    let patch = json!({"status": {"nodeInfo": {"kubeletVersion": "v1.18.20"}}}).to_string();
-    let path = "/api/v1/nodes/old/status";
-    garden.shoot.client.call(Method::PATCH, path, Some((crate::support::scene::MERGE, patch))).ok();
-    let goes_on = |full: &str| {
+/// Each goes on once nothing is in its way.
+fn each_goes_on(garden: &Landscape<'_>, all: &[String; 5]) {
+    let [asleep, away, dead, exec, old] = all;
+    let goes_on = |full: &String| {
         eventually(&format!("{full} goes on"), Duration::from_secs(150), || {
             garden.says(full, NEEDS_COMPLETE).then_some(())
         });
     };
-    goes_on(&old);
+    let patch = json!({"status": {"nodeInfo": {"kubeletVersion": "v1.18.20"}}}).to_string();
+    garden.shoot.client.call(Method::PATCH, "/api/v1/nodes/old/status", Some((MERGE, patch))).ok();
+    goes_on(old);
     assert_eq!(garden.classes(), Vec::<String>::new());
-    garden.changes(&asleep, &json!({"spec": {"hibernation": {"enabled": false}}}));
-    [&away, &dead, &exec].iter().for_each(|full| garden.knows_way(full, &way));
-    garden
-        .scene
-        .call(
-            Method::PATCH,
-            &format!("/apis/pointsman.dev/v1/rolls/{}", scene.ns),
-            Some((
-                crate::support::scene::MERGE,
-                json!({"spec": {"waves": [{"name": "all", "atOnce": 5}]}}).to_string(),
-            )),
-        )
-        .ok();
-    [&asleep, &away, &dead, &exec].iter().for_each(|full| goes_on(full));
-    is_complete(scene, &scene.ns);
-    process.end(Duration::from_secs(10));
-    [&asleep, &away, &dead, &exec, &old].iter().for_each(|full| are(&garden, full, "true"));
-    garden.ends(&[&scene.ns]);
+    garden.changes(asleep, &json!({"spec": {"hibernation": {"enabled": false}}}));
+    [away, dead, exec].iter().for_each(|full| garden.knows_way(full, &garden.kubeconfig()));
+    // The one before keeps its place until it was healthy for a minute.
+    let more = json!({"spec": {"waves": [{"name": "all", "atOnce": 5}]}}).to_string();
+    let roll = format!("/apis/pointsman.dev/v1/rolls/{}", garden.scene.ns);
+    garden.scene.call(Method::PATCH, &roll, Some((MERGE, more))).ok();
+    [asleep, away, dead, exec].into_iter().for_each(goes_on);
 }
 
 /// S41: what the server hears of facts is held for a while.

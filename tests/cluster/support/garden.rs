@@ -26,7 +26,9 @@ impl<'s> Landscape<'s> {
     /// All kinds are known, stages are served by this kubeconfig, and there is another cluster.
     pub(crate) fn begins(scene: &'s Scene<'s>, serves_by: &Path) -> Self {
         scene.post(CRDS, &scene.crd).ok();
-        scene.post(CRDS, &control_planes()).ok();
+        // Others that have run here before may have left it behind.
+        let planes = scene.post(CRDS, &control_planes());
+        assert!(planes.is_ok() || planes.code == 409, "{}", planes.message());
         scene.knows_rolls();
         for path in [clusters(scene), format!("/apis/{CONTROL_PLANES}/controlplanes")] {
             scene.eventually(|| scene.call(Method::GET, &path, None).is_ok().then_some(()));
@@ -40,8 +42,8 @@ impl<'s> Landscape<'s> {
         let dir = scene.dir.join("shoot");
         let logs = scene.bed.logs.join(format!("{}-shoot", scene.ns));
         [&dir, &logs].iter().for_each(|dir| fs::create_dir_all(dir).unwrap());
-        let apart = ["--etcd-prefix=/shoot"];
-        let shoot = ApiServer::start(&scene.bed.assets, &scene.bed.etcd, &dir, &logs, &apart);
+        let apart = format!("--etcd-prefix=/shoot-{}", scene.ns);
+        let shoot = ApiServer::start(&scene.bed.assets, &scene.bed.etcd, &dir, &logs, &[&apart]);
         Self { scene, shoot, configuration }
     }
 

@@ -3,7 +3,6 @@
 //! Source: `apiextensions-apiserver pkg/apis/apiextensions/v1/types_jsonschema.go`.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::LazyLock;
 
 use serde_json::Value;
 use uuid::Uuid;
@@ -38,7 +37,22 @@ pub(crate) struct Schema {
 }
 
 /// A place that nobody has described.
-static ANYTHING: LazyLock<Schema> = LazyLock::new(Schema::default);
+static ANYTHING: Schema = Schema {
+    kind: None,
+    format: None,
+    nullable: false,
+    preserve: false,
+    embedded: false,
+    default: None,
+    options: None,
+    properties: BTreeMap::new(),
+    required: BTreeSet::new(),
+    each: None,
+    list_keys: Vec::new(),
+    list_type: None,
+    rules: BTreeSet::new(),
+    bounds: BTreeMap::new(),
+};
 
 /// The keywords that bound a value and are compared between versions.
 pub(super) const BOUNDS: [&str; 17] = [

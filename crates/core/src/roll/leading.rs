@@ -32,8 +32,8 @@ pub(super) fn applies(traveller: Traveller<'_>, step: &JourneyStep, answers: &Ro
     }
 }
 
-/// What has to be looked up before an object begins: what its first steps wait for, as far as the object itself does not
-/// say that it waits.
+/// What has to be looked up before an object begins: what its first steps wait for, as far as the object itself does
+/// not say that it waits.
 pub(super) fn leading_questions(traveller: Traveller<'_>) -> Vec<RollQuestion> {
     let mut questions = Vec::new();
     // A list that tells whether something is waited for that does not hold: what comes after that for the same objects

@@ -47,7 +47,8 @@ pub(crate) struct JourneyStepSpec {
     adopt: Option<AdoptSpec>,
     /// Objects go.
     delete: Option<DeleteSpec>,
-    /// Objects are written once more, with nothing, until a stage has made of them what it makes of them after its fact.
+    /// Objects are written once more, with nothing, until a stage has made of them what it makes of them after its
+    /// fact.
     readmit: Option<ReadmitSpec>,
     /// The step is for objects for which this list has something in it. For others it counts as done at once. It goes
     /// with `wait`, `delete` and `readmit`.
