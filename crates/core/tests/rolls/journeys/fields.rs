@@ -61,7 +61,10 @@ fn a_step_about_other_objects_that_cannot_be_is_refused_with_what_to_do() {
             json!([{"recreate": {"resource": "deployments.apps", "name": "{name}", "selector": {"a": "b"}}}]),
             "a value of selector, have to hold {name}",
         ),
-        (json!([{"delete": {"resource": "pods"}}]), "has `on: source`, or a `resource` and one of `labels` and `names`"),
+        (
+            json!([{"delete": {"resource": "pods"}}]),
+            "has `on: source`, or a `resource` and one of `labels` and `names`",
+        ),
     ]);
 }
 
