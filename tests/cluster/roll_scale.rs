@@ -76,8 +76,9 @@ fn frugal(scene: &Scene<'_>) {
         println!("| {name} | {:.2} | {:.2} | {} |", at(50), at(99), took.len());
     }
     // The API server has a cache of each version that is served, which converts every write once: that of the roll and
-    // that of the controller. Lists, the watch and answers cost none. Every five minutes it compares that cache with what
-    // is stored, for which it converts everything (`apiserver pkg/storage/cacher/delegator.go`, `consistencyChecker`).
+    // that of the controller. Lists, the watch and answers cost none. Every five minutes it compares that cache with
+    // what is stored, for which it converts everything (`apiserver pkg/storage/cacher/delegator.go`,
+    // `consistencyChecker`).
     assert!(more <= (2 + checked) * count as u64, "{more} conversions");
     told.is_frugal(scene, count, busy.is_some());
     assert!(memory <= MEMORY, "{memory} KiB");
