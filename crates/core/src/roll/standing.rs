@@ -479,7 +479,8 @@ impl Judge<'_> {
             Stepping::Next(write) => match remembered.answer(&traveller.object.uid) {
                 Some(answer) => (answer.message.clone(), TIMED_OUT),
                 None => {
-                    let since = remembered.trying_since(&traveller.object.uid)?;
+                    let step = self.step_tried(traveller, reservation);
+                    let since = remembered.trying_since(&traveller.object.uid, &step)?;
                     let is_late = self.now.steady.saturating_sub(since) > timeout;
                     return is_late.then(|| (TIMED_OUT, not_done(&never_lands(&write))));
                 }
@@ -490,6 +491,12 @@ impl Judge<'_> {
         let lasted = Duration::from_secs(self.now.wall.saturating_sub(since));
         let is_refused = !is_begun && remembered.answer(&traveller.object.uid).is_some();
         (lasted > timeout && !is_refused).then(|| (reason, not_done(&why)))
+    }
+
+    /// What is written is written for this: it begins anew where the object goes on, or turns, or somebody resumes.
+    pub(super) fn step_tried(&self, traveller: Traveller<'_>, reservation: &Reservation) -> String {
+        let (place, resumed) = (traveller.place(traveller.leg.done), self.status.resumed_at());
+        format!("{place} {} {resumed}", reservation.back)
     }
 
     /// Since when an object is at the step that it is at.
