@@ -360,13 +360,18 @@ impl Judge<'_> {
                 SeenJob::Runs => {
                     Stepping::Waits { why: format!("job {} still runs, and ends first", other.name), spent: false }
                 }
-                SeenJob::Absent | SeenJob::Complete | SeenJob::Failed(_) if other.back => {
-                    self.counts(traveller, StepWay::Undone, Doneness::Whole)
+                SeenJob::Complete if other.back => self.counts(traveller, StepWay::Undone, Doneness::Whole),
+                // How much of it is undone, nobody knows.
+                SeenJob::Absent | SeenJob::Failed(_) if other.back => {
+                    self.counts(traveller, StepWay::Undone, Doneness::Unknown)
                 }
                 SeenJob::Absent | SeenJob::Complete | SeenJob::Failed(_) => {
                     self.counts(traveller, StepWay::Done, if is_whole { Doneness::Whole } else { Doneness::Unknown })
                 }
             };
+        }
+        if leg.open && reservation.back {
+            return self.counts(traveller, StepWay::Done, Doneness::Unknown);
         }
         if leg.half && !reservation.back {
             return self.counts(traveller, StepWay::Undone, Doneness::Unknown);
