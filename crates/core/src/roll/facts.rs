@@ -133,8 +133,8 @@ impl Remembered {
     }
 
     /// Since when something has been written for the step that an object is at.
-    pub(super) fn trying_since(&self, uid: &str) -> Option<Duration> {
-        self.trying.get(uid).map(|(_, since)| *since)
+    pub(super) fn trying_since(&self, uid: &str, step: &str) -> Option<Duration> {
+        self.trying.get(uid).filter(|(known, _)| known == step).map(|(_, since)| *since)
     }
 
     /// The owner of an object is told why it is refused. Whether that is new.

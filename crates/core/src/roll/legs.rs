@@ -40,6 +40,8 @@ pub(super) struct Leg {
     pub(super) done: usize,
     /// The last of them counts as done only so that it can be undone.
     pub(super) half: bool,
+    /// The next one was begun, and nobody knows how far it came.
+    pub(super) open: bool,
     /// How many it has.
     pub(super) steps: usize,
     /// How many of those that are done stay done.
@@ -70,6 +72,7 @@ impl Legs {
                 is_chosen: !wave.chosen.is_everything(),
                 done: done.min(journey.steps.len()),
                 half: mark.is_some_and(|mark| mark.half.contains(&wave.name)),
+                open: mark.is_some_and(|mark| mark.open.contains(&wave.name)),
                 steps: journey.steps.len(),
                 floor: journey.floor(done),
                 outside: journey.unmet(object),
@@ -95,6 +98,7 @@ impl Legs {
             is_chosen: false,
             done: done.min(journey.steps.len()),
             half: status.half.contains(&wave.name),
+            open: false,
             steps: journey.steps.len(),
             floor: journey.floor(done),
             outside: None,
@@ -125,12 +129,12 @@ impl Legs {
 
     /// The leg that is taken back next. Nobody goes back over what cannot be undone.
     pub(super) fn back(&self) -> Option<&Leg> {
-        self.last().filter(|leg| leg.done > leg.floor)
+        self.last().filter(|leg| leg.done > leg.floor || leg.open)
     }
 
     /// The last leg of which anything is done.
     pub(super) fn last(&self) -> Option<&Leg> {
-        self.own().rev().find(|leg| leg.done > 0)
+        self.own().rev().find(|leg| leg.done > 0 || leg.open)
     }
 
     /// The leg of a wave that takes the object along.
@@ -152,7 +156,7 @@ impl Legs {
 impl Leg {
     /// Whether the leg is where a way leads.
     pub(super) fn has_landed(&self, back: bool) -> bool {
-        if back { self.done <= self.floor } else { self.is_done() }
+        if back { self.done <= self.floor && !self.open } else { self.is_done() }
     }
 
     /// What does not hold that has to before a step is done, or undone.
@@ -166,7 +170,7 @@ impl Leg {
 
     /// Whether it counts among the objects of its wave.
     pub(super) fn counts(&self) -> bool {
-        self.done > 0 || self.outside.is_none()
+        self.done > 0 || self.open || self.outside.is_none()
     }
 
     pub(super) fn is_done(&self) -> bool {

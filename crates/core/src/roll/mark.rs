@@ -26,6 +26,9 @@ pub(super) struct RollMark {
     /// Waves whose last step counts as done only so that it can be undone: nobody knows how far it came.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) half: Vec<String>,
+    /// Waves whose next step was begun and does not count: nobody knows how far it came, and it is done anew.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) open: Vec<String>,
     /// What fields were before a step wrote them, by wave and step, and by field.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) kept: BTreeMap<String, BTreeMap<String, KeptField>>,

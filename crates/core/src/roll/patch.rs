@@ -35,6 +35,7 @@ impl FleetMove {
             at: rfc3339(now.wall),
             step: BTreeMap::new(),
             half: Vec::new(),
+            open: Vec::new(),
             kept: BTreeMap::new(),
         };
         let label = pointer("labels", &roll.label);

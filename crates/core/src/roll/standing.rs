@@ -369,13 +369,18 @@ impl Judge<'_> {
                 SeenJob::Runs => {
                     Stepping::Waits { why: format!("job {} still runs, and ends first", other.name), spent: false }
                 }
-                SeenJob::Absent | SeenJob::Complete | SeenJob::Failed(_) if other.back => {
-                    self.counts(traveller, StepWay::Undone, Doneness::Whole)
+                SeenJob::Complete if other.back => self.counts(traveller, StepWay::Undone, Doneness::Whole),
+                // How much of it is undone, nobody knows.
+                SeenJob::Absent | SeenJob::Failed(_) if other.back => {
+                    self.counts(traveller, StepWay::Undone, Doneness::Unknown)
                 }
                 SeenJob::Absent | SeenJob::Complete | SeenJob::Failed(_) => {
                     self.counts(traveller, StepWay::Done, if is_whole { Doneness::Whole } else { Doneness::Unknown })
                 }
             };
+        }
+        if leg.open && reservation.back {
+            return self.counts(traveller, StepWay::Done, Doneness::Unknown);
         }
         if leg.half && !reservation.back {
             return self.counts(traveller, StepWay::Undone, Doneness::Unknown);
@@ -500,7 +505,8 @@ impl Judge<'_> {
             Stepping::Next(write) => match remembered.answer(&traveller.object.uid) {
                 Some(answer) => (answer.message.clone(), TIMED_OUT),
                 None => {
-                    let since = remembered.trying_since(&traveller.object.uid)?;
+                    let step = self.step_tried(traveller, reservation);
+                    let since = remembered.trying_since(&traveller.object.uid, &step)?;
                     let is_late = self.now.steady.saturating_sub(since) > timeout;
                     return is_late.then(|| (TIMED_OUT, not_done(&never_lands(&write))));
                 }
@@ -511,6 +517,12 @@ impl Judge<'_> {
         let lasted = Duration::from_secs(self.now.wall.saturating_sub(since));
         let is_refused = !is_begun && remembered.answer(&traveller.object.uid).is_some();
         (lasted > timeout && !is_refused).then(|| (reason, not_done(&why)))
+    }
+
+    /// What is written is written for this: it begins anew where the object goes on, or turns, or somebody resumes.
+    pub(super) fn step_tried(&self, traveller: Traveller<'_>, reservation: &Reservation) -> String {
+        let (place, resumed) = (traveller.place(traveller.leg.done), self.status.resumed_at());
+        format!("{place} {} {resumed}", reservation.back)
     }
 
     /// Since when an object is at the step that it is at.

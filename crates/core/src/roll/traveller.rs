@@ -109,7 +109,7 @@ impl<'a> Traveller<'a> {
     /// Whether anything of the leg is done, or was begun with.
     pub(super) fn has_begun(self, reservation: &Reservation) -> bool {
         let done = if reservation.back { self.leg.done < self.leg.steps || self.leg.half } else { self.leg.done > 0 };
-        done || self.seen_job(reservation).is_some()
+        done || self.leg.open || self.seen_job(reservation).is_some()
     }
 
     /// The step that comes next, and its index.
@@ -179,6 +179,7 @@ impl<'a> Traveller<'a> {
             mark.kept.entry(place).or_default();
         }
         mark.step.insert(self.wave().to_owned(), step + 1);
+        mark.open.retain(|wave| wave != self.wave());
         mark.half.extend((half == Doneness::Unknown).then(|| self.wave().to_owned()));
         self.written(patch, Some(mark))
     }
@@ -228,9 +229,11 @@ impl<'a> Traveller<'a> {
         })
     }
 
-    /// The last step, which was done half at most, is done anew.
+    /// The last step, which was done half at most, is done anew. Whoever goes back before that undoes it first.
     pub(super) fn again(self, now: Moment) -> FleetMove {
-        let (patch, mark) = (FieldPatch::new(&self.object.uid), self.mark(now));
+        let (patch, mut mark) = (FieldPatch::new(&self.object.uid), self.mark(now));
+        mark.open.retain(|wave| wave != self.wave());
+        mark.open.push(self.wave().to_owned());
         self.stepped(patch, mark, self.leg.done.saturating_sub(1))
     }
 
@@ -241,7 +244,7 @@ impl<'a> Traveller<'a> {
             0 => drop(mark.step.remove(self.wave())),
             step => drop(mark.step.insert(self.wave().to_owned(), step)),
         }
-        let is_home = mark.step.is_empty();
+        let is_home = mark.step.is_empty() && mark.open.is_empty();
         self.written(patch, (!is_home).then_some(mark))
     }
 
@@ -262,9 +265,16 @@ impl<'a> Traveller<'a> {
         let (roll, to, at) = (self.roll.uid.clone(), self.roll.to.clone(), rfc3339(now.wall));
         match self.object.mark_of(self.roll) {
             Some(mark) => RollMark { at, ..mark.clone() },
-            None => {
-                RollMark { roll, was: None, to, at, step: BTreeMap::new(), half: Vec::new(), kept: BTreeMap::new() }
-            }
+            None => RollMark {
+                roll,
+                was: None,
+                to,
+                at,
+                step: BTreeMap::new(),
+                half: Vec::new(),
+                open: Vec::new(),
+                kept: BTreeMap::new(),
+            },
         }
     }
 

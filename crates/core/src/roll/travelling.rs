@@ -249,13 +249,12 @@ pub(super) fn note_tried(planner: &mut Planner<'_>) {
     if planner.rests {
         return;
     }
-    let (judge, resumed) = (planner.judge(), planner.status.resumed_at());
+    let judge = planner.judge();
     let step = |reservation: &Reservation| {
         let traveller = planner.traveller(reservation)?;
         let waits = planner.facts.shut.is_some() && !reservation.back;
         let is_next = matches!(judge.stepping(traveller, reservation), Stepping::Next(StepWrite::Object(_)));
-        let place = format!("{} {} {resumed}", traveller.place(traveller.leg.done), reservation.back);
-        (is_next && !waits).then(|| (reservation.uid.clone(), place))
+        (is_next && !waits).then(|| (reservation.uid.clone(), judge.step_tried(traveller, reservation)))
     };
     let all = planner.status.reserved.iter().filter_map(step).collect();
     planner.facts.remembered.tries(all, planner.now);

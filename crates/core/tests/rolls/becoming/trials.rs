@@ -14,6 +14,8 @@ use super::village::{No, PODS, Village, name};
 /// A county in which one thing is in the way.
 struct Ordeal {
     county: County,
+    /// Whoever runs the roll, all the time.
+    drover: Drover,
     huts: usize,
     /// No Pods get ready.
     is_stuck: bool,
@@ -41,21 +43,20 @@ impl DerefMut for Ordeal {
 fn county(huts: usize) -> Ordeal {
     let plot = Plot { huts, at_once: huts, accepted: true, on_failure: "Pause", runners: 1, script: Vec::new() };
     let county = County::new(Village::settled(huts), &HOUSE, plot.roll());
-    Ordeal { county, huts, is_stuck: false, goes_on: false, rival: None }
+    Ordeal { drover: Drover::started(county.now), county, huts, is_stuck: false, goes_on: false, rival: None }
 }
 
 /// Runs it until it is over, or paused, or so many seconds have passed. Somebody may do something before each write to
 /// another object.
 fn drives(county: &mut Ordeal, seconds: u64, mut before: impl FnMut(&mut Ordeal, &ObjectWrite)) {
-    let mut drover = Drover::started(county.now);
     for _ in 0..seconds {
         for _ in 0..4 {
-            let Deed::Writes(asked) = drover.step(0, county) else { continue };
+            let Deed::Writes(asked) = county.drover.step(0, &mut county.county) else { continue };
             before(county, &asked);
             assert_eq!(must_not_go(county, &asked), None);
             match write(county, &asked) {
-                Ok(()) => drover.answered(&asked.uid),
-                Err(No::Refused) => drover.refused(&asked.uid, county),
+                Ok(()) => county.drover.answered(&asked.uid),
+                Err(No::Refused) => county.drover.refused(&asked.uid, &county.county),
                 Err(No::Stale) => {}
             }
             if let Some(owners) = county.rival.clone() {
