@@ -45,7 +45,7 @@ fn a_step_about_other_objects_that_cannot_be_is_refused_with_what_to_do() {
             "a label whose value holds {name}",
         ),
         (json!([{"delete": {"resource": "pods", "labels": "a={name}"}}]), "say `madeAgain: true`"),
-        (json!([{"delete": {"resource": "pods"}}]), "has `on: source`, or a `resource` and `labels`"),
+        (json!([{"delete": {"resource": "pods"}}]), "has `on: source`, or a `resource` and one of `labels` and `names`"),
     ]);
 }
 
