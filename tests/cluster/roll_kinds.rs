@@ -194,9 +194,9 @@ fn run_through(scene: &Scene<'_>, name: &str, kubeconfig: &Path) -> crate::suppo
     scene.started("killed", &args)
 }
 
-/// Leases and events change nothing of what a roll is about.
+/// Leases, events and dry runs change nothing of what a roll is about.
 fn is_write(method: &str, path: &str) -> bool {
-    method != "GET" && !path.contains("/leases") && !path.contains("/events")
+    method != "GET" && ["/leases", "/events", "dryRun="].iter().all(|other| !path.contains(other))
 }
 
 /// S31.
