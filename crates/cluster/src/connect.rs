@@ -81,7 +81,8 @@ pub async fn connect(options: &ConnectOptions) -> Result<Cluster, ConnectError> 
 /// # Errors
 /// What is wrong with it, in words.
 pub(crate) async fn connect_by_text(text: &str) -> Result<Cluster, String> {
-    let kubeconfig = Kubeconfig::from_yaml(text).map_err(|error| chain(&error))?;
+    // Whoever reads it quotes the line that it does not understand, and a token may stand there.
+    let kubeconfig = Kubeconfig::from_yaml(text).map_err(|_| "it is no kubeconfig".to_owned())?;
     if let Some(why) = reaches_out(&kubeconfig) {
         return Err(why);
     }
@@ -92,6 +93,14 @@ pub(crate) async fn connect_by_text(text: &str) -> Result<Cluster, String> {
 /// What a kubeconfig says that is not in itself, or that anybody could stand in for.
 fn reaches_out(kubeconfig: &Kubeconfig) -> Option<String> {
     for cluster in kubeconfig.clusters.iter().filter_map(|named| named.cluster.as_ref()) {
+        if !cluster.server.as_ref().is_some_and(|server| is_guarded(server)) {
+            return Some(
+                "its `server` is no https address: whoever stands in between would get its credentials".to_owned(),
+            );
+        }
+        if cluster.proxy_url.is_some() {
+            return Some("it names a proxy, `proxy-url`, which is for whoever runs this to say".to_owned());
+        }
         if cluster.certificate_authority.is_some() {
             return Some(format!("it names a file, `certificate-authority`: {INSIDE}"));
         }
@@ -117,6 +126,13 @@ fn reaches_out(kubeconfig: &Kubeconfig) -> Option<String> {
         }
     }
     None
+}
+
+/// Whether nobody stands in between: by TLS, or because it is on this machine.
+fn is_guarded(server: &str) -> bool {
+    let Ok(server) = server.parse::<Uri>() else { return false };
+    let is_here = |host: &str| host == "127.0.0.1" || host == "[::1]" || host == "localhost";
+    server.scheme_str() == Some("https") || server.scheme_str() == Some("http") && server.host().is_some_and(is_here)
 }
 
 fn cluster_of(mut config: Config) -> Result<Cluster, ConnectError> {
@@ -226,6 +242,37 @@ mod tests {
         ] {
             let why = with(cluster, user).unwrap();
             assert!(why.contains(said), "{why}");
+        }
+    }
+
+    #[test]
+    fn a_stored_kubeconfig_reaches_out_for_nothing_and_is_not_quoted() {
+        let with = |cluster: &str, user: &str| {
+            let text = format!(
+                "apiVersion: v1\nkind: Config\ncurrent-context: a\ncontexts: [{{name: a, context: {{cluster: a, user: \
+                 a}}}}]\nclusters: [{{name: a, cluster: {{{cluster}}}}}]\nusers: [{{name: a, user: {{{user}}}}}]\n"
+            );
+            let connected = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            connected.block_on(connect_by_text(&text)).err().unwrap_or_default()
+        };
+        let (fine, token) = ("server: 'https://a.example.com'", "token: sesame");
+        assert_eq!(with(fine, token), "");
+        assert_eq!(with("server: 'http://127.0.0.1:8080'", token), "");
+        for (cluster, user, said) in [
+            ("server: 'http://a.example.com'", token, "no https address"),
+            ("server: 'http://127.0.0.1.example.com'", token, "no https address"),
+            ("certificate-authority-data: ''", token, "no https address"),
+            ("server: 'https://a', proxy-url: 'http://u:sesame@b'", token, "`proxy-url`"),
+            ("server: 'https://a', certificate-authority: /etc/passwd", token, "`certificate-authority`"),
+            ("server: 'https://a', insecure-skip-tls-verify: true", token, "`insecure-skip-tls-verify`"),
+            (fine, "tokenFile: /var/run/token", "`tokenFile`"),
+            (fine, "exec: {command: sesame, apiVersion: v1}", "wants a program run"),
+            // Whoever reads it would quote the line.
+            (fine, "token: [sesame]", "it is no kubeconfig"),
+            (fine, "token: 'sesame", "it is no kubeconfig"),
+        ] {
+            let told = with(cluster, user);
+            assert!(told.contains(said) && !told.contains("sesame"), "{cluster} {user}: {told}");
         }
     }
 

@@ -63,6 +63,10 @@ async fn write_at_home(cluster: &Cluster, staged: &[StagedKind], write: &ObjectW
         }
         ObjectCall::Readmit(stage) => match sent_once_more(cluster, &format!("{one}?{manager}")).await {
             Ok(object) => return Ok(readmitted(staged, write, stage, &object)),
+            // A webhook that fails for this object fails for this object, and holds up no other.
+            Err(error) if error.code().is_some_and(|code| code >= 500) => {
+                return Ok(Landed::NotYet(format!("{}: {error}", write.title())));
+            }
             Err(error) => Err(error),
         },
         ObjectCall::Tell(patch) => {

@@ -4,8 +4,9 @@
 use super::answers::RollAnswers;
 use super::beside::{self, Beside, StepProgress, list};
 use super::questions::RollQuestion;
+use super::staged::Staged;
 use super::traveller::Traveller;
-use crate::definition::{JourneyAct, JourneyStep, StepWay};
+use crate::definition::{BesideAct, JourneyAct, JourneyStep, StepWay};
 
 /// Whether a step is for an object.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -26,10 +27,25 @@ pub(super) fn if_any_question(traveller: Traveller<'_>, step: &JourneyStep) -> O
 pub(super) fn applies(traveller: Traveller<'_>, step: &JourneyStep, answers: &RollAnswers) -> Applies {
     let Some(question) = if_any_question(traveller, step) else { return Applies::Yes };
     match list(answers, &question) {
-        Ok([]) => Applies::No,
+        Ok([]) => of_nobody(traveller, step, answers),
         Ok(_) => Applies::Yes,
         Err(why) => Applies::Unknown(why),
     }
+}
+
+/// Whether a step is for an object whose list is empty. A list may be empty for a moment, or be asked for in the wrong
+/// place: nobody counts as handed over while one of the objects is there that would have to be.
+fn of_nobody(traveller: Traveller<'_>, step: &JourneyStep, answers: &RollAnswers) -> Applies {
+    let JourneyAct::Beside(of) = &step.act else { return Applies::No };
+    let BesideAct::Readmit(readmission) = &of.act else { return Applies::No };
+    for question in beside::readmitted(traveller, readmission) {
+        match answers.staged_of(&question) {
+            Some(Staged::Absent) => {}
+            Some(_) => return Applies::Yes,
+            None => return Applies::Unknown(format!("nobody has looked at {question}")),
+        }
+    }
+    Applies::No
 }
 
 /// What has to be looked up before an object begins: what its first steps wait for, as far as the object itself does

@@ -226,9 +226,16 @@ impl RollQuestion {
             WantedObjects::Becoming { .. } => "becoming",
             WantedObjects::Staged { .. } => "staged",
         };
+        // What it is called does not say which key of a Secret leads there, nor which stage is meant.
+        let key = self.cluster.as_ref().map(|of| &of.key);
+        let stage = match &self.wanted {
+            WantedObjects::Staged { stage, .. } => Some(stage),
+            _ => None,
+        };
+        let whole = format!("{sort} {self} {key:?} {stage:?}");
         match &self.looked_for {
-            LookedFor::Unmet(gate) => About::Beside(format!("{sort} {self} {gate:?}")),
-            _ => About::Beside(format!("{sort} {self}")),
+            LookedFor::Unmet(gate) => About::Beside(format!("{whole} {gate:?}")),
+            _ => About::Beside(whole),
         }
     }
 

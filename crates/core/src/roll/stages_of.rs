@@ -37,6 +37,10 @@ pub fn seen_by_stage(staged: &[StagedKind], resource: (&str, &str), stage: &str,
         return Staged::Unknown(format!("stage {} is not about it, and never sees it", stage.name));
     }
     let mut made = before;
+    // What it cannot do anything about it leaves as it is, and that is no hand-over.
+    if let Some(remark) = stage.remarks(StagePhase::After, &mut made, &kind.pod).into_iter().next() {
+        return Staged::Unknown(remark);
+    }
     stage.apply(StagePhase::After, &mut made, &kind.pod);
     let made: Value = serde_json::from_str(&made.to_text()).unwrap_or_default();
     first_difference(object, &made, &Path::default()).map_or(Staged::Seen, |path| Staged::Unseen(path.to_string()))

@@ -30,6 +30,7 @@ pub(super) use deleting::{has_become, kept_of, leftover_questions, leftovers};
 pub(super) use doing::progress;
 pub use object_write::{ObjectCall, ObjectWrite, Propagation};
 pub(super) use progress::{Ahead, Beside, StepProgress};
+pub(super) use readmitting::questions as readmitted;
 pub(super) use rights_of::{rights_elsewhere_of, rights_of};
 pub(super) use room::PodSet;
 pub(super) use seen::list;

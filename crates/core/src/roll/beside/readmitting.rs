@@ -8,7 +8,8 @@ use crate::roll::questions::RollQuestion;
 use crate::roll::staged::Staged;
 use crate::roll::traveller::Traveller;
 
-pub(super) fn questions(traveller: Traveller<'_>, readmission: &Readmission) -> Vec<RollQuestion> {
+/// About the objects that are written once more.
+pub(in crate::roll) fn questions(traveller: Traveller<'_>, readmission: &Readmission) -> Vec<RollQuestion> {
     let place = traveller.place_of(&readmission.place);
     let names = readmission.names.iter().map(|name| traveller.filled_text(name));
     names.map(|name| RollQuestion::of_staged(&readmission.resource, &place, &name, &readmission.stage)).collect()

@@ -5,7 +5,7 @@ use std::fs;
 
 use pointsman_core::definition::{Kind, StagedKind};
 use pointsman_core::roll::{
-    FleetObject, FleetRoll, ObjectCall, ObjectWrite, RollAnswers, RollQuestion, RollStatus, WantedObjects,
+    FleetObject, FleetRoll, ObjectCall, ObjectWrite, RollAnswers, RollQuestion, RollStatus, Staged, WantedObjects,
     answered_roll, seen_by_stage, step_questions, waiting_questions,
 };
 use pointsman_core::webhook::{KnownFacts, Metadata, PatchOperation, Truth, Webhook};
@@ -145,8 +145,9 @@ impl Garden {
                 );
             }
             (WantedObjects::Staged { name, stage }, "deployments") => {
-                let object = &self.deployments[&(namespace, name.clone())];
-                answers.staged(question, seen_by_stage(&self.staged, ("deployments", "apps"), stage, object));
+                let object = self.deployments.get(&(namespace, name.clone()));
+                let seen = |object| seen_by_stage(&self.staged, ("deployments", "apps"), stage, object);
+                answers.staged(question, object.map_or(Staged::Absent, seen));
             }
             other => panic!("nothing here is asked for {other:?}"),
         }
