@@ -112,7 +112,7 @@ impl Garden {
     /// Whether a stage has seen all Deployments of a shoot after its fact.
     pub(super) fn is_handed_over(&self, name: &str) -> bool {
         let seen = |object: &Value| {
-            seen_by_stage(&self.staged, ("deployments", "apps"), "csi", object) == pointsman_core::roll::Staged::Seen
+            seen_by_stage(&self.staged, ("deployments", "apps"), "csi", object) == Staged::Seen
         };
         NAMES.iter().all(|deployment| seen(&self.deployments[&(name.to_owned(), (*deployment).to_owned())]))
     }
@@ -200,8 +200,8 @@ impl Garden {
         let seen = seen_by_stage(&self.staged, ("deployments", "apps"), "csi", &next);
         self.deployments.insert(key, next);
         match seen {
-            pointsman_core::roll::Staged::Seen => Ok(()),
-            pointsman_core::roll::Staged::Unseen(path) => Err(format!("not mutated: {path}")),
+            Staged::Seen => Ok(()),
+            Staged::Unseen(path) => Err(format!("not mutated: {path}")),
             other => panic!("{other:?}"),
         }
     }
