@@ -111,9 +111,7 @@ impl Garden {
 
     /// Whether a stage has seen all Deployments of a shoot after its fact.
     pub(super) fn is_handed_over(&self, name: &str) -> bool {
-        let seen = |object: &Value| {
-            seen_by_stage(&self.staged, ("deployments", "apps"), "csi", object) == Staged::Seen
-        };
+        let seen = |object: &Value| seen_by_stage(&self.staged, ("deployments", "apps"), "csi", object) == Staged::Seen;
         NAMES.iter().all(|deployment| seen(&self.deployments[&(name.to_owned(), (*deployment).to_owned())]))
     }
 
