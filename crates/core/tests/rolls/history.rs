@@ -28,6 +28,8 @@ pub(super) struct History<'a> {
     runners: Vec<Runner>,
     /// The wave that the roll has come to, by its moves.
     wave: usize,
+    /// The roll has said that it is at the wave behind that of the canaries: one that is made anew goes with the others.
+    is_behind_canaries: bool,
     /// Objects that a roll has moved forward, by uid, and how often.
     moved: BTreeMap<String, usize>,
     approved: bool,
@@ -58,6 +60,7 @@ impl<'a> History<'a> {
             world,
             runners,
             wave: 0,
+            is_behind_canaries: false,
             moved: BTreeMap::new(),
             approved: false,
             canary_moved: None,
@@ -177,6 +180,7 @@ impl<'a> History<'a> {
                     format!("{now} runner {at} writes: {:?} reserved {reserved:?}", status.phase)
                 });
                 self.was_paused |= status.phase == RollPhase::Paused;
+                self.is_behind_canaries |= status.wave.as_deref().is_some_and(|wave| wave != "canary");
                 self.is_through(&status, at);
             }
             Done::Moved(write, was) => {
@@ -332,7 +336,8 @@ impl<'a> History<'a> {
         *self.moved.entry(moved.to_owned()).or_default() += 1;
         let canary = self.world.objects[name].is_canary();
         if canary || self.setup.canaries == 0 {
-            self.canary_moved = Some(self.world.now).filter(|_| self.wave == 0).or(self.canary_moved);
+            let counts = self.wave == 0 && !self.is_behind_canaries;
+            self.canary_moved = Some(self.world.now).filter(|_| counts).or(self.canary_moved);
             return;
         }
         let clocks_agree = !self.setup.script.iter().any(|one| matches!(one, Happening::Clock(..)));
