@@ -28,7 +28,8 @@ pub(super) struct History<'a> {
     runners: Vec<Runner>,
     /// The wave that the roll has come to, by its moves.
     wave: usize,
-    /// The roll has said that it is at the wave behind that of the canaries: one that is made anew goes with the others.
+    /// The roll has said that it is at the wave behind that of the canaries: one that is made anew goes with the
+    /// others.
     is_behind_canaries: bool,
     /// Objects that a roll has moved forward, by uid, and how often.
     moved: BTreeMap<String, usize>,
