@@ -11,6 +11,7 @@ use super::chosen::Chosen;
 use super::fleet_roll::{Direction, FleetRoll, NO_WAY_BACK, OnFailure, filled};
 use super::freeze::Freeze;
 use super::kind_pair::KindPair;
+use super::near::near;
 use super::spec::{FreezeSpec, OrderSpec, RollDocument, RollSpec, RunSpec, WaveSpec, WindowSpec};
 use super::wave::{AtOnce, Wave, WaveStates};
 use super::wave_gate::{WaveGate, WaveSide};
@@ -518,13 +519,6 @@ impl RollCompiler<'_> {
             ));
         }
     }
-}
-
-/// `, did you mean "x"?` where a word is near to one that is known.
-pub(super) fn near(word: &str, known: &[&str]) -> String {
-    let distances = known.iter().map(|known| (strsim::damerau_levenshtein(known, word), known));
-    let near = distances.min().filter(|(distance, _)| *distance <= word.len().max(3) / 2);
-    near.map(|(_, near)| format!(", did you mean {near:?}?")).unwrap_or_default()
 }
 
 /// The journey that every kind has: the label that names the controller version is changed.

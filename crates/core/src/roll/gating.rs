@@ -1,4 +1,5 @@
-//! Waves wait: before the first of their objects, and after the last one. Whoever goes back, or stops, waits for nothing.
+//! Waves wait: before the first of their objects, and after the last one. Whoever goes back, or stops, waits for
+//! nothing.
 
 use std::time::Duration;
 
@@ -6,6 +7,7 @@ use super::beginning::unmet_checks;
 use super::checks::ChecksAsked;
 use super::moment::{rfc3339, wall};
 use super::planner::Planner;
+use super::status::APPROVAL;
 use super::telling::WaitsFor;
 use super::wave::Wave;
 use super::wave_gate::{WaveGate, WaveSide};
@@ -93,9 +95,7 @@ fn unmet(planner: &Planner<'_>, gate: &WaveGate) -> Option<String> {
     (!unmet.is_empty()).then(|| unmet.join("; "))
 }
 
-/// Why a roll waits that waits for somebody's approval.
-pub(super) const APPROVAL: &str = "Approval";
-/// The same for the checks of the beginning.
+/// Why a roll waits that waits for the checks of the beginning.
 const CHECKS: &str = "Checks";
 /// The same for time.
 const WAIT: &str = "Wait";

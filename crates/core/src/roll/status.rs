@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::fleet_roll::{Direction, FleetRoll};
-use super::gating::APPROVAL;
 use super::moment::{Moment, rfc3339, wall};
 use super::ordered_version::OrderedVersion;
 use super::wave_gate::WaveSide;
@@ -428,6 +427,9 @@ pub(super) const HELD: &str = "Held";
 
 /// The reason of a failure where a Job has ended and did not do what it is for: the next attempt is another Job.
 pub(super) const JOB_FAILED: &str = "JobFailed";
+
+/// Why a roll waits that waits for somebody's approval.
+pub(super) const APPROVAL: &str = "Approval";
 
 /// The reason of a failure where something took too long.
 pub(super) const TIMED_OUT: &str = "TimedOut";
