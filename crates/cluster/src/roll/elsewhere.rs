@@ -8,16 +8,17 @@ use std::time::{Duration, Instant};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use pointsman_core::roll::{ObjectWrite, OtherCluster, RollAnswers, RollQuestion, WantedObjects};
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::collection::collection;
+use super::collection::{asked_for, collection, named};
 use super::writes::Landed;
 use crate::call_error::{CallError, RIGHTS};
 use crate::cluster::Cluster;
 use crate::connect::connect_by_text;
+use crate::pages::next_page;
 use crate::quoted::quoted;
 
 /// Other clusters, and what was heard last.
@@ -94,9 +95,9 @@ impl Elsewhere {
         let known = lock(&self.clusters).get(of).map(|(_, cluster)| cluster.clone());
         let Some(cluster) = known else { return Landed::Stale };
         let work = async {
-            let group = collection(&cluster, &write.group, write.version.as_deref()).await?;
-            let within = write.namespace.as_ref().map(|name| format!("/namespaces/{name}")).unwrap_or_default();
-            cluster.delete_with(&format!("{group}{within}/{}/{}", write.plural, write.name), options).await
+            let resource = (write.plural.as_str(), write.group.as_str());
+            let all = collection(&cluster, resource, write.version.as_deref(), write.namespace.as_deref()).await?;
+            cluster.delete_with(&format!("{all}/{}", write.name), options).await
         };
         let answer = timeout(LONGEST, work).await.map_err(|_| late());
         // Whatever came of it, what was heard of that cluster is of before.
@@ -193,20 +194,12 @@ async fn connected(own: &Cluster, clusters: &OtherClusters, of: &OtherCluster) -
     Ok(cluster)
 }
 
-/// Looks up objects, a page of them after the other.
+/// Looks up objects, a page of them after the other. Nobody waits here: there are others to ask, and all are asked again.
 async fn objects(cluster: &Cluster, question: &RollQuestion, answers: &mut RollAnswers) -> Result<(), CallError> {
-    let group = collection(cluster, &question.group, question.version.as_deref()).await?;
-    let within = question.namespace.as_ref().map(|namespace| format!("/namespaces/{namespace}")).unwrap_or_default();
-    let all = format!("{group}{within}/{}", question.plural);
+    let all = asked_for(cluster, question).await?;
     let labels = match &question.wanted {
         WantedObjects::Named(name) => {
-            let found = match cluster.get(&format!("{all}/{name}")).await {
-                Ok(object) => vec![object],
-                // Of a resource that there is not, an API server says something else.
-                Err(error) if error.code() == Some(404) && error.message().ends_with("not found") => Vec::new(),
-                Err(error) => return Err(error),
-            };
-            answers.saw(question, &found);
+            answers.saw(question, named(cluster, &format!("{all}/{name}")).await?.as_slice());
             return Ok(());
         }
         WantedObjects::Labelled(labels) if !labels.is_empty() => format!("&labelSelector={}", quoted(labels)),
@@ -218,10 +211,8 @@ async fn objects(cluster: &Cluster, question: &RollQuestion, answers: &mut RollA
         let mut list = cluster.get(&format!("{all}?limit={PAGE}{labels}{next}")).await?;
         let items = list.get_mut("items").map(Value::take);
         answers.saw(question, items.as_ref().and_then(Value::as_array).map_or(&[], Vec::as_slice));
-        match list.pointer("/metadata/continue").and_then(Value::as_str) {
-            Some(token) if !token.is_empty() => next = format!("&continue={}", quoted(token)),
-            _ => return Ok(()),
-        }
+        let Some(token) = next_page(&list) else { return Ok(()) };
+        next = format!("&continue={}", quoted(&token));
     }
 }
 
@@ -241,14 +232,6 @@ fn late() -> String {
 fn lock(clusters: &OtherClusters) -> std::sync::MutexGuard<'_, BTreeMap<OtherCluster, (String, Cluster)>> {
     // Whoever panicked has left a map that is whole.
     clusters.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// How to delete an object that was seen.
-pub(super) fn delete_options(uid: &str, resource_version: &str, propagation: &str) -> Value {
-    json!({
-        "apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": propagation,
-        "preconditions": {"uid": uid, "resourceVersion": resource_version},
-    })
 }
 
 /// How long an answer counts: another cluster is not asked more often.

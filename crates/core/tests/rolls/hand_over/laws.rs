@@ -1,6 +1,6 @@
 //! What holds of a hand-over.
 
-use pointsman_core::roll::{Direction, RollPhase, missing_stages, rights, rights_elsewhere, told_steps};
+use pointsman_core::roll::{Direction, RollPhase, RollStatus, missing_stages, rights, rights_elsewhere, told_steps};
 use serde_json::{Value, json};
 
 use super::garden::{FINISHED, Garden, NEEDS};
@@ -236,11 +236,17 @@ fn what_cannot_be_undone_stays_and_nobody_goes_back_over_it() {
 fn a_roll_says_what_it_needs_and_what_it_does() {
     let garden = Garden::planted(1);
     let roll = garden.compiled();
-    let told = missing_stages(&roll, &[]).unwrap();
+    let status = RollStatus::default();
+    let told = missing_stages(&roll, &status, &[]).unwrap();
     for words in ["step control-plane", "stage csi", "deployments.apps", "--kinds"] {
         assert!(told.contains(words), "{told}");
     }
-    assert_eq!(missing_stages(&roll, &garden.staged), None);
+    assert_eq!(missing_stages(&roll, &status, &garden.staged), None);
+    for direction in ["Back", "Stop"] {
+        let mut turned = Garden::planted(1);
+        turned.roll["spec"]["direction"] = json!(direction);
+        assert_eq!(missing_stages(&turned.compiled(), &status, &[]), None, "{direction}");
+    }
     let rights = rights(&roll, &garden.kind);
     let verbs = |group: &str, plural: &str| {
         let verbs = rights.get(&(group.to_owned(), plural.to_owned()));
