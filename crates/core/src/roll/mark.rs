@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::moment;
+use super::fleet_roll::FleetRoll;
+use super::moment::{self, Moment, rfc3339};
 use super::seen_field::KeptField;
 
 /// The annotation of an object that a roll has moved.
@@ -35,6 +36,20 @@ pub(super) struct RollMark {
 }
 
 impl RollMark {
+    /// Of an object that is moved now, and has done no step yet.
+    pub(super) fn new(roll: &FleetRoll, was: Option<String>, now: Moment) -> Self {
+        Self {
+            roll: roll.uid.clone(),
+            was,
+            to: roll.to.clone(),
+            at: rfc3339(now.wall),
+            step: BTreeMap::new(),
+            half: Vec::new(),
+            open: Vec::new(),
+            kept: BTreeMap::new(),
+        }
+    }
+
     /// Reads the annotation. Anything else is somebody's own text.
     pub(super) fn read(text: &str) -> Option<Self> {
         serde_json::from_str(text).ok()

@@ -315,8 +315,7 @@ impl Judge<'_> {
     /// Why an object is not gone in time that is being deleted, and that another one has taken the place of.
     fn goes_for_ever(&self, traveller: Traveller<'_>, reservation: &Reservation) -> Option<(&'static str, String)> {
         let going = self.roll.pair.as_ref().and(traveller.object.going.as_ref())?;
-        let own = traveller.at_hand(reservation).and_then(|(step, way)| step.timeout(way));
-        let timeout = own.unwrap_or(self.roll.timeout);
+        let timeout = self.timeout(traveller, reservation);
         let since = going.since.max(wall(&reservation.since).unwrap_or_default()).max(self.status.resumed_at());
         let why = match going.finalizers.as_slice() {
             [] => "nobody says what holds it".to_owned(),
@@ -324,6 +323,12 @@ impl Judge<'_> {
         };
         (self.now.wall.saturating_sub(since) > timeout.as_secs())
             .then(|| (TIMED_OUT, format!("it is being deleted, and not gone within {}: {why}", shown(timeout))))
+    }
+
+    /// How long the step at hand may take.
+    fn timeout(&self, traveller: Traveller<'_>, reservation: &Reservation) -> Duration {
+        let own = traveller.at_hand(reservation).and_then(|(step, way)| step.timeout(way));
+        own.unwrap_or(self.roll.timeout)
     }
 
     /// How an object stands that is under way on its journey.
@@ -493,8 +498,7 @@ impl Judge<'_> {
     ) -> Option<(&'static str, String)> {
         let place = traveller.told(reservation);
         let remembered = &self.facts.remembered;
-        let own = traveller.at_hand(reservation).and_then(|(step, way)| step.timeout(way));
-        let timeout = own.unwrap_or(self.roll.timeout);
+        let timeout = self.timeout(traveller, reservation);
         let not_done = |why: &str| format!("{place}: not done within {}: {why}", shown(timeout));
         let (why, reason) = match self.stepping(traveller, reservation) {
             Stepping::Fails(why) => return Some((JOB_FAILED, format!("{place}: {why}"))),

@@ -262,19 +262,9 @@ impl<'a> Traveller<'a> {
 
     /// What the object says of this roll now, as of now.
     fn mark(self, now: Moment) -> RollMark {
-        let (roll, to, at) = (self.roll.uid.clone(), self.roll.to.clone(), rfc3339(now.wall));
         match self.object.mark_of(self.roll) {
-            Some(mark) => RollMark { at, ..mark.clone() },
-            None => RollMark {
-                roll,
-                was: None,
-                to,
-                at,
-                step: BTreeMap::new(),
-                half: Vec::new(),
-                open: Vec::new(),
-                kept: BTreeMap::new(),
-            },
+            Some(mark) => RollMark { at: rfc3339(now.wall), ..mark.clone() },
+            None => RollMark::new(self.roll, None, now),
         }
     }
 
