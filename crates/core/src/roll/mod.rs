@@ -61,6 +61,7 @@ mod telling;
 mod traveller;
 mod travelling;
 mod turning;
+mod waited;
 mod wave;
 mod web_answer;
 mod web_checks;
