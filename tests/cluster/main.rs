@@ -67,6 +67,7 @@ mod roll_kinds;
 mod roll_outside;
 mod roll_scale;
 mod roll_versions;
+mod roll_waves;
 mod rolls;
 mod rotate;
 mod rotate_trouble;
@@ -122,6 +123,7 @@ const SCENARIOS: &[&[scenario::Scenario]] = &[
     roll_outside::SCENARIOS,
     roll_scale::SCENARIOS,
     roll_versions::SCENARIOS,
+    roll_waves::SCENARIOS,
     last_errors::SCENARIOS,
     rolls::SCENARIOS,
     model::SCENARIOS,
