@@ -189,16 +189,17 @@ pub(crate) const RIGHTS: &str = "docs/rights.md has the ClusterRole that it need
 mod tests {
     use super::*;
 
+    impl CallError {
+        /// What an API server says with this code.
+        pub(crate) fn of_code(code: u16, message: &str, retry_after: Option<Duration>) -> Self {
+            let (asked, message) = ("POST /".to_owned(), message.to_owned());
+            Self::Refused { asked, code, message, retry_after, next: None, conflicts: Vec::new() }
+        }
+    }
+
     #[test]
     fn who_may_not_is_told_apart_from_what_is_not_wanted() {
-        let refused = |message: &str| CallError::Refused {
-            asked: "POST /".to_owned(),
-            code: 403,
-            message: message.to_owned(),
-            retry_after: None,
-            next: None,
-            conflicts: Vec::new(),
-        };
+        let refused = |message: &str| CallError::of_code(403, message, None);
         let rights = "ws.e.com is forbidden: User \"u\" cannot create resource \"ws\" in API group \"e.com\"";
         assert!(refused(rights).hint().is_some_and(|hint| hint.contains("ClusterRole")));
         let verdict = "admission webhook \"w\" denied the request: objects cannot be in namespace default";

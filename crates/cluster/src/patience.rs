@@ -64,14 +64,7 @@ mod tests {
     use super::*;
 
     fn refused(code: u16, seconds: Option<u64>) -> CallError {
-        CallError::Refused {
-            asked: "GET /".to_owned(),
-            code,
-            message: String::new(),
-            retry_after: seconds.map(Duration::from_secs),
-            next: None,
-            conflicts: Vec::new(),
-        }
+        CallError::of_code(code, "", seconds.map(Duration::from_secs))
     }
 
     #[test]

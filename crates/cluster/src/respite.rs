@@ -45,14 +45,7 @@ mod tests {
     use super::*;
 
     fn refused(code: u16, seconds: Option<u64>) -> Result<(), CallError> {
-        Err(CallError::Refused {
-            asked: "PATCH /".to_owned(),
-            code,
-            message: String::new(),
-            retry_after: seconds.map(Duration::from_secs),
-            next: None,
-            conflicts: Vec::new(),
-        })
+        Err(CallError::of_code(code, "", seconds.map(Duration::from_secs)))
     }
 
     #[test]

@@ -54,14 +54,7 @@ mod tests {
     use super::*;
 
     fn refused(code: u16, message: &str) -> Result<(), CallError> {
-        Err(CallError::Refused {
-            asked: "GET /".to_owned(),
-            code,
-            message: message.to_owned(),
-            retry_after: None,
-            next: None,
-            conflicts: Vec::new(),
-        })
+        Err(CallError::of_code(code, message, None))
     }
 
     #[test]

@@ -10,12 +10,12 @@ use pointsman_core::roll::{
 use serde_json::Value;
 
 use super::beside::{becomes, referring, seen};
-use super::collection::collection;
+use super::collection::{asked_for, named};
 use super::outside::Outside;
 use crate::call_error::{CallError, RIGHTS};
 use crate::cluster::{Cluster, Extent};
 use crate::crd_state::CrdState;
-use crate::pages::Pages;
+use crate::pages::{Pages, WaitsOut};
 
 /// What was looked up last.
 #[derive(Default)]
@@ -144,20 +144,10 @@ async fn look(
 
 /// Looks up objects, and tells a page of them after the other.
 async fn objects(cluster: &Cluster, question: &RollQuestion, answers: &mut RollAnswers) -> Result<(), CallError> {
-    let mut collection = collection(cluster, &question.group, question.version.as_deref()).await?;
-    if let Some(namespace) = &question.namespace {
-        collection.push_str(&format!("/namespaces/{namespace}"));
-    }
-    collection.push_str(&format!("/{}", question.plural));
+    let all = asked_for(cluster, question).await?;
     let (labels, extent) = match &question.wanted {
         WantedObjects::Named(name) => {
-            let found = match cluster.get(&format!("{collection}/{name}")).await {
-                Ok(object) => vec![object],
-                // Of a resource that there is not, an API server says something else.
-                Err(error) if error.code() == Some(404) && error.message().ends_with("not found") => Vec::new(),
-                Err(error) => return Err(error),
-            };
-            answers.saw(question, &found);
+            answers.saw(question, named(cluster, &format!("{all}/{name}")).await?.as_slice());
             return Ok(());
         }
         WantedObjects::Labelled(labels) => (labels, Extent::Objects),
@@ -169,7 +159,8 @@ async fn objects(cluster: &Cluster, question: &RollQuestion, answers: &mut RollA
         Some(Value::Array(items)) => answers.saw(question, &items),
         _ => answers.saw(question, &[]),
     };
-    Pages::new(cluster, collection, extent, PAGE).labelled(labels).at_once().all(&mut |_, _| {}, &mut take).await
+    let pages = Pages::new(cluster, all, extent, PAGE).labelled(labels).waiting_out(WaitsOut::ApiServer);
+    pages.all(&mut |_, _| {}, &mut take).await
 }
 
 /// How often it is looked up while objects are moved: as often as the Leases of controllers.

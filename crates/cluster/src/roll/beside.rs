@@ -7,13 +7,13 @@ use pointsman_core::roll::{
 use pointsman_core::webhook::{BecomeError, Facts, OtherKind, Webhook};
 use serde_json::{Value, json};
 
-use super::collection::collection;
-use super::elsewhere::{Elsewhere, delete_options};
+use super::collection::{asked_for, collection, named};
+use super::elsewhere::Elsewhere;
 use super::successor::try_successor;
-use super::writes::{Landed, refused};
+use super::writes::{Landed, delete_options, refused};
 use crate::call_error::{CallError, RIGHTS};
 use crate::cluster::{Cluster, Extent, PatchForm};
-use crate::pages::{Pages, items};
+use crate::pages::{Pages, WaitsOut, items};
 
 /// Writes another object.
 ///
@@ -37,7 +37,6 @@ pub(super) async fn write_beside(
 }
 
 async fn write_at_home(cluster: &Cluster, staged: &[StagedKind], write: &ObjectWrite) -> Result<Landed, CallError> {
-    let within = write.namespace.as_ref().map(|namespace| format!("/namespaces/{namespace}")).unwrap_or_default();
     let version = match &write.call {
         ObjectCall::Create(object) | ObjectCall::Succeed(object) => object
             .pointer("/apiVersion")
@@ -45,12 +44,12 @@ async fn write_at_home(cluster: &Cluster, staged: &[StagedKind], write: &ObjectW
             .map(|text| text.split_once('/').map_or(text, |(_, version)| version).to_owned()),
         _ => write.version.clone(),
     };
-    let group = match collection(cluster, &write.group, version.as_deref()).await {
-        Ok(group) => group,
+    let resource = (write.plural.as_str(), write.group.as_str());
+    let all = match collection(cluster, resource, version.as_deref(), write.namespace.as_deref()).await {
+        Ok(all) => all,
         Err(error) if error.code() == Some(404) => return Ok(Landed::Refused(error.message())),
         Err(error) => return refused(error),
     };
-    let all = format!("{group}{within}/{}", write.plural);
     let one = format!("{all}/{}", write.name);
     let manager = format!("fieldManager={ROLL_MANAGER}");
     let answer = match &write.call {
@@ -147,15 +146,10 @@ pub(super) async fn seen(
     (name, stage): (&str, &str),
     answers: &mut RollAnswers,
 ) -> Result<(), CallError> {
-    let group = collection(cluster, &question.group, question.version.as_deref()).await?;
-    let within = question.namespace.as_ref().map(|namespace| format!("/namespaces/{namespace}")).unwrap_or_default();
-    let found = match cluster.get(&format!("{group}{within}/{}/{name}", question.plural)).await {
-        Ok(object) => seen_by_stage(staged, (&question.plural, &question.group), stage, &object),
-        // Of a resource that there is not, an API server says something else.
-        Err(error) if error.code() == Some(404) && error.message().ends_with("not found") => Staged::Absent,
-        Err(error) => return Err(error),
-    };
-    answers.staged(question, found);
+    let all = asked_for(cluster, question).await?;
+    let object = named(cluster, &format!("{all}/{name}")).await?;
+    let seen = |object| seen_by_stage(staged, (&question.plural, &question.group), stage, object);
+    answers.staged(question, object.as_ref().map_or(Staged::Absent, seen));
     Ok(())
 }
 
@@ -167,9 +161,7 @@ pub(super) async fn becomes(
     (name, uid, facts): (&str, &str, &[WantedFact]),
     answers: &mut RollAnswers,
 ) -> Result<(), CallError> {
-    let group = collection(cluster, &question.group, question.version.as_deref()).await?;
-    let within = question.namespace.as_ref().map(|namespace| format!("/namespaces/{namespace}")).unwrap_or_default();
-    let source = cluster.find(&format!("{group}{within}/{}/{name}", question.plural)).await?;
+    let source = cluster.find(&format!("{}/{name}", asked_for(cluster, question).await?)).await?;
     let is_it = |source: &Value| source.pointer("/metadata/uid").and_then(Value::as_str) == Some(uid);
     let Some(source) = source.filter(is_it) else {
         answers.became(question, Became::Waits(format!("{} {name} is gone", question.plural)));
@@ -227,7 +219,7 @@ pub(super) async fn referring(
     };
     for (resource, collection) in resources {
         let path = format!("{collection}/namespaces/{namespace}/{}", resource.split('.').next().unwrap_or_default());
-        let pages = Pages::new(cluster, path, Extent::MetadataOfAll, PAGE).at_once();
+        let pages = Pages::new(cluster, path, Extent::MetadataOfAll, PAGE).waiting_out(WaitsOut::ApiServer);
         let mut take = |list: Value| {
             for object in items(&list) {
                 let owners = object.pointer("/metadata/ownerReferences").and_then(Value::as_array);

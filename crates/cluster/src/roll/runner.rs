@@ -238,10 +238,10 @@ impl RollRunner<'_> {
         let began = Instant::now();
         let document = get_roll(self.cluster, self.name).await?;
         let roll = answered_roll(&document, self.kind)?;
-        if let Some(why) = missing_stages(&roll, &self.options.staged) {
+        let status = RollStatus::of(&document);
+        if let Some(why) = missing_stages(&roll, &status, &self.options.staged) {
             return Err(RollError::Asked(why));
         }
-        let status = RollStatus::of(&document);
         let consistent = self.look(&document, &roll).await?;
         let facts = self.facts(&document, &roll, &status, consistent).await?;
         let Some(mut fleet) = self.fleet.take() else { return Err(RollError::NoRoll(self.name.to_owned())) };
@@ -395,29 +395,25 @@ impl RollRunner<'_> {
                 RollWrite::Move(one) => {
                     wrote.any |= self.moved(&one, fleet, roll).await?;
                     wrote.moved = !roll.has_journeys();
-                    if self.trouble.is_some() {
-                        break;
-                    }
                 }
                 RollWrite::Job(one) => {
                     let landed = run_job(self.cluster, &one).await?;
                     wrote.any |= self.ran(&one, landed);
-                    if self.trouble.is_some() {
-                        break;
-                    }
                 }
-                RollWrite::Object(one) => {
-                    let staged = &self.options.staged;
-                    let landed = write_beside(self.cluster, staged, &mut self.elsewhere, &one).await?;
-                    wrote.any |= self.wrote(&one, landed);
-                    if self.trouble.is_some() {
-                        break;
-                    }
-                }
+                RollWrite::Object(one) => wrote.any |= self.object(&one).await?,
                 RollWrite::Try(one) => wrote.any |= self.tried(&one, fleet).await?,
+            }
+            if self.trouble.is_some() {
+                break;
             }
         }
         Ok(wrote)
+    }
+
+    /// Writes another object. Returns whether there may be more to do at once.
+    async fn object(&mut self, one: &ObjectWrite) -> Result<bool, CallError> {
+        let landed = write_beside(self.cluster, &self.options.staged, &mut self.elsewhere, one).await?;
+        Ok(self.wrote(one, landed))
     }
 
     /// What was deleted for another one is followed by that, whatever becomes of others and of anything else. Returns
@@ -428,8 +424,8 @@ impl RollRunner<'_> {
             let RollWrite::Object(one) = gap else { continue };
             self.pace.next().await;
             self.holds().await?;
-            match write_beside(self.cluster, &self.options.staged, &mut self.elsewhere, one).await {
-                Ok(landed) => any |= self.wrote(one, landed),
+            match self.object(one).await {
+                Ok(more) => any |= more,
                 Err(error) => failed = failed.or(Some(error)),
             }
         }

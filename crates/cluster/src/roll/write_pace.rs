@@ -75,24 +75,13 @@ const CALM: Duration = Duration::from_secs(30);
 mod tests {
     use super::*;
 
-    fn refused(code: u16) -> CallError {
-        CallError::Refused {
-            asked: "PATCH /".to_owned(),
-            code,
-            message: String::new(),
-            retry_after: None,
-            next: None,
-            conflicts: Vec::new(),
-        }
-    }
-
     #[test]
     fn who_is_busy_is_written_to_half_as_fast_for_a_while() {
         let mut pace = WritePace::start();
-        pace.failed(&refused(422));
+        pace.failed(&CallError::of_code(422, "", None));
         assert!(pace.rate == RATE && pace.saved == BURST, "{pace:?}");
         for rate in [5.0, 2.5, 1.25, 0.625, 0.5, 0.5] {
-            pace.failed(&refused(429));
+            pace.failed(&CallError::of_code(429, "", None));
             assert!(pace.rate == rate && pace.saved == 0.0, "{pace:?}");
         }
         pace.changed -= CALM * 2;

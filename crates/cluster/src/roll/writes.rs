@@ -1,7 +1,7 @@
 //! What came of the write of one object.
 
 use pointsman_core::roll::{FleetMove, JobWrite, ROLL_MANAGER};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::fleet::Fleet;
 use crate::call_error::CallError;
@@ -67,6 +67,14 @@ pub(super) async fn run_job(cluster: &Cluster, job: &JobWrite) -> Result<Landed,
         Err(error) if error.code() == Some(404) => Ok(Landed::Refused(error.message())),
         Err(error) => refused(error),
     }
+}
+
+/// How to delete an object that was seen, and no other one.
+pub(super) fn delete_options(uid: &str, resource_version: &str, propagation: &str) -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": propagation,
+        "preconditions": {"uid": uid, "resourceVersion": resource_version},
+    })
 }
 
 /// What it means that a write failed.

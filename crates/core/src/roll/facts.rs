@@ -60,6 +60,13 @@ pub(super) struct RefusedMove {
     pause: Duration,
 }
 
+impl RefusedMove {
+    /// Somebody says no to a write, as of now.
+    fn new(message: &str, now: Moment) -> Self {
+        Self { message: message.to_owned(), passes: false, is_ahead: false, asked: now.steady, pause: AGAIN }
+    }
+}
+
 impl RollFacts {
     /// Why no object of a roll may be begun with now, by the time of the day.
     #[must_use]
@@ -73,8 +80,7 @@ impl Remembered {
     /// and then by a dry run, since objects are mended, and is under way again once nobody minds.
     pub fn refused(&mut self, uid: &str, message: &str, now: Moment) {
         let passes = PASSES.iter().any(|words| message.contains(words));
-        let (message, is_ahead) = (message.to_owned(), false);
-        self.answers.insert(uid.to_owned(), RefusedMove { message, passes, is_ahead, asked: now.steady, pause: AGAIN });
+        self.answers.insert(uid.to_owned(), RefusedMove { passes, ..RefusedMove::new(message, now) });
     }
 
     /// A write of an object has not done yet what it is for. It is done again after a second, then after twice as long
@@ -82,9 +88,7 @@ impl Remembered {
     pub fn not_yet(&mut self, uid: &str, message: &str, now: Moment) {
         let before = self.answers.get(uid).filter(|answer| answer.message == message).map(|answer| answer.pause * 2);
         let pause = before.unwrap_or(SOON).min(AGAIN);
-        let answer =
-            RefusedMove { message: message.to_owned(), passes: true, is_ahead: false, asked: now.steady, pause };
-        self.answers.insert(uid.to_owned(), answer);
+        self.answers.insert(uid.to_owned(), RefusedMove { passes: true, pause, ..RefusedMove::new(message, now) });
     }
 
     /// Something stands against the journey of an object, which is not begun with.
@@ -98,8 +102,7 @@ impl Remembered {
     }
 
     fn ahead(&mut self, uid: &str, message: &str, passes: bool, now: Moment) {
-        let (message, is_ahead) = (message.to_owned(), true);
-        self.answers.insert(uid.to_owned(), RefusedMove { message, passes, is_ahead, asked: now.steady, pause: AGAIN });
+        self.answers.insert(uid.to_owned(), RefusedMove { passes, is_ahead: true, ..RefusedMove::new(message, now) });
     }
 
     /// Nothing stands against the journey of an object any more: it is tried.

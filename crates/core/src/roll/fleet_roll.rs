@@ -240,9 +240,8 @@ impl FleetRoll {
     /// Steps that cannot be undone, each with the reason, in the order in which they come first.
     #[must_use]
     pub fn irreversible(&self) -> Vec<(&str, &str)> {
-        let steps = self.waves.iter().filter_map(|wave| wave.journey.as_ref()).flat_map(|journey| &journey.steps);
         let mut all: Vec<(&str, &str)> = Vec::new();
-        for step in steps {
+        for step in self.journey_steps() {
             let why = step.irreversible.as_deref();
             all.extend(
                 why.filter(|_| !all.iter().any(|(name, _)| *name == step.name)).map(|why| (step.name.as_str(), why)),
@@ -276,8 +275,7 @@ impl FleetRoll {
     /// One Job for each template that its steps name.
     pub(super) fn templates(&self) -> Vec<&JourneyJob> {
         let mut all: Vec<&JourneyJob> = Vec::new();
-        let steps = self.waves.iter().filter_map(|wave| wave.journey.as_ref()).flat_map(|journey| &journey.steps);
-        for step in steps {
+        for step in self.journey_steps() {
             let JourneyAct::Job { job, undo } = &step.act else { continue };
             for job in [Some(job), undo.as_ref()].into_iter().flatten() {
                 let is_template = matches!(job.source, JobSource::Template { .. });
@@ -291,8 +289,7 @@ impl FleetRoll {
 
     /// Whether any step runs a Job.
     pub(super) fn runs_jobs(&self) -> bool {
-        let steps = self.waves.iter().filter_map(|wave| wave.journey.as_ref()).flat_map(|journey| &journey.steps);
-        steps.into_iter().any(|step| matches!(step.act, JourneyAct::Job { .. }))
+        self.journey_steps().any(|step| matches!(step.act, JourneyAct::Job { .. }))
     }
 
     /// Whether any of its waves goes a journey, or runs something.
@@ -307,6 +304,11 @@ impl FleetRoll {
             hash.update(format!("{:?}", (&wave.name, wave.is_run, &wave.journey)).as_bytes());
         }
         hash.finalize().iter().take(DIGITS).map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// Every step of its waves, one wave after the other.
+    pub(super) fn journey_steps(&self) -> impl Iterator<Item = &JourneyStep> {
+        self.waves.iter().filter_map(|wave| wave.journey.as_ref()).flat_map(|journey| &journey.steps)
     }
 
     /// The most writes that an object on its journeys takes.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::moment;
+use super::moment::{self, Moment, rfc3339};
 use super::seen_field::KeptField;
 
 /// The annotation of an object that a roll has moved.
@@ -35,6 +35,20 @@ pub(super) struct RollMark {
 }
 
 impl RollMark {
+    /// Of an object that is moved now, and has done no step yet: by the Roll of this uid, to this version.
+    pub(super) fn new((roll, to): (&str, &str), was: Option<String>, now: Moment) -> Self {
+        Self {
+            roll: roll.to_owned(),
+            was,
+            to: to.to_owned(),
+            at: rfc3339(now.wall),
+            step: BTreeMap::new(),
+            half: Vec::new(),
+            open: Vec::new(),
+            kept: BTreeMap::new(),
+        }
+    }
+
     /// Reads the annotation. Anything else is somebody's own text.
     pub(super) fn read(text: &str) -> Option<Self> {
         serde_json::from_str(text).ok()

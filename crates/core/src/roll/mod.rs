@@ -64,6 +64,7 @@ mod telling;
 mod traveller;
 mod travelling;
 mod turning;
+mod waited;
 mod wave;
 mod wave_gate;
 mod web_answer;

@@ -3,14 +3,12 @@
 //! A JSON Patch whose tests name the object and what it was: the API server refuses it (422) where that is not so any
 //! more, and takes it although somebody wrote the status in between, which a resourceVersion would not.
 
-use std::collections::BTreeMap;
-
 use serde_json::{Value, json};
 
 use super::fleet_object::FleetObject;
 use super::fleet_roll::FleetRoll;
 use super::mark::{ANNOTATION, RollMark};
-use super::moment::{Moment, rfc3339};
+use super::moment::Moment;
 
 /// The write of one object.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -28,16 +26,7 @@ pub struct FleetMove {
 impl FleetMove {
     /// To the new version. What it was is written down in the same patch.
     pub(super) fn forward(roll: &FleetRoll, object: &FleetObject, now: Moment) -> Self {
-        let mark = RollMark {
-            roll: roll.uid.clone(),
-            was: object.version.clone(),
-            to: roll.to.clone(),
-            at: rfc3339(now.wall),
-            step: BTreeMap::new(),
-            half: Vec::new(),
-            open: Vec::new(),
-            kept: BTreeMap::new(),
-        };
+        let mark = RollMark::new((&roll.uid, &roll.to), object.version.clone(), now);
         let label = pointer("labels", &roll.label);
         let mut patch = vec![test("/metadata/uid", json!(object.uid))];
         match &object.version {

@@ -25,11 +25,11 @@ pub fn rights(roll: &FleetRoll, kind: &Kind) -> RollRights {
     may("events.k8s.io", "events", &["create"]);
     let (plural, group) = roll.source().unwrap_or_else(|| (kind.plural(), kind.group()));
     may(group, plural, &["get", "list", "patch", "watch"]);
-    let acts = steps_of(roll).filter_map(JourneyStep::beside).map(|step| &step.act);
+    let acts = roll.journey_steps().filter_map(JourneyStep::beside).map(|step| &step.act);
     for (ResourceName { plural, group }, verbs) in acts.flat_map(|act| rights_of(act, roll.pair.as_deref())) {
         may(&group, &plural, verbs);
     }
-    for list in steps_of(roll).filter_map(|step| step.if_any.as_ref()) {
+    for list in roll.journey_steps().filter_map(|step| step.if_any.as_ref()) {
         may(&list.resource.group, &list.resource.plural, &["list"]);
     }
     if !roll.templates().is_empty() || roll.runs_jobs() {
@@ -47,13 +47,9 @@ pub fn rights(roll: &FleetRoll, kind: &Kind) -> RollRights {
 #[must_use]
 pub fn rights_elsewhere(roll: &FleetRoll) -> RollRights {
     let mut rights = RollRights::new();
-    let acts = steps_of(roll).filter_map(JourneyStep::beside).map(|step| &step.act);
+    let acts = roll.journey_steps().filter_map(JourneyStep::beside).map(|step| &step.act);
     for (ResourceName { plural, group }, verbs) in acts.filter_map(rights_elsewhere_of) {
         rights.entry((group, plural)).or_default().extend(verbs);
     }
     rights
-}
-
-fn steps_of(roll: &FleetRoll) -> impl Iterator<Item = &JourneyStep> {
-    roll.waves.iter().filter_map(|wave| wave.journey.as_ref()).flat_map(|journey| &journey.steps)
 }

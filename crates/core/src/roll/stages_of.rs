@@ -2,34 +2,34 @@
 
 use serde_json::Value;
 
-use super::fleet_roll::FleetRoll;
+use super::beside::is_going;
+use super::fleet_roll::{Direction, FleetRoll};
 use super::staged::Staged;
-use crate::definition::{BesideAct, JourneyStep, Path, Readmission, StagePhase, StagedKind};
+use super::status::RollStatus;
+use crate::definition::{BesideAct, JourneyStep, MutationStage, Path, Readmission, StagePhase, StagedKind};
 use crate::json::Json;
 
-/// Which definition of stages a roll cannot do without and is not there, in words; nothing where all are.
+/// Which definition of stages a roll cannot do without and is not there, in words; nothing where all are, and where it
+/// goes back or stops, which takes none.
 #[must_use]
-pub fn missing_stages(roll: &FleetRoll, staged: &[StagedKind]) -> Option<String> {
-    let steps = roll.waves.iter().filter_map(|wave| wave.journey.as_ref()).flat_map(|journey| &journey.steps);
-    let readmissions = steps.filter_map(|step| Some((&step.name, readmission(step)?)));
-    readmissions.filter(|(_, one)| find(staged, one).is_none()).map(|(step, one)| missing(step, one)).next()
+pub fn missing_stages(roll: &FleetRoll, status: &RollStatus, staged: &[StagedKind]) -> Option<String> {
+    let is_missing =
+        |one: &Readmission| find(staged, (&one.resource.plural, &one.resource.group), &one.stage).is_none();
+    let forward = status.direction_of(roll) == Direction::Forward;
+    let readmissions = roll.journey_steps().filter_map(|step| Some((&step.name, readmission(step)?)));
+    readmissions.filter(|(_, one)| forward && is_missing(one)).map(|(step, one)| missing(step, one)).next()
 }
 
 /// Whether a stage has seen an object, as an API server answers it, after its fact: whether it would change nothing of
 /// it. `resource` is plural and group.
 #[must_use]
 pub fn seen_by_stage(staged: &[StagedKind], resource: (&str, &str), stage: &str, object: &Value) -> Staged {
-    let is_of_it = |kind: &&StagedKind| (kind.plural(), kind.group()) == resource;
-    let found = staged.iter().filter(is_of_it).find_map(|kind| {
-        let stage = kind.stages.iter().find(|one| one.name == stage)?;
-        Some((kind, stage))
-    });
-    let Some((kind, stage)) = found else {
+    let Some((kind, stage)) = find(staged, resource, stage) else {
         return Staged::Unknown(format!(
             "no definition with the stage {stage} is loaded: give its directory with --kinds"
         ));
     };
-    if object.pointer("/metadata/deletionTimestamp").is_some_and(|at| !at.is_null()) {
+    if is_going(object) {
         return Staged::Going;
     }
     let before = Json::owned(object.to_string());
@@ -53,9 +53,14 @@ fn readmission(step: &JourneyStep) -> Option<&Readmission> {
     }
 }
 
-fn find<'s>(staged: &'s [StagedKind], readmission: &Readmission) -> Option<&'s StagedKind> {
-    let is_of_it = |kind: &&StagedKind| kind.resource() == readmission.resource;
-    staged.iter().filter(is_of_it).find(|kind| kind.stages().any(|stage| stage == readmission.stage))
+/// A stage of a resource, and the definition that it is in.
+fn find<'s>(
+    staged: &'s [StagedKind],
+    resource: (&str, &str),
+    stage: &str,
+) -> Option<(&'s StagedKind, &'s MutationStage)> {
+    let mut of_it = staged.iter().filter(|kind| (kind.plural(), kind.group()) == resource);
+    of_it.find_map(|kind| Some((kind, kind.stages.iter().find(|one| one.name == stage)?)))
 }
 
 fn missing(step: &str, Readmission { resource, stage, .. }: &Readmission) -> String {

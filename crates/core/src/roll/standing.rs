@@ -15,6 +15,7 @@ use super::moment::{Moment, rfc3339, wall};
 use super::status::{HELD, JOB_FAILED, Reservation, RollStatus, STUCK, TIMED_OUT};
 use super::stepping::{StepWrite, Stepping};
 use super::traveller::{Doneness, Traveller, WantedJob};
+use super::waited::{Waited, waited};
 use crate::definition::{JourneyAct, JourneyStep, StepWay};
 
 /// How an object stands.
@@ -315,8 +316,7 @@ impl Judge<'_> {
     /// Why an object is not gone in time that is being deleted, and that another one has taken the place of.
     fn goes_for_ever(&self, traveller: Traveller<'_>, reservation: &Reservation) -> Option<(&'static str, String)> {
         let going = self.roll.pair.as_ref().and(traveller.object.going.as_ref())?;
-        let own = traveller.at_hand(reservation).and_then(|(step, way)| step.timeout(way));
-        let timeout = own.unwrap_or(self.roll.timeout);
+        let timeout = self.timeout(traveller, reservation);
         let since = going.since.max(wall(&reservation.since).unwrap_or_default()).max(self.status.resumed_at());
         let why = match going.finalizers.as_slice() {
             [] => "nobody says what holds it".to_owned(),
@@ -324,6 +324,12 @@ impl Judge<'_> {
         };
         (self.now.wall.saturating_sub(since) > timeout.as_secs())
             .then(|| (TIMED_OUT, format!("it is being deleted, and not gone within {}: {why}", shown(timeout))))
+    }
+
+    /// How long the step at hand may take.
+    fn timeout(&self, traveller: Traveller<'_>, reservation: &Reservation) -> Duration {
+        let own = traveller.at_hand(reservation).and_then(|(step, way)| step.timeout(way));
+        own.unwrap_or(self.roll.timeout)
     }
 
     /// How an object stands that is under way on its journey.
@@ -395,7 +401,7 @@ impl Judge<'_> {
         if let Some(why) = self.roll.not_accepted(step).filter(|_| !reservation.back && !is_begun) {
             return Stepping::Waits { why, spent: false };
         }
-        if let Some(stepping) = self.left_out(traveller, step).filter(|_| !reservation.back) {
+        if let Some(stepping) = self.before(traveller, reservation, step).filter(|_| !reservation.back) {
             return stepping;
         }
         match (&step.act, traveller.wanted_job(reservation)) {
@@ -413,18 +419,30 @@ impl Judge<'_> {
             (JourneyAct::Beside(beside), _) => {
                 let progress = progress_of(traveller, (at, &beside.act), reservation.back, &self.facts.answers);
                 let half = if progress == StepProgress::ByHand { Doneness::ByHand } else { Doneness::Whole };
+                let begins = !reservation.back && !leg.open && step.irreversible.is_some();
+                if begins && matches!(progress, StepProgress::Next(_)) {
+                    return Stepping::Next(StepWrite::Move(traveller.begins(self.now)));
+                }
                 stepping_of(progress).unwrap_or_else(|| self.counts(traveller, way, half))
             }
             _ => self.counts(traveller, way, Doneness::Whole),
         }
     }
 
-    /// What comes next where a step is not for this object, or nobody knows whether it is.
-    fn left_out(&self, traveller: Traveller<'_>, step: &JourneyStep) -> Option<Stepping> {
+    /// What comes before a step: it is not for this object, or what was waited for holds no more, or nobody knows.
+    fn before(&self, traveller: Traveller<'_>, reservation: &Reservation, step: &JourneyStep) -> Option<Stepping> {
         match applies(traveller, step, &self.facts.answers) {
-            Applies::Yes => None,
-            Applies::No => Some(self.counts(traveller, StepWay::Done, Doneness::ByHand)),
-            Applies::Unknown(why) => Some(Stepping::Waits { why, spent: false }),
+            // What was begun with is for it, whatever a list says since.
+            Applies::No if !traveller.leg.open => {
+                return Some(self.counts(traveller, StepWay::Done, Doneness::ByHand));
+            }
+            Applies::Unknown(why) if !traveller.leg.open => return Some(Stepping::Waits { why, spent: false }),
+            Applies::Yes | Applies::No | Applies::Unknown(_) => {}
+        }
+        match waited(traveller, reservation, &self.facts.answers) {
+            Waited::Holds => None,
+            Waited::Unknown(why) => Some(Stepping::Waits { why, spent: false }),
+            Waited::Lost(done) => Some(Stepping::Next(StepWrite::Move(traveller.waits_again(self.now, done)))),
         }
     }
 
@@ -493,8 +511,7 @@ impl Judge<'_> {
     ) -> Option<(&'static str, String)> {
         let place = traveller.told(reservation);
         let remembered = &self.facts.remembered;
-        let own = traveller.at_hand(reservation).and_then(|(step, way)| step.timeout(way));
-        let timeout = own.unwrap_or(self.roll.timeout);
+        let timeout = self.timeout(traveller, reservation);
         let not_done = |why: &str| format!("{place}: not done within {}: {why}", shown(timeout));
         let (why, reason) = match self.stepping(traveller, reservation) {
             Stepping::Fails(why) => return Some((JOB_FAILED, format!("{place}: {why}"))),

@@ -1,6 +1,7 @@
 //! What the steps of a roll do, in words, for whoever reads its plan.
 
 use super::fleet_roll::FleetRoll;
+use super::place::FilledPlace;
 use crate::definition::{BesideAct, IfAny, JourneyAct, JourneyStep, StepObject, StepPlace, WaitedFor};
 
 /// A step, and what it does, in words.
@@ -70,7 +71,7 @@ fn does(roll: &FleetRoll, step: &JourneyStep) -> String {
                 format!("waits until all {} are as they have to be{}", wait.resource, at(&wait.place))
             }
             BesideAct::DeleteNamed(deletion) => {
-                let which = if deletion.when.is_some() { ", where they are of the old sort" } else { "" };
+                let which = if deletion.when.is_some() { ", where `when` holds of them" } else { "" };
                 format!("deletes {} {}{}{which}", deletion.resource, deletion.names.join(", "), at(&deletion.place))
             }
             BesideAct::Readmit(readmission) => format!(
@@ -88,8 +89,7 @@ fn does(roll: &FleetRoll, step: &JourneyStep) -> String {
 /// Where the objects of a step are.
 fn at(place: &StepPlace) -> String {
     let within = place.namespace.as_ref().map_or_else(String::new, |namespace| format!(" of {namespace}"));
-    let elsewhere =
-        place.cluster.as_ref().map(|secret| format!(" in the cluster of secret {}/{}", secret.namespace, secret.name));
+    let elsewhere = FilledPlace::of(place, &str::to_owned).cluster.map(|cluster| format!(" in {cluster}"));
     within + &elsewhere.unwrap_or_default()
 }
 

@@ -138,8 +138,8 @@ impl<'a> Traveller<'a> {
 
     /// Whether the step under way can be undone, and something is there to undo.
     pub(super) fn can_go_back(self, reservation: &Reservation) -> bool {
-        let is_held =
-            |(_, step): (usize, &JourneyStep)| step.irreversible.is_some() && self.seen_job(reservation).is_some();
+        let is_begun = self.leg.open || self.seen_job(reservation).is_some();
+        let is_held = |(_, step): (usize, &JourneyStep)| step.irreversible.is_some() && is_begun;
         let floor = self.leg.floor;
         !self.next_step(reservation).is_some_and(is_held) && (self.leg.done > floor || floor == 0)
     }
@@ -237,6 +237,20 @@ impl<'a> Traveller<'a> {
         self.stepped(patch, mark, self.leg.done.saturating_sub(1))
     }
 
+    /// The next step begins, which cannot be undone: whoever goes back from here on does not go back over it.
+    pub(super) fn begins(self, now: Moment) -> FleetMove {
+        let mut mark = self.mark(now);
+        mark.open.push(self.wave().to_owned());
+        self.written(FieldPatch::new(&self.object.uid), Some(mark))
+    }
+
+    /// Only so many steps are done. Those after them have done nothing but wait.
+    pub(super) fn waits_again(self, now: Moment, done: usize) -> FleetMove {
+        let mut mark = self.mark(now);
+        (done..self.leg.done).for_each(|step| drop(mark.kept.remove(&self.place(step))));
+        self.stepped(FieldPatch::new(&self.object.uid), mark, done)
+    }
+
     /// So many steps are done, and none is half done.
     fn stepped(self, patch: FieldPatch, mut mark: RollMark, step: usize) -> FleetMove {
         mark.half.retain(|wave| wave != self.wave());
@@ -262,19 +276,9 @@ impl<'a> Traveller<'a> {
 
     /// What the object says of this roll now, as of now.
     fn mark(self, now: Moment) -> RollMark {
-        let (roll, to, at) = (self.roll.uid.clone(), self.roll.to.clone(), rfc3339(now.wall));
         match self.object.mark_of(self.roll) {
-            Some(mark) => RollMark { at, ..mark.clone() },
-            None => RollMark {
-                roll,
-                was: None,
-                to,
-                at,
-                step: BTreeMap::new(),
-                half: Vec::new(),
-                open: Vec::new(),
-                kept: BTreeMap::new(),
-            },
+            Some(mark) => RollMark { at: rfc3339(now.wall), ..mark.clone() },
+            None => RollMark::new((&self.roll.uid, &self.roll.to), None, now),
         }
     }
 

@@ -67,7 +67,7 @@ pub(super) fn plan(args: &PlanRollArgs) -> anyhow::Result<ExitCode> {
         Ok((survey, never))
     })?;
     let mut refusals = start_refusals(roll, &survey.fleet, &survey.facts);
-    refusals.extend(missing_stages(roll, &looks.staged));
+    refusals.extend(missing_stages(roll, &status, &looks.staged));
     let shut = shut_now(roll, &status, &survey.facts);
     let told = forecast(roll, &status, &survey.fleet, survey.facts.clone(), RollClock::start().now());
     let moves = told.iter().filter(|one| one.standing == Standing::Old).count();

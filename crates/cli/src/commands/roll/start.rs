@@ -82,7 +82,7 @@ async fn refusals(
     }
     let survey = survey_roll(cluster, kind, &file.document, &file.roll, &known, looks).await?;
     let mut refusals = start_refusals(&file.roll, &survey.fleet, &survey.facts);
-    refusals.extend(missing_stages(&file.roll, &looks.staged));
+    refusals.extend(missing_stages(&file.roll, &known, &looks.staged));
     refusals.extend(unfreezable);
     Ok(refusals)
 }

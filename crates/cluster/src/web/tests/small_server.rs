@@ -89,9 +89,8 @@ fn once(answer: &[u8]) -> Vec<u8> {
 /// An answer as it should be.
 pub(crate) fn answer(code: u16, body: &str) -> Vec<u8> {
     let length = body.len();
-    // It closes behind it: who does not know that asks the next question where nobody listens.
-    let head = "connection: close\r\ncontent-type: application/json";
-    format!("HTTP/1.1 {code} As it is\r\n{head}\r\ncontent-length: {length}\r\n\r\n{body}").into()
+    format!("HTTP/1.1 {code} As it is\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}")
+        .into()
 }
 
 /// Waits for work, as a command does.

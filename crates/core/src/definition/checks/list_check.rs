@@ -6,8 +6,7 @@ use serde_json::Value;
 
 use super::check_name::bad_name;
 use crate::apimachinery::{ResourceName, Selector, is_dns_label};
-use crate::definition::gates::{Gate, GateCompiler, GateSpec, GatedValue};
-use crate::definition::schema::Schema;
+use crate::definition::gates::{Gate, GateSpec, GatedValue, foreign_gate};
 
 /// Objects of any kind, each of which has to be so.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -46,10 +45,7 @@ impl ListCheckSpec {
         let mut said = |error: String| bad.push(format!("{name}: {error}"));
         let resource = ResourceName::parse(list).map_err(&mut said).ok();
         let labels = Selector::parse(labels.as_deref().unwrap_or_default()).map_err(&mut said).ok();
-        let anything = Schema::default();
-        let mut compiler = GateCompiler::foreign(&anything);
-        let gate = compiler.gate(every);
-        compiler.into_bad().into_iter().for_each(|error| said(format!("every: {error}")));
+        let gate = foreign_gate(every, |error| said(format!("every: {error}")));
         match (resource, labels, gate) {
             (Some(resource), Some(labels), Some(gate)) if bad.is_empty() => {
                 Ok(ListCheck { name: name.clone(), resource, namespace: namespace.clone(), labels, gate })

@@ -9,6 +9,16 @@ use crate::definition::path::Path;
 use crate::definition::schema::Schema;
 use crate::{json::Json, upgrade};
 
+/// A gate of objects of any kind, by a schema that says nothing: what they do not have does not hold. What is wrong
+/// with it is told.
+pub(in crate::definition) fn foreign_gate(spec: &GateSpec, say: impl FnMut(String)) -> Option<Gate> {
+    let anything = Schema::default();
+    let mut compiler = GateCompiler { is_foreign: true, ..GateCompiler::new(&anything) };
+    let gate = compiler.gate(spec);
+    compiler.into_bad().into_iter().for_each(say);
+    gate
+}
+
 /// Compiles gates, one after the other.
 pub(in crate::definition) struct GateCompiler<'a> {
     schema: &'a Schema,
@@ -22,11 +32,6 @@ pub(in crate::definition) struct GateCompiler<'a> {
 impl<'a> GateCompiler<'a> {
     pub(in crate::definition) fn new(schema: &'a Schema) -> Self {
         Self { schema, is_foreign: false, is_templated: false, bad: Vec::new() }
-    }
-
-    /// Of objects of any kind, by a schema that says nothing: what they do not have does not hold.
-    pub(in crate::definition) fn foreign(anything: &'a Schema) -> Self {
-        Self { is_foreign: true, ..Self::new(anything) }
     }
 
     /// Of objects that a roll is about: its versions may stand in a value.

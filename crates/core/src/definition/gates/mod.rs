@@ -6,7 +6,7 @@ mod gate;
 mod gated_value;
 mod spec;
 
-pub(super) use compiler::GateCompiler;
+pub(super) use compiler::{GateCompiler, foreign_gate};
 pub(crate) use gate::{Gate, Gated};
 pub(super) use gated_value::GatedValue;
 pub(crate) use gated_value::unmet_of;

@@ -8,12 +8,11 @@ use serde::Deserialize;
 use super::beside::{BesideAct, BesideStep, Recreation, WaitedFor};
 use super::schemas::JourneySchemas;
 use super::step_object::{StepObject, filled_name, name_template};
-use super::step_place::{ElsewhereSpec, StepOnSpec};
+use super::step_place::{ElsewhereSpec, StepOnSpec, StepPlace};
 use super::time_limit::time_limit;
-use super::wherever_spec::{ListWaitParts, NamedDeletionParts, list_wait, named_deletion};
+use super::wherever_spec::{list_wait, named_deletion};
 use crate::apimachinery::{Requirement, ResourceName, Selector, Wants, is_label_value, is_qualified_name};
-use crate::definition::gates::{Gate, GateCompiler, GateSpec};
-use crate::definition::schema::Schema;
+use crate::definition::gates::{Gate, GateCompiler, GateSpec, foreign_gate};
 
 /// What is waited for.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -119,8 +118,9 @@ impl WaitSpec {
         if self.until.is_some() || self.rolled_out.is_some() {
             bad.push("wait: a `list` has an `every`, and no `until` or `rolledOut`".to_owned());
         }
-        let (every, on, namespace) = (self.every.as_ref(), self.elsewhere(), self.namespace.as_deref());
-        let act = list_wait(&ListWaitParts { list, every, on, namespace }, bad)?;
+        let namespace = self.namespace.as_deref();
+        let place = StepPlace::compile(self.elsewhere(), namespace, |why| bad.push(format!("wait: {why}")));
+        let act = list_wait(list, place, self.every.as_ref(), bad)?;
         Some(BesideStep { act, timeout })
     }
 
@@ -155,14 +155,15 @@ impl WaitSpec {
         schemas: JourneySchemas<'_>,
         bad: &mut Vec<String>,
     ) -> Option<Gate> {
-        let anything = Schema::default();
-        let mut compiler = match on {
-            StepObject::Source => GateCompiler::templated(schemas.own),
-            StepObject::Target => GateCompiler::templated(schemas.target),
-            StepObject::Named { .. } => GateCompiler::foreign(&anything),
+        let mut say = |why: String| bad.push(format!("wait.until: {why}"));
+        let schema = match on {
+            StepObject::Source => schemas.own,
+            StepObject::Target => schemas.target,
+            StepObject::Named { .. } => return foreign_gate(spec, say),
         };
+        let mut compiler = GateCompiler::templated(schema);
         let gate = compiler.gate(spec);
-        bad.extend(compiler.into_bad().into_iter().map(|why| format!("wait.until: {why}")));
+        compiler.into_bad().into_iter().for_each(&mut say);
         gate
     }
 }
@@ -268,8 +269,9 @@ impl DeleteSpec {
             bad.push("delete: `names` of which `resource`?".to_owned());
             return None;
         };
-        let (when, namespace) = (self.when.as_ref(), self.namespace.as_deref());
-        named_deletion(&NamedDeletionParts { resource, names: &self.names, when, on, namespace }, irreversible, bad)
+        let namespace = self.namespace.as_deref();
+        let place = StepPlace::compile(on, namespace, |why| bad.push(format!("delete: {why}")));
+        named_deletion(resource, &self.names, place, self.when.as_ref(), irreversible, bad)
     }
 
     fn labelled(

@@ -5,12 +5,11 @@ use serde::Deserialize;
 
 use super::beside::{BesideAct, BesideStep};
 use super::step_object::name_template;
-use super::step_place::{ElsewhereSpec, StepPlace};
+use super::step_place::StepPlace;
 use super::time_limit::time_limit;
 use super::wherever::{IfAny, ListWait, NamedDeletion, Readmission};
 use crate::apimachinery::{ResourceName, is_dns_label};
-use crate::definition::gates::{Gate, GateCompiler, GateSpec};
-use crate::definition::schema::Schema;
+use crate::definition::gates::{GateSpec, foreign_gate};
 
 /// Objects are written once more, with nothing, until a stage has made of them what it makes of them after its fact.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -38,51 +37,38 @@ pub(super) struct IfAnySpec {
     namespace: Option<String>,
 }
 
-/// What a list is waited for by.
-pub(super) struct ListWaitParts<'s> {
-    pub(super) list: &'s str,
-    pub(super) every: Option<&'s GateSpec>,
-    pub(super) on: Option<&'s ElsewhereSpec>,
-    pub(super) namespace: Option<&'s str>,
-}
-
-/// What objects go by their names by.
-pub(super) struct NamedDeletionParts<'s> {
-    pub(super) resource: &'s str,
-    pub(super) names: &'s [String],
-    pub(super) when: Option<&'s GateSpec>,
-    pub(super) on: Option<&'s ElsewhereSpec>,
-    pub(super) namespace: Option<&'s str>,
-}
-
 /// A wait for every object of a list.
-pub(super) fn list_wait(parts: &ListWaitParts<'_>, bad: &mut Vec<String>) -> Option<BesideAct> {
-    let resource = ResourceName::parse(parts.list).map_err(|why| bad.push(format!("wait: list: {why}"))).ok();
-    let place = StepPlace::compile(parts.on, parts.namespace, |why| bad.push(format!("wait: {why}")));
-    let Some(every) = parts.every else {
+pub(super) fn list_wait(
+    list: &str,
+    place: Option<StepPlace>,
+    every: Option<&GateSpec>,
+    bad: &mut Vec<String>,
+) -> Option<BesideAct> {
+    let resource = ResourceName::parse(list).map_err(|why| bad.push(format!("wait: list: {why}"))).ok();
+    let Some(every) = every else {
         bad.push("wait: a `list` has an `every`: what has to hold of each of its objects".to_owned());
         return None;
     };
-    let every = foreign(every, "wait.every", bad);
+    let every = foreign_gate(every, |why| bad.push(format!("wait.every: {why}")));
     Some(BesideAct::WaitForAll(Box::new(ListWait { resource: resource?, place: place?, every: every? })))
 }
 
 /// A deletion of objects by their names.
 pub(super) fn named_deletion(
-    parts: &NamedDeletionParts<'_>,
+    resource: &str,
+    texts: &[String],
+    place: Option<StepPlace>,
+    when: Option<&GateSpec>,
     irreversible: Option<&str>,
     bad: &mut Vec<String>,
 ) -> Option<BesideAct> {
     if irreversible.is_none() {
         bad.push("delete: nobody is known to make them again as they were: say `irreversible`, and why".to_owned());
     }
-    let resource = ResourceName::parse(parts.resource).map_err(|why| bad.push(format!("delete: {why}"))).ok();
-    let names = names(parts.names, "delete", bad);
-    let place = StepPlace::compile(parts.on, parts.namespace, |why| bad.push(format!("delete: {why}")));
-    let when = parts.when.map(|when| foreign(when, "delete.when", bad));
+    let resource = ResourceName::parse(resource).map_err(|why| bad.push(format!("delete: {why}"))).ok();
+    let names = names(texts, "delete", bad);
     let when = match when {
-        Some(None) => return None,
-        Some(gate) => gate,
+        Some(when) => Some(foreign_gate(when, |why| bad.push(format!("delete.when: {why}")))?),
         None => None,
     };
     Some(BesideAct::DeleteNamed(Box::new(NamedDeletion { resource: resource?, names, place: place?, when })))
@@ -127,13 +113,4 @@ fn names(texts: &[String], what: &str, bad: &mut Vec<String>) -> Vec<String> {
         }
     }
     names
-}
-
-/// A gate of objects whose schema nobody knows.
-fn foreign(spec: &GateSpec, what: &str, bad: &mut Vec<String>) -> Option<Gate> {
-    let anything = Schema::default();
-    let mut compiler = GateCompiler::foreign(&anything);
-    let gate = compiler.gate(spec);
-    bad.extend(compiler.into_bad().into_iter().map(|why| format!("{what}: {why}")));
-    gate
 }

@@ -76,6 +76,7 @@ impl Condition {
     }
 
     /// The name of the fact that it asks for, if it is about one.
+    #[cfg(feature = "laws")]
     pub(crate) fn fact(&self) -> Option<&str> {
         match &*self.asked {
             AskedOfObject::Fact(name, _) => Some(name),

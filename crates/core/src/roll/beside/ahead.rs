@@ -2,13 +2,13 @@
 //! changes.
 
 use super::converting::becoming_question;
-use super::looking::{deployment_question, target_question};
+use super::looking::{deployment_question, recreations, target_question};
 use super::names::BECAME;
 use super::obstacles::{obstacle, obstacle_questions, pods_to_come};
 use super::progress::Ahead;
 use super::room::PodSet;
 use super::seen::{SeenOther, annotation, look};
-use crate::definition::{BesideAct, JourneyStep, Recreation};
+use crate::definition::{BesideAct, JourneyStep};
 use crate::roll::answers::{Became, RollAnswers};
 use crate::roll::questions::RollQuestion;
 use crate::roll::traveller::Traveller;
@@ -56,13 +56,6 @@ pub(in crate::roll) fn pods_questions(traveller: Traveller<'_>) -> Vec<RollQuest
     // Those of steps that are long done have come.
     let steps = traveller.steps().get(traveller.leg.done.saturating_sub(1)..).unwrap_or_default();
     recreations(steps).map(|recreation| deployment_question(traveller, recreation)).collect()
-}
-
-fn recreations(steps: &[JourneyStep]) -> impl Iterator<Item = &Recreation> {
-    steps.iter().filter_map(JourneyStep::beside).filter_map(|step| match &step.act {
-        BesideAct::Recreate(recreation) => Some(&**recreation),
-        _ => None,
-    })
 }
 
 /// Whoever makes the object again once it is gone.

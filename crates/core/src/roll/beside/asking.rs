@@ -13,26 +13,20 @@ pub(in crate::roll) fn step_questions(
     step: usize,
     way: StepWay,
 ) -> Vec<RollQuestion> {
-    match (act, way) {
-        (BesideAct::Wait { on, .. }, StepWay::Done) => object_question(traveller, on).into_iter().collect(),
-        (BesideAct::WaitForAll(wait), StepWay::Done) => vec![waiting_for_all::question(traveller, wait)],
-        (BesideAct::DeleteNamed(deletion), StepWay::Done) => deleting_named::questions(traveller, deletion),
-        (BesideAct::Readmit(readmission), StepWay::Done) => readmitting::questions(traveller, readmission),
-        (BesideAct::Convert, _) => converting::questions(traveller, way),
-        (BesideAct::Recreate(recreation), _) => recreating::questions(traveller, step, recreation),
-        (BesideAct::Adopt(resources), _) => adopting::questions(traveller, resources),
-        (BesideAct::DeleteLabelled { resource, labels }, StepWay::Done) => {
+    if way == StepWay::Undone && !act.is_undone_by_writes() {
+        return Vec::new();
+    }
+    match act {
+        BesideAct::Wait { on, .. } => object_question(traveller, on).into_iter().collect(),
+        BesideAct::WaitForAll(wait) => vec![waiting_for_all::question(traveller, wait)],
+        BesideAct::DeleteNamed(deletion) => deleting_named::questions(traveller, deletion),
+        BesideAct::Readmit(readmission) => readmitting::questions(traveller, readmission),
+        BesideAct::Convert => converting::questions(traveller, way),
+        BesideAct::Recreate(recreation) => recreating::questions(traveller, step, recreation),
+        BesideAct::Adopt(resources) => adopting::questions(traveller, resources),
+        BesideAct::DeleteLabelled { resource, labels } => {
             deleting::labelled_questions(traveller, step, resource, labels)
         }
-        (BesideAct::DeleteSource, StepWay::Done) => deleting::source_questions(traveller),
-        (
-            BesideAct::Wait { .. }
-            | BesideAct::WaitForAll(_)
-            | BesideAct::DeleteLabelled { .. }
-            | BesideAct::DeleteNamed(_)
-            | BesideAct::DeleteSource
-            | BesideAct::Readmit(_),
-            StepWay::Undone,
-        ) => Vec::new(),
+        BesideAct::DeleteSource => deleting::source_questions(traveller),
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::looking::{deployment_question, object_question, selector, target_question};
+use super::looking::{deployment_question, object_question, recreations, selector, target_question};
 use super::names::{BECAME, GENERATION, JOURNEY_LABEL};
 use super::object_write::{ObjectCall, ObjectWrite, Propagation};
 use super::owner::controller;
@@ -30,11 +30,7 @@ pub(super) fn labelled_questions(
 
 /// Deployments that steps before this one have made anew.
 fn made_before(traveller: Traveller<'_>, step: usize) -> impl Iterator<Item = &Recreation> {
-    let before = traveller.steps().iter().take(step).filter_map(|step| step.beside());
-    before.filter_map(|step| match &step.act {
-        BesideAct::Recreate(recreation) => Some(&**recreation),
-        _ => None,
-    })
+    recreations(traveller.steps().get(..step).unwrap_or_default())
 }
 
 /// Why a Deployment that was made anew does not serve now, whatever was so when it was waited for.
@@ -234,9 +230,7 @@ pub(in crate::roll) fn has_become(roll: &FleetRoll, reservation: &Reservation, a
 
 /// Whether any step saves something that is needed no more once the object is gone.
 fn saves(roll: &FleetRoll) -> bool {
-    let steps = roll.waves.iter().filter_map(|wave| wave.journey.as_ref()).flat_map(|journey| &journey.steps);
-    let mut acts = steps.filter_map(|step| step.beside());
-    acts.any(|step| matches!(step.act, BesideAct::Recreate(_)))
+    recreations(roll.journey_steps()).next().is_some()
 }
 
 fn saved_question(namespace: Option<&str>, uid: &str) -> RollQuestion {

@@ -6,27 +6,37 @@ use crate::definition::{BesideAct, StepWay};
 
 /// How far a step is, on its way to be done, or undone.
 pub(in crate::roll) fn progress(step: Beside<'_>, act: &BesideAct, way: StepWay) -> StepProgress {
-    match (act, way) {
-        (BesideAct::Wait { on, until }, StepWay::Done) => waiting::forward(step, on, until),
-        (BesideAct::WaitForAll(wait), StepWay::Done) => waiting_for_all::forward(step, wait),
-        (BesideAct::DeleteNamed(deletion), StepWay::Done) => deleting_named::forward(step, deletion),
-        (BesideAct::Readmit(readmission), StepWay::Done) => readmitting::forward(step, readmission),
-        (BesideAct::Convert, StepWay::Done) => converting::forward(step),
-        (BesideAct::Convert, StepWay::Undone) => converting::back(step),
-        (BesideAct::Recreate(recreation), StepWay::Done) => recreating::forward(step, recreation),
-        (BesideAct::Recreate(recreation), StepWay::Undone) => recreating::back(step, recreation),
-        (BesideAct::Adopt(resources), StepWay::Done) => adopting::forward(step, resources),
-        (BesideAct::Adopt(resources), StepWay::Undone) => adopting::back(step, resources),
-        (BesideAct::DeleteLabelled { resource, labels }, StepWay::Done) => deleting::labelled(step, resource, labels),
-        (BesideAct::DeleteSource, StepWay::Done) => deleting::source(step),
-        (
-            BesideAct::Wait { .. }
-            | BesideAct::WaitForAll(_)
-            | BesideAct::DeleteLabelled { .. }
-            | BesideAct::DeleteNamed(_)
-            | BesideAct::DeleteSource
-            | BesideAct::Readmit(_),
-            StepWay::Undone,
-        ) => StepProgress::Done,
+    match way {
+        StepWay::Done => forward(step, act),
+        StepWay::Undone => back(step, act),
+    }
+}
+
+fn forward(step: Beside<'_>, act: &BesideAct) -> StepProgress {
+    match act {
+        BesideAct::Wait { on, until } => waiting::forward(step, on, until),
+        BesideAct::WaitForAll(wait) => waiting_for_all::forward(step, wait),
+        BesideAct::DeleteNamed(deletion) => deleting_named::forward(step, deletion),
+        BesideAct::Readmit(readmission) => readmitting::forward(step, readmission),
+        BesideAct::Convert => converting::forward(step),
+        BesideAct::Recreate(recreation) => recreating::forward(step, recreation),
+        BesideAct::Adopt(resources) => adopting::forward(step, resources),
+        BesideAct::DeleteLabelled { resource, labels } => deleting::labelled(step, resource, labels),
+        BesideAct::DeleteSource => deleting::source(step),
+    }
+}
+
+/// Of what is not undone by writes nothing is there to undo: [`BesideAct::is_undone_by_writes`].
+fn back(step: Beside<'_>, act: &BesideAct) -> StepProgress {
+    match act {
+        BesideAct::Convert => converting::back(step),
+        BesideAct::Recreate(recreation) => recreating::back(step, recreation),
+        BesideAct::Adopt(resources) => adopting::back(step, resources),
+        BesideAct::Wait { .. }
+        | BesideAct::WaitForAll(_)
+        | BesideAct::DeleteLabelled { .. }
+        | BesideAct::DeleteNamed(_)
+        | BesideAct::DeleteSource
+        | BesideAct::Readmit(_) => StepProgress::Done,
     }
 }

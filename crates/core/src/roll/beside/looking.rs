@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::definition::{Recreation, StepObject};
+use crate::definition::{BesideAct, JourneyStep, Recreation, StepObject};
 use crate::roll::questions::RollQuestion;
 use crate::roll::traveller::Traveller;
 
@@ -34,4 +34,14 @@ pub(super) fn deployment_question(traveller: Traveller<'_>, recreation: &Recreat
 pub(super) fn selector(traveller: Traveller<'_>, recreation: &Recreation) -> BTreeMap<String, String> {
     let labels = recreation.selector.iter();
     labels.map(|(label, value)| (label.clone(), traveller.filled_text(value))).collect()
+}
+
+/// Deployments that steps make anew.
+pub(super) fn recreations<'s>(
+    steps: impl IntoIterator<Item = &'s JourneyStep>,
+) -> impl Iterator<Item = &'s Recreation> {
+    steps.into_iter().filter_map(JourneyStep::beside).filter_map(|step| match &step.act {
+        BesideAct::Recreate(recreation) => Some(&**recreation),
+        _ => None,
+    })
 }

@@ -33,4 +33,4 @@ pub(super) use progress::{Ahead, Beside, StepProgress};
 pub(super) use readmitting::questions as readmitted;
 pub(super) use rights_of::{rights_elsewhere_of, rights_of};
 pub(super) use room::PodSet;
-pub(super) use seen::list;
+pub(super) use seen::{is_going, list};

@@ -47,7 +47,9 @@ pub(super) fn obstacle(
     if selector_of(object).as_ref() == Some(&wanted) {
         return None;
     }
-    if let Some(why) = of_others(traveller, object) {
+    let manager = git_manager(object);
+    let by_git = || manager.map(|by| format!("is set by {by}, which would make it again: take it out of Git"));
+    if let Some(why) = is_anothers(traveller, object).or_else(by_git) {
         return Some(Ahead::Refused(format!("{question} {why}")));
     }
     let found = among_others(traveller, recreation, answers, (object, &wanted));
@@ -63,16 +65,13 @@ pub(super) fn obstacle(
     })
 }
 
-/// What the Deployment itself says against it.
-fn of_others(traveller: Traveller<'_>, deployment: &Value) -> Option<String> {
+/// Why a Deployment is none that this object can have made anew, whoever sets it.
+pub(super) fn is_anothers(traveller: Traveller<'_>, deployment: &Value) -> Option<String> {
     if place(deployment, traveller.object.uid()).is_none() {
         return Some("does not belong to the object: it has no owner reference to it".to_owned());
     }
-    if selector_of(deployment).is_none() {
-        return Some("selects its Pods by more than labels: matchExpressions".to_owned());
-    }
-    let manager = git_manager(deployment)?;
-    Some(format!("is set by {manager}, which would make it again: take it out of Git"))
+    let has_labels = selector_of(deployment).is_some();
+    (!has_labels).then(|| "selects its Pods by more than labels: matchExpressions".to_owned())
 }
 
 /// What else is in its namespace that would act on its Pods, or on the Deployment itself.

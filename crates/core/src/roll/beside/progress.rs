@@ -61,6 +61,11 @@ impl<'a> Beside<'a> {
         self.traveller.object.namespace()
     }
 
+    /// Where the object is.
+    fn home(self) -> FilledPlace {
+        FilledPlace { cluster: None, namespace: self.namespace().map(str::to_owned) }
+    }
+
     /// The uid of the object that the roll is about.
     pub(super) fn uid(self) -> &'a str {
         self.traveller.object.uid()
@@ -89,8 +94,7 @@ impl<'a> Beside<'a> {
         name: &str,
         call: ObjectCall,
     ) -> StepProgress {
-        let place = FilledPlace { cluster: None, namespace: self.namespace().map(str::to_owned) };
-        self.next_at(&place, (resource, version), name, call)
+        self.next_at(&self.home(), (resource, version), name, call)
     }
 
     /// A call about an object, wherever that is.
@@ -122,14 +126,12 @@ impl<'a> Beside<'a> {
         object: &Value,
         propagation: Propagation,
     ) -> StepProgress {
-        let place = FilledPlace { cluster: None, namespace: self.namespace().map(str::to_owned) };
-        self.goes(&place, (resource, version), object, (propagation, None))
+        self.delete_at(&self.home(), (resource, version), object, propagation)
     }
 
     /// Deletes an object, as it was seen, for another one of its name; what belongs to it stays.
     pub(super) fn makes_way(self, resource: &ResourceName, object: &Value, successor: Value) -> StepProgress {
-        let place = FilledPlace { cluster: None, namespace: self.namespace().map(str::to_owned) };
-        self.goes(&place, (resource, None), object, (Propagation::Orphan, Some(Box::new(successor))))
+        self.goes(&self.home(), (resource, None), object, (Propagation::Orphan, Some(Box::new(successor))))
     }
 
     /// Deletes an object, as it was seen, wherever it is.

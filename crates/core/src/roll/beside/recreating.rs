@@ -10,8 +10,7 @@ use super::deleting::{orphans, revisions};
 use super::looking::{deployment_question, selector};
 use super::names::RESTORED;
 use super::object_write::{ObjectCall, Propagation};
-use super::obstacles::{obstacle, obstacle_questions};
-use super::owner::place;
+use super::obstacles::{is_anothers, obstacle, obstacle_questions};
 use super::progress::{Beside, StepProgress};
 use super::recreated::{SavedDeployment, restored, revision_name, saved, selector_of};
 use super::seen::{SeenOther, annotation, list, text};
@@ -103,13 +102,8 @@ fn unsaved(step: Beside<'_>, recreation: &Recreation, old: Option<&Value>, deplo
     let Some(old) = old else {
         return StepProgress::Waits(format!("{deployment} is not there, and nothing is saved of it"));
     };
-    if place(old, step.uid()).is_none() {
-        return StepProgress::Stuck(format!(
-            "{deployment} does not belong to the object, by an owner reference: look whose it is"
-        ));
-    }
-    if selector_of(old).is_none() {
-        return StepProgress::Stuck(format!("{deployment} selects its Pods by more than labels: matchExpressions"));
+    if let Some(why) = is_anothers(step.traveller, old) {
+        return StepProgress::Stuck(format!("{deployment} {why}"));
     }
     if let Some(waits) = in_the_way(step, recreation) {
         return waits;

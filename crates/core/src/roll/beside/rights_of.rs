@@ -43,8 +43,12 @@ pub(in crate::roll) fn rights_of(
             let both = source.iter().chain(&target).map(finalizers).map(|it| (it, UPDATE)).collect::<Vec<_>>();
             all.chain(some(target, GET)).chain(both).collect()
         }
-        BesideAct::WaitForAll(wait) => at_home(&wait.place, &wait.resource, LIST),
-        BesideAct::DeleteNamed(deletion) => at_home(&deletion.place, &deletion.resource, &["get", "delete"]),
+        // Of what is in another cluster, the Secret that says how that is reached.
+        BesideAct::WaitForAll(_) | BesideAct::DeleteNamed(_) => match wherever(act) {
+            Some((StepPlace { cluster: Some(_), .. }, _)) => vec![(named("secrets", ""), GET)],
+            Some((_, (resource, verbs))) => vec![(resource.clone(), verbs)],
+            None => Vec::new(),
+        },
         BesideAct::Readmit(readmission) => vec![(readmission.resource.clone(), &["get", "patch"])],
         BesideAct::DeleteLabelled { resource, .. } => vec![(resource.clone(), &["list", "delete"])],
         // What belongs to the object is looked for among everything that a namespace holds: of each, its metadata.
@@ -59,24 +63,16 @@ pub(in crate::roll) fn rights_of(
 
 /// The same in another cluster: nothing where the step is about none.
 pub(in crate::roll) fn rights_elsewhere_of(act: &BesideAct) -> Option<(ResourceName, &'static [&'static str])> {
-    match act {
-        BesideAct::WaitForAll(wait) => wait.place.cluster.as_ref().map(|_| (wait.resource.clone(), LIST)),
-        BesideAct::DeleteNamed(deletion) => {
-            deletion.place.cluster.as_ref().map(|_| (deletion.resource.clone(), &["get", "delete"][..]))
-        }
-        _ => None,
-    }
+    let (place, (resource, verbs)) = wherever(act)?;
+    place.cluster.as_ref().map(|_| (resource.clone(), verbs))
 }
 
-/// In the cluster of the roll: of what is in another one, the Secret that says how that is reached.
-fn at_home(
-    place: &StepPlace,
-    resource: &ResourceName,
-    verbs: &'static [&'static str],
-) -> Vec<(ResourceName, &'static [&'static str])> {
-    match place.cluster {
-        Some(_) => vec![(ResourceName { plural: "secrets".to_owned(), group: String::new() }, GET)],
-        None => vec![(resource.clone(), verbs)],
+/// Where the objects of a step are that may be in another cluster, and what it does to which of them there.
+fn wherever(act: &BesideAct) -> Option<(&StepPlace, (&ResourceName, &'static [&'static str]))> {
+    match act {
+        BesideAct::WaitForAll(wait) => Some((&wait.place, (&wait.resource, LIST))),
+        BesideAct::DeleteNamed(deletion) => Some((&deletion.place, (&deletion.resource, &["get", "delete"]))),
+        _ => None,
     }
 }
 

@@ -41,7 +41,8 @@ pub(in crate::roll) fn list<'a>(answers: &'a RollAnswers, question: &RollQuestio
     }
 }
 
-pub(super) fn is_going(object: &Value) -> bool {
+/// Whether it is being deleted.
+pub(in crate::roll) fn is_going(object: &Value) -> bool {
     object.pointer("/metadata/deletionTimestamp").is_some_and(|at| !at.is_null())
 }
 
