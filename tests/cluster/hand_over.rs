@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::roll_kinds::killed_after_each_write;
 use crate::scenario::Scenario;
-use crate::stages::{FINISHED, NAMES, NEEDS_COMPLETE, commands, generation};
+use crate::stages::{FINISHED, NAMES, NEEDS_COMPLETE, commands, generation, offline};
 use crate::support::garden::{Landscape, of_example};
 use crate::support::process::{Process, eventually};
 use crate::support::proxy::{Fate, Proxy};
@@ -25,24 +25,12 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
 
 static SHOOTS: [&Sample; 1] = [&SHOOT];
 
-/// What a stage makes of a Deployment of the example offline, on this side of the fact.
-fn offline(scene: &Scene<'_>, name: &str, namespace: &str, fact: &str) -> Value {
-    let file = scene.dir.join("deployment.json");
-    std::fs::write(&file, of_example(name, namespace).to_string()).unwrap();
-    let (fact, file) = (format!("--fact=csi={fact}"), file.display().to_string());
-    let kinds = format!("--kinds={}", scene.setup.kinds.display());
-    let args = ["mutate", "-f", &file, &fact, &kinds, "--whole", "-o", "json"];
-    let output = std::process::Command::new(env!("CARGO_BIN_EXE_pointsman")).args(args).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    commands(&serde_json::from_slice(&output.stdout).unwrap())
-}
-
 /// Whether all Deployments of a shoot are what they are to be on a side of the fact.
 #[track_caller]
 fn are(garden: &Landscape<'_>, full: &str, fact: &str) {
     for name in NAMES {
         let now = commands(&garden.deployment(full, name));
-        assert_eq!(now, offline(garden.scene, name, full, fact), "{full}/{name}");
+        assert_eq!(now, offline(garden.scene, &of_example(name, full), fact), "{full}/{name}");
     }
 }
 

@@ -68,6 +68,7 @@ mod roll_outside;
 mod roll_rights;
 mod roll_scale;
 mod roll_versions;
+mod roll_waves;
 mod rolls;
 mod rotate;
 mod rotate_trouble;
@@ -124,6 +125,7 @@ const SCENARIOS: &[&[scenario::Scenario]] = &[
     roll_outside::SCENARIOS,
     roll_scale::SCENARIOS,
     roll_versions::SCENARIOS,
+    roll_waves::SCENARIOS,
     last_errors::SCENARIOS,
     rolls::SCENARIOS,
     model::SCENARIOS,

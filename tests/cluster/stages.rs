@@ -112,9 +112,9 @@ fn nudge(scene: &Scene<'_>, name: &str) -> Answer {
 }
 
 /// What a stage makes of it offline, on this side of the fact.
-fn offline(scene: &Scene<'_>, name: &str, fact: &str) -> Value {
+pub(crate) fn offline(scene: &Scene<'_>, document: &Value, fact: &str) -> Value {
     let file = scene.dir.join("deployment.json");
-    fs::write(&file, deployment(scene, name).to_string()).unwrap();
+    fs::write(&file, document.to_string()).unwrap();
     let (fact, file) = (format!("--fact=csi={fact}"), file.display().to_string());
     let kinds = format!("--kinds={}", scene.setup.kinds.display());
     let args = ["mutate", "-f", &file, &fact, &kinds, "--whole", "-o", "json"];
@@ -153,7 +153,7 @@ fn followed(scene: &Scene<'_>) {
     scene.eventually(|| is_asked().then_some(()));
     for name in NAMES {
         let made = scene.post(&path(scene, ""), &deployment(scene, name)).ok();
-        assert_eq!(commands(&made), offline(scene, name, "false"), "{name}");
+        assert_eq!(commands(&made), offline(scene, &deployment(scene, name), "false"), "{name}");
     }
 
     // The fact, and an empty patch each.
@@ -162,7 +162,7 @@ fn followed(scene: &Scene<'_>) {
     for name in NAMES {
         let before = scene.call_get(&path(scene, name));
         let after = nudge(scene, name).ok();
-        assert_eq!(commands(&after), offline(scene, name, "true"), "{name}");
+        assert_eq!(commands(&after), offline(scene, &deployment(scene, name), "true"), "{name}");
         assert_eq!(generation(&after), generation(&before) + 1, "{name}");
         let again = nudge(scene, name).ok();
         assert_eq!(again["metadata"]["resourceVersion"], after["metadata"]["resourceVersion"], "{name} is quiet");
@@ -174,7 +174,7 @@ fn followed(scene: &Scene<'_>) {
         let made = scene.post(&path(scene, ""), &deployment(scene, "kube-scheduler"));
         made.is_ok().then_some(made.body)
     });
-    assert_eq!(commands(&made), offline(scene, "kube-scheduler", "true"));
+    assert_eq!(commands(&made), offline(scene, &deployment(scene, "kube-scheduler"), "true"));
 
     each_right_is_needed(scene);
     nobody_knows(scene);

@@ -46,11 +46,11 @@ impl LookedUp {
         status: &RollStatus,
     ) -> Result<RollAnswers, CallError> {
         let (questions, outside) = (roll_questions(roll, status), web_questions(roll, status));
-        let asks = questions.len() + outside.len();
+        let crd = asks_for_crd(roll, status);
+        let asks = questions.len() + outside.len() + usize::from(crd);
         let is_fresh = self.looked.is_some_and(|looked| looked.elapsed() < SELDOM);
         if !is_fresh || status.started.is_none() || self.asked != asks {
-            let crd = asks_for_crd(roll, status).then_some(kind);
-            let mut answers = look_up(cluster, kind, crd, &questions).await?;
+            let mut answers = look_up(cluster, kind, crd.then_some(kind), &questions).await?;
             self.outside.ask(&outside, &mut answers).await;
             (self.answers, self.looked, self.asked) = (answers, Some(Instant::now()), asks);
         }

@@ -2,22 +2,20 @@
 //! for an answer that does not come, and nobody is asked again before 30 s are over.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use pointsman_core::roll::{ObjectWrite, OtherCluster, RollAnswers, RollQuestion, WantedObjects};
 use serde_json::Value;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::collection::{asked_for, collection, named};
+use super::collection::{asked_for, named};
+use super::other_clusters::{OtherClusters, in_time};
 use super::writes::Landed;
-use crate::call_error::{CallError, RIGHTS};
+use super::writes_elsewhere::WritesElsewhere;
 use crate::cluster::Cluster;
-use crate::connect::connect_by_text;
 use crate::pages::next_page;
 use crate::quoted::quoted;
 
@@ -26,20 +24,26 @@ pub(super) struct Elsewhere {
     clusters: OtherClusters,
     heard: BTreeMap<String, HeardThere>,
     asking: JoinSet<(String, HeardThere)>,
-    /// Whom is asked now.
-    asked: BTreeMap<String, Option<OtherCluster>>,
+    /// What is asked now, by the number of the question.
+    asked: BTreeMap<String, AskedThere>,
+    last: u64,
     room: Arc<Semaphore>,
+    writes: WritesElsewhere,
+}
+
+/// A question that is under way.
+struct AskedThere {
+    number: u64,
+    of: Option<OtherCluster>,
 }
 
 /// An answer, or why there is none.
 struct HeardThere {
+    number: u64,
     answers: RollAnswers,
     of: Option<OtherCluster>,
     at: Instant,
 }
-
-/// One connection for each Secret, as it was when that was read last.
-type OtherClusters = Arc<Mutex<BTreeMap<OtherCluster, (String, Cluster)>>>;
 
 impl Default for Elsewhere {
     fn default() -> Self {
@@ -48,7 +52,9 @@ impl Default for Elsewhere {
             heard: BTreeMap::new(),
             asking: JoinSet::new(),
             asked: BTreeMap::new(),
+            last: 0,
             room: Arc::new(Semaphore::new(AT_ONCE)),
+            writes: WritesElsewhere::default(),
         }
     }
 }
@@ -68,7 +74,9 @@ impl Elsewhere {
         self.heard.retain(|id, _| wanted.contains(id));
         let needed: BTreeSet<&OtherCluster> =
             questions.iter().filter_map(|question| question.cluster.as_ref()).collect();
-        lock(&self.clusters).retain(|of, _| needed.contains(of));
+        self.clusters.keep(&needed);
+        self.writes.keep(&needed);
+        self.forget_written();
         for (question, id) in questions.iter().zip(&ids) {
             let is_fresh = self.heard.get(id).is_some_and(|heard| heard.at.elapsed() < AGAIN);
             if !is_fresh && !self.asked.contains_key(id) {
@@ -92,39 +100,35 @@ impl Elsewhere {
 
     /// Does what a step asks for in another cluster: it deletes an object, as it was seen.
     pub(super) async fn write(&mut self, of: &OtherCluster, write: &ObjectWrite, options: &Value) -> Landed {
-        let known = lock(&self.clusters).get(of).map(|(_, cluster)| cluster.clone());
-        let Some(cluster) = known else { return Landed::Stale };
-        let work = async {
-            let resource = (write.plural.as_str(), write.group.as_str());
-            let all = collection(&cluster, resource, write.version.as_deref(), write.namespace.as_deref()).await?;
-            cluster.delete_with(&format!("{all}/{}", write.name), options).await
-        };
-        let answer = timeout(LONGEST, work).await.map_err(|_| late());
-        // Whatever came of it, what was heard of that cluster is of before.
-        self.heard.retain(|_, heard| heard.of.as_ref() != Some(of));
-        self.asked.retain(|_, asked| asked.as_ref() != Some(of));
-        match answer {
-            Ok(Ok(())) => Landed::Written(Box::default()),
-            Ok(Err(error)) if matches!(error.code(), Some(404 | 409)) => Landed::Stale,
-            Ok(Err(error)) if matches!(error.code(), Some(400 | 403 | 422)) => Landed::Refused(said(&error)),
-            Ok(Err(error)) => Landed::NotYet(said(&error)),
-            Err(why) => Landed::NotYet(why),
+        let Some(cluster) = self.clusters.known(of) else { return Landed::Stale };
+        let landed = self.writes.delete(cluster, of, write, options).await;
+        self.forget_written();
+        landed
+    }
+
+    /// Whatever came of a write, what was heard of its cluster is of before.
+    fn forget_written(&mut self) {
+        for of in self.writes.ended() {
+            self.heard.retain(|_, heard| heard.of.as_ref() != Some(&of));
+            self.asked.retain(|_, asked| asked.of.as_ref() != Some(&of));
         }
     }
 
     fn ask(&mut self, cluster: &Cluster, question: RollQuestion, id: String) {
         let (own, clusters, room) = (cluster.clone(), self.clusters.clone(), self.room.clone());
-        let of = question.cluster.clone();
-        self.asked.insert(id.clone(), of.clone());
+        self.last += 1;
+        let (number, of) = (self.last, question.cluster.clone());
+        self.asked.insert(id.clone(), AskedThere { number, of: of.clone() });
         self.asking.spawn(async move {
             let _place = room.acquire().await;
             let mut answers = RollAnswers::default();
-            let looked = timeout(LONGEST, look(&own, &clusters, &question, &mut answers)).await;
-            if let Err(why) = looked.unwrap_or_else(|_| Err(late())) {
+            let looked = timeout(WHOLE, look(&own, &clusters, &question, &mut answers)).await;
+            let late = || Err(format!("not all of it was read within {} s", WHOLE.as_secs()));
+            if let Err(why) = looked.unwrap_or_else(|_| late()) {
                 answers = RollAnswers::default();
                 answers.cannot_read(&question, why);
             }
-            (id, HeardThere { answers, of, at: Instant::now() })
+            (id, HeardThere { number, answers, of, at: Instant::now() })
         });
     }
 
@@ -151,14 +155,15 @@ impl Elsewhere {
     }
 
     fn note(&mut self, (id, heard): (String, HeardThere)) {
-        // One that is asked no more was asked before something was written.
-        if self.asked.remove(&id).is_some() {
+        // One that is asked no more, or anew, was asked before something was written.
+        if self.asked.get(&id).is_some_and(|asked| asked.number == heard.number) {
+            self.asked.remove(&id);
             self.heard.insert(id, heard);
         }
     }
 }
 
-/// Looks something up. The words of whoever does not answer say why.
+/// Looks something up, a page of it after the other. Nobody waits here: there are others to ask, and all are asked again.
 async fn look(
     own: &Cluster,
     clusters: &OtherClusters,
@@ -166,40 +171,14 @@ async fn look(
     answers: &mut RollAnswers,
 ) -> Result<(), String> {
     let cluster = match &question.cluster {
-        Some(of) => connected(own, clusters, of).await?,
+        Some(of) => clusters.reached(own, of).await?,
         None => own.clone(),
     };
-    objects(&cluster, question, answers).await.map_err(|error| said(&error))
-}
-
-/// The cluster that a Secret leads to. A Secret that has changed leads there anew.
-async fn connected(own: &Cluster, clusters: &OtherClusters, of: &OtherCluster) -> Result<Cluster, String> {
-    let path = format!("/api/v1/namespaces/{}/secrets/{}", of.namespace, of.secret);
-    let secret = own.find(&path).await.map_err(|error| said(&error))?;
-    let Some(secret) = secret else {
-        return Err(format!("there is no secret {}/{}, which has to say how it is reached", of.namespace, of.secret));
-    };
-    let version = secret.pointer("/metadata/resourceVersion").and_then(Value::as_str).unwrap_or_default();
-    let known = lock(clusters).get(of).filter(|(known, _)| known == version).map(|(_, cluster)| cluster.clone());
-    if let Some(cluster) = known {
-        return Ok(cluster);
-    }
-    let data = secret.get("data").and_then(|data| data.get(&of.key)).and_then(Value::as_str);
-    let wrong = |why: &str| format!("secret {}/{}: {}: {why}", of.namespace, of.secret, of.key);
-    let data = data.ok_or_else(|| wrong("there is no such key"))?;
-    let text = STANDARD.decode(data).ok().and_then(|bytes| String::from_utf8(bytes).ok());
-    let text = text.ok_or_else(|| wrong("it is no text"))?;
-    let cluster = connect_by_text(&text).await.map_err(|why| wrong(&why))?.heeding();
-    lock(clusters).insert(of.clone(), (version.to_owned(), cluster.clone()));
-    Ok(cluster)
-}
-
-/// Looks up objects, a page of them after the other. Nobody waits here: there are others to ask, and all are asked again.
-async fn objects(cluster: &Cluster, question: &RollQuestion, answers: &mut RollAnswers) -> Result<(), CallError> {
-    let all = asked_for(cluster, question).await?;
+    let all = in_time(asked_for(&cluster, question)).await?;
     let labels = match &question.wanted {
         WantedObjects::Named(name) => {
-            answers.saw(question, named(cluster, &format!("{all}/{name}")).await?.as_slice());
+            let found = in_time(named(&cluster, &format!("{all}/{name}"))).await?;
+            answers.saw(question, found.as_slice());
             return Ok(());
         }
         WantedObjects::Labelled(labels) if !labels.is_empty() => format!("&labelSelector={}", quoted(labels)),
@@ -208,7 +187,7 @@ async fn objects(cluster: &Cluster, question: &RollQuestion, answers: &mut RollA
     };
     let mut next = String::new();
     loop {
-        let mut list = cluster.get(&format!("{all}?limit={PAGE}{labels}{next}")).await?;
+        let mut list = in_time(cluster.get(&format!("{all}?limit={PAGE}{labels}{next}"))).await?;
         let items = list.get_mut("items").map(Value::take);
         answers.saw(question, items.as_ref().and_then(Value::as_array).map_or(&[], Vec::as_slice));
         let Some(token) = next_page(&list) else { return Ok(()) };
@@ -216,29 +195,11 @@ async fn objects(cluster: &Cluster, question: &RollQuestion, answers: &mut RollA
     }
 }
 
-/// What was said, and what can be done where that is a matter of rights.
-fn said(error: &CallError) -> String {
-    match error.code() {
-        Some(401) => format!("{error}: its credentials are dead: put others into the Secret"),
-        _ if error.is_of_missing_rights() => format!("{error}: {RIGHTS}"),
-        _ => error.to_string(),
-    }
-}
-
-fn late() -> String {
-    format!("no answer within {} s", LONGEST.as_secs())
-}
-
-fn lock(clusters: &OtherClusters) -> std::sync::MutexGuard<'_, BTreeMap<OtherCluster, (String, Cluster)>> {
-    // Whoever panicked has left a map that is whole.
-    clusters.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// How long an answer counts: another cluster is not asked more often.
 const AGAIN: Duration = Duration::from_secs(30);
 
-/// How long somebody may take who is asked: who answers at all does so in a second.
-const LONGEST: Duration = Duration::from_secs(10);
+/// How long a whole look may take: the nodes of 5,000 are 25 pages, each of which has ten seconds.
+const WHOLE: Duration = Duration::from_secs(300);
 
 /// How many are asked at a time. Each that hangs takes a place for ten seconds.
 const AT_ONCE: usize = 16;

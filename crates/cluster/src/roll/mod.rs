@@ -15,6 +15,7 @@ mod fleet_watch;
 mod freezing;
 mod lease;
 mod local_times;
+mod other_clusters;
 mod others;
 mod outside;
 mod runner;
@@ -26,6 +27,7 @@ mod tests;
 mod versions;
 mod write_pace;
 mod writes;
+mod writes_elsewhere;
 
 pub use all::run_rolls;
 pub use clean::clean_roll;

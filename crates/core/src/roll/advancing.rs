@@ -1,22 +1,31 @@
 //! From wave to wave, and back: what is reserved next, and when it is over.
 
 use super::fleet_object::FleetObject;
-use super::moment::{rfc3339, wall};
+use super::gating::{come_to, waits_before, waits_then};
+use super::moment::rfc3339;
 use super::planner::Planner;
 use super::standing::Standing;
 use super::status::{Reservation, RollPhase};
+use super::telling::WaitsFor;
 use super::wave::Wave;
 
 /// From wave to wave, as far as they are through; then the next objects of the wave.
 pub(super) fn advance(planner: &mut Planner<'_>, standings: &[Standing]) {
     let mut at = planner.status.wave_of(planner.roll);
     while let Some(wave) = planner.roll.waves.get(at) {
-        planner.status.wave = Some(wave.name.clone());
+        if planner.status.wave.as_ref() != Some(&wave.name) {
+            come_to(planner, wave);
+        }
+        if waits_before(planner, wave) {
+            return;
+        }
         if !is_through(planner, standings, at) {
             planner.status.wave_done = None;
             match planner.facts.closed(planner.roll) {
                 // What is under way ends.
-                Some(closed) if planner.status.reserved.is_empty() => planner.in_the_way.waits = Some(closed),
+                Some(what) if planner.status.reserved.is_empty() => {
+                    planner.in_the_way.waits = Some(WaitsFor { reason: None, what });
+                }
                 Some(_) => {}
                 None => reserve_forward(planner, standings, wave, at),
             }
@@ -26,7 +35,7 @@ pub(super) fn advance(planner: &mut Planner<'_>, standings: &[Standing]) {
         if planner.facts.consistent {
             planner.status.wave_done.get_or_insert_with(|| rfc3339(planner.now.wall));
         }
-        planner.in_the_way.waits = waits_for(planner, wave);
+        planner.in_the_way.waits = waits_then(planner, wave);
         if planner.in_the_way.waits.is_some() {
             return;
         }
@@ -45,7 +54,7 @@ pub(super) fn advance(planner: &mut Planner<'_>, standings: &[Standing]) {
     planner.end(if has_failed { RollPhase::Failed } else { RollPhase::Complete }, None);
 }
 
-/// In reverse, without waiting for approvals and soaks: whoever goes back has a reason.
+/// In reverse, without waiting for anything between waves: whoever goes back has a reason.
 pub(super) fn go_back(planner: &mut Planner<'_>, standings: &[Standing]) {
     let view = planner.view(standings);
     let is_moved = |object: &FleetObject| match &object.legs {
@@ -86,17 +95,6 @@ pub(super) fn stop(planner: &mut Planner<'_>) {
     if planner.status.reserved.is_empty() {
         planner.end(RollPhase::Aborted, Some("Stopped"));
     }
-}
-
-/// What a wave waits for that was through when the whole fleet was listed.
-fn waits_for(planner: &Planner<'_>, wave: &Wave) -> Option<String> {
-    let done = wall(planner.status.wave_done.as_ref()?).unwrap_or(planner.now.wall);
-    let until = wave.soak.map(|soak| done + soak.as_secs()).filter(|until| planner.now.wall < *until);
-    if let Some(until) = until {
-        return Some(format!("soaking until {}", rfc3339(until)));
-    }
-    let is_approved = !wave.approval || planner.status.approved.contains(&wave.name);
-    (!is_approved).then(|| "waiting for approval".to_owned())
 }
 
 fn is_through(planner: &Planner<'_>, standings: &[Standing], wave: usize) -> bool {

@@ -1,6 +1,6 @@
 //! Whether a roll may begin.
 
-use super::checks::RollChecks;
+use super::checks::{ChecksAsked, RollChecks};
 use super::facts::RollFacts;
 use super::fleet_object::FleetObject;
 use super::fleet_roll::{Direction, FleetRoll};
@@ -15,9 +15,8 @@ use crate::definition::StartCheck;
 #[must_use]
 pub fn roll_questions(roll: &FleetRoll, status: &RollStatus) -> Vec<RollQuestion> {
     let goes_on = status.direction_of(roll) == Direction::Forward;
-    let mut before = Vec::new();
+    let mut before = if looks_at_start(roll, status) { roll.checks.at_start() } else { Vec::new() };
     if status.started.is_none() {
-        before = roll.checks.at_start();
         before.extend(roll.templates().into_iter().filter_map(|job| RollQuestion::of_template_of(&job.source)));
     }
     before.into_iter().chain(roll.checks.on_the_way().into_iter().filter(|_| goes_on)).collect()
@@ -27,8 +26,20 @@ pub fn roll_questions(roll: &FleetRoll, status: &RollStatus) -> Vec<RollQuestion
 #[must_use]
 pub fn web_questions(roll: &FleetRoll, status: &RollStatus) -> Vec<WebQuestion> {
     let goes_on = status.direction_of(roll) == Direction::Forward;
-    let before = if status.started.is_none() { roll.checks.web_at_start() } else { Vec::new() };
+    let before = if looks_at_start(roll, status) { roll.checks.web_at_start() } else { Vec::new() };
     before.into_iter().chain(roll.checks.web_on_the_way().into_iter().filter(|_| goes_on)).collect()
+}
+
+/// Whether it has to be known how the checks of the beginning stand.
+fn looks_at_start(roll: &FleetRoll, status: &RollStatus) -> bool {
+    status.started.is_none() || looks_again(roll, status)
+}
+
+/// Whether the checks of the beginning are asked again, since the wave that the roll is at waits for them.
+pub(super) fn looks_again(roll: &FleetRoll, status: &RollStatus) -> bool {
+    let goes_on = !status.is_over() && status.direction_of(roll) == Direction::Forward;
+    let wave = roll.waves.iter().find(|wave| Some(&wave.name) == status.wave.as_ref()).filter(|_| goes_on);
+    wave.is_some_and(|wave| (status.before && wave.before.checks) || (status.wave_done.is_some() && wave.then.checks))
 }
 
 /// What a roll would wait for now: a controller that does not run, or a check that does not hold; in words.
@@ -41,7 +52,7 @@ pub fn shut_now(roll: &FleetRoll, status: &RollStatus, facts: &RollFacts) -> Opt
 /// Whether it has to be known what the CRD in the cluster lacks of what the definition knows.
 #[must_use]
 pub fn asks_for_crd(roll: &FleetRoll, status: &RollStatus) -> bool {
-    status.started.is_none() && roll.checks.start().iter().any(|check| matches!(check, StartCheck::Crd))
+    looks_at_start(roll, status) && roll.checks.start().iter().any(|check| matches!(check, StartCheck::Crd))
 }
 
 /// Everything for which a roll must not begin, each in a sentence of its own.
@@ -52,16 +63,28 @@ pub fn start_refusals(roll: &FleetRoll, fleet: &[FleetObject], facts: &RollFacts
         format!("roll {name} is under way over {} of the same objects: {}", objects.len(), some(objects))
     }));
     refusals.extend(roll.templates().into_iter().filter_map(|job| bad_template(job, &facts.answers)));
+    refusals.extend(unmet_checks(roll, fleet, facts, ChecksAsked::AtStart));
+    refusals
+}
+
+/// What a definition wants to be so before a roll begins, and is not so, each in a sentence of its own.
+pub(super) fn unmet_checks(
+    roll: &FleetRoll,
+    fleet: &[FleetObject],
+    facts: &RollFacts,
+    when: ChecksAsked,
+) -> Vec<String> {
+    let mut unmet = Vec::new();
     for check in roll.checks.start() {
         match check {
-            StartCheck::Controllers => refusals.extend(facts.shut.iter().map(|why| format!("controllers: {why}"))),
-            StartCheck::Crd => refusals.extend(lacks(&roll.checks.crd, facts.answers.crd())),
-            StartCheck::Named(check) => refusals.extend(RollChecks::faults(check, &facts.answers)),
-            StartCheck::Needs => refusals.extend(roll.checks.missing(&facts.answers)),
-            StartCheck::Paths => refusals.extend(off_the_path(roll, fleet)),
+            StartCheck::Controllers => unmet.extend(facts.shut.iter().map(|why| format!("controllers: {why}"))),
+            StartCheck::Crd => unmet.extend(lacks(&roll.checks.crd, facts.answers.crd())),
+            StartCheck::Named(check) => unmet.extend(RollChecks::faults(check, &facts.answers)),
+            StartCheck::Needs => unmet.extend(roll.checks.missing(&facts.answers, when)),
+            StartCheck::Paths => unmet.extend(off_the_path(roll, fleet)),
         }
     }
-    refusals
+    unmet
 }
 
 /// Why the path does not lead there, for each version that objects come from. Those that opt out need none.

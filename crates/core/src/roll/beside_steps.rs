@@ -14,6 +14,7 @@ use super::questions::RollQuestion;
 use super::roll_write::RollWrite;
 use super::status::Reservation;
 use super::traveller::Traveller;
+use super::waited::waited_questions;
 
 /// What has to be looked up for an object that is under way.
 pub(super) fn questions_beside(traveller: Traveller<'_>, reservation: &Reservation) -> Vec<RollQuestion> {
@@ -26,6 +27,7 @@ pub(super) fn questions_beside(traveller: Traveller<'_>, reservation: &Reservati
     }
     if !reservation.back {
         questions.extend(if_any_questions(traveller));
+        questions.extend(waited_questions(traveller, reservation));
     }
     for (step, act) in traveller.beside(reservation.back) {
         questions.extend(beside::step_questions(traveller, act, step, way));

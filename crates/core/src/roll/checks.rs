@@ -5,7 +5,7 @@ use super::questions::{About, RollQuestion};
 use super::web_checks::{unmet_number, unmet_page};
 use super::web_questions::WebQuestion;
 use crate::apimachinery::excerpt;
-use crate::definition::admission::{Needs, Prerequisites};
+use crate::definition::admission::{APPLIED, AVAILABLE, Needs, Prerequisites};
 use crate::definition::{Checks, Kind, ListCheck, NamedCheck, StartCheck};
 use crate::upgrade::VersionText;
 
@@ -18,6 +18,23 @@ pub(super) struct RollChecks {
     pub(super) crd: String,
     needs: Needs,
     prerequisites: Option<Prerequisites>,
+}
+
+/// When the checks of the beginning are asked.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum ChecksAsked {
+    /// Before the roll begins.
+    AtStart,
+    /// Between its waves.
+    Again,
+}
+
+impl ChecksAsked {
+    /// Whether what a version needs stands as it has to. What had to be available may have been applied since.
+    fn is_met(self, wanted: &str, state: &str) -> bool {
+        let is_applied_since = self == Self::Again && wanted == AVAILABLE && state.eq_ignore_ascii_case(APPLIED);
+        state.eq_ignore_ascii_case(wanted) || is_applied_since
+    }
 }
 
 impl RollChecks {
@@ -93,7 +110,7 @@ impl RollChecks {
     }
 
     /// What is needed and is not as it has to be, each in a sentence.
-    pub(super) fn missing(&self, answers: &RollAnswers) -> Vec<String> {
+    pub(super) fn missing(&self, answers: &RollAnswers, when: ChecksAsked) -> Vec<String> {
         let missing = |(id, wanted): (&str, &str)| {
             let must = format!("needs: {id} must be {wanted} before a roll to {} begins", self.to);
             let name = self.prerequisites.as_ref().map_or_else(String::new, |place| {
@@ -107,8 +124,9 @@ impl RollChecks {
                 Some(Ok(FoundObjects { state: None, .. })) => {
                     Some(format!("{must}, and {name} does not say how it stands"))
                 }
-                Some(Ok(FoundObjects { state: Some(state), .. })) => (!state.eq_ignore_ascii_case(wanted))
-                    .then(|| format!("{must}, and {name} says {:?}", excerpt(state))),
+                Some(Ok(FoundObjects { state: Some(state), .. })) => {
+                    (!when.is_met(wanted, state)).then(|| format!("{must}, and {name} says {:?}", excerpt(state)))
+                }
             }
         };
         self.needs.all().filter_map(missing).collect()

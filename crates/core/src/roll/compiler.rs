@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use serde_json::Value;
 use serde_saphyr::Spanned;
 
 use super::bad_roll::BadRoll;
@@ -12,6 +13,7 @@ use super::freeze::Freeze;
 use super::kind_pair::KindPair;
 use super::spec::{FreezeSpec, OrderSpec, RollDocument, RollSpec, RunSpec, WaveSpec, WindowSpec};
 use super::wave::{AtOnce, Wave, WaveStates};
+use super::wave_gate::{WaveGate, WaveSide};
 use super::window::RollWindow;
 use crate::apimachinery::{is_dns_label, is_dns_subdomain, is_label_value, parse_duration};
 use crate::definition::admission::VersionSource;
@@ -242,6 +244,7 @@ impl<'a> RollCompiler<'a> {
             return waves;
         }
         self.mixed(&waves);
+        self.first_waits(&waves);
         let is_all = |wave: &&Wave| wave.chosen.is_everything() && !wave.is_run;
         let journey = |wave: &Wave| wave.journey.as_ref().map(|journey| journey.name.clone());
         let of_last = waves.last().and_then(journey);
@@ -261,7 +264,7 @@ impl<'a> RollCompiler<'a> {
         if waves.last().is_some_and(|wave| wave.is_run) {
             self.bad(format!("waves: the last one, {}, has to have objects: `run` comes before", last.value.name));
         }
-        if waves.last().is_some_and(|wave| wave.approval) {
+        if waves.last().is_some_and(|wave| wave.then.approval) {
             self.bad(format!("waves: nothing comes after {}: `then: approval` would never be asked", last.value.name));
         }
         waves
@@ -287,7 +290,7 @@ impl<'a> RollCompiler<'a> {
     }
 
     fn wave(&mut self, spec: &WaveSpec, roll: &RollSpec, label: &str) -> Option<Wave> {
-        let WaveSpec { name, select, at_once, soak, then, journey, run, states } = spec;
+        let WaveSpec { name, select, at_once, soak, before, then, journey, run, states } = spec;
         if run.is_some() && (select.is_some() || at_once.is_some() || journey.is_some()) {
             self.bad(format!("waves: {name}: with `run` it has no objects: leave out select, atOnce and journey"));
         }
@@ -300,16 +303,9 @@ impl<'a> RollCompiler<'a> {
         let chosen = self.fine(chosen).map(Option::unwrap_or_default);
         let at_once = at_once.as_ref().map_or(Ok(AtOnce::Objects(1)), |value| AtOnce::read(value).map_err(in_wave));
         let at_once = self.fine(at_once);
-        let soak = soak
-            .as_ref()
-            .map(|text| parse_duration(text).map_err(|error| in_wave(format!("soak: {text:?} is {error}"))));
-        let soak = self.fine(soak.transpose());
-        if let Some(other) = then.as_deref().filter(|then| *then != APPROVAL) {
-            self.bad(in_wave(format!(
-                "then: {other:?} is not known{}. Known here: {APPROVAL}",
-                near(other, &[APPROVAL])
-            )));
-        }
+        let before = self.gate(name, WaveSide::Before, before.as_ref());
+        let then = self.gate(name, WaveSide::Then, then.as_ref());
+        let then = self.soak(name, soak.as_deref(), then);
         if states.started.is_some() {
             self.bad(in_wave("states: started is a word of the whole Roll: spec.states".to_owned()));
         }
@@ -326,12 +322,48 @@ impl<'a> RollCompiler<'a> {
             name: name.clone(),
             chosen: chosen?,
             at_once: at_once?,
-            soak: soak?,
-            approval: then.is_some(),
+            before: before?,
+            then: then?,
             journey: what,
             is_run: run.is_some(),
             states,
         })
+    }
+
+    /// What is waited for on one side of a wave.
+    fn gate(&mut self, wave: &str, side: WaveSide, value: Option<&Value>) -> Option<WaveGate> {
+        let Some(value) = value else { return Some(WaveGate::default()) };
+        let in_side = |error: String| format!("waves: {wave}: {}: {error}", side.word());
+        let gate = self.fine(WaveGate::read(value).map_err(in_side))?;
+        if gate.checks && self.kind.checks.start.is_empty() {
+            let kind = self.kind.name();
+            self.bad(in_side(format!(
+                "checks: the definition of {kind} has none under checks.start, so that this would never wait"
+            )));
+        }
+        Some(gate)
+    }
+
+    /// Time is counted from the end of the wave before.
+    fn first_waits(&mut self, waves: &[Wave]) {
+        if let Some(first) = waves.first().filter(|wave| wave.before.wait.is_some()) {
+            self.bad(format!(
+                "waves: {}: before: wait: no wave is over before the first one, after which time could be counted: leave \
+                 it out",
+                first.name
+            ));
+        }
+    }
+
+    /// `soak` is the short spelling of `then: {wait: …}`.
+    fn soak(&mut self, wave: &str, text: Option<&str>, then: Option<WaveGate>) -> Option<WaveGate> {
+        let Some(text) = text else { return then };
+        let read = parse_duration(text).map_err(|error| format!("waves: {wave}: soak: {text:?} is {error}"));
+        let (soak, then) = (self.fine(read)?, then?);
+        if then.wait.is_some() {
+            self.bad(format!("waves: {wave}: soak and `wait` of `then` say the same: leave out one of them"));
+        }
+        Some(WaveGate { wait: Some(soak), ..then })
     }
 
     fn one_of<T: Copy>(&mut self, what: &str, text: Option<&str>, known: &[(&str, T)]) -> Option<T> {
@@ -497,7 +529,6 @@ pub(super) fn near(word: &str, known: &[&str]) -> String {
 
 /// The journey that every kind has: the label that names the controller version is changed.
 pub(super) const JOURNEY: &str = "controller-version";
-const APPROVAL: &str = "approval";
 const ON_FAILURE: [(&str, OnFailure); 3] =
     [("Pause", OnFailure::Pause), ("Back", OnFailure::Back), ("BackAll", OnFailure::BackAll)];
 const DIRECTIONS: [(&str, Direction); 3] =

@@ -13,6 +13,7 @@ use super::kind_pair::KindPair;
 use super::mark::RollMark;
 use super::readable::readable;
 use super::wave::Wave;
+use super::wave_gate::WaveSide;
 use super::window::RollWindow;
 use crate::definition::admission::{ControllerLease, UpgradePath, VersionSource};
 use crate::definition::{Health, JobSource, JourneyAct, JourneyJob, JourneyStep, Path};
@@ -166,10 +167,14 @@ impl FleetRoll {
         &self.freezes
     }
 
-    /// Whether a wave waits for somebody's approval before the next one begins.
+    /// Whether a wave waits for somebody's approval, before it or after it.
     #[must_use]
-    pub fn asks_approval(&self, wave: &str) -> bool {
-        self.waves.iter().any(|one| one.name == wave && one.approval)
+    pub fn asks_approval(&self, wave: &str, side: WaveSide) -> bool {
+        let of = |one: &Wave| match side {
+            WaveSide::Before => one.before.approval,
+            WaveSide::Then => one.then.approval,
+        };
+        self.waves.iter().any(|one| one.name == wave && of(one))
     }
 
     /// Why objects could not be taken back after they were moved, unless the Roll accepts that.

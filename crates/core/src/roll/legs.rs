@@ -168,6 +168,11 @@ impl Leg {
         unmet.get(step)?.as_deref()
     }
 
+    /// Whether its journey is not about the object, as that is now.
+    pub(super) fn is_outside(&self) -> bool {
+        self.outside.is_some()
+    }
+
     /// Whether it counts among the objects of its wave.
     pub(super) fn counts(&self) -> bool {
         self.done > 0 || self.open || self.outside.is_none()

@@ -72,6 +72,7 @@ fn when(roll: &FleetRoll, status: &RollStatus, one: &Forecast<'_>, before: usize
         (Some(now), Some(at)) if one.object.wave(false) > at => {
             format!("; that wave comes after {now}: {}", status.message)
         }
+        (Some(_), _) if status.before => format!("; that wave has not begun: {}", status.message),
         (Some(_), _) => String::new(),
         (None, _) => "; the roll has not begun".to_owned(),
     };

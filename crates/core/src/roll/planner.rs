@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use super::beginning::looks_again;
 use super::facts::RollFacts;
 use super::fleet_object::FleetObject;
 use super::fleet_roll::{Direction, FleetRoll, NO_WAY_BACK};
@@ -27,6 +28,8 @@ pub(super) struct Planner<'a> {
     pub(super) in_the_way: InTheWay,
     /// A word that is told before anything else is done.
     pub(super) told: Option<String>,
+    /// The checks of the beginning were looked at again for this plan.
+    pub(super) looked_again: bool,
     /// Nothing is decided: it was over before, or too little is seen.
     pub(super) rests: bool,
 }
@@ -44,8 +47,8 @@ impl<'a> Planner<'a> {
         let under_way = fleet.iter().filter(|object| reserved.contains_key(object.uid()));
         let under_way = under_way.map(|object| (object.uid(), object)).collect();
         let hops = hops(roll, fleet);
-        let (told, wants_list, rests) = (None, false, false);
-        Self { roll, fleet, under_way, hops, now, status, facts, wants_list, in_the_way, told, rests }
+        let (told, wants_list, rests, looked_again) = (None, false, false, looks_again(roll, &status));
+        Self { roll, fleet, under_way, hops, now, status, facts, wants_list, in_the_way, told, looked_again, rests }
     }
 
     /// Nothing goes forward while something of the cluster is not as it has to be. Whoever goes back may do so because
@@ -121,7 +124,7 @@ impl<'a> Planner<'a> {
     pub(super) fn end(&mut self, phase: RollPhase, reason: Option<&str>) {
         self.status.phase = phase;
         self.status.reason = reason.map(str::to_owned);
-        self.status.wave_done = None;
+        (self.status.wave_done, self.status.wave_since) = (None, None);
         let state = if phase == RollPhase::Complete { "Complete" } else { "Partial" };
         let risk = self.roll.accepts(NO_WAY_BACK) && self.roll.no_way_back().is_some();
         let steps = self.roll.irreversible().into_iter().map(|(name, _)| name);

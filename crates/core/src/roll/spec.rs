@@ -97,7 +97,8 @@ pub(super) struct WaveSpec {
     pub(super) select: Option<SelectSpec>,
     pub(super) at_once: Option<Value>,
     pub(super) soak: Option<String>,
-    pub(super) then: Option<String>,
+    pub(super) before: Option<Value>,
+    pub(super) then: Option<Value>,
     pub(super) journey: Option<String>,
     pub(super) run: Option<RunSpec>,
     #[serde(default)]

@@ -15,6 +15,7 @@ use super::moment::{Moment, rfc3339, wall};
 use super::status::{HELD, JOB_FAILED, Reservation, RollStatus, STUCK, TIMED_OUT};
 use super::stepping::{StepWrite, Stepping};
 use super::traveller::{Doneness, Traveller, WantedJob};
+use super::waited::{Waited, waited};
 use crate::definition::{JourneyAct, JourneyStep, StepWay};
 
 /// How an object stands.
@@ -400,7 +401,7 @@ impl Judge<'_> {
         if let Some(why) = self.roll.not_accepted(step).filter(|_| !reservation.back && !is_begun) {
             return Stepping::Waits { why, spent: false };
         }
-        if let Some(stepping) = self.left_out(traveller, step).filter(|_| !reservation.back) {
+        if let Some(stepping) = self.before(traveller, reservation, step).filter(|_| !reservation.back) {
             return stepping;
         }
         match (&step.act, traveller.wanted_job(reservation)) {
@@ -418,18 +419,30 @@ impl Judge<'_> {
             (JourneyAct::Beside(beside), _) => {
                 let progress = progress_of(traveller, (at, &beside.act), reservation.back, &self.facts.answers);
                 let half = if progress == StepProgress::ByHand { Doneness::ByHand } else { Doneness::Whole };
+                let begins = !reservation.back && !leg.open && step.irreversible.is_some();
+                if begins && matches!(progress, StepProgress::Next(_)) {
+                    return Stepping::Next(StepWrite::Move(traveller.begins(self.now)));
+                }
                 stepping_of(progress).unwrap_or_else(|| self.counts(traveller, way, half))
             }
             _ => self.counts(traveller, way, Doneness::Whole),
         }
     }
 
-    /// What comes next where a step is not for this object, or nobody knows whether it is.
-    fn left_out(&self, traveller: Traveller<'_>, step: &JourneyStep) -> Option<Stepping> {
+    /// What comes before a step: it is not for this object, or what was waited for holds no more, or nobody knows.
+    fn before(&self, traveller: Traveller<'_>, reservation: &Reservation, step: &JourneyStep) -> Option<Stepping> {
         match applies(traveller, step, &self.facts.answers) {
-            Applies::Yes => None,
-            Applies::No => Some(self.counts(traveller, StepWay::Done, Doneness::ByHand)),
-            Applies::Unknown(why) => Some(Stepping::Waits { why, spent: false }),
+            // What was begun with is for it, whatever a list says since.
+            Applies::No if !traveller.leg.open => {
+                return Some(self.counts(traveller, StepWay::Done, Doneness::ByHand));
+            }
+            Applies::Unknown(why) if !traveller.leg.open => return Some(Stepping::Waits { why, spent: false }),
+            Applies::Yes | Applies::No | Applies::Unknown(_) => {}
+        }
+        match waited(traveller, reservation, &self.facts.answers) {
+            Waited::Holds => None,
+            Waited::Unknown(why) => Some(Stepping::Waits { why, spent: false }),
+            Waited::Lost(done) => Some(Stepping::Next(StepWrite::Move(traveller.waits_again(self.now, done)))),
         }
     }
 

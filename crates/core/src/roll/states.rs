@@ -20,6 +20,10 @@ pub(super) fn state(roll: &FleetRoll, status: &RollStatus, at: usize, told: Opti
         (_, Direction::Back) => return Some("taking-back".to_owned()),
         (_, Direction::Stop) => return Some("stopping".to_owned()),
         _ if status.wave.is_none() => return Some(roll.started.clone()),
+        _ if status.before => match at.checked_sub(1).and_then(|before| roll.waves.get(before)) {
+            Some(before) => &before.states.done,
+            None => return Some(roll.started.clone()),
+        },
         _ if status.wave_done.is_some() => &wave.states.done,
         _ => &wave.states.running,
     };

@@ -6,8 +6,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::fleet_roll::{Direction, FleetRoll};
+use super::gating::APPROVAL;
 use super::moment::{Moment, rfc3339, wall};
 use super::ordered_version::OrderedVersion;
+use super::wave_gate::WaveSide;
 
 /// What a roll has come to, and what it has under way.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
@@ -28,12 +30,21 @@ pub struct RollStatus {
     /// The wave that is under way.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wave: Option<String>,
+    /// Since when the roll is at that wave: when the one before was over, what is waited for after it included.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wave_since: Option<String>,
+    /// Nothing of that wave is begun yet: something is waited for before it.
+    #[serde(skip_serializing_if = "is_false")]
+    pub before: bool,
     /// When the last object of that wave was through.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wave_done: Option<String>,
-    /// Waves after which somebody has let the roll go on.
+    /// Waves after which somebody has let the roll go on, since it went another way last.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub approved: Vec<String>,
+    /// Waves before which somebody has done so.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub approved_before: Vec<String>,
     /// Waves that have run what they run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ran: Vec<String>,
@@ -271,24 +282,46 @@ impl RollStatus {
         matches!(self.phase, RollPhase::Rolling | RollPhase::Waiting | RollPhase::Paused)
     }
 
-    /// The same after somebody let it go on behind a wave.
+    /// Whether it waits for somebody's approval: before its wave where [`Self::before`] says so, else after it.
+    #[must_use]
+    pub fn waits_for_approval(&self) -> bool {
+        self.phase == RollPhase::Waiting && self.reason.as_deref() == Some(APPROVAL)
+    }
+
+    /// The same after somebody let it go on before a wave, or behind one: on which side may be left out where the wave
+    /// asks for one approval alone. Returns on which side that was.
     ///
     /// # Errors
     /// Nothing asks for that, in words.
-    pub fn approve(&mut self, roll: &FleetRoll, wave: &str) -> Result<(), String> {
-        if !roll.asks_approval(wave) {
-            let asking: Vec<&str> = roll.waves().filter(|name| roll.asks_approval(name)).collect();
-            return Err(match asking.as_slice() {
-                [] => format!("no wave of {} asks for an approval", roll.name()),
-                waves => {
-                    format!("no wave {wave:?} of {} asks for an approval; known: {}", roll.name(), waves.join(", "))
-                }
-            });
+    pub fn approve(&mut self, roll: &FleetRoll, wave: &str, side: Option<WaveSide>) -> Result<WaveSide, String> {
+        let name = roll.name();
+        if self.is_over() {
+            return Err(format!("{name} is {:?}: nothing waits for an approval", self.phase));
         }
-        if !self.approved.iter().any(|name| name == wave) {
-            self.approved.push(wave.to_owned());
+        let ways = [self.direction_of(roll), self.direction];
+        if let Some(way) = ways.into_iter().find(|way| *way != Direction::Forward) {
+            return Err(format!("{name} goes {way:?}: that waits for no approval"));
         }
-        Ok(())
+        let asked: Vec<WaveSide> = SIDES.into_iter().filter(|side| roll.asks_approval(wave, *side)).collect();
+        let side = match (asked.as_slice(), side) {
+            (asked, Some(side)) if asked.contains(&side) => side,
+            ([one], None) => *one,
+            ([_, _, ..], None) => {
+                return Err(format!(
+                    "wave {wave} of {name} asks for an approval before it and for one after it: say which, by --before or \
+                     --then"
+                ));
+            }
+            _ => return Err(not_asked(roll, wave, side)),
+        };
+        let approved = match side {
+            WaveSide::Before => &mut self.approved_before,
+            WaveSide::Then => &mut self.approved,
+        };
+        if !approved.iter().any(|name| name == wave) {
+            approved.push(wave.to_owned());
+        }
+        Ok(side)
     }
 
     /// The same after somebody has looked at what failed: nothing is known of failures any more, but that those whose
@@ -369,6 +402,26 @@ impl RollStatus {
         self.resumed.as_deref().and_then(wall).unwrap_or_default()
     }
 }
+
+/// That nobody waits for an approval there, and who does.
+fn not_asked(roll: &FleetRoll, wave: &str, side: Option<WaveSide>) -> String {
+    let name = roll.name();
+    let of = |wave: &str| {
+        SIDES.into_iter().filter(|side| roll.asks_approval(wave, *side)).map(|side| side.of(wave)).collect()
+    };
+    let known: Vec<String> = roll.waves().flat_map::<Vec<String>, _>(of).collect();
+    if known.is_empty() {
+        return format!("no wave of {name} asks for an approval");
+    }
+    let known = known.join(", ");
+    match side {
+        Some(side) => format!("{name} asks for no approval {}; known: {known}", side.of(&format!("{wave:?}"))),
+        None => format!("no wave {wave:?} of {name} asks for an approval; known: {known}"),
+    }
+}
+
+/// In the order in which they come.
+const SIDES: [WaveSide; 2] = [WaveSide::Before, WaveSide::Then];
 
 /// The reason of a failure where somebody turned a moved label back.
 pub(super) const HELD: &str = "Held";

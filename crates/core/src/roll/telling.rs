@@ -13,10 +13,19 @@ pub(super) struct InTheWay {
     pub(super) trouble: Option<String>,
     /// Of every move, though others may write.
     pub(super) shut: Option<String>,
-    /// What a wave waits for that is through.
-    pub(super) waits: Option<String>,
+    /// What a wave waits for that is through, or has not begun.
+    pub(super) waits: Option<WaitsFor>,
     /// Of the first object that is under way and does not get on, since somebody says no.
     pub(super) refused: Option<String>,
+}
+
+/// What is waited for between waves.
+#[derive(Clone, Debug)]
+pub(super) struct WaitsFor {
+    /// In a word, where there is one.
+    pub(super) reason: Option<&'static str>,
+    /// In words.
+    pub(super) what: String,
 }
 
 /// The status with its counts, and in words.
@@ -87,7 +96,8 @@ fn words(
         return (RollPhase::Waiting, Some("Shut".to_owned()), format!("{place}, {shut}"));
     }
     if let Some(waits) = &in_the_way.waits {
-        return (RollPhase::Waiting, None, format!("{place}, {waits}"));
+        let reason = waits.reason.map(str::to_owned);
+        return (RollPhase::Waiting, reason, format!("{place}, {}", waits.what));
     }
     match status.unmoved.iter().find(|unmoved| unmoved.state != "Held") {
         Some(first) if status.reserved.is_empty() => {

@@ -138,8 +138,8 @@ impl<'a> Traveller<'a> {
 
     /// Whether the step under way can be undone, and something is there to undo.
     pub(super) fn can_go_back(self, reservation: &Reservation) -> bool {
-        let is_held =
-            |(_, step): (usize, &JourneyStep)| step.irreversible.is_some() && self.seen_job(reservation).is_some();
+        let is_begun = self.leg.open || self.seen_job(reservation).is_some();
+        let is_held = |(_, step): (usize, &JourneyStep)| step.irreversible.is_some() && is_begun;
         let floor = self.leg.floor;
         !self.next_step(reservation).is_some_and(is_held) && (self.leg.done > floor || floor == 0)
     }
@@ -235,6 +235,20 @@ impl<'a> Traveller<'a> {
         mark.open.retain(|wave| wave != self.wave());
         mark.open.push(self.wave().to_owned());
         self.stepped(patch, mark, self.leg.done.saturating_sub(1))
+    }
+
+    /// The next step begins, which cannot be undone: whoever goes back from here on does not go back over it.
+    pub(super) fn begins(self, now: Moment) -> FleetMove {
+        let mut mark = self.mark(now);
+        mark.open.push(self.wave().to_owned());
+        self.written(FieldPatch::new(&self.object.uid), Some(mark))
+    }
+
+    /// Only so many steps are done. Those after them have done nothing but wait.
+    pub(super) fn waits_again(self, now: Moment, done: usize) -> FleetMove {
+        let mut mark = self.mark(now);
+        (done..self.leg.done).for_each(|step| drop(mark.kept.remove(&self.place(step))));
+        self.stepped(FieldPatch::new(&self.object.uid), mark, done)
     }
 
     /// So many steps are done, and none is half done.

@@ -214,6 +214,10 @@ pub(super) fn stays(planner: &Planner<'_>, traveller: Traveller<'_>, reservation
     if planner.status.direction == Direction::Stop && !judge.has_begun(traveller, reservation) {
         return false;
     }
+    if !reservation.back && !judge.has_begun(traveller, reservation) && traveller.leg.is_outside() {
+        // Its journey is not about it any more.
+        return false;
+    }
     let is_refused = planner.facts.remembered.answer(&traveller.object.uid).is_some()
         || leading_wait(traveller, &planner.facts.answers).is_some();
     reservation.back || judge.has_begun(traveller, reservation) || !is_refused

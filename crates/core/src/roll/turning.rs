@@ -53,7 +53,10 @@ pub(super) fn turn(planner: &mut Planner<'_>) {
     planner.status.direction = wanted;
     planner.status.halted = None;
     planner.status.failures.iter_mut().for_each(|failure| failure.cleared = true);
-    (planner.status.wave, planner.status.wave_done) = (None, None);
+    let status = &mut planner.status;
+    (status.wave, status.wave_since, status.wave_done, status.before) = (None, None, None, false);
+    // Who approved has seen another fleet than the one that goes next.
+    (status.approved, status.approved_before) = (Vec::new(), Vec::new());
     if planner.status.is_over() {
         planner.status.started = Some(planner.now());
     }

@@ -1,10 +1,9 @@
 //! Waves: parts of a fleet that go one after the other, and how many of their objects are under way at a time.
 
-use std::time::Duration;
-
 use serde_json::Value;
 
 use super::chosen::Chosen;
+use super::wave_gate::WaveGate;
 use crate::definition::Journey;
 
 /// A part of the fleet.
@@ -13,10 +12,10 @@ pub(super) struct Wave {
     pub(super) name: String,
     pub(super) chosen: Chosen,
     pub(super) at_once: AtOnce,
-    /// How long after its last object nothing goes on.
-    pub(super) soak: Option<Duration>,
-    /// Whether somebody has to approve it before the next wave begins.
-    pub(super) approval: bool,
+    /// What is waited for before the first of its objects is begun with.
+    pub(super) before: WaveGate,
+    /// What is waited for after the last of them is through.
+    pub(super) then: WaveGate,
     /// What happens to its objects; nothing where their version label is changed.
     pub(super) journey: Option<Journey>,
     /// It has no objects: its journey is what it runs.

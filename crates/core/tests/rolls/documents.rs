@@ -1,6 +1,6 @@
 //! What a Roll may say, and what it is told where it says something else.
 
-use pointsman_core::roll::{FleetRoll, read_roll, rolled_kind};
+use pointsman_core::roll::{FleetRoll, ToldGate, WaveSide, read_roll, rolled_kind, told_gates};
 
 use crate::kinds::{KINDS, define};
 
@@ -41,8 +41,10 @@ fn a_roll_is_read_as_it_is_written() {
     let roll = read(ROLL).unwrap();
     assert_eq!((roll.name(), roll.from(), roll.to()), ("boats-2-17", Some("2.16.0"), "2.17.0"));
     assert_eq!(roll.waves().collect::<Vec<_>>(), ["canary", "rest"]);
-    assert!(roll.asks_approval("canary") && !roll.asks_approval("rest"));
+    assert!(roll.asks_approval("canary", WaveSide::Then) && !roll.asks_approval("rest", WaveSide::Then));
     assert_eq!(rolled_kind("roll.yaml", ROLL).unwrap(), "boat");
+    let waits: Vec<String> = told_gates(&roll).iter().map(ToldGate::words).collect();
+    assert_eq!(waits, ["after canary: 30m go by, somebody approves"]);
     // As little as there can be.
     read("{apiVersion: pointsman.dev/v1, kind: Roll, metadata: {name: a}, spec: {kind: boat, to: 2.17.0, waves: [{name: a}]}}")
         .unwrap();
@@ -94,7 +96,7 @@ fn whatever_else_a_roll_says_is_refused_with_its_line() {
         (
             "then: approval",
             "then: aproval",
-            "waves: canary: then: \"aproval\" is not known, did you mean \"approval\"?",
+            "roll.yaml:11: waves: canary: then: \"aproval\" is not known, did you mean \"approval\"?",
         ),
         ("timeout: 20m", "timeout: soon", "timeout: \"soon\" is not a duration"),
         ("timeout: 20m", "timeout: 0", "timeout: 0s is no longer than an object has to be healthy"),
@@ -113,6 +115,26 @@ fn whatever_else_a_roll_says_is_refused_with_its_line() {
         ("[lake/boat]", "[boat]", "ok"),
         ("[mon-thu]", "[mon-fry]", "windows: \"mon-fry\" is no day: use mon, tue"),
         ("  from:", "  journey: controler-version\n  from:", "did you mean \"controller-version\"?"),
+    ] {
+        is_told(instead_of, said, message);
+    }
+}
+
+#[test]
+fn what_cannot_be_waited_for_between_waves_is_refused_with_its_line() {
+    for (instead_of, said, message) in [
+        ("soak: 30m, then: approval", "then: [approval, wait: 30m]", "ok"),
+        ("soak: 30m, then: approval", "then: {wait: 30m}", "ok"),
+        ("then: approval", "then: [approval, wait: 30m]", "waves: canary: soak and `wait` of `then` say the same"),
+        ("then: approval", "then: []", "waves: canary: then: is empty: leave it out, or name approval, checks"),
+        ("then: approval", "then: [approval, approval]", "waves: canary: then: approval stands there twice"),
+        ("then: approval", "then: checks", "then: checks: the definition of boat has none under checks.start"),
+        ("then: approval", "before: checks", "before: checks: the definition of boat has none under checks.start"),
+        ("then: approval", "before: approval", "ok"),
+        ("then: approval", "before: {wait: 10m}", "canary: before: wait: no wave is over before the first one"),
+        ("then: approval", "befor: approval", "unknown key \"befor\", did you mean \"before\"?"),
+        ("atOnce: 10%}", "atOnce: 10%, before: [approval, wait: 10m], then: {wait: 1h}}", "ok"),
+        ("atOnce: 10%}", "atOnce: 10%, before: {wait: soon}}", "rest: before: wait: \"soon\" is not a duration"),
     ] {
         is_told(instead_of, said, message);
     }

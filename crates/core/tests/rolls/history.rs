@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use pointsman_core::definition::Kind;
-use pointsman_core::roll::{Direction, FleetObject, RollPhase, RollPlan, RollStatus, RollWrite, Standing};
+use pointsman_core::roll::{Direction, FleetObject, RollPhase, RollPlan, RollStatus, RollWrite, Standing, WaveSide};
 use serde_json::json;
 
 use super::boat::Boat;
 use super::runner::{Done, Runner};
 use super::script::{Happening, Setup};
-use super::world::{NEW, OLD, OTHER, SOAK, World};
+use super::world::{LATER, NEW, OLD, OTHER, SOAK, World};
 
 /// A property that does not hold.
 pub(super) struct Broken {
@@ -34,6 +34,10 @@ pub(super) struct History<'a> {
     /// Objects that a roll has moved forward, by uid, and how often.
     moved: BTreeMap<String, usize>,
     approved: bool,
+    /// Waves before which somebody has approved, since the roll went another way last.
+    admitted: BTreeSet<&'static str>,
+    /// Where it goes.
+    direction: Direction,
     /// When a canary was moved last, before others were.
     canary_moved: Option<u64>,
     /// Objects that were reserved when the status was written last, by uid.
@@ -64,6 +68,8 @@ impl<'a> History<'a> {
             is_behind_canaries: false,
             moved: BTreeMap::new(),
             approved: false,
+            admitted: BTreeSet::new(),
+            direction: Direction::Forward,
             canary_moved: None,
             reserved: BTreeSet::new(),
             broken: None,
@@ -136,6 +142,8 @@ impl<'a> History<'a> {
             Happening::Dark(dark) => world.dark = dark,
             Happening::OldWrites(at) => world.old_writes(&world.name(at)),
             Happening::Tell(at) => world.tell(at),
+            Happening::Admit => self.admit(),
+            Happening::Fog(fog) => world.fog = fog,
             Happening::Approve => self.approve(),
             Happening::Resume => self.resume(),
             Happening::Pause => world.set("paused", json!(true)),
@@ -146,9 +154,27 @@ impl<'a> History<'a> {
 
     fn approve(&mut self) {
         if self.setup.canaries > 0 && self.setup.approval {
-            self.world.change(self.kind, |status, roll, _| status.approve(roll, "canary").unwrap());
-            self.approved = true;
+            self.approved |= self.approves("canary", WaveSide::Then);
         }
+    }
+
+    /// Approves all that is to be approved before it begins.
+    fn admit(&mut self) {
+        let first = if self.setup.canaries > 0 { "canary" } else { "rest" };
+        let gates = self.setup.gates;
+        let asks = [(first, gates.first_approved), ("rest", gates.rest_approved && self.setup.canaries > 0)];
+        for wave in asks.into_iter().filter(|(_, asks)| *asks).map(|(wave, _)| wave) {
+            if self.approves(wave, WaveSide::Before) {
+                self.admitted.insert(wave);
+            }
+        }
+    }
+
+    /// Whether somebody's approval is taken.
+    fn approves(&mut self, wave: &str, side: WaveSide) -> bool {
+        let mut is_taken = false;
+        self.world.change(self.kind, |status, roll, _| is_taken = status.approve(roll, wave, Some(side)).is_ok());
+        is_taken
     }
 
     fn resume(&mut self) {
@@ -174,12 +200,18 @@ impl<'a> History<'a> {
                 self.needs_both_controllers(&plan);
                 self.says_what_runs(&plan, &fleet);
                 self.needs_light(&plan);
+                self.waits_for_checks(&plan);
             }
             Done::Wrote(status) => {
                 self.world.note(|| {
                     let reserved: Vec<&str> = status.reserved.iter().map(|one| one.object.as_str()).collect();
                     format!("{now} runner {at} writes: {:?} reserved {reserved:?}", status.phase)
                 });
+                if status.direction != self.direction {
+                    // Approvals count once.
+                    (self.approved, self.direction) = (false, status.direction);
+                    self.admitted.clear();
+                }
                 self.was_paused |= status.phase == RollPhase::Paused;
                 self.is_behind_canaries |= status.wave.as_deref().is_some_and(|wave| wave != "canary");
                 self.is_through(&status, at);
@@ -295,12 +327,27 @@ impl<'a> History<'a> {
     /// Neither the roll nor an object is begun with while a lighthouse is dark.
     fn needs_light(&mut self, plan: &RollPlan) {
         let began = self.world.status.started.is_none() && plan.status.started.is_some();
-        if self.world.dark && began {
+        if (self.world.dark || self.world.fog) && began {
             self.breaks("nothing begins while a check does not hold", plan.status.message.clone());
         }
         if self.world.dark && self.goes_forward(plan) {
             let reserved = format!("{:?}", plan.status.reserved);
             self.breaks("nothing goes forward while a check does not hold", reserved);
+        }
+    }
+
+    /// No wave begins, and the roll does not go on behind one or end, while the checks do not hold that it asks there.
+    fn waits_for_checks(&mut self, plan: &RollPlan) {
+        let (gates, before, after) = (self.setup.gates, &self.world.status, &plan.status);
+        let is_at_rest = |status: &RollStatus| status.wave.as_deref() == Some("rest");
+        let has_begun = |status: &RollStatus| is_at_rest(status) && !status.before;
+        let has_canaries = self.setup.canaries > 0;
+        let goes_on = after.direction == Direction::Forward && before.started.is_some() && !before.is_over();
+        let begins = gates.rest_checked && !has_begun(before) && has_begun(after);
+        let leaves = gates.canaries_checked && !is_at_rest(before) && is_at_rest(after);
+        let ends = gates.end_checked && matches!(after.phase, RollPhase::Complete | RollPhase::Failed);
+        if self.world.fog && goes_on && ((has_canaries && (begins || leaves)) || ends) {
+            self.breaks("checks hold where they are asked again", format!("{:?}: {}", after.phase, after.message));
         }
     }
 
@@ -336,14 +383,16 @@ impl<'a> History<'a> {
         }
         *self.moved.entry(moved.to_owned()).or_default() += 1;
         let canary = self.world.objects[name].is_canary();
+        self.is_admitted(canary, name);
         if canary || self.setup.canaries == 0 {
             let counts = self.wave == 0 && !self.is_behind_canaries;
             self.canary_moved = Some(self.world.now).filter(|_| counts).or(self.canary_moved);
             return;
         }
         let clocks_agree = !self.setup.script.iter().any(|one| matches!(one, Happening::Clock(..)));
-        let is_early = self.canary_moved.is_some_and(|canary| self.world.now < canary + SOAK);
-        if self.setup.soak && self.wave == 0 && clocks_agree && is_early {
+        let (soak, later) = (u64::from(self.setup.soak) * SOAK, u64::from(self.setup.gates.rest_later) * LATER);
+        let is_early = self.canary_moved.is_some_and(|canary| self.world.now < canary + soak + later);
+        if self.wave == 0 && clocks_agree && is_early {
             self.breaks("nothing moves while a wave soaks", name.to_owned());
         }
         if self.setup.approval && !self.approved {
@@ -365,6 +414,17 @@ impl<'a> History<'a> {
             self.breaks("waves move in their order", format!("{name} before {canary}"));
         }
         self.wave = 1;
+    }
+
+    /// Nothing of a wave is moved before somebody has approved it, where it asks for that.
+    fn is_admitted(&mut self, canary: bool, name: &str) {
+        let (gates, has_canaries) = (self.setup.gates, self.setup.canaries > 0);
+        let first = if has_canaries { "canary" } else { "rest" };
+        let of_first = gates.first_approved && !self.admitted.contains(first);
+        let of_rest = gates.rest_approved && has_canaries && !canary && !self.admitted.contains("rest");
+        if of_first || of_rest {
+            self.breaks("nothing of a wave moves before it is approved", name.to_owned());
+        }
     }
 
     /// Whether it can never be moved.
@@ -410,7 +470,7 @@ impl<'a> History<'a> {
     /// its end, or says what it waits for.
     fn quiet(&mut self) {
         self.world.note(|| "quiet".to_owned());
-        (self.world.down, self.world.dead, self.world.dark) = (false, false, false);
+        (self.world.down, self.world.dead, self.world.dark, self.world.fog) = (false, false, false, false);
         self.runners.iter_mut().for_each(|runner| runner.ahead = 0);
         let (mut helped, mut still) = (0, 0);
         for _ in 0..1_000 {
@@ -431,8 +491,12 @@ impl<'a> History<'a> {
             if status.is_over() {
                 return self.is_home(&status);
             }
+            if status.direction != Direction::Forward && status.waits_for_approval() {
+                return self.breaks("who goes back or stops waits for no approval", status.message.clone());
+            }
             if helped < 10 {
                 (helped, still) = (helped + 1, 0);
+                self.admit();
                 self.approve();
                 self.resume();
                 continue;

@@ -10,9 +10,9 @@ use serde_json::{Value, json};
 pub(crate) static CHECKED_KINDS: LazyLock<[Kind; 2]> =
     LazyLock::new(|| ["0s", "20s"].map(|settle| kind(settle, CHECKS)));
 
-/// What must be so of lighthouses, before a roll begins and while it goes on.
+/// What must be so of lighthouses, before a roll begins and while it goes on; and of buoys, before it begins alone.
 const CHECKS: &str = "checks:\n  start: [paths, &light {name: light, list: lighthouses.example.com, every: {condition: \
-                      Lit}}]\n  during: [*light]\n";
+                      Lit}}, {name: fog, list: buoys.example.com, every: {condition: Seen}}]\n  during: [*light]\n";
 
 /// Two kinds: one that counts as healthy at once, and one that has to be so for 20 s.
 pub(crate) static KINDS: LazyLock<[Kind; 2]> = LazyLock::new(|| ["0s", "20s"].map(|settle| kind(settle, "")));

@@ -42,7 +42,7 @@ fn a_wave_that_waits_wants_no_list() {
             let waits = planned(&roll, &status, false, seconds);
             assert_eq!((waits.wants_list, waits.writes.as_slice()), (false, [].as_slice()), "{wait}");
         }
-        let _ = status.approve(&roll, "canary");
+        let _ = status.approve(&roll, "canary", None);
         let over = planned(&roll, &status, false, 31);
         assert!(over.wants_list && !over.status.is_over(), "{wait}");
         assert_eq!(planned(&roll, &over.status, true, 31).status.phase, RollPhase::Complete, "{wait}");

@@ -12,6 +12,7 @@ mod boat;
 mod controllers;
 mod documents;
 mod freezes;
+mod gates;
 mod hand_over;
 mod health;
 mod history;

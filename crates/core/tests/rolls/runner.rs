@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use pointsman_core::definition::Kind;
 use pointsman_core::roll::{
-    FleetMove, FleetObject, FleetRoll, Moment, Remembered, RollAnswers, RollFacts, RollPlan, RollStatus, RollWrite,
-    plan, roll_questions,
+    FleetMove, FleetObject, FleetRoll, Moment, Remembered, RollAnswers, RollFacts, RollPlan, RollQuestion, RollStatus,
+    RollWrite, plan, roll_questions,
 };
 use serde_json::Value;
 
@@ -171,7 +171,8 @@ impl Runner {
         let needed = status.leases(&roll).iter().any(|(version, _, _)| *version == NEW);
         let shut = (world.dead && needed).then(|| "the new controller does not run".to_owned());
         let mut answers = RollAnswers::default();
-        roll_questions(&roll, &status).iter().for_each(|question| answers.saw(question, &world.lighthouses()));
+        let found = |question: &RollQuestion| world.others(&question.plural);
+        roll_questions(&roll, &status).iter().for_each(|question| answers.saw(question, &found(question)));
         let facts = RollFacts {
             shut,
             local: BTreeMap::new(),

@@ -24,7 +24,41 @@ pub(super) struct Setup {
     /// The last object is at a version that is neither the old nor the new one.
     pub(super) elsewhere: bool,
     pub(super) runners: usize,
+    pub(super) gates: Gates,
     pub(super) script: Vec<Happening>,
+}
+
+/// What is waited for beside waves, but for the approval and the time behind the canaries.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(super) struct Gates {
+    /// Somebody approves the first wave before it begins.
+    pub(super) first_approved: bool,
+    /// The same of those behind the canaries, where there are such waves.
+    pub(super) rest_approved: bool,
+    /// The checks of the beginning hold again before these.
+    pub(super) rest_checked: bool,
+    /// Some seconds go by before these.
+    pub(super) rest_later: bool,
+    /// The checks hold again after the canaries.
+    pub(super) canaries_checked: bool,
+    /// The same at the end.
+    pub(super) end_checked: bool,
+}
+
+impl Gates {
+    fn draw(random: &mut Random) -> Self {
+        if random.percent(50) {
+            return Self::default();
+        }
+        Self {
+            first_approved: random.percent(30),
+            rest_approved: random.percent(50),
+            rest_checked: random.percent(50),
+            rest_later: random.percent(40),
+            canaries_checked: random.percent(30),
+            end_checked: random.percent(30),
+        }
+    }
 }
 
 /// Something that happens.
@@ -64,6 +98,10 @@ pub(super) enum Happening {
     OldWrites(usize),
     /// Somebody tells an object to go next.
     Tell(usize),
+    /// Somebody approves whatever asks for that before it begins.
+    Admit,
+    /// Nobody sees the buoys, without which a roll must not begin; or somebody does.
+    Fog(bool),
     Approve,
     Resume,
     Pause,
@@ -92,6 +130,7 @@ impl Setup {
             owned: if random.percent(20) { 1 } else { 0 },
             elsewhere: random.percent(20),
             runners,
+            gates: Gates::default(),
             script: Vec::new(),
         };
         // Most fleets are healthy most of the time.
@@ -102,7 +141,20 @@ impl Setup {
             let happening = setup.next(random, health, trouble, goes_back);
             setup.script.push(happening);
         }
-        setup
+        setup.gated(&mut Random::new(seed ^ GATED))
+    }
+
+    /// The same with waits beside its waves: the rest of a history stays what it was.
+    fn gated(mut self, random: &mut Random) -> Self {
+        self.gates = Gates::draw(random);
+        if self.gates == Gates::default() {
+            return self;
+        }
+        for _ in 0..random.below(10) {
+            let happening = *random.pick(&[Happening::Admit, Happening::Fog(true), Happening::Fog(false)]).unwrap();
+            self.script.insert(random.below(self.script.len() + 1), happening);
+        }
+        self
     }
 
     fn next(&self, random: &mut Random, health: usize, trouble: bool, goes_back: bool) -> Happening {
@@ -175,6 +227,12 @@ impl Setup {
             |setup: &mut Self| setup.owned = 0,
             |setup: &mut Self| setup.soak = false,
             |setup: &mut Self| setup.approval = false,
+            |setup: &mut Self| setup.gates.first_approved = false,
+            |setup: &mut Self| setup.gates.rest_approved = false,
+            |setup: &mut Self| setup.gates.rest_checked = false,
+            |setup: &mut Self| setup.gates.rest_later = false,
+            |setup: &mut Self| setup.gates.canaries_checked = false,
+            |setup: &mut Self| setup.gates.end_checked = false,
         ] {
             for _ in 0..7 {
                 let mut less = self.clone();
@@ -199,3 +257,6 @@ impl Setup {
         })
     }
 }
+
+/// What waits are drawn by, beside all else of a history.
+const GATED: u64 = 0x6a7e;

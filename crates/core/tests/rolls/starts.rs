@@ -27,10 +27,10 @@ pub(super) fn checked(checks: &str, admission: &str) -> Result<Kind, BadDefiniti
     ))
 }
 
-const PATCHES: &str =
+pub(super) const PATCHES: &str =
     "prerequisites: {resource: patches.example.com, namespace: n, name: \"p-{id}\", state: status.state}";
 
-const APPS: &str =
+pub(super) const APPS: &str =
     "{name: apps, list: helmreleases.helm.toolkit.fluxcd.io, where: \"tier in (a, b)\", every: {condition: Ready}}";
 
 pub(super) fn roll_of(kind: &Kind, members: &Value) -> FleetRoll {
@@ -45,7 +45,7 @@ pub(super) fn at(version: &str) -> Value {
     boat(json!({"labels": {KEY: version}}))
 }
 
-fn app(name: &str, ready: &str) -> Value {
+pub(super) fn app(name: &str, ready: &str) -> Value {
     json!({"metadata": {"namespace": "flux", "name": name}, "status": {"conditions": [{"type": "Ready", "status": ready}]}})
 }
 
@@ -70,7 +70,7 @@ pub(super) fn planned(roll: &FleetRoll, status: &RollStatus, objects: &[Value], 
     plan(roll, status, &fleet(roll, objects), facts, now)
 }
 
-fn patch(state: &str) -> Result<Vec<Value>, String> {
+pub(super) fn patch(state: &str) -> Result<Vec<Value>, String> {
     Ok(vec![json!({"metadata": {"name": "p"}, "status": {"state": state}})])
 }
 

@@ -10,7 +10,7 @@ use pointsman_core::roll::{FleetRoll, Moment, RollStatus, answered_roll};
 use serde_json::{Map, Value, json};
 
 use super::boat::Boat;
-use super::script::Setup;
+use super::script::{Gates, Setup};
 
 pub(super) const LABEL: &str = "example.com/controller-version";
 pub(super) const OLD: &str = "2.16.0";
@@ -19,6 +19,8 @@ pub(super) const NEW: &str = "2.17.0";
 pub(super) const OTHER: &str = "2.15.0";
 /// Seconds after the last canary in which nothing goes on, where there are any.
 pub(super) const SOAK: u64 = 30;
+/// Seconds after the end of the first wave in which the next one does not begin, where there are any.
+pub(super) const LATER: u64 = 20;
 pub(super) const CONTROLLER: &str = "boatman";
 /// That of the old version.
 const OLD_CONTROLLER: &str = "oarsman";
@@ -58,6 +60,8 @@ pub(super) struct World {
     pub(super) dead: bool,
     /// A lighthouse is dark.
     pub(super) dark: bool,
+    /// A buoy is not seen.
+    pub(super) fog: bool,
     made: usize,
     named: usize,
     /// Of the object that was written last.
@@ -94,6 +98,7 @@ impl World {
             down: false,
             dead: false,
             dark: false,
+            fog: false,
             made: 0,
             named: 0,
             revision: 0,
@@ -135,13 +140,18 @@ impl World {
         }
     }
 
-    /// Lighthouses, one of which may be dark.
-    pub(super) fn lighthouses(&self) -> Vec<Value> {
-        let lit = |name: &str, lit: bool| {
-            let status = if lit { "True" } else { "False" };
-            json!({"metadata": {"name": name}, "status": {"conditions": [{"type": "Lit", "status": status}]}})
+    /// Lighthouses, one of which may be dark; or buoys, one of which may not be seen.
+    pub(super) fn others(&self, plural: &str) -> Vec<Value> {
+        let (condition, is_fine) = match plural {
+            "lighthouses" => ("Lit", !self.dark),
+            "buoys" => ("Seen", !self.fog),
+            other => panic!("nobody asks for {other}"),
         };
-        vec![lit("east", true), lit("west", !self.dark)]
+        let one = |name: &str, is_fine: bool| {
+            let status = if is_fine { "True" } else { "False" };
+            json!({"metadata": {"name": name}, "status": {"conditions": [{"type": condition, "status": status}]}})
+        };
+        vec![one("east", true), one("west", is_fine)]
     }
 
     /// Whether a runner holds the Lease, or takes it. One that was not renewed for 15 s is anybody's.
@@ -339,21 +349,46 @@ thread_local! {
 /// Some ten kilobytes each.
 const MOST_ROLLS: usize = 4_000;
 
+/// The last wave, or the only one.
+fn rest(setup: &Setup, at_once: &Value) -> Value {
+    let Gates { rest_approved, rest_checked, rest_later, end_checked, .. } = setup.gates;
+    let mut wave = json!({"name": "rest", "atOnce": at_once});
+    let mut before = Vec::new();
+    if setup.canaries > 0 {
+        before.extend(rest_checked.then(|| json!("checks")));
+        before.extend(rest_later.then(|| json!({"wait": format!("{LATER}s")})));
+        before.extend(rest_approved.then(|| json!("approval")));
+    }
+    if !before.is_empty() {
+        wave["before"] = json!(before);
+    }
+    if end_checked {
+        wave["then"] = json!("checks");
+    }
+    wave
+}
+
 /// What the Roll says.
 fn spec(setup: &Setup) -> Value {
     let at_once: Value = serde_json::from_str(&setup.at_once).unwrap();
     let mut waves = Vec::new();
     if setup.canaries > 0 {
         let mut wave = json!({"name": "canary", "select": {"labels": "roll=canary"}, "atOnce": 1});
-        if setup.approval {
-            wave["then"] = json!("approval");
-        }
+        wave["then"] = match (setup.approval, setup.gates.canaries_checked) {
+            (true, true) => json!(["checks", "approval"]),
+            (true, false) => json!("approval"),
+            (false, true) => json!("checks"),
+            (false, false) => Value::Null,
+        };
         if setup.soak {
             wave["soak"] = json!(format!("{SOAK}s"));
         }
         waves.push(wave);
     }
-    waves.push(json!({"name": "rest", "atOnce": at_once}));
+    waves.push(rest(setup, &at_once));
+    if setup.gates.first_approved {
+        waves[0]["before"] = json!("approval");
+    }
     let mut spec = json!({
         "kind": "boat", "to": NEW, "waves": waves, "unhealthyMax": setup.unhealthy_max, "timeout": "60s",
         "onFailure": setup.on_failure,

@@ -1,10 +1,11 @@
 //! What people do to a roll.
 
+use std::cell::Cell;
 use std::process::ExitCode;
 
 use clap::Args;
 use pointsman_cluster::{RollClock, RollError, change_roll, clean_roll, get_roll, set_in_roll};
-use pointsman_core::roll::RollStatus;
+use pointsman_core::roll::{RollStatus, WaveSide};
 use serde_json::{Value, json};
 
 use super::known::{advise, checked, kind_of};
@@ -29,6 +30,12 @@ pub(crate) struct ApproveArgs {
     /// Wave that is approved.
     #[arg(value_name = "WAVE")]
     wave: String,
+    /// Let that wave begin. Only a wave that asks for two approvals has to be told which.
+    #[arg(long, conflicts_with = "then")]
+    before: bool,
+    /// Let the roll go on behind that wave.
+    #[arg(long)]
+    then: bool,
     #[command(flatten)]
     cluster: ClusterArgs,
     #[command(flatten)]
@@ -84,14 +91,25 @@ pub(super) fn resume(args: &ChangeArgs) -> anyhow::Result<ExitCode> {
 
 pub(super) fn approve(args: &ApproveArgs) -> anyhow::Result<ExitCode> {
     let all = args.kinds.load()?;
+    let side = match (args.before, args.then) {
+        (true, _) => Some(WaveSide::Before),
+        (_, true) => Some(WaveSide::Then),
+        _ => None,
+    };
+    let approved = Cell::new(WaveSide::Then);
     args.cluster.with(async |cluster| {
         let approve = &|document: &Value, status: &mut RollStatus| {
             let (_, roll) = checked(document, &all).map_err(|error| format!("{error:#}"))?;
-            status.approve(&roll, &args.wave)
+            approved.set(status.approve(&roll, &args.wave, side)?);
+            Ok(())
         };
         change_roll(&cluster, &args.name, approve).await.map_err(advise)
     })?;
-    output::text(&format!("roll {}: {} is approved\n", args.name, args.wave))?;
+    let told = match approved.get() {
+        WaveSide::Before => "may begin",
+        WaveSide::Then => "is approved",
+    };
+    output::text(&format!("roll {}: {} {told}\n", args.name, args.wave))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -29,7 +29,7 @@ pub(crate) struct RollArgs {
 enum RollCommand {
     /// End a roll: what is under way ends, and nothing more is moved.
     Abort(ChangeArgs),
-    /// Let a roll go on behind a wave.
+    /// Let a roll go on before a wave, or behind one.
     Approve(ApproveArgs),
     /// Take every object back that a roll has moved.
     Back(ChangeArgs),

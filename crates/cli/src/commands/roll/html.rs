@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use pointsman_core::roll::{FleetRoll, Forecast, Standing};
+use pointsman_core::roll::{FleetRoll, Forecast, Standing, told_gates};
 
 use crate::commands::objects_page::{ObjectsPage, bar, escaped};
 
@@ -21,18 +21,21 @@ pub(super) fn page(roll: &FleetRoll, told: &[Forecast<'_>], summary: &str) -> St
 fn waves(roll: &FleetRoll, told: &[Forecast<'_>]) -> String {
     let of = |wave: &str| told.iter().filter(|one| one.wave == wave).collect::<Vec<_>>();
     let most = roll.waves().map(|wave| of(wave).len()).max().unwrap_or_default();
+    let gates = told_gates(roll);
     let rows = roll.waves().map(|wave| {
         let objects = of(wave);
         let mut states: BTreeMap<&str, usize> = BTreeMap::new();
         objects.iter().for_each(|one| *states.entry(one.standing.word()).or_default() += 1);
         let states: Vec<String> = states.iter().map(|(word, count)| format!("{count} {word}")).collect();
-        let approval = if roll.asks_approval(wave) { "; then somebody approves" } else { "" };
+        let waits = gates.iter().filter(|gate| gate.wave == wave);
+        let waits: String = waits.map(|gate| format!("; {}: {}", gate.side.word(), gate.waits())).collect();
         format!(
-            "<tr><th scope=\"row\">{}</th><td class=\"number\">{}</td><td>{}</td><td>{}{approval}</td></tr>\n",
+            "<tr><th scope=\"row\">{}</th><td class=\"number\">{}</td><td>{}</td><td>{}{}</td></tr>\n",
             escaped(wave),
             objects.len(),
             bar(objects.len(), most, 200),
-            states.join(", ").to_lowercase()
+            states.join(", ").to_lowercase(),
+            escaped(&waits)
         )
     });
     let rows: String = rows.collect();

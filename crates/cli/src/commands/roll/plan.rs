@@ -7,7 +7,8 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 use pointsman_cluster::{RollClock, RollSurvey, SurveyAsks, survey_roll, unfreezable};
 use pointsman_core::roll::{
-    FleetRoll, Forecast, RollStatus, Standing, ToldStep, forecast, missing_stages, shut_now, start_refusals, told_steps,
+    FleetRoll, Forecast, RollStatus, Standing, ToldGate, ToldStep, forecast, missing_stages, shut_now, start_refusals,
+    told_gates, told_steps,
 };
 use serde_json::{Value, json};
 
@@ -86,7 +87,7 @@ pub(super) fn plan(args: &PlanRollArgs) -> anyhow::Result<ExitCode> {
                 roll.irreversible().iter().map(|(step, why)| json!({"step": step, "why": why})).collect();
             let value = json!({
                 "roll": roll.name(), "from": roll.from(), "to": roll.to(), "moves": moves, "stays": stays,
-                "steps": steps_json(roll), "dryRuns": survey.asked, "noWayBack": way_back, "irreversible": irreversible, "refusals": refusals, "shut": shut,
+                "steps": steps_json(roll), "waits": waits_json(roll), "dryRuns": survey.asked, "noWayBack": way_back, "irreversible": irreversible, "refusals": refusals, "shut": shut,
                 "closed": survey.facts.closed(roll), "freezes": frozen(roll), "unfrozen": survey.unfrozen,
                 "unfreezable": never,
                 "twoControllersUnseen": roll.cannot_tell_controllers(), "objects": objects_json(&told),
@@ -132,6 +133,7 @@ fn summary(
         text.push_str("each object, step by step:\n");
     }
     text.extend(steps.iter().map(|step| format!("  {:widest$}   {}\n", step.name, step.does)));
+    text.extend(told_gates(roll).iter().map(|gate| format!("{}\n", gate.words())));
     let accepted = roll.irreversible().into_iter().filter(|(name, _)| roll.accepts(name));
     text.extend(accepted.map(|(name, why)| format!("step {name} cannot be undone, which is accepted: {why}\n")));
     text.extend(refusals.iter().map(|why| format!("it would not begin: {why}\n")));
@@ -151,6 +153,16 @@ fn summary(
         asked => format!("calls to come: {patches} patches; {asked} were sent as dry runs, and nothing was stored\n"),
     });
     text
+}
+
+fn waits_json(roll: &FleetRoll) -> Vec<Value> {
+    let json = |gate: &ToldGate<'_>| {
+        json!({
+            "wave": gate.wave, "side": gate.side.word(), "approval": gate.approval, "checks": gate.checks,
+            "wait": gate.time(),
+        })
+    };
+    told_gates(roll).iter().map(json).collect()
 }
 
 fn steps_json(roll: &FleetRoll) -> Vec<Value> {

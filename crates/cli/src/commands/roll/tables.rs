@@ -1,6 +1,6 @@
 //! Rolls and their objects, as tables and documents.
 
-use pointsman_core::roll::{Direction, Forecast, RollPhase, RollStatus};
+use pointsman_core::roll::{Direction, Forecast, RollPhase, RollStatus, WaveSide};
 use serde_json::{Value, json};
 
 use crate::commands::table::table;
@@ -72,9 +72,16 @@ pub(super) fn screen(document: &Value) -> String {
         lines.push(format!("  goes      {:?}", status.direction));
     }
     for wave in &status.waves {
-        let now = if status.wave.as_ref() == Some(&wave.name) && !status.is_over() { "  <- here" } else { "" };
+        let now = match status.wave.as_ref() == Some(&wave.name) && !status.is_over() {
+            true if status.before => "  <- before it",
+            true => "  <- here",
+            false => "",
+        };
         lines.push(format!("  wave      {} {}/{}{now}", wave.name, wave.done, wave.total));
     }
+    let approved = status.approved.iter().map(|wave| WaveSide::Then.of(wave));
+    let approved = status.approved_before.iter().map(|wave| WaveSide::Before.of(wave)).chain(approved);
+    lines.extend(approved.map(|place| format!("  approved  {place}")));
     let counts = status.counts;
     lines.push(format!(
         "  counts    {} old, {} moving, {} new, {} failed, {} held, {} refused, {} outside, {} unhealthy",
@@ -109,8 +116,10 @@ pub(super) fn screen(document: &Value) -> String {
 pub(super) fn next(document: &Value, status: &RollStatus) -> Option<String> {
     let name = document.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
     match status.phase {
-        RollPhase::Waiting if status.message.ends_with("waiting for approval") => {
-            Some(format!("pointsman roll approve {name} {}", status.wave.clone().unwrap_or_default()))
+        RollPhase::Waiting if status.waits_for_approval() => {
+            let wave = status.wave.clone().unwrap_or_default();
+            let side = if status.before { " --before" } else { which(document, &wave) };
+            Some(format!("pointsman roll approve {name} {wave}{side}"))
         }
         RollPhase::Refused => Some(format!("mend that, then pointsman roll run {name}")),
         RollPhase::Paused => Some(format!("mend it, then pointsman roll resume {name}; or pointsman roll back {name}")),
@@ -119,6 +128,14 @@ pub(super) fn next(document: &Value, status: &RollStatus) -> Option<String> {
         }
         _ => None,
     }
+}
+
+/// What says that the approval behind a wave is meant, where there may be another one before it.
+fn which(document: &Value, wave: &str) -> &'static str {
+    let waves = document.pointer("/spec/waves").and_then(Value::as_array).into_iter().flatten();
+    let has_both =
+        waves.into_iter().any(|one| one.get("name").is_some_and(|name| name == wave) && one.get("before").is_some());
+    if has_both { " --then" } else { "" }
 }
 
 /// Objects in the order in which they go.

@@ -14,7 +14,7 @@ pub(crate) use block::Admission;
 pub(super) use block::AdmissionSpec;
 pub(crate) use controller_lease::ControllerLease;
 pub(crate) use observe::VersionSource;
-pub(crate) use prerequisites::{Needs, Prerequisites};
+pub(crate) use prerequisites::{APPLIED, AVAILABLE, Needs, Prerequisites};
 pub(crate) use rule::{Check, Rule};
 pub(crate) use rule_spec::Reading;
 pub(crate) use upgrade_path::UpgradePath;

@@ -112,5 +112,7 @@ impl Prerequisites {
 
 /// Where the id stands in the name.
 const PLACE: &str = "{id}";
-const APPLIED: &str = "applied";
-const AVAILABLE: &str = "available";
+/// How it has to stand with what must be there.
+pub(crate) const APPLIED: &str = "applied";
+/// How it has to stand with what is to come.
+pub(crate) const AVAILABLE: &str = "available";

@@ -221,6 +221,110 @@ fn a_cluster_that_is_away_later_is_waited_for() {
     is_through(&garden, "one");
 }
 
+/// A garden whose first shoot has waited for everything, and of which nothing is deleted yet.
+fn before_the_classes_go() -> (Garden, Gardener) {
+    let mut garden = Garden::planted(1);
+    garden.plant("one");
+    let mut gardener = Gardener::default();
+    let steps = |garden: &Garden| {
+        let mark = garden.clusters["one"]["metadata"]["annotations"]["pointsman.dev/roll"].as_str().map(str::to_owned);
+        let mark: Value = mark.and_then(|mark| serde_json::from_str(&mark).ok()).unwrap_or_default();
+        mark["step"]["all"].as_u64().unwrap_or_default()
+    };
+    while steps(&garden) < 2 {
+        gardener.run(&mut garden, 1, None);
+    }
+    assert_eq!(garden.shoots["one"].classes.len(), 2);
+    (garden, gardener)
+}
+
+#[test]
+fn what_was_waited_for_has_to_hold_when_what_cannot_be_undone_begins() {
+    type Change = fn(&mut Garden);
+    let spoilt: [(&str, Change, Change); 4] = [
+        (
+            "an old node",
+            |garden| drop(garden.shoots.get_mut("one").unwrap().nodes.insert("old".to_owned(), "v1.17.9".to_owned())),
+            |garden| drop(garden.shoots.get_mut("one").unwrap().nodes.remove("old")),
+        ),
+        (
+            "it sleeps",
+            |garden| {
+                garden.clusters.get_mut("one").unwrap()["spec"]["shoot"]["spec"]["hibernation"]["enabled"] = json!(true)
+            },
+            |garden| {
+                garden.clusters.get_mut("one").unwrap()["spec"]["shoot"]["spec"]["hibernation"]["enabled"] =
+                    json!(false)
+            },
+        ),
+        (
+            "it is away",
+            |garden| garden.shoots.get_mut("one").unwrap().is_away = true,
+            |garden| garden.shoots.get_mut("one").unwrap().is_away = false,
+        ),
+        (
+            "it failed",
+            |garden| {
+                garden.clusters.get_mut("one").unwrap()["spec"]["shoot"]["status"]["lastOperation"]["state"] =
+                    json!("Failed")
+            },
+            |garden| {
+                garden.clusters.get_mut("one").unwrap()["spec"]["shoot"]["status"]["lastOperation"]["state"] =
+                    json!("Succeeded")
+            },
+        ),
+    ];
+    for (what, spoil, mend) in spoilt {
+        let (mut garden, mut gardener) = before_the_classes_go();
+        spoil(&mut garden);
+        garden.plant("two");
+        garden.now += 24 * 3600;
+        let planned = gardener.run(&mut garden, PASSES, None);
+        assert_eq!(garden.shoots["one"].classes.len(), 2, "{what}: {:#?}", gardener.log);
+        assert!(!garden.says("one", NEEDS), "{what}");
+        // It is as if it had not begun: it takes nobody's place, and does not fail.
+        assert!(planned.status.failures.is_empty(), "{what}: {:?}", planned.status.failures);
+        assert!(
+            garden.says("two", FINISHED),
+            "{what}: {:#?} {:#?} {:?}",
+            gardener.log,
+            planned.status,
+            planned.standings
+        );
+        is_through(&garden, "two");
+        mend(&mut garden);
+        gardener.run(&mut garden, PASSES, None);
+        // The roll is over where nobody is left that it is about.
+        if what != "it failed" {
+            is_through(&garden, "one");
+        }
+    }
+}
+
+#[test]
+fn what_was_begun_and_cannot_be_undone_is_not_told_as_old() {
+    let mut garden = Garden::planted(1);
+    garden.plant("one");
+    let mut gardener = Gardener::default();
+    while !gardener.log.iter().any(|told| told.starts_with("deleted")) {
+        gardener.run(&mut garden, 1, None);
+    }
+    // One class is gone, the other one is not, and the cluster is away.
+    garden.shoots.get_mut("one").unwrap().is_away = true;
+    garden.roll["spec"]["direction"] = json!("Back");
+    let planned = gardener.run(&mut garden, PASSES, None);
+    assert!(planned.status.is_over(), "{:?}", planned.status);
+    assert_eq!(planned.standings[0].word(), "New", "it does not count as taken back: {:?}", planned.standings);
+    assert!(!garden.says("one", NEEDS));
+    // Whoever goes forward again ends what was begun.
+    garden.shoots.get_mut("one").unwrap().is_away = false;
+    garden.roll["metadata"]["uid"] = json!("roll-2");
+    garden.roll["spec"]["direction"] = json!("Forward");
+    garden.roll["status"] = Value::Null;
+    Gardener::default().run(&mut garden, PASSES, None);
+    is_through(&garden, "one");
+}
+
 #[test]
 fn what_cannot_be_undone_stays_and_nobody_goes_back_over_it() {
     let mut garden = Garden::planted(1);
