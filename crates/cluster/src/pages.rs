@@ -21,12 +21,12 @@ pub(crate) struct Pages<'p> {
     extent: Extent,
     size: PageSize,
     patience: Patience,
-    waits_for: WaitsFor,
+    waits_out: WaitsOut,
 }
 
 /// Whose failures a list waits out. Those of others are answers.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub(crate) enum WaitsFor {
+pub(crate) enum WaitsOut {
     /// An API server that is away, or too busy. One behind it that fails, such as a webhook, is an answer.
     ApiServer,
     /// Also one that fails, but for a webhook that nobody reaches: some who list look for that.
@@ -36,11 +36,11 @@ pub(crate) enum WaitsFor {
 }
 
 impl<'p> Pages<'p> {
-    /// Pages of so many objects at most, with as much of each as `extent` says. They wait for [`WaitsFor::Servers`].
+    /// Pages of so many objects at most, with as much of each as `extent` says. They wait for [`WaitsOut::Servers`].
     pub(crate) fn new(cluster: &'p Cluster, collection: String, extent: Extent, size: impl Into<PageSize>) -> Self {
         let (size, patience) = (size.into(), Patience::default());
         let labels = String::new();
-        Self { cluster, collection, labels, extent, size, patience, waits_for: WaitsFor::Servers }
+        Self { cluster, collection, labels, extent, size, patience, waits_out: WaitsOut::Servers }
     }
 
     /// Only objects with such labels, as `kubectl -l` takes them.
@@ -50,13 +50,13 @@ impl<'p> Pages<'p> {
     }
 
     /// Waits for others than usual.
-    pub(crate) fn waiting_for(self, waits_for: WaitsFor) -> Self {
-        Self { waits_for, ..self }
+    pub(crate) fn waiting_out(self, waits_out: WaitsOut) -> Self {
+        Self { waits_out, ..self }
     }
 
     /// Waits for webhooks, too, and as long as all other calls of a run together.
     pub(crate) fn with_patience(self, patience: &Patience) -> Self {
-        Self { patience: patience.clone(), waits_for: WaitsFor::Webhooks, ..self }
+        Self { patience: patience.clone(), waits_out: WaitsOut::Webhooks, ..self }
     }
 
     /// One page, the first one or the one that `next` leads to. Before it is asked for again, `waits` is told, and may
@@ -86,12 +86,12 @@ impl<'p> Pages<'p> {
                 continue;
             }
             let fails = match &error {
-                error if error.is_of_a_webhook() => WaitsFor::Webhooks,
-                error if error.code().is_some_and(|code| code >= 500) => WaitsFor::Servers,
-                _ => WaitsFor::ApiServer,
+                error if error.is_of_a_webhook() => WaitsOut::Webhooks,
+                error if error.code().is_some_and(|code| code >= 500) => WaitsOut::Servers,
+                _ => WaitsOut::ApiServer,
             };
             // A cluster that waits has waited already.
-            let is_answer = self.cluster.waits().is_some() || self.waits_for < fails;
+            let is_answer = self.cluster.waits().is_some() || self.waits_out < fails;
             let pause = if is_answer { None } else { self.patience.pause(&error) };
             let Some(pause) = pause else { return Err(error.into()) };
             tried = true;

@@ -15,7 +15,7 @@ use super::outside::Outside;
 use crate::call_error::{CallError, RIGHTS};
 use crate::cluster::{Cluster, Extent};
 use crate::crd_state::CrdState;
-use crate::pages::{Pages, WaitsFor};
+use crate::pages::{Pages, WaitsOut};
 
 /// What was looked up last.
 #[derive(Default)]
@@ -159,7 +159,7 @@ async fn objects(cluster: &Cluster, question: &RollQuestion, answers: &mut RollA
         Some(Value::Array(items)) => answers.saw(question, &items),
         _ => answers.saw(question, &[]),
     };
-    let pages = Pages::new(cluster, all, extent, PAGE).labelled(labels).waiting_for(WaitsFor::ApiServer);
+    let pages = Pages::new(cluster, all, extent, PAGE).labelled(labels).waiting_out(WaitsOut::ApiServer);
     pages.all(&mut |_, _| {}, &mut take).await
 }
 

@@ -13,7 +13,7 @@ use super::successor::try_successor;
 use super::writes::{Landed, delete_options, refused};
 use crate::call_error::{CallError, RIGHTS};
 use crate::cluster::{Cluster, Extent, PatchForm};
-use crate::pages::{Pages, WaitsFor, items};
+use crate::pages::{Pages, WaitsOut, items};
 
 /// Writes another object.
 ///
@@ -222,7 +222,7 @@ pub(super) async fn referring(
     };
     for (resource, collection) in resources {
         let path = format!("{collection}/namespaces/{namespace}/{}", resource.split('.').next().unwrap_or_default());
-        let pages = Pages::new(cluster, path, Extent::MetadataOfAll, PAGE).waiting_for(WaitsFor::ApiServer);
+        let pages = Pages::new(cluster, path, Extent::MetadataOfAll, PAGE).waiting_out(WaitsOut::ApiServer);
         let mut take = |list: Value| {
             for object in items(&list) {
                 let owners = object.pointer("/metadata/ownerReferences").and_then(Value::as_array);

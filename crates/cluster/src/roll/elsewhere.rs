@@ -163,7 +163,8 @@ impl Elsewhere {
     }
 }
 
-/// Looks something up, a page of it after the other. Nobody waits here: there are others to ask, and all are asked again.
+/// Looks something up, a page of it after the other. Nobody waits here: there are others to ask, and all are asked
+/// again.
 async fn look(
     own: &Cluster,
     clusters: &OtherClusters,

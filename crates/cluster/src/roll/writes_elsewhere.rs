@@ -28,8 +28,8 @@ pub(super) struct WritesElsewhere {
 }
 
 impl WritesElsewhere {
-    /// Deletes an object, as it was seen. What is not answered at once is told when this is asked again: nothing is sent
-    /// twice while a call is under way.
+    /// Deletes an object, as it was seen. What is not answered at once is told when this is asked again: nothing is
+    /// sent twice while a call is under way.
     pub(super) async fn delete(
         &mut self,
         cluster: Cluster,

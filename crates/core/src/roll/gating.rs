@@ -1,4 +1,5 @@
-//! Waves wait: before the first of their objects, and after the last one. Whoever goes back, or stops, waits for nothing.
+//! Waves wait: before the first of their objects, and after the last one. Whoever goes back, or stops, waits for
+//! nothing.
 
 use std::time::Duration;
 

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::fleet_roll::FleetRoll;
 use super::moment::{self, Moment, rfc3339};
 use super::seen_field::KeptField;
 
@@ -36,12 +35,12 @@ pub(super) struct RollMark {
 }
 
 impl RollMark {
-    /// Of an object that is moved now, and has done no step yet.
-    pub(super) fn new(roll: &FleetRoll, was: Option<String>, now: Moment) -> Self {
+    /// Of an object that is moved now, and has done no step yet: by the Roll of this uid, to this version.
+    pub(super) fn new((roll, to): (&str, &str), was: Option<String>, now: Moment) -> Self {
         Self {
-            roll: roll.uid.clone(),
+            roll: roll.to_owned(),
             was,
-            to: roll.to.clone(),
+            to: to.to_owned(),
             at: rfc3339(now.wall),
             step: BTreeMap::new(),
             half: Vec::new(),

@@ -26,7 +26,7 @@ pub struct FleetMove {
 impl FleetMove {
     /// To the new version. What it was is written down in the same patch.
     pub(super) fn forward(roll: &FleetRoll, object: &FleetObject, now: Moment) -> Self {
-        let mark = RollMark::new(roll, object.version.clone(), now);
+        let mark = RollMark::new((&roll.uid, &roll.to), object.version.clone(), now);
         let label = pointer("labels", &roll.label);
         let mut patch = vec![test("/metadata/uid", json!(object.uid))];
         match &object.version {

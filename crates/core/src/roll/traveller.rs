@@ -278,7 +278,7 @@ impl<'a> Traveller<'a> {
     fn mark(self, now: Moment) -> RollMark {
         match self.object.mark_of(self.roll) {
             Some(mark) => RollMark { at: rfc3339(now.wall), ..mark.clone() },
-            None => RollMark::new(self.roll, None, now),
+            None => RollMark::new((&self.roll.uid, &self.roll.to), None, now),
         }
     }
 

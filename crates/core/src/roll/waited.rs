@@ -1,5 +1,5 @@
-//! What was waited for right before a step that cannot be undone. It has to hold when that step begins, and not only when
-//! it was waited for: days may lie between, in which nobody has accepted the step, or the roll was paused.
+//! What was waited for right before a step that cannot be undone. It has to hold when that step begins, and not only
+//! when it was waited for: days may lie between, in which nobody has accepted the step, or the roll was paused.
 
 use std::ops::Range;
 
