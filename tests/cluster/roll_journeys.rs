@@ -140,7 +140,7 @@ fn works_on(job: &Value, hosts: &str, jobs: &str, seen: &mut Seen, set: &dyn Fn(
 }
 
 /// As the Job controller says it. Source: `kubernetes pkg/apis/batch/validation/validation.go`, `validateJobStatus`.
-fn ended(conditions: [&str; 2]) -> Value {
+pub(crate) fn ended(conditions: [&str; 2]) -> Value {
     let at = "2026-11-23T00:00:00Z";
     let condition = |kind: &str| {
         json!({

@@ -47,14 +47,20 @@ fn serve(scene: &Scene<'_>, kubeconfig: &Path) {
     *scene.pointsman.borrow_mut() = Some(Pointsman::start(&setup));
 }
 
-/// A kubeconfig of somebody who has the role of docs/rights.md, for these objects, and no other.
-fn reader(scene: &Scene<'_>) -> PathBuf {
+/// A kubeconfig of somebody who has the role of docs/rights.md, for these objects, and no other: with these verbs of
+/// it, or all.
+fn reader(scene: &Scene<'_>, verbs: Option<&[&str]>) -> PathBuf {
     let rights = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/rights.md")).unwrap();
     let section = rights.split("\n## serve with stages\n").nth(1).expect("a section");
     let role = section.split("```yaml\n").nth(1).and_then(|rest| rest.split("```").next()).expect("a role");
     let role = role.replace("extensions.gardener.cloud", "\"\"").replace("clusters", "namespaces");
     let mut role: Value = serde_saphyr::from_str(&role).unwrap();
-    let name = format!("{}-reader", scene.ns);
+    let mut name = format!("{}-reader", scene.ns);
+    if let Some(verbs) = verbs {
+        assert!(verbs.iter().all(|verb| role["rules"][0]["verbs"].as_array().unwrap().contains(&json!(verb))));
+        role["rules"][0]["verbs"] = json!(verbs);
+        name = format!("{name}-{}", verbs.join("-"));
+    }
     role["metadata"]["name"] = json!(name);
     let binding = json!({
         "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": {"name": name},
@@ -135,7 +141,7 @@ pub(crate) fn generation(object: &Value) -> i64 {
 
 fn followed(scene: &Scene<'_>) {
     define(scene);
-    serve(scene, &reader(scene));
+    serve(scene, &reader(scene, None));
     let configuration = configuration(scene);
     scene.kubectl(&["apply"], &configuration);
     scene.eventually(|| metric(scene, "pointsman_fact_known{resource=\"namespaces\"} 1\n").then_some(()));
@@ -170,6 +176,7 @@ fn followed(scene: &Scene<'_>) {
     });
     assert_eq!(commands(&made), offline(scene, &deployment(scene, "kube-scheduler"), "true"));
 
+    each_right_is_needed(scene);
     nobody_knows(scene);
     nobody_is_there(scene);
     scene.kubectl(&["delete"], &configuration);
@@ -178,6 +185,20 @@ fn followed(scene: &Scene<'_>) {
 fn annotate(scene: &Scene<'_>, key: &str) {
     let patch = json!({"metadata": {"annotations": {key: "true"}}}).to_string();
     scene.call(Method::PATCH, &format!("/api/v1/namespaces/{}", scene.ns), Some((MERGE, patch))).ok();
+}
+
+/// Without either right of its role a server says in its log what it cannot do.
+fn each_right_is_needed(scene: &Scene<'_>) {
+    for (kept, missing) in [("watch", "list"), ("list", "watch")] {
+        let reader = reader(scene, Some(&[kept]));
+        serve(scene, &reader);
+        let user = reader.file_name().unwrap().to_str().unwrap();
+        let said = format!("cannot {missing} resource \"namespaces\" in API group");
+        scene.eventually(|| {
+            let log = fs::read_to_string(&scene.setup.log).unwrap();
+            log.lines().any(|line| line.contains(user) && line.contains(&said)).then_some(())
+        });
+    }
 }
 
 /// A server that may not read the fact, or does not reach who says it, decides nothing by it. It is ready all the same.

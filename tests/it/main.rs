@@ -11,4 +11,5 @@ mod docs;
 mod memory;
 mod readme;
 mod serve;
+mod serve_rights;
 mod tidy;

@@ -2,7 +2,7 @@
 //! API server, which is every shoot.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -112,14 +112,15 @@ impl<'s> Landscape<'s> {
         self.shoot.client.call(Method::PATCH, &path, Some((MERGE, info.to_string()))).ok();
     }
 
-    /// A storage class of the shoot, by this provisioner.
+    /// A storage class of the shoot, by this provisioner, unless it is there.
     pub(crate) fn class(&self, name: &str, provisioner: &str) {
         let class = json!({
             "apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": name},
             "provisioner": provisioner,
         });
         let body = Some(("application/json", class.to_string()));
-        self.shoot.client.call(Method::POST, CLASSES, body).ok();
+        let made = self.shoot.client.call(Method::POST, CLASSES, body);
+        assert!(made.is_ok() || made.code == 409, "{}", made.message());
     }
 
     /// The names of its storage classes.
@@ -152,14 +153,24 @@ impl<'s> Landscape<'s> {
 
     /// Has a Roll over all shoots begin.
     pub(crate) fn rolls(&self, name: &str, more: &Value) {
+        let file = self.roll_file(name, more);
+        self.scene.commanded(&["roll", "start", "-f", &file.display().to_string()]);
+    }
+
+    /// Its file.
+    pub(crate) fn roll_file(&self, name: &str, more: &Value) -> PathBuf {
         let mut spec = json!({
             "name": name, "journey": "csi-migration", "from": null, "to": "csi", "timeout": "3m", "unhealthyMax": 20,
             "accept": ["old-classes", "hand-over", "control-plane", "finished"],
             "waves": [{"name": "all", "atOnce": 1}],
         });
         merge(&mut spec, more);
-        let file = self.scene.roll_file(&spec);
-        self.scene.commanded(&["roll", "start", "-f", &file.display().to_string()]);
+        self.scene.roll_file(&spec)
+    }
+
+    /// Where the Clusters are that stand for shoots.
+    pub(crate) fn clusters(&self) -> String {
+        clusters(self.scene)
     }
 
     /// Ends it for good, with these Rolls.

@@ -178,7 +178,7 @@ impl Scene<'_> {
         json!({
             "metadata": {"name": name, "labels": selector, "ownerReferences": owners(installation)},
             "spec": {
-                "replicas": REPLICAS, "revisionHistoryLimit": 3, "selector": {"matchLabels": selector},
+                "replicas": installation["spec"]["replicas"], "revisionHistoryLimit": 3, "selector": {"matchLabels": selector},
                 "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 0, "maxSurge": 1}},
                 "template": {"metadata": {"labels": labels}, "spec": pod},
             },

@@ -47,6 +47,38 @@ fn the_printed_rights_are_the_documented_ones() {
     assert_eq!(sorted(&role), sorted(&documented));
 }
 
+/// Where owner references are guarded, whoever hands them over has to be allowed more; of all else, nobody is.
+#[test]
+fn guarded_owners_take_rights_that_free_ones_do_not() {
+    let roll = "
+apiVersion: pointsman.dev/v1
+kind: Roll
+metadata: {name: mm}
+spec: {kind: mattermost, journey: migrate, from: v1alpha1, to: v1beta1, accept: [old-object], waves: [{name: all}]}
+";
+    let rules = |more: &[&str]| {
+        let own = ["roll", "rights", "-f", "-", "--kinds", "crates/core/kinds/mattermost"];
+        let role = yaml(&with_stdin(&[&own, more].concat(), roll.as_bytes()).data());
+        role["rules"].as_array().unwrap().clone()
+    };
+    let (free, guarded) = (rules(&[]), rules(&["--guarded-owners"]));
+    let verbs = |rules: &[Value], plural: &str| {
+        let rule = rules.iter().find(|rule| rule["resources"][0] == plural);
+        rule.map_or(Value::Null, |rule| rule["verbs"].clone())
+    };
+    for owner in ["mattermosts/finalizers", "clusterinstallations/finalizers"] {
+        assert_eq!(
+            (verbs(&free, owner), verbs(&guarded, owner)),
+            (Value::Null, serde_json::json!(["update"])),
+            "{owner}"
+        );
+    }
+    assert_eq!(verbs(&free, "services"), serde_json::json!(["list", "patch"]));
+    assert_eq!(verbs(&guarded, "services"), serde_json::json!(["delete", "list", "patch"]));
+    // No step runs a Job, and none has a template.
+    assert_eq!(verbs(&free, "configmaps"), Value::Null);
+}
+
 #[test]
 fn what_a_roll_freezes_is_printed_as_policies() {
     let with = |freeze: &str, more: &[&str]| {

@@ -69,8 +69,11 @@ async fn write_at_home(cluster: &Cluster, staged: &[StagedKind], write: &ObjectW
             Err(error) => Err(error),
         },
         ObjectCall::Tell(patch) => {
-            // Who has no right to it has said it in the Roll.
-            return Ok(tell(cluster, &one, (&write.uid, patch)).await.unwrap_or(Landed::Stale));
+            // It is said in the Roll as well, and holds up nothing.
+            return match tell(cluster, &one, (&write.uid, patch)).await {
+                Err(error) if error.is_of_missing_rights() => Err(error),
+                landed => Ok(landed.unwrap_or(Landed::Stale)),
+            };
         }
         ObjectCall::Delete { uid, resource_version, propagation, successor } => {
             if let Some(successor) = successor

@@ -5,9 +5,13 @@ use pointsman_core::roll::{OF_WAVE, RollPhase, RollStatus, answered_roll, rfc333
 use serde_json::{Value, json};
 
 use super::clock::RollClock;
+use crate::call_error::CallError;
 use crate::cluster::Cluster;
 
-/// Tells what is new in the status of a Roll. Who may not write events tells nothing: the status says it all.
+/// Tells what is new in the status of a Roll. Events that cannot be written are not: the status says it all.
+///
+/// # Errors
+/// Whoever runs it may not write events.
 pub(super) async fn tell_events(
     cluster: &Cluster,
     kind: &Kind,
@@ -15,7 +19,7 @@ pub(super) async fn tell_events(
     holder: &str,
     clock: RollClock,
     status: &RollStatus,
-) {
+) -> Result<(), CallError> {
     let now = clock.now();
     for (at, event) in events(kind, document, status).into_iter().enumerate() {
         let namespace = event.regarding.get("namespace").and_then(Value::as_str).unwrap_or(OF_CLUSTER).to_owned();
@@ -27,8 +31,12 @@ pub(super) async fn tell_events(
             "type": if event.warns { "Warning" } else { "Normal" }, "reason": event.reason,
             "regarding": event.regarding, "note": cut(&event.note, NOTE),
         });
-        let _ = cluster.post(&format!("/apis/events.k8s.io/v1/namespaces/{namespace}/events"), &body).await;
+        let written = cluster.post(&format!("/apis/events.k8s.io/v1/namespaces/{namespace}/events"), &body).await;
+        if let Some(error) = written.err().filter(CallError::is_of_missing_rights) {
+            return Err(error);
+        }
     }
+    Ok(())
 }
 
 /// Something to be told.

@@ -5,8 +5,9 @@ use std::time::{Duration, Instant};
 
 use pointsman_core::definition::{HttpAddress, Kind, StagedKind};
 use pointsman_core::roll::{
-    FleetMove, FleetObject, FleetRoll, JobWrite, ObjectWrite, Remembered, RollFacts, RollPhase, RollPlan, RollQuestion,
-    RollStatus, RollWrite, Standing, answered_roll, missing_stages, plan, step_questions, waiting_questions,
+    FleetMove, FleetObject, FleetRoll, JobWrite, ObjectCall, ObjectWrite, Remembered, RollFacts, RollPhase, RollPlan,
+    RollQuestion, RollStatus, RollWrite, Standing, answered_roll, missing_stages, plan, step_questions,
+    waiting_questions,
 };
 use serde_json::Value;
 use tokio::time::sleep;
@@ -26,7 +27,7 @@ use super::others::others;
 use super::store::{get_roll, put_status};
 use super::write_pace::WritePace;
 use super::writes::{Landed, Really, run_job, write};
-use crate::call_error::CallError;
+use crate::call_error::{CallError, RIGHTS, is_about_rights};
 use crate::cluster::Cluster;
 
 /// How rolls are run.
@@ -66,6 +67,8 @@ pub enum RollEvent {
     Refused(String, String),
     /// A call failed that may succeed in a moment.
     Trying(CallError),
+    /// Whoever runs it may not do or read this, in words; each is said once. What does not take it goes on.
+    NotAllowed(String),
     /// It is not run any more, or was not begun, and why.
     Left(String),
     /// It has come to an end, or, where it is run once, only waits.
@@ -104,6 +107,7 @@ pub async fn run_roll(
         remembered: Remembered::default(),
         trouble: None,
         pace: WritePace::start(),
+        forbidden: BTreeSet::new(),
         say,
     };
     let ended = runner.run(stop).await;
@@ -132,6 +136,8 @@ struct RollRunner<'r> {
     remembered: Remembered,
     trouble: Option<String>,
     pace: WritePace,
+    /// What was said that whoever runs it may not do.
+    forbidden: BTreeSet<String>,
     say: &'r dyn Fn(RollEvent),
 }
 
@@ -244,6 +250,7 @@ impl RollRunner<'_> {
         }
         let consistent = self.look(&document, &roll).await?;
         let facts = self.facts(&document, &roll, &status, consistent).await?;
+        self.may_not(facts.answers.unread().filter(|why| is_about_rights(why)).map(str::to_owned));
         let Some(mut fleet) = self.fleet.take() else { return Err(RollError::NoRoll(self.name.to_owned())) };
         let passed = self.decide(document, &roll, &mut fleet, facts, began).await;
         // What is known of it is not known less for a call that failed.
@@ -380,8 +387,7 @@ impl RollRunner<'_> {
             match next {
                 RollWrite::Status(status) => match put_status(self.cluster, &document, &status).await {
                     Ok(now) => {
-                        tell_events(self.cluster, self.kind, &document, &self.options.holder, self.clock, &status)
-                            .await;
+                        self.tells(&document, &status).await;
                         document = now;
                         wrote.any = true;
                         (self.say)(RollEvent::Status(status));
@@ -412,8 +418,15 @@ impl RollRunner<'_> {
 
     /// Writes another object. Returns whether there may be more to do at once.
     async fn object(&mut self, one: &ObjectWrite) -> Result<bool, CallError> {
-        let landed = write_beside(self.cluster, &self.options.staged, &mut self.elsewhere, one).await?;
-        Ok(self.wrote(one, landed))
+        match write_beside(self.cluster, &self.options.staged, &mut self.elsewhere, one).await {
+            Ok(landed) => Ok(self.wrote(one, landed)),
+            // What is told an object is said in the Roll as well.
+            Err(error) if matches!(one.call, ObjectCall::Tell(_)) => {
+                self.may_not(Some(format!("{error}: {RIGHTS}")));
+                Ok(false)
+            }
+            Err(error) => Err(error),
+        }
     }
 
     /// What was deleted for another one is followed by that, whatever becomes of others and of anything else. Returns
@@ -441,6 +454,21 @@ impl RollRunner<'_> {
             return Err(RollError::Lost { name: self.name.to_owned(), to });
         }
         Ok(())
+    }
+
+    /// Tells what is new in the status.
+    async fn tells(&mut self, document: &Value, status: &RollStatus) {
+        let told = tell_events(self.cluster, self.kind, document, &self.options.holder, self.clock, status).await;
+        self.may_not(told.err().map(|error| format!("{error}: {RIGHTS}")));
+    }
+
+    /// Says what whoever runs this may not do, each once.
+    fn may_not(&mut self, why: impl IntoIterator<Item = String>) {
+        for why in why {
+            if self.forbidden.insert(why.clone()) {
+                (self.say)(RollEvent::NotAllowed(why));
+            }
+        }
     }
 
     /// What came of it that a Job was to be made. Returns whether there may be more to do at once.

@@ -85,7 +85,22 @@ pub(super) fn refused(error: CallError) -> Result<Landed, CallError> {
         Some(403) if error.is_of_missing_rights() => Err(error),
         Some(404) => Ok(Landed::Stale),
         _ if error.is_stale() => Ok(Landed::Stale),
-        Some(400..=499) if !error.passes() && error.code() != Some(409) => Ok(Landed::Refused(error.message())),
+        Some(400..=499) if !error.passes() && error.code() != Some(409) => {
+            Ok(Landed::Refused(guarded(error.message())))
+        }
         _ => Ok(Landed::Later(error)),
     }
+}
+
+/// What can be done where owner references are guarded, and whoever runs this may not change them.
+/// Source: `kubernetes plugin/pkg/admission/gc/gc_admission.go`, `Validate`.
+fn guarded(message: String) -> String {
+    let takes = if message.contains("cannot set an ownerRef on a resource you can't delete") {
+        "`delete` of what is handed over"
+    } else if message.contains("cannot set blockOwnerDeletion") {
+        "`update` of `finalizers` of its owners"
+    } else {
+        return message;
+    };
+    format!("{message}: that takes {takes}; pointsman roll rights --guarded-owners prints the role")
 }

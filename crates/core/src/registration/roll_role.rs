@@ -4,13 +4,13 @@ use serde_json::{Value, json};
 
 use super::document::{Component, metadata};
 use crate::definition::Kind;
-use crate::roll::{FleetRoll, RollRights, rights, rights_elsewhere};
+use crate::roll::{FleetRoll, OwnerReferences, RollRights, rights, rights_elsewhere};
 
 /// A `ClusterRole` with the rights that running a roll takes. Where it asks something of other clusters, a second one
 /// follows, for whoever the kubeconfigs in their Secrets name: it is for these clusters, and for none else.
 #[must_use]
-pub fn roll_roles(roll: &FleetRoll, kind: &Kind) -> Vec<Value> {
-    let own = role(&format!("pointsman-roll.{}", roll.name()), &rights(roll, kind));
+pub fn roll_roles(roll: &FleetRoll, kind: &Kind, owners: OwnerReferences) -> Vec<Value> {
+    let own = role(&format!("pointsman-roll.{}", roll.name()), &rights(roll, kind, owners));
     let elsewhere = rights_elsewhere(roll);
     if elsewhere.is_empty() {
         return vec![own];

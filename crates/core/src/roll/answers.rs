@@ -86,11 +86,26 @@ impl RollAnswers {
 
     /// Objects that cannot be read, and why.
     pub fn cannot_read(&mut self, question: &RollQuestion, why: String) {
-        if matches!(question.wanted, WantedObjects::Staged { .. }) {
-            self.staged(question, Staged::Unknown(why));
-            return;
+        match question.wanted {
+            WantedObjects::Staged { .. } => self.staged(question, Staged::Unknown(why)),
+            WantedObjects::Becoming { .. } => self.became(question, Became::Waits(why)),
+            _ => drop(self.found.insert(question.about.clone(), Err(why))),
         }
-        self.found.insert(question.about.clone(), Err(why));
+    }
+
+    /// Why each thing is not known that is not, in words.
+    pub fn unread(&self) -> impl Iterator<Item = &str> {
+        let found = self.found.values().filter_map(|found| found.as_ref().err());
+        let crd = self.crd.iter().filter_map(|lacks| lacks.as_ref().err());
+        let became = self.became.values().filter_map(|became| match became {
+            Became::Waits(why) => Some(why),
+            Became::Object(..) | Became::Refused(_) => None,
+        });
+        let staged = self.staged.values().filter_map(|staged| match staged {
+            Staged::Unknown(why) => Some(why),
+            _ => None,
+        });
+        found.chain(crd).chain(became).chain(staged).map(String::as_str)
     }
 
     /// What somebody answered, or why nobody did.

@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::beside::{rights_elsewhere_of, rights_of};
 use super::fleet_roll::FleetRoll;
+use super::owner_references::OwnerReferences;
+use super::questions::{RollQuestion, WantedObjects};
 use crate::apimachinery::ResourceName;
 use crate::definition::{JourneyStep, Kind};
 
@@ -11,9 +13,10 @@ use crate::definition::{JourneyStep, Kind};
 pub type RollRights = BTreeMap<(String, String), BTreeSet<&'static str>>;
 
 /// What a roll does to which resources: group and plural, and the verbs of RBAC. A plural may name a subresource, such
-/// as `rolls/status`; `*` is every resource of every group.
+/// as `rolls/status`; `*` is every resource of every group. Without any of them it does not come to its end, but for
+/// events.
 #[must_use]
-pub fn rights(roll: &FleetRoll, kind: &Kind) -> RollRights {
+pub fn rights(roll: &FleetRoll, kind: &Kind, owners: OwnerReferences) -> RollRights {
     let mut rights = RollRights::new();
     let mut may = |group: &str, plural: &str, verbs: &[&'static str]| {
         rights.entry((group.to_owned(), plural.to_owned())).or_default().extend(verbs);
@@ -26,15 +29,21 @@ pub fn rights(roll: &FleetRoll, kind: &Kind) -> RollRights {
     let (plural, group) = roll.source().unwrap_or_else(|| (kind.plural(), kind.group()));
     may(group, plural, &["get", "list", "patch", "watch"]);
     let acts = roll.journey_steps().filter_map(JourneyStep::beside).map(|step| &step.act);
-    for (ResourceName { plural, group }, verbs) in acts.flat_map(|act| rights_of(act, roll.pair.as_deref())) {
+    for (ResourceName { plural, group }, verbs) in acts.flat_map(|act| rights_of(act, roll.pair.as_deref(), owners)) {
         may(&group, &plural, verbs);
     }
     for list in roll.journey_steps().filter_map(|step| step.if_any.as_ref()) {
         may(&list.resource.group, &list.resource.plural, &["list"]);
     }
-    if !roll.templates().is_empty() || roll.runs_jobs() {
+    if roll.runs_jobs() {
         may("batch", "jobs", &["get", "create"]);
+    }
+    if !roll.templates().is_empty() {
         may("", "configmaps", &["get"]);
+    }
+    for RollQuestion { group, plural, wanted, .. } in roll.checks.at_start().into_iter().chain(roll.checks.on_the_way())
+    {
+        may(&group, &plural, if matches!(wanted, WantedObjects::Named(_)) { &["get"] } else { &["list"] });
     }
     if !roll.freezes.is_empty() {
         may("admissionregistration.k8s.io", "validatingadmissionpolicies", &["get"]);

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use clap::Args;
 use pointsman_cluster::get_roll;
 use pointsman_core::registration::roll_roles;
+use pointsman_core::roll::OwnerReferences;
 
 use super::known::{FileRoll, advise, checked};
 use crate::commands::connected::ClusterArgs;
@@ -22,6 +23,10 @@ pub(crate) struct RightsArgs {
     /// File of a Roll, or - for stdin, instead of one that is in the cluster.
     #[arg(short, long, value_name = "FILE", conflicts_with = "name")]
     filename: Option<PathBuf>,
+    /// For a cluster whose API server has the admission plugin OwnerReferencesPermissionEnforcement on: with what it
+    /// asks for more of whoever hands over what belongs to an object.
+    #[arg(long)]
+    guarded_owners: bool,
     /// Form of the result.
     #[arg(short, long, value_enum, default_value_t = Format::Yaml)]
     output: Format,
@@ -35,15 +40,16 @@ pub(crate) struct RightsArgs {
 /// these.
 pub(super) fn rights(args: &RightsArgs) -> anyhow::Result<ExitCode> {
     let all = args.kinds.load()?;
+    let owners = if args.guarded_owners { OwnerReferences::Guarded } else { OwnerReferences::Free };
     let roles = match (&args.filename, &args.name) {
         (Some(file), _) => {
             let file = FileRoll::read(file, &all)?;
-            roll_roles(&file.roll, file.kind(&all)?)
+            roll_roles(&file.roll, file.kind(&all)?, owners)
         }
         (None, name) => args.cluster.with(async |cluster| {
             let document = get_roll(&cluster, name.as_deref().unwrap_or_default()).await.map_err(advise)?;
             let (kind, roll) = checked(&document, &all)?;
-            Ok(roll_roles(&roll, kind))
+            Ok(roll_roles(&roll, kind, owners))
         })?,
     };
     let trees = roles.iter().map(|role| JsonTree::from_json(&role.to_string())).collect::<Result<Vec<_>, _>>()?;

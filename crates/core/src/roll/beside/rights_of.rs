@@ -4,15 +4,18 @@ use super::deleting::revisions;
 use crate::apimachinery::ResourceName;
 use crate::definition::{BesideAct, StepObject, StepPlace};
 use crate::roll::kind_pair::KindPair;
+use crate::roll::owner_references::OwnerReferences;
 
 /// What a step does to which resources, in the verbs of RBAC: done, undone, and what is looked at before.
 pub(in crate::roll) fn rights_of(
     act: &BesideAct,
     pair: Option<&KindPair>,
+    owners: OwnerReferences,
 ) -> Vec<(ResourceName, &'static [&'static str])> {
     let (source, target) =
         (pair.map(|pair| pair.source.resource.clone()), pair.map(|pair| pair.target.resource.clone()));
     let named = |plural: &str, group: &str| ResourceName { plural: plural.to_owned(), group: group.to_owned() };
+    let is_guarded = owners == OwnerReferences::Guarded;
     let some = |resource: Option<ResourceName>, verbs: &'static [&'static str]| resource.map(|it| (it, verbs));
     match act {
         BesideAct::Wait { on: StepObject::Named { resource, .. }, .. } => vec![(resource.clone(), &["get"])],
@@ -35,13 +38,15 @@ pub(in crate::roll) fn rights_of(
                 (named("limitranges", ""), LIST),
                 (named("horizontalpodautoscalers", "autoscaling"), LIST),
             ];
-            all.extend(source.map(|source| (finalizers(&source), UPDATE)));
+            all.extend(source.filter(|_| is_guarded).map(|source| (finalizers(&source), UPDATE)));
             all
         }
         BesideAct::Adopt(resources) => {
-            let all = resources.iter().map(|resource| (resource.clone(), LIST_AND_PATCH));
-            let both = source.iter().chain(&target).map(finalizers).map(|it| (it, UPDATE)).collect::<Vec<_>>();
-            all.chain(some(target, GET)).chain(both).collect()
+            let verbs = if is_guarded { &["list", "patch", "delete"][..] } else { &["list", "patch"] };
+            let all = resources.iter().map(|resource| (resource.clone(), verbs));
+            let owners = source.iter().chain(&target).filter(|_| is_guarded);
+            let owners = owners.map(finalizers).map(|it| (it, UPDATE)).collect::<Vec<_>>();
+            all.chain(some(target, GET)).chain(owners).collect()
         }
         // Of what is in another cluster, the Secret that says how that is reached.
         BesideAct::WaitForAll(_) | BesideAct::DeleteNamed(_) => match wherever(act) {
@@ -76,8 +81,8 @@ fn wherever(act: &BesideAct) -> Option<(&StepPlace, (&ResourceName, &'static [&'
     }
 }
 
-/// Where `OwnerReferencesPermissionEnforcement` is on, whoever sets a reference that holds up the deletion of its owner
-/// has to be allowed to write the finalizers of that.
+/// Where owner references are guarded, whoever sets one that holds up the deletion of its owner has to be allowed to
+/// write the finalizers of that, and whoever changes those of an object to delete the object.
 /// Source: `kubernetes plugin/pkg/admission/gc/gc_admission.go`.
 fn finalizers(kind: &ResourceName) -> ResourceName {
     ResourceName { plural: format!("{}/finalizers", kind.plural), group: kind.group.clone() }
@@ -87,4 +92,3 @@ const UPDATE: &[&str] = &["update"];
 const GET: &[&str] = &["get"];
 const LIST: &[&str] = &["list"];
 const PATCH: &[&str] = &["patch"];
-const LIST_AND_PATCH: &[&str] = &["list", "patch"];

@@ -1,6 +1,8 @@
 //! What holds of a hand-over.
 
-use pointsman_core::roll::{Direction, RollPhase, RollStatus, missing_stages, rights, rights_elsewhere, told_steps};
+use pointsman_core::roll::{
+    Direction, OwnerReferences, RollPhase, RollStatus, missing_stages, rights, rights_elsewhere, told_steps,
+};
 use serde_json::{Value, json};
 
 use super::garden::{FINISHED, Garden, NEEDS};
@@ -351,7 +353,7 @@ fn a_roll_says_what_it_needs_and_what_it_does() {
         turned.roll["spec"]["direction"] = json!(direction);
         assert_eq!(missing_stages(&turned.compiled(), &status, &[]), None, "{direction}");
     }
-    let rights = rights(&roll, &garden.kind);
+    let rights = rights(&roll, &garden.kind, OwnerReferences::Free);
     let verbs = |group: &str, plural: &str| {
         let verbs = rights.get(&(group.to_owned(), plural.to_owned()));
         verbs.map(|verbs| verbs.iter().copied().collect::<Vec<_>>()).unwrap_or_default()

@@ -1,0 +1,329 @@
+//! The rights of whoever runs a roll, each taken away once: the same story goes on beside itself, with a user of its
+//! own each time.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use hyper::Method;
+use serde_json::{Value, json};
+
+use super::client::Client;
+use super::process::{Process, eventually};
+use super::scene::{JSON, Scene};
+
+/// A verb of RBAC on a resource.
+#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub(crate) struct Right {
+    pub(crate) group: String,
+    pub(crate) plural: String,
+    pub(crate) verb: String,
+}
+
+impl Right {
+    /// What an API server says where it is not there, and what is said besides.
+    pub(crate) fn said(&self) -> [String; 2] {
+        let Self { group, plural, verb } = self;
+        let said = match plural.as_str() {
+            "*" => format!("cannot {verb} resource \""),
+            _ => format!("cannot {verb} resource \"{plural}\" in API group \"{group}\""),
+        };
+        [said, "docs/rights.md has the ClusterRole".to_owned()]
+    }
+
+    /// Whether something may be half done where it is missing in the middle.
+    fn writes(&self) -> bool {
+        !["get", "list", "watch"].contains(&self.verb.as_str())
+    }
+
+    /// What takes it is told beside what is told anyway: without it the roll goes on, and says so.
+    fn is_optional(&self) -> bool {
+        self.plural == "events"
+    }
+}
+
+/// Every right of a role, whose rules are about one resource each.
+pub(crate) fn rights_of(role: &Value) -> Vec<Right> {
+    let mut all = Vec::new();
+    for rule in role["rules"].as_array().unwrap() {
+        for verb in rule["verbs"].as_array().unwrap() {
+            assert_eq!(
+                (rule["apiGroups"].as_array().unwrap().len(), rule["resources"].as_array().unwrap().len()),
+                (1, 1)
+            );
+            let text = |value: &Value| value.as_str().unwrap().to_owned();
+            let (group, plural) = (text(&rule["apiGroups"][0]), text(&rule["resources"][0]));
+            all.push(Right { group, plural, verb: text(verb) });
+        }
+    }
+    all
+}
+
+/// The rules of a role without one right. What a rule about everything allows as well it allows no more.
+fn without(role: &Value, right: &Right, everything: &[(String, String)]) -> Value {
+    let mut rules = Vec::new();
+    for mut rule in role["rules"].as_array().unwrap().clone() {
+        let is_of_all = rule["resources"][0] == "*" && right.plural != "*" && rule["verbs"] == json!([right.verb]);
+        if is_of_all {
+            let others = everything.iter().filter(|(plural, group)| (plural, group) != (&right.plural, &right.group));
+            rules.extend(
+                others.map(|(plural, group)| json!({"apiGroups": [group], "resources": [plural], "verbs": ["list"]})),
+            );
+            continue;
+        }
+        if rule["resources"][0] == right.plural && rule["apiGroups"][0] == right.group {
+            rule["verbs"].as_array_mut().unwrap().retain(|verb| *verb != right.verb.as_str());
+        }
+        if rule["verbs"] != json!([]) {
+            rules.push(rule);
+        }
+    }
+    json!(rules)
+}
+
+/// A story of a roll that can be told many times beside itself, each time by another name.
+pub(crate) struct Story<'s> {
+    pub(crate) scene: &'s Scene<'s>,
+    /// What its Rolls are called by, beside the right that is missing.
+    pub(crate) name: &'static str,
+    /// The printed role.
+    pub(crate) role: &'s Value,
+    /// The kubeconfig of the API server that it is told to, by whoever may do everything there.
+    pub(crate) by: &'s Path,
+    /// What is said where a right is missing.
+    pub(crate) says: fn(&Right) -> [String; 2],
+    /// Where that role counts, where it is not the cluster of the scene.
+    pub(crate) elsewhere: Option<&'s Client>,
+    /// Has an object be there, and a Roll of this name over it; whoever goes to another cluster goes there as a user of
+    /// that name.
+    pub(crate) begins: &'s dyn Fn(&str),
+    /// Whether it is through.
+    pub(crate) has_ended: &'s dyn Fn(&str) -> bool,
+    /// Panics where something is lost, or half done that nobody could go on with.
+    pub(crate) is_whole: &'s dyn Fn(&str),
+}
+
+/// One telling.
+struct Telling {
+    name: String,
+    /// What is missing; nothing where all rights are there.
+    right: Option<Right>,
+    at: Where,
+    process: Option<Process>,
+    since: Instant,
+}
+
+#[derive(PartialEq)]
+enum Where {
+    Ahead,
+    Lacking,
+    Allowed,
+    Over,
+}
+
+impl Story<'_> {
+    /// Tells it with all rights, and without each of these. Returns the names of the Rolls.
+    pub(crate) fn try_each(&self, rights: &[Right]) -> Vec<String> {
+        self.tell(std::iter::once(None).chain(rights.iter().cloned().map(Some)))
+    }
+
+    /// Tells it without each of these.
+    pub(crate) fn try_without(&self, rights: &[Right]) -> Vec<String> {
+        self.tell(rights.iter().cloned().map(Some))
+    }
+
+    fn tell(&self, missing: impl Iterator<Item = Option<Right>>) -> Vec<String> {
+        let everything = if rights_of(self.role).iter().any(|right| right.plural == "*") {
+            self.scene.everything()
+        } else {
+            Vec::new()
+        };
+        let mut all: Vec<Telling> = missing.map(|right| self.telling(right)).collect();
+        for one in &all {
+            let rules = match &one.right {
+                Some(right) => without(self.role, right, &everything),
+                None => self.role["rules"].clone(),
+            };
+            self.grant(&one.name, &rules);
+            (self.begins)(&one.name);
+        }
+        for one in &all {
+            let kept = rights_of(self.role).into_iter().find(|right| Some(right) != one.right.as_ref());
+            self.waits(&one.name, &kept.unwrap());
+        }
+        while all.iter().any(|one| one.at != Where::Over) {
+            let mut under_way = all.iter().filter(|one| one.process.is_some()).count();
+            for one in &mut all {
+                if one.at == Where::Ahead && under_way < AT_ONCE {
+                    under_way += 1;
+                    one.at = if one.right.is_some() { Where::Lacking } else { Where::Allowed };
+                    self.runs(one);
+                }
+                self.goes_on(one);
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        all.into_iter().map(|one| one.name).collect()
+    }
+
+    fn telling(&self, right: Option<Right>) -> Telling {
+        let plain = |text: &str| text.replace('*', "all").replace(['/', '.'], "-");
+        let name = match &right {
+            Some(Right { plural, verb, .. }) => format!("{}-{}-{}-{verb}", self.scene.ns, self.name, plain(plural)),
+            None => format!("{}-{}-whole", self.scene.ns, self.name),
+        };
+        Telling { name, right, at: Where::Ahead, process: None, since: Instant::now() }
+    }
+
+    /// How far it has come.
+    fn goes_on(&self, one: &mut Telling) {
+        let late = one.since.elapsed() > PATIENCE;
+        match one.at {
+            Where::Ahead | Where::Over => {}
+            Where::Lacking => {
+                let right = one.right.clone().unwrap();
+                let ended = one.process.as_mut().unwrap().end(Duration::ZERO);
+                let log = self.log(one);
+                let [said, besides] = (self.says)(&right);
+                if log.contains(&said) {
+                    assert!(log.contains(&besides), "{right:?}: {log}");
+                    self.has_said(one, &right, ended);
+                    return;
+                }
+                assert!(
+                    ended.is_none() && !(self.has_ended)(&one.name),
+                    "{right:?} is not needed, or nobody says so: {ended:?} {log}"
+                );
+                assert!(!late, "without {right:?} nothing is said: {log}");
+            }
+            Where::Allowed => {
+                if (self.has_ended)(&one.name) {
+                    one.process = None;
+                    one.at = Where::Over;
+                    return;
+                }
+                let ended = one.process.as_mut().unwrap().end(Duration::ZERO);
+                assert!(
+                    ended.is_none() && !late,
+                    "{} does not end, with {:?}: {ended:?} {}",
+                    one.name,
+                    one.right,
+                    self.log(one)
+                );
+            }
+        }
+    }
+
+    /// It has said what is missing: nothing is lost. Where it was to write something, it goes on once it may.
+    fn has_said(&self, one: &mut Telling, right: &Right, ended: Option<i32>) {
+        let log = self.log(one);
+        one.at = Where::Allowed;
+        one.since = Instant::now();
+        if right.is_optional() {
+            return;
+        }
+        assert!(matches!(ended, None | Some(1)), "{right:?}: {ended:?} {log}");
+        assert!(!(self.has_ended)(&one.name), "{right:?} is not needed: {log}");
+        (self.is_whole)(&one.name);
+        if !right.writes() {
+            (one.process, one.at) = (None, Where::Over);
+            return;
+        }
+        if ended.is_none() {
+            let process = one.process.as_mut().unwrap();
+            process.interrupt();
+            // It may have been about to end.
+            let ended = process.end(Duration::from_secs(20));
+            assert!(matches!(ended, Some(1 | 130)), "{right:?}: {ended:?} {log}");
+        }
+        self.grant(&one.name, &self.role["rules"]);
+        self.waits(&one.name, right);
+        self.runs(one);
+    }
+
+    fn log(&self, one: &Telling) -> String {
+        fs::read_to_string(self.scene.log_of(&one.name)).unwrap_or_default()
+    }
+
+    fn runs(&self, one: &mut Telling) {
+        let kubeconfig = match self.elsewhere {
+            Some(_) => self.scene.bed.api.kubeconfig.clone(),
+            None => self.scene.as_user(self.by, &one.name),
+        };
+        let (namespace, kubeconfig) =
+            (format!("--namespace={}", self.scene.ns), format!("--kubeconfig={}", kubeconfig.display()));
+        let args = self.scene.on_the_cluster(&["roll", "run", &one.name, "--holder=test", &namespace, &kubeconfig]);
+        one.process = Some(self.scene.started(&one.name, &args));
+        one.since = Instant::now();
+    }
+
+    fn client(&self) -> &Client {
+        self.elsewhere.unwrap_or(&self.scene.bed.api.client)
+    }
+
+    /// Gives a user these rights, and no others.
+    fn grant(&self, user: &str, rules: &Value) {
+        let call = |method: Method, path: &str, body: &Value| {
+            self.client().call(method, &format!("{RBAC}/{path}"), Some((JSON, body.to_string())))
+        };
+        let role = json!({"metadata": {"name": user}, "rules": rules});
+        if !call(Method::POST, "clusterroles", &role).is_ok() {
+            call(Method::PUT, &format!("clusterroles/{user}"), &role).ok();
+            return;
+        }
+        let subject = json!({"kind": "User", "name": user, "apiGroup": "rbac.authorization.k8s.io"});
+        let reference = json!({"kind": "ClusterRole", "name": user, "apiGroup": "rbac.authorization.k8s.io"});
+        let binding = json!({"metadata": {"name": user}, "subjects": [subject], "roleRef": reference});
+        call(Method::POST, "clusterrolebindings", &binding).ok();
+    }
+
+    /// Until the API server has heard that a user has a right.
+    fn waits(&self, user: &str, right: &Right) {
+        let (plural, subresource) = right.plural.split_once('/').unwrap_or((&right.plural, ""));
+        let attributes =
+            json!({"group": right.group, "resource": plural, "subresource": subresource, "verb": right.verb});
+        let review = json!({"spec": {"user": user, "resourceAttributes": attributes}}).to_string();
+        let path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
+        eventually(&format!("{right:?} of {user}"), Duration::from_secs(20), || {
+            let answer = self.client().call(Method::POST, path, Some((JSON, review.clone()))).ok();
+            (answer["status"]["allowed"] == true).then_some(())
+        });
+    }
+}
+
+impl Scene<'_> {
+    /// What is printed for the roll of a file: its role, and the one for other clusters.
+    pub(crate) fn role(&self, file: &Path, more: &[&str]) -> Vec<Value> {
+        let file = file.display().to_string();
+        let printed = self.commanded(&[&["roll", "rights", "-f", &file], more].concat());
+        serde_saphyr::from_multiple(&printed).unwrap()
+    }
+
+    /// A kubeconfig of somebody, like another one.
+    fn as_user(&self, by: &Path, user: &str) -> PathBuf {
+        let text = fs::read_to_string(by).unwrap();
+        let file = self.dir.join(format!("as-{user}"));
+        fs::write(&file, text.replace("{token: secret-token}", &format!("{{token: secret-token, as: {user}}}")))
+            .unwrap();
+        file
+    }
+
+    /// Every resource of namespaces that can be listed: plural and group.
+    fn everything(&self) -> Vec<(String, String)> {
+        let kubectl = std::process::Command::new(self.bed.assets.path("kubectl"))
+            .arg(format!("--kubeconfig={}", self.bed.api.kubeconfig.display()))
+            .args(["api-resources", "--verbs=list", "--namespaced", "--output=name"])
+            .output()
+            .unwrap();
+        let text = String::from_utf8(kubectl.stdout).unwrap();
+        let names = text.lines().map(|line| line.split_once('.').unwrap_or((line, "")));
+        names.map(|(plural, group)| (plural.to_owned(), group.to_owned())).collect()
+    }
+}
+
+/// So many runners beside each other.
+const AT_ONCE: usize = 16;
+
+const PATIENCE: Duration = Duration::from_secs(90);
+
+const RBAC: &str = "/apis/rbac.authorization.k8s.io/v1";

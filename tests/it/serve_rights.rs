@@ -1,0 +1,71 @@
+//! What serves may write nothing: neither where the manifests or the chart run it, nor by the role of the documents.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+/// The documents of all YAML files below a folder that stands in the repository as it is applied.
+fn applied(folder: &Path) -> Vec<Value> {
+    let mut all = Vec::new();
+    for entry in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+        if entry.is_dir() {
+            all.extend(applied(&entry));
+        } else if entry.extension().is_some_and(|end| end == "yaml") {
+            all.extend(serde_saphyr::from_multiple::<Value>(&fs::read_to_string(&entry).unwrap()).unwrap());
+        }
+    }
+    all
+}
+
+/// No Pod of a Deployment has a token, nothing is bound to its service account, and nobody's role is there but that of
+/// the Job that migrates.
+#[test]
+fn no_manifest_gives_what_serves_a_right() {
+    let documents = applied(Path::new("manifests/plain"));
+    let of = |kind: &str| documents.iter().filter(|one| one["kind"] == kind).collect::<Vec<_>>();
+    let deployments = of("Deployment");
+    assert!(!deployments.is_empty());
+    for deployment in &deployments {
+        let pod = &deployment["spec"]["template"]["spec"];
+        assert_eq!(pod["automountServiceAccountToken"], false, "{deployment:#}");
+        for binding in [of("ClusterRoleBinding"), of("RoleBinding")].concat() {
+            for subject in binding["subjects"].as_array().unwrap() {
+                assert_ne!(subject["name"], pod["serviceAccountName"], "{binding:#}");
+            }
+        }
+    }
+    for role in [of("ClusterRole"), of("Role")].concat() {
+        assert_eq!(role["metadata"]["labels"]["app.kubernetes.io/component"], "migrate", "{role:#}");
+    }
+}
+
+/// The same of the templates: whoever adds a role to the chart gives it to something else than what serves.
+#[test]
+fn the_chart_has_no_role_but_that_of_the_job() {
+    let mut with_roles = Vec::new();
+    for template in fs::read_dir("manifests/chart/templates").unwrap().map(|entry| entry.unwrap().path()) {
+        let text = fs::read_to_string(&template).unwrap();
+        let is_role = |line: &str| ["kind: Role", "kind: ClusterRole"].iter().any(|kind| line.starts_with(kind));
+        if text.lines().any(is_role) {
+            with_roles.push(template.file_name().unwrap().to_str().unwrap().to_owned());
+        }
+    }
+    assert_eq!(with_roles, ["migrate.yaml"]);
+    let deployment = fs::read_to_string("manifests/chart/templates/deployment.yaml").unwrap();
+    assert!(deployment.contains("\n      automountServiceAccountToken: false\n"));
+}
+
+/// What serves stages reads the objects that say facts.
+#[test]
+fn the_documented_role_of_what_serves_writes_nothing() {
+    let page = fs::read_to_string("docs/rights.md").unwrap();
+    let sections: Vec<&str> = page.split("\n## ").filter(|section| section.starts_with("serve")).collect();
+    assert!(!sections.is_empty());
+    for block in sections.iter().flat_map(|section| section.split("```yaml\n").skip(1)) {
+        let role: Value = serde_saphyr::from_str(block.split("```").next().unwrap()).unwrap();
+        for rule in role["rules"].as_array().unwrap() {
+            assert_eq!(rule["verbs"], serde_json::json!(["list", "watch"]), "{rule}");
+        }
+    }
+}
