@@ -381,7 +381,7 @@ fn guarded(scene: &Scene<'_>, free: &Value, migrates: Migrates<'_>) -> Vec<Strin
         by: &server.kubeconfig,
         says: |right| {
             let said = match right.verb.as_str() {
-                "delete" => format!("{} ", right.plural),
+                "delete" => format!("{} \"", right.plural),
                 _ => "you can't set finalizers on".to_owned(),
             };
             [said, "pointsman roll rights --guarded-owners prints".to_owned()]
