@@ -53,6 +53,23 @@ fn forgets(scene: &Scene<'_>, rolls: &[String]) {
     }
 }
 
+/// What a Roll of a file freezes is frozen.
+fn freezes(scene: &Scene<'_>, file: &std::path::Path) {
+    let policies = scene.commanded(&["roll", "policies", "-f", &file.display().to_string()]);
+    for policy in serde_saphyr::from_multiple::<Value>(&policies).unwrap() {
+        let plural = if policy["kind"] == "ValidatingAdmissionPolicy" { "policies" } else { "policybindings" };
+        let all = format!("/apis/admissionregistration.k8s.io/v1/validatingadmission{plural}");
+        scene.post(&all, &policy).ok();
+    }
+}
+
+fn thaws(scene: &Scene<'_>, name: &str) {
+    for plural in ["policybindings", "policies"] {
+        let all = format!("/apis/admissionregistration.k8s.io/v1/validatingadmission{plural}");
+        scene.call(Method::DELETE, &format!("{all}/pointsman-freeze.{name}"), None).ok();
+    }
+}
+
 /// A roll of labels that asks for whatever such a roll can ask: lists before it begins and on the way, something that a
 /// version needs, and what it freezes.
 fn labels(scene: &Scene<'_>) {
@@ -86,12 +103,7 @@ fn labels(scene: &Scene<'_>) {
         scene.create(new, &engine).ok();
         scene.report(name, true);
         let file = scene.roll_file(&spec(name));
-        let policies = scene.commanded(&["roll", "policies", "-f", &file.display().to_string()]);
-        for policy in serde_saphyr::from_multiple::<Value>(&policies).unwrap() {
-            let plural = if policy["kind"] == "ValidatingAdmissionPolicy" { "policies" } else { "policybindings" };
-            let all = format!("/apis/admissionregistration.k8s.io/v1/validatingadmission{plural}");
-            scene.post(&all, &policy).ok();
-        }
+        freezes(scene, &file);
         applied(scene, &file);
     };
     let story = Story {
@@ -113,12 +125,7 @@ fn labels(scene: &Scene<'_>) {
     all.retain(|right| right.plural != scene.sample.plural || right.verb != "get");
     let rolls = story.try_each(&all);
     forgets(scene, &rolls);
-    for name in &rolls {
-        for plural in ["policybindings", "policies"] {
-            let all = format!("/apis/admissionregistration.k8s.io/v1/validatingadmission{plural}");
-            scene.call(Method::DELETE, &format!("{all}/pointsman-freeze.{name}"), None).ok();
-        }
-    }
+    rolls.iter().for_each(|name| thaws(scene, name));
 }
 
 /// Two engines, one after the other: the first one is let go while the other one is still to be moved.
