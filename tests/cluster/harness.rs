@@ -267,7 +267,7 @@ fn remember_panics() {
 }
 
 /// Scenarios mostly wait: for caches, for a CRD to be served.
-const WORKERS: usize = 9;
+const WORKERS: usize = 7;
 /// Of those that wait for controllers.
 const FEW_WORKERS: usize = 4;
 /// So many beds at a time: an API server takes half a gigabyte.

@@ -421,7 +421,8 @@ fn log(scene: &Scene<'_>) -> String {
 /// S34, smaller; with `POINTSMAN_INSTALLATIONS=100` as it is.
 fn never_stable(scene: &Scene<'_>) {
     let count: usize = std::env::var("POINTSMAN_INSTALLATIONS").map_or(6, |count| count.parse().unwrap());
-    let (at_once, bad) = if count < MANY { (3, vec![3]) } else { (5, vec![3, count / 2, count - 1]) };
+    let (at_once, bad): (usize, Vec<usize>) =
+        if count < MANY { (3, vec![3]) } else { (10, (0..count * 3 / 100).map(|at| at * 33 + 3).collect()) };
     let file = scene.setup.kinds.join("kind.yaml");
     let definition = std::fs::read_to_string(&file).unwrap();
     std::fs::write(&file, definition.replace("timeout: 30m", "timeout: 20s")).unwrap();
@@ -434,13 +435,17 @@ fn never_stable(scene: &Scene<'_>) {
     names.iter().for_each(|name| scene.serves(&town, name));
     let all: Vec<Before> = names.iter().map(|name| before(scene, name)).collect();
     let waves = json!([{"name": "all", "atOnce": at_once}]);
-    starts(scene, &scene.ns, &json!({"waves": waves, "onFailure": "Back", "unhealthyMax": 5}));
-    let began = Instant::now();
+    starts(scene, &scene.ns, &json!({"waves": waves, "onFailure": "Back", "unhealthyMax": count / 10 + 5}));
+    let (began, mut minute) = (Instant::now(), 0);
     let mut runs_on = scene.rolls_on("test");
     let told = eventually("it is over", Duration::from_secs(60 + 20 * count as u64), || {
         let told = status(scene, &scene.ns);
         let under_way = told["reserved"].as_array().map_or(0, Vec::len);
         assert!(under_way <= at_once, "{under_way} are under way");
+        if began.elapsed().as_secs() / 60 >= minute {
+            println!("after {minute} min: {}", told["message"]);
+            minute += 1;
+        }
         ["Failed", "Complete"].contains(&told["phase"].as_str().unwrap_or_default()).then_some(told)
     });
     println!("{count} installations, {at_once} at once: {} s", began.elapsed().as_secs());

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle, sleep};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use hyper::Method;
 use serde_json::{Value, json};
@@ -74,8 +74,10 @@ fn works(scene: &Scene<'_>, ends: &Arc<AtomicBool>, mut work: impl FnMut(&Client
     let (ended, client) = (ends.clone(), scene.bed.api.client.another());
     thread::spawn(move || {
         while !ended.load(Ordering::Relaxed) {
+            let began = Instant::now();
             work(&client);
-            sleep(Duration::from_millis(100));
+            // Whoever looks at a thousand of them leaves the API server time for others.
+            sleep(began.elapsed().max(Duration::from_millis(100)));
         }
     })
 }
@@ -158,7 +160,7 @@ impl Scene<'_> {
         self.post(&self.deployments(), &self.old_deployment(&made)).ok();
         let owners = owners(&made);
         let metadata = json!({"name": name, "ownerReferences": owners});
-        let ports = json!({"ports": [{"port": 80}], "selector": {"app": "mattermost"}});
+        let ports = json!({"clusterIP": "None", "ports": [{"port": 80}], "selector": {"app": "mattermost"}});
         let core = format!("/api/v1/namespaces/{}", self.ns);
         self.post(&format!("{core}/services"), &json!({"metadata": metadata, "spec": ports})).ok();
         let claim = json!({"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}});
