@@ -24,6 +24,14 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         .of(&MATTERMOSTS)
         .needs("kube-controller-manager")
         .alone(),
+    Scenario::new("each_right_of_the_way_back_is_enough_and_needed", goes_back)
+        .of(&MATTERMOSTS)
+        .needs("kube-controller-manager")
+        .alone(),
+    Scenario::new("who_guards_owner_references_gets_the_rights_printed_for_that", guarded)
+        .of(&MATTERMOSTS)
+        .needs("kube-controller-manager")
+        .alone(),
     Scenario::new("each_right_of_a_roll_is_enough_and_needed", labels).of(&ENGINES).newest(),
     Scenario::new("a_roll_that_may_read_no_object_by_itself_lets_none_go", read_alone).of(&ENGINES).newest(),
     Scenario::new("each_right_of_a_hand_over_is_enough_and_needed", handed_over).of(&SHOOTS).newest().alone(),
@@ -256,16 +264,22 @@ fn is_whole(scene: &Scene<'_>, name: &str) {
     assert!(is_there(scene, &format!("/api/v1/namespaces/{}/services/{name}", scene.ns)));
 }
 
+/// Writes the file of a Roll over the installation of its name, by a journey.
+fn migrates(scene: &Scene<'_>, name: &str, journey: &str) -> PathBuf {
+    let accept = if journey == "whole" { json!(["work", "old-object"]) } else { json!([]) };
+    let spec = json!({
+        "select": {"labels": format!("one={name}")}, "journey": journey, "accept": accept, "timeout": "90s",
+    });
+    scene.migration(name, &spec)
+}
+
+fn leaves(scene: &Scene<'_>, rolls: &[String]) {
+    scene.leaves_town(&rolls.iter().map(String::as_str).collect::<Vec<_>>());
+}
+
 fn journey(scene: &Scene<'_>) {
     town(scene);
-    let migrates = |name: &str, journey: &str| {
-        let accept = if journey == "whole" { json!(["work", "old-object"]) } else { json!([]) };
-        let spec = json!({
-            "select": {"labels": format!("one={name}")}, "journey": journey, "accept": accept, "timeout": "90s",
-        });
-        scene.migration(name, &spec)
-    };
-    let role = scene.role(&migrates("any", "whole"), &[]).remove(0);
+    let role = scene.role(&migrates(scene, "any", "whole"), &[]).remove(0);
     let story = Story {
         scene,
         name: "go",
@@ -275,7 +289,7 @@ fn journey(scene: &Scene<'_>) {
         elsewhere: None,
         begins: &|name| {
             installs(scene, name, &json!({}));
-            applied(scene, &migrates(name, "whole"));
+            applied(scene, &migrates(scene, name, "whole"));
         },
         has_ended: &|name| {
             works(scene);
@@ -288,25 +302,21 @@ fn journey(scene: &Scene<'_>) {
         let on_target = right.plural == scene.sample.plural && right.verb == "delete";
         on_target || right.plural.ends_with("installations/status")
     });
-    let [taken_back, told] = other.try_into().unwrap();
+    let told = other.iter().find(|right| right.verb == "patch").unwrap();
+    assert_eq!(other.len(), 2, "{other:?}");
     // What every roll takes has its own story.
     let is_of_rolls = |right: &Right| BASE.contains(&right.group.as_str());
     let all: Vec<Right> = all.into_iter().filter(|right| !is_of_rolls(right)).collect();
     let mut rolls = story.try_each(&all);
-    rolls.extend(tells(scene, &role, &told, &migrates));
-    rolls.extend(goes_back(scene, &taken_back, &migrates));
-    rolls.extend(guarded(scene, &role, &migrates));
-    scene.leaves_town(&rolls.iter().map(String::as_str).collect::<Vec<_>>());
+    rolls.extend(tells(scene, &role, told));
+    leaves(scene, &rolls);
 }
 
 /// Groups of what every roll takes.
 const BASE: [&str; 4] = ["apiextensions.k8s.io", "coordination.k8s.io", "events.k8s.io", "pointsman.dev"];
 
-/// Writes the file of a Roll over the installation of its name, by a journey.
-type Migrates<'m> = &'m dyn Fn(&str, &str) -> PathBuf;
-
 /// Whoever is refused by the fields of an installation is told so in its status.
-fn tells(scene: &Scene<'_>, role: &Value, right: &Right, migrates: Migrates<'_>) -> Vec<String> {
+fn tells(scene: &Scene<'_>, role: &Value, right: &Right) -> Vec<String> {
     let story = Story {
         scene,
         name: "tell",
@@ -316,7 +326,7 @@ fn tells(scene: &Scene<'_>, role: &Value, right: &Right, migrates: Migrates<'_>)
         elsewhere: None,
         begins: &|name| {
             installs(scene, name, &json!({"blueGreen": {"enable": true}}));
-            applied(scene, &migrates(name, "whole"));
+            applied(scene, &migrates(scene, name, "whole"));
         },
         has_ended: &|name| {
             let told = scene.call_get(&format!("{}/{name}", scene.installations()));
@@ -328,8 +338,9 @@ fn tells(scene: &Scene<'_>, role: &Value, right: &Right, migrates: Migrates<'_>)
 }
 
 /// On the way back from where nothing goes on, what was made is deleted, and what was deleted is made.
-fn goes_back(scene: &Scene<'_>, right: &Right, migrates: Migrates<'_>) -> Vec<String> {
-    let role = scene.role(&migrates("any", "back"), &[]).remove(0);
+fn goes_back(scene: &Scene<'_>) {
+    town(scene);
+    let role = scene.role(&migrates(scene, "any", "back"), &[]).remove(0);
     let story = Story {
         scene,
         name: "back",
@@ -338,17 +349,6 @@ fn goes_back(scene: &Scene<'_>, right: &Right, migrates: Migrates<'_>) -> Vec<St
         says: Right::said,
         elsewhere: None,
         begins: &|name| {
-            installs(scene, name, &json!({}));
-            applied(scene, &migrates(name, "back"));
-            let namespace = format!("--namespace={}", scene.ns);
-            let args = scene.on_the_cluster(&["roll", "run", name, "--holder=test", &namespace]);
-            let mut process = scene.started(&format!("{name}-forth"), &args);
-            eventually("all is done that can be", Duration::from_secs(60), || {
-                let service = scene.call_get(&format!("/api/v1/namespaces/{}/services/{name}", scene.ns));
-                (service["metadata"]["ownerReferences"][0]["kind"] == scene.sample.kind).then_some(())
-            });
-            process.interrupt();
-            process.end(Duration::from_secs(10));
             let path = format!("/apis/pointsman.dev/v1/rolls/{name}");
             let back = json!({"spec": {"direction": "Back"}}).to_string();
             scene.call(Method::PATCH, &path, Some((MERGE, back))).ok();
@@ -356,31 +356,62 @@ fn goes_back(scene: &Scene<'_>, right: &Right, migrates: Migrates<'_>) -> Vec<St
         has_ended: &|name| phase(scene, name) == "Aborted",
         is_whole: &|name| is_whole(scene, name),
     };
-    let verbs = [
+    let group = scene.group.as_str();
+    let rights = [
         ("apps", "deployments", "create"),
         ("apps", "deployments", "delete"),
         ("apps", "deployments", "patch"),
         ("apps", "controllerrevisions", "delete"),
         ("apps", "replicasets", "delete"),
+        ("", "services", "patch"),
+        (group, scene.sample.plural, "delete"),
     ];
-    let others = verbs.map(|(group, plural, verb)| Right {
-        group: group.to_owned(),
-        plural: plural.to_owned(),
-        verb: verb.to_owned(),
+    let text = |text: &str| text.to_owned();
+    let rights =
+        rights.map(|(group, plural, verb)| Right { group: text(group), plural: text(plural), verb: text(verb) });
+    let known = rights_of(&role);
+    assert!(rights.iter().all(|right| known.contains(right)), "{known:?}");
+    let names: Vec<String> =
+        std::iter::once(None).chain(rights.iter().map(Some)).map(|right| story.roll_without(right)).collect();
+    go_forth(scene, &names);
+    leaves(scene, &story.try_each(&rights));
+}
+
+/// Brings an installation each to where nothing goes on.
+fn go_forth(scene: &Scene<'_>, names: &[String]) {
+    let namespace = format!("--namespace={}", scene.ns);
+    let begun = names.iter().map(|name| {
+        installs(scene, name, &json!({}));
+        applied(scene, &migrates(scene, name, "back"));
+        let args = scene.on_the_cluster(&["roll", "run", name, "--holder=test", &namespace]);
+        scene.started(&format!("{name}-forth"), &args)
     });
-    story.try_without(&[&others[..], std::slice::from_ref(right)].concat())
+    let mut begun: Vec<_> = begun.collect();
+    for name in names {
+        let service = format!("/api/v1/namespaces/{}/services/{name}", scene.ns);
+        eventually("all is done that can be", Duration::from_secs(120), || {
+            let owners = &scene.call_get(&service)["metadata"]["ownerReferences"];
+            (owners[0]["kind"] == scene.sample.kind).then_some(())
+        });
+    }
+    for process in &mut begun {
+        process.interrupt();
+        process.end(Duration::from_secs(10));
+    }
 }
 
 /// Where owner references are guarded, the printed role has what that takes, and without any of it nothing is handed
 /// over.
-fn guarded(scene: &Scene<'_>, free: &Value, migrates: Migrates<'_>) -> Vec<String> {
+fn guarded(scene: &Scene<'_>) {
+    town(scene);
     let dir = scene.dir.join("guarded");
     let logs = scene.bed.logs.join(format!("{}-guarded", scene.ns));
     [&dir, &logs].iter().for_each(|dir| std::fs::create_dir_all(dir).unwrap());
     let on = "--enable-admission-plugins=OwnerReferencesPermissionEnforcement";
     // Another API server of the same cluster.
     let mut server = ApiServer::start(&scene.bed.assets, &scene.bed.etcd, &dir, &logs, &[on]);
-    let role = scene.role(&migrates("any", "whole"), &["--guarded-owners"]).remove(0);
+    let [free, role] =
+        [&[][..], &["--guarded-owners"]].map(|more| scene.role(&migrates(scene, "any", "whole"), more).remove(0));
     let story = Story {
         scene,
         name: "guard",
@@ -396,7 +427,7 @@ fn guarded(scene: &Scene<'_>, free: &Value, migrates: Migrates<'_>) -> Vec<Strin
         elsewhere: None,
         begins: &|name| {
             installs(scene, name, &json!({}));
-            applied(scene, &migrates(name, "whole"));
+            applied(scene, &migrates(scene, name, "whole"));
         },
         has_ended: &|name| {
             works(scene);
@@ -404,12 +435,12 @@ fn guarded(scene: &Scene<'_>, free: &Value, migrates: Migrates<'_>) -> Vec<Strin
         },
         is_whole: &|name| is_whole(scene, name),
     };
-    let free = rights_of(free);
+    let free = rights_of(&free);
     let more: Vec<Right> = rights_of(&role).into_iter().filter(|right| !free.contains(right)).collect();
     assert_eq!(more.len(), 4, "{more:?}");
     let rolls = story.try_each(&more);
     server.stop();
-    rolls
+    leaves(scene, &rolls);
 }
 
 /// Jobs end.

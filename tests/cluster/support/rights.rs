@@ -166,12 +166,17 @@ impl Story<'_> {
         all.into_iter().map(|one| one.name).collect()
     }
 
-    fn telling(&self, right: Option<Right>) -> Telling {
+    /// What its Roll is called by where a right is missing, or none.
+    pub(crate) fn roll_without(&self, right: Option<&Right>) -> String {
         let plain = |text: &str| text.replace('*', "all").replace(['/', '.'], "-");
-        let name = match &right {
+        match right {
             Some(Right { plural, verb, .. }) => format!("{}-{}-{}-{verb}", self.scene.ns, self.name, plain(plural)),
             None => format!("{}-{}-whole", self.scene.ns, self.name),
-        };
+        }
+    }
+
+    fn telling(&self, right: Option<Right>) -> Telling {
+        let name = self.roll_without(right.as_ref());
         Telling { name, right, at: Where::Ahead, process: None, since: Instant::now() }
     }
 

@@ -97,7 +97,7 @@ pub(super) fn refused(error: CallError) -> Result<Landed, CallError> {
 fn guarded(message: String) -> String {
     let takes = if message.contains("cannot set an ownerRef on a resource you can't delete") {
         "`delete` of what is handed over"
-    } else if message.contains("cannot set blockOwnerDeletion") {
+    } else if message.contains("a resource you can't set finalizers on") {
         "`update` of `finalizers` of its owners"
     } else {
         return message;
