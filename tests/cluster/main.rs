@@ -66,6 +66,7 @@ mod roll_journeys;
 mod roll_kinds;
 mod roll_outside;
 mod roll_scale;
+mod roll_stored;
 mod roll_versions;
 mod roll_waves;
 mod rolls;
@@ -122,6 +123,7 @@ const SCENARIOS: &[&[scenario::Scenario]] = &[
     roll_freezes::SCENARIOS,
     roll_outside::SCENARIOS,
     roll_scale::SCENARIOS,
+    roll_stored::SCENARIOS,
     roll_versions::SCENARIOS,
     roll_waves::SCENARIOS,
     last_errors::SCENARIOS,
