@@ -67,6 +67,7 @@ mod roll_kinds;
 mod roll_outside;
 mod roll_rights;
 mod roll_scale;
+mod roll_stored;
 mod roll_versions;
 mod roll_waves;
 mod rolls;
@@ -124,6 +125,7 @@ const SCENARIOS: &[&[scenario::Scenario]] = &[
     roll_freezes::SCENARIOS,
     roll_outside::SCENARIOS,
     roll_scale::SCENARIOS,
+    roll_stored::SCENARIOS,
     roll_versions::SCENARIOS,
     roll_waves::SCENARIOS,
     last_errors::SCENARIOS,

@@ -7,6 +7,7 @@ use super::fleet_roll::{Direction, FleetRoll};
 use super::job_write::bad_template;
 use super::questions::RollQuestion;
 use super::status::RollStatus;
+use super::storing::{crd_question, not_stored};
 use super::telling::some;
 use super::web_questions::WebQuestion;
 use crate::definition::StartCheck;
@@ -19,7 +20,8 @@ pub fn roll_questions(roll: &FleetRoll, status: &RollStatus) -> Vec<RollQuestion
     if status.started.is_none() {
         before.extend(roll.templates().into_iter().filter_map(|job| RollQuestion::of_template_of(&job.source)));
     }
-    before.into_iter().chain(roll.checks.on_the_way().into_iter().filter(|_| goes_on)).collect()
+    let on_the_way = roll.checks.on_the_way().into_iter().chain(crd_question(roll));
+    before.into_iter().chain(on_the_way.filter(|_| goes_on)).collect()
 }
 
 /// Who has to be asked beside the cluster, at the same times.
@@ -63,6 +65,7 @@ pub fn start_refusals(roll: &FleetRoll, fleet: &[FleetObject], facts: &RollFacts
         format!("roll {name} is under way over {} of the same objects: {}", objects.len(), some(objects))
     }));
     refusals.extend(roll.templates().into_iter().filter_map(|job| bad_template(job, &facts.answers)));
+    refusals.extend(not_stored(roll, &facts.answers));
     refusals.extend(unmet_checks(roll, fleet, facts, ChecksAsked::AtStart));
     refusals
 }

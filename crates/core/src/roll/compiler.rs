@@ -13,6 +13,7 @@ use super::freeze::Freeze;
 use super::kind_pair::KindPair;
 use super::near::near;
 use super::spec::{FreezeSpec, OrderSpec, RollDocument, RollSpec, RunSpec, WaveSpec, WindowSpec};
+use super::storing::REWRITE;
 use super::wave::{AtOnce, Wave, WaveStates};
 use super::wave_gate::{WaveGate, WaveSide};
 use super::window::RollWindow;
@@ -61,7 +62,7 @@ impl<'a> RollCompiler<'a> {
 
     fn spec(&mut self, document: &RollDocument) -> Option<FleetRoll> {
         let spec = &document.spec.value;
-        self.versions(spec);
+        let stores = self.stores(spec);
         self.next(&spec.next);
         let label = self.kind.version_label().to_owned();
         let chosen = self.fine(Chosen::compile(&spec.select, &label));
@@ -86,8 +87,7 @@ impl<'a> RollCompiler<'a> {
         if let Some(chosen) = &chosen {
             self.chosen_by_steps(chosen, &waves);
         }
-        let says_states = spec.waves.iter().any(|wave| wave.value.states.is_said());
-        let tells_states = has_journeys || spec.states.is_said() || says_states;
+        let tells_states = has_journeys || says_states(spec);
         Some(FleetRoll {
             name: document.metadata.name.value.clone(),
             uid: document.metadata.uid.clone().unwrap_or_default(),
@@ -112,7 +112,8 @@ impl<'a> RollCompiler<'a> {
             direction: direction.unwrap_or_default(),
             health,
             path: self.kind.admission.version_path.clone(),
-            lease: self.kind.admission.lease.clone(),
+            lease: self.kind.admission.lease.clone().filter(|_| stores.is_none()),
+            stores,
             managers: self.kind.admission.managers.clone(),
             checks: RollChecks::of(self.kind, &spec.to),
             observe,
@@ -188,6 +189,33 @@ impl<'a> RollCompiler<'a> {
                 lease.of(from).1
             );
             self.bad(message);
+        }
+    }
+
+    /// The CRD by which objects are stored anew, where that is what the roll does. Its versions are those of the API
+    /// then, and no controller's.
+    fn stores(&mut self, spec: &RollSpec) -> Option<String> {
+        if spec.journey.as_deref() != Some(REWRITE) {
+            self.versions(spec);
+            return None;
+        }
+        self.stored_version(spec);
+        Some(format!("{}.{}", self.kind.plural(), self.kind.group()))
+    }
+
+    /// The version that objects are stored in afterwards. In which one they are stored nobody can read.
+    fn stored_version(&mut self, spec: &RollSpec) {
+        let known: Vec<&str> = self.kind.versions().collect();
+        if !known.contains(&spec.to.as_str()) {
+            let (to, hint) = (&spec.to, near(&spec.to, &known));
+            let message =
+                format!("to: {to:?} is no version of {}{hint}. Known here: {}", self.kind.name(), known.join(", "));
+            self.bad(message);
+        }
+        if spec.from.is_some() {
+            self.bad(format!(
+                "from: nobody can read in which version an object is stored: with journey {REWRITE}, leave it out"
+            ));
         }
     }
 
@@ -417,15 +445,33 @@ impl RollCompiler<'_> {
     /// What happens to the objects of a wave; nothing where their version label is changed.
     pub(super) fn journey(&mut self, name: Option<&str>, spec: &RollSpec) -> Option<Journey> {
         let name = name.or(spec.journey.as_deref()).filter(|name| *name != JOURNEY)?;
+        if name == REWRITE || spec.journey.as_deref() == Some(REWRITE) {
+            return self.rewrite(name, spec);
+        }
         let Some(journey) = self.kind.journeys.iter().find(|journey| journey.name == name) else {
-            let known: Vec<&str> =
-                [JOURNEY].into_iter().chain(self.kind.journeys.iter().map(|journey| journey.name.as_str())).collect();
+            let known: Vec<&str> = [JOURNEY, REWRITE]
+                .into_iter()
+                .chain(self.kind.journeys.iter().map(|journey| journey.name.as_str()))
+                .collect();
             let (hint, known) = (near(name, &known), known.join(", "));
             self.bad(format!("journey: {name:?} is not known{hint}. Known here: {known}"));
             return None;
         };
         self.asks_for_from(&format!("journey {name}"), journey, spec);
         Some(journey.filled(&|text| filled(text, spec.from.as_deref(), &spec.to)))
+    }
+
+    /// Each object is stored anew: a step that writes nothing but how far the object is.
+    fn rewrite(&mut self, name: &str, spec: &RollSpec) -> Option<Journey> {
+        if (name, spec.journey.as_deref()) != (REWRITE, Some(REWRITE)) {
+            self.bad(format!(
+                "journey: {REWRITE} is one of a whole Roll, and of all of its waves: give what else is to be done another Roll"
+            ));
+            return None;
+        }
+        let act = JourneyAct::Set(Vec::new());
+        let step = JourneyStep { name: REWRITE.to_owned(), act, irreversible: None, if_any: None };
+        Some(Journey { name: REWRITE.to_owned(), when: None, is_of_source: false, steps: vec![step] })
     }
 
     /// Nothing stands in the place of `{from}` where the Roll does not say it.
@@ -519,6 +565,11 @@ impl RollCompiler<'_> {
             ));
         }
     }
+}
+
+/// Whether the user has chosen any words for how far it is.
+fn says_states(spec: &RollSpec) -> bool {
+    spec.states.is_said() || spec.waves.iter().any(|wave| wave.value.states.is_said())
 }
 
 /// The journey that every kind has: the label that names the controller version is changed.

@@ -9,7 +9,7 @@ use super::planner::Planner;
 use super::releasing::{release, remember};
 use super::status::RollPhase;
 use super::travelling::{note_jobs, note_runs};
-use super::turning::{note_changed, turn, turns};
+use super::turning::{note_changed, note_stored, turn, turns};
 
 /// Everything but words and counts.
 pub(super) fn decide(planner: &mut Planner<'_>) {
@@ -29,6 +29,7 @@ pub(super) fn decide(planner: &mut Planner<'_>) {
         return;
     }
     note_changed(planner);
+    note_stored(planner);
     note_runs(planner);
     note_refused_ahead(planner);
     remember(planner);

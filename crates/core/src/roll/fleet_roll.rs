@@ -57,6 +57,8 @@ pub struct FleetRoll {
     /// Versions of the kind in which all that is looked at is the same, oldest first.
     pub(super) versions: Vec<String>,
     pub(super) checks: RollChecks,
+    /// The CRD by which its objects are stored anew, where that is what it does.
+    pub(super) stores: Option<String>,
     /// The two kinds, where its objects become others.
     pub(super) pair: Option<Box<KindPair>>,
     /// Where objects say which versions run of them.

@@ -61,6 +61,7 @@ mod states;
 mod status;
 mod step_telling;
 mod stepping;
+mod storing;
 mod telling;
 mod traveller;
 mod travelling;
@@ -104,7 +105,8 @@ pub use staged::Staged;
 pub use stages_of::{missing_stages, seen_by_stage};
 pub use standing::Standing;
 pub use status::{
-    Halt, Reservation, RollCounts, RollEnd, RollFailure, RollPhase, RollStatus, SeenStepJob, Unmoved, WaveCounts,
+    Halt, Reservation, RollCounts, RollEnd, RollFailure, RollPhase, RollStatus, SeenStepJob, StoredBy, Unmoved,
+    WaveCounts,
 };
 pub use step_telling::{ToldStep, told_steps};
 pub use travelling::{ahead_questions, step_questions, waiting_questions};

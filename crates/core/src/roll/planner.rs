@@ -10,6 +10,7 @@ use super::fleet_view::FleetView;
 use super::moment::{Moment, rfc3339};
 use super::standing::{Judge, Standing};
 use super::status::{Halt, Reservation, RollEnd, RollPhase, RollStatus};
+use super::storing::unheard;
 use super::telling::InTheWay;
 use super::traveller::Traveller;
 
@@ -56,6 +57,9 @@ impl<'a> Planner<'a> {
     pub(super) fn look_at_checks(&mut self) {
         if self.facts.shut.is_none() && self.status.direction_of(self.roll) == Direction::Forward {
             self.facts.shut = self.roll.checks.shut(&self.facts.answers);
+            if self.facts.shut.is_none() {
+                self.facts.shut = unheard(self.roll, &self.status, &self.facts.answers, self.now);
+            }
             self.in_the_way.shut.clone_from(&self.facts.shut);
         }
     }

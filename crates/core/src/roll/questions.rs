@@ -75,6 +75,8 @@ pub(super) enum About {
     Need(String),
     /// A check before it begins, by its name.
     Start(String),
+    /// The CRD by which objects are stored.
+    Stored,
     /// The ConfigMap that holds the manifest of a Job, by namespace and name.
     Template(String),
 }
@@ -136,6 +138,12 @@ impl RollQuestion {
     /// What the answer is for that holds such a manifest.
     pub(super) fn about_template(title: &str) -> About {
         About::Template(title.to_owned())
+    }
+
+    /// About a CRD, by its name.
+    pub(super) fn of_crd(name: &str) -> Self {
+        let crds = ("customresourcedefinitions", "apiextensions.k8s.io");
+        Self { namespace: None, ..Self::of_one(About::Stored, crds, "", name) }
     }
 
     fn of_one(about: About, (plural, group): (&str, &str), namespace: &str, name: &str) -> Self {

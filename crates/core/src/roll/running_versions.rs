@@ -6,6 +6,7 @@ use super::fleet_roll::Direction;
 use super::questions::title;
 use super::readable::readable;
 use super::status::RollStatus;
+use super::storing::REWRITE;
 use crate::definition::{Kind, Path};
 use crate::upgrade::VersionText;
 
@@ -223,6 +224,9 @@ impl<'k> RunningVersions<'k> {
 #[must_use]
 pub fn roll_target(document: &Value) -> Option<String> {
     let status = RollStatus::of(document);
+    if document.pointer("/spec/journey").is_some_and(|journey| journey == REWRITE) {
+        return None;
+    }
     let is_asked_back = document.pointer("/spec/direction").and_then(Value::as_str) == Some("Back");
     let goes_back = is_asked_back || status.direction == Direction::Back || status.back_all;
     let to = document.pointer(if goes_back { "/spec/from" } else { "/spec/to" });

@@ -56,6 +56,9 @@ pub struct RollStatus {
     /// A hash of what its waves do, where they go journeys: it does not change under way.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub steps: Option<String>,
+    /// The CRD by which objects are stored anew, where that is what the roll does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stored: Option<StoredBy>,
     /// Objects that are under way: those that will be moved by the next write, those that were moved and are not
     /// through, and those that failed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -162,6 +165,17 @@ pub struct SeenStepJob {
     /// It undoes the step.
     #[serde(default, skip_serializing_if = "is_false")]
     pub back: bool,
+}
+
+/// The CRD by which objects are stored anew, as it was before the first of them was written.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub struct StoredBy {
+    /// Its uid.
+    pub uid: String,
+    /// The generation of its spec: after any change nobody knows in which version others have written meanwhile.
+    pub generation: i64,
+    /// When that was seen first.
+    pub since: String,
 }
 
 /// An object that failed.
@@ -326,6 +340,9 @@ impl RollStatus {
     /// The same after somebody has looked at what failed: nothing is known of failures any more, but that those whose
     /// label was turned back are not moved again.
     pub fn resume(&mut self, now: Moment) {
+        if self.halted.as_ref().is_some_and(|halt| halt.reason == CHANGED) {
+            self.stored = None;
+        }
         // Whoever has looked knows what its journeys are by now.
         (self.halted, self.steps) = (None, None);
         self.back_all = false;

@@ -17,14 +17,15 @@ pub struct ToldStep {
     pub irreversible: Option<String>,
 }
 
-/// What happens to each object, step by step, where other objects are written as well. Nothing where only the
-/// object itself is, and Jobs run.
+/// What happens to each object, step by step, where other objects are written as well, or it is stored anew. Nothing
+/// where only the object itself is written, and Jobs run.
 #[must_use]
 pub fn told_steps(roll: &FleetRoll) -> Vec<ToldStep> {
     let mut journeys = Vec::new();
     for journey in roll.waves.iter().filter(|wave| !wave.is_run).filter_map(|wave| wave.journey.as_ref()) {
         let is_known = journeys.iter().any(|known: &&crate::definition::Journey| known.name == journey.name);
-        if !is_known && journey.steps.iter().any(|step| step.beside().is_some()) {
+        let is_told = roll.stores.is_some() || journey.steps.iter().any(|step| step.beside().is_some());
+        if !is_known && is_told {
             journeys.push(journey);
         }
     }
@@ -48,6 +49,9 @@ fn only_for(step: &JourneyStep) -> String {
 fn does(roll: &FleetRoll, step: &JourneyStep) -> String {
     let target = roll.pair.as_ref().map(|pair| pair.target.resource.to_string()).unwrap_or_default();
     match &step.act {
+        JourneyAct::Set(fields) if fields.is_empty() => {
+            format!("writes nothing but how far it is, by which it is stored as {}", roll.to)
+        }
         JourneyAct::Set(fields) => {
             let fields: Vec<String> = fields.iter().map(|(field, _)| field.to_string()).collect();
             format!("writes {}", fields.join(", "))

@@ -81,9 +81,11 @@ impl<'a> Traveller<'a> {
         })
     }
 
-    /// Whether the last step waits for what the object says.
+    /// Whether the last step waits for what the object says, or nobody has anything to answer: what an object says is
+    /// the same however it is stored.
     pub(super) fn is_answered(self) -> bool {
-        self.steps().last().is_some_and(|step| matches!(step.act, JourneyAct::Wait { .. }))
+        self.roll.stores.is_some()
+            || self.steps().last().is_some_and(|step| matches!(step.act, JourneyAct::Wait { .. }))
     }
 
     /// The Job that was seen of the step that is under way, whichever way it went.

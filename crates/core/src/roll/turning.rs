@@ -1,8 +1,12 @@
 //! Where the fleet is to go, and what becomes of what is under way when that changes.
 
+use serde_json::Value;
+
 use super::fleet_roll::Direction;
+use super::moment::wall;
 use super::planner::Planner;
-use super::status::{CHANGED, RollPhase};
+use super::status::{CHANGED, RollPhase, StoredBy};
+use super::storing::{not_stored, seen_crd};
 use super::travelling::{may_run, turned};
 
 pub(super) fn turns(planner: &Planner<'_>) -> bool {
@@ -78,6 +82,32 @@ pub(super) fn note_changed(planner: &mut Planner<'_>) {
                 .to_owned(),
         ),
         _ => planner.status.steps = Some(now),
+    }
+}
+
+/// Writes down which CRD it was by which objects are stored anew, and halts where it is another one by now.
+pub(super) fn note_stored(planner: &mut Planner<'_>) {
+    let (roll, answers) = (planner.roll, &planner.facts.answers);
+    let Some(Ok(crd)) = seen_crd(roll, answers) else { return };
+    let uid = crd.pointer("/metadata/uid").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let generation = crd.pointer("/metadata/generation").and_then(Value::as_i64).unwrap_or_default();
+    let is_fine = not_stored(roll, answers).is_none() && planner.status.direction == Direction::Forward;
+    let since = planner.now();
+    match &mut planner.status.stored {
+        Some(before) if (before.uid.as_str(), before.generation) != (uid.as_str(), generation) => {
+            let name = roll.stores.as_deref().unwrap_or_default();
+            let message = format!(
+                "the CRD {name} is not as it was when the first object was stored anew: what was written since may be stored \
+                 in another version. pointsman roll resume goes on with those that are left; pointsman migrate finds the \
+                 others afterwards"
+            );
+            planner.halt(CHANGED, message);
+        }
+        // By a clock that is ahead of this one.
+        Some(before) if wall(&before.since).is_none_or(|written| written > planner.now.wall) => before.since = since,
+        Some(_) => {}
+        None if is_fine => planner.status.stored = Some(StoredBy { uid, generation, since }),
+        None => {}
     }
 }
 

@@ -90,7 +90,7 @@ pub(in crate::definition) fn compile(
         if !is_dns_label(name) {
             problems.add(at_line, format!("journeys: {name:?} is no name: use lower case letters, digits and hyphens"));
         }
-        if name == BUILT_IN {
+        if BUILT_IN.contains(&name.as_str()) {
             problems.add(at_line, format!("journeys: {name} is there already: call yours otherwise"));
         }
         let is_of_source = steps.iter().any(|step| step.value.is_of_two_kinds());
@@ -426,5 +426,6 @@ fn field<'s>(what: &str, text: &str, schema: &'s Schema, bad: &mut Vec<String>) 
     }
 }
 
-/// The journey that every kind has: the label that names the controller version is changed.
-const BUILT_IN: &str = "controller-version";
+/// The journeys that every kind has: the label that names the controller version is changed, and objects are stored
+/// anew.
+const BUILT_IN: [&str; 2] = ["controller-version", "rewrite"];

@@ -1,0 +1,58 @@
+//! A roll that has every object stored anew.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::scenario::Scenario;
+use crate::support::sample::{ENGINE, Sample};
+use crate::support::scene::Scene;
+
+static ENGINES: [&Sample; 1] = [&ENGINE];
+
+pub(crate) const SCENARIOS: &[Scenario] =
+    &[Scenario::new("a_roll_that_is_killed_five_times_stores_every_object_anew_once", stored).of(&ENGINES).newest()];
+
+fn stored(scene: &Scene<'_>) {
+    let (old, new) = (scene.sample.old, scene.sample.new);
+    scene.arm(old);
+    scene.knows_rolls();
+    let count = std::env::var("POINTSMAN_OBJECTS").map_or(60, |count| count.parse().unwrap());
+    let names: Vec<String> = (0..count).map(|at| format!("e-{at:04}")).collect();
+    for name in &names {
+        scene.create(old, &scene.object(old, name)).ok();
+        scene.report(name, true);
+    }
+    let waves = json!([{"name": "all", "atOnce": 20.max(count / 16).min(256)}]);
+    let file = scene.roll_file(&json!({"journey": "rewrite", "from": null, "to": new, "waves": waves}));
+    let file = file.display().to_string();
+    let errors = scene.refused(&["roll", "start", "-f", &file]);
+    assert!(errors.contains(&format!("stores {old}: have it store {new} first")), "{errors}");
+    scene.store(new);
+    let plan = scene.commanded(&["roll", "plan", "-f", &file]);
+    assert!(plan.contains(&format!("writes nothing but how far it is, by which it is stored as {new}\n")), "{plan}");
+    scene.commanded(&["roll", "start", "-f", &file]);
+    let writes = || names.iter().map(|name| scene.bed.etcd.writes(&scene.key(name))).collect::<Vec<_>>();
+    let before = writes();
+    for round in 0_u64..5 {
+        let mut running = scene.rolls_on("test");
+        // Some of them while API servers may still have to hear of it.
+        std::thread::sleep(Duration::from_millis(2_000 + round * 713));
+        running.kill();
+    }
+    let (code, text, errors) = scene.runs_roll(&[]);
+    assert_eq!(code, 0, "{text}{errors}");
+    for name in &names {
+        assert_eq!(scene.etcd(name)["apiVersion"], format!("{}/{new}", scene.group), "{name}");
+        assert_eq!(scene.get(new, name).ok()["metadata"]["generation"], 1, "{name}: nothing else of it has changed");
+    }
+    let after = writes();
+    assert!(before.iter().zip(&after).all(|(before, after)| before + 1 == *after), "each was written once: {after:?}");
+    assert_eq!(scene.stored_versions(), json!([old, new]), "that is asked for by itself");
+    let (code, text, errors) = scene.runs_roll(&[]);
+    assert_eq!((code, writes()), (0, after.clone()), "nothing is written again: {text}{errors}");
+    let (code, text, errors) = scene.migrate(&["--settle=1s"]);
+    assert_eq!((code, writes()), (0, after), "what is stored so is not written: {text}{errors}");
+    assert_eq!(scene.stored_versions(), json!([new]));
+    scene.forgets_roll();
+}
