@@ -76,12 +76,19 @@ fn who_would_be_refused_is_asked_for_before_anything_is_deleted() {
     let denied = "admission webhook \"w\" denied the request: nobody cannot set that";
     let reference = "deployments.apps \"a\" is forbidden: cannot set blockOwnerDeletion if an ownerReference refers to a \
                      resource you can't set finalizers on: , <nil>";
-    for (code, message) in
-        [(403, denied), (403, reference), (422, "spec.selector: Invalid value"), (400, "no"), (404, "no")]
-    {
+    let takes =
+        ": that takes `update` of `finalizers` of its owners; pointsman roll rights --guarded-owners prints the role";
+    for (code, message, next) in [
+        (403, denied, ""),
+        (403, reference, takes),
+        (422, "spec.selector: Invalid value", ""),
+        (400, "no", ""),
+        (404, "no", ""),
+    ] {
         let (landed, is_deleted) = makes_way(code, message);
         let Ok(Landed::Refused(why)) = landed else { panic!("{code} {message}: {landed:?}") };
-        assert!(why.contains(message) && why.contains("nothing was deleted") && !is_deleted, "{why}");
+        let end = format!("{message}{next}");
+        assert!(why.ends_with(&end) && why.contains("nothing was deleted") && !is_deleted, "{why}");
     }
     for (code, message) in [(503, "busy"), (409, "Operation cannot be fulfilled on resourcequotas \"q\"")] {
         let (landed, is_deleted) = makes_way(code, message);
