@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::beside::{Ahead, StepProgress, refused_ahead};
-use super::beside_standing::{half_done, has_begun_beside, progress_of, stepping_of};
+use super::beside_standing::{half_done, has_begun_beside, progress_of, stepping_of, way};
 use super::facts::RollFacts;
 use super::fleet_object::FleetObject;
 use super::fleet_roll::FleetRoll;
@@ -15,8 +15,8 @@ use super::moment::{Moment, rfc3339, wall};
 use super::status::{HELD, JOB_FAILED, Reservation, RollStatus, STUCK, TIMED_OUT};
 use super::stepping::{StepWrite, Stepping};
 use super::traveller::{Doneness, Traveller, WantedJob};
-use super::waited::{Waited, waited};
-use crate::definition::{JourneyAct, JourneyStep, StepWay};
+use super::waited::{Waited, begins_for_good, waited};
+use crate::definition::{BesideAct, JourneyAct, JourneyStep, StepWay};
 
 /// How an object stands.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -396,12 +396,14 @@ impl Judge<'_> {
         }
         let landed = leg.has_landed(reservation.back);
         let Some((at, step)) = traveller.next_step(reservation).filter(|_| !landed) else { return Stepping::Landed };
-        let way = if reservation.back { StepWay::Undone } else { StepWay::Done };
+        let way = way(reservation.back);
         let is_begun = traveller.seen_job(reservation).is_some();
         if let Some(why) = self.roll.not_accepted(step).filter(|_| !reservation.back && !is_begun) {
             return Stepping::Waits { why, spent: false };
         }
-        if let Some(stepping) = self.before(traveller, reservation, step).filter(|_| !reservation.back) {
+        if !reservation.back
+            && let Some(stepping) = self.before(traveller, reservation, step)
+        {
             return stepping;
         }
         match (&step.act, traveller.wanted_job(reservation)) {
@@ -416,34 +418,43 @@ impl Judge<'_> {
                     None => self.counts(traveller, way, Doneness::Whole),
                 }
             }
-            (JourneyAct::Beside(beside), _) => {
-                let progress = progress_of(traveller, (at, &beside.act), reservation.back, &self.facts.answers);
-                let half = if progress == StepProgress::ByHand { Doneness::ByHand } else { Doneness::Whole };
-                let begins = !reservation.back && !leg.open && step.irreversible.is_some();
-                if begins && matches!(progress, StepProgress::Next(_)) {
-                    return Stepping::Next(StepWrite::Move(traveller.begins(self.now)));
-                }
-                stepping_of(progress).unwrap_or_else(|| self.counts(traveller, way, half))
-            }
+            (JourneyAct::Beside(beside), _) => self.of_others(traveller, reservation, (at, &beside.act)),
             _ => self.counts(traveller, way, Doneness::Whole),
         }
     }
 
     /// What comes before a step: it is not for this object, or what was waited for holds no more, or nobody knows.
     fn before(&self, traveller: Traveller<'_>, reservation: &Reservation, step: &JourneyStep) -> Option<Stepping> {
-        match applies(traveller, step, &self.facts.answers) {
+        if traveller.leg.open {
             // What was begun with is for it, whatever a list says since.
-            Applies::No if !traveller.leg.open => {
-                return Some(self.counts(traveller, StepWay::Done, Doneness::ByHand));
-            }
-            Applies::Unknown(why) if !traveller.leg.open => return Some(Stepping::Waits { why, spent: false }),
-            Applies::Yes | Applies::No | Applies::Unknown(_) => {}
+            return None;
+        }
+        match applies(traveller, step, &self.facts.answers) {
+            Applies::Yes => {}
+            Applies::No => return Some(self.counts(traveller, StepWay::Done, Doneness::ByHand)),
+            Applies::Unknown(why) => return Some(Stepping::Waits { why, spent: false }),
         }
         match waited(traveller, reservation, &self.facts.answers) {
             Waited::Holds => None,
             Waited::Unknown(why) => Some(Stepping::Waits { why, spent: false }),
             Waited::Lost(done) => Some(Stepping::Next(StepWrite::Move(traveller.waits_again(self.now, done)))),
         }
+    }
+
+    /// What comes next where that is about other objects. That a step begins which cannot be undone is written down
+    /// before its first call.
+    fn of_others(
+        &self,
+        traveller: Traveller<'_>,
+        reservation: &Reservation,
+        (at, act): (usize, &BesideAct),
+    ) -> Stepping {
+        let progress = progress_of(traveller, (at, act), reservation.back, &self.facts.answers);
+        if matches!(progress, StepProgress::Next(_)) && begins_for_good(traveller, reservation) {
+            return Stepping::Next(StepWrite::Move(traveller.begins(self.now)));
+        }
+        let half = if progress == StepProgress::ByHand { Doneness::ByHand } else { Doneness::Whole };
+        stepping_of(progress).unwrap_or_else(|| self.counts(traveller, way(reservation.back), half))
     }
 
     /// What comes next where that is a Job.
@@ -454,7 +465,7 @@ impl Judge<'_> {
         wanted: &WantedJob<'_>,
         step: &JourneyStep,
     ) -> Stepping {
-        let (title, way) = (&wanted.title, if reservation.back { StepWay::Undone } else { StepWay::Done });
+        let (title, way) = (&wanted.title, way(reservation.back));
         let is_ours = reservation.back || traveller.was_tried(reservation, wanted.step);
         let unmet = traveller.leg.unmet(wanted.step, way);
         // Whoever has done it by hand has done it.

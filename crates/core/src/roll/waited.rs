@@ -43,7 +43,7 @@ pub(super) fn waited(traveller: Traveller<'_>, reservation: &Reservation, answer
 }
 
 /// Whether the step at hand cannot be undone, and nothing of it was begun with.
-fn begins_for_good(traveller: Traveller<'_>, reservation: &Reservation) -> bool {
+pub(super) fn begins_for_good(traveller: Traveller<'_>, reservation: &Reservation) -> bool {
     let is_for_good = |step: &JourneyStep| step.irreversible.is_some();
     !reservation.back
         && !traveller.leg.open

@@ -200,8 +200,8 @@ fn who_never_hears_of_a_fact_fails_by_name() {
     is_through(&garden, "one");
 }
 
-#[test]
-fn a_cluster_that_is_away_later_is_waited_for() {
+/// A garden with a shoot of which one class is gone and the other one is not, and which is away since.
+fn away_after_one_class() -> (Garden, Gardener) {
     let mut garden = Garden::planted(1);
     garden.plant("one");
     let mut gardener = Gardener::default();
@@ -209,6 +209,12 @@ fn a_cluster_that_is_away_later_is_waited_for() {
         gardener.run(&mut garden, 1, None);
     }
     garden.shoots.get_mut("one").unwrap().is_away = true;
+    (garden, gardener)
+}
+
+#[test]
+fn a_cluster_that_is_away_later_is_waited_for() {
+    let (mut garden, mut gardener) = away_after_one_class();
     garden.now += 7 * 24 * 3600;
     let planned = gardener.run(&mut garden, PASSES, None);
     assert_eq!(planned.status.phase, RollPhase::Rolling, "{:?}", planned.status);
@@ -303,14 +309,7 @@ fn what_was_waited_for_has_to_hold_when_what_cannot_be_undone_begins() {
 
 #[test]
 fn what_was_begun_and_cannot_be_undone_is_not_told_as_old() {
-    let mut garden = Garden::planted(1);
-    garden.plant("one");
-    let mut gardener = Gardener::default();
-    while !gardener.log.iter().any(|told| told.starts_with("deleted")) {
-        gardener.run(&mut garden, 1, None);
-    }
-    // One class is gone, the other one is not, and the cluster is away.
-    garden.shoots.get_mut("one").unwrap().is_away = true;
+    let (mut garden, mut gardener) = away_after_one_class();
     garden.roll["spec"]["direction"] = json!("Back");
     let planned = gardener.run(&mut garden, PASSES, None);
     assert!(planned.status.is_over(), "{:?}", planned.status);
