@@ -65,6 +65,7 @@ mod roll_freezes;
 mod roll_journeys;
 mod roll_kinds;
 mod roll_outside;
+mod roll_returns;
 mod roll_rights;
 mod roll_scale;
 mod roll_stored;
@@ -101,6 +102,7 @@ fn main() -> ExitCode {
 /// The longest first.
 const SCENARIOS: &[&[scenario::Scenario]] = &[
     roll_journeys::SCENARIOS,
+    roll_returns::SCENARIOS,
     roll_rights::SCENARIOS,
     rotate_trouble::SCENARIOS,
     after_a_kill::SCENARIOS,

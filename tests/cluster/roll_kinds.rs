@@ -58,22 +58,22 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
 static MATTERMOSTS: [&Sample; 1] = [&MATTERMOST];
 
 /// An installation before it is migrated, with what has to stay.
-struct Before {
-    object: Value,
-    deployment: Value,
-    service: Value,
-    claim: Value,
+pub(crate) struct Before {
+    pub(crate) object: Value,
+    pub(crate) deployment: Value,
+    pub(crate) service: Value,
+    pub(crate) claim: Value,
 }
 
-fn core(scene: &Scene<'_>, plural: &str) -> String {
+pub(crate) fn core(scene: &Scene<'_>, plural: &str) -> String {
     format!("/api/v1/namespaces/{}/{plural}", scene.ns)
 }
 
-fn apps(scene: &Scene<'_>, plural: &str) -> String {
+pub(crate) fn apps(scene: &Scene<'_>, plural: &str) -> String {
     format!("/apis/apps/v1/namespaces/{}/{plural}", scene.ns)
 }
 
-fn before(scene: &Scene<'_>, name: &str) -> Before {
+pub(crate) fn before(scene: &Scene<'_>, name: &str) -> Before {
     let get = |path: &str| scene.call_get(&format!("{path}/{name}"));
     Before {
         object: get(&scene.installations()),
@@ -84,23 +84,23 @@ fn before(scene: &Scene<'_>, name: &str) -> Before {
 }
 
 /// Starts a roll over installations, and returns its name.
-fn starts(scene: &Scene<'_>, name: &str, more: &Value) {
+pub(crate) fn starts(scene: &Scene<'_>, name: &str, more: &Value) {
     let file = scene.migration(name, more);
     scene.commanded(&["roll", "start", "-f", &file.display().to_string()]);
 }
 
-fn runs(scene: &Scene<'_>, name: &str) -> (i32, String, String) {
+pub(crate) fn runs(scene: &Scene<'_>, name: &str) -> (i32, String, String) {
     let namespace = format!("--namespace={}", scene.ns);
     scene.command(&["roll", "run", name, "--holder=test", &namespace])
 }
 
-fn status(scene: &Scene<'_>, name: &str) -> Value {
+pub(crate) fn status(scene: &Scene<'_>, name: &str) -> Value {
     scene.call_get(&format!("/apis/pointsman.dev/v1/rolls/{name}"))["status"].clone()
 }
 
 /// What is so at the end of each migration, whatever happened on the way.
 #[track_caller]
-fn has_become(scene: &Scene<'_>, town: &Town, name: &str, before: &Before) {
+pub(crate) fn has_become(scene: &Scene<'_>, town: &Town, name: &str, before: &Before) {
     let uid = before.object["metadata"]["uid"].as_str().unwrap();
     let gone = scene.call(Method::GET, &format!("{}/{name}", scene.installations()), None);
     assert_eq!(gone.code, 404, "{name} is gone");

@@ -41,12 +41,12 @@ static ENGINES: [&Sample; 1] = [&ENGINE];
 static MATTERMOSTS: [&Sample; 1] = [&MATTERMOST];
 static SHOOTS: [&Sample; 1] = [&SHOOT];
 
-fn phase(scene: &Scene<'_>, name: &str) -> Value {
+pub(crate) fn phase(scene: &Scene<'_>, name: &str) -> Value {
     scene.call_get(&format!("/apis/pointsman.dev/v1/rolls/{name}"))["status"]["phase"].clone()
 }
 
 /// Has a Roll of a file be in the cluster, with nobody asked.
-fn applied(scene: &Scene<'_>, file: &std::path::Path) {
+pub(crate) fn applied(scene: &Scene<'_>, file: &std::path::Path) {
     let roll: Value = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
     scene.post("/apis/pointsman.dev/v1/rolls", &roll).ok();
 }
@@ -216,13 +216,13 @@ const JOURNEYS: &str = r#"journeys:
 "#;
 
 /// Both kinds are known, with journeys of this test.
-fn town(scene: &Scene<'_>) {
+pub(crate) fn town(scene: &Scene<'_>, journeys: &str) {
     let file = scene.setup.kinds.join("kind.yaml");
     let definition = std::fs::read_to_string(&file).unwrap();
     let (head, rest) = definition.split_once("journeys:\n").unwrap();
     // What renames the kind is behind the journeys.
     let name = rest.lines().find(|line| line.starts_with("name: ")).unwrap();
-    std::fs::write(&file, format!("{head}{name}\n{}", JOURNEYS.replace("NAMESPACE", &scene.ns))).unwrap();
+    std::fs::write(&file, format!("{head}{name}\n{}", journeys.replace("NAMESPACE", &scene.ns))).unwrap();
     scene.install(&scene.crd);
     let source = std::fs::read_to_string(scene.setup.kinds.join("clusterinstallations.crd.yaml")).unwrap();
     scene.post(CRDS, &serde_saphyr::from_str(&source).unwrap()).ok();
@@ -239,7 +239,7 @@ fn town(scene: &Scene<'_>) {
 }
 
 /// An installation without Pods, and whether it is refused by its own fields.
-fn installs(scene: &Scene<'_>, name: &str, more: &Value) {
+pub(crate) fn installs(scene: &Scene<'_>, name: &str, more: &Value) {
     let mut spec = json!({"replicas": 0, "database": {"secret": "database"}});
     spec.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     scene.installs(name, &spec);
@@ -250,7 +250,7 @@ fn is_there(scene: &Scene<'_>, path: &str) -> bool {
 }
 
 /// Whatever is missing, there is the object or what it has become, and the Deployment or what is saved of it.
-fn is_whole(scene: &Scene<'_>, name: &str) {
+pub(crate) fn is_whole(scene: &Scene<'_>, name: &str) {
     let old = is_there(scene, &format!("{}/{name}", scene.installations()));
     assert!(old || scene.get("v1beta1", name).is_ok(), "{name} is there");
     let saved = scene.items(&format!("/apis/apps/v1/namespaces/{}/controllerrevisions", scene.ns));
@@ -273,12 +273,12 @@ fn migrates(scene: &Scene<'_>, name: &str, journey: &str) -> PathBuf {
     scene.migration(name, &spec)
 }
 
-fn leaves(scene: &Scene<'_>, rolls: &[String]) {
+pub(crate) fn leaves(scene: &Scene<'_>, rolls: &[String]) {
     scene.leaves_town(&rolls.iter().map(String::as_str).collect::<Vec<_>>());
 }
 
 fn journey(scene: &Scene<'_>) {
-    town(scene);
+    town(scene, JOURNEYS);
     let role = scene.role(&migrates(scene, "any", "whole"), &[]).remove(0);
     let story = Story {
         scene,
@@ -339,7 +339,7 @@ fn tells(scene: &Scene<'_>, role: &Value, right: &Right) -> Vec<String> {
 
 /// On the way back from where nothing goes on, what was made is deleted, and what was deleted is made.
 fn goes_back(scene: &Scene<'_>) {
-    town(scene);
+    town(scene, JOURNEYS);
     let role = scene.role(&migrates(scene, "any", "back"), &[]).remove(0);
     let story = Story {
         scene,
@@ -403,7 +403,7 @@ fn go_forth(scene: &Scene<'_>, names: &[String]) {
 /// Where owner references are guarded, the printed role has what that takes, and without any of it nothing is handed
 /// over.
 fn guarded(scene: &Scene<'_>) {
-    town(scene);
+    town(scene, JOURNEYS);
     let dir = scene.dir.join("guarded");
     let logs = scene.bed.logs.join(format!("{}-guarded", scene.ns));
     [&dir, &logs].iter().for_each(|dir| std::fs::create_dir_all(dir).unwrap());

@@ -28,6 +28,8 @@ pub(crate) struct TownSeen {
     pub(crate) fewest: BTreeMap<String, usize>,
     /// Installations that the new operator never makes stable.
     pub(crate) never: Vec<String>,
+    /// Installations on which both operators would have acted at a time.
+    pub(crate) contested: Vec<String>,
 }
 
 impl Town {
@@ -43,7 +45,12 @@ impl Town {
         let (ends, seen) = (Arc::new(AtomicBool::new(false)), Arc::new(Mutex::new(TownSeen::default())));
         let pods = format!("/api/v1/namespaces/{}/pods", scene.ns);
         let (targets, deployments) = (scene.all("v1beta1"), scene.deployments());
+        let sources = scene.installations();
         let works = [
+            works(scene, &ends, {
+                let (seen, targets, deployments) = (seen.clone(), targets.clone(), deployments.clone());
+                move |client| old_operator(client, &sources, (&targets, &deployments), &seen)
+            }),
             works(scene, &ends, {
                 let seen = seen.clone();
                 move |client| kubelet(client, &pods, &seen)
@@ -131,6 +138,27 @@ fn new_operator(client: &Client, targets: &str, deployments: &str, seen: &Mutex<
         if target["status"]["state"] != state {
             let body = json!({"status": {"state": state}}).to_string();
             client.call(Method::PATCH, &format!("{targets}/{name}/status"), Some((MERGE, body)));
+        }
+    }
+}
+
+/// A ClusterInstallation that is not to migrate gets stable once its Deployment is its own, and rolled out: one that is
+/// made says nothing of that.
+fn old_operator(client: &Client, sources: &str, (targets, deployments): (&str, &str), seen: &Mutex<TownSeen>) {
+    let list = client.call(Method::GET, sources, None).body;
+    for source in list["items"].as_array().into_iter().flatten().filter(|source| source["spec"]["migrate"] != true) {
+        let name = source["metadata"]["name"].as_str().unwrap();
+        if client.call(Method::GET, &format!("{targets}/{name}"), None).is_ok() {
+            seen.lock().unwrap().contested.push(name.to_owned());
+        }
+        if !source["status"]["state"].is_null() {
+            continue;
+        }
+        let deployment = client.call(Method::GET, &format!("{deployments}/{name}"), None).body;
+        let is_its = deployment["spec"]["selector"]["matchLabels"]["v1alpha1.mattermost.com/installation"] == name;
+        if is_its && deployment["status"]["availableReplicas"] == deployment["spec"]["replicas"] {
+            let body = json!({"status": {"state": "stable"}}).to_string();
+            client.call(Method::PATCH, &format!("{sources}/{name}/status"), Some((MERGE, body)));
         }
     }
 }

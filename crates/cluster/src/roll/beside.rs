@@ -184,7 +184,7 @@ pub(super) async fn becomes(
         }
     }
     let facts: Facts = known.into_iter().collect();
-    let to = OtherKind { group: kind.group(), kind: kind.kind(), version: None };
+    let to = other_kind(kind, question);
     let became = match Webhook::become_by(kind, &source.to_string(), to, &facts) {
         Ok(converted) => match serde_json::from_str(&converted.text) {
             Ok(object) => Became::Object(object, source.pointer("/metadata/generation").and_then(Value::as_i64)),
@@ -195,6 +195,14 @@ pub(super) async fn becomes(
     };
     answers.became(question, became);
     Ok(())
+}
+
+/// As which kind an object is wanted: the other one of two, of which one becomes the other.
+fn other_kind<'k>(kind: &'k Kind, question: &RollQuestion) -> OtherKind<'k> {
+    let own = OtherKind { group: kind.group(), kind: kind.kind(), version: None };
+    let is_own = (question.plural.as_str(), question.group.as_str()) == (kind.plural(), kind.group());
+    let source = kind.becoming().filter(|_| is_own);
+    source.map_or(own, |one| OtherKind { group: one.source_group(), kind: one.source_kind(), version: None })
 }
 
 /// Whether a Secret has a key. Nothing where there is no such Secret.

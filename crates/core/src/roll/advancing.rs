@@ -1,6 +1,7 @@
 //! From wave to wave, and back: what is reserved next, and when it is over.
 
 use super::fleet_object::FleetObject;
+use super::former::formers_unknown;
 use super::gating::{come_to, waits_before, waits_then};
 use super::moment::rfc3339;
 use super::planner::Planner;
@@ -67,6 +68,10 @@ pub(super) fn go_back(planner: &mut Planner<'_>, standings: &[Standing]) {
     let mut next: Vec<&FleetObject> = to_go.into_iter().map(|(object, _)| object).collect();
     next.sort_by(|one, two| (two.wave(true), two.place()).cmp(&(one.wave(true), one.place())));
     let Some(first) = next.first() else {
+        if let Some(what) = formers_unknown(planner).filter(|_| planner.status.reserved.is_empty()) {
+            planner.in_the_way.waits = Some(WaitsFor { reason: None, what });
+            return;
+        }
         if !is_stuck && planner.status.reserved.is_empty() && planner.facts.consistent {
             planner.end(RollPhase::Aborted, Some("TakenBack"));
         } else if !is_stuck && planner.status.reserved.is_empty() {

@@ -4,6 +4,7 @@ use super::checks::{ChecksAsked, RollChecks};
 use super::facts::RollFacts;
 use super::fleet_object::FleetObject;
 use super::fleet_roll::{Direction, FleetRoll};
+use super::former::former_question;
 use super::job_write::bad_template;
 use super::questions::RollQuestion;
 use super::status::RollStatus;
@@ -21,7 +22,7 @@ pub fn roll_questions(roll: &FleetRoll, status: &RollStatus) -> Vec<RollQuestion
         before.extend(roll.templates().into_iter().filter_map(|job| RollQuestion::of_template_of(&job.source)));
     }
     let on_the_way = roll.checks.on_the_way().into_iter().chain(crd_question(roll));
-    before.into_iter().chain(on_the_way.filter(|_| goes_on)).collect()
+    before.into_iter().chain(on_the_way.filter(|_| goes_on)).chain(former_question(roll, status)).collect()
 }
 
 /// Who has to be asked beside the cluster, at the same times.

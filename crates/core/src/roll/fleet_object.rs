@@ -48,6 +48,8 @@ pub struct FleetObject {
     pub(super) legs: Option<Box<Legs>>,
     /// What runs of it, where its version label does not say so. Nothing: nobody knows.
     pub(super) runs: Vec<Option<String>>,
+    /// It is there no more, and can be made anew: the uid of what it has become.
+    pub(super) former: Option<String>,
 }
 
 /// An object that is being deleted.
@@ -120,6 +122,7 @@ impl FleetObject {
                 .is_none_or(|manager| has_legs || wrote_since(object, manager, &roll.label, 0).is_some()),
             contested: contested.filter(|_| !has_legs),
             opts_out: roll.path.as_ref().is_some_and(of_path),
+            former: None,
             mark,
             namespace,
             labels,
@@ -149,6 +152,7 @@ impl FleetObject {
             opts_out: false,
             legs: Some(Box::new(legs)),
             runs: Vec::new(),
+            former: None,
         }
     }
 

@@ -16,7 +16,7 @@ use super::wave::Wave;
 use super::wave_gate::WaveSide;
 use super::window::RollWindow;
 use crate::definition::admission::{ControllerLease, UpgradePath, VersionSource};
-use crate::definition::{Health, JobSource, JourneyAct, JourneyJob, JourneyStep, Path};
+use crate::definition::{Health, JobSource, Journey, JourneyAct, JourneyJob, JourneyStep, Path};
 use crate::upgrade;
 
 /// A Roll, checked: what is moved, from where to where, and how carefully.
@@ -292,6 +292,11 @@ impl FleetRoll {
     /// Whether any step runs a Job.
     pub(super) fn runs_jobs(&self) -> bool {
         self.journey_steps().any(|step| matches!(step.act, JourneyAct::Job { .. }))
+    }
+
+    /// Whether objects that have become others can be made anew of these.
+    pub(super) fn returns(&self) -> bool {
+        self.waves.iter().filter_map(|wave| wave.journey.as_ref()).any(Journey::returns)
     }
 
     /// Whether any of its waves goes a journey, or runs something.

@@ -72,7 +72,14 @@ impl<'f, 'a> FleetView<'f, 'a> {
             new: self.status.became.values().sum(),
             ..RollCounts::default()
         };
-        for (_, standing) in self.all().filter(|(object, _)| !object.is_run()) {
+        for (object, standing) in self.all().filter(|(object, _)| !object.is_run()) {
+            if self.has_gone(object) {
+                // It counts among those that have become others, unless it cannot be made anew.
+                let stays = matches!(standing, Standing::Waiting(_) | Standing::Refused(_));
+                counts.new = counts.new.saturating_sub(usize::from(stays));
+                counts.refused += usize::from(stays);
+                continue;
+            }
             match standing {
                 Standing::Old => counts.old += 1,
                 Standing::Reserved | Standing::Moving(_) | Standing::Settling => counts.moving += 1,
@@ -85,6 +92,11 @@ impl<'f, 'a> FleetView<'f, 'a> {
             }
         }
         counts
+    }
+
+    /// Whether an object is there no more, and is not about to be made anew.
+    fn has_gone(&self, object: &FleetObject) -> bool {
+        object.former.is_some() && self.status.reservation(&object.uid).is_none()
     }
 
     /// Objects that cannot be moved, the first of them: a status must not become large.
@@ -104,6 +116,7 @@ impl<'f, 'a> FleetView<'f, 'a> {
         let counts = |(index, wave): (usize, &super::wave::Wave)| {
             if wave.journey.is_some() {
                 let legs = self.all().filter(|(_, standing)| **standing != Standing::Gone);
+                let legs = legs.filter(|(object, _)| !self.has_gone(object));
                 let legs = legs.filter_map(|(object, _)| object.legs.as_ref()?.of_wave(index));
                 let (done, rest): (Vec<_>, Vec<_>) = legs.filter(|leg| leg.counts()).partition(|leg| leg.is_done());
                 let done = done.len() + self.status.became_of(&wave.name);

@@ -88,6 +88,15 @@ impl Legs {
         all
     }
 
+    /// The legs of an object that is there no more, by what it said last. Nothing where it cannot be made anew.
+    pub(super) fn of_former(roll: &FleetRoll, waves: &[usize], mark: &RollMark) -> Option<Self> {
+        let all = Self::of(&Value::Null, roll, waves, Some(mark));
+        let legs = Self { legs: all.legs, ..Self::default() };
+        let last = legs.last().filter(|leg| leg.is_done())?;
+        let journey = roll.waves.get(last.wave)?.journey.as_ref()?;
+        journey.returns().then_some(legs)
+    }
+
     /// What a wave runs, as if it were an object.
     pub(super) fn of_run(at: usize, wave: &Wave, status: &RollStatus) -> Option<Self> {
         let done = usize::from(status.ran.contains(&wave.name));

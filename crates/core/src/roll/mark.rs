@@ -32,6 +32,21 @@ pub(super) struct RollMark {
     /// What fields were before a step wrote them, by wave and step, and by field.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) kept: BTreeMap<String, BTreeMap<String, KeptField>>,
+    /// Of an object that was made anew of what it had become: whose place it has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) again: Option<MadeAgain>,
+}
+
+/// Whose place an object has that was made anew of what it had become.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub(super) struct MadeAgain {
+    /// The uid that the object had before.
+    pub(super) of: String,
+    /// The uid of what it had become.
+    pub(super) target: String,
+    /// `metadata.generation` that this had.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) generation: Option<i64>,
 }
 
 impl RollMark {
@@ -46,6 +61,7 @@ impl RollMark {
             half: Vec::new(),
             open: Vec::new(),
             kept: BTreeMap::new(),
+            again: None,
         }
     }
 

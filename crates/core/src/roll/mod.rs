@@ -22,6 +22,7 @@ mod fleet_object;
 mod fleet_roll;
 mod fleet_view;
 mod forecast;
+mod former;
 mod freeze;
 mod gate_telling;
 mod gating;

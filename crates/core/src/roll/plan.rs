@@ -8,6 +8,7 @@ use super::deciding::decide;
 use super::facts::{Remembered, RollFacts};
 use super::fleet_object::FleetObject;
 use super::fleet_roll::FleetRoll;
+use super::former::{formers, note_left, returned};
 use super::moment::Moment;
 use super::moving::{moves, tries};
 use super::planner::Planner;
@@ -63,11 +64,14 @@ impl RollPlan {
 /// Says what is to be written next. It looks at nothing but its arguments: the same ones give the same plan.
 #[must_use]
 pub fn plan(roll: &FleetRoll, status: &RollStatus, fleet: &[FleetObject], facts: RollFacts, now: Moment) -> RollPlan {
-    let (seen, runs) = (fleet.len(), runs(roll, status));
-    let with_runs: Cow<'_, [FleetObject]> =
-        if runs.is_empty() { Cow::Borrowed(fleet) } else { Cow::Owned(fleet.iter().cloned().chain(runs).collect()) };
-    let mut planner = Planner::new(roll, status.clone(), &with_runs, facts, now);
+    let (seen, before) = (fleet.len(), returned(roll, status, fleet));
+    let more: Vec<FleetObject> =
+        runs(roll, status).into_iter().chain(formers(roll, status, fleet, &facts.answers)).collect();
+    let with_more: Cow<'_, [FleetObject]> =
+        if more.is_empty() { Cow::Borrowed(fleet) } else { Cow::Owned(fleet.iter().cloned().chain(more).collect()) };
+    let mut planner = Planner::new(roll, before.clone().into_owned(), &with_more, facts, now);
     decide(&mut planner);
+    note_left(&mut planner, &before);
     planner.in_the_way.refused = refused_on_the_way(&planner);
     let mut standings = planner.standings();
     let view = planner.view(&standings);

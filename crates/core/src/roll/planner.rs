@@ -120,8 +120,13 @@ impl<'a> Planner<'a> {
             self.under_way.insert(&object.uid, object);
             let wave = object.leg(back).and_then(|leg| self.roll.waves.get(leg.wave));
             let (wave, attempt) = wave.map_or((String::new(), 0), |wave| (wave.name.clone(), self.status.attempt));
+            let target = object.former.clone();
             let (object, uid, since) = (object.title(), object.uid.clone(), self.now());
-            self.status.reserved.push(Reservation { object, uid, since, back, wave, attempt, job: None, tried: None });
+            if let Some(became) = self.status.became.get_mut(&wave).filter(|_| target.is_some()) {
+                *became = became.saturating_sub(1);
+            }
+            let (job, tried) = (None, None);
+            self.status.reserved.push(Reservation { object, uid, since, back, wave, attempt, job, tried, target });
         }
     }
 

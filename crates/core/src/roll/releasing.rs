@@ -37,7 +37,7 @@ pub(super) fn release(planner: &mut Planner<'_>) {
             wants_list |= !is_known && !may_run;
             if !is_known || may_run {
                 reserved.push(reservation);
-            } else if has_become(planner, &reservation) {
+            } else if reservation.target.is_none() && has_become(planner, &reservation) {
                 became.push(reservation.wave.clone());
             } else {
                 abandoned.extend(abandoned_of(planner, &reservation));

@@ -28,6 +28,11 @@ pub fn rights(roll: &FleetRoll, kind: &Kind, owners: OwnerReferences) -> RollRig
     may("events.k8s.io", "events", &["create"]);
     let (plural, group) = roll.source().unwrap_or_else(|| (kind.plural(), kind.group()));
     may(group, plural, &["get", "list", "patch", "watch"]);
+    if let Some(pair) = roll.pair.as_deref().filter(|_| roll.returns()) {
+        // Objects that are there no more are found by what they have become, and made anew.
+        may(&pair.source.resource.group, &pair.source.resource.plural, &["create"]);
+        may(&pair.target.resource.group, &pair.target.resource.plural, &["list", "patch"]);
+    }
     let acts = roll.journey_steps().filter_map(JourneyStep::beside).map(|step| &step.act);
     for (ResourceName { plural, group }, verbs) in acts.flat_map(|act| rights_of(act, roll.pair.as_deref(), owners)) {
         may(&group, &plural, verbs);

@@ -17,7 +17,8 @@ pub(super) fn running_range(
     before: &RollStatus,
     consistent: bool,
 ) -> (Option<OrderedVersion>, Option<OrderedVersion>) {
-    let there = view.all().filter(|(object, standing)| **standing != Standing::Gone && !object.is_run());
+    let is_one = |object: &FleetObject| !object.is_run() && object.former.is_none();
+    let there = view.all().filter(|(object, standing)| **standing != Standing::Gone && is_one(object));
     // A fleet of many objects has few versions.
     let reserved = view.status.reservations();
     let mut all: BTreeSet<Option<&str>> = BTreeSet::new();

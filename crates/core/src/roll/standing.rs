@@ -245,6 +245,9 @@ impl Judge<'_> {
         if let Some(failure) = self.status.failure(&object.uid) {
             return Standing::Failed(failure.message.clone());
         }
+        if let Some(why) = self.made_again(object) {
+            return Standing::Refused(why);
+        }
         if self.back {
             return match (legs.back(), legs.has_begun()) {
                 (Some(_), _) => self.answered_step(object).unwrap_or(Standing::New),
@@ -263,6 +266,16 @@ impl Judge<'_> {
             None if legs.has_begun() => Standing::New,
             None => Standing::Outside,
         }
+    }
+
+    /// Who would make again what an object has become, once it is deleted.
+    fn made_again(&self, object: &FleetObject) -> Option<String> {
+        let manager = object.git.as_ref().filter(|_| object.former.is_some() && !self.roll.take_over)?;
+        let target = &self.roll.pair.as_ref()?.target.resource;
+        Some(format!(
+            "{manager} sets its {target}, and would make it again once it is deleted: take it out of Git, and leave it in \
+             the cluster; where nobody applies it any more, say takeOver: true in the Roll"
+        ))
     }
 
     /// What stands against its journey, where that was looked up of every object.

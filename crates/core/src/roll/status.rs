@@ -152,6 +152,19 @@ pub struct Reservation {
     /// The one that was seen before that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tried: Option<SeenStepJob>,
+    /// The uid of what it has become, where it is there no more and is to be made anew of that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<String>,
+}
+
+impl Reservation {
+    /// Its namespace, where it has one, and its name.
+    pub(super) fn place(&self) -> (Option<&str>, &str) {
+        match self.object.split_once('/') {
+            Some((namespace, name)) => (Some(namespace), name),
+            None => (None, &self.object),
+        }
+    }
 }
 
 /// A Job of a step that was seen.

@@ -2,7 +2,7 @@
 
 use super::fleet_roll::FleetRoll;
 use super::place::FilledPlace;
-use crate::definition::{BesideAct, IfAny, JourneyAct, JourneyStep, StepObject, StepPlace, WaitedFor};
+use crate::definition::{BesideAct, IfAny, Journey, JourneyAct, JourneyStep, StepObject, StepPlace, WaitedFor};
 
 /// A step, and what it does, in words.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -23,7 +23,7 @@ pub struct ToldStep {
 pub fn told_steps(roll: &FleetRoll) -> Vec<ToldStep> {
     let mut journeys = Vec::new();
     for journey in roll.waves.iter().filter(|wave| !wave.is_run).filter_map(|wave| wave.journey.as_ref()) {
-        let is_known = journeys.iter().any(|known: &&crate::definition::Journey| known.name == journey.name);
+        let is_known = journeys.iter().any(|known: &&Journey| known.name == journey.name);
         let is_told = roll.stores.is_some() || journey.steps.iter().any(|step| step.beside().is_some());
         if !is_known && is_told {
             journeys.push(journey);
@@ -33,11 +33,17 @@ pub fn told_steps(roll: &FleetRoll) -> Vec<ToldStep> {
         journey.steps.iter().map(|step| ToldStep {
             journey: journey.name.clone(),
             name: step.name.clone(),
-            does: does(roll, step) + &only_for(step),
+            does: does(roll, step) + again(journey, step) + &only_for(step),
             irreversible: step.irreversible.clone(),
         })
     });
     told.collect()
+}
+
+/// What going back makes of what a step has deleted.
+fn again(journey: &Journey, step: &JourneyStep) -> &'static str {
+    let goes = step.beside().is_some_and(|step| matches!(step.act, BesideAct::DeleteSource));
+    if goes && journey.returns() { "; going back makes it anew of what it has become" } else { "" }
 }
 
 /// For which objects a step is.

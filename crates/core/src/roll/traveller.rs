@@ -2,6 +2,7 @@
 //! written down as such.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -9,7 +10,7 @@ use super::fleet_object::FleetObject;
 use super::fleet_roll::FleetRoll;
 use super::job_name::job_name;
 use super::legs::{Leg, Legs};
-use super::mark::{ANNOTATION, RollMark};
+use super::mark::{ANNOTATION, MadeAgain, RollMark};
 use super::moment::{Moment, rfc3339};
 use super::patch::FleetMove;
 use super::place::FilledPlace;
@@ -77,8 +78,43 @@ impl<'a> Traveller<'a> {
             let act = &self.steps().get(at)?.beside()?.act;
             // What was done of the others is done, and nothing is there to undo.
             let is_at_hand = if back { at < done } else { at == done };
-            (is_at_hand || (act.is_undone_by_writes() && !self.was_by_hand(at))).then_some((at, act))
+            // What it had become has to say of it that it was made of this one.
+            let is_again = back && matches!(act, BesideAct::DeleteSource) && self.is_again();
+            (is_at_hand || is_again || (act.is_undone_by_writes() && !self.was_by_hand(at))).then_some((at, act))
         })
+    }
+
+    /// Whether it was made anew of what it had become.
+    pub(super) fn is_again(self) -> bool {
+        self.object.mark_of(self.roll).is_some_and(|mark| mark.again.is_some())
+    }
+
+    /// What is said of it on what it becomes, by which it can be made anew: as it will be when it is gone. Nothing
+    /// where that cannot be.
+    pub(super) fn made_by(self) -> Option<String> {
+        let journey = self.roll.waves.get(self.leg.wave)?.journey.as_ref().filter(|journey| journey.returns())?;
+        let new = || RollMark::new((&self.roll.uid, &self.roll.to), None, Moment { wall: 0, steady: Duration::ZERO });
+        let mut mark = self.object.mark_of(self.roll).cloned().unwrap_or_else(new);
+        mark.step.insert(self.wave().to_owned(), journey.steps.len());
+        mark.half.retain(|wave| wave != self.wave());
+        mark.open.retain(|wave| wave != self.wave());
+        mark.again = None;
+        serde_json::to_string(&mark).ok()
+    }
+
+    /// What it says when it is made anew of this: that its last step is undone.
+    pub(super) fn mark_again(self, target: &str, generation: Option<i64>) -> Option<RollMark> {
+        let mut mark = self.object.mark_of(self.roll)?.clone();
+        mark.step.insert(self.wave().to_owned(), self.leg.done.saturating_sub(1));
+        let (of, target) = (self.object.uid.clone(), target.to_owned());
+        mark.again = Some(MadeAgain { of, target, generation });
+        Some(mark)
+    }
+
+    /// Fields that steps have written, and what they left there.
+    pub(super) fn left(self) -> Vec<(Path, Option<Value>)> {
+        let fields = (0..self.leg.done).flat_map(|step| self.fields(step));
+        fields.map(|(field, value)| (field.clone(), value.as_ref().map(|value| self.filled(value)))).collect()
     }
 
     /// Whether the last step waits for what the object says, or nobody has anything to answer: what an object says is

@@ -43,6 +43,7 @@ pub fn step_questions(roll: &FleetRoll, status: &RollStatus, fleet: &[FleetObjec
         let Some(traveller) = object.and_then(|object| Traveller::of(roll, object, reservation)) else {
             questions.extend(jobs_of(roll, reservation).iter().map(|title| RollQuestion::of_job(title)));
             questions.extend(questions_after(roll, reservation));
+            questions.extend(beside::questions_again(roll, reservation));
             continue;
         };
         questions.extend(questions_beside(traveller, reservation));

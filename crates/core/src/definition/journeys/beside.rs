@@ -55,6 +55,9 @@ pub(crate) struct Recreation {
     pub(crate) name: String,
     /// The labels that it selects its Pods by afterwards.
     pub(crate) selector: BTreeMap<String, String>,
+    /// Those that it selects them by before, for objects that are made anew of what they have become: what was saved of
+    /// the Deployment is gone by then. Empty where nobody says so.
+    pub(crate) was: BTreeMap<String, String>,
 }
 
 impl BesideAct {
@@ -74,7 +77,7 @@ impl BesideAct {
         match self {
             Self::Wait { on: StepObject::Named { name, .. }, .. } => vec![name],
             Self::Recreate(recreation) => {
-                let values = recreation.selector.values().map(String::as_str);
+                let values = recreation.selector.values().chain(recreation.was.values()).map(String::as_str);
                 values.chain([recreation.name.as_str()]).collect()
             }
             Self::DeleteLabelled { labels, .. } => vec![labels],

@@ -56,6 +56,10 @@ pub(super) struct RecreateSpec {
     /// The labels by which it selects its Pods afterwards. Its template gets them in the place of those of the old
     /// selector.
     selector: BTreeMap<String, String>,
+    /// Those by which it selects them before. With it an object that is gone can be made anew of what it has become, and
+    /// gets such a Deployment again.
+    #[serde(default)]
+    was: BTreeMap<String, String>,
     /// How long that may take, such as `10m`. Defaults to the `timeout` of the Roll.
     timeout: Option<String>,
 }
@@ -186,12 +190,21 @@ impl RecreateSpec {
         if !self.name.contains("{name}") || !self.selector.values().any(|value| value.contains("{name}")) {
             say("name, and a value of selector, have to hold {name}: others have such a Deployment as well".to_owned());
         }
-        for (label, value) in &self.selector {
-            if !is_qualified_name(label) || !is_label_value(&filled_name(value)) {
-                say(format!("selector: {label}: {value:?} is no label"));
+        if !self.was.is_empty() && !self.was.values().any(|value| value.contains("{name}")) {
+            say("a value of was has to hold {name}: others have such a Deployment as well".to_owned());
+        }
+        if self.was == self.selector {
+            say("was and selector are the same: a Deployment that selects its Pods by them is not made anew".to_owned());
+        }
+        for (what, labels) in [("selector", &self.selector), ("was", &self.was)] {
+            for (label, value) in labels {
+                if !is_qualified_name(label) || !is_label_value(&filled_name(value)) {
+                    say(format!("{what}: {label}: {value:?} is no label"));
+                }
             }
         }
-        let recreation = Recreation { resource: resource?, name: name?, selector: self.selector.clone() };
+        let (selector, was) = (self.selector.clone(), self.was.clone());
+        let recreation = Recreation { resource: resource?, name: name?, selector, was };
         Some(BesideStep { act: BesideAct::Recreate(Box::new(recreation)), timeout })
     }
 }

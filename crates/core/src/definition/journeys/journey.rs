@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::beside::BesideStep;
+use super::beside::{BesideAct, BesideStep};
 use super::job::JourneyJob;
 use super::wherever::IfAny;
 use crate::definition::gates::{Gate, GatedValue};
@@ -101,9 +101,22 @@ impl Journey {
     }
 
     /// Of the first so many steps, which are done, how many stay done: those up to the last one that cannot be undone.
+    /// An object that was deleted comes back as another one.
     pub(crate) fn floor(&self, done: usize) -> usize {
-        let all = self.steps.iter().enumerate().take(done);
+        let undone = self.steps.len().checked_sub(1).filter(|_| self.returns());
+        let all = self.steps.iter().enumerate().take(done).filter(|(at, _)| Some(*at) != undone);
         all.filter(|(_, step)| step.irreversible.is_some()).map(|(at, _)| at + 1).max().unwrap_or_default()
+    }
+
+    /// Whether an object that went by its last step can be made anew of what it has become, and everything before that
+    /// be undone.
+    pub(crate) fn returns(&self) -> bool {
+        let acts = || self.steps.iter().filter_map(JourneyStep::beside).map(|step| &step.act);
+        let Some((last, before)) = self.steps.split_last() else { return false };
+        last.beside().is_some_and(|last| matches!(last.act, BesideAct::DeleteSource))
+            && before.iter().all(|step| step.irreversible.is_none())
+            && acts().any(|act| matches!(act, BesideAct::Convert))
+            && !acts().any(|act| matches!(act, BesideAct::Recreate(recreation) if recreation.was.is_empty()))
     }
 }
 

@@ -1,7 +1,7 @@
 //! What has to be looked up for a step.
 
 use super::looking::object_question;
-use super::{adopting, converting, deleting, deleting_named, readmitting, recreating, waiting_for_all};
+use super::{adopting, converting, deleting, deleting_named, readmitting, recreating, returning, waiting_for_all};
 use crate::definition::{BesideAct, StepWay};
 use crate::roll::questions::RollQuestion;
 use crate::roll::traveller::Traveller;
@@ -13,7 +13,7 @@ pub(in crate::roll) fn step_questions(
     step: usize,
     way: StepWay,
 ) -> Vec<RollQuestion> {
-    if way == StepWay::Undone && !act.is_undone_by_writes() {
+    if way == StepWay::Undone && !act.is_undone_by_writes() && !matches!(act, BesideAct::DeleteSource) {
         return Vec::new();
     }
     match act {
@@ -27,6 +27,7 @@ pub(in crate::roll) fn step_questions(
         BesideAct::DeleteLabelled { resource, labels } => {
             deleting::labelled_questions(traveller, step, resource, labels)
         }
+        BesideAct::DeleteSource if way == StepWay::Undone => returning::questions(traveller),
         BesideAct::DeleteSource => deleting::source_questions(traveller),
     }
 }

@@ -2,11 +2,12 @@
 
 use serde_json::{Map, Value, json};
 
+use super::deleting::belongs;
 use super::looking::target_question;
-use super::names::{BECAME, GENERATION};
+use super::names::{BECAME, GENERATION, MADE_BY, RETURNED};
 use super::object_write::{ObjectCall, Propagation};
 use super::progress::{Beside, StepProgress};
-use super::seen::{SeenOther, annotation};
+use super::seen::{SeenOther, annotation, text};
 use crate::definition::StepWay;
 use crate::roll::answers::Became;
 use crate::roll::questions::RollQuestion;
@@ -14,7 +15,20 @@ use crate::roll::traveller::Traveller;
 
 pub(super) fn questions(traveller: Traveller<'_>, way: StepWay) -> Vec<RollQuestion> {
     let becoming = becoming_question(traveller).filter(|_| way == StepWay::Done);
-    target_question(traveller).into_iter().chain(becoming).collect()
+    let swept = swept(traveller).filter(|_| way == StepWay::Undone);
+    let belonging = swept.map(|uid| RollQuestion::of_referring(traveller.object.namespace(), uid));
+    target_question(traveller).into_iter().chain(becoming).chain(belonging).collect()
+}
+
+/// The uid of what an object had become that was made anew: by now it may have more than was handed over to it.
+fn swept(traveller: Traveller<'_>) -> Option<&str> {
+    Some(traveller.object.mark_of(traveller.roll)?.again.as_ref()?.target.as_str())
+}
+
+/// Whether what an object had become was changed since that one was made anew.
+fn is_changed(target: &Value) -> bool {
+    let now = target.pointer("/metadata/generation").map(Value::to_string);
+    annotation(target, RETURNED).is_some_and(|then| now.as_deref() != Some(then))
 }
 
 /// What the object would become.
@@ -65,6 +79,17 @@ pub(super) fn back(step: Beside<'_>) -> StepProgress {
         SeenOther::Going(_) => StepProgress::Waits(format!("{target} is being deleted")),
         // What belongs to it stays: the old controller takes it over again.
         SeenOther::There(object) if annotation(object, BECAME) == Some(step.uid()) => {
+            let uid = text(object, "/metadata/uid");
+            let swept = swept(step.traveller).filter(|swept| *swept == uid);
+            if let Some(why) = swept.and_then(|uid| belongs(step, uid, &target.to_string())) {
+                return StepProgress::Waits(why);
+            }
+            if swept.is_some() && is_changed(object) {
+                return StepProgress::Stuck(format!(
+                    "{target} was changed after the object was made anew of it: make the same change there, set its \
+                     annotation {RETURNED} to its metadata.generation, and resume"
+                ));
+            }
             step.delete(&pair.target.resource, Some(pair.target.version()), object, Propagation::Orphan)
         }
         // Of somebody else.
@@ -80,6 +105,7 @@ fn made_of(object: &Value, generation: Option<i64>, step: Beside<'_>) -> Value {
         if let Some(annotations) = annotations.as_object_mut() {
             annotations.insert(BECAME.to_owned(), json!(step.uid()));
             annotations.extend(generation.map(|at| (GENERATION.to_owned(), json!(at.to_string()))));
+            annotations.extend(step.traveller.made_by().map(|text| (MADE_BY.to_owned(), json!(text))));
         }
     }
     object

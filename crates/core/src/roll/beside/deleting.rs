@@ -8,6 +8,7 @@ use super::object_write::{ObjectCall, ObjectWrite, Propagation};
 use super::owner::controller;
 use super::progress::{Beside, StepProgress};
 use super::recreated::selector_of;
+use super::returning::relinked;
 use super::seen::{SeenOther, annotation, is_going, list, look, text};
 use super::waiting::not_rolled_out;
 use crate::apimachinery::ResourceName;
@@ -98,6 +99,9 @@ pub(super) fn source(step: Beside<'_>) -> StepProgress {
     let (Some(pair), Some(own), Some(target)) = (step.pair(), own, target_question(step.traveller)) else {
         return StepProgress::Stuck("nobody knows what the object becomes".to_owned());
     };
+    if let Some(relinked) = relinked(step) {
+        return relinked;
+    }
     let made = match step.look(&target) {
         SeenOther::Unknown(why) => return StepProgress::Waits(why),
         SeenOther::There(object) if annotation(object, BECAME) == Some(step.uid()) => annotation(object, GENERATION),
@@ -105,21 +109,9 @@ pub(super) fn source(step: Beside<'_>) -> StepProgress {
             return StepProgress::Waits(format!("{target}, which was made of this object, is not there"));
         }
     };
-    let (namespace, uid) = (step.namespace(), step.uid());
-    match list(step.answers, &RollQuestion::of_referring(namespace, uid)) {
-        Err(why) => return StepProgress::Waits(why),
-        Ok([]) => {}
-        Ok(found @ [first, ..]) => {
-            let more = if found.len() > 1 { format!(" and {} more", found.len() - 1) } else { String::new() };
-            let resource = text(first, "/resource");
-            // What came after that step is not handed over.
-            let is_named = adopted(step.traveller).any(|one| one.to_string() == resource);
-            let next = if is_named { "" } else { "name its resource under `adopt`, or " };
-            return StepProgress::Waits(format!(
-                "{resource} {}{more} still belongs to it by an owner reference: {next}take the reference away",
-                text(first, "/metadata/name")
-            ));
-        }
+    let uid = step.uid();
+    if let Some(why) = belongs(step, uid, "it") {
+        return StepProgress::Waits(why);
     }
     match step.look(&own) {
         SeenOther::There(object) if text(object, "/metadata/uid") == uid && !is_of_generation(object, made) => {
@@ -136,6 +128,24 @@ pub(super) fn source(step: Beside<'_>) -> StepProgress {
             StepProgress::Waits(format!("{own} is being deleted"))
         }
     }
+}
+
+/// Why an object is not to go yet: something still belongs to it, of whatever resource.
+pub(super) fn belongs(step: Beside<'_>, uid: &str, called: &str) -> Option<String> {
+    let found = match list(step.answers, &RollQuestion::of_referring(step.namespace(), uid)) {
+        Err(why) => return Some(why),
+        Ok(found) => found,
+    };
+    let first = found.first()?;
+    let more = if found.len() > 1 { format!(" and {} more", found.len() - 1) } else { String::new() };
+    let resource = text(first, "/resource");
+    // What came after that step is not handed over.
+    let is_named = adopted(step.traveller).any(|one| one.to_string() == resource);
+    let next = if is_named { "" } else { "name its resource under `adopt`, or " };
+    let name = text(first, "/metadata/name");
+    Some(format!(
+        "{resource} {name}{more} still belongs to {called} by an owner reference: {next}take the reference away"
+    ))
 }
 
 /// Resources of what is handed over.
@@ -156,7 +166,7 @@ fn is_of_generation(object: &Value, made: Option<&str>) -> bool {
 /// What was saved for an object that is there no more, and what it has become.
 pub(in crate::roll) fn leftover_questions(roll: &FleetRoll, reservation: &Reservation) -> Vec<RollQuestion> {
     let Some(pair) = roll.pair.as_deref() else { return Vec::new() };
-    let (namespace, name) = place_of(reservation);
+    let (namespace, name) = reservation.place();
     let both = [&pair.source, &pair.target].map(|kind| RollQuestion::of_paired(kind, namespace, name));
     let saved = saves(roll).then(|| saved_question(namespace, &reservation.uid));
     saved.into_iter().chain(both).collect()
@@ -172,7 +182,7 @@ pub(in crate::roll) fn leftovers(
     answers: &RollAnswers,
 ) -> Result<Option<ObjectWrite>, String> {
     let Some(pair) = roll.pair.as_deref().filter(|_| saves(roll)) else { return Ok(None) };
-    let (namespace, name) = place_of(reservation);
+    let (namespace, name) = reservation.place();
     match look(answers, &RollQuestion::of_paired(&pair.source, namespace, name)) {
         SeenOther::Unknown(why) => return Err(why),
         SeenOther::There(object) | SeenOther::Going(object) if text(object, "/metadata/uid") == reservation.uid => {
@@ -214,7 +224,7 @@ pub(in crate::roll) fn leftovers(
 
 /// What was saved for an object that is there no more: the first of it, as people call it.
 pub(in crate::roll) fn kept_of(roll: &FleetRoll, reservation: &Reservation, answers: &RollAnswers) -> Option<String> {
-    let (namespace, _) = place_of(reservation);
+    let (namespace, _) = reservation.place();
     let saved = list(answers, &saved_question(namespace, &reservation.uid)).ok()?.first()?;
     let place = namespace.map(|namespace| format!("{namespace}/")).unwrap_or_default();
     saves(roll).then(|| format!("{} {place}{}", revisions(), text(saved, "/metadata/name")))
@@ -223,7 +233,7 @@ pub(in crate::roll) fn kept_of(roll: &FleetRoll, reservation: &Reservation, answ
 /// Whether an object that is there no more has become another one.
 pub(in crate::roll) fn has_become(roll: &FleetRoll, reservation: &Reservation, answers: &RollAnswers) -> bool {
     let Some(pair) = roll.pair.as_deref() else { return false };
-    let (namespace, name) = place_of(reservation);
+    let (namespace, name) = reservation.place();
     let target = look(answers, &RollQuestion::of_paired(&pair.target, namespace, name));
     matches!(target, SeenOther::There(object) if annotation(object, BECAME) == Some(reservation.uid.as_str()))
 }
@@ -240,11 +250,4 @@ fn saved_question(namespace: Option<&str>, uid: &str) -> RollQuestion {
 /// Where things are saved.
 pub(super) fn revisions() -> ResourceName {
     ResourceName { plural: "controllerrevisions".to_owned(), group: "apps".to_owned() }
-}
-
-fn place_of(reservation: &Reservation) -> (Option<&str>, &str) {
-    match reservation.object.split_once('/') {
-        Some((namespace, name)) => (Some(namespace), name),
-        None => (None, &reservation.object),
-    }
 }

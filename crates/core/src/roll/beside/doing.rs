@@ -1,7 +1,9 @@
 //! How far a step is, whatever it does.
 
 use super::progress::{Beside, StepProgress};
-use super::{adopting, converting, deleting, deleting_named, readmitting, recreating, waiting, waiting_for_all};
+use super::{
+    adopting, converting, deleting, deleting_named, readmitting, recreating, returning, waiting, waiting_for_all,
+};
 use crate::definition::{BesideAct, StepWay};
 
 /// How far a step is, on its way to be done, or undone.
@@ -26,17 +28,18 @@ fn forward(step: Beside<'_>, act: &BesideAct) -> StepProgress {
     }
 }
 
-/// Of what is not undone by writes nothing is there to undo: [`BesideAct::is_undone_by_writes`].
+/// Of what is not undone by writes nothing is there to undo ([`BesideAct::is_undone_by_writes`]), but that an object
+/// was deleted which can be made anew.
 fn back(step: Beside<'_>, act: &BesideAct) -> StepProgress {
     match act {
         BesideAct::Convert => converting::back(step),
         BesideAct::Recreate(recreation) => recreating::back(step, recreation),
         BesideAct::Adopt(resources) => adopting::back(step, resources),
+        BesideAct::DeleteSource => returning::back(step),
         BesideAct::Wait { .. }
         | BesideAct::WaitForAll(_)
         | BesideAct::DeleteLabelled { .. }
         | BesideAct::DeleteNamed(_)
-        | BesideAct::DeleteSource
         | BesideAct::Readmit(_) => StepProgress::Done,
     }
 }

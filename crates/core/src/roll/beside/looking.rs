@@ -32,8 +32,17 @@ pub(super) fn deployment_question(traveller: Traveller<'_>, recreation: &Recreat
 
 /// The labels that it is to select its Pods by.
 pub(super) fn selector(traveller: Traveller<'_>, recreation: &Recreation) -> BTreeMap<String, String> {
-    let labels = recreation.selector.iter();
-    labels.map(|(label, value)| (label.clone(), traveller.filled_text(value))).collect()
+    filled(traveller, &recreation.selector)
+}
+
+/// Those that it is to select them by again, where what was saved of it is gone. Nothing where that is not gone, or
+/// nobody says which they are.
+pub(super) fn selector_again(traveller: Traveller<'_>, recreation: &Recreation) -> Option<BTreeMap<String, String>> {
+    (traveller.is_again() && !recreation.was.is_empty()).then(|| filled(traveller, &recreation.was))
+}
+
+fn filled(traveller: Traveller<'_>, labels: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+    labels.iter().map(|(label, value)| (label.clone(), traveller.filled_text(value))).collect()
 }
 
 /// Deployments that steps make anew.

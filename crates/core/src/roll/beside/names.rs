@@ -1,11 +1,23 @@
 //! What objects that steps have made say of it.
 
 /// An annotation of an object of another kind: the uid of the one that it was made of.
-pub(super) const BECAME: &str = "pointsman.dev/made-of";
+pub(in crate::roll) const BECAME: &str = "pointsman.dev/made-of";
 
 /// An annotation of the same object: `metadata.generation` that the one had which it was made of. Whoever changes that
 /// one later has not changed this one.
 pub(super) const GENERATION: &str = "pointsman.dev/made-of-generation";
+
+/// An annotation of the same object: `metadata.generation` that it had itself when the one before was made anew of it.
+/// Whoever changes it later has not changed that one.
+pub(super) const RETURNED: &str = "pointsman.dev/returned-generation";
+
+/// `metadata.generation` of an object that was made just now.
+/// Source: `k8s.io/apiextensions-apiserver pkg/registry/customresource/strategy.go`, `PrepareForCreate`.
+pub(super) const FIRST_GENERATION: &str = "1";
+
+/// An annotation of the same object: by which roll it was made, and what of the one before is to be undone when that is
+/// made anew.
+pub(in crate::roll) const MADE_BY: &str = "pointsman.dev/made-by";
 
 /// A label of what is saved of an object before it is made anew: the uid of the object that a roll is about.
 pub(super) const JOURNEY_LABEL: &str = "pointsman.dev/journey";

@@ -36,6 +36,17 @@ pub(super) fn obstacle(
     answers: &RollAnswers,
     others: &[PodSet],
 ) -> Option<Ahead> {
+    stands_against(traveller, recreation, &selector(traveller, recreation), answers, others)
+}
+
+/// The same of one that is to select its Pods by these labels.
+pub(super) fn stands_against(
+    traveller: Traveller<'_>,
+    recreation: &Recreation,
+    wanted: &BTreeMap<String, String>,
+    answers: &RollAnswers,
+    others: &[PodSet],
+) -> Option<Ahead> {
     let question = deployment_question(traveller, recreation);
     let object = match look(answers, &question) {
         SeenOther::Unknown(why) => return Some(Ahead::Waits(why)),
@@ -43,8 +54,7 @@ pub(super) fn obstacle(
         SeenOther::Going(_) => return Some(Ahead::Waits(format!("{question} is being deleted"))),
         SeenOther::There(object) => object,
     };
-    let wanted = selector(traveller, recreation);
-    if selector_of(object).as_ref() == Some(&wanted) {
+    if selector_of(object).as_ref() == Some(wanted) {
         return None;
     }
     let manager = git_manager(object);
@@ -52,7 +62,7 @@ pub(super) fn obstacle(
     if let Some(why) = is_anothers(traveller, object).or_else(by_git) {
         return Some(Ahead::Refused(format!("{question} {why}")));
     }
-    let found = among_others(traveller, recreation, answers, (object, &wanted));
+    let found = among_others(traveller, recreation, answers, (object, wanted));
     found.unwrap_or_else(|why| Some(Ahead::Waits(why))).or_else(|| {
         let (quotas, limits) = match (list(answers, &quotas(traveller)), list(answers, &limit_ranges(traveller))) {
             (Ok(quotas), Ok(limits)) => (quotas, limits),

@@ -29,6 +29,11 @@ impl<'a> SavedDeployment<'a> {
         self.uid() == text(deployment, "/metadata/uid") && *self.before() == old(deployment)
     }
 
+    /// Whether a Deployment says what the one that is to be made says.
+    pub(super) fn is_made(&self, deployment: &Value) -> bool {
+        *self.made() == old(deployment)
+    }
+
     /// As it was.
     pub(super) fn before(&self) -> &'a Value {
         self.revision.pointer("/data/old").unwrap_or(&Value::Null)
@@ -42,10 +47,22 @@ impl<'a> SavedDeployment<'a> {
 
 /// What is saved: both manifests, in one object that nobody can change.
 pub(super) fn saved(name: &str, uid: &str, deployment: &Value, selector: &BTreeMap<String, String>) -> Value {
+    revision(name, uid, deployment, (&old(deployment), &new(deployment, selector)))
+}
+
+/// The same of one that was made anew, where nothing is saved of it any more: as it was before that, by the labels that
+/// it selected its Pods by.
+pub(super) fn saved_again(name: &str, uid: &str, deployment: &Value, was: &BTreeMap<String, String>) -> Value {
+    let mut before = new(deployment, was);
+    if let Some(annotations) = before.pointer_mut("/metadata/annotations").and_then(Value::as_object_mut) {
+        annotations.remove(RECREATED);
+    }
+    revision(name, uid, deployment, (&before, &old(deployment)))
+}
+
+fn revision(name: &str, uid: &str, deployment: &Value, (old, new): (&Value, &Value)) -> Value {
     let metadata = |path: &str| deployment.pointer(path).cloned().unwrap_or_default();
-    let data = json!({
-        "uid": metadata("/metadata/uid"), "old": old(deployment), "new": new(deployment, selector),
-    });
+    let data = json!({"uid": metadata("/metadata/uid"), "old": old, "new": new});
     json!({
         "apiVersion": "apps/v1", "kind": "ControllerRevision", "revision": 1, "data": data,
         "metadata": {

@@ -7,12 +7,12 @@
 use serde_json::json;
 
 use super::deleting::{orphans, revisions};
-use super::looking::{deployment_question, selector};
+use super::looking::{deployment_question, selector, selector_again};
 use super::names::RESTORED;
 use super::object_write::{ObjectCall, Propagation};
-use super::obstacles::{is_anothers, obstacle, obstacle_questions};
+use super::obstacles::{is_anothers, obstacle, obstacle_questions, stands_against};
 use super::progress::{Beside, StepProgress};
-use super::recreated::{SavedDeployment, restored, revision_name, saved, selector_of};
+use super::recreated::{SavedDeployment, restored, revision_name, saved, saved_again, selector_of};
 use super::seen::{SeenOther, annotation, list, text};
 use super::waiting::not_rolled_out;
 use crate::apimachinery::ResourceName;
@@ -27,7 +27,7 @@ pub(super) fn questions(traveller: Traveller<'_>, step: usize, recreation: &Recr
         revision_question(traveller, step),
         pods_question(traveller, recreation),
     ];
-    if is_at_hand(traveller, step) {
+    if is_at_hand(traveller, step) || traveller.is_again() {
         questions.extend(obstacle_questions(traveller, recreation));
     }
     questions
@@ -125,9 +125,9 @@ pub(super) fn back(step: Beside<'_>, recreation: &Recreation) -> StepProgress {
         SeenOther::Unknown(why) => return StepProgress::Waits(why),
         SeenOther::Going(_) => return StepProgress::Waits("what is saved of it is being deleted".to_owned()),
         SeenOther::There(revision) => revision,
-        // Nothing was begun, or all is back.
+        // Nothing was begun, or all is back; or nothing is saved any more.
         SeenOther::Absent => {
-            return seen.and_then(|object| unmark(step, recreation, object)).unwrap_or(StepProgress::Done);
+            return seen.and_then(|object| unsaved_again(step, recreation, object)).unwrap_or(StepProgress::Done);
         }
     };
     let saved = SavedDeployment::read(revision);
@@ -136,6 +136,10 @@ pub(super) fn back(step: Beside<'_>, recreation: &Recreation) -> StepProgress {
         return step.next(&recreation.resource, None, name, ObjectCall::Succeed(restored(&saved)));
     };
     if selector_of(object) == selector_of(saved.made()) {
+        if step.traveller.is_again() && !saved.is_made(object) {
+            // It was changed since: what is saved is of yesterday.
+            return step.delete(&revisions(), None, revision, Propagation::Background);
+        }
         return step.makes_way(&recreation.resource, object, restored(&saved));
     }
     if selector_of(object) != selector_of(saved.before()) {
@@ -154,6 +158,20 @@ pub(super) fn back(step: Beside<'_>, recreation: &Recreation) -> StepProgress {
         StepProgress::Done => step.delete(&revisions(), None, revision, Propagation::Background),
         other => other,
     }
+}
+
+/// What comes next on the way back where nothing is saved of a Deployment.
+fn unsaved_again(step: Beside<'_>, recreation: &Recreation, deployment: &Value) -> Option<StepProgress> {
+    let is_new = selector_of(deployment) == Some(selector(step.traveller, recreation));
+    let Some(was) = selector_again(step.traveller, recreation).filter(|_| is_new) else {
+        return unmark(step, recreation, deployment);
+    };
+    if let Some(ahead) = stands_against(step.traveller, recreation, &was, step.answers, &[]) {
+        return Some(StepProgress::Waits(ahead.into_why()));
+    }
+    let name = revision_name(step.uid(), step.traveller.step_name(step.step));
+    let saved = saved_again(&name, step.uid(), deployment, &was);
+    Some(step.next(&revisions(), None, &name, ObjectCall::Create(saved)))
 }
 
 /// The annotation that says that it was put back goes again.

@@ -51,6 +51,6 @@ pub(super) fn text<'v>(object: &'v Value, path: &str) -> &'v str {
 }
 
 /// An annotation of an object.
-pub(super) fn annotation<'v>(object: &'v Value, name: &str) -> Option<&'v str> {
+pub(in crate::roll) fn annotation<'v>(object: &'v Value, name: &str) -> Option<&'v str> {
     object.get("metadata")?.get("annotations")?.get(name)?.as_str()
 }

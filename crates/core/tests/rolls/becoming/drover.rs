@@ -6,7 +6,7 @@ use std::time::Duration;
 use pointsman_core::definition::Kind;
 use pointsman_core::roll::{
     Became, FleetObject, FleetRoll, Moment, ObjectWrite, Remembered, RollAnswers, RollFacts, RollPlan, RollQuestion,
-    RollStatus, RollWrite, WantedObjects, answered_roll, plan, step_questions,
+    RollStatus, RollWrite, WantedObjects, answered_roll, plan, roll_questions, step_questions,
 };
 use pointsman_core::webhook::{Facts, OtherKind, Webhook};
 use serde_json::{Value, json};
@@ -23,6 +23,8 @@ pub(super) struct County {
     pub(super) refuses: bool,
     /// What a roll is not to go on without is not there.
     pub(super) shut: bool,
+    /// Nobody may list houses.
+    pub(super) blind: bool,
     lease: Option<(usize, u64)>,
 }
 
@@ -51,7 +53,17 @@ pub(super) enum Deed {
 
 impl County {
     pub(super) fn new(village: Village, kind: &'static Kind, roll: Value) -> Self {
-        Self { village, kind, roll, version: 1, now: 1_795_000_000, refuses: false, shut: false, lease: None }
+        Self {
+            village,
+            kind,
+            roll,
+            version: 1,
+            now: 1_795_000_000,
+            refuses: false,
+            shut: false,
+            blind: false,
+            lease: None,
+        }
     }
 
     pub(super) fn status(&self) -> RollStatus {
@@ -80,7 +92,7 @@ impl County {
 
     fn answers(&self, roll: &FleetRoll, status: &RollStatus, fleet: &[FleetObject]) -> RollAnswers {
         let mut answers = RollAnswers::default();
-        for question in step_questions(roll, status, fleet) {
+        for question in roll_questions(roll, status).into_iter().chain(step_questions(roll, status, fleet)) {
             self.answer(&question, &mut answers);
         }
         answers
@@ -98,6 +110,9 @@ impl County {
                 let found: Vec<Value> = self.village.get(&question.plural, name).cloned().into_iter().collect();
                 answers.saw(question, &found);
             }
+            WantedObjects::Metadata(_) if self.blind && question.plural == "houses" => {
+                answers.cannot_read(question, "houses.example.com cannot be listed".to_owned());
+            }
             WantedObjects::Labelled(labels) | WantedObjects::Metadata(labels) => {
                 answers.saw(question, &labelled(labels))
             }
@@ -109,14 +124,17 @@ impl County {
             }
             WantedObjects::Staged { .. } => panic!("nothing here is staged"),
             WantedObjects::Becoming { name, .. } => {
-                let to = OtherKind { group: "example.com", kind: "House", version: None };
-                let hut = self.village.get("huts", name);
-                let became = |hut: &Value| {
-                    let house = Webhook::become_by(self.kind, &hut.to_string(), to, &Facts::default()).unwrap();
-                    Became::Object(serde_json::from_str(&house.text).unwrap(), hut["metadata"]["generation"].as_i64())
+                let to = match question.plural.as_str() {
+                    "huts" => OtherKind { group: "example.com", kind: "House", version: None },
+                    _ => OtherKind { group: "was.example.com", kind: "Hut", version: None },
+                };
+                let one = self.village.get(&question.plural, name);
+                let became = |one: &Value| {
+                    let other = Webhook::become_by(self.kind, &one.to_string(), to, &Facts::default()).unwrap();
+                    Became::Object(serde_json::from_str(&other.text).unwrap(), one["metadata"]["generation"].as_i64())
                 };
                 let gone = || Became::Waits("gone".to_owned());
-                answers.became(question, hut.map_or_else(gone, became));
+                answers.became(question, one.map_or_else(gone, became));
             }
         }
     }

@@ -23,7 +23,6 @@ pub(super) struct Chronicle<'a> {
     county: County,
     drovers: Vec<Drover>,
     before: BTreeMap<String, [Value; 3]>,
-    uids: BTreeMap<String, String>,
     /// Installations of which somebody else has changed something.
     touched: BTreeSet<String>,
     met: BTreeSet<&'static str>,
@@ -34,13 +33,10 @@ pub(super) struct Chronicle<'a> {
 impl<'a> Chronicle<'a> {
     pub(super) fn new(plot: &'a Plot) -> Self {
         let county = County::new(Village::settled(plot.huts), &HOUSE, plot.roll());
-        let uid = |at| county.village.get("huts", &name(at)).unwrap()["metadata"]["uid"].as_str().unwrap().to_owned();
-        let uids = (0..plot.huts).map(|at| (name(at), uid(at))).collect();
         let before = (0..plot.huts).map(|at| (name(at), told(&county.village, &name(at))));
         Self {
             plot,
             before: before.collect(),
-            uids,
             drovers: (0..plot.runners).map(|_| Drover::started(county.now)).collect(),
             county,
             touched: BTreeSet::new(),
@@ -120,11 +116,19 @@ impl<'a> Chronicle<'a> {
             Happening::Refuses(refuses) => county.refuses = refuses,
             Happening::Shuts(shut) => county.shut = shut,
             Happening::Resume => county.resume(),
+            Happening::Ends => {
+                self.quiet();
+                if self.county.status().phase == RollPhase::Complete {
+                    self.met.insert("after the end");
+                    self.turns("Back");
+                }
+            }
             Happening::Forward => self.turns("Forward"),
             Happening::Back => self.turns("Back"),
             Happening::Stop => self.turns("Stop"),
         }
         self.serves();
+        self.acts_alone();
     }
 
     fn turns(&mut self, direction: &str) {
@@ -172,6 +176,12 @@ impl<'a> Chronicle<'a> {
             }
             Deed::Marked(name) => {
                 let hut = self.county.village.get("huts", &name).cloned().unwrap_or_default();
+                if hut["metadata"]["annotations"]["pointsman.dev/roll"]
+                    .as_str()
+                    .is_some_and(|mark| mark.contains("again"))
+                {
+                    self.met.insert("again");
+                }
                 let marked = &hut["metadata"]["annotations"]["pointsman.dev/roll"];
                 self.log.push(format!("{now} drover {at} marks {name}: {marked}"));
             }
@@ -227,16 +237,28 @@ impl<'a> Chronicle<'a> {
         }
     }
 
+    /// The old operator acts on a hut that is not to move, and the new one on a house.
+    fn acts_alone(&mut self) {
+        for at in 0..self.plot.huts {
+            let [hut, house] = ["huts", "houses"].map(|plural| self.county.village.get(plural, &name(at)));
+            if hut.is_some_and(|hut| hut["spec"]["move"] != true) && house.is_some() {
+                self.is_wrong("never do two controllers act on one", name(at));
+            }
+        }
+    }
+
     /// Nobody disturbs any more: the roll comes to an end, or says what it waits for.
     fn quiet(&mut self) {
         (self.county.refuses, self.county.shut) = (false, false);
         self.county.village.things.retain(|(plural, _), _| plural != "configmaps");
+        let mut was_paused = false;
         for round in 0..700 {
             let phase = self.county.status().phase;
             if round > 60 && (self.county.status().is_over() || phase == RollPhase::Refused) {
                 break;
             }
             if phase == RollPhase::Paused && round % 40 == 39 {
+                was_paused = round > 600;
                 self.met.insert("Paused");
                 self.county.resume();
             }
@@ -254,7 +276,7 @@ impl<'a> Chronicle<'a> {
         }
         let status = self.county.status();
         // What somebody else has put in the place of a Deployment is for a person.
-        let is_held = status.phase == RollPhase::Paused && !self.touched.is_empty();
+        let is_held = (status.phase == RollPhase::Paused || was_paused) && !self.touched.is_empty();
         if !self.county.status().is_over() && status.phase != RollPhase::Refused && !is_held {
             return self.is_wrong("every roll comes to an end", format!("{:?}: {}", status.phase, status.message));
         }
@@ -262,6 +284,10 @@ impl<'a> Chronicle<'a> {
             let name = name(at);
             if !self.touched.contains(&name) && !is_held {
                 self.is_one_or_the_other(&name, status.phase);
+                let is_hut = self.county.village.get("huts", &name).is_some();
+                if status.reason.as_deref() == Some("TakenBack") && !is_hut {
+                    self.is_wrong("whatever was moved goes back, also after its end", name);
+                }
             }
         }
     }
@@ -270,9 +296,7 @@ impl<'a> Chronicle<'a> {
     fn is_one_or_the_other(&mut self, name: &str, phase: RollPhase) {
         let village = &self.county.village;
         let saved = village.all("controllerrevisions");
-        let saved = saved
-            .filter(|saved| saved["metadata"]["labels"]["pointsman.dev/journey"] == self.uids[name].as_str())
-            .count();
+        let saved = saved.filter(|saved| saved["data"]["old"]["metadata"]["name"] == name).count();
         let is_half = village
             .get("huts", name)
             .is_some_and(|hut| !hut["metadata"]["annotations"]["pointsman.dev/roll"].is_null());
@@ -296,8 +320,16 @@ impl<'a> Chronicle<'a> {
     }
 }
 
-/// The new operator: a house is stable once its Deployment is its own, and rolled out.
+/// The new operator: a house is stable once its Deployment is its own, and rolled out. The old one says the same of a
+/// hut that says nothing yet.
 pub(super) fn operator(village: &mut Village) {
+    for name in village.names("huts") {
+        let [hut, deployment] = ["huts", "deployments"].map(|plural| village.get(plural, &name).cloned());
+        let is_its = deployment.is_some_and(|one| one["spec"]["selector"]["matchLabels"]["hut"] == name.as_str());
+        if is_its && hut.is_some_and(|hut| hut["status"].is_null() && hut["spec"]["move"] != true) {
+            village.change("huts", &name, |hut| hut["status"] = json!({"state": "stable"}));
+        }
+    }
     for name in village.names("houses") {
         let Some(deployment) = village.get("deployments", &name) else { continue };
         let is_its = deployment["spec"]["selector"]["matchLabels"]["house"] == name.as_str();
@@ -314,7 +346,11 @@ fn told(village: &Village, name: &str) -> [Value; 3] {
     let service = village.get("services", name).cloned().unwrap_or_default();
     let metadata = |object: &Value| {
         let metadata = &object["metadata"];
-        json!([metadata["labels"], metadata["annotations"], metadata["ownerReferences"]])
+        let mut owners = metadata["ownerReferences"].clone();
+        // One that is made anew has another uid.
+        let all = owners.as_array_mut().into_iter().flatten();
+        all.filter(|one| one["uid"] == hut["metadata"]["uid"]).for_each(|one| one["uid"] = json!("its"));
+        json!([metadata["labels"], metadata["annotations"], owners])
     };
     [
         json!([hut["spec"], metadata(&hut)]),

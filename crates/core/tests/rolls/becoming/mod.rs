@@ -5,6 +5,7 @@
 mod drover;
 mod errands;
 mod laws;
+mod returns;
 mod settlers;
 mod trials;
 mod village;
@@ -29,7 +30,7 @@ fn histories_of_kinds_that_become_others_keep_every_property() {
         }
     }
     println!("{count} histories of kinds that become others: {ends:?}");
-    for end in ["Complete", "Aborted", "Paused", "home", "turned", "killed", "gap"] {
+    for end in ["Complete", "Aborted", "Paused", "home", "turned", "killed", "gap", "after the end", "again"] {
         assert!(count < 100 || ends.contains_key(end), "{end}: {ends:?}");
     }
 }

@@ -37,6 +37,8 @@ pub(super) enum Happening {
     /// Something is not there that a roll is not to go on without; or is again.
     Shuts(bool),
     Resume,
+    /// Nobody disturbs until it is over. Then all of it is to go back.
+    Ends,
     Forward,
     Back,
     Stop,
@@ -68,6 +70,9 @@ impl Plot {
         for _ in 0..100 + random.below(400) {
             let happening = plot.happening(random, trouble, turns);
             plot.script.push(happening);
+        }
+        if random.percent(40) {
+            plot.script.insert(random.below(plot.script.len()), Happening::Ends);
         }
         plot
     }
@@ -130,12 +135,18 @@ impl Plot {
 }
 
 /// Huts become houses.
-pub(super) static HOUSE: LazyLock<Kind> = LazyLock::new(|| {
+pub(super) static HOUSE: LazyLock<Kind> = LazyLock::new(|| house(DEFINITION));
+
+/// Huts become houses, and nobody says what they selected their Pods by.
+pub(super) static FOR_GOOD: LazyLock<Kind> =
+    LazyLock::new(|| house(&DEFINITION.replace(r#", was: {hut: "{name}"}"#, "")));
+
+fn house(definition: &str) -> Kind {
     let read = |file: &str| {
         Ok(if file == "huts.crd.yaml" { crd("was.example.com", "Hut") } else { crd("example.com", "House") })
     };
-    Kind::load("house.yaml", DEFINITION, &mut |file| read(file)).unwrap_or_else(|error| panic!("{error}"))
-});
+    Kind::load("house.yaml", definition, &mut |file| read(file)).unwrap_or_else(|error| panic!("{error}"))
+}
 
 fn crd(group: &str, kind: &str) -> String {
     let plural = format!("{}s", kind.to_lowercase());
@@ -170,7 +181,7 @@ journeys:
   - name: trigger
     set: {fields: {spec.move: true}}
   - name: deployment
-    recreate: {resource: deployments.apps, name: "{name}", selector: {house: "{name}"}}
+    recreate: {resource: deployments.apps, name: "{name}", selector: {house: "{name}"}, was: {hut: "{name}"}}
   - name: rolled-out
     wait: {on: "deployments.apps/{name}", rolledOut: true}
   - name: convert

@@ -12,8 +12,8 @@ use super::settlers::{HOUSE, Plot};
 use super::village::{No, PODS, Village, name};
 
 /// A county in which one thing is in the way.
-struct Ordeal {
-    county: County,
+pub(super) struct Ordeal {
+    pub(super) county: County,
     /// Whoever runs the roll, all the time.
     drover: Drover,
     huts: usize,
@@ -40,7 +40,7 @@ impl DerefMut for Ordeal {
 }
 
 /// So many huts, which may all go at once.
-fn county(huts: usize) -> Ordeal {
+pub(super) fn county(huts: usize) -> Ordeal {
     let plot = Plot { huts, at_once: huts, accepted: true, on_failure: "Pause", runners: 1, script: Vec::new() };
     let county = County::new(Village::settled(huts), &HOUSE, plot.roll());
     Ordeal { drover: Drover::started(county.now), county, huts, is_stuck: false, goes_on: false, rival: None }
@@ -48,7 +48,7 @@ fn county(huts: usize) -> Ordeal {
 
 /// Runs it until it is over, or paused, or so many seconds have passed. Somebody may do something before each write to
 /// another object.
-fn drives(county: &mut Ordeal, seconds: u64, mut before: impl FnMut(&mut Ordeal, &ObjectWrite)) {
+pub(super) fn drives(county: &mut Ordeal, seconds: u64, mut before: impl FnMut(&mut Ordeal, &ObjectWrite)) {
     for _ in 0..seconds {
         for _ in 0..4 {
             let Deed::Writes(asked) = county.drover.step(0, &mut county.county) else { continue };
@@ -72,7 +72,7 @@ fn drives(county: &mut Ordeal, seconds: u64, mut before: impl FnMut(&mut Ordeal,
 }
 
 /// A second of everybody else.
-fn passes(county: &mut Ordeal) {
+pub(super) fn passes(county: &mut Ordeal) {
     county.village.controllers();
     if !county.is_stuck {
         for set in county.village.names("replicasets") {
@@ -84,16 +84,16 @@ fn passes(county: &mut Ordeal) {
     (0..county.huts).for_each(|at| assert!(county.village.serving(&name(at)) >= PODS, "{}", name(at)));
 }
 
-fn deletes(write: &ObjectWrite, plural: &str) -> bool {
+pub(super) fn deletes(write: &ObjectWrite, plural: &str) -> bool {
     write.plural == plural && matches!(write.call, ObjectCall::Delete { .. })
 }
 
-fn deployment(county: &Ordeal) -> &Value {
+pub(super) fn deployment(county: &Ordeal) -> &Value {
     county.village.get("deployments", &name(0)).unwrap_or(&Value::Null)
 }
 
 /// What is said of an object that is not moved, or of the whole roll.
-fn said(county: &Ordeal) -> String {
+pub(super) fn said(county: &Ordeal) -> String {
     let status = county.status();
     let unmoved: Vec<String> = status.unmoved.iter().map(|one| format!("{}: {}", one.state, one.message)).collect();
     format!("{:?} {} {}", status.phase, status.message, unmoved.join("; "))

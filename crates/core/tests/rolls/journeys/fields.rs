@@ -25,6 +25,12 @@ fn refused(cases: &[(Value, &str)]) {
     }
 }
 
+/// A Deployment that is made anew, and what it was before.
+fn recreated(was: &Value) -> Value {
+    let selector = json!({"a": "{name}"});
+    json!([{"recreate": {"resource": "deployments.apps", "name": "{name}", "selector": selector, "was": was}}])
+}
+
 /// Steps about other objects.
 #[test]
 fn a_step_about_other_objects_that_cannot_be_is_refused_with_what_to_do() {
@@ -61,6 +67,9 @@ fn a_step_about_other_objects_that_cannot_be_is_refused_with_what_to_do() {
             json!([{"recreate": {"resource": "deployments.apps", "name": "{name}", "selector": {"a": "b"}}}]),
             "a value of selector, have to hold {name}",
         ),
+        (recreated(&json!({"a": "b"})), "a value of was has to hold {name}"),
+        (recreated(&json!({"a": "{name}"})), "was and selector are the same"),
+        (recreated(&json!({"a": "{name}", "b": "/"})), "was: b: \"/\" is no label"),
         (
             json!([{"delete": {"resource": "pods"}}]),
             "has `on: source`, or a `resource` and one of `labels` and `names`",
