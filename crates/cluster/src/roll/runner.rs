@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 
 use pointsman_core::definition::{HttpAddress, Kind, StagedKind};
 use pointsman_core::roll::{
-    FleetMove, FleetObject, FleetRoll, JobWrite, ObjectCall, ObjectWrite, Remembered, RollFacts, RollPhase, RollPlan,
-    RollQuestion, RollStatus, RollWrite, Standing, answered_roll, missing_stages, plan, step_questions,
-    waiting_questions,
+    FleetMove, FleetObject, FleetRoll, JobWrite, ObjectCall, ObjectWrite, PaceChange, Remembered, RollFacts, RollPhase,
+    RollPlan, RollQuestion, RollStatus, RollWrite, Standing, TimedCall, answered_roll, missing_stages, plan,
+    step_questions, waiting_questions,
 };
 use serde_json::Value;
 use tokio::time::sleep;
@@ -106,7 +106,7 @@ pub async fn run_roll(
         wants_list: true,
         remembered: Remembered::default(),
         trouble: None,
-        pace: WritePace::start(),
+        pace: WritePace::start(clock),
         forbidden: BTreeSet::new(),
         say,
     };
@@ -215,7 +215,7 @@ impl RollRunner<'_> {
         match error {
             RollError::Call(call) if call.passes() && !self.options.once => {
                 let pause = call.retry_after().unwrap_or(LOOK).clamp(LOOK, LONGEST);
-                self.pace.failed(&call);
+                self.failed(&call);
                 (self.say)(RollEvent::Trying(call));
                 sleep(pause).await;
                 Ok(())
@@ -246,7 +246,9 @@ impl RollRunner<'_> {
         let roll = answered_roll(&document, self.kind)?;
         let status = RollStatus::of(&document);
         if let Some(why) = missing_stages(&roll, &status, &self.options.staged) {
+        let asked = Instant::now();
             return Err(RollError::Asked(why));
+        self.took(TimedCall::Look, asked);
         }
         let consistent = self.look(&document, &roll).await?;
         let facts = self.facts(&document, &roll, &status, consistent).await?;
@@ -381,11 +383,11 @@ impl RollRunner<'_> {
                 if began.get_or_insert_with(Instant::now).elapsed() > LOOK {
                     return Ok(Wrote { any: true, moved: false, ..wrote });
                 }
-                self.pace.next().await;
+                self.paced().await;
             }
             self.holds().await?;
             match next {
-                RollWrite::Status(status) => match put_status(self.cluster, &document, &status).await {
+                RollWrite::Status(status) => match self.put(&document, &status).await {
                     Ok(now) => {
                         self.tells(&document, &status).await;
                         document = now;
@@ -435,7 +437,7 @@ impl RollRunner<'_> {
         let (mut any, mut failed) = (false, None);
         for gap in gaps {
             let RollWrite::Object(one) = gap else { continue };
-            self.pace.next().await;
+            self.paced().await;
             self.holds().await?;
             match self.object(one).await {
                 Ok(more) => any |= more,
@@ -449,6 +451,37 @@ impl RollRunner<'_> {
     async fn holds(&mut self) -> Result<(), RollError> {
         self.cluster.may_be_asked().await;
         if !self.lease.is_fresh()
+    /// Waits until the next write may be made.
+    async fn paced(&mut self) {
+        let change = self.pace.next().await;
+        self.tell(change);
+    }
+
+    /// A call failed: who is too busy is written to slower.
+    fn failed(&mut self, error: &CallError) {
+        let change = self.pace.failed(error);
+        self.tell(change);
+    }
+
+    /// A call has ended: who takes longer than at the beginning is written to slower.
+    fn took(&mut self, call: TimedCall, since: Instant) {
+        let change = self.pace.took(call, since.elapsed());
+        self.tell(change);
+    }
+
+    fn tell(&self, change: Option<PaceChange>) {
+        if let Some(change) = change {
+            (self.say)(RollEvent::Pace(change));
+        }
+    }
+
+    async fn put(&mut self, document: &Value, status: &RollStatus) -> Result<Value, CallError> {
+        let asked = Instant::now();
+        let answer = put_status(self.cluster, document, status).await;
+        self.took(TimedCall::Status, asked);
+        answer
+    }
+
             && let Leased::By(to) = self.lease.hold(self.cluster).await?
         {
             return Err(RollError::Lost { name: self.name.to_owned(), to });
@@ -527,14 +560,17 @@ impl RollRunner<'_> {
 
     /// A write failed that may succeed in a moment.
     fn later(&mut self, error: CallError) {
-        self.pace.failed(&error);
+        self.failed(&error);
         self.trouble = Some(error.message());
         (self.say)(RollEvent::Trying(error));
     }
 
     /// Moves an object. Returns whether there may be more to do at once.
     async fn moved(&mut self, one: &FleetMove, fleet: &mut Fleet, roll: &FleetRoll) -> Result<bool, RollError> {
-        match write(self.cluster, fleet, one, Really::Write).await? {
+        let asked = Instant::now();
+        let landed = write(self.cluster, fleet, one, Really::Write).await;
+        self.took(TimedCall::Object, asked);
+        match landed? {
             Landed::Written(now) => {
                 self.remembered.allowed(&one.uid);
                 fleet.wrote(&now, roll);
@@ -564,7 +600,7 @@ impl RollRunner<'_> {
                 return Ok(true);
             }
             Landed::Refused(why) | Landed::NotYet(why) => self.remembered.refused(&one.uid, &why, self.clock.now()),
-            Landed::Later(error) => self.pace.failed(&error),
+            Landed::Later(error) => self.failed(&error),
         }
         Ok(false)
     }

@@ -22,6 +22,7 @@ mod lists;
 mod next;
 mod outside;
 mod patches;
+mod pace;
 mod rewriting;
 mod runner;
 mod running_versions;
