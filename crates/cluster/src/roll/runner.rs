@@ -67,6 +67,10 @@ pub enum RollEvent {
     Refused(String, String),
     /// A call failed that may succeed in a moment.
     Trying(CallError),
+    /// Objects are written slower from now on, or faster again, and why.
+    Pace(PaceChange),
+    /// Something that somebody should know, in words. It goes on.
+    Noted(String),
     /// Whoever runs it may not do or read this, in words; each is said once. What does not take it goes on.
     NotAllowed(String),
     /// It is not run any more, or was not begun, and why.
@@ -242,13 +246,13 @@ impl RollRunner<'_> {
     /// One look, one plan, and its writes.
     async fn pass(&mut self) -> Result<Passed, RollError> {
         let began = Instant::now();
+        let asked = Instant::now();
         let document = get_roll(self.cluster, self.name).await?;
+        self.took(TimedCall::Look, asked);
         let roll = answered_roll(&document, self.kind)?;
         let status = RollStatus::of(&document);
         if let Some(why) = missing_stages(&roll, &status, &self.options.staged) {
-        let asked = Instant::now();
             return Err(RollError::Asked(why));
-        self.took(TimedCall::Look, asked);
         }
         let consistent = self.look(&document, &roll).await?;
         let facts = self.facts(&document, &roll, &status, consistent).await?;
@@ -447,10 +451,6 @@ impl RollRunner<'_> {
         failed.map_or(Ok(any), |error| Err(error.into()))
     }
 
-    /// Nothing is written without the Lease.
-    async fn holds(&mut self) -> Result<(), RollError> {
-        self.cluster.may_be_asked().await;
-        if !self.lease.is_fresh()
     /// Waits until the next write may be made.
     async fn paced(&mut self) {
         let change = self.pace.next().await;
@@ -482,6 +482,10 @@ impl RollRunner<'_> {
         answer
     }
 
+    /// Nothing is written without the Lease.
+    async fn holds(&mut self) -> Result<(), RollError> {
+        self.cluster.may_be_asked().await;
+        if !self.lease.is_fresh()
             && let Leased::By(to) = self.lease.hold(self.cluster).await?
         {
             return Err(RollError::Lost { name: self.name.to_owned(), to });
@@ -491,6 +495,9 @@ impl RollRunner<'_> {
 
     /// Tells what is new in the status.
     async fn tells(&mut self, document: &Value, status: &RollStatus) {
+        if let Some(why) = status.steps_not_compared(&RollStatus::of(document)) {
+            (self.say)(RollEvent::Noted(why));
+        }
         let told = tell_events(self.cluster, self.kind, document, &self.options.holder, self.clock, status).await;
         self.may_not(told.err().map(|error| format!("{error}: {RIGHTS}")));
     }

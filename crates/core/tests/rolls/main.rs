@@ -10,6 +10,7 @@
 mod becoming;
 mod boat;
 mod controllers;
+mod digests;
 mod documents;
 mod freezes;
 mod gates;
@@ -21,8 +22,8 @@ mod kinds;
 mod lists;
 mod next;
 mod outside;
-mod patches;
 mod pace;
+mod patches;
 mod rewriting;
 mod runner;
 mod running_versions;

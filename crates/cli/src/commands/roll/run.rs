@@ -123,7 +123,7 @@ impl ToldOfRolls {
             RollEvent::WaitsFor(by) => talk(&format!("{of}{by} runs it: waiting until it is gone")),
             RollEvent::Pace(change) => talk(&format!("{of}{change}")),
             RollEvent::Trying(error) => warn(&format!("{of}{error}; trying again")),
-            RollEvent::NotAllowed(why) => warn(&format!("{of}{why}")),
+            RollEvent::Noted(why) | RollEvent::NotAllowed(why) => warn(&format!("{of}{why}")),
             RollEvent::Left(why) => warn(&format!("{of}left alone: {why}")),
             _ => {}
         }
