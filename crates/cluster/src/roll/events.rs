@@ -1,7 +1,7 @@
 //! Events: what `kubectl describe` says of a roll, and of the objects that failed.
 
 use pointsman_core::definition::Kind;
-use pointsman_core::roll::{OF_WAVE, RollPhase, RollStatus, answered_roll, rfc3339};
+use pointsman_core::roll::{OF_WAVE, RollPhase, RollStatus, answered_roll, rfc3339, steps_not_compared};
 use serde_json::{Value, json};
 
 use super::clock::RollClock;
@@ -56,7 +56,7 @@ fn events<'s>(kind: &Kind, document: &'s Value, status: &'s RollStatus) -> Vec<R
     let name = text("/metadata/name");
     let roll = || json!({"apiVersion": "pointsman.dev/v1", "kind": "Roll", "name": name, "uid": text("/metadata/uid")});
     let mut all = Vec::new();
-    if let Some(note) = status.steps_not_compared(&before) {
+    if let Some(note) = steps_not_compared(&before, status) {
         all.push(RollNews { name, regarding: roll(), reason: "StepsNotCompared".to_owned(), note, warns: true });
     }
     if (before.phase, &before.reason, &before.wave) != (status.phase, &status.reason, &status.wave) {

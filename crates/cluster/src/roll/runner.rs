@@ -7,7 +7,7 @@ use pointsman_core::definition::{HttpAddress, Kind, StagedKind};
 use pointsman_core::roll::{
     FleetMove, FleetObject, FleetRoll, JobWrite, ObjectCall, ObjectWrite, PaceChange, Remembered, RollFacts, RollPhase,
     RollPlan, RollQuestion, RollStatus, RollWrite, Standing, TimedCall, answered_roll, missing_stages, plan,
-    step_questions, waiting_questions,
+    step_questions, steps_not_compared, waiting_questions,
 };
 use serde_json::Value;
 use tokio::time::sleep;
@@ -495,7 +495,7 @@ impl RollRunner<'_> {
 
     /// Tells what is new in the status.
     async fn tells(&mut self, document: &Value, status: &RollStatus) {
-        if let Some(why) = status.steps_not_compared(&RollStatus::of(document)) {
+        if let Some(why) = steps_not_compared(&RollStatus::of(document), status) {
             (self.say)(RollEvent::Noted(why));
         }
         let told = tell_events(self.cluster, self.kind, document, &self.options.holder, self.clock, status).await;

@@ -113,6 +113,7 @@ pub use status::{
     WaveCounts,
 };
 pub use step_telling::{ToldStep, told_steps};
+pub use steps_digest::steps_not_compared;
 pub use travelling::{ahead_questions, step_questions, waiting_questions};
 pub use wave_gate::WaveSide;
 pub use web_answer::WebAnswer;

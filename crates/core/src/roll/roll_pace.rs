@@ -184,8 +184,9 @@ const SLOWEST: f64 = 0.5;
 /// So long after the pace was changed last it is twice as fast again.
 const CALM: Duration = Duration::from_secs(30);
 
-/// So long after the pace was changed nothing is judged by what calls take: what waits in the queues of an API server is
-/// older than that, and one stall, such as a new leader of etcd, which takes seconds, halves it once and not to the floor.
+/// So long after the pace was changed nothing is judged by what calls take: what waits in the queues of an API server
+/// is older than that, and one stall, such as a new leader of etcd, which takes seconds, halves it once and not to the
+/// floor.
 const HEED: Duration = Duration::from_secs(10);
 
 /// An API server asks for seconds. Whoever asks for longer is heard for this long.

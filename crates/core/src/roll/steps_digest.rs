@@ -1,19 +1,19 @@
 //! What the waves of a roll do, as a hash that stands in its status: it does not change under way.
 //!
-//! It is made of the words of the definition and of the Roll, and of nothing that is this program's own, so that another
-//! version of the program makes the same one of them. Form 1: an object with `from` and `to` of the Roll and `waves`, a
-//! list of objects with `name` and, where the wave goes a journey, `journey` and `steps`, or, where it runs something,
-//! `run`, each as it was written; as compact JSON with its members sorted by name, and numbers as `serde_json` writes
-//! them; SHA-256 of that, the first 20 hexadecimal digits, behind `1:`. Comments, the order of members and the style of
-//! the YAML do not count. Unlike the rollout hash it does not pass over what is null or empty, which may be a word here
-//! (`convert: {}`). Another form would have another number.
+//! It is made of the words of the definition and of the Roll, and of nothing that is this program's own, so that
+//! another version of the program makes the same one of them. Form 1: an object with `from` and `to` of the Roll and
+//! `waves`, a list of objects with `name` and, where the wave goes a journey, `journey` and `steps`, or, where it runs
+//! something, `run`, each as it was written; as compact JSON with its members sorted by name, and numbers as
+//! `serde_json` writes them; SHA-256 of that, the first 20 hexadecimal digits, behind `1:`. Comments, the order of
+//! members and the style of the YAML do not count. Unlike the rollout hash it does not pass over what is null or empty,
+//! which may be a word here (`convert: {}`). Another form would have another number.
 
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 
 use super::fleet_roll::FleetRoll;
 use super::status::RollStatus;
 use super::wave::Wave;
-use crate::webhook::digest;
 
 /// What a status says of the steps, beside what they are now.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -30,7 +30,7 @@ pub(super) enum ComparedSteps {
 pub(super) fn digest_of_steps(roll: &FleetRoll) -> String {
     let waves: Vec<Value> = roll.waves.iter().map(words).collect();
     let form = json!({"from": roll.from, "to": roll.to, "waves": waves}).to_string();
-    let digits: String = digest(&[form.as_bytes()]).chars().take(DIGITS).collect();
+    let digits: String = Sha256::digest(form).iter().take(DIGITS).map(|byte| format!("{byte:02x}")).collect();
     format!("{FORM}{digits}")
 }
 
@@ -44,18 +44,16 @@ pub(super) fn compare(before: Option<&str>, now: &str) -> ComparedSteps {
     }
 }
 
-impl RollStatus {
-    /// What is told where the status before this one was written by another version of the program, so that nobody knows
-    /// whether the journeys are those with which the roll began; nothing where that is known.
-    #[must_use]
-    pub fn steps_not_compared(&self, before: &Self) -> Option<String> {
-        let is_unknown = |now: &String| compare(before.steps.as_deref(), now) == ComparedSteps::Unknown;
-        self.steps.as_ref().filter(|now| is_unknown(now)).map(|_| {
-            "another version of pointsman has written down what its journeys were, in a form that this one does not \
-             know: that they are those with which it began was not looked at. They count as those from now on"
-                .to_owned()
-        })
-    }
+/// What is told where the status before was written by another version of the program, so that nobody knows whether the
+/// journeys are those with which the roll began; nothing where that is known.
+#[must_use]
+pub fn steps_not_compared(before: &RollStatus, now: &RollStatus) -> Option<String> {
+    let is_unknown = |now: &String| compare(before.steps.as_deref(), now) == ComparedSteps::Unknown;
+    now.steps.as_ref().filter(|now| is_unknown(now)).map(|_| {
+        "another version of pointsman has written down what its journeys were, in a form that this one does not know: \
+         that they are those with which it began was not looked at. They count as those from now on"
+            .to_owned()
+    })
 }
 
 fn words(wave: &Wave) -> Value {
@@ -69,5 +67,5 @@ fn words(wave: &Wave) -> Value {
 /// Before the digits, the number of the form.
 const FORM: &str = "1:";
 
-/// Hexadecimal digits of a hash that only has to tell what a wave does now from what it did.
-const DIGITS: usize = 20;
+/// Bytes of a hash that only has to tell what a wave does now from what it did.
+const DIGITS: usize = 10;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use pointsman_core::definition::Kind;
-use pointsman_core::roll::{FleetRoll, Moment, RollFacts, RollPhase, RollStatus, plan, read_roll, rfc3339};
+use pointsman_core::roll::{FleetRoll, Moment, RollFacts, RollPhase, RollStatus, plan, read_roll, rfc3339, steps_not_compared};
 use serde_json::{Value, json};
 
 const DEFINITION: &str = include_str!("../../kinds/mattermost/mattermost.yaml");
@@ -146,7 +146,7 @@ fn steps_that_have_changed_halt_a_roll_and_those_of_an_unknown_form_are_told() {
     let now = planned(&roll, None).steps.unwrap();
     let is_halted = |status: &RollStatus| status.reason.as_deref() == Some("Changed");
     let told = |status: &RollStatus, steps: &str| {
-        status.steps_not_compared(&RollStatus { steps: Some(steps.to_owned()), ..RollStatus::default() })
+        steps_not_compared(&RollStatus { steps: Some(steps.to_owned()), ..RollStatus::default() }, status)
     };
     for (before, halts, tells, after) in [
         (now.as_str(), false, false, now.as_str()),

@@ -77,10 +77,11 @@ pub(super) struct UnsetStepSpec {
 }
 
 /// Checks the journeys of a definition against the schema of the newest version, and that of the kind that goes, where
-/// the definition says what becomes of another kind; `namespaced` is whether objects of the two are in namespaces. `words`
-/// is what they say, as it was written.
+/// the definition says what becomes of another kind; `namespaced` is whether objects of the two are in namespaces.
+/// `words` is what they say, as it was written.
 pub(in crate::definition) fn compile(
-    (specs, words): (&BTreeMap<String, Vec<Spanned<JourneyStepSpec>>>, &BTreeMap<String, Value>),
+    specs: &BTreeMap<String, Vec<Spanned<JourneyStepSpec>>>,
+    words: &BTreeMap<String, Value>,
     newest: &Schema,
     source: Option<&Schema>,
     namespaced: (bool, bool),
