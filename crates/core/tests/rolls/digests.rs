@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use pointsman_core::definition::Kind;
-use pointsman_core::roll::{FleetRoll, Moment, RollFacts, RollPhase, RollStatus, plan, read_roll, rfc3339, steps_not_compared};
+use pointsman_core::roll::{
+    FleetRoll, Moment, RollFacts, RollPhase, RollStatus, plan, read_roll, rfc3339, steps_not_compared,
+};
 use serde_json::{Value, json};
 
 const DEFINITION: &str = include_str!("../../kinds/mattermost/mattermost.yaml");

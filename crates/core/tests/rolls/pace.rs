@@ -54,7 +54,7 @@ fn by_chance(seed: u64) {
         let before = pace.rate();
         match random.draw() % 20 {
             0 => {
-                let pause = (random.draw() % 2 == 0).then(|| SECOND * u32::try_from(random.draw() % 90).unwrap());
+                let pause = random.percent(50).then(|| SECOND * u32::try_from(random.draw() % 90).unwrap());
                 pace.is_busy(pause, now);
                 rests = rests.max(now + pause.unwrap_or_default().min(SECOND * 60));
                 assert!(pace.rate() == (before / 2.0).max(0.5), "seed {seed}: who is busy is written to half as fast");
