@@ -470,7 +470,8 @@ impl RollCompiler<'_> {
         }
         let act = JourneyAct::Set(Vec::new());
         let step = JourneyStep { name: REWRITE.to_owned(), act, irreversible: None, if_any: None };
-        Some(Journey { name: REWRITE.to_owned(), when: None, is_of_source: false, steps: vec![step] })
+        let words = Value::Null;
+        Some(Journey { name: REWRITE.to_owned(), when: None, is_of_source: false, steps: vec![step], words })
     }
 
     /// Nothing stands in the place of `{from}` where the Roll does not say it.
@@ -533,7 +534,8 @@ impl RollCompiler<'_> {
                 }
             }
         }
-        let journey = Journey { name: format!("run {name}"), when: None, is_of_source: false, steps };
+        let (title, words) = (format!("run {name}"), run.words.clone());
+        let journey = Journey { name: title, when: None, is_of_source: false, steps, words };
         self.asks_for_from(&format!("waves: {name}: run"), &journey, spec);
         Some(journey)
     }

@@ -25,6 +25,8 @@ pub(crate) struct Journey {
     /// It is about objects of the kind that goes, of which others become.
     pub(crate) is_of_source: bool,
     pub(crate) steps: Vec<JourneyStep>,
+    /// The same as it was written, by which it is told from others.
+    pub(crate) words: Value,
 }
 
 /// A step: what is done, by one write, and how it is undone, by one write.
@@ -61,6 +63,7 @@ impl Journey {
             when: self.when.as_ref().map(|when| when.filled(fill)),
             is_of_source: self.is_of_source,
             steps: steps.collect(),
+            words: self.words.clone(),
         }
     }
 
