@@ -1,7 +1,7 @@
 //! Events: what `kubectl describe` says of a roll, and of the objects that failed.
 
 use pointsman_core::definition::Kind;
-use pointsman_core::roll::{OF_WAVE, RollPhase, RollStatus, answered_roll, rfc3339};
+use pointsman_core::roll::{OF_WAVE, RollPhase, RollStatus, answered_roll, rfc3339, steps_not_compared};
 use serde_json::{Value, json};
 
 use super::clock::RollClock;
@@ -54,12 +54,14 @@ fn events<'s>(kind: &Kind, document: &'s Value, status: &'s RollStatus) -> Vec<R
     let before = RollStatus::of(document);
     let text = |path: &str| document.pointer(path).and_then(Value::as_str).unwrap_or_default();
     let name = text("/metadata/name");
+    let roll = || json!({"apiVersion": "pointsman.dev/v1", "kind": "Roll", "name": name, "uid": text("/metadata/uid")});
     let mut all = Vec::new();
+    if let Some(note) = steps_not_compared(&before, status) {
+        all.push(RollNews { name, regarding: roll(), reason: "StepsNotCompared".to_owned(), note, warns: true });
+    }
     if (before.phase, &before.reason, &before.wave) != (status.phase, &status.reason, &status.wave) {
         let warns = matches!(status.phase, RollPhase::Paused | RollPhase::Failed | RollPhase::Refused);
-        let regarding =
-            json!({"apiVersion": "pointsman.dev/v1", "kind": "Roll", "name": name, "uid": text("/metadata/uid")});
-        let reason = status.reason.clone().unwrap_or_else(|| format!("{:?}", status.phase));
+        let (regarding, reason) = (roll(), status.reason.clone().unwrap_or_else(|| format!("{:?}", status.phase)));
         all.push(RollNews { name, regarding, reason, note: status.message.clone(), warns });
     }
     let is_known = |uid: &str, at: &str| before.failures.iter().any(|known| known.uid == uid && known.at == at);

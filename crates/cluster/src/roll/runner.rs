@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 
 use pointsman_core::definition::{HttpAddress, Kind, StagedKind};
 use pointsman_core::roll::{
-    FleetMove, FleetObject, FleetRoll, JobWrite, ObjectCall, ObjectWrite, Remembered, RollFacts, RollPhase, RollPlan,
-    RollQuestion, RollStatus, RollWrite, Standing, answered_roll, missing_stages, plan, step_questions,
-    waiting_questions,
+    FleetMove, FleetObject, FleetRoll, JobWrite, ObjectCall, ObjectWrite, PaceChange, Remembered, RollFacts, RollPhase,
+    RollPlan, RollQuestion, RollStatus, RollWrite, Standing, TimedCall, answered_roll, missing_stages, plan,
+    step_questions, steps_not_compared, waiting_questions,
 };
 use serde_json::Value;
 use tokio::time::sleep;
@@ -67,6 +67,10 @@ pub enum RollEvent {
     Refused(String, String),
     /// A call failed that may succeed in a moment.
     Trying(CallError),
+    /// Objects are written slower from now on, or faster again, and why.
+    Pace(PaceChange),
+    /// Something that somebody should know, in words. It goes on.
+    Noted(String),
     /// Whoever runs it may not do or read this, in words; each is said once. What does not take it goes on.
     NotAllowed(String),
     /// It is not run any more, or was not begun, and why.
@@ -106,7 +110,7 @@ pub async fn run_roll(
         wants_list: true,
         remembered: Remembered::default(),
         trouble: None,
-        pace: WritePace::start(),
+        pace: WritePace::start(clock),
         forbidden: BTreeSet::new(),
         say,
     };
@@ -215,7 +219,7 @@ impl RollRunner<'_> {
         match error {
             RollError::Call(call) if call.passes() && !self.options.once => {
                 let pause = call.retry_after().unwrap_or(LOOK).clamp(LOOK, LONGEST);
-                self.pace.failed(&call);
+                self.failed(&call);
                 (self.say)(RollEvent::Trying(call));
                 sleep(pause).await;
                 Ok(())
@@ -242,7 +246,9 @@ impl RollRunner<'_> {
     /// One look, one plan, and its writes.
     async fn pass(&mut self) -> Result<Passed, RollError> {
         let began = Instant::now();
+        let asked = Instant::now();
         let document = get_roll(self.cluster, self.name).await?;
+        self.took(TimedCall::Look, asked);
         let roll = answered_roll(&document, self.kind)?;
         let status = RollStatus::of(&document);
         if let Some(why) = missing_stages(&roll, &status, &self.options.staged) {
@@ -381,11 +387,11 @@ impl RollRunner<'_> {
                 if began.get_or_insert_with(Instant::now).elapsed() > LOOK {
                     return Ok(Wrote { any: true, moved: false, ..wrote });
                 }
-                self.pace.next().await;
+                self.paced().await;
             }
             self.holds().await?;
             match next {
-                RollWrite::Status(status) => match put_status(self.cluster, &document, &status).await {
+                RollWrite::Status(status) => match self.put(&document, &status).await {
                     Ok(now) => {
                         self.tells(&document, &status).await;
                         document = now;
@@ -435,7 +441,7 @@ impl RollRunner<'_> {
         let (mut any, mut failed) = (false, None);
         for gap in gaps {
             let RollWrite::Object(one) = gap else { continue };
-            self.pace.next().await;
+            self.paced().await;
             self.holds().await?;
             match self.object(one).await {
                 Ok(more) => any |= more,
@@ -443,6 +449,37 @@ impl RollRunner<'_> {
             }
         }
         failed.map_or(Ok(any), |error| Err(error.into()))
+    }
+
+    /// Waits until the next write may be made.
+    async fn paced(&mut self) {
+        let change = self.pace.next().await;
+        self.tell(change);
+    }
+
+    /// A call failed: who is too busy is written to slower.
+    fn failed(&mut self, error: &CallError) {
+        let change = self.pace.failed(error);
+        self.tell(change);
+    }
+
+    /// A call has ended: who takes longer than at the beginning is written to slower.
+    fn took(&mut self, call: TimedCall, since: Instant) {
+        let change = self.pace.took(call, since.elapsed());
+        self.tell(change);
+    }
+
+    fn tell(&self, change: Option<PaceChange>) {
+        if let Some(change) = change {
+            (self.say)(RollEvent::Pace(change));
+        }
+    }
+
+    async fn put(&mut self, document: &Value, status: &RollStatus) -> Result<Value, CallError> {
+        let asked = Instant::now();
+        let answer = put_status(self.cluster, document, status).await;
+        self.took(TimedCall::Status, asked);
+        answer
     }
 
     /// Nothing is written without the Lease.
@@ -458,6 +495,9 @@ impl RollRunner<'_> {
 
     /// Tells what is new in the status.
     async fn tells(&mut self, document: &Value, status: &RollStatus) {
+        if let Some(why) = steps_not_compared(&RollStatus::of(document), status) {
+            (self.say)(RollEvent::Noted(why));
+        }
         let told = tell_events(self.cluster, self.kind, document, &self.options.holder, self.clock, status).await;
         self.may_not(told.err().map(|error| format!("{error}: {RIGHTS}")));
     }
@@ -527,14 +567,17 @@ impl RollRunner<'_> {
 
     /// A write failed that may succeed in a moment.
     fn later(&mut self, error: CallError) {
-        self.pace.failed(&error);
+        self.failed(&error);
         self.trouble = Some(error.message());
         (self.say)(RollEvent::Trying(error));
     }
 
     /// Moves an object. Returns whether there may be more to do at once.
     async fn moved(&mut self, one: &FleetMove, fleet: &mut Fleet, roll: &FleetRoll) -> Result<bool, RollError> {
-        match write(self.cluster, fleet, one, Really::Write).await? {
+        let asked = Instant::now();
+        let landed = write(self.cluster, fleet, one, Really::Write).await;
+        self.took(TimedCall::Object, asked);
+        match landed? {
             Landed::Written(now) => {
                 self.remembered.allowed(&one.uid);
                 fleet.wrote(&now, roll);
@@ -564,7 +607,7 @@ impl RollRunner<'_> {
                 return Ok(true);
             }
             Landed::Refused(why) | Landed::NotYet(why) => self.remembered.refused(&one.uid, &why, self.clock.now()),
-            Landed::Later(error) => self.pace.failed(&error),
+            Landed::Later(error) => self.failed(&error),
         }
         Ok(false)
     }

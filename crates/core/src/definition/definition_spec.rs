@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::Value;
 use serde_saphyr::Spanned;
 
 use super::becomes::BecomesSpec;
@@ -103,6 +104,20 @@ impl DefinitionSpec {
         }
         Some(spec)
     }
+
+    /// The journeys of the text that this was read from, as they are written there, by name.
+    pub(super) fn words_of_journeys(&self, text: &str) -> BTreeMap<String, Value> {
+        if self.journeys.is_empty() {
+            return BTreeMap::new();
+        }
+        serde_saphyr::from_str::<JourneyWords>(text).map(|words| words.journeys).unwrap_or_default()
+    }
+}
+
+/// Journeys, as they are written.
+#[derive(Deserialize)]
+struct JourneyWords {
+    journeys: BTreeMap<String, Value>,
 }
 
 /// Why a text that cannot be read is no definition at all, which matters more than its first key that nobody knows.

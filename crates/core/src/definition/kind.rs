@@ -140,8 +140,9 @@ impl Kind {
         };
         let source = becoming.as_ref().map(|becoming| becoming.source_schema());
         let namespaced = (crd.is_namespaced(), becoming.as_ref().is_none_or(|becoming| becoming.is_namespaced()));
-        let journeys =
-            journeys::compile(&spec.journeys, &versions.at(versions.newest()).schema, source, namespaced, problems);
+        let newest = &versions.at(versions.newest()).schema;
+        let words = spec.words_of_journeys(text);
+        let journeys = journeys::compile(&spec.journeys, &words, newest, source, namespaced, problems);
         Some(Self {
             name: spec.name.unwrap_or_else(|| crd.kind.to_lowercase()).into(),
             group: crd.group,

@@ -53,7 +53,7 @@ pub(crate) use gates::{Gate, Gated, unmet_of};
 pub(crate) use healthy::Health;
 pub(crate) use journeys::{
     BesideAct, IfAny, JobSource, Journey, JourneyAct, JourneyJob, JourneyJobSpec, JourneyStep, ListWait, NamedDeletion,
-    Readmission, Recreation, StepObject, StepPlace, StepWay, WaitedFor, bad_manifest,
+    OF_LABELS, REWRITE, Readmission, Recreation, StepObject, StepPlace, StepWay, WaitedFor, bad_manifest,
 };
 #[cfg(feature = "laws")]
 pub(crate) use operation::Condition;

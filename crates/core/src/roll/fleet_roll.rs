@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 
 use super::checks::RollChecks;
 use super::chosen::Chosen;
@@ -172,11 +171,7 @@ impl FleetRoll {
     /// Whether a wave waits for somebody's approval, before it or after it.
     #[must_use]
     pub fn asks_approval(&self, wave: &str, side: WaveSide) -> bool {
-        let of = |one: &Wave| match side {
-            WaveSide::Before => one.before.approval,
-            WaveSide::Then => one.then.approval,
-        };
-        self.waves.iter().any(|one| one.name == wave && of(one))
+        self.waves.iter().any(|one| one.name == wave && one.gate(side).approval)
     }
 
     /// Why objects could not be taken back after they were moved, unless the Roll accepts that.
@@ -304,15 +299,6 @@ impl FleetRoll {
         self.waves.iter().any(|wave| wave.journey.is_some())
     }
 
-    /// What its waves do, as a hash: the same as long as neither they nor the journeys of the definition change.
-    pub(super) fn digest_of_steps(&self) -> String {
-        let mut hash = Sha256::new();
-        for wave in &self.waves {
-            hash.update(format!("{:?}", (&wave.name, wave.is_run, &wave.journey)).as_bytes());
-        }
-        hash.finalize().iter().take(DIGITS).map(|byte| format!("{byte:02x}")).collect()
-    }
-
     /// Every step of its waves, one wave after the other.
     pub(super) fn journey_steps(&self) -> impl Iterator<Item = &JourneyStep> {
         self.waves.iter().filter_map(|wave| wave.journey.as_ref()).flat_map(|journey| &journey.steps)
@@ -344,9 +330,6 @@ impl FleetRoll {
 pub(super) fn filled(text: &str, from: Option<&str>, to: &str) -> String {
     text.replace("{from}", from.unwrap_or_default()).replace("{to}", to)
 }
-
-/// Bytes of a hash that only has to tell what a wave does now from what it did.
-const DIGITS: usize = 10;
 
 /// What a Roll accepts that cannot be undone.
 pub(super) const NO_WAY_BACK: &str = "no-way-back";

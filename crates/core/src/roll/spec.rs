@@ -111,6 +111,9 @@ pub(super) struct WaveSpec {
 pub(super) struct RunSpec {
     pub(super) job: Option<JourneyJobSpec>,
     pub(super) irreversible: Option<String>,
+    /// The same as it was written, by which it is told from others.
+    #[serde(skip)]
+    pub(super) words: Value,
 }
 
 /// Words of the user for how far it is.
@@ -158,7 +161,7 @@ impl RollDocument {
     pub(super) fn read(file: &str, text: &str) -> Result<Self, BadRoll> {
         let bad =
             |line: u64, message: String| BadRoll { problems: vec![Problem { file: file.to_owned(), line, message }] };
-        let document: Self = match serde_saphyr::from_multiple::<Self>(text).map(|mut all| (all.pop(), all.len())) {
+        let mut document: Self = match serde_saphyr::from_multiple::<Self>(text).map(|mut all| (all.pop(), all.len())) {
             Ok((Some(document), 0)) => document,
             Ok((Some(second), _)) => {
                 let at_line = line(&second.api_version);
@@ -173,10 +176,25 @@ impl RollDocument {
                 return Err(bad(line, if text.trim().is_empty() { EMPTY.to_owned() } else { message }));
             }
         };
+        document.keep_words_of_runs(text);
         let Self { api_version, kind, .. } = &document;
         match (Identity { api_version: api_version.clone(), kind: kind.clone() }).is_another() {
             Some((line, why)) => Err(bad(line, why)),
             None => Ok(document),
+        }
+    }
+
+    /// What waves run is kept as it stands in the text, too.
+    fn keep_words_of_runs(&mut self, text: &str) {
+        let waves = &mut self.spec.value.waves;
+        if waves.iter().all(|wave| wave.value.run.is_none()) {
+            return;
+        }
+        let words = serde_saphyr::from_str::<Value>(text).unwrap_or_default();
+        for (at, wave) in waves.iter_mut().enumerate() {
+            if let Some(run) = &mut wave.value.run {
+                run.words = words.pointer(&format!("/spec/waves/{at}/run")).cloned().unwrap_or_default();
+            }
         }
     }
 }

@@ -6,6 +6,7 @@ use super::fleet_roll::Direction;
 use super::moment::wall;
 use super::planner::Planner;
 use super::status::{CHANGED, RollPhase, StoredBy};
+use super::steps_digest::{ComparedSteps, compare, digest_of_steps};
 use super::storing::{not_stored, seen_crd};
 use super::travelling::{may_run, turned};
 
@@ -73,15 +74,15 @@ pub(super) fn note_changed(planner: &mut Planner<'_>) {
     if !planner.roll.has_steps() {
         return;
     }
-    let now = planner.roll.digest_of_steps();
-    match &planner.status.steps {
-        Some(before) if *before != now => planner.halt(
+    let now = digest_of_steps(planner.roll);
+    match compare(planner.status.steps.as_deref(), &now) {
+        ComparedSteps::Changed => planner.halt(
             CHANGED,
             "its journeys are not those with which it began: put the definition and the waves back as they were. \
              pointsman roll resume goes on with those of now, step by step from where each object is"
                 .to_owned(),
         ),
-        _ => planner.status.steps = Some(now),
+        ComparedSteps::Same | ComparedSteps::Unknown => planner.status.steps = Some(now),
     }
 }
 

@@ -10,6 +10,7 @@
 mod becoming;
 mod boat;
 mod controllers;
+mod digests;
 mod documents;
 mod freezes;
 mod gates;
@@ -21,6 +22,7 @@ mod kinds;
 mod lists;
 mod next;
 mod outside;
+mod pace;
 mod patches;
 mod rewriting;
 mod runner;

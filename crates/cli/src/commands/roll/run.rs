@@ -121,8 +121,9 @@ impl ToldOfRolls {
             )),
             RollEvent::Refused(object, why) => warn(&format!("{of}{object} cannot be moved: {why}")),
             RollEvent::WaitsFor(by) => talk(&format!("{of}{by} runs it: waiting until it is gone")),
+            RollEvent::Pace(change) => talk(&format!("{of}{change}")),
             RollEvent::Trying(error) => warn(&format!("{of}{error}; trying again")),
-            RollEvent::NotAllowed(why) => warn(&format!("{of}{why}")),
+            RollEvent::Noted(why) | RollEvent::NotAllowed(why) => warn(&format!("{of}{why}")),
             RollEvent::Left(why) => warn(&format!("{of}left alone: {why}")),
             _ => {}
         }

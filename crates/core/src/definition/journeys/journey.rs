@@ -10,6 +10,12 @@ use super::wherever::IfAny;
 use crate::definition::gates::{Gate, GatedValue};
 use crate::definition::path::Path;
 
+/// The journey of every kind whose objects have a version label: the label is changed.
+pub(crate) const OF_LABELS: &str = "controller-version";
+
+/// The journey of every kind beside that: each object is stored anew.
+pub(crate) const REWRITE: &str = "rewrite";
+
 /// What happens to one object, step by step.
 #[derive(Clone, Debug)]
 pub(crate) struct Journey {
@@ -19,6 +25,8 @@ pub(crate) struct Journey {
     /// It is about objects of the kind that goes, of which others become.
     pub(crate) is_of_source: bool,
     pub(crate) steps: Vec<JourneyStep>,
+    /// The same as it was written, by which it is told from others.
+    pub(crate) words: Value,
 }
 
 /// A step: what is done, by one write, and how it is undone, by one write.
@@ -55,6 +63,7 @@ impl Journey {
             when: self.when.as_ref().map(|when| when.filled(fill)),
             is_of_source: self.is_of_source,
             steps: steps.collect(),
+            words: self.words.clone(),
         }
     }
 

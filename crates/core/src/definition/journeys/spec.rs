@@ -10,7 +10,7 @@ use serde_saphyr::Spanned;
 use super::beside::{BesideAct, BesideStep};
 use super::beside_spec::{AdoptSpec, ConvertSpec, DeleteSpec, RecreateSpec, WaitSpec};
 use super::job_spec::JourneyJobSpec;
-use super::journey::{Journey, JourneyAct, JourneyStep};
+use super::journey::{Journey, JourneyAct, JourneyStep, OF_LABELS, REWRITE};
 use super::schemas::JourneySchemas;
 use super::step_object::StepObject;
 use super::step_place::StepOnSpec;
@@ -78,8 +78,10 @@ pub(super) struct UnsetStepSpec {
 
 /// Checks the journeys of a definition against the schema of the newest version, and that of the kind that goes, where
 /// the definition says what becomes of another kind; `namespaced` is whether objects of the two are in namespaces.
+/// `words` is what they say, as it was written.
 pub(in crate::definition) fn compile(
     specs: &BTreeMap<String, Vec<Spanned<JourneyStepSpec>>>,
+    words: &BTreeMap<String, Value>,
     newest: &Schema,
     source: Option<&Schema>,
     namespaced: (bool, bool),
@@ -109,7 +111,11 @@ pub(in crate::definition) fn compile(
                 "journeys.{name}: other objects are in the namespace of the object, and objects of this kind are in none"
             ));
         }
-        Journey { is_of_source, ..journey }
+        let Some(words) = words.get(name).cloned() else {
+            problems.add(at_line, format!("journeys.{name}: cannot be written as JSON, which rolls remember it by"));
+            return journey;
+        };
+        Journey { is_of_source, words, ..journey }
     });
     compiled.collect()
 }
@@ -120,7 +126,8 @@ fn journey(
     schemas: JourneySchemas<'_>,
     problems: &mut Problems,
 ) -> Journey {
-    let mut journey = Journey { name: name.to_owned(), when: None, is_of_source: false, steps: Vec::new() };
+    let (name_of, words) = (name.to_owned(), Value::Null);
+    let mut journey = Journey { name: name_of, when: None, is_of_source: false, steps: Vec::new(), words };
     let mut names: Vec<String> = Vec::new();
     let mut irreversible: Option<String> = None;
     for (at, spec) in specs.iter().enumerate() {
@@ -426,6 +433,5 @@ fn field<'s>(what: &str, text: &str, schema: &'s Schema, bad: &mut Vec<String>) 
     }
 }
 
-/// The journeys that every kind has: the label that names the controller version is changed, and objects are stored
-/// anew.
-const BUILT_IN: [&str; 2] = ["controller-version", "rewrite"];
+/// The journeys that every kind has.
+const BUILT_IN: [&str; 2] = [OF_LABELS, REWRITE];

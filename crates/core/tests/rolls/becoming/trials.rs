@@ -164,7 +164,7 @@ fn what_was_deleted_is_followed_by_another_one_although_something_is_shut() {
 
 #[test]
 fn what_was_deleted_is_followed_by_another_one_although_the_journey_is_another() {
-    let county = gap(|county| county.roll["status"]["steps"] = json!("another"));
+    let county = gap(|county| county.roll["status"]["steps"] = json!("1:another"));
     assert!(said(&county).contains("its journeys are not those with which it began"), "{}", said(&county));
     assert_eq!(deployment(&county)["spec"]["selector"]["matchLabels"]["house"], "h-0");
 }
