@@ -1,5 +1,5 @@
-//! Installations that have become objects of another kind are taken back after the end of their roll. The controllers of
-//! Kubernetes are real; the kubelet and both operators are played.
+//! Installations that have become objects of another kind are taken back after the end of their roll. The controllers
+//! of Kubernetes are real; the kubelet and both operators are played.
 
 use std::time::Duration;
 

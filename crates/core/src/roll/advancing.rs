@@ -68,7 +68,8 @@ pub(super) fn go_back(planner: &mut Planner<'_>, standings: &[Standing]) {
     let mut next: Vec<&FleetObject> = to_go.into_iter().map(|(object, _)| object).collect();
     next.sort_by(|one, two| (two.wave(true), two.place()).cmp(&(one.wave(true), one.place())));
     let Some(first) = next.first() else {
-        if let Some(what) = formers_unknown(planner).filter(|_| planner.status.reserved.is_empty()) {
+        let unknown = formers_unknown(planner.roll, &planner.status, &planner.facts.answers);
+        if let Some(what) = unknown.filter(|_| planner.status.reserved.is_empty()) {
             planner.in_the_way.waits = Some(WaitsFor { reason: None, what });
             return;
         }

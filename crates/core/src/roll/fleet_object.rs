@@ -129,12 +129,39 @@ impl FleetObject {
         })
     }
 
+    /// One that is there no more: `target` is the metadata of what it has become, which says what the uid of the object
+    /// was, and what the roll that has made it has to know. Nothing where that was another roll.
+    pub(super) fn former(target: &Value, roll: &FleetRoll, (uid, text): (&str, &str)) -> Option<Self> {
+        let mark = RollMark::read(text).filter(|mark| mark.roll == roll.uid)?;
+        let metadata = target.get("metadata")?;
+        let member = |name: &str| metadata.get(name).and_then(Value::as_str).map(str::to_owned);
+        let (labels, namespace) = (texts(metadata.get("labels")), member("namespace"));
+        let waves = roll.waves_of(namespace.as_deref(), &labels, Some(&mark));
+        let legs = Legs::of_former(roll, &waves, &mark)?;
+        Some(Self {
+            namespace,
+            version: labels.get(&roll.label).cloned(),
+            labels,
+            has_annotations: true,
+            mark: Some((mark, text.to_owned())),
+            is_going: metadata.get("deletionTimestamp").is_some(),
+            git: git_manager(target).map(str::to_owned),
+            former: Some(member("uid")?),
+            ..Self::apart(member("name")?, uid.to_owned(), waves.first().copied()?, legs)
+        })
+    }
+
     /// What a wave runs, as if it were an object.
     pub(super) fn of_run(name: &str, wave: usize, legs: Legs) -> Self {
+        Self::apart(format!("wave {name}"), format!("{OF_WAVE}{name}"), wave, legs)
+    }
+
+    /// One that is not in the cluster: nothing is wrong with it, and nobody sets it.
+    fn apart(name: String, uid: String, wave: usize, legs: Legs) -> Self {
         Self {
             namespace: None,
-            name: format!("wave {name}"),
-            uid: format!("{OF_WAVE}{name}"),
+            name,
+            uid,
             version: None,
             labels: BTreeMap::new(),
             has_annotations: false,

@@ -4,16 +4,10 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::Value;
-
 use super::answers::RollAnswers;
-use super::beside::{BECAME, MADE_BY, annotation, is_going, list};
+use super::beside::{BECAME, MADE_BY, annotation, list};
 use super::fleet_object::FleetObject;
 use super::fleet_roll::{Direction, FleetRoll};
-use super::legs::Legs;
-use super::managed::git_manager;
-use super::mark::RollMark;
-use super::planner::Planner;
 use super::questions::RollQuestion;
 use super::status::RollStatus;
 
@@ -38,14 +32,15 @@ pub(super) fn formers(
     let there: BTreeSet<(Option<&str>, &str)> = fleet.iter().map(|one| (one.namespace(), one.name())).collect();
     // What is left of one that has just gone is taken away first.
     let is_leaving = |uid: &str| status.reservation(uid).is_some_and(|one| one.target.is_none());
-    let formers = all.iter().filter_map(|target| FleetObject::former(target, roll));
+    let former =
+        |target| FleetObject::former(target, roll, (annotation(target, BECAME)?, annotation(target, MADE_BY)?));
+    let formers = all.iter().filter_map(former);
     formers.filter(|one| !there.contains(&(one.namespace(), one.name())) && !is_leaving(one.uid())).collect()
 }
 
 /// Why it is not known which objects are there no more; nothing where it is, or nobody asks.
-pub(super) fn formers_unknown(planner: &Planner<'_>) -> Option<String> {
-    let question = former_question(planner.roll, &planner.status)?;
-    list(&planner.facts.answers, &question).err()
+pub(super) fn formers_unknown(roll: &FleetRoll, status: &RollStatus, answers: &RollAnswers) -> Option<String> {
+    list(answers, &former_question(roll, status)?).err()
 }
 
 /// The status once objects that were made anew are known: what was reserved of them before they were there is of them.
@@ -69,54 +64,10 @@ pub(super) fn returned<'s>(roll: &FleetRoll, status: &'s RollStatus, fleet: &[Fl
 }
 
 /// Those that were let go before anything of them was made anew are what they had become, as before.
-pub(super) fn note_left(planner: &mut Planner<'_>, before: &RollStatus) {
-    let left = before.reserved.iter().filter(|one| one.target.is_some());
-    let left: Vec<String> =
-        left.filter(|one| planner.status.reservation(&one.uid).is_none()).map(|one| one.wave.clone()).collect();
-    for wave in left {
-        *planner.status.became.entry(wave).or_default() += 1;
-    }
-}
-
-impl FleetObject {
-    /// One that is there no more, by the metadata of what it has become. Nothing where this roll has not made that.
-    fn former(target: &Value, roll: &FleetRoll) -> Option<Self> {
-        let text = annotation(target, MADE_BY)?;
-        let mark = RollMark::read(text).filter(|mark| mark.roll == roll.uid)?;
-        let metadata = target.get("metadata")?;
-        let member = |name: &str| metadata.get(name).and_then(Value::as_str).map(str::to_owned);
-        let labels: BTreeMap<String, String> = metadata
-            .get("labels")
-            .and_then(Value::as_object)
-            .into_iter()
-            .flatten()
-            .filter_map(|(label, value)| Some((label.clone(), value.as_str()?.to_owned())))
-            .collect();
-        let namespace = member("namespace");
-        let waves = roll.waves_of(namespace.as_deref(), &labels, Some(&mark));
-        let legs = Legs::of_former(roll, &waves, &mark)?;
-        Some(Self {
-            name: member("name")?,
-            uid: annotation(target, BECAME)?.to_owned(),
-            version: labels.get(&roll.label).cloned(),
-            has_annotations: true,
-            turn: usize::MAX,
-            rank: 0,
-            wave: waves.first().copied()?,
-            is_going: is_going(target),
-            going: None,
-            git: git_manager(target).map(str::to_owned),
-            owner: None,
-            unhealthy: None,
-            is_seen: true,
-            contested: None,
-            opts_out: false,
-            legs: Some(Box::new(legs)),
-            runs: Vec::new(),
-            former: Some(member("uid")?),
-            mark: Some((mark, text.to_owned())),
-            namespace,
-            labels,
-        })
+pub(super) fn note_left(status: &mut RollStatus, before: &RollStatus) {
+    for one in before.reserved.iter().filter(|one| one.target.is_some()) {
+        if status.reservation(&one.uid).is_none() {
+            *status.became.entry(one.wave.clone()).or_default() += 1;
+        }
     }
 }

@@ -71,7 +71,7 @@ pub fn plan(roll: &FleetRoll, status: &RollStatus, fleet: &[FleetObject], facts:
         if more.is_empty() { Cow::Borrowed(fleet) } else { Cow::Owned(fleet.iter().cloned().chain(more).collect()) };
     let mut planner = Planner::new(roll, before.clone().into_owned(), &with_more, facts, now);
     decide(&mut planner);
-    note_left(&mut planner, &before);
+    note_left(&mut planner.status, &before);
     planner.in_the_way.refused = refused_on_the_way(&planner);
     let mut standings = planner.standings();
     let view = planner.view(&standings);

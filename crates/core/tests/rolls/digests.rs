@@ -112,7 +112,7 @@ fn yaml(text: &str) -> Value {
 /// It stands in the status of rolls under way: a value that moves has them told that nobody knows.
 #[test]
 fn the_digest_of_a_built_in_journey_is_what_it_was() {
-    assert_eq!(digest(DEFINITION, ROLL).as_deref(), Some("1:95fe7d86c424e786a6ce"));
+    assert_eq!(digest(DEFINITION, ROLL).as_deref(), Some("1:63bd4230a54b5e0ac26c"));
     let definition = yaml(DEFINITION);
     assert_eq!(digest(&definition.to_string(), &yaml(ROLL).to_string()), digest(DEFINITION, ROLL), "it is not text");
 }

@@ -56,8 +56,8 @@ pub(super) struct RecreateSpec {
     /// The labels by which it selects its Pods afterwards. Its template gets them in the place of those of the old
     /// selector.
     selector: BTreeMap<String, String>,
-    /// Those by which it selects them before. With it an object that is gone can be made anew of what it has become, and
-    /// gets such a Deployment again.
+    /// Those by which it selects them before. With it an object that is gone can be made anew of what it has become,
+    /// and gets such a Deployment again.
     #[serde(default)]
     was: BTreeMap<String, String>,
     /// How long that may take, such as `10m`. Defaults to the `timeout` of the Roll.
