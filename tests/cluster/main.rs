@@ -76,6 +76,7 @@ mod rotate_trouble;
 mod scenario;
 mod schema;
 mod speed;
+mod stage_policies;
 mod stages;
 mod status;
 mod stories;
@@ -119,6 +120,7 @@ const SCENARIOS: &[&[scenario::Scenario]] = &[
     disarm::SCENARIOS,
     crd_guard::SCENARIOS,
     status::SCENARIOS,
+    stage_policies::SCENARIOS,
     stages::SCENARIOS,
     hand_over::SCENARIOS,
     roll_controllers::SCENARIOS,
