@@ -77,6 +77,7 @@ mod rotate_trouble;
 mod scenario;
 mod schema;
 mod speed;
+mod stage_policies;
 mod stages;
 mod status;
 mod stories;
@@ -121,6 +122,7 @@ const SCENARIOS: &[&[scenario::Scenario]] = &[
     disarm::SCENARIOS,
     crd_guard::SCENARIOS,
     status::SCENARIOS,
+    stage_policies::SCENARIOS,
     stages::SCENARIOS,
     hand_over::SCENARIOS,
     roll_controllers::SCENARIOS,

@@ -31,7 +31,7 @@ pub(crate) fn example(name: &str) -> String {
 }
 
 /// Its definition, for this namespace alone, whose own annotation is the fact.
-fn define(scene: &Scene<'_>) {
+pub(crate) fn define(scene: &Scene<'_>) {
     let text = example("control-plane.yaml")
         .replace("clusters.extensions.gardener.cloud", "namespaces")
         .replace("version: v1alpha1", "version: v1")
@@ -94,19 +94,19 @@ pub(crate) fn configuration(scene: &Scene<'_>) -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-fn path(scene: &Scene<'_>, name: &str) -> String {
+pub(crate) fn path(scene: &Scene<'_>, name: &str) -> String {
     let all = format!("/apis/apps/v1/namespaces/{}/deployments", scene.ns);
     if name.is_empty() { all } else { format!("{all}/{name}") }
 }
 
-fn deployment(scene: &Scene<'_>, name: &str) -> Value {
+pub(crate) fn deployment(scene: &Scene<'_>, name: &str) -> Value {
     let mut object: Value = serde_saphyr::from_str(&example(&format!("{name}.yaml"))).unwrap();
     object["metadata"]["namespace"] = json!(scene.ns);
     object
 }
 
 /// An empty patch, as Gardener sends it.
-fn nudge(scene: &Scene<'_>, name: &str) -> Answer {
+pub(crate) fn nudge(scene: &Scene<'_>, name: &str) -> Answer {
     const STRATEGIC: &str = "application/strategic-merge-patch+json";
     scene.call(Method::PATCH, &path(scene, name), Some((STRATEGIC, "{}".to_owned())))
 }
@@ -182,7 +182,7 @@ fn followed(scene: &Scene<'_>) {
     scene.kubectl(&["delete"], &configuration);
 }
 
-fn annotate(scene: &Scene<'_>, key: &str) {
+pub(crate) fn annotate(scene: &Scene<'_>, key: &str) {
     let patch = json!({"metadata": {"annotations": {key: "true"}}}).to_string();
     scene.call(Method::PATCH, &format!("/api/v1/namespaces/{}", scene.ns), Some((MERGE, patch))).ok();
 }

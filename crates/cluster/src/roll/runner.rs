@@ -338,6 +338,8 @@ impl RollRunner<'_> {
             return Ok(false);
         }
         self.wants_list = true;
+        // Two fleets in memory would be the most that is ever held.
+        self.fleet = None;
         self.fleet = Some(self.lease.beside(self.cluster, Fleet::list(self.cluster, self.kind, roll)).await?);
         (self.spec, self.wants_list) = (spec, false);
         Ok(true)

@@ -65,7 +65,9 @@ pub(crate) use rollout::{Rollout, RolloutStatus};
 pub(crate) use schema::Schema;
 pub(crate) use side::{Side, Sides};
 pub(crate) use stages::{
-    MutationStage, SETTLE_ROUNDS, SYSTEM_NAMESPACE, StageFact, StagePhase, StageSelection, namespace_and_name,
+    ContainerName, FieldRoot, FlagEntry, FlagForm, LISTS, MutationStage, NAMESPACE, SCRIPT_OPTION_TAKING,
+    SETTLE_ROUNDS, SHELLS, SHELLS_OF_USER, SYSTEM_NAMESPACE, StageFact, StageOperation, StagePhase, StageSelection,
+    are_against, is_truth, may_make_room, namespace_and_name,
 };
 pub(crate) use step::{KEPT, Step};
 pub(crate) use version::VersionIndex;

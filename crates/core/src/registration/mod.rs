@@ -31,6 +31,7 @@ mod roll_freeze;
 mod roll_role;
 mod schema_rules;
 mod servers;
+mod stage_policies;
 mod staged_webhooks;
 mod started;
 #[cfg(test)]
@@ -54,4 +55,5 @@ pub use registered_versions::{RegisteredDefault, RegisteredVersions, registered_
 pub use retire::{RetireStep, retire};
 pub use roll_freeze::{FreezeDocuments, freeze};
 pub use roll_role::roll_roles;
+pub use stage_policies::{StagePolicies, stage_policies};
 pub use staged_webhooks::staged_webhooks;

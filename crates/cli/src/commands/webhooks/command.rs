@@ -50,7 +50,7 @@ enum WebhooksCommand {
     Policy(policy::PolicyArgs),
     /// Print what is applied and deleted, in order, when a controller version goes.
     Retire(Box<retire::RetireArgs>),
-    /// Print the webhook configuration of stages, for objects of kinds that are not ours.
+    /// Print the webhooks of stages, or policies, for objects of kinds that are not ours.
     Stages(Box<stages::StagesArgs>),
 }
 

@@ -22,6 +22,7 @@ fn document(document: &JsonTree, asked: WebhookTask) -> String {
     let why = match (kind.ends_with("WebhookConfiguration"), asked) {
         (true, WebhookTask::OfOurs) => &OF_WEBHOOKS[..],
         (true, WebhookTask::OfStages) => &OF_STAGES[..],
+        (false, _) if kind == "MutatingAdmissionPolicy" => &OF_STAGE_POLICIES[..],
         (false, _) => &OF_POLICIES[..],
     };
     let mut out = String::new();
@@ -76,6 +77,15 @@ const OF_STAGES: [(&str, &str); 8] = [
     ("objectSelector:", "Matched against the old object and the new one; the server looks at the new one."),
     ("reinvocationPolicy: IfNeeded", "Another webhook may change after us what the stage has made so."),
     ("sideEffects: None", "Dry runs are answered as any other."),
+];
+
+const OF_STAGE_POLICIES: [(&str, &str); 6] = [
+    ("failurePolicy: Fail", "The API server evaluates it by itself: a write is refused where it cannot."),
+    ("failurePolicy: Ignore", "A write goes on as it was sent, where the API server cannot evaluate it."),
+    ("matchConditions:", "An object that is going is let go: its finalizers are removed by updates."),
+    ("matchPolicy: Equivalent", "A write in another version of the resource is converted for it."),
+    ("namespaceSelector:", "The namespaces of the stage; without any, all but that of the cluster."),
+    ("reinvocationPolicy: IfNeeded", "Another webhook or policy may change after it what the stage has made so."),
 ];
 
 const OF_POLICIES: [(&str, &str); 4] = [

@@ -1,9 +1,11 @@
-//! `pointsman webhooks stages`.
+//! `pointsman webhooks stages`: a webhook for each stage, or a policy that the API server evaluates by itself.
 
 use std::process::ExitCode;
 
 use clap::Args;
-use pointsman_core::registration::staged_webhooks;
+use pointsman_core::definition::StagedKind;
+use pointsman_core::registration::{StagePolicies, stage_policies, staged_webhooks};
+use serde_json::Value;
 
 use super::addressed::ServerArgs;
 use super::comments::WebhookTask;
@@ -11,6 +13,7 @@ use super::printed::print_asked;
 use crate::commands::ca_file::AuthorityRemarks;
 use crate::commands::format::Format;
 use crate::commands::kinds_dir::{KindsArgs, KnownStages};
+use crate::commands::output;
 use crate::commands::usage::Usage;
 
 #[derive(Args, Debug)]
@@ -19,6 +22,13 @@ pub(super) struct StagesArgs {
     /// Definition of stages, by its name, or the kind or plural that it is about.
     #[arg(long, value_name = "NAME")]
     kind: String,
+    /// Print stages as policies that the API server evaluates by itself, also while no server is up. A stage whose fact
+    /// is not in its reach is printed as a webhook, and named.
+    #[arg(long)]
+    policy: bool,
+    /// Kubernetes that the policies are for. Before 1.36 it has no such policies in their last form.
+    #[arg(long, value_name = "X.Y", requires = "policy", default_value = "1.36", value_parser = kube_version)]
+    kube_version: KubeVersion,
     /// Form of the result.
     #[arg(short, long, value_enum, default_value_t = Format::Yaml)]
     output: Format,
@@ -32,8 +42,48 @@ pub(super) struct StagesArgs {
 pub(super) fn run(args: &StagesArgs, remarks: AuthorityRemarks) -> anyhow::Result<ExitCode> {
     let all = args.kinds.load_all()?.staged;
     let staged = &find(&all, &args.kind)?.staged;
-    let client = args.server.client_of_stages(remarks)?;
-    print_asked(&[staged_webhooks(staged, &client)], args.output, WebhookTask::OfStages)
+    let mut documents = Vec::new();
+    let mut staged = staged.clone();
+    if args.policy {
+        let StagePolicies { documents: policies, others } = policies(&staged, args.kube_version);
+        documents = policies;
+        for (stage, why) in &others {
+            output::warn(&format!("stage {stage} is printed as a webhook, not as a policy: {why}"));
+        }
+        staged = staged.only(|stage| others.iter().any(|(other, _)| other == stage));
+    }
+    if staged.stages().next().is_some() {
+        let client = args.server.client_of_stages(remarks)?;
+        documents.push(staged_webhooks(&staged, &client));
+    }
+    print_asked(&documents, args.output, WebhookTask::OfStages)
+}
+
+/// The policies that a Kubernetes of some version has room for.
+fn policies(staged: &StagedKind, version: KubeVersion) -> StagePolicies {
+    if version >= FIRST_WITH_POLICIES {
+        return stage_policies(staged);
+    }
+    let (major, minor) = FIRST_WITH_POLICIES;
+    let why =
+        format!("Kubernetes has MutatingAdmissionPolicy in admissionregistration.k8s.io/v1 since {major}.{minor}");
+    let others = staged.stages().map(|stage| (stage.to_owned(), why.clone())).collect();
+    StagePolicies { documents: Vec::<Value>::new(), others }
+}
+
+/// A version of Kubernetes: major and minor.
+type KubeVersion = (u32, u32);
+
+/// Where such policies are `v1`, and expressions can say what stages need.
+const FIRST_WITH_POLICIES: KubeVersion = (1, 36);
+
+/// Reads `1.36`, `v1.36` and `1.36.3`.
+fn kube_version(text: &str) -> Result<KubeVersion, &'static str> {
+    let mut parts = text.strip_prefix('v').unwrap_or(text).split('.').map(str::parse::<u32>);
+    match (parts.next(), parts.next()) {
+        (Some(Ok(major)), Some(Ok(minor))) => Ok((major, minor)),
+        _ => Err("a version of Kubernetes is a number, a dot and a number, such as 1.36"),
+    }
 }
 
 fn find<'k>(all: &'k [KnownStages], name: &str) -> Result<&'k KnownStages, Usage> {
@@ -51,6 +101,10 @@ Examples:
       --kinds manifests/examples/gardener \\
       --service pointsman-system/pointsman:443 \\
       --cert-manager pointsman-system/pointsman
+
+  Policies that go on while no server is up, for facts that a namespace says, or
+  an object whose name is the same for all:
+    pointsman webhooks stages --kind deployments --kinds stages --policy
 
 Exit codes:
   0 printed, 1 a file could not be read, 2 the flags are wrong.";

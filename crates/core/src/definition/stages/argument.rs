@@ -67,7 +67,7 @@ impl FlagForm {
 }
 
 /// Whether a word says that something is so, or that it is not. `1` and `0` are numbers first: `--v=1` is no switch.
-pub(super) fn is_truth(word: &str) -> bool {
+pub(crate) fn is_truth(word: &str) -> bool {
     ["true", "false"].iter().any(|truth| word.eq_ignore_ascii_case(truth))
 }
 

@@ -32,7 +32,7 @@ pub(super) fn labels_of(one: &MutationStage, selecting: &MutationStage) -> Optio
 }
 
 /// Why two operations cannot both be so, in objects whose Pods' spec is at `pod`.
-pub(super) fn conflict(one: &StageOperation, two: &StageOperation, pod: &Path) -> Option<String> {
+pub(crate) fn conflict(one: &StageOperation, two: &StageOperation, pod: &Path) -> Option<String> {
     let (firsts, seconds) = (effects(one, pod), effects(two, pod));
     let mut pairs = firsts.iter().flat_map(|first| seconds.iter().map(move |second| (first, second)));
     let clash = pairs.any(|(first, second)| clashes(first, second, pod) || clashes(second, first, pod));

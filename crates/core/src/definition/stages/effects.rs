@@ -28,6 +28,24 @@ pub(super) fn effects(operation: &StageOperation, pod: &Path) -> Vec<StageOperat
     all
 }
 
+/// Whether there may be something to do for an operation only after a later one, in objects whose Pods' spec is at
+/// `pod`: the later one makes what the earlier one is about, or takes a word away that stood between a flag and its
+/// value.
+pub(crate) fn may_make_room(later: &StageOperation, earlier: &StageOperation, pod: &Path) -> bool {
+    use StageOperation as Is;
+    let in_one = later.container().zip(earlier.container()).is_some_and(|(one, two)| one.may_be(two));
+    let (Is::Set { place, .. } | Is::Item { list: place, .. }) = later else {
+        return in_one && later.is_of_words() && earlier.is_of_words();
+    };
+    let made = place.of_object(pod).path;
+    let needed: Vec<Path> = match (earlier, earlier.container()) {
+        (_, Some(of)) => of.lists(pod).collect(),
+        (Is::Item { list, .. }, None) => list.of_object(pod).path.parent().into_iter().collect(),
+        _ => vec![pod.clone()],
+    };
+    in_one || needed.iter().any(|needed| needed.starts_with(&made) || made.starts_with(needed))
+}
+
 /// The fields that an item sets, and those that it has go. Members that are objects are put together with what is
 /// there.
 fn fields(item: &Json<'_>, root: &FieldRoot, path: &Path, all: &mut Vec<StageOperation>) {

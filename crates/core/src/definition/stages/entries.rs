@@ -9,7 +9,7 @@ pub(crate) struct FlagEntry {
 }
 
 impl FlagEntry {
-    pub(super) fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         match &self.value {
             Some(value) => format!("{}={value}", self.key),
             None => self.key.clone(),

@@ -64,6 +64,8 @@ pub struct WatchedFact {
     pub resource: ResourceName,
     /// The version of its API in which it is read; the one that the API server prefers where none is said.
     pub version: Option<String>,
+    /// The kind of its objects, where that is said: a policy names it.
+    pub kind: Option<String>,
     /// Where its objects are.
     pub scope: FactScope,
     /// The one object that says it; nothing where that hangs on the object that is written.

@@ -176,4 +176,5 @@ fn container_of<'o, 'j>(
 }
 
 const CONTAINERS: &str = "containers";
-const LISTS: [&str; 2] = [CONTAINERS, "initContainers"];
+/// Where a Pod has its containers, in the order in which one is looked for.
+pub(crate) const LISTS: [&str; 2] = [CONTAINERS, "initContainers"];

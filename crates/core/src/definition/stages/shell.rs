@@ -69,8 +69,9 @@ fn option(word: &str) -> ShellOption {
 }
 
 /// Programs that run what stands in a word.
-const SHELLS: [&str; 12] = ["sh", "bash", "ash", "dash", "ksh", "mksh", "zsh", "rbash", "hush", "fish", "csh", "tcsh"];
+pub(crate) const SHELLS: [&str; 12] =
+    ["sh", "bash", "ash", "dash", "ksh", "mksh", "zsh", "rbash", "hush", "fish", "csh", "tcsh"];
 /// Programs that give it to the shell of a user.
-const OF_USER: [&str; 2] = ["su", "runuser"];
+pub(crate) const OF_USER: [&str; 2] = ["su", "runuser"];
 /// Long options of shells that take the word behind them.
-const TAKING: [&str; 3] = ["--rcfile", "--init-file", "--emulate"];
+pub(crate) const TAKING: [&str; 3] = ["--rcfile", "--init-file", "--emulate"];

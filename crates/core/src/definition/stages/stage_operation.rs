@@ -64,14 +64,15 @@ impl StageOperation {
         }
     }
 
+    /// Whether it is about a command line.
+    pub(super) fn is_of_words(&self) -> bool {
+        matches!(self, Self::Flag { .. } | Self::NoFlag { .. } | Self::FlagEntries { .. } | Self::NoFlagEntries { .. })
+    }
+
     /// Whether it is about a command line that is left alone.
     pub(super) fn leaves_alone(&self, container: &mut Json<'_>) -> bool {
-        let is_flag = matches!(
-            self,
-            Self::Flag { .. } | Self::NoFlag { .. } | Self::FlagEntries { .. } | Self::NoFlagEntries { .. }
-        );
         let Ok(Some(container)) = container.open() else { return false };
-        is_flag && CommandLine::of(container).is_some_and(|line| line.is_of_two())
+        self.is_of_words() && CommandLine::of(container).is_some_and(|line| line.is_of_two())
     }
 
     /// In one line, for people.

@@ -60,6 +60,8 @@ struct FactSpec {
     resource: String,
     /// The version of its API. Defaults to the one that the API server prefers.
     version: Option<String>,
+    /// Its kind. Nobody needs it but `pointsman webhooks stages --policy`.
+    kind: Option<String>,
     /// Its namespace; `{namespace}` is that of the object that is written. Without it, it is in none.
     namespace: Option<String>,
     /// Its name; `{namespace}` and `{name}` are those of the object that is written.
@@ -161,8 +163,12 @@ impl FactSpec {
             Some(one) if is_fixed(&one) => FactScope::One(one.clone()),
             Some(_) => FactScope::Every,
         };
-        let (version, name, is) = (self.version.clone(), Some(&self.name).filter(is_fixed).cloned(), self.is.clone());
-        let watched = WatchedFact { resource, version, scope, name, look, is };
+        if let Some(kind) = self.kind.as_ref().filter(|kind| !kind.starts_with(char::is_uppercase)) {
+            return Err(format!("{kind:?} is no kind: it begins with a capital"));
+        }
+        let (version, kind, is) = (self.version.clone(), self.kind.clone(), self.is.clone());
+        let name = Some(&self.name).filter(is_fixed).cloned();
+        let watched = WatchedFact { resource, version, kind, scope, name, look, is };
         let namespace = self.namespace.clone().unwrap_or_default();
         Ok(StageFact { watched, namespace, name: self.name.clone() })
     }

@@ -176,6 +176,13 @@ impl StagedKind {
         self.stages.iter().map(|stage| stage.name.as_str())
     }
 
+    /// The same with some of its stages.
+    #[must_use]
+    pub fn only(mut self, is_one: impl Fn(&str) -> bool) -> Self {
+        self.stages.retain(|stage| is_one(&stage.name));
+        self
+    }
+
     /// What has to be watched so that its stages can be decided, each once.
     #[must_use]
     pub fn facts(&self) -> Vec<WatchedFact> {

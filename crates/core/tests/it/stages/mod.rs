@@ -5,6 +5,7 @@ mod definitions;
 mod exact;
 mod gardener;
 mod laws;
+mod policies;
 mod reviews;
 
 use pointsman_core::definition::StagedKind;

@@ -1,0 +1,123 @@
+//! Fields and items of lists, as expressions of patches.
+
+use serde_json::Value;
+
+use super::cel_place::{CelPlace, add, bind, constant, only_if, remove};
+use crate::definition::Path;
+use crate::registration::cel::literal;
+
+/// A field has this value. What holds it is made where it is missing or null, and left alone where it is something
+/// else.
+pub(super) fn set(root: &CelPlace, path: &Path, value: &Value) -> String {
+    match path.names() {
+        [] => "[]".to_owned(),
+        names => set_below(root, names, value),
+    }
+}
+
+fn set_below(here: &CelPlace, names: &[Box<str>], value: &Value) -> String {
+    let Some((name, rest)) = names.split_first() else { return "[]".to_owned() };
+    let member = here.member(name);
+    if rest.is_empty() {
+        return format!("[{}]", add(&member.pointer(), &constant(value)));
+    }
+    let made = rest
+        .iter()
+        .rev()
+        .fold(value.clone(), |value, name| Value::Object([(name.to_string(), value)].into_iter().collect()));
+    let is_nothing = format!("!({}) || {} == null", here.has(name), member.value);
+    let below = only_if(&[format!("type({}) == map", member.value)], &set_below(&member, rest, value));
+    format!("({is_nothing} ? [{}] : {below})", add(&member.pointer(), &constant(&made)))
+}
+
+/// A field is not there.
+pub(super) fn unset(root: &CelPlace, path: &Path) -> String {
+    let Some((last, names)) = path.names().split_last() else { return "[]".to_owned() };
+    let (mut wanted, holder) = root.inside(names);
+    wanted.push(holder.has(last));
+    only_if(&wanted, &format!("[{}]", remove(&holder.member(last).pointer())))
+}
+
+/// A list has an item with these members, known by one of them.
+pub(super) fn set_item(root: &CelPlace, path: &Path, key: &str, item: &Value) -> String {
+    let Some((last, names)) = path.names().split_last() else { return "[]".to_owned() };
+    let (wanted, holder) = root.inside(names);
+    let list = holder.member(last);
+    let known = item.get(key).cloned().unwrap_or_default();
+    let is_it = is_known("it", key, &known);
+    let new = constant(&without_null(item));
+    let appended = format!("[{}]", add(&list.end_pointer(), &new));
+    let merged = match merges(&list.element("it", "i"), item, Some(key)) {
+        all if all.is_empty() => "[]".to_owned(),
+        all => {
+            let one = |(wanted, operation): (Vec<String>, String)| {
+                let wanted: Vec<String> = [is_it.clone()].into_iter().chain(wanted).collect();
+                format!("items.transformList(i, it, {}, {operation})", wanted.join(" && "))
+            };
+            all.into_iter().map(one).collect::<Vec<_>>().join(" + ")
+        }
+    };
+    let there = format!("(items.exists(it, {is_it}) ? {merged} : {appended})");
+    let there = only_if(&[format!("type({}) == list", list.value)], &bind("items", &list.value, &there));
+    let is_nothing = format!("!({}) || {} == null", holder.has(last), list.value);
+    let made = format!("[{}]", add(&list.pointer(), &format!("[{new}]")));
+    only_if(&wanted, &format!("({is_nothing} ? {made} : {there})"))
+}
+
+/// A list has no item that is known by this value.
+pub(super) fn unset_item(root: &CelPlace, path: &Path, key: &str, value: &Value) -> String {
+    let Some((last, names)) = path.names().split_last() else { return "[]".to_owned() };
+    let (mut wanted, holder) = root.inside(names);
+    wanted.push(holder.has_a(last, "list"));
+    let list = holder.member(last);
+    let gone = format!("{}.transformList(i, it, {}, i)", list.value, is_known("it", key, value));
+    // From behind, so that each is still where it was found.
+    let each = format!("gone.reverse().map(i, {})", remove(&list.element("it", "i").pointer()));
+    let all = format!("gone.size() > 0 && gone.size() == {}.size()", list.value);
+    let patch = format!("({all} ? [{}] : {each})", remove(&list.pointer()));
+    only_if(&wanted, &bind("gone", &gone, &patch))
+}
+
+/// Whether an element of a list is the one that is meant.
+fn is_known(element: &str, key: &str, value: &Value) -> String {
+    let key = literal(key);
+    format!("type({element}) == map && {key} in {element} && {element}[{key}] == {}", constant(value))
+}
+
+/// What puts the members of an object into the one at a place: each operation, and what has to be so for it.
+fn merges(here: &CelPlace, item: &Value, known_by: Option<&str>) -> Vec<(Vec<String>, String)> {
+    let mut all = Vec::new();
+    for (name, value) in item.as_object().into_iter().flatten() {
+        if Some(name.as_str()) == known_by {
+            continue;
+        }
+        let member = here.member(name);
+        match value {
+            Value::Null => all.push((vec![here.has(name)], remove(&member.pointer()))),
+            Value::Object(_) => {
+                let is_object = here.has_a(name, "map");
+                let new = add(&member.pointer(), &constant(&without_null(value)));
+                all.push((vec![format!("!({is_object})")], new));
+                let below = merges(&member, value, None).into_iter();
+                all.extend(
+                    below.map(|(wanted, operation)| {
+                        ([is_object.clone()].into_iter().chain(wanted).collect(), operation)
+                    }),
+                );
+            }
+            _ => all.push((Vec::new(), add(&member.pointer(), &constant(value)))),
+        }
+    }
+    all
+}
+
+/// An item as it is added: what it must not have it has not.
+fn without_null(value: &Value) -> Value {
+    match value {
+        Value::Object(members) => {
+            let kept = members.iter().filter(|(_, value)| !value.is_null());
+            Value::Object(kept.map(|(name, value)| (name.clone(), without_null(value))).collect())
+        }
+        other => other.clone(),
+    }
+}

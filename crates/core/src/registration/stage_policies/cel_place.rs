@@ -1,0 +1,170 @@
+//! A place in the object that is written: how an expression reads it, and how a patch names it.
+
+use serde_json::Value;
+
+use crate::definition::{ContainerName, FieldRoot, LISTS, Path};
+use crate::registration::cel::literal;
+
+/// A place in the object.
+#[derive(Clone)]
+pub(super) struct CelPlace {
+    /// The expression that is its value.
+    pub(super) value: String,
+    /// The expression that is the beginning of its JSON Pointer; empty at the object itself.
+    begin: String,
+    /// The rest of the pointer, as it is.
+    rest: String,
+}
+
+impl CelPlace {
+    /// The object itself.
+    pub(super) fn object() -> Self {
+        Self { value: "object".to_owned(), begin: String::new(), rest: String::new() }
+    }
+
+    /// The object that says the fact of a policy.
+    pub(super) fn params() -> Self {
+        Self { value: "params".to_owned(), begin: String::new(), rest: String::new() }
+    }
+
+    /// A place that two expressions name, which is known when the object is.
+    fn found(value: &str, pointer: &str) -> Self {
+        Self { value: value.to_owned(), begin: pointer.to_owned(), rest: String::new() }
+    }
+
+    /// An element of it.
+    pub(super) fn element(&self, value: &str, index: &str) -> Self {
+        let begin = format!("{} + string({index})", self.and("/"));
+        Self { value: value.to_owned(), begin, rest: String::new() }
+    }
+
+    /// A member of it.
+    pub(super) fn member(&self, name: &str) -> Self {
+        let (value, rest) = (format!("{}[{}]", self.value, literal(name)), format!("{}/{}", self.rest, escaped(name)));
+        Self { value, begin: self.begin.clone(), rest }
+    }
+
+    /// The expression that is its JSON Pointer.
+    pub(super) fn pointer(&self) -> String {
+        self.and("")
+    }
+
+    /// The same of what is behind its end in a list.
+    pub(super) fn end_pointer(&self) -> String {
+        self.and("/-")
+    }
+
+    fn and(&self, more: &str) -> String {
+        let rest = format!("{}{more}", self.rest);
+        match (self.begin.is_empty(), rest.is_empty()) {
+            (true, _) => literal(&rest),
+            (false, true) => self.begin.clone(),
+            (false, false) => format!("{} + {}", self.begin, literal(&rest)),
+        }
+    }
+
+    /// Whether it has a member, where it is an object.
+    pub(super) fn has(&self, name: &str) -> String {
+        format!("{} in {}", literal(name), self.value)
+    }
+
+    /// Whether it has a member, and that is an object, or a list.
+    pub(super) fn has_a(&self, name: &str, what: &str) -> String {
+        format!("{} && type({}) == {what}", self.has(name), self.member(name).value)
+    }
+
+    /// What some names lead to, and what has to be so for that.
+    pub(super) fn inside(&self, way: &[Box<str>]) -> (Vec<String>, Self) {
+        let mut here = self.clone();
+        let mut wanted = Vec::new();
+        for name in way {
+            wanted.push(here.has_a(name, "map"));
+            here = here.member(name);
+        }
+        (wanted, here)
+    }
+}
+
+/// The patch, a list, that is made at the place that a root is; an empty one where the object has no such place.
+pub(super) fn at_root(root: &FieldRoot, pod: &Path, patch: impl FnOnce(&CelPlace) -> String) -> String {
+    let object = CelPlace::object();
+    let (wanted, of_pod) = object.inside(pod.names());
+    match root {
+        FieldRoot::Object => patch(&object),
+        FieldRoot::Pod => only_if(&wanted, &patch(&of_pod)),
+        FieldRoot::Container(name) => {
+            let container = CelPlace::found("found[0][1]", "string(found[0][0])");
+            let is_there = ["found.size() > 0".to_owned(), "type(found[0][1]) == map".to_owned()];
+            only_if(&wanted, &bind("found", &containers(name, &of_pod), &only_if(&is_there, &patch(&container))))
+        }
+    }
+}
+
+/// The containers that a name may mean, the first of which it means: pointer and value of each.
+fn containers(name: &ContainerName, pod: &CelPlace) -> String {
+    let list = |list: &str| {
+        let there = format!("({} ? {} : [])", pod.has_a(list, "list"), pod.member(list).value);
+        (pod.member(list), there)
+    };
+    let called = |of: &str, name: &str| {
+        let (place, there) = list(of);
+        let is_it = format!("type(it) == map && \"name\" in it && it[\"name\"] == {name}");
+        format!("{there}.transformList(i, it, {is_it}, [dyn({}), dyn(it)])", place.element("it", "i").pointer())
+    };
+    match name {
+        ContainerName::Named(name) => LISTS.map(|list| called(list, &literal(name))).join(" + "),
+        ContainerName::AsTheObject => {
+            let [containers, _] = LISTS;
+            let (place, there) = list(containers);
+            let only = format!("[[dyn({}), dyn(it)]]", place.element("it", "0").pointer());
+            let alone = bind("all", &there, &format!("all.size() != 1 ? [] : [all[0]].map(it, {only})[0]"));
+            let named = called(containers, "object[\"metadata\"][\"name\"]");
+            let named = format!("\"name\" in object[\"metadata\"] ? {named} : []");
+            bind("named", &named, &format!("named.size() > 0 ? named : {alone}"))
+        }
+    }
+}
+
+/// A patch that is made where all of this is so; else an empty one.
+pub(super) fn only_if(wanted: &[String], patch: &str) -> String {
+    if wanted.is_empty() {
+        return patch.to_owned();
+    }
+    format!("({} ? {patch} : [])", wanted.join(" && "))
+}
+
+/// An expression in which a name stands for the value of another one. The language has no other way to say so.
+pub(super) fn bind(name: &str, value: &str, expression: &str) -> String {
+    format!("[{value}].map({name}, {expression})[0]")
+}
+
+/// An operation that adds, or replaces a member of an object.
+pub(super) fn add(pointer: &str, value: &str) -> String {
+    format!("JSONPatch{{op: \"add\", path: {pointer}, value: {value}}}")
+}
+
+/// An operation that takes away.
+pub(super) fn remove(pointer: &str) -> String {
+    format!("JSONPatch{{op: \"remove\", path: {pointer}}}")
+}
+
+/// A value as a constant. Those of lists and objects are of any type, which has to be said.
+pub(super) fn constant(value: &Value) -> String {
+    match value {
+        Value::String(text) => literal(text),
+        Value::Array(all) => {
+            let all: Vec<String> = all.iter().map(|one| format!("dyn({})", constant(one))).collect();
+            format!("[{}]", all.join(", "))
+        }
+        Value::Object(members) => {
+            let one = |(name, value): (&String, &Value)| format!("{}: dyn({})", literal(name), constant(value));
+            format!("{{{}}}", members.iter().map(one).collect::<Vec<_>>().join(", "))
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.to_string(),
+    }
+}
+
+/// A name in a JSON Pointer (RFC 6901, section 3).
+fn escaped(name: &str) -> String {
+    name.replace('~', "~0").replace('/', "~1")
+}

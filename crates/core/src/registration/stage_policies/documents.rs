@@ -1,0 +1,191 @@
+//! Stages as policies that the API server evaluates by itself.
+
+use serde_json::{Value, json};
+
+use super::cel_place::at_root;
+use super::reach::{FactInReach, reach};
+use super::unsayable::unsayable;
+use super::{cel_fields, cel_words};
+use crate::apimachinery::Wants;
+use crate::definition::{
+    FieldRoot, MutationStage, Path, SYSTEM_NAMESPACE, StageOperation, StageSelection, StagedKind, are_against,
+    may_make_room,
+};
+use crate::json::Json;
+use crate::registration::cel::literal;
+use crate::registration::document::{Component, metadata, set};
+use crate::registration::staged_webhooks::{conditions, rule, selectors};
+
+/// The stages of a kind, each as policies or as the reason why it cannot be one.
+#[derive(Clone, Debug)]
+pub struct StagePolicies {
+    /// Policies and bindings, for the stages that can be.
+    pub documents: Vec<Value>,
+    /// The other stages, in order, and why: for those it takes a server.
+    pub others: Vec<(String, String)>,
+}
+
+/// Stages as `MutatingAdmissionPolicy` and binding (`admissionregistration.k8s.io/v1`, Kubernetes 1.36): the API server
+/// does by itself what `/mutate` does for objects whose fact it can look at.
+///
+/// It can look at the namespace that an object is in, and at an object whose name is the same for all. A stage whose
+/// fact is another one, or of whose operations an expression cannot do one, is left to a server.
+#[must_use]
+pub fn stage_policies(staged: &StagedKind) -> StagePolicies {
+    let mut policies = StagePolicies { documents: Vec::new(), others: Vec::new() };
+    for stage in &staged.stages {
+        match of_stage(staged, stage) {
+            Ok(documents) => policies.documents.extend(documents),
+            Err(why) => policies.others.push((stage.name.clone(), why)),
+        }
+    }
+    policies
+}
+
+fn of_stage(staged: &StagedKind, stage: &MutationStage) -> Result<Vec<Value>, String> {
+    if let Some(why) = stage.before.iter().chain(&stage.after).find_map(unsayable) {
+        return Err(why);
+    }
+    let FactInReach { holds, param } = reach(staged, &stage.fact)?;
+    let name = format!("pointsman-stage.{}.{}", stage.name, staged.resource());
+    let Some((kind, reference)) = param else {
+        let all = mutations(stage, &staged.pod, Some(&holds));
+        return Ok(policy(staged, stage, &name, (all, None)).into());
+    };
+    // Where the object that says the fact is missing, nothing of its policy is done: what has to be so whether the fact
+    // is true or not has one of its own. The API server runs them in either order.
+    let mut both = stage.before.iter().flat_map(|one| stage.after.iter().map(move |two| (one, two)));
+    if let Some(why) = both.find_map(|(one, two)| are_against(one, two, &staged.pod)) {
+        return Err(format!("before and after: {why}, and two policies have no order"));
+    }
+    let mut documents = Vec::new();
+    if !stage.before.is_empty() {
+        let before = MutationStage { after: Vec::new(), ..stage.clone() };
+        documents.extend(policy(staged, stage, &name, (mutations(&before, &staged.pod, None), None)));
+    }
+    if !stage.after.is_empty() {
+        let all = mutations(stage, &staged.pod, Some(&holds));
+        let name = format!("pointsman-stage-after.{}.{}", stage.name, staged.resource());
+        documents.extend(policy(staged, stage, &name, (all, Some((kind, reference)))));
+    }
+    Ok(documents)
+}
+
+/// A policy and its binding.
+fn policy(
+    staged: &StagedKind,
+    stage: &MutationStage,
+    name: &str,
+    (mutations, param): (Vec<String>, Option<(Value, Value)>),
+) -> [Value; 2] {
+    let patch = |expression: String| json!({"patchType": "JSONPatch", "jsonPatch": {"expression": expression}});
+    let mut constraints = json!({"matchPolicy": "Equivalent", "resourceRules": [rule(staged)]});
+    for (name, selector) in selectors(&stage.selection, &[SYSTEM_NAMESPACE]) {
+        set(&mut constraints, name, selector);
+    }
+    let matches = [conditions(&stage.selection), of_selection(&stage.selection)].concat();
+    let mut policy = json!({
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "MutatingAdmissionPolicy",
+        "metadata": metadata(name, Component::Admission),
+        "spec": {
+            "failurePolicy": stage.failure_policy.name(),
+            "matchConditions": matches,
+            "matchConstraints": constraints,
+            "mutations": mutations.into_iter().map(patch).collect::<Vec<_>>(),
+            "reinvocationPolicy": "IfNeeded",
+        },
+    });
+    let mut binding = json!({
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "MutatingAdmissionPolicyBinding",
+        "metadata": metadata(name, Component::Admission),
+        "spec": {"policyName": name},
+    });
+    if let Some((kind, reference)) = param {
+        if let Some(spec) = policy.get_mut("spec") {
+            set(spec, "paramKind", kind);
+        }
+        if let Some(spec) = binding.get_mut("spec") {
+            set(spec, "paramRef", reference);
+        }
+    }
+    [policy, binding]
+}
+
+/// What selectors leave to the server: they take an object by what it was as well, and one that is in no namespace
+/// whichever are named.
+fn of_selection(selection: &StageSelection) -> Vec<Value> {
+    let list = |all: &[String]| format!("[{}]", all.iter().map(|one| literal(one)).collect::<Vec<_>>().join(", "));
+    let mut conditions = Vec::new();
+    if !selection.namespaces.is_empty() {
+        let expression = format!("request.namespace in {}", list(&selection.namespaces));
+        conditions.push(json!({"name": "in-these-namespaces", "expression": expression}));
+    }
+    let labels = selection.labels.requirements.iter().map(|requirement| {
+        let key = literal(&requirement.key);
+        let there = format!("has(object.metadata.labels) && {key} in object.metadata.labels");
+        let is_one = |values: &[String]| format!("{there} && object.metadata.labels[{key}] in {}", list(values));
+        match &requirement.wants {
+            Wants::There => there,
+            Wants::NotThere => format!("!({there})"),
+            Wants::In(values) => is_one(values),
+            Wants::NotIn(values) => format!("!({})", is_one(values)),
+        }
+    });
+    let labels: Vec<String> = labels.map(|one| format!("({one})")).collect();
+    if !labels.is_empty() {
+        conditions.push(json!({"name": "with-these-labels", "expression": labels.join(" && ")}));
+    }
+    conditions
+}
+
+/// What a stage does, one after the other; what it does after its fact only if that holds. All of it twice, where one
+/// operation may make room for an earlier one: the API server then asks once more by itself.
+fn mutations(stage: &MutationStage, pod: &Path, holds: Option<&str>) -> Vec<String> {
+    let before = stage.before.iter().map(|operation| (operation, None));
+    let all: Vec<_> = before.chain(stage.after.iter().map(|operation| (operation, holds))).collect();
+    let makes_room = |(at, (earlier, _)): (usize, &(&StageOperation, Option<&str>))| {
+        all.iter().skip(at + 1).any(|(later, _)| may_make_room(later, earlier, pod))
+    };
+    let rounds = if all.iter().enumerate().any(makes_room) { 2 } else { 1 };
+    let expressions = all.iter().flat_map(|(operation, holds)| {
+        let when = move |patch: String| match holds {
+            Some(holds) => format!("{holds} ? {patch} : []"),
+            None => patch,
+        };
+        patches(operation, pod).into_iter().map(when)
+    });
+    let expressions: Vec<String> = expressions.collect();
+    expressions.iter().cycle().take(expressions.len() * rounds).cloned().collect()
+}
+
+/// An operation as patches, one after the other.
+fn patches(operation: &StageOperation, pod: &Path) -> Vec<String> {
+    use StageOperation as Is;
+    let value = |json: &Json<'static>| serde_json::from_str::<Value>(&json.text()).unwrap_or_default();
+    let of_container =
+        |of: &_, patch: &dyn Fn(&_) -> String| at_root(&FieldRoot::Container(Clone::clone(of)), pod, patch);
+    match operation {
+        Is::Set { place, value: is } => {
+            vec![at_root(&place.root, pod, |root| cel_fields::set(root, &place.path, &value(is)))]
+        }
+        Is::Unset { place } => vec![at_root(&place.root, pod, |root| cel_fields::unset(root, &place.path))],
+        Is::Item { list, key, item } => {
+            vec![at_root(&list.root, pod, |root| cel_fields::set_item(root, &list.path, key, &value(item)))]
+        }
+        Is::NoItem { list, key, value: is } => {
+            vec![at_root(&list.root, pod, |root| cel_fields::unset_item(root, &list.path, key, &value(is)))]
+        }
+        Is::Flag { of, name, value } => vec![of_container(of, &|at| cel_words::set(at, name, value.as_deref()))],
+        Is::NoFlag { of, name, form } => vec![of_container(of, &|at| cel_words::unset(at, name, *form))],
+        Is::FlagEntries { of, name, entries } => {
+            let each =
+                entries.iter().map(|entry| of_container(of, &|at| cel_words::set_entry(at, name, entry, entries)));
+            each.collect()
+        }
+        Is::NoFlagEntries { of, name, keys } => {
+            vec![of_container(of, &|at| cel_words::unset_entries(at, name, keys))]
+        }
+    }
+}

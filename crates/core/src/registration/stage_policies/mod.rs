@@ -1,0 +1,11 @@
+//! Stages as policies: what `/mutate` makes of an object, as expressions that the API server evaluates by itself, so
+//! that it goes on while no server of ours is up.
+
+mod cel_fields;
+mod cel_place;
+mod cel_words;
+mod documents;
+mod reach;
+mod unsayable;
+
+pub use documents::{StagePolicies, stage_policies};

@@ -1,0 +1,49 @@
+//! Operations that an expression of the API server cannot do as a server does them.
+
+use serde_json::Value;
+
+use crate::definition::StageOperation;
+use crate::json::Json;
+
+/// Why a policy cannot do an operation, if that is so.
+pub(super) fn unsayable(operation: &StageOperation) -> Option<String> {
+    use StageOperation as Is;
+    let why = match operation {
+        Is::Set { value, .. } | Is::Item { item: value, .. } | Is::NoItem { value, .. } => {
+            has_large_number(&read(value)).then_some("a policy cannot write a whole number beyond 9007199254740991")
+        }
+        // Such a word could be the value of a flag, and another flag.
+        Is::Flag { name, .. }
+        | Is::NoFlag { name, .. }
+        | Is::FlagEntries { name, .. }
+        | Is::NoFlagEntries { name, .. } => {
+            let is_number =
+                name.strip_prefix('-').is_some_and(|rest| rest.starts_with(|one: char| one.is_ascii_digit()));
+            is_number.then_some("a flag that looks like a number could be the value of the flag before it")
+        }
+        Is::Unset { .. } => None,
+    };
+    why.map(|why| format!("`{}`: {why}", operation.told()))
+}
+
+fn read(json: &Json<'static>) -> Value {
+    serde_json::from_str(&json.text()).unwrap_or_default()
+}
+
+/// Whether there is a number that is no other one in a JSON of doubles: such a one is written as a text
+/// (`cel-go common/types/int.go`, `ConvertToNative`).
+fn has_large_number(value: &Value) -> bool {
+    match value {
+        Value::Number(number) => match (number.as_i64(), number.as_u64()) {
+            (Some(whole), _) => whole.unsigned_abs() > LARGEST,
+            (None, Some(_)) => true,
+            (None, None) => number.as_f64().is_none_or(|number| number.abs() > LARGEST as f64),
+        },
+        Value::Array(all) => all.iter().any(has_large_number),
+        Value::Object(members) => members.values().any(has_large_number),
+        Value::Null | Value::Bool(_) | Value::String(_) => false,
+    }
+}
+
+/// The last of those whole numbers up to which doubles hold all of them.
+const LARGEST: u64 = (1 << 53) - 1;
