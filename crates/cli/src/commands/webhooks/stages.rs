@@ -103,8 +103,11 @@ Examples:
       --cert-manager pointsman-system/pointsman
 
   Policies that go on while no server is up, for facts that a namespace says, or
-  an object whose name is the same for all:
-    pointsman webhooks stages --kind deployments --kinds stages --policy
+  an object whose name is the same for all; and webhooks for the others:
+    pointsman webhooks stages --kind deployments --policy \\
+      --kinds manifests/examples/gardener \\
+      --service pointsman-system/pointsman:443 \\
+      --cert-manager pointsman-system/pointsman
 
 Exit codes:
   0 printed, 1 a file could not be read, 2 the flags are wrong.";
