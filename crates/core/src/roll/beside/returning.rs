@@ -11,7 +11,7 @@ use super::seen::{SeenOther, annotation, text};
 use crate::definition::{Path, StepObject};
 use crate::roll::answers::Became;
 use crate::roll::fleet_roll::FleetRoll;
-use crate::roll::mark::ANNOTATION;
+use crate::roll::mark::{ANNOTATION, RollMark};
 use crate::roll::questions::RollQuestion;
 use crate::roll::status::Reservation;
 use crate::roll::traveller::Traveller;
@@ -77,7 +77,8 @@ fn made_anew(step: Beside<'_>, target: &str) -> StepProgress {
 
 /// Whether an object says that it was made anew in the place of this one.
 fn says_again(object: &Value, uid: &str) -> bool {
-    annotation(object, ANNOTATION).is_some_and(|text| text.contains(uid))
+    let again = annotation(object, ANNOTATION).and_then(RollMark::read).and_then(|mark| mark.again);
+    again.is_some_and(|again| again.of == uid)
 }
 
 /// The object as it was when it was deleted: with what steps had set, so that no controller acts on it yet, and with
