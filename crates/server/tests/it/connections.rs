@@ -94,8 +94,8 @@ async fn connections_that_ask_nothing_are_closed() {
     }
 }
 
-/// Longer than the 90 s for which an API server keeps a connection that it does not use. Waiting costs nothing but
-/// time: this runs beside all other tests, and begins early because tests begin in the order of their names.
+/// Longer than the 90 s for which an API server keeps a connection that it does not use. It is the clock of all that
+/// the server waits for that is moved: what is on its way then would be late by as much.
 #[tokio::test]
 async fn idle_connections_still_answer_after_100_seconds() {
     let server = TestServer::echo().await;
@@ -105,11 +105,24 @@ async fn idle_connections_still_answer_after_100_seconds() {
     for client in [&mut http1, &mut http2] {
         assert_eq!(client.post("/convert", "{}").await.unwrap().status, 200);
     }
-    tokio::time::sleep(Duration::from_secs(100)).await;
+    passes(Duration::from_secs(100)).await;
     for client in [&mut http1, &mut http2, &mut fresh] {
         assert_eq!(client.post("/convert", "{}").await.unwrap().status, 200);
     }
     assert_eq!(server.metric("webhook_connections").await, Some(3.0));
+    passes(Duration::from_secs(130)).await;
+    for client in [&mut http1, &mut http2, &mut fresh] {
+        assert!(client.post("/convert", "{}").await.is_err(), "the server's clock was not moved");
+    }
+}
+
+/// Time passes at once.
+async fn passes(time: Duration) {
+    tokio::time::pause();
+    tokio::time::advance(time).await;
+    tokio::time::resume();
+    // Whoever was waiting for the end of that time acts.
+    tokio::time::sleep(Duration::from_millis(100)).await;
 }
 
 /// A queue that overflows drops what comes, and a client tries again after a second.
