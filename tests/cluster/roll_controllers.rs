@@ -141,8 +141,7 @@ fn contested(scene: &Scene<'_>) {
     assert_eq!(stopped["phase"], "Paused");
     let said = format!("{}/e-01: two controllers: old-controller wrote to it at", scene.ns);
     assert!(stopped["message"].as_str().unwrap().starts_with(&said), "{stopped}");
-    let events = scene.roll_events();
-    assert!(events.iter().any(|(name, reason, _)| name == "e-01" && reason == "TwoControllers"), "{events:?}");
+    scene.roll_tells("e-01", "TwoControllers", "");
     // The old one has learned its lesson.
     scene.does(&["resume"]);
     scene.does(&["approve", "first"]);

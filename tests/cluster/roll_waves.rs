@@ -95,8 +95,7 @@ fn under_way(scene: &Scene<'_>) {
     for line in ["rest 0/2  <- before it", &format!("next      pointsman roll approve {} rest --before", scene.ns)] {
         assert!(shown.contains(line), "{line}: {shown}");
     }
-    let told = scene.roll_events();
-    assert!(told.iter().any(|(_, reason, note)| reason == "Approval" && note.contains("before it")), "{told:?}");
+    scene.roll_tells(&scene.ns, "Approval", "before it");
     // Whoever runs it next knows no more than the Roll says.
     running.kill();
     ready(scene, "no");

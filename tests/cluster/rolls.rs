@@ -115,16 +115,13 @@ fn never_healthy(scene: &Scene<'_>) {
     ] {
         assert!(metrics.lines().any(|line| line == sample), "{sample}: {metrics}");
     }
-    let told = scene.roll_events();
     for (about, reason, said) in [
         (&scene.ns[..], "Rolling", "under way"),
         (&scene.ns[..], "TimedOut", "not healthy within 5s"),
         ("e-00", "TimedOut", "engine-controller has not written"),
         ("e-02", "TimedOut", &format!("roll {}: ", scene.ns)),
     ] {
-        let is_it =
-            |(name, why, note): &(String, String, String)| name == about && why == reason && note.contains(said);
-        assert!(told.iter().any(is_it), "{about} {reason} {said}: {told:?}");
+        scene.roll_tells(about, reason, said);
     }
     running.interrupt();
     assert_eq!(running.end(Duration::from_secs(20)), Some(130));

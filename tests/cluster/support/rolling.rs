@@ -225,7 +225,7 @@ impl Scene<'_> {
     }
 
     /// Events of the roll of this scenario and of its objects: about what, the reason, and what is said.
-    pub(crate) fn roll_events(&self) -> Vec<(String, String, String)> {
+    fn roll_events(&self) -> Vec<(String, String, String)> {
         let mut told = Vec::new();
         for namespace in ["default", &self.ns] {
             let list = self.call_get(&format!("/apis/events.k8s.io/v1/namespaces/{namespace}/events"));
@@ -237,6 +237,22 @@ impl Scene<'_> {
             }
         }
         told
+    }
+
+    /// Waits for an event about this object, with this reason, that says this: what a status says is told right after
+    /// it.
+    #[track_caller]
+    pub(crate) fn roll_tells(&self, about: &str, reason: &str, said: &str) {
+        let mut told = Vec::new();
+        let place = std::panic::Location::caller();
+        let found = eventually_or(Duration::from_secs(20), || {
+            told = self.roll_events();
+            let is_it = |(name, why, note): &(String, String, String)| {
+                (&name[..], &why[..]) == (about, reason) && note.contains(said)
+            };
+            told.iter().any(is_it).then_some(())
+        });
+        found.unwrap_or_else(|| panic!("{place}: {about} {reason} {said:?} in {told:?}"));
     }
 
     /// Ends a roll for good, so that nothing is left of it.
