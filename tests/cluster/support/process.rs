@@ -176,17 +176,20 @@ pub(crate) fn free_port() -> u16 {
     }
 }
 
-/// Asks again and again until there is an answer.
+/// Asks again and again until there is an answer: soon at first, and less often the longer it takes, since an API
+/// server that many ask all the time has less time for what they wait for.
 ///
 /// # Panics
 /// When there is none in time, with what was waited for.
 pub(crate) fn eventually<T>(what: &str, patience: Duration, mut ask: impl FnMut() -> Option<T>) -> T {
     let deadline = Instant::now() + patience;
+    let mut pause = Duration::from_millis(20);
     loop {
         if let Some(answer) = ask() {
             return answer;
         }
         assert!(Instant::now() < deadline, "{what}: not within {patience:?}");
-        thread::sleep(Duration::from_millis(20));
+        thread::sleep(pause);
+        pause = (pause * 5 / 4).min(Duration::from_millis(100));
     }
 }

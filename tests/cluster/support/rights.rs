@@ -161,7 +161,8 @@ impl Story<'_> {
                 }
                 self.goes_on(one);
             }
-            std::thread::sleep(Duration::from_millis(50));
+            // Each of them asks the API server.
+            std::thread::sleep(Duration::from_millis(250));
         }
         all.into_iter().map(|one| one.name).collect()
     }
