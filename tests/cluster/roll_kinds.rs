@@ -10,11 +10,12 @@ use hyper::Method;
 use serde_json::{Value, json};
 
 use crate::scenario::Scenario;
-use crate::support::installations::{LABEL, REPLICAS, Town};
+use crate::support::installations::{Belongings, LABEL, REPLICAS};
 use crate::support::process::eventually;
 use crate::support::proxy::{Fate, Proxy};
 use crate::support::sample::{MATTERMOST, Sample};
 use crate::support::scene::{MERGE, Scene};
+use crate::support::town::Town;
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("installations_become_others_and_never_stop_serving", whole)
@@ -101,6 +102,12 @@ pub(crate) fn status(scene: &Scene<'_>, name: &str) -> Value {
 /// What is so at the end of each migration, whatever happened on the way.
 #[track_caller]
 pub(crate) fn has_become(scene: &Scene<'_>, town: &Town, name: &str, before: &Before) {
+    has_become_among(scene, town, &scene.belongings(), name, before);
+}
+
+/// The same, of one of many.
+#[track_caller]
+fn has_become_among(scene: &Scene<'_>, town: &Town, others: &Belongings, name: &str, before: &Before) {
     let uid = before.object["metadata"]["uid"].as_str().unwrap();
     let gone = scene.call(Method::GET, &format!("{}/{name}", scene.installations()), None);
     assert_eq!(gone.code, 404, "{name} is gone");
@@ -119,7 +126,7 @@ pub(crate) fn has_become(scene: &Scene<'_>, town: &Town, name: &str, before: &Be
         spec
     };
     assert_eq!(stripped(&deployment), stripped(&before.deployment));
-    for set in scene.items(&apps(scene, "replicasets")) {
+    for set in &others.sets {
         let labels = &set["metadata"]["labels"];
         let is_old = labels["v1alpha1.mattermost.com/installation"] == name;
         assert!(!is_old || !set["metadata"]["deletionTimestamp"].is_null(), "{set:#}");
@@ -131,9 +138,8 @@ pub(crate) fn has_become(scene: &Scene<'_>, town: &Town, name: &str, before: &Be
         assert_eq!(owners.len(), 1, "{owners:?}");
         assert_eq!((&owners[0]["uid"], &owners[0]["controller"]), (&target["metadata"]["uid"], &json!(true)));
     }
-    assert_eq!(scene.belonging(uid), Vec::<String>::new(), "nothing belongs to what is gone");
-    let saved = scene.items(&apps(scene, "controllerrevisions"));
-    assert!(saved.iter().all(|one| one["metadata"]["labels"]["pointsman.dev/journey"] != uid), "{saved:?}");
+    assert_eq!(others.of(uid), Vec::<String>::new(), "nothing belongs to what is gone");
+    assert!(others.saved.iter().all(|one| one["metadata"]["labels"]["pointsman.dev/journey"] != uid), "{name}");
     assert!(town.fewest(name) >= REPLICAS, "{} Pods of {name} were ready at a time", town.fewest(name));
 }
 
@@ -255,6 +261,11 @@ fn back(scene: &Scene<'_>) {
 
 #[track_caller]
 fn is_as_before(scene: &Scene<'_>, town: &Town, name: &str, was: &Before) {
+    is_as_before_among(scene, town, &scene.belongings(), name, was);
+}
+
+#[track_caller]
+fn is_as_before_among(scene: &Scene<'_>, town: &Town, others: &Belongings, name: &str, was: &Before) {
     let object = scene.call_get(&format!("{}/{name}", scene.installations()));
     assert_eq!(object["spec"], was.object["spec"], "{name}");
     assert_eq!(object["metadata"]["annotations"], was.object["metadata"]["annotations"], "{name}");
@@ -264,15 +275,13 @@ fn is_as_before(scene: &Scene<'_>, town: &Town, name: &str, was: &Before) {
     assert_eq!(deployment["metadata"]["labels"], was.deployment["metadata"]["labels"]);
     let annotations = deployment["metadata"]["annotations"].as_object().cloned().unwrap_or_default();
     assert!(annotations.keys().all(|key| !key.contains("pointsman")), "{annotations:?}");
-    let sets = scene.items(&apps(scene, "replicasets"));
-    let new = sets.iter().filter(|set| set["metadata"]["labels"][LABEL] == name).count();
+    let new = others.sets.iter().filter(|set| set["metadata"]["labels"][LABEL] == name).count();
     assert_eq!(new, 0, "no ReplicaSet of the new Deployment is left of {name}");
     let uid = was.object["metadata"]["uid"].as_str().unwrap();
     for plural in ["deployments", "services", "persistentvolumeclaims"] {
-        assert!(scene.belonging(uid).contains(&format!("{plural} {name}")), "{plural}: {:?}", scene.belonging(uid));
+        assert!(others.of(uid).contains(&format!("{plural} {name}")), "{plural}: {:?}", others.of(uid));
     }
-    let saved = scene.items(&apps(scene, "controllerrevisions"));
-    assert!(saved.iter().all(|one| one["metadata"]["labels"]["pointsman.dev/journey"] != uid), "{saved:?}");
+    assert!(others.saved.iter().all(|one| one["metadata"]["labels"]["pointsman.dev/journey"] != uid), "{name}");
     assert!(town.fewest(name) >= REPLICAS, "{} Pods of {name} were ready at a time", town.fewest(name));
 }
 
@@ -438,12 +447,15 @@ fn never_stable(scene: &Scene<'_>) {
     starts(scene, &scene.ns, &json!({"waves": waves, "onFailure": "Back", "unhealthyMax": count / 10 + 5}));
     let (began, mut minute) = (Instant::now(), 0);
     let mut runs_on = scene.rolls_on("test");
+    println!("| minute | have become others | under way | went back |\n|---|---|---|---|");
     let told = eventually("it is over", Duration::from_secs(60 + 20 * count as u64), || {
         let told = status(scene, &scene.ns);
         let under_way = told["reserved"].as_array().map_or(0, Vec::len);
         assert!(under_way <= at_once, "{under_way} are under way");
         if began.elapsed().as_secs() / 60 >= minute {
-            println!("after {minute} min: {}", told["message"]);
+            let back = told["failures"].as_array().map_or(0, Vec::len);
+            let through = told["became"]["all"].as_u64().unwrap_or_default();
+            println!("| {minute} | {through} | {under_way} | {back} |");
             minute += 1;
         }
         ["Failed", "Complete"].contains(&told["phase"].as_str().unwrap_or_default()).then_some(told)
@@ -457,11 +469,12 @@ fn never_stable(scene: &Scene<'_>) {
         let why = failures.find(|failure| failure["object"] == object.as_str()).unwrap()["message"].as_str().unwrap();
         assert!(why.contains("step stable: not done within 20s") && why.contains("status.state is"), "{why}");
     }
+    let others = scene.belongings();
     for (name, was) in names.iter().zip(&all) {
         if never.contains(name) {
-            is_as_before(scene, &town, name, was);
+            is_as_before_among(scene, &town, &others, name, was);
         } else {
-            has_become(scene, &town, name, was);
+            has_become_among(scene, &town, &others, name, was);
         }
     }
     scene.leaves_town(&[&scene.ns]);

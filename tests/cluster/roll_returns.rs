@@ -9,11 +9,12 @@ use serde_json::{Value, json};
 use crate::roll_kinds::{Before, apps, before, core, has_become, killed_after_each_write, runs, starts, status};
 use crate::roll_rights::{applied, installs, is_whole, leaves, phase, town};
 use crate::scenario::Scenario;
-use crate::support::installations::{LABEL, REPLICAS, Town};
+use crate::support::installations::{LABEL, REPLICAS};
 use crate::support::process::eventually;
 use crate::support::rights::{Right, Story, rights_of};
 use crate::support::sample::{MATTERMOST, Sample};
 use crate::support::scene::{MERGE, Scene};
+use crate::support::town::Town;
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("installations_go_back_after_the_end_and_may_go_again", again)

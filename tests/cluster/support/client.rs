@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 
@@ -60,6 +61,14 @@ impl Answer {
     pub(crate) fn message(&self) -> String {
         self.body["message"].as_str().unwrap_or_default().to_owned()
     }
+}
+
+/// What whoever follows a resource hears.
+pub(crate) enum Heard {
+    /// All that there is: what is not among it is gone.
+    All(Vec<Value>),
+    Changed(Value),
+    Gone(Value),
 }
 
 /// A body as it is passed on.
@@ -155,6 +164,39 @@ impl Client {
             let _ = timeout(patience, read).await;
             events
         })
+    }
+
+    /// What there is of a resource, and then each change of it, in their order, until this is set.
+    pub(crate) fn follow(&self, path: &str, ends: &AtomicBool, mut hears: impl FnMut(Heard)) {
+        while !ends.load(Ordering::Relaxed) {
+            let mut list = self.call(Method::GET, path, None).body;
+            let Some(version) = list["metadata"]["resourceVersion"].as_str().map(str::to_owned) else {
+                // Nobody knows such a resource.
+                std::thread::sleep(Duration::from_millis(200));
+                continue;
+            };
+            hears(Heard::All(list["items"].take().as_array_mut().map(std::mem::take).unwrap_or_default()));
+            RUNTIME.block_on(async {
+                let path = format!("{path}?watch=true&resourceVersion={version}");
+                let (mut body, mut buffer) = (self.send(Method::GET, &path, None).await.into_body(), Vec::new());
+                while !ends.load(Ordering::Relaxed) {
+                    let Ok(frame) = timeout(Duration::from_millis(200), body.frame()).await else { continue };
+                    let Some(Ok(frame)) = frame else { return };
+                    buffer.extend_from_slice(&frame.into_data().unwrap_or_default());
+                    while let Some(end) = buffer.iter().position(|byte| *byte == b'\n') {
+                        let line: Vec<u8> = buffer.drain(..=end).collect();
+                        let mut event: Value = serde_json::from_slice(&line).unwrap();
+                        let object = event["object"].take();
+                        match event["type"].as_str() {
+                            Some("ADDED" | "MODIFIED") => hears(Heard::Changed(object)),
+                            Some("DELETED") => hears(Heard::Gone(object)),
+                            // It cannot tell what has changed: all is listed again.
+                            _ => return,
+                        }
+                    }
+                }
+            });
+        }
     }
 
     async fn send(&self, method: Method, path: &str, body: Option<(&str, String)>) -> Response<Incoming> {

@@ -23,4 +23,5 @@ pub(crate) mod rolling;
 pub(crate) mod sample;
 pub(crate) mod scene;
 pub(crate) mod side_by_side;
+pub(crate) mod town;
 pub(crate) mod verbs;
