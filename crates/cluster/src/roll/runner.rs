@@ -413,6 +413,7 @@ impl RollRunner<'_> {
                     wrote.any |= self.ran(&one, landed);
                 }
                 RollWrite::Object(one) => wrote.any |= self.object(&one).await?,
+                RollWrite::Hold(one) => wrote.any |= self.held(&one, fleet, roll).await?,
                 RollWrite::Try(one) => wrote.any |= self.tried(&one, fleet).await?,
             }
             if self.trouble.is_some() {
@@ -587,6 +588,23 @@ impl RollRunner<'_> {
                 (self.say)(RollEvent::Replaced(one.title()));
                 self.wants_list = true;
             }
+            Landed::Refused(why) | Landed::NotYet(why) => {
+                self.remembered.refused(&one.uid, &why, self.clock.now());
+                (self.say)(RollEvent::Refused(one.title(), why));
+            }
+            Landed::Later(error) => {
+                self.later(error);
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Holds an object, or lets it go. Returns whether there may be more to do at once.
+    async fn held(&mut self, one: &FleetMove, fleet: &mut Fleet, roll: &FleetRoll) -> Result<bool, RollError> {
+        match write(self.cluster, fleet, one, Really::Write).await? {
+            Landed::Written(now) => fleet.wrote(&now, roll),
+            Landed::Stale => self.wants_list = true,
             Landed::Refused(why) | Landed::NotYet(why) => {
                 self.remembered.refused(&one.uid, &why, self.clock.now());
                 (self.say)(RollEvent::Refused(one.title(), why));

@@ -87,6 +87,11 @@ impl<'a> RollCompiler<'a> {
         if let Some(chosen) = &chosen {
             self.chosen_by_steps(chosen, &waves);
         }
+        if has_journeys && spec.hold == Some(true) {
+            self.bad(
+                "hold: keeps others from changing the version label, which no journey here is about: leave it out",
+            );
+        }
         let tells_states = has_journeys || says_states(spec);
         Some(FleetRoll {
             name: document.metadata.name.value.clone(),
@@ -107,6 +112,7 @@ impl<'a> RollCompiler<'a> {
             started: spec.states.started.clone().unwrap_or_else(|| "started".to_owned()),
             tells_states,
             take_over: spec.take_over.unwrap_or_default(),
+            hold: spec.hold.unwrap_or_default(),
             run: spec.run.unwrap_or(true),
             paused: spec.paused.unwrap_or_default(),
             direction: direction.unwrap_or_default(),

@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::fleet_roll::FleetRoll;
+use super::held::Held;
 use super::legs::{Leg, Legs};
 use super::managed::{git_manager, label_owner, wrote_since};
 use super::mark::{ANNOTATION, RollMark};
 use super::moment::wall;
-use crate::definition::Path;
+use crate::definition::{LET_GO, Path, RELEASED};
 
 /// An object as a roll sees it: some hundred bytes of what the API server answered.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -48,6 +49,8 @@ pub struct FleetObject {
     pub(super) legs: Option<Box<Legs>>,
     /// What runs of it, where its version label does not say so. Nothing: nobody knows.
     pub(super) runs: Vec<Option<String>>,
+    /// What stands on it of holds, if anything does.
+    pub(super) held: Option<Box<Held>>,
 }
 
 /// An object that is being deleted.
@@ -120,6 +123,7 @@ impl FleetObject {
                 .is_none_or(|manager| has_legs || wrote_since(object, manager, &roll.label, 0).is_some()),
             contested: contested.filter(|_| !has_legs),
             opts_out: roll.path.as_ref().is_some_and(of_path),
+            held: Held::of(annotation),
             mark,
             namespace,
             labels,
@@ -149,6 +153,7 @@ impl FleetObject {
             opts_out: false,
             legs: Some(Box::new(legs)),
             runs: Vec::new(),
+            held: None,
         }
     }
 
@@ -215,6 +220,33 @@ impl FleetObject {
     /// What a roll has left on it, if it was this one.
     pub(super) fn mark_of(&self, roll: &FleetRoll) -> Option<&RollMark> {
         self.mark.as_ref().map(|(mark, _)| mark).filter(|mark| mark.roll == roll.uid)
+    }
+
+    /// What stands where a hold does.
+    pub(super) fn held_text(&self) -> Option<&str> {
+        self.held.as_ref()?.mark.as_ref().map(|(text, _)| text.as_str())
+    }
+
+    /// The hold of a roll on it, as it was read.
+    pub(super) fn hold_of(&self, roll: &FleetRoll) -> Option<&str> {
+        let (text, mark) = self.held.as_ref()?.mark.as_ref()?;
+        mark.as_ref().filter(|mark| mark.roll == roll.uid).map(|_| text.as_str())
+    }
+
+    /// The version label that somebody has asked for while it was held.
+    pub(super) fn wanted(&self) -> Option<&str> {
+        self.held.as_ref()?.wanted.as_deref()
+    }
+
+    /// Whether somebody has let it go, who knew that it was held.
+    pub(super) fn is_let_go(&self) -> bool {
+        self.held_text() == Some(LET_GO)
+    }
+
+    /// Whether a roll has held it, and has let it go.
+    pub(super) fn is_released_by(&self, roll: &FleetRoll) -> bool {
+        let by = self.held_text().and_then(|text| text.strip_prefix(RELEASED));
+        by.is_some_and(|uid| uid.trim_start() == roll.uid)
     }
 
     /// Whether it is at the version that the roll leads to.

@@ -26,6 +26,8 @@ mod forecast;
 mod freeze;
 mod gate_telling;
 mod gating;
+mod held;
+mod holding;
 mod job_name;
 mod job_write;
 mod kind_pair;

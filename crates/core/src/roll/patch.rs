@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 use super::fleet_object::FleetObject;
 use super::fleet_roll::FleetRoll;
 use super::mark::{ANNOTATION, RollMark};
-use super::moment::Moment;
+use super::moment::{Moment, rfc3339};
+use crate::definition::{HELD, HoldMark, LET_GO, RELEASED, WANTED};
 
 /// The write of one object.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -55,7 +56,36 @@ impl FleetMove {
             patch.push(test("/metadata/annotations", Value::Null));
             patch.push(json!({"op": "add", "path": "/metadata/annotations", "value": {ANNOTATION: text}}));
         }
+        patch.extend(released(roll, object));
         Self::of(object, patch)
+    }
+
+    /// Holds an object until its turn: nobody else changes its label meanwhile.
+    pub(super) fn hold(roll: &FleetRoll, object: &FleetObject, now: Moment) -> Self {
+        let mark = HoldMark { roll: roll.uid.clone(), name: roll.name.clone(), at: rfc3339(now.wall) };
+        let text = serde_json::to_string(&mark).unwrap_or_default();
+        let mut patch = vec![test("/metadata/uid", json!(object.uid))];
+        patch.push(match object.labels.is_empty() {
+            true => test("/metadata/labels", Value::Null),
+            false => test(&pointer("labels", &roll.label), json!(object.version)),
+        });
+        if object.has_annotations {
+            let path = pointer("annotations", HELD);
+            patch.push(test(&path, json!(object.held_text())));
+            patch.push(json!({"op": "add", "path": path, "value": text}));
+        } else {
+            patch.push(test("/metadata/annotations", Value::Null));
+            patch.push(json!({"op": "add", "path": "/metadata/annotations", "value": {HELD: text}}));
+        }
+        Self::of(object, patch)
+    }
+
+    /// Lets go an object that does not move, by a text that /mutate does not put back. Nothing where the roll does not
+    /// hold it.
+    pub(super) fn let_go(roll: &FleetRoll, object: &FleetObject) -> Option<Self> {
+        let (path, text) = (pointer("annotations", HELD), object.hold_of(roll)?);
+        let let_go = json!({"op": "replace", "path": path, "value": format!("{RELEASED} {}", roll.uid)});
+        Some(Self::of(object, vec![test("/metadata/uid", json!(object.uid)), test(&path, json!(text)), let_go]))
     }
 
     /// To what it was before the roll. Nothing where the roll has not moved it.
@@ -74,9 +104,15 @@ impl FleetMove {
     /// Takes away what the roll has left on an object. Nothing where it has left nothing.
     #[must_use]
     pub fn clean(roll: &FleetRoll, object: &FleetObject) -> Option<Self> {
-        object.mark_of(roll)?;
+        let left = object.held_text().filter(|text| *text == LET_GO || text.starts_with(RELEASED));
+        if object.mark_of(roll).is_none() && left.is_none() {
+            return None;
+        }
         let mut patch = vec![test("/metadata/uid", json!(object.uid))];
-        patch.extend(unmark(object));
+        if object.mark_of(roll).is_some() {
+            patch.extend(unmark(object));
+        }
+        patch.extend(left.into_iter().flat_map(|text| removed(HELD, text)));
         Some(Self::of(object, patch))
     }
 
@@ -97,6 +133,20 @@ fn unmark(object: &FleetObject) -> Vec<Value> {
     let path = pointer("annotations", ANNOTATION);
     let text = object.mark.as_ref().map(|(_, text)| text.clone());
     vec![test(&path, json!(text)), json!({"op": "remove", "path": path})]
+}
+
+/// What the move of an object takes off it: the hold, and what was wanted, where that is what it gets. Another wish stays
+/// to be read.
+fn released(roll: &FleetRoll, object: &FleetObject) -> Vec<Value> {
+    let held = object.hold_of(roll).map(|text| removed(HELD, text));
+    let wanted = object.wanted().filter(|wanted| *wanted == roll.to).map(|wanted| removed(WANTED, wanted));
+    [held, wanted].into_iter().flatten().flatten().collect()
+}
+
+/// Takes an annotation away, if it says what was read.
+fn removed(key: &str, text: &str) -> [Value; 2] {
+    let path = pointer("annotations", key);
+    [test(&path, json!(text)), json!({"op": "remove", "path": path})]
 }
 
 fn test(path: &str, value: Value) -> Value {

@@ -139,7 +139,10 @@ impl Judge<'_> {
         if self.back {
             return Standing::Old;
         }
-        if let Some(owner) = object.owner.as_ref().filter(|_| !self.roll.take_over) {
+        // Whoever asks for the new version, while it is held, does not stand against it.
+        let is_asked = object.hold_of(self.roll).is_some() && object.wanted() == Some(&self.roll.to);
+        let is_in_the_way = !self.roll.take_over && !is_asked;
+        if let Some(owner) = object.owner.as_ref().filter(|_| is_in_the_way) {
             return Standing::Held(owner.clone());
         }
         let hop = object.version.as_deref().filter(|_| !object.opts_out);

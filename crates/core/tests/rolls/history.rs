@@ -132,7 +132,7 @@ impl<'a> History<'a> {
             Happening::Look(at, healthy) => world.look(&world.name(at), healthy),
             Happening::Noise(at) => world.noise(&world.name(at)),
             Happening::TurnBack(at) => world.turn_back(&world.name(at)),
-            Happening::MoveOn(at) => world.move_on(&world.name(at)),
+            Happening::MoveOn(at) => self.moves_on(at),
             Happening::Delete(at) => world.delete(&world.name(at)),
             Happening::Recreate(at) => world.recreate(&world.name(at)),
             Happening::Create => drop(world.create(Some(OLD), false)),
@@ -149,6 +149,53 @@ impl<'a> History<'a> {
             Happening::Pause => world.set("paused", json!(true)),
             Happening::Back => world.set("direction", json!("Back")),
             Happening::Stop => world.set("direction", json!("Stop")),
+        }
+    }
+
+    /// Somebody moves an object by hand: one that is held stays where it is.
+    fn moves_on(&mut self, at: usize) {
+        self.world.move_on(&self.world.name(at));
+        if let Some(name) = self.world.slipped.take() {
+            self.breaks("nobody else moves an object before its turn", name);
+        }
+    }
+
+    /// Before the first object moves, all that are to go are held: of those that were there from the beginning, and
+    /// that nobody has touched.
+    fn holds_the_others(&mut self) {
+        let is_to_go = |name: &str, object: &Boat| {
+            let is_of_it = object.label() == Some(OLD) || !self.setup.from;
+            let is_quiet = !self.world.touched.contains(object.uid()) && !self.moved.contains_key(object.uid());
+            self.world.first.contains(object.uid()) && is_of_it && is_quiet && !self.is_stuck(name)
+        };
+        let all =
+            self.world.objects.iter().filter(|(name, object)| is_to_go(name, object) && object.label() != Some(NEW));
+        let free = all.filter(|(_, object)| !object.is_held()).map(|(name, _)| name.clone()).next();
+        if let Some(name) = free.filter(|_| self.setup.hold) {
+            self.breaks("nothing moves before the others are held", name);
+        }
+    }
+
+    /// Nothing is held by a roll that is over, and what somebody has asked for is there, or is told.
+    fn holds_nothing_back(&mut self, at: usize) {
+        let listed = self.runners[at].listed;
+        let is_known = |object: &Boat| self.world.created[object.uid()] < listed;
+        let held = self
+            .world
+            .objects
+            .iter()
+            .find(|(name, object)| object.is_held() && is_known(object) && !self.is_stuck(name));
+        let held = held.map(|(name, _)| name.clone());
+        let lost = self.world.objects.iter().find(|(_, object)| {
+            let was_asked = self.world.asked.contains(object.uid()) && !self.moved.contains_key(object.uid());
+            was_asked && object.label() != Some(NEW) && object.wanted() != Some(NEW)
+        });
+        let lost = lost.map(|(name, _)| name.clone());
+        if let Some(name) = held {
+            self.breaks("a roll that is over holds nothing", name);
+        }
+        if let Some(name) = lost {
+            self.breaks("what somebody has asked for is not forgotten", name);
         }
     }
 
@@ -220,6 +267,8 @@ impl<'a> History<'a> {
                 let to = self.world.objects[&write.name].label().unwrap_or("none").to_owned();
                 self.world.note(|| format!("{now} runner {at} moves {} to {to}", write.name));
                 if to == NEW && was.as_deref() != Some(NEW) {
+                    self.moved.entry(write.uid.clone()).or_default();
+                    self.holds_the_others();
                     self.moves_forward(&write.uid, &write.name);
                 }
             }
@@ -443,6 +492,9 @@ impl<'a> History<'a> {
             }
         }
         self.reserved = reserved;
+        if status.is_over() {
+            self.holds_nothing_back(at);
+        }
         if status.is_over() && !status.reserved.is_empty() {
             self.breaks("nothing is under way at an end", format!("{:?}: {:?}", status.phase, status.reserved));
         }

@@ -150,6 +150,10 @@ impl Runner {
             None => self.look(kind, world),
             Some(RollWrite::Status(status)) => self.put(*status, world),
             Some(RollWrite::Move(write)) => self.patch(write, world),
+            Some(RollWrite::Hold(write)) => match self.patch(write, world) {
+                Done::Moved(..) => Done::Nothing,
+                done => done,
+            },
             Some(RollWrite::Try(write)) => self.ask(&write, world),
             Some(RollWrite::Job(job)) => panic!("labels need no Job: {job:?}"),
             Some(RollWrite::Object(write)) => panic!("labels need no other object: {write:?}"),

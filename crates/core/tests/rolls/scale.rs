@@ -69,7 +69,7 @@ impl Running {
                     self.calls[0] += 1;
                 }
                 RollWrite::Try(one) => panic!("{} was refused by nobody", one.title()),
-                RollWrite::Job(_) | RollWrite::Object(_) => panic!("nothing has a journey here"),
+                RollWrite::Job(_) | RollWrite::Object(_) | RollWrite::Hold(_) => panic!("nothing has a journey here"),
             }
         }
         self.now.wall += 2;

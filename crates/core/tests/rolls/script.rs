@@ -24,6 +24,8 @@ pub(super) struct Setup {
     /// The last object is at a version that is neither the old nor the new one.
     pub(super) elsewhere: bool,
     pub(super) runners: usize,
+    /// Objects are held until their turn.
+    pub(super) hold: bool,
     pub(super) gates: Gates,
     pub(super) script: Vec<Happening>,
 }
@@ -130,6 +132,7 @@ impl Setup {
             owned: if random.percent(20) { 1 } else { 0 },
             elsewhere: random.percent(20),
             runners,
+            hold: Random::new(seed ^ HOLDING).percent(40),
             gates: Gates::default(),
             script: Vec::new(),
         };
@@ -226,6 +229,7 @@ impl Setup {
             |setup: &mut Self| setup.refused = 0,
             |setup: &mut Self| setup.owned = 0,
             |setup: &mut Self| setup.soak = false,
+            |setup: &mut Self| setup.hold = false,
             |setup: &mut Self| setup.approval = false,
             |setup: &mut Self| setup.gates.first_approved = false,
             |setup: &mut Self| setup.gates.rest_approved = false,
@@ -260,3 +264,6 @@ impl Setup {
 
 /// What waits are drawn by, beside all else of a history.
 const GATED: u64 = 0x6a7e;
+
+/// What holds are drawn by.
+const HOLDING: u64 = 0x401d;

@@ -79,6 +79,10 @@ pub(super) struct World {
     pub(super) touched: BTreeSet<String>,
     /// Objects that others turned back after a roll had moved them.
     pub(super) turned: BTreeSet<String>,
+    /// Objects that others have asked to have moved while they were held, by uid.
+    pub(super) asked: BTreeSet<String>,
+    /// One that was moved all the same.
+    pub(super) slipped: Option<String>,
     /// Who holds the Lease of the roll, and since when it was not renewed.
     lease: Option<(usize, u64)>,
     /// What happened, where somebody wants to read it.
@@ -109,6 +113,8 @@ impl World {
             before: BTreeMap::new(),
             touched: BTreeSet::new(),
             turned: BTreeSet::new(),
+            asked: BTreeSet::new(),
+            slipped: None,
             lease: None,
             log: None,
         };
@@ -309,7 +315,21 @@ impl World {
         if self.objects.get(name).is_none_or(|object| object.label() == Some(NEW)) {
             return;
         }
-        let uid = self.write(name, |object, now| object.labelled(NEW, "kubectl-label", "Update", now)).unwrap();
+        let mut was_held = false;
+        let uid = self.write(name, |object, now| {
+            was_held = object.is_held();
+            let mut next = object.clone();
+            next.labelled(NEW, "kubectl-label", "Update", now);
+            *object = next.admitted(object);
+        });
+        let uid = uid.unwrap();
+        if was_held {
+            if self.objects[name].label() == Some(NEW) {
+                self.slipped = Some(name.to_owned());
+            }
+            self.asked.insert(uid);
+            return;
+        }
         self.in_flux.remove(&uid);
         // Whoever turned it back before means that no more.
         self.turned.remove(&uid);
@@ -395,6 +415,9 @@ fn spec(setup: &Setup) -> Value {
     });
     if setup.from {
         spec["from"] = json!(OLD);
+    }
+    if setup.hold {
+        spec["hold"] = json!(true);
     }
     spec
 }
