@@ -141,6 +141,8 @@ async fn compare(args: &Args) {
                 rounds.push((server.cpu().saturating_sub(before), asked));
             }
         }
+        // What is still held then is not given back.
+        tokio::time::sleep(Duration::from_secs(1)).await;
         for (server, rounds) in servers {
             let row = Row::new(&scenario, &server, Measured::of(rounds));
             println!("{}", if args.json { row.json() } else { row.line() });

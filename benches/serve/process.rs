@@ -126,7 +126,7 @@ impl Server {
             tokio::time::sleep(Duration::from_millis(1)).await;
         };
         self.startup = self.child.as_ref().map(|_| self.started.elapsed());
-        self.idle = self.memory("VmRSS:");
+        self.idle = self.held();
         let times = if only_start || scenario.objects > 1000 { 1 } else { 200_usize.div_ceil(scenario.objects) };
         for time in 0..times {
             let answer = connection.ask(scenario).await.expect("an answer");
@@ -147,6 +147,11 @@ impl Server {
     /// The most it ever held, in bytes.
     pub(crate) fn peak(&self) -> Option<u64> {
         self.memory("VmHWM:")
+    }
+
+    /// What it holds now, in bytes.
+    pub(crate) fn held(&self) -> Option<u64> {
+        self.memory("VmRSS:")
     }
 
     fn memory(&self, line: &str) -> Option<u64> {

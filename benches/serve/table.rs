@@ -11,7 +11,7 @@ use crate::scenario::Scenario;
 /// What stands above rows.
 pub(crate) const HEAD: &str = concat!(
     "load                           server              CPU us/req  us/object    p50 us    p90    p99  p99.9",
-    "    req/s  objects/s  start ms  idle MB  peak MB  failed"
+    "    req/s  objects/s  start ms  idle MB  peak MB  later MB  failed"
 );
 
 /// What rounds came to.
@@ -61,13 +61,16 @@ pub(crate) struct Row {
     startup: Option<Duration>,
     idle: Option<u64>,
     peak: Option<u64>,
+    /// A second after its last answer.
+    later: Option<u64>,
 }
 
 impl Row {
+    /// Of a server that has answered for the last time a second ago.
     pub(crate) fn new(scenario: &Scenario, server: &Server, measured: Measured) -> Self {
         let (load, objects) = (scenario.name(), scenario.objects);
-        let (startup, idle, peak) = (server.startup, server.idle, server.peak());
-        Self { load, server: server.program.name(), objects, measured, startup, idle, peak }
+        let (startup, idle, peak, later) = (server.startup, server.idle, server.peak(), server.held());
+        Self { load, server: server.program.name(), objects, measured, startup, idle, peak, later }
     }
 
     pub(crate) fn line(&self) -> String {
@@ -78,13 +81,14 @@ impl Row {
         let start = self.startup.map_or(0.0, |startup| startup.as_secs_f64() * 1e3);
         format!(
             "{:<30} {:<18} {cpu:>11.1} {:>10.1} {p50:>9.0} {p90:>6.0} {p99:>6.0} {p999:>6.0} {per_second:>8.0} {:>10.0} \
-             {start:>9.1} {:>8.1} {:>8.1} {failed:>7}",
+             {start:>9.1} {:>8.1} {:>8.1} {:>9.1} {failed:>7}",
             self.load,
             self.server,
             cpu / objects,
             per_second * objects,
             mega(self.idle),
             mega(self.peak),
+            mega(self.later),
         )
     }
 
@@ -96,7 +100,7 @@ impl Row {
             "cpuMicroseconds": cpu, "requestsPerSecond": per_second, "objectsPerSecond": per_second * self.objects as f64,
             "microseconds": {"p50": p50, "p90": p90, "p99": p99, "p99.9": p999},
             "startMilliseconds": self.startup.map(|startup| startup.as_secs_f64() * 1e3),
-            "idleBytes": self.idle, "peakBytes": self.peak,
+            "idleBytes": self.idle, "peakBytes": self.peak, "laterBytes": self.later,
         })
         .to_string()
     }

@@ -273,6 +273,18 @@ fn migrates(scene: &Scene<'_>, name: &str, journey: &str) -> PathBuf {
     scene.migration(name, &spec)
 }
 
+/// An installation, and a roll that moves it all the way.
+fn moves(scene: &Scene<'_>, name: &str) {
+    installs(scene, name, &json!({}));
+    applied(scene, &migrates(scene, name, "whole"));
+}
+
+/// Whether that roll is through, after whoever else has to do something has done it.
+fn has_moved(scene: &Scene<'_>, name: &str) -> bool {
+    works(scene);
+    phase(scene, name) == "Complete"
+}
+
 fn leaves(scene: &Scene<'_>, rolls: &[String]) {
     scene.leaves_town(&rolls.iter().map(String::as_str).collect::<Vec<_>>());
 }
@@ -287,14 +299,8 @@ fn journey(scene: &Scene<'_>) {
         by: &scene.bed.api.kubeconfig,
         says: Right::said,
         elsewhere: None,
-        begins: &|name| {
-            installs(scene, name, &json!({}));
-            applied(scene, &migrates(scene, name, "whole"));
-        },
-        has_ended: &|name| {
-            works(scene);
-            phase(scene, name) == "Complete"
-        },
+        begins: &|name| moves(scene, name),
+        has_ended: &|name| has_moved(scene, name),
         is_whole: &|name| is_whole(scene, name),
     };
     // What only the way back takes, and what is told whom it refuses, have stories of their own.
@@ -425,14 +431,8 @@ fn guarded(scene: &Scene<'_>) {
             [said, "pointsman roll rights --guarded-owners prints".to_owned()]
         },
         elsewhere: None,
-        begins: &|name| {
-            installs(scene, name, &json!({}));
-            applied(scene, &migrates(scene, name, "whole"));
-        },
-        has_ended: &|name| {
-            works(scene);
-            phase(scene, name) == "Complete"
-        },
+        begins: &|name| moves(scene, name),
+        has_ended: &|name| has_moved(scene, name),
         is_whole: &|name| is_whole(scene, name),
     };
     let free = rights_of(&free);

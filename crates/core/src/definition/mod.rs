@@ -55,7 +55,7 @@ pub(crate) use healthy::Health;
 pub(crate) use held::{HELD, HeldMetadata, HeldWrite, HoldMark, LET_GO, MOVED, RELEASED, WANTED, held_write};
 pub(crate) use journeys::{
     BesideAct, IfAny, JobSource, Journey, JourneyAct, JourneyJob, JourneyJobSpec, JourneyStep, ListWait, NamedDeletion,
-    Readmission, Recreation, StepObject, StepPlace, StepWay, WaitedFor, bad_manifest,
+    OF_LABELS, REWRITE, Readmission, Recreation, StepObject, StepPlace, StepWay, WaitedFor, bad_manifest,
 };
 #[cfg(feature = "laws")]
 pub(crate) use operation::Condition;

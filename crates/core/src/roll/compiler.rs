@@ -13,13 +13,12 @@ use super::freeze::Freeze;
 use super::kind_pair::KindPair;
 use super::near::near;
 use super::spec::{FreezeSpec, OrderSpec, RollDocument, RollSpec, RunSpec, WaveSpec, WindowSpec};
-use super::storing::REWRITE;
 use super::wave::{AtOnce, Wave, WaveStates};
 use super::wave_gate::{WaveGate, WaveSide};
 use super::window::RollWindow;
 use crate::apimachinery::{is_dns_label, is_dns_subdomain, is_label_value, parse_duration};
 use crate::definition::admission::VersionSource;
-use crate::definition::{Health, Journey, JourneyAct, JourneyStep, Kind, Path, Problem, line};
+use crate::definition::{Health, Journey, JourneyAct, JourneyStep, Kind, OF_LABELS, Path, Problem, REWRITE, line};
 use crate::upgrade;
 
 /// Checks a Roll and collects what is wrong with it.
@@ -450,12 +449,12 @@ impl RollCompiler<'_> {
 
     /// What happens to the objects of a wave; nothing where their version label is changed.
     pub(super) fn journey(&mut self, name: Option<&str>, spec: &RollSpec) -> Option<Journey> {
-        let name = name.or(spec.journey.as_deref()).filter(|name| *name != JOURNEY)?;
+        let name = name.or(spec.journey.as_deref()).filter(|name| *name != OF_LABELS)?;
         if name == REWRITE || spec.journey.as_deref() == Some(REWRITE) {
             return self.rewrite(name, spec);
         }
         let Some(journey) = self.kind.journeys.iter().find(|journey| journey.name == name) else {
-            let known: Vec<&str> = [JOURNEY, REWRITE]
+            let known: Vec<&str> = [OF_LABELS, REWRITE]
                 .into_iter()
                 .chain(self.kind.journeys.iter().map(|journey| journey.name.as_str()))
                 .collect();
@@ -568,7 +567,7 @@ impl RollCompiler<'_> {
         let other = with_objects().find(|wave| wave.journey.is_some());
         if let (Some(label), Some(other)) = (label, other) {
             self.bad(format!(
-                "waves: {} has the journey {JOURNEY}, and {} another one: a roll either changes version labels or does not",
+                "waves: {} has the journey {OF_LABELS}, and {} another one: a roll either changes version labels or does not",
                 label.name, other.name
             ));
         }
@@ -580,8 +579,6 @@ fn says_states(spec: &RollSpec) -> bool {
     spec.states.is_said() || spec.waves.iter().any(|wave| wave.value.states.is_said())
 }
 
-/// The journey that every kind has: the label that names the controller version is changed.
-pub(super) const JOURNEY: &str = "controller-version";
 const ON_FAILURE: [(&str, OnFailure); 3] =
     [("Pause", OnFailure::Pause), ("Back", OnFailure::Back), ("BackAll", OnFailure::BackAll)];
 const DIRECTIONS: [(&str, Direction); 3] =

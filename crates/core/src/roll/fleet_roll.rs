@@ -173,11 +173,7 @@ impl FleetRoll {
     /// Whether a wave waits for somebody's approval, before it or after it.
     #[must_use]
     pub fn asks_approval(&self, wave: &str, side: WaveSide) -> bool {
-        let of = |one: &Wave| match side {
-            WaveSide::Before => one.before.approval,
-            WaveSide::Then => one.then.approval,
-        };
-        self.waves.iter().any(|one| one.name == wave && of(one))
+        self.waves.iter().any(|one| one.name == wave && one.gate(side).approval)
     }
 
     /// Why objects could not be taken back after they were moved, unless the Roll accepts that.

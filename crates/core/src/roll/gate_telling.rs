@@ -47,18 +47,11 @@ impl ToldGate<'_> {
 /// What a roll waits for beside its waves, in the order in which it comes to that.
 #[must_use]
 pub fn told_gates(roll: &FleetRoll) -> Vec<ToldGate<'_>> {
-    let sides = roll.waves.iter().flat_map(|wave| {
-        let told = |side, gate: &WaveGate| ToldGate {
-            wave: &wave.name,
-            side,
-            approval: gate.approval,
-            checks: gate.checks,
-            wait: gate.wait,
-        };
-        [(WaveSide::Before, &wave.before), (WaveSide::Then, &wave.then)]
-            .into_iter()
-            .filter(|(_, gate)| !gate.is_open())
-            .map(move |(side, gate)| told(side, gate))
+    let sides = roll.waves.iter().flat_map(|wave| WaveSide::BOTH.map(|side| (wave, side, wave.gate(side))));
+    let waited = sides.filter(|(.., gate)| !gate.is_open());
+    let told = waited.map(|(wave, side, gate)| {
+        let WaveGate { approval, checks, wait } = *gate;
+        ToldGate { wave: &wave.name, side, approval, checks, wait }
     });
-    sides.collect()
+    told.collect()
 }

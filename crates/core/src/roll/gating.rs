@@ -59,9 +59,10 @@ fn since(written: &mut Option<String>, now: u64) -> u64 {
 
 /// What is not open on one side of a wave, all of it: whoever approves sees what else there is.
 fn shut(planner: &Planner<'_>, wave: &Wave, side: WaveSide, since: Option<u64>) -> Option<WaitsFor> {
-    let (gate, approved) = match side {
-        WaveSide::Before => (&wave.before, &planner.status.approved_before),
-        WaveSide::Then => (&wave.then, &planner.status.approved),
+    let gate = wave.gate(side);
+    let approved = match side {
+        WaveSide::Before => &planner.status.approved_before,
+        WaveSide::Then => &planner.status.approved,
     };
     let time = gate.wait.zip(since).and_then(|(wait, since)| time(planner, wait, since)).map(|what| (WAIT, what));
     let is_approved = !gate.approval || approved.contains(&wave.name);

@@ -6,8 +6,7 @@ use super::fleet_roll::Direction;
 use super::questions::title;
 use super::readable::readable;
 use super::status::RollStatus;
-use super::storing::REWRITE;
-use crate::definition::{Kind, Path};
+use crate::definition::{Kind, Path, REWRITE};
 use crate::upgrade::VersionText;
 
 /// What is seen of the versions that run of a kind, object by object.

@@ -68,6 +68,3 @@ pub(super) fn seen_crd<'a>(roll: &FleetRoll, answers: &'a RollAnswers) -> Option
 /// Seconds. API servers watch CRDs, and have heard of a change within one; `pointsman migrate` waits as long
 /// (`--settle`).
 const HEARD: u64 = 10;
-
-/// The journey that every kind has beside the one of its label: each object is stored anew.
-pub(super) const REWRITE: &str = "rewrite";

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::chosen::Chosen;
-use super::wave_gate::WaveGate;
+use super::wave_gate::{WaveGate, WaveSide};
 use crate::definition::Journey;
 
 /// A part of the fleet.
@@ -21,6 +21,16 @@ pub(super) struct Wave {
     /// It has no objects: its journey is what it runs.
     pub(super) is_run: bool,
     pub(super) states: WaveStates,
+}
+
+impl Wave {
+    /// What is waited for on one side of it.
+    pub(super) fn gate(&self, side: WaveSide) -> &WaveGate {
+        match side {
+            WaveSide::Before => &self.before,
+            WaveSide::Then => &self.then,
+        }
+    }
 }
 
 /// Words for how far a wave is.

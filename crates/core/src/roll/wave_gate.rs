@@ -17,6 +17,9 @@ pub enum WaveSide {
 }
 
 impl WaveSide {
+    /// In the order in which it comes to them.
+    pub(super) const BOTH: [Self; 2] = [Self::Before, Self::Then];
+
     /// As a Roll has it.
     #[must_use]
     pub fn word(self) -> &'static str {

@@ -10,6 +10,12 @@ use super::wherever::IfAny;
 use crate::definition::gates::{Gate, GatedValue};
 use crate::definition::path::Path;
 
+/// The journey of every kind whose objects have a version label: the label is changed.
+pub(crate) const OF_LABELS: &str = "controller-version";
+
+/// The journey of every kind beside that: each object is stored anew.
+pub(crate) const REWRITE: &str = "rewrite";
+
 /// What happens to one object, step by step.
 #[derive(Clone, Debug)]
 pub(crate) struct Journey {

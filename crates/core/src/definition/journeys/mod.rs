@@ -17,7 +17,7 @@ mod wherever_spec;
 pub(crate) use beside::{BesideAct, Recreation, WaitedFor};
 pub(crate) use job::{JobSource, JourneyJob, bad_manifest};
 pub(crate) use job_spec::JourneyJobSpec;
-pub(crate) use journey::{Journey, JourneyAct, JourneyStep, StepWay};
+pub(crate) use journey::{Journey, JourneyAct, JourneyStep, OF_LABELS, REWRITE, StepWay};
 pub(super) use spec::JourneyStepSpec;
 pub(super) use spec::compile;
 pub(crate) use step_object::StepObject;

@@ -10,7 +10,7 @@ use serde_saphyr::Spanned;
 use super::beside::{BesideAct, BesideStep};
 use super::beside_spec::{AdoptSpec, ConvertSpec, DeleteSpec, RecreateSpec, WaitSpec};
 use super::job_spec::JourneyJobSpec;
-use super::journey::{Journey, JourneyAct, JourneyStep};
+use super::journey::{Journey, JourneyAct, JourneyStep, OF_LABELS, REWRITE};
 use super::schemas::JourneySchemas;
 use super::step_object::StepObject;
 use super::step_place::StepOnSpec;
@@ -433,6 +433,5 @@ fn field<'s>(what: &str, text: &str, schema: &'s Schema, bad: &mut Vec<String>) 
     }
 }
 
-/// The journeys that every kind has: the label that names the controller version is changed, and objects are stored
-/// anew.
-const BUILT_IN: [&str; 2] = ["controller-version", "rewrite"];
+/// The journeys that every kind has.
+const BUILT_IN: [&str; 2] = [OF_LABELS, REWRITE];

@@ -68,7 +68,11 @@ pub(super) fn obstacle(
 /// Why a Deployment is none that this object can have made anew, whoever sets it.
 pub(super) fn is_anothers(traveller: Traveller<'_>, deployment: &Value) -> Option<String> {
     if place(deployment, traveller.object.uid()).is_none() {
-        return Some("does not belong to the object: it has no owner reference to it".to_owned());
+        return Some(
+            "does not belong to the object: it has no owner reference to it. Look whose it is: rename it, or set the \
+             owner reference where it is the object's"
+                .to_owned(),
+        );
     }
     let has_labels = selector_of(deployment).is_some();
     (!has_labels).then(|| "selects its Pods by more than labels: matchExpressions".to_owned())

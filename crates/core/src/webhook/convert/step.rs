@@ -11,7 +11,7 @@ use super::kept::{Kept, LONGEST};
 use super::status::{RolloutRequests, StatusConversion, Traced};
 use super::texts::Texts;
 use super::{level, status, tree, waiting};
-use crate::definition::{Kind, RolloutStatus, Side, Step};
+use crate::definition::{Kind, Rollout, RolloutStatus, Side, Step};
 use crate::json::Json;
 use crate::webhook::rollout::{self, CalculatedHash};
 
@@ -55,9 +55,8 @@ fn convert_with<'a>(
     let complete = looks_complete && !kept.sparse;
     let tells_preimage = between.tells_preimage;
     let calculated = |root: &Json<'_>| {
-        let rollout = kind.rollout.as_ref().filter(|_| complete)?;
-        let made_of = rollout::preimage(rollout, root, |key| annotations.text(key).map(Cow::into_owned));
-        Some(CalculatedHash { hash: made_of.hash(), made_of: tells_preimage.then_some(made_of) })
+        let hashed = kind.rollout.as_ref().filter(|_| complete)?;
+        Some(calculated(hashed, root, annotations, tells_preimage))
     };
     let mut needed = waiting::needed(kind, step, annotations);
     if let Some(at_home) = between.needed_at_home.take() {
@@ -102,6 +101,17 @@ fn convert_with<'a>(
         (None, _) => level(root, &mut context, &mut to_keep)?,
     }
     Ok(to_keep)
+}
+
+/// The hash of an object that is complete, and what it was made of where that is told.
+fn calculated(
+    hashed: &Rollout,
+    root: &Json<'_>,
+    annotations: &Annotations<'_>,
+    tells_preimage: bool,
+) -> CalculatedHash {
+    let made_of = rollout::preimage(hashed, root, |key| annotations.text(key).map(Cow::into_owned));
+    CalculatedHash { hash: made_of.hash(), made_of: tells_preimage.then_some(made_of) }
 }
 
 /// Whether the object was sparse in a version that this step is not about. It is until it is there again: what a later
