@@ -17,6 +17,8 @@ static ENGINES: [&Sample; 1] = [&ENGINE];
 pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("a_held_object_moves_at_its_turn_whoever_asks_before", held).of(&ENGINES).newest(),
     Scenario::new("a_roll_that_is_stopped_lets_go_what_it_held", stopped).of(&ENGINES).newest(),
+    Scenario::new("what_a_deleted_roll_held_goes_with_the_next_one", deleted).of(&ENGINES).newest(),
+    Scenario::new("a_roll_that_holds_says_where_nobody_keeps_others_away", unregistered).of(&ENGINES).newest(),
 ];
 
 const HELD: &str = "pointsman.dev/held";
@@ -84,6 +86,8 @@ fn held(scene: &Scene<'_>) {
     scene.does(&["approve", "canary"]);
     scene.roll_says("Complete");
     assert_eq!(running.end(Duration::from_secs(20)), Some(0));
+    let log = std::fs::read_to_string(scene.dir.join("roll.log")).unwrap();
+    assert!(!log.contains("others can move it"), "{log}");
     assert_eq!(scene.versions(), [(B.to_owned(), 6)].into());
     for name in ["e-1", "e-2", "e-3"] {
         assert_eq!((note(scene, name, HELD), note(scene, name, WANTED)), (Value::Null, Value::Null), "{name}");
@@ -155,5 +159,55 @@ fn stopped(scene: &Scene<'_>) {
     assert_eq!(label(scene, "e-1"), json!(B));
     scene.does(&["clean"]);
     assert_eq!(note(scene, "e-2", HELD), Value::Null);
+    scene.forgets_roll();
+}
+
+fn deleted(scene: &Scene<'_>) {
+    let _servers = begins(scene);
+    let _controllers = Controllers::start(scene, |_, _| Some(true));
+    let new = scene.sample.new;
+    let mut running = scene.rolls_on("one");
+    scene.roll_says("canary 1/1, waiting for approval");
+    running.kill();
+    scene.forgets_roll();
+    // Nobody is there any more who lets go, and whoever asks is told what does.
+    let asks = json!({"metadata": {"labels": {scene.label_key(): B}}});
+    let answer = scene.patch(new, "e-1", &asks);
+    stays(scene, "e-1", &answer, B);
+    assert!(answer.warnings.concat().contains("To change it now, set annotation pointsman.dev/held to"));
+    scene.patch(new, "e-1", &json!({"metadata": {"annotations": {HELD: ""}}})).ok();
+    assert!(scene.patch(new, "e-1", &asks).is_ok());
+    assert_eq!(label(scene, "e-1"), json!(B));
+    let left = json!({"metadata": {"labels": {"roll": "left"}}});
+    scene.patch(new, "e-2", &left).ok();
+    // The next one is of the same name, holds nobody, and is not about all of them.
+    let all = json!({"name": "all", "atOnce": 4});
+    scene.starts_roll(&json!({"select": {"labels": "roll!=left"}, "waves": [all]}));
+    let (code, text, errors) = scene.runs_roll(&[]);
+    assert_eq!(code, 0, "{text}{errors}");
+    let labels = ["e-0", "e-1", "e-2", "e-3", "e-4", "e-5"].map(|name| label(scene, name));
+    assert_eq!(labels, [B, B, A, B, B, B].map(|version| json!(version)));
+    for name in ["e-2", "e-3", "e-4", "e-5"] {
+        assert!(note(scene, name, HELD).as_str().is_some_and(|text| text.starts_with("released ")), "{name}");
+    }
+    scene.does(&["clean"]);
+    assert_eq!(note(scene, "e-3", HELD), Value::Null);
+    scene.forgets_roll();
+}
+
+fn unregistered(scene: &Scene<'_>) {
+    scene.install(&scene.printed_crd(&[]));
+    scene.knows_rolls();
+    scene.engines(&["e-0", "e-1"].map(str::to_owned), Some(A));
+    let _controllers = Controllers::start(scene, |_, _| Some(true));
+    scene.starts_roll(&json!({"hold": true}));
+    let (code, text, errors) = scene.runs_roll(&[]);
+    assert_eq!(code, 0, "{text}{errors}");
+    assert_eq!(errors.matches("e-0 is held, and others can move it all the same").count(), 1, "{errors}");
+    assert!(!errors.contains("e-1 is held"), "{errors}");
+    assert_eq!(scene.versions(), [(B.to_owned(), 2)].into());
+    for name in ["e-0", "e-1"] {
+        assert_eq!(note(scene, name, HELD), Value::Null, "{name}");
+    }
     scene.forgets_roll();
 }

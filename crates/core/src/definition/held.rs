@@ -76,13 +76,12 @@ pub(crate) fn held_write(key: &str, old: HeldMetadata<'_>, new: HeldMetadata<'_>
     let changes = new.label != old.label;
     let wanted = if changes { new.label } else { new.wanted.or(old.wanted) };
     let warning = match (changes, new.label) {
-        (true, Some(label)) => Some(format!(
-            "label {key} stays {}: roll {} holds this object until its turn. {label:?} is noted in annotation {WANTED}; to \
-             change it now, set annotation {HELD} to \"\" in the same write",
+        (true, label) => Some(format!(
+            "label {key} stays {}: roll {} holds this object until its turn{}. To change it now, set annotation {HELD} to \"\"",
             old.label.map_or_else(|| "unset".to_owned(), |label| format!("{label:?}")),
             mark.name,
+            label.map(|label| format!("; {label:?} is noted in {WANTED}")).unwrap_or_default(),
         )),
-        (true, None) => None,
         (false, _) if new.held != old.held => Some(format!(
             "annotation {HELD} was put back: roll {} holds this object; to let it go, set it to \"\"",
             mark.name
@@ -138,6 +137,9 @@ mod tests {
             let warning = write.warning.unwrap();
             assert!(warning.contains("label v stays \"1\": roll r holds this object"), "{warning}");
         }
+        let left_out = held_write("v", old, object(None, Some(HOLD))).unwrap();
+        assert_eq!((left_out.label, left_out.wanted), (Some(Some("1".to_owned())), None));
+        assert!(left_out.warning.unwrap().contains("until its turn. To change it now"));
         let none = held_write("v", object(None, Some(HOLD)), object(Some("2"), Some(HOLD))).unwrap();
         assert_eq!(none.label, Some(None), "an object without a label has none until its turn");
     }

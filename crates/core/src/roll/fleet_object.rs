@@ -10,7 +10,7 @@ use super::legs::{Leg, Legs};
 use super::managed::{git_manager, label_owner, wrote_since};
 use super::mark::{ANNOTATION, RollMark};
 use super::moment::wall;
-use crate::definition::{LET_GO, Path, RELEASED};
+use crate::definition::{HoldMark, LET_GO, Path, RELEASED};
 
 /// An object as a roll sees it: some hundred bytes of what the API server answered.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -51,6 +51,8 @@ pub struct FleetObject {
     pub(super) runs: Vec<Option<String>>,
     /// What stands on it of holds, if anything does.
     pub(super) held: Option<Box<Held>>,
+    /// The roll holds it, and is not about it any more.
+    pub(super) is_left: bool,
 }
 
 /// An object that is being deleted.
@@ -82,7 +84,10 @@ impl FleetObject {
         let mark = annotation(ANNOTATION).and_then(|text| Some((RollMark::read(text)?, text.to_owned())));
         let namespace = text("namespace");
         let is_marked = mark.as_ref().is_some_and(|(mark, _)| mark.roll == roll.uid);
-        if !is_marked && !roll.chosen.holds(namespace.as_deref(), &labels) {
+        let held = Held::of(annotation);
+        let is_chosen = is_marked || roll.chosen.holds(namespace.as_deref(), &labels);
+        let is_held = || held.as_ref().is_some_and(|held| held.hold_of(roll).is_some()) && !roll.has_journeys();
+        if !is_chosen && !is_held() {
             return None;
         }
         let opts_out =
@@ -123,7 +128,8 @@ impl FleetObject {
                 .is_none_or(|manager| has_legs || wrote_since(object, manager, &roll.label, 0).is_some()),
             contested: contested.filter(|_| !has_legs),
             opts_out: roll.path.as_ref().is_some_and(of_path),
-            held: Held::of(annotation),
+            held,
+            is_left: !is_chosen,
             mark,
             namespace,
             labels,
@@ -154,6 +160,7 @@ impl FleetObject {
             legs: Some(Box::new(legs)),
             runs: Vec::new(),
             held: None,
+            is_left: false,
         }
     }
 
@@ -227,10 +234,14 @@ impl FleetObject {
         self.held.as_ref()?.mark.as_ref().map(|(text, _)| text.as_str())
     }
 
+    /// The hold on it, as it was read, and by which roll it is.
+    pub(super) fn hold(&self) -> Option<(&str, &HoldMark)> {
+        self.held.as_ref()?.hold()
+    }
+
     /// The hold of a roll on it, as it was read.
     pub(super) fn hold_of(&self, roll: &FleetRoll) -> Option<&str> {
-        let (text, mark) = self.held.as_ref()?.mark.as_ref()?;
-        mark.as_ref().filter(|mark| mark.roll == roll.uid).map(|_| text.as_str())
+        self.held.as_ref()?.hold_of(roll)
     }
 
     /// The version label that somebody has asked for while it was held.

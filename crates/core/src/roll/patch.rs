@@ -56,11 +56,14 @@ impl FleetMove {
             patch.push(test("/metadata/annotations", Value::Null));
             patch.push(json!({"op": "add", "path": "/metadata/annotations", "value": {ANNOTATION: text}}));
         }
-        patch.extend(released(roll, object));
+        patch.extend(unheld(roll, object, IsTurn::Its));
+        let gets = |wanted: &&str| *wanted == roll.to || wanted.is_empty();
+        patch.extend(object.wanted().filter(gets).into_iter().flat_map(|wanted| removed(WANTED, wanted)));
         Self::of(object, patch)
     }
 
-    /// Holds an object until its turn: nobody else changes its label meanwhile.
+    /// Holds an object until its turn: nobody else changes its label meanwhile. What somebody wanted before, while another
+    /// roll held it, is over: since that has let it go, whoever wants it still has done it.
     pub(super) fn hold(roll: &FleetRoll, object: &FleetObject, now: Moment) -> Self {
         let mark = HoldMark { roll: roll.uid.clone(), name: roll.name.clone(), at: rfc3339(now.wall) };
         let text = serde_json::to_string(&mark).unwrap_or_default();
@@ -73,6 +76,8 @@ impl FleetMove {
             let path = pointer("annotations", HELD);
             patch.push(test(&path, json!(object.held_text())));
             patch.push(json!({"op": "add", "path": path, "value": text}));
+            let stale = object.wanted().filter(|_| !object.is_released_by(roll));
+            patch.extend(stale.into_iter().flat_map(|wanted| removed(WANTED, wanted)));
         } else {
             patch.push(test("/metadata/annotations", Value::Null));
             patch.push(json!({"op": "add", "path": "/metadata/annotations", "value": {HELD: text}}));
@@ -82,10 +87,24 @@ impl FleetMove {
 
     /// Lets go an object that does not move, by a text that /mutate does not put back. Nothing where the roll does not
     /// hold it.
-    pub(super) fn let_go(roll: &FleetRoll, object: &FleetObject) -> Option<Self> {
-        let (path, text) = (pointer("annotations", HELD), object.hold_of(roll)?);
-        let let_go = json!({"op": "replace", "path": path, "value": format!("{RELEASED} {}", roll.uid)});
-        Some(Self::of(object, vec![test("/metadata/uid", json!(object.uid)), test(&path, json!(text)), let_go]))
+    #[must_use]
+    pub fn let_go(roll: &FleetRoll, object: &FleetObject) -> Option<Self> {
+        let mut patch = vec![test("/metadata/uid", json!(object.uid))];
+        patch.extend(released(roll, object.hold_of(roll)?));
+        Some(Self::of(object, patch))
+    }
+
+    /// Moves an object that is held as somebody else would, who knows nothing of that. Where nobody keeps its label as it
+    /// was, the answer to a dry run of this is at the new version. Nothing where the roll does not hold it.
+    #[must_use]
+    pub fn by_somebody_else(roll: &FleetRoll, object: &FleetObject) -> Option<Self> {
+        object.hold_of(roll)?;
+        let (path, value) = match object.labels.is_empty() {
+            true => ("/metadata/labels".to_owned(), json!({&roll.label: roll.to})),
+            false => (pointer("labels", &roll.label), json!(roll.to)),
+        };
+        let label = json!({"op": "add", "path": path, "value": value});
+        Some(Self::of(object, vec![test("/metadata/uid", json!(object.uid)), label]))
     }
 
     /// To what it was before the roll. Nothing where the roll has not moved it.
@@ -98,6 +117,7 @@ impl FleetMove {
             Some(was) => json!({"op": "replace", "path": label, "value": was}),
             None => json!({"op": "remove", "path": label}),
         });
+        patch.extend(unheld(roll, object, IsTurn::Nobodys));
         Some(Self::of(object, patch))
     }
 
@@ -135,12 +155,31 @@ fn unmark(object: &FleetObject) -> Vec<Value> {
     vec![test(&path, json!(text)), json!({"op": "remove", "path": path})]
 }
 
-/// What the move of an object takes off it: the hold, and what was wanted, where that is what it gets. Another wish stays
-/// to be read.
-fn released(roll: &FleetRoll, object: &FleetObject) -> Vec<Value> {
-    let held = object.hold_of(roll).map(|text| removed(HELD, text));
-    let wanted = object.wanted().filter(|wanted| *wanted == roll.to).map(|wanted| removed(WANTED, wanted));
-    [held, wanted].into_iter().flatten().flatten().collect()
+/// Whose turn a write is.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum IsTurn {
+    /// It is the move of an object, at the turn that its roll holds it for.
+    Its,
+    /// It goes another way.
+    Nobodys,
+}
+
+/// What a write of the label does to the hold, whoever's it is: with one that stays, /mutate would put the label back.
+fn unheld(roll: &FleetRoll, object: &FleetObject, turn: IsTurn) -> Vec<Value> {
+    match object.hold() {
+        Some((text, mark)) if turn == IsTurn::Its && mark.roll == roll.uid => removed(HELD, text).into(),
+        Some((text, _)) => released(roll, text).into(),
+        // One that came meanwhile would keep the label as it is.
+        None if object.has_annotations => vec![test(&pointer("annotations", HELD), json!(object.held_text()))],
+        None => Vec::new(),
+    }
+}
+
+/// Says in the place of a hold that this roll lets go.
+fn released(roll: &FleetRoll, text: &str) -> [Value; 2] {
+    let path = pointer("annotations", HELD);
+    let let_go = json!({"op": "replace", "path": path, "value": format!("{RELEASED} {}", roll.uid)});
+    [test(&path, json!(text)), let_go]
 }
 
 /// Takes an annotation away, if it says what was read.

@@ -48,7 +48,7 @@ impl<'a> Planner<'a> {
     ) -> Self {
         let in_the_way = InTheWay { trouble: facts.trouble.clone(), shut: facts.shut.clone(), ..InTheWay::default() };
         let reserved = status.reservations();
-        let under_way = fleet.iter().filter(|object| reserved.contains_key(object.uid()));
+        let under_way = fleet.iter().filter(|object| reserved.contains_key(object.uid()) && !object.is_left);
         let under_way = under_way.map(|object| (object.uid(), object)).collect();
         let hops = hops(roll, fleet);
         let (told, wants_list, rests, looked_again) = (None, false, false, looks_again(roll, &status));

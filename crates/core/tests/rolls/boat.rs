@@ -75,7 +75,50 @@ impl Boat {
 
     /// Whether a roll holds it.
     pub(super) fn is_held(&self) -> bool {
-        self.metadata["annotations"][HELD].as_str().is_some_and(|text| text.starts_with('{'))
+        self.hold().is_some()
+    }
+
+    /// Whether the roll of a history holds it, or one that had its name before.
+    pub(super) fn is_held_by_it(&self) -> bool {
+        self.hold().is_some_and(|hold| hold["roll"] == "roll-1" || hold["name"] == "r")
+    }
+
+    /// Whether a roll has let it go.
+    pub(super) fn is_released(&self) -> bool {
+        self.metadata["annotations"][HELD].as_str().is_some_and(|text| text.starts_with("released"))
+    }
+
+    /// Whether somebody has let it go.
+    pub(super) fn is_let_go(&self) -> bool {
+        self.metadata["annotations"][HELD] == ""
+    }
+
+    fn hold(&self) -> Option<Value> {
+        serde_json::from_str(self.metadata["annotations"][HELD].as_str()?).ok()
+    }
+
+    /// Somebody says that a roll of this name holds it, which is there no more.
+    pub(super) fn holds(&mut self, name: &str) {
+        self.annotate(HELD, &json!({"roll": "roll-0", "name": name, "at": rfc3339(0)}).to_string());
+    }
+
+    /// Somebody lets it go.
+    pub(super) fn lets_go(&mut self) {
+        self.annotate(HELD, "");
+    }
+
+    /// Somebody notes a wish.
+    pub(super) fn wishes(&mut self, version: &str) {
+        self.annotate(WANTED, version);
+    }
+
+    fn annotate(&mut self, key: &str, text: &str) {
+        std::rc::Rc::make_mut(&mut self.metadata)["annotations"][key] = json!(text);
+    }
+
+    /// Somebody writes all of it who knows nothing of annotations.
+    pub(super) fn without_annotations(&mut self) {
+        std::rc::Rc::make_mut(&mut self.metadata).as_object_mut().unwrap().remove("annotations");
     }
 
     /// The version label that is noted as wanted.
@@ -135,7 +178,8 @@ impl Boat {
     }
 
     /// The same after a JSON Patch of a roll, as an API server takes it; nothing where a test of it does not hold.
-    pub(super) fn patched(&self, patch: &Value, now: u64) -> Option<Self> {
+    /// `is_aware` says whether who admits it knows of holds.
+    pub(super) fn patched(&self, patch: &Value, now: u64, is_aware: bool) -> Option<Self> {
         let mut value = self.value();
         patch.as_array().unwrap().iter().try_for_each(|operation| apply(&mut value, operation))?;
         let mut next = self.clone();
@@ -145,7 +189,7 @@ impl Boat {
         // Empty maps are not stored.
         members.retain(|_, member| !member.as_object().is_some_and(Map::is_empty));
         next.metadata = metadata.into();
-        if self.is_held() {
+        if self.is_held() && is_aware {
             next = next.admitted(self);
         }
         let takes = next.label() != self.label();

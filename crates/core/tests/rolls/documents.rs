@@ -69,9 +69,6 @@ fn whatever_else_a_roll_says_is_refused_with_its_line() {
         ("paused: false", "paused: soon", "true or false belongs here"),
         ("run: true", "run: \"true\"", "true or false belongs here"),
         ("run: true", "run: \"yes\"", "true or false belongs here"),
-        ("run: true", "run: true\n  hold: soon", "true or false belongs here"),
-        ("run: true", "run: true\n  hold: true", "ok"),
-        ("  from:", "  journey: rewrite\n  hold: true\n  from:", "hold: keeps others from changing the version label"),
         ("kind: Roll", "kind: Rol", "roll.yaml:2: kind is \"Rol\", and must be \"Roll\""),
         ("pointsman.dev/v1", "pointsman.dev/v2", "apiVersion is \"pointsman.dev/v2\", and must be"),
         ("boats-2-17", "Boats", "metadata.name: \"Boats\" is no name of a Roll"),
@@ -118,6 +115,21 @@ fn whatever_else_a_roll_says_is_refused_with_its_line() {
         ("[lake/boat]", "[boat]", "ok"),
         ("[mon-thu]", "[mon-fry]", "windows: \"mon-fry\" is no day: use mon, tue"),
         ("  from:", "  journey: controler-version\n  from:", "did you mean \"controller-version\"?"),
+    ] {
+        is_told(instead_of, said, message);
+    }
+}
+
+#[test]
+fn journeys_hold_nobody() {
+    for (instead_of, said, message) in [
+        ("run: true", "run: true\n  hold: soon", "true or false belongs here"),
+        ("run: true", "run: true\n  hold: true", "ok"),
+        (
+            "  from:",
+            "  journey: rewrite\n  hold: true\n  from:",
+            "hold: keeps others from changing the version label, and journeys change none",
+        ),
     ] {
         is_told(instead_of, said, message);
     }

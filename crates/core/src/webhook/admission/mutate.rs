@@ -91,8 +91,9 @@ fn held(kind: &Kind, write: &Write<'_>) -> Option<HeldWrite> {
             moved: moved.as_deref(),
         }
     }
-    let old = texts(write.old.as_ref()?);
-    old.1.as_ref()?;
+    let old = write.old.as_ref()?;
+    old.annotation(HELD)?;
+    let old = texts(old);
     held_write(&kind.admission.version_label, seen(&old), seen(&texts(&write.new)))
 }
 
