@@ -40,7 +40,7 @@ PYTHON
 # What is run, by the file that a bug is in: the laws of conversion, or the simulation of rolls.
 tests_of() {
     case $1 in
-    crates/core/src/roll/* | crates/core/src/registration/roll_freeze.rs) echo "--test rolls" ;;
+    crates/core/src/roll/* | crates/core/src/registration/roll_freeze.rs | crates/core/src/definition/held.rs) echo "--test rolls" ;;
     *) echo "--test it -- laws fixtures captures edges kept::" ;;
     esac
 }

@@ -62,6 +62,7 @@ mod promotions;
 mod reviews;
 mod roll_controllers;
 mod roll_freezes;
+mod roll_holds;
 mod roll_journeys;
 mod roll_kinds;
 mod roll_outside;
@@ -127,6 +128,7 @@ const SCENARIOS: &[&[scenario::Scenario]] = &[
     hand_over::SCENARIOS,
     roll_controllers::SCENARIOS,
     roll_freezes::SCENARIOS,
+    roll_holds::SCENARIOS,
     roll_outside::SCENARIOS,
     roll_scale::SCENARIOS,
     roll_stored::SCENARIOS,

@@ -34,7 +34,9 @@ pub(super) async fn others(
             // One is about objects of the kind, and the other about those that become such ones.
             continue;
         }
-        let shared = objects.iter().filter(|object| object.is_chosen_by(&roll));
+        // One that is only held still, and not chosen, is let go.
+        let is_own = |object: &&FleetObject| own.as_ref().is_none_or(|own| object.is_chosen_by(own));
+        let shared = objects.iter().filter(is_own).filter(|object| object.is_chosen_by(&roll));
         let shared: Vec<String> = shared.map(FleetObject::title).collect();
         if !shared.is_empty() {
             others.push((roll.name().to_owned(), shared));

@@ -112,6 +112,7 @@ pub async fn run_roll(
         trouble: None,
         pace: WritePace::start(clock),
         forbidden: BTreeSet::new(),
+        knows_who_keeps: false,
         say,
     };
     let ended = runner.run(stop).await;
@@ -142,6 +143,8 @@ struct RollRunner<'r> {
     pace: WritePace,
     /// What was said that whoever runs it may not do.
     forbidden: BTreeSet<String>,
+    /// Whether anybody keeps others from moving what is held was asked, and said.
+    knows_who_keeps: bool,
     say: &'r dyn Fn(RollEvent),
 }
 
@@ -415,6 +418,7 @@ impl RollRunner<'_> {
                     wrote.any |= self.ran(&one, landed);
                 }
                 RollWrite::Object(one) => wrote.any |= self.object(&one).await?,
+                RollWrite::Hold(one) => wrote.any |= self.held(&one, fleet, roll).await?,
                 RollWrite::Try(one) => wrote.any |= self.tried(&one, fleet).await?,
             }
             if self.trouble.is_some() {
@@ -599,6 +603,45 @@ impl RollRunner<'_> {
             }
         }
         Ok(true)
+    }
+
+    /// Holds an object, or lets it go. Returns whether there may be more to do at once.
+    async fn held(&mut self, one: &FleetMove, fleet: &mut Fleet, roll: &FleetRoll) -> Result<bool, RollError> {
+        let asked = Instant::now();
+        let landed = write(self.cluster, fleet, one, Really::Write).await;
+        self.took(TimedCall::Object, asked);
+        match landed? {
+            Landed::Written(now) => {
+                fleet.wrote(&now, roll);
+                self.asks_who_keeps(&now, fleet, roll).await?;
+            }
+            Landed::Stale => self.wants_list = true,
+            Landed::Refused(why) | Landed::NotYet(why) => {
+                self.remembered.refused_hold(&one.uid);
+                (self.say)(RollEvent::Refused(one.title(), why));
+            }
+            Landed::Later(error) => {
+                self.later(error);
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Says once whether anybody keeps others from moving what is held, by a dry run of what they would do to the first
+    /// one.
+    async fn asks_who_keeps(&mut self, now: &Value, fleet: &Fleet, roll: &FleetRoll) -> Result<(), RollError> {
+        let object = FleetObject::of(now, roll).filter(|_| !self.knows_who_keeps);
+        let Some(one) = object.and_then(|object| FleetMove::by_somebody_else(roll, &object)) else { return Ok(()) };
+        if let Landed::Written(answer) = write(self.cluster, fleet, &one, Really::Try).await? {
+            self.knows_who_keeps = true;
+            if FleetObject::of(&answer, roll).is_some_and(|object| object.version() == Some(roll.to())) {
+                let why = "is held, and others can move it all the same: /mutate of pointsman serve is not registered for \
+                           it, or a server answers that is older than holds";
+                (self.say)(RollEvent::Noted(format!("{} {why}", one.title())));
+            }
+        }
+        Ok(())
     }
 
     /// Asks again about an object that was refused. Returns whether there may be more to do at once.

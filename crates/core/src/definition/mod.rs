@@ -19,6 +19,7 @@ mod embedded;
 pub(crate) mod frontier;
 mod gates;
 mod healthy;
+mod held;
 mod journeys;
 mod kind;
 mod operation;
@@ -51,6 +52,7 @@ pub(crate) use checks::{Checks, HttpCheck, ListCheck, MetricCheck, NamedCheck, S
 pub(crate) use completeness::{Completeness, Required};
 pub(crate) use gates::{Gate, Gated, unmet_of};
 pub(crate) use healthy::Health;
+pub(crate) use held::{HELD, HeldMetadata, HeldWrite, HoldMark, LET_GO, MOVED, RELEASED, WANTED, held_write};
 pub(crate) use journeys::{
     BesideAct, IfAny, JobSource, Journey, JourneyAct, JourneyJob, JourneyJobSpec, JourneyStep, ListWait, NamedDeletion,
     OF_LABELS, REWRITE, Readmission, Recreation, StepObject, StepPlace, StepWay, WaitedFor, bad_manifest,

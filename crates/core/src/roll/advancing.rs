@@ -3,6 +3,7 @@
 use super::fleet_object::FleetObject;
 use super::former::formers_unknown;
 use super::gating::{come_to, waits_before, waits_then};
+use super::holding::{holds_first, lets_go_first};
 use super::moment::rfc3339;
 use super::planner::Planner;
 use super::standing::Standing;
@@ -12,6 +13,9 @@ use super::wave::Wave;
 
 /// From wave to wave, as far as they are through; then the next objects of the wave.
 pub(super) fn advance(planner: &mut Planner<'_>, standings: &[Standing]) {
+    if holds_first(planner, standings) {
+        return;
+    }
     let mut at = planner.status.wave_of(planner.roll);
     while let Some(wave) = planner.roll.waves.get(at) {
         if planner.status.wave.as_ref() != Some(&wave.name) {
@@ -51,6 +55,9 @@ pub(super) fn advance(planner: &mut Planner<'_>, standings: &[Standing]) {
         planner.status.wave_done = None;
         at += 1;
     }
+    if lets_go_first(planner) {
+        return;
+    }
     let has_failed = standings.iter().any(|standing| matches!(standing, Standing::Failed(_)));
     planner.end(if has_failed { RollPhase::Failed } else { RollPhase::Complete }, None);
 }
@@ -74,7 +81,9 @@ pub(super) fn go_back(planner: &mut Planner<'_>, standings: &[Standing]) {
             return;
         }
         if !is_stuck && planner.status.reserved.is_empty() && planner.facts.consistent {
-            planner.end(RollPhase::Aborted, Some("TakenBack"));
+            if !lets_go_first(planner) {
+                planner.end(RollPhase::Aborted, Some("TakenBack"));
+            }
         } else if !is_stuck && planner.status.reserved.is_empty() {
             planner.ask_for_list();
         }
@@ -98,7 +107,13 @@ pub(super) fn go_back(planner: &mut Planner<'_>, standings: &[Standing]) {
 }
 
 pub(super) fn stop(planner: &mut Planner<'_>) {
-    if planner.status.reserved.is_empty() {
+    if !planner.status.reserved.is_empty() {
+        return;
+    }
+    // What is held has to be let go, also what is not heard of yet.
+    if planner.roll.hold && !planner.facts.consistent {
+        planner.ask_for_list();
+    } else if !lets_go_first(planner) {
         planner.end(RollPhase::Aborted, Some("Stopped"));
     }
 }

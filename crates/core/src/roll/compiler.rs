@@ -65,7 +65,7 @@ impl<'a> RollCompiler<'a> {
         self.next(&spec.next);
         let label = self.kind.version_label().to_owned();
         let chosen = self.fine(Chosen::compile(&spec.select, &label));
-        let order = spec.order.as_ref().map(|order| self.order(order));
+        let order = spec.order.as_ref().and_then(|order| self.order(order));
         let waves = self.waves(spec, &label);
         let windows = self.windows(&spec.windows);
         let freezes = self.freezes(&spec.freeze);
@@ -75,7 +75,6 @@ impl<'a> RollCompiler<'a> {
         let direction = self.one_of("direction", spec.direction.as_deref(), &DIRECTIONS);
         let pair = self.pair(&waves);
         let health = self.health(timeout, pair.is_some())?;
-        let order = order.flatten();
         let has_journeys = waves.iter().any(|wave| wave.journey.is_some());
         let observe = if has_journeys { self.kind.admission.observe.clone() } else { Vec::new() };
         let of_order = order.as_ref().map(|(field, _)| field);
@@ -106,6 +105,7 @@ impl<'a> RollCompiler<'a> {
             started: spec.states.started.clone().unwrap_or_else(|| "started".to_owned()),
             tells_states,
             take_over: spec.take_over.unwrap_or_default(),
+            hold: spec.hold.unwrap_or_default(),
             run: spec.run.unwrap_or(true),
             paused: spec.paused.unwrap_or_default(),
             direction: direction.unwrap_or_default(),
@@ -272,6 +272,9 @@ impl<'a> RollCompiler<'a> {
             return waves;
         }
         self.mixed(&waves);
+        if spec.hold == Some(true) && waves.iter().any(|wave| wave.journey.is_some() && !wave.is_run) {
+            self.bad("hold: keeps others from changing the version label, and journeys change none: leave it out");
+        }
         self.first_waits(&waves);
         let is_all = |wave: &&Wave| wave.chosen.is_everything() && !wave.is_run;
         let journey = |wave: &Wave| wave.journey.as_ref().map(|journey| journey.name.clone());

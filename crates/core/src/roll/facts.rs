@@ -1,6 +1,6 @@
 //! What whoever runs a roll knows beside the fleet and the Roll's status.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use super::answers::RollAnswers;
@@ -45,6 +45,8 @@ pub struct Remembered {
     told: BTreeMap<String, String>,
     /// Who said no to which object, by uid.
     answers: BTreeMap<String, RefusedMove>,
+    /// Objects that somebody refused to have held, or let go, by uid.
+    unheld: BTreeSet<String>,
 }
 
 /// A write that was refused.
@@ -81,6 +83,16 @@ impl Remembered {
     pub fn refused(&mut self, uid: &str, message: &str, now: Moment) {
         let passes = PASSES.iter().any(|words| message.contains(words));
         self.answers.insert(uid.to_owned(), RefusedMove { passes, ..RefusedMove::new(message, now) });
+    }
+
+    /// Somebody refused to have an object held, or let go. It is not tried again by this run, and nothing waits for it.
+    pub fn refused_hold(&mut self, uid: &str) {
+        self.unheld.insert(uid.to_owned());
+    }
+
+    /// Whether somebody did.
+    pub(super) fn is_hold_refused(&self, uid: &str) -> bool {
+        self.unheld.contains(uid)
     }
 
     /// A write of an object has not done yet what it is for. It is done again after a second, then after twice as long

@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::fleet_roll::FleetRoll;
+use super::held::Held;
 use super::legs::{Leg, Legs};
 use super::managed::{git_manager, label_owner, wrote_since};
 use super::mark::{ANNOTATION, RollMark};
 use super::moment::wall;
-use crate::definition::Path;
+use crate::definition::{HoldMark, LET_GO, Path, RELEASED};
 
 /// An object as a roll sees it: some hundred bytes of what the API server answered.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -50,6 +51,10 @@ pub struct FleetObject {
     pub(super) runs: Vec<Option<String>>,
     /// It is there no more, and can be made anew: the uid of what it has become.
     pub(super) former: Option<String>,
+    /// What stands on it of holds, if anything does.
+    pub(super) held: Option<Box<Held>>,
+    /// The roll holds it, and is not about it any more.
+    pub(super) is_left: bool,
 }
 
 /// An object that is being deleted.
@@ -81,7 +86,10 @@ impl FleetObject {
         let mark = annotation(ANNOTATION).and_then(|text| Some((RollMark::read(text)?, text.to_owned())));
         let namespace = text("namespace");
         let is_marked = mark.as_ref().is_some_and(|(mark, _)| mark.roll == roll.uid);
-        if !is_marked && !roll.chosen.holds(namespace.as_deref(), &labels) {
+        let held = Held::of(annotation);
+        let is_chosen = is_marked || roll.chosen.holds(namespace.as_deref(), &labels);
+        let is_held = || held.as_ref().is_some_and(|held| held.hold_of(roll).is_some()) && !roll.has_journeys();
+        if !is_chosen && !is_held() {
             return None;
         }
         let opts_out =
@@ -123,6 +131,8 @@ impl FleetObject {
             contested: contested.filter(|_| !has_legs),
             opts_out: roll.path.as_ref().is_some_and(of_path),
             former: None,
+            held,
+            is_left: !is_chosen,
             mark,
             namespace,
             labels,
@@ -180,6 +190,8 @@ impl FleetObject {
             legs: Some(Box::new(legs)),
             runs: Vec::new(),
             former: None,
+            held: None,
+            is_left: false,
         }
     }
 
@@ -246,6 +258,37 @@ impl FleetObject {
     /// What a roll has left on it, if it was this one.
     pub(super) fn mark_of(&self, roll: &FleetRoll) -> Option<&RollMark> {
         self.mark.as_ref().map(|(mark, _)| mark).filter(|mark| mark.roll == roll.uid)
+    }
+
+    /// What stands where a hold does.
+    pub(super) fn held_text(&self) -> Option<&str> {
+        self.held.as_ref()?.mark.as_ref().map(|(text, _)| text.as_str())
+    }
+
+    /// The hold on it, as it was read, and by which roll it is.
+    pub(super) fn hold(&self) -> Option<(&str, &HoldMark)> {
+        self.held.as_ref()?.hold()
+    }
+
+    /// The hold of a roll on it, as it was read.
+    pub(super) fn hold_of(&self, roll: &FleetRoll) -> Option<&str> {
+        self.held.as_ref()?.hold_of(roll)
+    }
+
+    /// The version label that somebody has asked for while it was held.
+    pub(super) fn wanted(&self) -> Option<&str> {
+        self.held.as_ref()?.wanted.as_deref()
+    }
+
+    /// Whether somebody has let it go, who knew that it was held.
+    pub(super) fn is_let_go(&self) -> bool {
+        self.held_text() == Some(LET_GO)
+    }
+
+    /// Whether a roll has held it, and has let it go.
+    pub(super) fn is_released_by(&self, roll: &FleetRoll) -> bool {
+        let by = self.held_text().and_then(|text| text.strip_prefix(RELEASED));
+        by.is_some_and(|uid| uid.trim_start() == roll.uid)
     }
 
     /// Whether it is at the version that the roll leads to.

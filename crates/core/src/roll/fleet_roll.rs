@@ -45,6 +45,8 @@ pub struct FleetRoll {
     /// Each word for how far it is is told before the next one.
     pub(super) tells_states: bool,
     pub(super) take_over: bool,
+    /// Objects are held until their turn.
+    pub(super) hold: bool,
     pub(super) run: bool,
     pub(super) paused: bool,
     pub(super) direction: Direction,
@@ -261,6 +263,12 @@ impl FleetRoll {
         (!self.accepts(name)).then(|| {
             format!("step {name} cannot be undone: {why}. To roll all the same, say so in the Roll: accept: [{name}]")
         })
+    }
+
+    /// Whether its objects are held until their turn.
+    #[must_use]
+    pub fn holds(&self) -> bool {
+        self.hold
     }
 
     /// Whether its objects go on journeys, and their version label is not what tells how far they are.

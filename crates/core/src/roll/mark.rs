@@ -6,9 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::moment::{self, Moment, rfc3339};
 use super::seen_field::KeptField;
-
-/// The annotation of an object that a roll has moved.
-pub(crate) const ANNOTATION: &str = "pointsman.dev/roll";
+pub(crate) use crate::definition::MOVED as ANNOTATION;
 
 /// By which roll an object was moved, when, and what it was before.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]

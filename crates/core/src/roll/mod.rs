@@ -27,6 +27,8 @@ mod former;
 mod freeze;
 mod gate_telling;
 mod gating;
+mod held;
+mod holding;
 mod job_name;
 mod job_write;
 mod kind_pair;

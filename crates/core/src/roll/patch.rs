@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 use super::fleet_object::FleetObject;
 use super::fleet_roll::FleetRoll;
 use super::mark::{ANNOTATION, RollMark};
-use super::moment::Moment;
+use super::moment::{Moment, rfc3339};
+use crate::definition::{HELD, HoldMark, LET_GO, RELEASED, WANTED};
 
 /// The write of one object.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -55,7 +56,55 @@ impl FleetMove {
             patch.push(test("/metadata/annotations", Value::Null));
             patch.push(json!({"op": "add", "path": "/metadata/annotations", "value": {ANNOTATION: text}}));
         }
+        patch.extend(unheld(roll, object, IsTurn::Its));
+        let gets = |wanted: &&str| *wanted == roll.to || wanted.is_empty();
+        patch.extend(object.wanted().filter(gets).into_iter().flat_map(|wanted| removed(WANTED, wanted)));
         Self::of(object, patch)
+    }
+
+    /// Holds an object until its turn: nobody else changes its label meanwhile. What somebody wanted before, while another
+    /// roll held it, is over: since that has let it go, whoever wants it still has done it.
+    pub(super) fn hold(roll: &FleetRoll, object: &FleetObject, now: Moment) -> Self {
+        let mark = HoldMark { roll: roll.uid.clone(), name: roll.name.clone(), at: rfc3339(now.wall) };
+        let text = serde_json::to_string(&mark).unwrap_or_default();
+        let mut patch = vec![test("/metadata/uid", json!(object.uid))];
+        patch.push(match object.labels.is_empty() {
+            true => test("/metadata/labels", Value::Null),
+            false => test(&pointer("labels", &roll.label), json!(object.version)),
+        });
+        if object.has_annotations {
+            let path = pointer("annotations", HELD);
+            patch.push(test(&path, json!(object.held_text())));
+            patch.push(json!({"op": "add", "path": path, "value": text}));
+            let stale = object.wanted().filter(|_| !object.is_released_by(roll));
+            patch.extend(stale.into_iter().flat_map(|wanted| removed(WANTED, wanted)));
+        } else {
+            patch.push(test("/metadata/annotations", Value::Null));
+            patch.push(json!({"op": "add", "path": "/metadata/annotations", "value": {HELD: text}}));
+        }
+        Self::of(object, patch)
+    }
+
+    /// Lets go an object that does not move, by a text that /mutate does not put back. Nothing where the roll does not
+    /// hold it.
+    #[must_use]
+    pub fn let_go(roll: &FleetRoll, object: &FleetObject) -> Option<Self> {
+        let mut patch = vec![test("/metadata/uid", json!(object.uid))];
+        patch.extend(released(roll, object.hold_of(roll)?));
+        Some(Self::of(object, patch))
+    }
+
+    /// Moves an object that is held as somebody else would, who knows nothing of that. Where nobody keeps its label as it
+    /// was, the answer to a dry run of this is at the new version. Nothing where the roll does not hold it.
+    #[must_use]
+    pub fn by_somebody_else(roll: &FleetRoll, object: &FleetObject) -> Option<Self> {
+        object.hold_of(roll)?;
+        let (path, value) = match object.labels.is_empty() {
+            true => ("/metadata/labels".to_owned(), json!({&roll.label: roll.to})),
+            false => (pointer("labels", &roll.label), json!(roll.to)),
+        };
+        let label = json!({"op": "add", "path": path, "value": value});
+        Some(Self::of(object, vec![test("/metadata/uid", json!(object.uid)), label]))
     }
 
     /// To what it was before the roll. Nothing where the roll has not moved it.
@@ -68,15 +117,22 @@ impl FleetMove {
             Some(was) => json!({"op": "replace", "path": label, "value": was}),
             None => json!({"op": "remove", "path": label}),
         });
+        patch.extend(unheld(roll, object, IsTurn::Nobodys));
         Some(Self::of(object, patch))
     }
 
     /// Takes away what the roll has left on an object. Nothing where it has left nothing.
     #[must_use]
     pub fn clean(roll: &FleetRoll, object: &FleetObject) -> Option<Self> {
-        object.mark_of(roll)?;
+        let left = object.held_text().filter(|text| *text == LET_GO || text.starts_with(RELEASED));
+        if object.mark_of(roll).is_none() && left.is_none() {
+            return None;
+        }
         let mut patch = vec![test("/metadata/uid", json!(object.uid))];
-        patch.extend(unmark(object));
+        if object.mark_of(roll).is_some() {
+            patch.extend(unmark(object));
+        }
+        patch.extend(left.into_iter().flat_map(|text| removed(HELD, text)));
         Some(Self::of(object, patch))
     }
 
@@ -97,6 +153,39 @@ fn unmark(object: &FleetObject) -> Vec<Value> {
     let path = pointer("annotations", ANNOTATION);
     let text = object.mark.as_ref().map(|(_, text)| text.clone());
     vec![test(&path, json!(text)), json!({"op": "remove", "path": path})]
+}
+
+/// Whose turn a write is.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum IsTurn {
+    /// It is the move of an object, at the turn that its roll holds it for.
+    Its,
+    /// It goes another way.
+    Nobodys,
+}
+
+/// What a write of the label does to the hold, whoever's it is: with one that stays, /mutate would put the label back.
+fn unheld(roll: &FleetRoll, object: &FleetObject, turn: IsTurn) -> Vec<Value> {
+    match object.hold() {
+        Some((text, mark)) if turn == IsTurn::Its && mark.roll == roll.uid => removed(HELD, text).into(),
+        Some((text, _)) => released(roll, text).into(),
+        // One that came meanwhile would keep the label as it is.
+        None if object.has_annotations => vec![test(&pointer("annotations", HELD), json!(object.held_text()))],
+        None => Vec::new(),
+    }
+}
+
+/// Says in the place of a hold that this roll lets go.
+fn released(roll: &FleetRoll, text: &str) -> [Value; 2] {
+    let path = pointer("annotations", HELD);
+    let let_go = json!({"op": "replace", "path": path, "value": format!("{RELEASED} {}", roll.uid)});
+    [test(&path, json!(text)), let_go]
+}
+
+/// Takes an annotation away, if it says what was read.
+fn removed(key: &str, text: &str) -> [Value; 2] {
+    let path = pointer("annotations", key);
+    [test(&path, json!(text)), json!({"op": "remove", "path": path})]
 }
 
 fn test(path: &str, value: Value) -> Value {

@@ -54,7 +54,7 @@ impl RollPlan {
             RollWrite::Object(one) if one.closes_gap() => None,
             RollWrite::Object(one) => Some(one.uid.as_str()),
             RollWrite::Move(one) => roll.has_journeys().then_some(one.uid.as_str()),
-            RollWrite::Status(_) | RollWrite::Try(_) => None,
+            RollWrite::Status(_) | RollWrite::Try(_) | RollWrite::Hold(_) => None,
         });
         let failed = failed.map(|failure| failure.uid.as_str());
         failed.chain(let_go.map(|one| one.uid.as_str())).chain(steps).collect()
@@ -77,6 +77,8 @@ pub fn plan(roll: &FleetRoll, status: &RollStatus, fleet: &[FleetObject], facts:
     let view = planner.view(&standings);
     let (moves, steps, tries) = (moves(&planner), step_writes(&planner), tries(&planner, &view));
     let gaps = gap_writes(&planner);
+    let quiet = planner.rests || planner.facts.trouble.is_some();
+    let holds = if quiet { Vec::new() } else { planner.holds.clone() };
     let next = if planner.rests {
         status.clone()
     } else {
@@ -90,6 +92,7 @@ pub fn plan(roll: &FleetRoll, status: &RollStatus, fleet: &[FleetObject], facts:
     let reserved = (next != *status).then(|| RollWrite::Status(Box::new(next.clone())));
     let moves =
         moves.into_iter().map(RollWrite::Move).chain(steps).chain(told).chain(tries.into_iter().map(RollWrite::Try));
-    let writes = gaps.into_iter().chain(reserved).chain(moves).collect();
+    let holds = holds.into_iter().map(RollWrite::Hold);
+    let writes = gaps.into_iter().chain(reserved).chain(moves).chain(holds).collect();
     RollPlan { writes, status: next, standings, remembered: planner.facts.remembered, wants_list: planner.wants_list }
 }

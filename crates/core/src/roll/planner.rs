@@ -8,6 +8,7 @@ use super::fleet_object::FleetObject;
 use super::fleet_roll::{Direction, FleetRoll, NO_WAY_BACK};
 use super::fleet_view::FleetView;
 use super::moment::{Moment, rfc3339};
+use super::patch::FleetMove;
 use super::standing::{Judge, Standing};
 use super::status::{Halt, Reservation, RollEnd, RollPhase, RollStatus};
 use super::storing::unheard;
@@ -29,6 +30,8 @@ pub(super) struct Planner<'a> {
     pub(super) in_the_way: InTheWay,
     /// A word that is told before anything else is done.
     pub(super) told: Option<String>,
+    /// Objects are held, or let go, before anything else goes on.
+    pub(super) holds: Vec<FleetMove>,
     /// The checks of the beginning were looked at again for this plan.
     pub(super) looked_again: bool,
     /// Nothing is decided: it was over before, or too little is seen.
@@ -45,11 +48,26 @@ impl<'a> Planner<'a> {
     ) -> Self {
         let in_the_way = InTheWay { trouble: facts.trouble.clone(), shut: facts.shut.clone(), ..InTheWay::default() };
         let reserved = status.reservations();
-        let under_way = fleet.iter().filter(|object| reserved.contains_key(object.uid()));
+        let under_way = fleet.iter().filter(|object| reserved.contains_key(object.uid()) && !object.is_left);
         let under_way = under_way.map(|object| (object.uid(), object)).collect();
         let hops = hops(roll, fleet);
         let (told, wants_list, rests, looked_again) = (None, false, false, looks_again(roll, &status));
-        Self { roll, fleet, under_way, hops, now, status, facts, wants_list, in_the_way, told, looked_again, rests }
+        let holds = Vec::new();
+        Self {
+            roll,
+            fleet,
+            under_way,
+            hops,
+            now,
+            status,
+            facts,
+            wants_list,
+            in_the_way,
+            told,
+            holds,
+            looked_again,
+            rests,
+        }
     }
 
     /// Nothing goes forward while something of the cluster is not as it has to be. Whoever goes back may do so because

@@ -54,7 +54,9 @@ pub(super) fn release(planner: &mut Planner<'_>) {
             // The wave that it went with is there no more.
             continue;
         }
-        let is_gone = object.is_going || judge.was_turned_back(object, &reservation);
+        let is_gone = object.is_going
+            || judge.was_turned_back(object, &reservation)
+            || judge.was_taken_elsewhere(object, &reservation);
         if !judge.has_landed(object, &reservation) {
             // Whoever stops writes nothing more. What had landed was turned by somebody else since.
             let is_over = planner.status.direction == Direction::Stop;

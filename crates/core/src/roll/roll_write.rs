@@ -17,6 +17,8 @@ pub enum RollWrite {
     Job(Box<JobWrite>),
     /// What a step does to another object.
     Object(Box<ObjectWrite>),
+    /// An object is held until its turn, or let go that does not move.
+    Hold(FleetMove),
     /// A move, as a dry run: whether it would still be refused. The answer goes to [`super::Remembered`].
     Try(FleetMove),
 }

@@ -63,6 +63,8 @@ pub(super) struct RollSpec {
     #[serde(default, deserialize_with = "switch")]
     pub(super) take_over: Option<bool>,
     #[serde(default, deserialize_with = "switch")]
+    pub(super) hold: Option<bool>,
+    #[serde(default, deserialize_with = "switch")]
     pub(super) run: Option<bool>,
     #[serde(default)]
     pub(super) states: StatesSpec,

@@ -98,6 +98,9 @@ impl Judge<'_> {
         if object.is_going {
             return Standing::Gone;
         }
+        if object.is_left {
+            return Standing::Outside;
+        }
         if let Some(why) = self.contested(object) {
             return Standing::Failed(why);
         }
@@ -139,7 +142,10 @@ impl Judge<'_> {
         if self.back {
             return Standing::Old;
         }
-        if let Some(owner) = object.owner.as_ref().filter(|_| !self.roll.take_over) {
+        // Whoever asks for the new version, while it is held, does not stand against it.
+        let is_asked = object.hold().is_some() && object.wanted() == Some(&self.roll.to);
+        let is_in_the_way = !self.roll.take_over && !is_asked;
+        if let Some(owner) = object.owner.as_ref().filter(|_| is_in_the_way) {
             return Standing::Held(owner.clone());
         }
         let hop = object.version.as_deref().filter(|_| !object.opts_out);
@@ -161,6 +167,12 @@ impl Judge<'_> {
             && !reservation.back
             && object.mark_of(self.roll).is_some()
             && !object.is_at(&self.roll.to)
+    }
+
+    /// Whether somebody else has taken an object to where the roll takes none from, before its move.
+    pub(super) fn was_taken_elsewhere(&self, object: &FleetObject, reservation: &Reservation) -> bool {
+        let is_of_it = self.roll.from.is_none() || object.version == self.roll.from;
+        object.legs.is_none() && !reservation.back && !is_of_it && !object.is_at(&self.roll.to)
     }
 
     /// Whether the write that an object is under way by can be seen on it.

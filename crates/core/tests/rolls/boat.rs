@@ -1,9 +1,21 @@
 //! An object of the model fleet: what is written of it, and what an API server answers.
 
+use std::sync::LazyLock;
+
 use pointsman_core::roll::{ROLL_MANAGER, rfc3339};
+use pointsman_core::webhook::{Metadata, Webhook};
 use serde_json::{Map, Value, json};
 
+use super::kinds::define;
 use super::world::LABEL;
+
+/// A server that admits boats.
+static WEBHOOK: LazyLock<Webhook> =
+    LazyLock::new(|| Webhook::new(vec![define("").unwrap()], Metadata::Identity).unwrap());
+
+/// The annotation of what a roll holds, and what it says of who wants which version.
+const HELD: &str = "pointsman.dev/held";
+const WANTED: &str = "pointsman.dev/wanted-version";
 
 /// The annotation that a roll leaves.
 pub(super) const ANNOTATION: &str = "pointsman.dev/roll";
@@ -61,6 +73,81 @@ impl Boat {
         Some(mark["was"].as_str().map(str::to_owned))
     }
 
+    /// Whether a roll holds it.
+    pub(super) fn is_held(&self) -> bool {
+        self.hold().is_some()
+    }
+
+    /// Whether the roll of a history holds it, or one that had its name before.
+    pub(super) fn is_held_by_it(&self) -> bool {
+        self.hold().is_some_and(|hold| hold["roll"] == "roll-1" || hold["name"] == "r")
+    }
+
+    /// Whether a roll has let it go.
+    pub(super) fn is_released(&self) -> bool {
+        self.metadata["annotations"][HELD].as_str().is_some_and(|text| text.starts_with("released"))
+    }
+
+    /// Whether somebody has let it go.
+    pub(super) fn is_let_go(&self) -> bool {
+        self.metadata["annotations"][HELD] == ""
+    }
+
+    fn hold(&self) -> Option<Value> {
+        serde_json::from_str(self.metadata["annotations"][HELD].as_str()?).ok()
+    }
+
+    /// Somebody says that a roll of this name holds it, which is there no more.
+    pub(super) fn holds(&mut self, name: &str) {
+        self.annotate(HELD, &json!({"roll": "roll-0", "name": name, "at": rfc3339(0)}).to_string());
+    }
+
+    /// Somebody lets it go.
+    pub(super) fn lets_go(&mut self) {
+        self.annotate(HELD, "");
+    }
+
+    /// Somebody notes a wish.
+    pub(super) fn wishes(&mut self, version: &str) {
+        self.annotate(WANTED, version);
+    }
+
+    fn annotate(&mut self, key: &str, text: &str) {
+        std::rc::Rc::make_mut(&mut self.metadata)["annotations"][key] = json!(text);
+    }
+
+    /// Somebody writes all of it who knows nothing of annotations.
+    pub(super) fn without_annotations(&mut self) {
+        std::rc::Rc::make_mut(&mut self.metadata).as_object_mut().unwrap().remove("annotations");
+    }
+
+    /// The version label that is noted as wanted.
+    pub(super) fn wanted(&self) -> Option<&str> {
+        self.metadata["annotations"][WANTED].as_str()
+    }
+
+    /// The same after `/mutate` has seen it, which was this before.
+    pub(super) fn admitted(mut self, old: &Self) -> Self {
+        let sent = |boat: &Self| {
+            let mut value = boat.value();
+            value["apiVersion"] = json!("example.com/v1");
+            value["kind"] = json!("Boat");
+            value
+        };
+        let mut new = sent(&self);
+        let (patch, _) = WEBHOOK.stamp(&new.to_string(), Some(&sent(old).to_string())).unwrap();
+        for operation in patch {
+            let value: Value = serde_json::from_str(&operation.value).unwrap_or_default();
+            apply(&mut new, &json!({"op": operation.op, "path": operation.path, "value": value})).unwrap();
+        }
+        let mut metadata = new["metadata"].take();
+        let members = metadata.as_object_mut().unwrap();
+        members.remove("managedFields");
+        members.retain(|_, member| !member.as_object().is_some_and(Map::is_empty));
+        self.metadata = metadata.into();
+        self
+    }
+
     /// When a roll wrote it last, by the API server's clock.
     pub(super) fn moved_at(&self) -> Option<u64> {
         self.managers.iter().find(|manager| manager.name == ROLL_MANAGER).map(|manager| manager.at)
@@ -91,7 +178,8 @@ impl Boat {
     }
 
     /// The same after a JSON Patch of a roll, as an API server takes it; nothing where a test of it does not hold.
-    pub(super) fn patched(&self, patch: &Value, now: u64) -> Option<Self> {
+    /// `is_aware` says whether who admits it knows of holds.
+    pub(super) fn patched(&self, patch: &Value, now: u64, is_aware: bool) -> Option<Self> {
         let mut value = self.value();
         patch.as_array().unwrap().iter().try_for_each(|operation| apply(&mut value, operation))?;
         let mut next = self.clone();
@@ -101,8 +189,15 @@ impl Boat {
         // Empty maps are not stored.
         members.retain(|_, member| !member.as_object().is_some_and(Map::is_empty));
         next.metadata = metadata.into();
-        next.managers.iter_mut().for_each(|manager| manager.owns_label = false);
-        next.written(ROLL_MANAGER, "Update", now, true);
+        if self.is_held() && is_aware {
+            next = next.admitted(self);
+        }
+        let takes = next.label() != self.label();
+        if takes {
+            next.managers.iter_mut().for_each(|manager| manager.owns_label = false);
+        }
+        let owned = next.managers.iter().any(|manager| manager.name == ROLL_MANAGER && manager.owns_label);
+        next.written(ROLL_MANAGER, "Update", now, takes || owned);
         Some(next)
     }
 

@@ -121,6 +121,21 @@ fn whatever_else_a_roll_says_is_refused_with_its_line() {
 }
 
 #[test]
+fn journeys_hold_nobody() {
+    for (instead_of, said, message) in [
+        ("run: true", "run: true\n  hold: soon", "true or false belongs here"),
+        ("run: true", "run: true\n  hold: true", "ok"),
+        (
+            "  from:",
+            "  journey: rewrite\n  hold: true\n  from:",
+            "hold: keeps others from changing the version label, and journeys change none",
+        ),
+    ] {
+        is_told(instead_of, said, message);
+    }
+}
+
+#[test]
 fn what_cannot_be_waited_for_between_waves_is_refused_with_its_line() {
     for (instead_of, said, message) in [
         ("soak: 30m, then: approval", "then: [approval, wait: 30m]", "ok"),

@@ -11,7 +11,7 @@ use serde_json::json;
 use super::boat::Boat;
 use super::runner::{Done, Runner};
 use super::script::{Happening, Setup};
-use super::world::{LATER, NEW, OLD, OTHER, SOAK, World};
+use super::world::{LATER, NEW, OLD, SOAK, World};
 
 /// A property that does not hold.
 pub(super) struct Broken {
@@ -149,6 +149,60 @@ impl<'a> History<'a> {
             Happening::Pause => world.set("paused", json!(true)),
             Happening::Back => world.set("direction", json!("Back")),
             Happening::Stop => world.set("direction", json!("Stop")),
+            Happening::Stranger(at, stranger) => world.stranger(&world.name(at), stranger),
+            Happening::Hold(hold) => world.set("hold", json!(hold)),
+            Happening::Unaware(unaware) => world.unaware = unaware,
+        }
+        self.others_leave_held_alone();
+    }
+
+    /// One that is held stays where it is, whoever else writes it, and what is asked for is noted.
+    fn others_leave_held_alone(&mut self) {
+        if let Some(name) = self.world.slipped.take() {
+            self.breaks("nobody else moves an object before its turn", name);
+        }
+        if let Some(name) = self.world.unheard.take() {
+            self.breaks("what is asked for of a held object is noted", name);
+        }
+    }
+
+    /// Before the first object moves, all that are to go are held: of those that were there from the beginning, and
+    /// that nobody has touched.
+    fn holds_the_others(&mut self) {
+        // Of what somebody owns nobody waits for the move: it is let go at an end, and not held again after that.
+        let owned = self.setup.objects - self.setup.owned.min(self.setup.objects);
+        let is_owned = |name: &str| (owned..self.setup.objects).any(|at| self.world.name(at) == name);
+        let is_to_go = |name: &str, object: &Boat| {
+            let is_of_it = object.label() == Some(OLD) || (!self.setup.from && object.label() != Some(NEW));
+            let by_others = [&self.world.touched, &self.world.freed].iter().any(|all| all.contains(object.uid()));
+            let is_quiet = !by_others && !self.moved.contains_key(object.uid());
+            let is_over = is_owned(name) && object.is_released();
+            self.world.first.contains(object.uid()) && is_of_it && is_quiet && !is_over
+        };
+        let free = |(name, object): &(&String, &Boat)| is_to_go(name, object) && !object.is_held();
+        let free = self.world.objects.iter().find(free).map(|(name, _)| name.clone());
+        let always = self.setup.hold && !self.setup.script.iter().any(|one| matches!(one, Happening::Hold(_)));
+        if let Some(name) = free.filter(|_| always) {
+            self.breaks("nothing moves before the others are held", name);
+        }
+    }
+
+    /// Nothing is held by a roll that is over, and what somebody has asked for is there, or is told.
+    fn holds_nothing_back(&mut self, at: usize) {
+        let listed = self.runners[at].listed;
+        let is_known = |object: &Boat| self.world.created[object.uid()] < listed;
+        let held = self.world.objects.iter().find(|(_, object)| object.is_held_by_it() && is_known(object));
+        let held = held.map(|(name, _)| name.clone());
+        let lost = self.world.objects.iter().find(|(_, object)| {
+            let was_asked = self.world.asked.contains(object.uid()) && !self.moved.contains_key(object.uid());
+            was_asked && object.label() != Some(NEW) && object.wanted() != Some(NEW)
+        });
+        let lost = lost.map(|(name, _)| name.clone());
+        if let Some(name) = held {
+            self.breaks("a roll that is over holds nothing", name);
+        }
+        if let Some(name) = lost {
+            self.breaks("what somebody has asked for is not forgotten", name);
         }
     }
 
@@ -219,8 +273,16 @@ impl<'a> History<'a> {
             Done::Moved(write, was) => {
                 let to = self.world.objects[&write.name].label().unwrap_or("none").to_owned();
                 self.world.note(|| format!("{now} runner {at} moves {} to {to}", write.name));
+                if was.as_deref().unwrap_or("none") == to {
+                    self.breaks("what a roll moves gets there", write.name.clone());
+                }
                 if to == NEW && was.as_deref() != Some(NEW) {
+                    self.moved.entry(write.uid.clone()).or_default();
+                    self.holds_the_others();
                     self.moves_forward(&write.uid, &write.name);
+                    if self.setup.from && was.as_deref() != Some(OLD) {
+                        self.breaks("what comes from elsewhere is left alone", write.name.clone());
+                    }
                 }
             }
         }
@@ -378,9 +440,6 @@ impl<'a> History<'a> {
         if held {
             self.breaks("what somebody turned back is moved no second time", name.to_owned());
         }
-        if self.setup.from && self.world.before[moved].as_deref() == Some(OTHER) {
-            self.breaks("what comes from elsewhere is left alone", name.to_owned());
-        }
         *self.moved.entry(moved.to_owned()).or_default() += 1;
         let canary = self.world.objects[name].is_canary();
         self.is_admitted(canary, name);
@@ -438,11 +497,15 @@ impl<'a> History<'a> {
         let reserved: BTreeSet<String> = status.reserved.iter().map(|one| one.uid.clone()).collect();
         let gone: Vec<String> = self.reserved.difference(&reserved).cloned().collect();
         for uid in gone {
-            if self.world.in_flux.contains(&uid) {
+            // Of one whose label others set before, a list of a cache tells of the health since that.
+            if self.world.in_flux.contains(&uid) && !self.world.touched.contains(&uid) {
                 self.breaks("health from before the move never counts", format!("{uid} was let go"));
             }
         }
         self.reserved = reserved;
+        if status.is_over() && status.started.is_some() {
+            self.holds_nothing_back(at);
+        }
         if status.is_over() && !status.reserved.is_empty() {
             self.breaks("nothing is under way at an end", format!("{:?}: {:?}", status.phase, status.reserved));
         }
@@ -471,6 +534,7 @@ impl<'a> History<'a> {
     fn quiet(&mut self) {
         self.world.note(|| "quiet".to_owned());
         (self.world.down, self.world.dead, self.world.dark, self.world.fog) = (false, false, false, false);
+        self.world.unaware = false;
         self.runners.iter_mut().for_each(|runner| runner.ahead = 0);
         let (mut helped, mut still) = (0, 0);
         for _ in 0..1_000 {

@@ -17,6 +17,7 @@ mod gates;
 mod hand_over;
 mod health;
 mod history;
+mod holds;
 mod journeys;
 mod kinds;
 mod lists;

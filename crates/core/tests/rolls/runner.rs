@@ -150,6 +150,12 @@ impl Runner {
             None => self.look(kind, world),
             Some(RollWrite::Status(status)) => self.put(*status, world),
             Some(RollWrite::Move(write)) => self.patch(write, world),
+            Some(RollWrite::Hold(write)) => {
+                let (uid, is_known) = (write.uid.clone(), self.remembered.clone());
+                let done = self.patch(write, world);
+                assert_eq!(self.remembered, is_known, "nobody minds that {uid} is held");
+                if matches!(done, Done::Moved(..)) { Done::Nothing } else { done }
+            }
             Some(RollWrite::Try(write)) => self.ask(&write, world),
             Some(RollWrite::Job(job)) => panic!("labels need no Job: {job:?}"),
             Some(RollWrite::Object(write)) => panic!("labels need no other object: {write:?}"),

@@ -6,7 +6,7 @@ use pointsman_core::roll::{
     FleetObject, FleetRoll, Moment, Remembered, RollFacts, RollPhase, RollPlan, RollStatus, RollWrite, plan, rfc3339,
 };
 use rustix::time::{ClockId, clock_gettime};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::boat::Boat;
 use crate::kinds::roll_of;
@@ -60,9 +60,9 @@ impl Running {
                     self.status = *status;
                     self.calls[1] += 1;
                 }
-                RollWrite::Move(one) => {
+                RollWrite::Move(one) | RollWrite::Hold(one) => {
                     let at: usize = one.uid["b-".len()..].parse().unwrap();
-                    let mut moved = self.boats[at].patched(&one.patch, self.now.wall).unwrap();
+                    let mut moved = self.boats[at].patched(&one.patch, self.now.wall, true).unwrap();
                     moved.looked_at(CONTROLLER, true, self.now.wall + 1);
                     self.fleet[at] = FleetObject::of(&moved.value(), &self.roll).unwrap();
                     self.boats[at] = moved;
@@ -87,8 +87,24 @@ fn worked() -> Duration {
 /// the end: whatever is not written or read needs no answer of anybody.
 #[test]
 fn a_large_fleet_takes_a_write_an_object_and_a_status_a_batch() {
+    let (count, running) = complete(&json!({}));
+    assert_eq!(running.calls, [count, count.div_ceil(10) + 1, 2]);
+}
+
+/// One write more of each, and a status for as many as are held by one plan.
+#[test]
+fn a_large_fleet_that_is_held_takes_two_writes_an_object() {
+    let (count, running) = complete(&json!({"hold": true}));
+    assert_eq!(running.calls, [count * 2, count.div_ceil(64) + count.div_ceil(10) + 1, 2]);
+    assert!(running.boats.iter().all(|boat| !boat.is_held()));
+}
+
+/// A roll that is complete, and of how many objects.
+fn complete(members: &Value) -> (usize, Running) {
     let count = usize::try_from(number("POINTSMAN_OBJECTS", 500)).unwrap();
-    let roll = roll_of(&json!({"from": OLD, "waves": [{"name": "all", "atOnce": 10}]}));
+    let mut all = json!({"from": OLD, "waves": [{"name": "all", "atOnce": 10}]});
+    all.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
+    let roll = roll_of(&all);
     let boats = boats(count);
     let fleet = seen(&boats, &roll);
     let (status, remembered) = (RollStatus::default(), Remembered::default());
@@ -99,7 +115,7 @@ fn a_large_fleet_takes_a_write_an_object_and_a_status_a_batch() {
         assert!(running.calls[1] <= count, "{:?}", running.status);
     }
     assert_eq!(running.status.phase, RollPhase::Complete);
-    assert_eq!(running.calls, [count, count.div_ceil(10) + 1, 2]);
+    (count, running)
 }
 
 /// Whoever applies a whole fleet from Git turns every object back at once. A status has to fit into etcd, nothing is

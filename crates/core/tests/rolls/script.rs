@@ -3,6 +3,8 @@
 
 use pointsman_core::laws::Random;
 
+use super::world::{NEW, OLD, OTHER};
+
 /// How the fleet and the Roll look at first.
 #[derive(Clone, Debug)]
 pub(super) struct Setup {
@@ -24,6 +26,12 @@ pub(super) struct Setup {
     /// The last object is at a version that is neither the old nor the new one.
     pub(super) elsewhere: bool,
     pub(super) runners: usize,
+    /// Objects are held until their turn.
+    pub(super) hold: bool,
+    /// Objects whose label a GitOps tool owns are moved as well.
+    pub(super) takes_over: bool,
+    /// The first objects, which a roll holds that is there no more: of another name, and of the same.
+    pub(super) stale: [usize; 2],
     pub(super) gates: Gates,
     pub(super) script: Vec<Happening>,
 }
@@ -107,6 +115,31 @@ pub(super) enum Happening {
     Pause,
     Back,
     Stop,
+    /// Somebody who may know of holds, or not, writes an object.
+    Stranger(usize, Stranger),
+    /// The Roll holds from now on, or does not.
+    Hold(bool),
+    /// Servers answer that know nothing of holds, or do.
+    Unaware(bool),
+}
+
+/// What others write, who leave the roll alone and its objects not.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Stranger {
+    /// Another label, by hand.
+    Labels(&'static str),
+    /// The same as a GitOps tool, by force.
+    Applies(&'static str),
+    /// All of it, without any annotation.
+    Replaces,
+    /// Whoever knows of the hold lets it go.
+    LetsGo,
+    /// The same, with a label at once.
+    Takes(&'static str),
+    /// Notes a wish, or takes one back.
+    Wishes(&'static str),
+    /// What an export of yesterday says: a hold of a roll that is there no more.
+    Restores,
 }
 
 impl Setup {
@@ -130,6 +163,9 @@ impl Setup {
             owned: if random.percent(20) { 1 } else { 0 },
             elsewhere: random.percent(20),
             runners,
+            hold: Random::new(seed ^ HOLDING).percent(40),
+            takes_over: false,
+            stale: [0; 2],
             gates: Gates::default(),
             script: Vec::new(),
         };
@@ -141,7 +177,39 @@ impl Setup {
             let happening = setup.next(random, health, trouble, goes_back);
             setup.script.push(happening);
         }
-        setup.gated(&mut Random::new(seed ^ GATED))
+        setup.gated(&mut Random::new(seed ^ GATED)).met(&mut Random::new(seed ^ STRANGE))
+    }
+
+    /// The same with others who do to holds what they like: the rest of a history stays what it was.
+    fn met(mut self, random: &mut Random) -> Self {
+        if random.percent(if self.hold { 30 } else { 80 }) {
+            return self;
+        }
+        self.takes_over = random.percent(20);
+        self.stale = [0, 1].map(|_| if random.percent(30) { 1 + random.below(2) } else { 0 });
+        for _ in 0..random.below(14) {
+            let happening = self.stranger(random);
+            self.script.insert(random.below(self.script.len() + 1), happening);
+        }
+        self
+    }
+
+    fn stranger(&self, random: &mut Random) -> Happening {
+        let version = *random.pick(&[NEW, NEW, OLD, OTHER]).unwrap();
+        let stranger = match random.below(12) {
+            0..3 => Stranger::Labels(version),
+            3..6 => Stranger::Applies(version),
+            6 => Stranger::Replaces,
+            7 => Stranger::LetsGo,
+            8 => Stranger::Takes(version),
+            9 => Stranger::Wishes(if random.percent(50) { "" } else { version }),
+            10 => Stranger::Restores,
+            _ => {
+                let on = random.percent(50);
+                return if random.percent(70) { Happening::Hold(on) } else { Happening::Unaware(on) };
+            }
+        };
+        Happening::Stranger(random.below(self.objects + 2), stranger)
     }
 
     /// The same with waits beside its waves: the rest of a history stays what it was.
@@ -226,6 +294,9 @@ impl Setup {
             |setup: &mut Self| setup.refused = 0,
             |setup: &mut Self| setup.owned = 0,
             |setup: &mut Self| setup.soak = false,
+            |setup: &mut Self| setup.hold = false,
+            |setup: &mut Self| setup.takes_over = false,
+            |setup: &mut Self| setup.stale = [0; 2],
             |setup: &mut Self| setup.approval = false,
             |setup: &mut Self| setup.gates.first_approved = false,
             |setup: &mut Self| setup.gates.rest_approved = false,
@@ -260,3 +331,9 @@ impl Setup {
 
 /// What waits are drawn by, beside all else of a history.
 const GATED: u64 = 0x6a7e;
+
+/// What holds are drawn by.
+const HOLDING: u64 = 0x401d;
+
+/// What strangers are drawn by.
+const STRANGE: u64 = 0x57a9;

@@ -10,7 +10,7 @@ use pointsman_core::roll::{FleetRoll, Moment, RollStatus, answered_roll};
 use serde_json::{Map, Value, json};
 
 use super::boat::Boat;
-use super::script::{Gates, Setup};
+use super::script::{Gates, Setup, Stranger};
 
 pub(super) const LABEL: &str = "example.com/controller-version";
 pub(super) const OLD: &str = "2.16.0";
@@ -79,6 +79,16 @@ pub(super) struct World {
     pub(super) touched: BTreeSet<String>,
     /// Objects that others turned back after a roll had moved them.
     pub(super) turned: BTreeSet<String>,
+    /// Objects that others have asked to have moved while they were held, by uid.
+    pub(super) asked: BTreeSet<String>,
+    /// One that was moved all the same.
+    pub(super) slipped: Option<String>,
+    /// One whose wish was not noted.
+    pub(super) unheard: Option<String>,
+    /// Objects that others have let go, by uid.
+    pub(super) freed: BTreeSet<String>,
+    /// Whoever admits writes knows nothing of holds.
+    pub(super) unaware: bool,
     /// Who holds the Lease of the roll, and since when it was not renewed.
     lease: Option<(usize, u64)>,
     /// What happened, where somebody wants to read it.
@@ -109,6 +119,11 @@ impl World {
             before: BTreeMap::new(),
             touched: BTreeSet::new(),
             turned: BTreeSet::new(),
+            asked: BTreeSet::new(),
+            slipped: None,
+            unheard: None,
+            freed: BTreeSet::new(),
+            unaware: false,
             lease: None,
             log: None,
         };
@@ -122,6 +137,9 @@ impl World {
             } else if at >= setup.objects - (setup.owned + setup.refused).min(setup.objects) {
                 world.refused.insert(name);
             }
+        }
+        for (at, by) in (0..setup.stale[0]).map(|at| (at, "q")).chain((0..setup.stale[1]).map(|at| (at + 2, "r"))) {
+            world.write(&world.name(at), |object, _| object.holds(by));
         }
         world.first = world.created.keys().cloned().collect();
         world.sync();
@@ -291,39 +309,95 @@ impl World {
 
     /// A GitOps tool sets the label again, by force. Our annotation is not its own.
     pub(super) fn turn_back(&mut self, name: &str) {
-        let mut was_moved = false;
-        let uid = self.write(name, |object, now| {
-            was_moved = object.label() == Some(NEW) && object.is_marked();
-            object.labelled(OLD, GITOPS, "Apply", now);
-        });
-        let Some(uid) = uid else { return };
-        if was_moved {
-            self.turned.insert(uid.clone());
+        self.stranger(name, Stranger::Applies(OLD));
+        if let Some(uid) = self.objects.get(name).map(|object| object.uid().to_owned()) {
+            self.touched.insert(uid);
         }
-        self.in_flux.remove(&uid);
-        self.touched.insert(uid);
     }
 
     /// Somebody labels an object as the roll would, without saying so on it.
     pub(super) fn move_on(&mut self, name: &str) {
-        if self.objects.get(name).is_none_or(|object| object.label() == Some(NEW)) {
+        if self.objects.get(name).is_some_and(|object| object.label() != Some(NEW)) {
+            self.stranger(name, Stranger::Labels(NEW));
+        }
+    }
+
+    /// Somebody else writes an object, and it is admitted.
+    pub(super) fn stranger(&mut self, name: &str, stranger: Stranger) {
+        let Some(before) = self.objects.get(name).cloned() else { return };
+        let unaware = self.unaware;
+        self.write(name, |object, now| {
+            let mut next = object.clone();
+            does(stranger, &mut next, now);
+            *object = if unaware { next } else { next.admitted(object) };
+        });
+        let (uid, after) = (before.uid().to_owned(), self.objects[name].clone());
+        let asks = match stranger {
+            Stranger::Labels(version) | Stranger::Applies(version) => Some(version),
+            _ => None,
+        };
+        if before.is_held() && !unaware {
+            self.asked_of_held(name, stranger, (&before, &after));
+        } else if after.wanted() != Some(NEW) {
+            self.asked.remove(&uid);
+        }
+        if !after.is_held() && (before.is_held() || after.is_let_go()) {
+            self.freed.insert(uid.clone());
+        }
+        // Who applies a label would apply it again.
+        let applies = matches!(stranger, Stranger::Applies(_));
+        let unmarks = before.is_marked() && !after.is_marked();
+        if applies || unmarks {
+            self.touched.insert(uid.clone());
+        }
+        if unmarks {
+            self.turned.remove(&uid);
+        }
+        let is_set = asks.is_some() && !before.is_held();
+        if before.label() == after.label() && !is_set {
             return;
         }
-        let uid = self.write(name, |object, now| object.labelled(NEW, "kubectl-label", "Update", now)).unwrap();
         self.in_flux.remove(&uid);
-        // Whoever turned it back before means that no more.
-        self.turned.remove(&uid);
+        if after.label() == Some(NEW) {
+            // Whoever turned it back before means that no more.
+            self.turned.remove(&uid);
+        } else if before.label() == Some(NEW) && before.is_marked() {
+            self.turned.insert(uid.clone());
+        }
         self.touched.insert(uid);
+    }
+
+    /// What somebody asks for of an object that is held is noted, and nothing else happens.
+    fn asked_of_held(&mut self, name: &str, stranger: Stranger, (before, after): (&Boat, &Boat)) {
+        let uid = before.uid().to_owned();
+        let asked = match stranger {
+            Stranger::Labels(version) | Stranger::Applies(version) if before.label() != Some(version) => version,
+            Stranger::Wishes(version) => version,
+            Stranger::Takes(_) | Stranger::LetsGo => return,
+            _ => before.wanted().unwrap_or_default(),
+        };
+        if after.label() != before.label() || !after.is_held() {
+            self.slipped = Some(name.to_owned());
+        }
+        if after.wanted().unwrap_or_default() != asked {
+            self.unheard = Some(name.to_owned());
+        }
+        if asked == NEW {
+            self.asked.insert(uid);
+        } else {
+            self.asked.remove(&uid);
+        }
     }
 
     /// What would come of a JSON Patch.
     pub(super) fn try_patch(&self, name: &str, patch: &Value) -> Result<Boat, NotWritten> {
-        let next = self.objects.get(name).and_then(|object| object.patched(patch, self.now));
+        let next = self.objects.get(name).and_then(|object| object.patched(patch, self.now, !self.unaware));
         let next = next.ok_or(NotWritten::Stale)?;
         if self.down {
             return Err(NotWritten::Down);
         }
-        if self.refused.contains(name) {
+        let changes = self.objects[name].label() != next.label();
+        if self.refused.contains(name) && changes {
             return Err(NotWritten::Refused("spec.power: too weak".to_owned()));
         }
         Ok(next)
@@ -338,6 +412,25 @@ impl World {
         }
         self.write(name, |object, _| *object = next);
         Ok(was)
+    }
+}
+
+/// What somebody else writes of an object.
+fn does(stranger: Stranger, object: &mut Boat, now: u64) {
+    match stranger {
+        // Whoever updates nothing writes nothing.
+        Stranger::Labels(version) if object.label() == Some(version) => {}
+        Stranger::Labels(version) => object.labelled(version, "kubectl-label", "Update", now),
+        Stranger::Applies(version) => object.labelled(version, GITOPS, "Apply", now),
+        Stranger::Replaces => object.without_annotations(),
+        Stranger::LetsGo if object.is_held() => object.lets_go(),
+        Stranger::LetsGo => {}
+        Stranger::Takes(version) => {
+            object.lets_go();
+            object.labelled(version, "kubectl-label", "Update", now);
+        }
+        Stranger::Wishes(version) => object.wishes(version),
+        Stranger::Restores => object.holds("q"),
     }
 }
 
@@ -395,6 +488,12 @@ fn spec(setup: &Setup) -> Value {
     });
     if setup.from {
         spec["from"] = json!(OLD);
+    }
+    if setup.hold {
+        spec["hold"] = json!(true);
+    }
+    if setup.takes_over {
+        spec["takeOver"] = json!(true);
     }
     spec
 }

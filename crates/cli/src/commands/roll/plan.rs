@@ -147,7 +147,14 @@ fn summary(
         text.push_str(&format!("two controllers that act on one object would not be found out: {why}\n"));
     }
     text.push_str(&freezing(roll, survey));
-    let patches = if roll.has_journeys() { format!("at most {}", moves * roll.steps()) } else { moves.to_string() };
+    if roll.holds() {
+        text.push_str("each object is held until its turn: nobody else changes its label before that\n");
+    }
+    let patches = match (roll.has_journeys(), roll.holds()) {
+        (true, _) => format!("at most {}", moves * roll.steps()),
+        (false, true) => (moves * 2).to_string(),
+        (false, false) => moves.to_string(),
+    };
     text.push_str(&match survey.asked {
         0 => format!("calls to come: {patches} patches; --server asks every webhook by a dry run\n"),
         asked => format!("calls to come: {patches} patches; {asked} were sent as dry runs, and nothing was stored\n"),

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use super::write::{SentObject, Write};
 use super::{judgement::WARNING, label::Label, settings::Settings};
 use crate::apimachinery::excerpt;
-use crate::definition::{KEPT, Kind};
+use crate::definition::{HELD, HeldMetadata, HeldWrite, KEPT, Kind, MOVED, WANTED, held_write};
 use crate::json::Json;
 use crate::webhook::convert::{Object, Pruned, is_brought, pruned};
 use crate::webhook::{review::PatchOperation, rollout::HASH_SCHEMA};
@@ -36,6 +36,14 @@ pub(crate) fn stamp(kind: &Kind, settings: &Settings, write: &Write<'_>) -> (Vec
         return (Vec::new(), warnings);
     }
     let mut label = Label::of(&write.new, kind, settings);
+    let held = held(kind, write);
+    if let Some(HeldWrite { label: Some(before), .. }) = &held {
+        label = before.as_ref().map_or(Label::None, |before| Label::read(before, settings));
+    }
+    if let Some(held) = held {
+        stamps.extend(holding(&kind.admission.version_label, &held));
+        warnings.extend(held.warning);
+    }
     if label == Label::None
         && let Some(value) = managing_version(kind, settings, write)
     {
@@ -64,6 +72,37 @@ pub(crate) fn stamp(kind: &Kind, settings: &Settings, write: &Write<'_>) -> (Vec
     }
     let warnings = warnings.iter().map(|warning| excerpt(warning).chars().take(WARNING).collect());
     (operations(write.new.json(), stamps), warnings.collect())
+}
+
+/// What a roll that holds the object makes of the write.
+fn held(kind: &Kind, write: &Write<'_>) -> Option<HeldWrite> {
+    let texts = |object: &SentObject<'_>| {
+        let annotation = |key: &str| object.annotation(key).and_then(|value| text(&value));
+        let label = object.label(&kind.admission.version_label).and_then(|value| text(&value));
+        (label, annotation(HELD), annotation(WANTED), annotation(MOVED))
+    };
+    fn seen(
+        (label, held, wanted, moved): &(Option<String>, Option<String>, Option<String>, Option<String>),
+    ) -> HeldMetadata<'_> {
+        HeldMetadata {
+            label: label.as_deref(),
+            held: held.as_deref(),
+            wanted: wanted.as_deref(),
+            moved: moved.as_deref(),
+        }
+    }
+    let old = write.old.as_ref()?;
+    old.annotation(HELD)?;
+    let old = texts(old);
+    held_write(&kind.admission.version_label, seen(&old), seen(&texts(&write.new)))
+}
+
+/// The hold stays, and the label with it; what is wanted is noted.
+fn holding(key: &str, held: &HeldWrite) -> Vec<Stamp> {
+    let label = held.label.as_ref().map(|before| Stamp { map: "labels", key: key.to_owned(), value: before.clone() });
+    let wanted = held.wanted.as_ref().map(|wanted| Stamp::annotation(WANTED.to_owned(), Some(wanted.clone())));
+    let stays = Stamp::annotation(HELD.to_owned(), Some(held.held.clone()));
+    [label, wanted].into_iter().flatten().chain([stays]).collect()
 }
 
 /// Who leaves the label out keeps the version, and is told so.

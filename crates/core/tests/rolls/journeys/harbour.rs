@@ -225,6 +225,7 @@ impl Pilot {
             }
             Some(RollWrite::Object(write)) => panic!("no step here is about other objects: {write:?}"),
             Some(RollWrite::Try(write)) => panic!("journeys ask for no dry run: {write:?}"),
+            Some(RollWrite::Hold(write)) => panic!("journeys hold nobody: {write:?}"),
         }
     }
 

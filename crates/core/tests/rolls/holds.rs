@@ -1,0 +1,153 @@
+//! Objects that are held until their turn, beside what histories find: of rolls that are there no more, and of objects
+//! that a roll is about no more.
+
+use pointsman_core::roll::{
+    FleetMove, FleetObject, FleetRoll, RollFacts, RollPhase, RollPlan, RollStatus, RollWrite, plan,
+};
+use serde_json::{Value, json};
+
+use crate::boat::Boat;
+use crate::kinds::roll_of;
+use crate::patches::NOW;
+use crate::world::{LABEL, NEW, OLD};
+
+const HELD: &str = "pointsman.dev/held";
+const WANTED: &str = "pointsman.dev/wanted-version";
+
+fn roll(members: Value) -> FleetRoll {
+    let mut all = json!({"from": OLD, "waves": [{"name": "all", "atOnce": 1}], "select": {"labels": "fleet=one"}});
+    all.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
+    roll_of(&all)
+}
+
+/// A hold, as it stands on an object.
+fn hold(uid: &str, name: &str) -> String {
+    json!({"roll": uid, "name": name, "at": "2026-11-18T11:06:40Z"}).to_string()
+}
+
+fn boat(fleet: &str, annotations: Value) -> Boat {
+    Boat::new(json!({
+        "namespace": "n", "name": "b", "uid": "u", "labels": {LABEL: OLD, "fleet": fleet}, "annotations": annotations,
+    }))
+}
+
+fn planned(roll: &FleetRoll, status: &RollStatus, boat: &Boat) -> RollPlan {
+    let fleet: Vec<FleetObject> = FleetObject::of(&boat.value(), roll).into_iter().collect();
+    plan(roll, status, &fleet, RollFacts { consistent: true, ..RollFacts::default() }, NOW)
+}
+
+fn lands(boat: &Boat, one: &FleetMove) -> Boat {
+    boat.patched(&one.patch, NOW.wall, true).unwrap_or_else(|| panic!("{} does not land", one.patch))
+}
+
+/// What comes of an object where nothing but writes of it are left, and how the roll stands then.
+fn comes_to(roll: &FleetRoll, mut status: RollStatus, mut boat: Boat) -> (RollStatus, Boat) {
+    for _ in 0..10 {
+        let plan = planned(roll, &status, &boat);
+        let writes = plan.writes.iter().filter_map(|write| match write {
+            RollWrite::Hold(one) | RollWrite::Move(one) => Some(one),
+            _ => None,
+        });
+        let next = writes.fold(boat.clone(), |boat, one| lands(&boat, one));
+        let is_still = next.value() == boat.value() && plan.status == status;
+        (status, boat) = (plan.status, next);
+        if is_still {
+            break;
+        }
+    }
+    (status, boat)
+}
+
+fn note(boat: &Boat, key: &str) -> Value {
+    boat.value()["metadata"]["annotations"][key].clone()
+}
+
+#[test]
+fn what_a_roll_held_that_is_gone_is_moved_by_the_next_one_and_taken_back_by_it() {
+    for (uid, name) in [("roll-0", "q"), ("roll-0", "r"), ("roll-1", "r")] {
+        for holds in [true, false] {
+            let boat = boat("one", json!({HELD: hold(uid, name)}));
+            let (status, there) = comes_to(&roll(json!({"hold": holds})), RollStatus::default(), boat.clone());
+            assert_eq!(there.label(), Some(NEW), "{uid} {name} {holds}: {:?} {}", status.phase, there.value());
+            assert!(!there.is_held(), "{}", there.value());
+            // Somebody restores what it was before the move, but for the label and the mark of the roll.
+            let mut again = there.clone();
+            again.holds(name);
+            let back = roll(json!({"hold": holds, "direction": "Back"}));
+            let (status, home) = comes_to(&back, status, again);
+            assert_eq!((home.label(), home.is_held()), (Some(OLD), false), "{:?} {}", status.phase, home.value());
+        }
+    }
+}
+
+#[test]
+fn a_roll_lets_go_what_one_of_its_name_has_held() {
+    let waits = json!([{"name": "all", "before": "approval"}]);
+    for holds in [true, false] {
+        let held = boat("one", json!({HELD: hold("roll-0", "r"), WANTED: NEW}));
+        let (status, there) = comes_to(&roll(json!({"hold": holds, "waves": waits})), RollStatus::default(), held);
+        assert_eq!((there.is_held(), there.label()), (holds, Some(OLD)), "{:?}", status.phase);
+        let stops = roll(json!({"hold": holds, "waves": waits, "direction": "Stop"}));
+        let (status, there) = comes_to(&stops, status, there);
+        assert_eq!((status.phase, there.is_held()), (RollPhase::Aborted, false));
+        assert_eq!(note(&there, WANTED), json!(NEW), "what somebody wants is not forgotten");
+    }
+}
+
+#[test]
+fn what_a_roll_is_about_no_more_is_let_go_and_not_moved() {
+    for members in
+        [json!({"hold": true}), json!({}), json!({"paused": true}), json!({"hold": true, "direction": "Stop"})]
+    {
+        let roll = roll(members.clone());
+        let mut status = planned(&roll, &RollStatus::default(), &boat("one", json!({}))).status;
+        if status.started.is_none() {
+            status.started = Some("2026-11-18T11:00:00Z".to_owned());
+        }
+        let (status, there) = comes_to(&roll, status, boat("two", json!({HELD: hold("roll-1", "r")})));
+        assert_eq!((there.is_held(), there.label()), (false, Some(OLD)), "{members}: {:?}", status.phase);
+        assert_eq!(note(&there, HELD), json!("released roll-1"));
+        assert!(FleetObject::of(&there.value(), &roll).is_none());
+        assert!(status.reserved.is_empty(), "{members}: {:?}", status.reserved);
+    }
+}
+
+#[test]
+fn a_roll_that_is_paused_lets_go_where_it_is_not_to_hold_any_more() {
+    let held = boat("one", json!({HELD: hold("roll-1", "r")}));
+    let status = planned(&roll(json!({"hold": true})), &RollStatus::default(), &held).status;
+    for (holds, is_held) in [(true, true), (false, false)] {
+        let paused = roll(json!({"hold": holds, "paused": true}));
+        let (status, there) = comes_to(&paused, status.clone(), held.clone());
+        assert_eq!((status.phase, there.is_held(), there.label()), (RollPhase::Paused, is_held, Some(OLD)));
+    }
+}
+
+#[test]
+fn a_wish_of_before_is_over_where_another_roll_holds() {
+    let waits = roll(json!({"hold": true, "waves": [{"name": "all", "before": "approval"}]}));
+    for (text, wanted) in [("released roll-0", Value::Null), ("released roll-1", json!(NEW)), ("mine", Value::Null)] {
+        let (_, held) = comes_to(&waits, RollStatus::default(), boat("one", json!({HELD: text, WANTED: NEW})));
+        assert!(held.is_held(), "{text}");
+        assert_eq!(note(&held, WANTED), wanted, "{text}");
+    }
+}
+
+#[test]
+fn a_move_lands_on_no_hold_that_came_meanwhile() {
+    let roll = roll(json!({}));
+    let seen = boat("one", json!({"a": "b"}));
+    let plan = planned(&roll, &RollStatus::default(), &seen);
+    let moves: Vec<&FleetMove> = plan
+        .writes
+        .iter()
+        .filter_map(|write| match write {
+            RollWrite::Move(one) => Some(one),
+            _ => None,
+        })
+        .collect();
+    let mut meanwhile = seen.clone();
+    meanwhile.holds("q");
+    assert!(moves[0].patch.is_array() && meanwhile.patched(&moves[0].patch, NOW.wall, true).is_none());
+    assert_eq!(lands(&seen, moves[0]).label(), Some(NEW));
+}

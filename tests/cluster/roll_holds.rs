@@ -1,0 +1,213 @@
+//! Objects that a roll holds until their turn, and those who ask for the new version meanwhile: on the real API server.
+
+use std::time::Duration;
+
+use hyper::Method;
+use serde_json::{Value, json};
+
+use crate::scenario::Scenario;
+use crate::support::client::Answer;
+use crate::support::rolling::Controllers;
+use crate::support::sample::{ENGINE, Sample};
+use crate::support::scene::Scene;
+use crate::support::side_by_side::{A, B, SideBySide, UNKNOWN};
+
+static ENGINES: [&Sample; 1] = [&ENGINE];
+
+pub(crate) const SCENARIOS: &[Scenario] = &[
+    Scenario::new("a_held_object_moves_at_its_turn_whoever_asks_before", held).of(&ENGINES).newest(),
+    Scenario::new("a_roll_that_is_stopped_lets_go_what_it_held", stopped).of(&ENGINES).newest(),
+    Scenario::new("what_a_deleted_roll_held_goes_with_the_next_one", deleted).of(&ENGINES).newest(),
+    Scenario::new("a_roll_that_holds_says_where_nobody_keeps_others_away", unregistered).of(&ENGINES).newest(),
+];
+
+const HELD: &str = "pointsman.dev/held";
+const WANTED: &str = "pointsman.dev/wanted-version";
+
+/// A fleet of five, held, with a canary that is through.
+fn begins<'a>(scene: &'a Scene<'a>) -> SideBySide<'a> {
+    scene.install(&scene.printed_crd(&[]));
+    scene.knows_rolls();
+    let names: Vec<String> = (0..6).map(|at| format!("e-{at}")).collect();
+    scene.engines(&names, Some(A));
+    scene.patch(scene.sample.new, "e-0", &json!({"metadata": {"labels": {"roll": "canary"}}})).ok();
+    let servers = SideBySide::start(scene, &[A, B], &[]);
+    servers.register("deny");
+    let canary = json!({"name": "canary", "select": {"labels": "roll=canary"}, "atOnce": 1, "then": "approval"});
+    scene.starts_roll(&json!({"hold": true, "waves": [canary, {"name": "rest", "atOnce": 2}]}));
+    servers
+}
+
+fn one(scene: &Scene<'_>, name: &str) -> Value {
+    scene.get(scene.sample.new, name).ok()
+}
+
+fn label(scene: &Scene<'_>, name: &str) -> Value {
+    one(scene, name)["metadata"]["labels"][scene.label_key()].clone()
+}
+
+fn note(scene: &Scene<'_>, name: &str, key: &str) -> Value {
+    one(scene, name)["metadata"]["annotations"][key].clone()
+}
+
+fn version(scene: &Scene<'_>, name: &str) -> Value {
+    one(scene, name)["metadata"]["resourceVersion"].clone()
+}
+
+/// Who owns the version label, and how.
+fn owners(scene: &Scene<'_>, name: &str) -> Vec<String> {
+    let label = format!("f:{}", scene.label_key());
+    let object = one(scene, name);
+    let entries = object["metadata"]["managedFields"].as_array().unwrap().iter();
+    let owns = |entry: &&Value| !entry["fieldsV1"]["f:metadata"]["f:labels"][&label].is_null();
+    let owners = entries.filter(owns);
+    owners.map(|one| format!("{} {}", one["manager"].as_str().unwrap(), one["operation"].as_str().unwrap())).collect()
+}
+
+/// Says that it stays where it was, and is noted.
+#[track_caller]
+fn stays(scene: &Scene<'_>, name: &str, answer: &Answer, wanted: &str) {
+    assert!(answer.is_ok(), "{}", answer.message());
+    let warned = answer.warnings.concat();
+    assert!(warned.contains(&format!("stays \"{A}\": roll {} holds this object until its turn", scene.ns)), "{warned}");
+    assert_eq!((label(scene, name), note(scene, name, WANTED)), (json!(A), json!(wanted)), "{name}");
+    assert!(note(scene, name, HELD).as_str().is_some_and(|text| text.contains(&scene.ns)), "{name}");
+}
+
+fn held(scene: &Scene<'_>) {
+    let servers = begins(scene);
+    let _controllers = Controllers::start(scene, |_, _| Some(true));
+    let new = scene.sample.new;
+    let mut running = scene.rolls_on("one");
+    scene.roll_says("canary 1/1, waiting for approval");
+    assert_eq!((label(scene, "e-0"), note(scene, "e-0", HELD)), (json!(B), Value::Null), "its turn is over");
+    let manifest = scene.labelled(new, "e-2", Some(B));
+    everybody_asks(scene, &manifest);
+    scene.does(&["approve", "canary"]);
+    scene.roll_says("Complete");
+    assert_eq!(running.end(Duration::from_secs(20)), Some(0));
+    let log = std::fs::read_to_string(scene.dir.join("roll.log")).unwrap();
+    assert!(!log.contains("others can move it"), "{log}");
+    assert_eq!(scene.versions(), [(B.to_owned(), 6)].into());
+    for name in ["e-1", "e-2", "e-3"] {
+        assert_eq!((note(scene, name, HELD), note(scene, name, WANTED)), (Value::Null, Value::Null), "{name}");
+    }
+    assert_eq!(note(scene, "e-4", WANTED), json!(UNKNOWN), "what it did not get is told");
+    assert_eq!(owners(scene, "e-2"), ["pointsman-roll Update"]);
+    // Git says what is so: it owns the label as well, and is quiet from then on.
+    let answer = scene.apply(new, "e-2", &manifest, "git");
+    assert!(answer.is_ok() && answer.warnings.is_empty(), "{} {:?}", answer.message(), answer.warnings);
+    assert_eq!(owners(scene, "e-2"), ["git Apply", "pointsman-roll Update"]);
+    let before = version(scene, "e-2");
+    scene.apply(new, "e-2", &manifest, "git").ok();
+    assert_eq!(version(scene, "e-2"), before);
+    drop(servers);
+    scene.forgets_roll();
+}
+
+/// Whoever asks in whichever way.
+fn everybody_asks(scene: &Scene<'_>, manifest: &Value) {
+    let (new, key) = (scene.sample.new, scene.label_key());
+    let asks = |version: &str| json!({"metadata": {"labels": {&key: version}}});
+    // By hand.
+    stays(scene, "e-1", &scene.patch(new, "e-1", &asks(B)), B);
+    assert!(owners(scene, "e-1").iter().all(|owner| owner.ends_with(" Update")), "{:?}", owners(scene, "e-1"));
+    // By server-side apply, again and again, as a GitOps tool does.
+    stays(scene, "e-2", &scene.force_apply(new, "e-2", manifest, "git"), B);
+    assert_eq!(owners(scene, "e-2"), ["git Apply"]);
+    let before = version(scene, "e-2");
+    for _ in 0..3 {
+        std::thread::sleep(Duration::from_millis(1_100));
+        stays(scene, "e-2", &scene.apply(new, "e-2", manifest, "git"), B);
+        assert_eq!(version(scene, "e-2"), before, "whoever applies again and again writes nothing");
+    }
+    let tried = scene.apply(new, "e-2", manifest, "git&dryRun=All").ok();
+    assert_eq!(tried["metadata"], one(scene, "e-2")["metadata"], "whoever asks for the difference is told of none");
+    // By a whole object that knows nothing of annotations.
+    let mut replaced = one(scene, "e-3");
+    replaced["metadata"]["labels"][&key] = json!(B);
+    replaced["metadata"].as_object_mut().unwrap().remove("annotations");
+    let body = Some(("application/json", replaced.to_string()));
+    stays(scene, "e-3", &scene.call(Method::PUT, &scene.one(new, "e-3"), body), B);
+    // What nobody serves is noted as well.
+    stays(scene, "e-4", &scene.patch(new, "e-4", &asks(UNKNOWN)), UNKNOWN);
+    // Who knows of the hold lets go.
+    let mut lets_go = asks(B);
+    lets_go["metadata"]["annotations"] = json!({HELD: ""});
+    assert!(scene.patch(new, "e-5", &lets_go).is_ok());
+    assert_eq!(label(scene, "e-5"), json!(B));
+}
+
+fn stopped(scene: &Scene<'_>) {
+    let _servers = begins(scene);
+    let _controllers = Controllers::start(scene, |_, _| Some(true));
+    let new = scene.sample.new;
+    let mut running = scene.rolls_on("one");
+    scene.roll_says("canary 1/1, waiting for approval");
+    let asks = json!({"metadata": {"labels": {scene.label_key(): B}}});
+    stays(scene, "e-1", &scene.patch(new, "e-1", &asks), B);
+    scene.does(&["abort"]);
+    scene.roll_says("Aborted");
+    running.end(Duration::from_secs(20));
+    for at in 1..6 {
+        let name = format!("e-{at}");
+        assert_eq!(label(scene, &name), json!(A), "{name}");
+        assert!(note(scene, &name, HELD).as_str().is_some_and(|text| text.starts_with("released ")), "{name}");
+    }
+    assert_eq!(note(scene, "e-1", WANTED), json!(B), "what somebody has asked for is not forgotten");
+    assert!(scene.patch(new, "e-1", &asks).is_ok());
+    assert_eq!(label(scene, "e-1"), json!(B));
+    scene.does(&["clean"]);
+    assert_eq!(note(scene, "e-2", HELD), Value::Null);
+    scene.forgets_roll();
+}
+
+fn deleted(scene: &Scene<'_>) {
+    let _servers = begins(scene);
+    let _controllers = Controllers::start(scene, |_, _| Some(true));
+    let new = scene.sample.new;
+    let mut running = scene.rolls_on("one");
+    scene.roll_says("canary 1/1, waiting for approval");
+    running.kill();
+    scene.forgets_roll();
+    // Nobody is there any more who lets go, and whoever asks is told what does.
+    let asks = json!({"metadata": {"labels": {scene.label_key(): B}}});
+    let answer = scene.patch(new, "e-1", &asks);
+    stays(scene, "e-1", &answer, B);
+    assert!(answer.warnings.concat().contains("To change it now, set annotation pointsman.dev/held to"));
+    scene.patch(new, "e-1", &json!({"metadata": {"annotations": {HELD: ""}}})).ok();
+    assert!(scene.patch(new, "e-1", &asks).is_ok());
+    assert_eq!(label(scene, "e-1"), json!(B));
+    let left = json!({"metadata": {"labels": {"roll": "left"}}});
+    scene.patch(new, "e-2", &left).ok();
+    // The next one is of the same name, holds nobody, and is not about all of them.
+    let all = json!({"name": "all", "atOnce": 4});
+    scene.starts_roll(&json!({"select": {"labels": "roll!=left"}, "waves": [all]}));
+    let (code, text, errors) = scene.runs_roll(&[]);
+    assert_eq!(code, 0, "{text}{errors}");
+    let labels = ["e-0", "e-1", "e-2", "e-3", "e-4", "e-5"].map(|name| label(scene, name));
+    assert_eq!(labels, [B, B, A, B, B, B].map(|version| json!(version)));
+    for name in ["e-2", "e-3", "e-4", "e-5"] {
+        assert!(note(scene, name, HELD).as_str().is_some_and(|text| text.starts_with("released ")), "{name}");
+    }
+    scene.does(&["clean"]);
+    assert_eq!(note(scene, "e-3", HELD), Value::Null);
+    scene.forgets_roll();
+}
+
+fn unregistered(scene: &Scene<'_>) {
+    scene.install(&scene.printed_crd(&[]));
+    scene.knows_rolls();
+    scene.engines(&["e-0", "e-1"].map(str::to_owned), Some(A));
+    let _controllers = Controllers::start(scene, |_, _| Some(true));
+    scene.starts_roll(&json!({"hold": true}));
+    let (code, text, errors) = scene.runs_roll(&[]);
+    assert_eq!(code, 0, "{text}{errors}");
+    assert_eq!(errors.matches("e-0 is held, and others can move it all the same").count(), 1, "{errors}");
+    assert!(!errors.contains("e-1 is held"), "{errors}");
+    assert_eq!(scene.versions(), [(B.to_owned(), 2)].into());
+    for name in ["e-0", "e-1"] {
+        assert_eq!(note(scene, name, HELD), Value::Null, "{name}");
+    }
+    scene.forgets_roll();
+}
