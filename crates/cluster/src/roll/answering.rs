@@ -9,7 +9,7 @@ use pointsman_core::roll::{
 };
 use serde_json::Value;
 
-use super::beside::{becomes, referring, seen};
+use super::beside::{becomes, owners, referring, seen};
 use super::collection::{asked_for, named};
 use super::outside::Outside;
 use crate::call_error::{CallError, RIGHTS};
@@ -93,18 +93,35 @@ pub(super) async fn look_up_more(
     questions: &[RollQuestion],
     answers: &mut RollAnswers,
 ) -> Result<(), CallError> {
-    for question in questions {
-        let why = match look(cluster, known, question, answers).await {
+    let mut rest: Vec<&RollQuestion> = questions.iter().collect();
+    while let Some((first, others)) = rest.split_first() {
+        let others = others.iter().copied();
+        let (alike, next): (Vec<_>, Vec<_>) = others.partition(|other| is_answered_beside(first, other));
+        let asked: Vec<&RollQuestion> = std::iter::once(*first).chain(alike).collect();
+        let why = match look(cluster, known, &asked, answers).await {
             // Somebody behind the API server does not answer, such as a webhook that converts: that holds up the object
             // that is asked about, and no other.
             Err(error) if error.code().is_some_and(|code| code >= 500) => Some(error.to_string()),
             answer => read(answer)?.err(),
         };
         if let Some(why) = why {
-            answers.cannot_read(question, why);
+            asked.iter().for_each(|question| answers.cannot_read(question, why.clone()));
         }
+        rest = next;
     }
     Ok(())
+}
+
+/// Whether one look at the same lists answers both: a fleet in one namespace would be listed once for each of its objects.
+fn is_answered_beside(one: &RollQuestion, other: &RollQuestion) -> bool {
+    let is_list = match (&one.wanted, &other.wanted) {
+        (WantedObjects::Referring(_), WantedObjects::Referring(_)) => true,
+        (WantedObjects::Owned(_), WantedObjects::Owned(_)) => {
+            (&one.plural, &one.group) == (&other.plural, &other.group)
+        }
+        _ => false,
+    };
+    is_list && one.namespace == other.namespace && one.cluster == other.cluster
 }
 
 /// What cannot be read, in words. What may be read in a moment is asked again, and is no answer.
@@ -119,9 +136,10 @@ fn read<T>(answer: Result<T, CallError>) -> Result<Result<T, String>, CallError>
 async fn look(
     cluster: &Cluster,
     known: Compiled<'_>,
-    question: &RollQuestion,
+    asked: &[&RollQuestion],
     answers: &mut RollAnswers,
 ) -> Result<(), CallError> {
+    let Some(question) = asked.first() else { return Ok(()) };
     match &question.wanted {
         WantedObjects::Becoming { name, uid, facts } => {
             return becomes(cluster, known.kind, question, (name, uid, facts), answers).await;
@@ -129,38 +147,56 @@ async fn look(
         WantedObjects::Staged { name, stage } => {
             return seen(cluster, known.staged, question, (name, stage), answers).await;
         }
-        WantedObjects::Referring(uid) => return referring(cluster, question, uid, answers).await,
+        WantedObjects::Referring(_) => return referring(cluster, asked, answers).await,
         _ => {}
     }
-    match objects(cluster, question, answers).await {
+    match objects(cluster, asked, answers).await {
         // Nothing can be of a resource that there is not.
-        Err(error) if error.code() == Some(404) && matches!(question.wanted, WantedObjects::Metadata(_)) => {
-            answers.saw(question, &[]);
+        Err(error) if error.code() == Some(404) && is_metadata(&question.wanted) => {
+            asked.iter().for_each(|question| answers.saw(question, &[]));
             Ok(())
         }
         answer => answer,
     }
 }
 
+fn is_metadata(wanted: &WantedObjects) -> bool {
+    matches!(wanted, WantedObjects::Metadata(_) | WantedObjects::Owned(_))
+}
+
 /// Looks up objects, and tells a page of them after the other.
-async fn objects(cluster: &Cluster, question: &RollQuestion, answers: &mut RollAnswers) -> Result<(), CallError> {
+async fn objects(cluster: &Cluster, asked: &[&RollQuestion], answers: &mut RollAnswers) -> Result<(), CallError> {
+    let Some(question) = asked.first() else { return Ok(()) };
     let all = asked_for(cluster, question).await?;
     let (labels, extent) = match &question.wanted {
         WantedObjects::Named(name) => {
             answers.saw(question, named(cluster, &format!("{all}/{name}")).await?.as_slice());
             return Ok(());
         }
-        WantedObjects::Labelled(labels) => (labels, Extent::Objects),
-        WantedObjects::Metadata(labels) => (labels, Extent::MetadataOfAll),
+        WantedObjects::Labelled(labels) => (labels.as_str(), Extent::Objects),
+        WantedObjects::Metadata(labels) => (labels.as_str(), Extent::MetadataOfAll),
+        WantedObjects::Owned(_) => ("", Extent::MetadataOfAll),
         // They are answered otherwise.
         WantedObjects::Becoming { .. } | WantedObjects::Referring(_) | WantedObjects::Staged { .. } => return Ok(()),
     };
-    let mut take = |mut list: Value| match list.get_mut("items").map(Value::take) {
-        Some(Value::Array(items)) => answers.saw(question, &items),
-        _ => answers.saw(question, &[]),
+    let mut take = |mut list: Value| {
+        let items = list.get_mut("items").map(Value::take);
+        let items = items.as_ref().and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+        for question in asked {
+            match &question.wanted {
+                WantedObjects::Owned(name) => answers.saw(question, &owned(items, name)),
+                _ => answers.saw(question, items),
+            }
+        }
     };
     let pages = Pages::new(cluster, all, extent, PAGE).labelled(labels).waiting_out(WaitsOut::ApiServer);
     pages.all(&mut |_, _| {}, &mut take).await
+}
+
+/// Those of a list with an owner reference to something of a name.
+fn owned(items: &[Value], name: &str) -> Vec<Value> {
+    let is_its = |item: &&Value| owners(item).any(|owner| owner.get("name").and_then(Value::as_str) == Some(name));
+    items.iter().filter(is_its).cloned().collect()
 }
 
 /// How often it is looked up while objects are moved: as often as the Leases of controllers.

@@ -2,7 +2,8 @@
 
 use pointsman_core::definition::{Kind, StagedKind};
 use pointsman_core::roll::{
-    Became, ObjectCall, ObjectWrite, ROLL_MANAGER, RollAnswers, RollQuestion, Staged, WantedFact, seen_by_stage,
+    Became, ObjectCall, ObjectWrite, ROLL_MANAGER, RollAnswers, RollQuestion, Staged, WantedFact, WantedObjects,
+    seen_by_stage,
 };
 use pointsman_core::webhook::{BecomeError, Facts, OtherKind, Webhook};
 use serde_json::{Value, json};
@@ -212,19 +213,18 @@ async fn holds(cluster: &Cluster, namespace: &str, fact: &WantedFact) -> Result<
     Ok(secret.map(|secret| secret.get("data").and_then(|data| data.get(&fact.key)).is_some()))
 }
 
-/// Tells what belongs to an object, of whatever resource.
+/// Tells what belongs to objects of a namespace, of whatever resource: one look for all of them.
 pub(super) async fn referring(
     cluster: &Cluster,
-    question: &RollQuestion,
-    uid: &str,
+    asked: &[&RollQuestion],
     answers: &mut RollAnswers,
 ) -> Result<(), CallError> {
-    let namespace = question.namespace.as_deref().unwrap_or_default();
-    let mut found = Vec::new();
+    let namespace = asked.first().and_then(|question| question.namespace.as_deref()).unwrap_or_default();
+    let mut found: Vec<Vec<Value>> = vec![Vec::new(); asked.len()];
     let resources = match namespaced(cluster).await? {
         Ok(resources) => resources,
         Err(why) => {
-            answers.cannot_read(question, why);
+            asked.iter().for_each(|question| answers.cannot_read(question, why.clone()));
             return Ok(());
         }
     };
@@ -233,21 +233,29 @@ pub(super) async fn referring(
         let pages = Pages::new(cluster, path, Extent::MetadataOfAll, PAGE).waiting_out(WaitsOut::ApiServer);
         let mut take = |list: Value| {
             for object in items(&list) {
-                let owners = object.pointer("/metadata/ownerReferences").and_then(Value::as_array);
-                if owners.into_iter().flatten().any(|owner| owner.get("uid").and_then(Value::as_str) == Some(uid)) {
-                    found.push(json!({"resource": resource, "metadata": object.get("metadata")}));
+                for (question, found) in asked.iter().zip(&mut found) {
+                    let WantedObjects::Referring(uid) = &question.wanted else { continue };
+                    if owners(object).any(|owner| owner.get("uid").and_then(Value::as_str) == Some(uid)) {
+                        found.push(json!({"resource": resource, "metadata": object.get("metadata")}));
+                    }
                 }
             }
         };
         if let Err(error) = pages.all(&mut |_, _| {}, &mut take).await {
-            // One that nobody serves now, such as an aggregated API that is down, holds up this object and no other.
+            // One that nobody serves now, such as an aggregated API that is down, holds up these objects and no other.
             let hint = if error.is_of_missing_rights() { format!(": {RIGHTS}") } else { String::new() };
-            answers.cannot_read(question, format!("{resource} cannot be listed: {error}{hint}"));
+            let why = format!("{resource} cannot be listed: {error}{hint}");
+            asked.iter().for_each(|question| answers.cannot_read(question, why.clone()));
             return Ok(());
         }
     }
-    answers.saw(question, &found);
+    asked.iter().zip(&found).for_each(|(question, found)| answers.saw(question, found));
     Ok(())
+}
+
+/// Owner references of an object.
+pub(super) fn owners(object: &Value) -> impl Iterator<Item = &Value> {
+    object.pointer("/metadata/ownerReferences").and_then(Value::as_array).into_iter().flatten()
 }
 
 /// Every resource in namespaces that can be listed, each in one version, and where it is.

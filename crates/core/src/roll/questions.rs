@@ -41,6 +41,9 @@ pub enum WantedObjects {
     Named(String),
     /// Those with such labels, and of each nothing but its metadata. Of a resource that there is not, there are none.
     Metadata(String),
+    /// Those with an owner reference to something of this name, and of each nothing but its metadata. Of a resource that
+    /// there is not, there are none. What is asked of many names is one list.
+    Owned(String),
     /// Objects of every resource in the namespace that have an owner reference to this uid: of each its metadata, and
     /// as `resource` what kubectl calls its resource.
     Referring(String),
@@ -185,6 +188,11 @@ impl RollQuestion {
         Self::beside(resource, None, namespace, WantedObjects::Metadata(labels.to_owned()), LookedFor::All)
     }
 
+    /// About the metadata of what belongs to something of a name.
+    pub(super) fn of_owned(resource: &ResourceName, namespace: Option<&str>, name: &str) -> Self {
+        Self::beside(resource, None, namespace, WantedObjects::Owned(name.to_owned()), LookedFor::All)
+    }
+
     /// About everything that belongs to an object.
     pub(super) fn of_referring(namespace: Option<&str>, uid: &str) -> Self {
         let any = ResourceName { plural: "*".to_owned(), group: String::new() };
@@ -230,6 +238,7 @@ impl RollQuestion {
             WantedObjects::Named(_) => "one",
             WantedObjects::Labelled(_) => "all",
             WantedObjects::Metadata(_) => "metadata",
+            WantedObjects::Owned(_) => "owned",
             WantedObjects::Referring(_) => "referring",
             WantedObjects::Becoming { .. } => "becoming",
             WantedObjects::Staged { .. } => "staged",
@@ -318,6 +327,7 @@ impl fmt::Display for RollQuestion {
             WantedObjects::Labelled(labels) | WantedObjects::Metadata(labels) => {
                 write!(f, "{resource}{within} with {labels}")
             }
+            WantedObjects::Owned(name) => write!(f, "{resource}{within} that belong to {name}"),
             WantedObjects::Referring(uid) => write!(f, "what belongs to uid {uid}{within}"),
         }?;
         self.cluster.as_ref().map_or(Ok(()), |cluster| write!(f, " in {cluster}"))

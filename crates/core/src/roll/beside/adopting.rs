@@ -14,12 +14,13 @@ use crate::roll::questions::RollQuestion;
 use crate::roll::traveller::Traveller;
 
 pub(super) fn questions(traveller: Traveller<'_>, resources: &[ResourceName]) -> Vec<RollQuestion> {
-    let all = resources.iter().map(|resource| of_all(traveller, resource));
-    target_question(traveller).into_iter().chain(all).collect()
+    let owned = resources.iter().map(|resource| owned(traveller, resource));
+    target_question(traveller).into_iter().chain(owned).collect()
 }
 
-fn of_all(traveller: Traveller<'_>, resource: &ResourceName) -> RollQuestion {
-    RollQuestion::of_metadata(resource, traveller.object.namespace(), "")
+/// What the object has become is called as the object is.
+fn owned(traveller: Traveller<'_>, resource: &ResourceName) -> RollQuestion {
+    RollQuestion::of_owned(resource, traveller.object.namespace(), traveller.object.name())
 }
 
 pub(super) fn forward(step: Beside<'_>, resources: &[ResourceName]) -> StepProgress {
@@ -60,7 +61,7 @@ fn hand_all_over(
     to: (&PairedKind, &str, &str),
 ) -> StepProgress {
     for resource in resources {
-        let all = match list(step.answers, &of_all(step.traveller, resource)) {
+        let all = match list(step.answers, &owned(step.traveller, resource)) {
             Ok(all) => all,
             Err(why) => return StepProgress::Waits(why),
         };

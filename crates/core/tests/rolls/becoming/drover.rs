@@ -116,6 +116,11 @@ impl County {
             WantedObjects::Labelled(labels) | WantedObjects::Metadata(labels) => {
                 answers.saw(question, &labelled(labels))
             }
+            WantedObjects::Owned(name) => {
+                let owners = |one: &Value| one["metadata"]["ownerReferences"].as_array().cloned().unwrap_or_default();
+                let is_its = |one: &&Value| owners(one).iter().any(|owner| owner["name"] == name.as_str());
+                answers.saw(question, &all().filter(is_its).cloned().collect::<Vec<_>>());
+            }
             WantedObjects::Referring(uid) => {
                 let found = self.village.belonging(uid).into_iter();
                 let found: Vec<Value> =
