@@ -82,6 +82,8 @@ fn held(scene: &Scene<'_>) {
     scene.roll_says("canary 1/1, waiting for approval");
     assert_eq!((label(scene, "e-0"), note(scene, "e-0", HELD)), (json!(B), Value::Null), "its turn is over");
     let manifest = scene.labelled(new, "e-2", Some(B));
+    // By then the controllers have looked at all of them, and write nothing more.
+    std::thread::sleep(Duration::from_secs(3));
     everybody_asks(scene, &manifest);
     scene.does(&["approve", "canary"]);
     scene.roll_says("Complete");

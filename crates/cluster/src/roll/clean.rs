@@ -11,8 +11,8 @@ use super::store::get_roll;
 use super::writes::{Landed, Really, write};
 use crate::cluster::Cluster;
 
-/// Takes the annotation of a roll that is over off its objects, by one write each, and away what freezes for it. What it
-/// still holds it lets go first, by another one. Afterwards nobody can take them back. Returns how many.
+/// Takes the annotation of a roll that is over off its objects, by one write each, and away what freezes for it. What
+/// it still holds it lets go first, by another one. Afterwards nobody can take them back. Returns how many.
 ///
 /// # Errors
 /// [`RollError`], such as a roll that is not over.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::fleet_roll::FleetRoll;
-use super::held::Held;
+use super::held::HeldTexts;
 use super::legs::{Leg, Legs};
 use super::managed::{git_manager, label_owner, wrote_since};
 use super::mark::{ANNOTATION, RollMark};
@@ -52,7 +52,7 @@ pub struct FleetObject {
     /// It is there no more, and can be made anew: the uid of what it has become.
     pub(super) former: Option<String>,
     /// What stands on it of holds, if anything does.
-    pub(super) held: Option<Box<Held>>,
+    pub(super) held: Option<Box<HeldTexts>>,
     /// The roll holds it, and is not about it any more.
     pub(super) is_left: bool,
 }
@@ -86,7 +86,7 @@ impl FleetObject {
         let mark = annotation(ANNOTATION).and_then(|text| Some((RollMark::read(text)?, text.to_owned())));
         let namespace = text("namespace");
         let is_marked = mark.as_ref().is_some_and(|(mark, _)| mark.roll == roll.uid);
-        let held = Held::of(annotation);
+        let held = HeldTexts::of(annotation);
         let is_chosen = is_marked || roll.chosen.holds(namespace.as_deref(), &labels);
         let is_held = || held.as_ref().is_some_and(|held| held.hold_of(roll).is_some()) && !roll.has_journeys();
         if !is_chosen && !is_held() {

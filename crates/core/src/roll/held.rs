@@ -5,14 +5,14 @@ use crate::definition::{HELD, HoldMark, WANTED};
 
 /// What stands on an object of holds.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub(super) struct Held {
+pub(super) struct HeldTexts {
     /// The annotation, and what it says where that is a hold.
     pub(super) mark: Option<(String, Option<HoldMark>)>,
     /// The version label that somebody has asked for meanwhile.
     pub(super) wanted: Option<String>,
 }
 
-impl Held {
+impl HeldTexts {
     /// By the annotations of an object.
     pub(super) fn of<'a>(annotation: impl Fn(&str) -> Option<&'a str>) -> Option<Box<Self>> {
         let mark = annotation(HELD).map(|text| (text.to_owned(), HoldMark::read(text)));
@@ -26,8 +26,8 @@ impl Held {
         Some((text.as_str(), mark.as_ref()?))
     }
 
-    /// A hold of this roll, as it was read. No two rolls have a name at a time: one that had it before is there no more,
-    /// and nobody else lets go what that held.
+    /// A hold of this roll, as it was read. No two rolls have a name at a time: one that had it before is there no
+    /// more, and nobody else lets go what that held.
     pub(super) fn hold_of(&self, roll: &FleetRoll) -> Option<&str> {
         let (text, mark) = self.hold()?;
         (mark.roll == roll.uid || mark.name == roll.name).then_some(text)

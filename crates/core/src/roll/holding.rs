@@ -37,8 +37,8 @@ fn is_to_be_held(planner: &Planner<'_>, object: &FleetObject, standing: &Standin
     is_to_go && is_new && !is_refused && object.hold().is_none() && !object.is_let_go()
 }
 
-/// Lets go what is held and does not move, before the roll is over, or where it is not to hold any more. Returns whether
-/// there was something.
+/// Lets go what is held and does not move, before the roll is over, or where it is not to hold any more. Returns
+/// whether there was something.
 pub(super) fn lets_go_first(planner: &mut Planner<'_>) -> bool {
     lets_go(planner, |_| true)
 }

@@ -62,8 +62,8 @@ impl FleetMove {
         Self::of(object, patch)
     }
 
-    /// Holds an object until its turn: nobody else changes its label meanwhile. What somebody wanted before, while another
-    /// roll held it, is over: since that has let it go, whoever wants it still has done it.
+    /// Holds an object until its turn: nobody else changes its label meanwhile. What somebody wanted before, while
+    /// another roll held it, is over: since that has let it go, whoever wants it still has done it.
     pub(super) fn hold(roll: &FleetRoll, object: &FleetObject, now: Moment) -> Self {
         let mark = HoldMark { roll: roll.uid.clone(), name: roll.name.clone(), at: rfc3339(now.wall) };
         let text = serde_json::to_string(&mark).unwrap_or_default();
@@ -94,8 +94,8 @@ impl FleetMove {
         Some(Self::of(object, patch))
     }
 
-    /// Moves an object that is held as somebody else would, who knows nothing of that. Where nobody keeps its label as it
-    /// was, the answer to a dry run of this is at the new version. Nothing where the roll does not hold it.
+    /// Moves an object that is held as somebody else would, who knows nothing of that. Where nobody keeps its label as
+    /// it was, the answer to a dry run of this is at the new version. Nothing where the roll does not hold it.
     #[must_use]
     pub fn by_somebody_else(roll: &FleetRoll, object: &FleetObject) -> Option<Self> {
         object.hold_of(roll)?;
