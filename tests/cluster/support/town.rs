@@ -1,5 +1,6 @@
-//! Who is at work where installations become objects of another kind: the controllers of Kubernetes are real, the kubelet
-//! and both operators are played. They hear of each change, as controllers do, and so see every state that there was.
+//! Who is at work where installations become objects of another kind: the controllers of Kubernetes are real, the
+//! kubelet and both operators are played. They hear of each change, as controllers do, and so see every state that
+//! there was.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -163,8 +164,8 @@ impl Players {
         }
     }
 
-    /// A ClusterInstallation that is not to migrate gets stable once its Deployment is its own, and rolled out: one that
-    /// is made says nothing of that.
+    /// A ClusterInstallation that is not to migrate gets stable once its Deployment is its own, and rolled out: one
+    /// that is made says nothing of that.
     fn old_operator(&mut self, name: &str) {
         let Some(source) = self.sources.get_mut(name).filter(|source| source["spec"]["migrate"] != true) else {
             return;

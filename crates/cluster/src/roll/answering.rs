@@ -112,7 +112,8 @@ pub(super) async fn look_up_more(
     Ok(())
 }
 
-/// Whether one look at the same lists answers both: a fleet in one namespace would be listed once for each of its objects.
+/// Whether one look at the same lists answers both: a fleet in one namespace would be listed once for each of its
+/// objects.
 fn is_answered_beside(one: &RollQuestion, other: &RollQuestion) -> bool {
     let is_list = match (&one.wanted, &other.wanted) {
         (WantedObjects::Referring(_), WantedObjects::Referring(_)) => true,

@@ -41,8 +41,8 @@ pub enum WantedObjects {
     Named(String),
     /// Those with such labels, and of each nothing but its metadata. Of a resource that there is not, there are none.
     Metadata(String),
-    /// Those with an owner reference to something of this name, and of each nothing but its metadata. Of a resource that
-    /// there is not, there are none. What is asked of many names is one list.
+    /// Those with an owner reference to something of this name, and of each nothing but its metadata. Of a resource
+    /// that there is not, there are none. What is asked of many names is one list.
     Owned(String),
     /// Objects of every resource in the namespace that have an owner reference to this uid: of each its metadata, and
     /// as `resource` what kubectl calls its resource.
