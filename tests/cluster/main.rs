@@ -54,8 +54,10 @@ mod migrate;
 mod migrate_trouble;
 mod migration;
 mod model;
+mod nasty_stages;
 mod outage;
 mod plan;
+mod policy_case;
 mod promotions;
 #[expect(dead_code, reason = "reviews are made by the API server here")]
 #[path = "../../benches/data/reviews.rs"]
@@ -79,6 +81,7 @@ mod scenario;
 mod schema;
 mod speed;
 mod stage_policies;
+mod stage_policies_by_hand;
 mod stages;
 mod status;
 mod stories;
@@ -124,6 +127,7 @@ const SCENARIOS: &[&[scenario::Scenario]] = &[
     crd_guard::SCENARIOS,
     status::SCENARIOS,
     stage_policies::SCENARIOS,
+    stage_policies_by_hand::SCENARIOS,
     stages::SCENARIOS,
     hand_over::SCENARIOS,
     roll_controllers::SCENARIOS,

@@ -8,17 +8,16 @@ use std::fs;
 use std::time::Duration;
 
 use hyper::Method;
-use pointsman_core::definition::StagedKind;
 use pointsman_core::laws::Random;
-use pointsman_core::registration::{StagePolicies, stage_policies};
-use pointsman_core::webhook::{KnownFacts, Metadata, Truth, Webhook};
+use pointsman_core::webhook::Truth;
 use serde_json::{Value, json};
 
+use crate::nasty_stages;
+use crate::policy_case::{PolicyCase, Writing, anything_is_taken, boxes, facts, parts, turn, without_case};
 use crate::scenario::Scenario;
 use crate::stages::{self, FINISHED, NAMES, NEEDS_COMPLETE, annotate, define, generation, nudge, path};
-use crate::support::process::eventually;
 use crate::support::sample::{Sample, WIDGET};
-use crate::support::scene::{CRDS, JSON, MERGE, Scene};
+use crate::support::scene::{CRDS, JSON, Scene};
 
 #[path = "../../crates/core/tests/it/stages/chance.rs"]
 mod chance;
@@ -113,105 +112,88 @@ fn alike(scene: &Scene<'_>) {
     let mut random = Random::new(seed as u64);
     scene.stop_pointsman();
     anything_is_taken(scene);
-    let facts =
-        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "facts"}, "data": {"moved": "no"}});
-    scene.post(&format!("/api/v1/namespaces/{}/configmaps", scene.ns), &facts).ok();
+    let facts = facts(scene);
     let cases: Vec<Case> =
-        (0..).filter_map(|number| Case::by_chance(scene, number, &mut random)).take(wanted).collect();
-    let policies: Vec<&Value> = cases.iter().flat_map(|case| &case.policies).collect();
-    for policy in &policies {
-        scene.post(&all_like(policy), policy).ok();
+        (0..).filter_map(|number| Case::by_chance(scene, (number, &facts), &mut random)).take(wanted).collect();
+    for case in &cases {
+        case.policies.install(scene).unwrap_or_else(|why| panic!("{why}\n{}", case.policies.definition));
     }
     let mut changed = 0;
+    let mut differ = Vec::new();
     for is in [Truth::False, Truth::True] {
-        let patch = |fields: Value| Some((MERGE, fields.to_string()));
-        let word = if is == Truth::True { "yes" } else { "no" };
-        let namespace = format!("/api/v1/namespaces/{}", scene.ns);
-        scene.call(Method::PATCH, &namespace, patch(json!({"metadata": {"labels": {"moved": word}}}))).ok();
-        let facts = format!("{namespace}/configmaps/facts");
-        scene.call(Method::PATCH, &facts, patch(json!({"data": {"moved": word}}))).ok();
+        turn(scene, is);
         for case in &cases {
-            changed += case.is_alike(scene, is, seed);
+            for (object, writing) in &case.objects {
+                match case.policies.compare(scene, object, (is, *writing), PATIENCE) {
+                    Ok(said) => changed += usize::from(said == Some(true)),
+                    Err(why) => differ.push(why),
+                }
+            }
         }
     }
+    assert!(differ.is_empty(), "POINTSMAN_SEED={seed}: {} differ\n{}", differ.len(), differ.join("\n\n"));
     assert!(cases.iter().any(|case| case.lets_go(scene)), "some object was changed");
     println!("     policies of stages: POINTSMAN_SEED={seed}, {wanted} definitions, {changed} objects changed alike");
     assert!(changed > wanted / 2, "{changed} of {}", wanted * 2 * OBJECTS);
-    for policy in policies {
-        let one = format!("{}/{}", all_like(policy), policy["metadata"]["name"].as_str().unwrap());
-        scene.call(Method::DELETE, &one, None).ok();
+    for case in cases {
+        case.policies.remove(scene);
     }
     scene.call(Method::DELETE, &format!("{CRDS}/boxes.{}", scene.group), None).ok();
 }
 
 /// Objects for each definition.
 const OBJECTS: usize = 4;
-
-/// Where the API server has policies, or bindings.
-fn all_like(policy: &Value) -> String {
-    let kind = policy["kind"].as_str().unwrap().to_lowercase();
-    let plural = kind.strip_suffix('y').map_or_else(|| format!("{kind}s"), |kind| format!("{kind}ies"));
-    format!("/apis/admissionregistration.k8s.io/v1/{plural}")
-}
-
-/// A kind whose objects may have any form, so that they may be wrong in all ways.
-fn anything_is_taken(scene: &Scene<'_>) {
-    let any = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
-    let crd = json!({
-        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
-        "metadata": {"name": format!("boxes.{}", scene.group)},
-        "spec": {
-            "group": scene.group, "scope": "Namespaced", "names": {"kind": "Box", "plural": "boxes"},
-            "versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": any}}],
-        },
-    });
-    scene.post(CRDS, &crd).ok();
-    scene.eventually(|| (scene.call(Method::GET, &boxes(scene), None).code == 200).then_some(()));
-}
-
-fn boxes(scene: &Scene<'_>) -> String {
-    format!("/apis/{}/v1/namespaces/{}/boxes", scene.group, scene.ns)
-}
+/// How long a policy may take to be in force, or a fact to be heard of.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A definition, what becomes of it in the API server, and objects for it.
 struct Case {
-    definition: String,
-    server: Webhook,
-    policies: Vec<Value>,
-    objects: Vec<Value>,
+    policies: PolicyCase,
+    objects: Vec<(Value, Writing)>,
 }
 
 impl Case {
     /// Nothing where the definition is refused, as operations are against each other.
-    fn by_chance(scene: &Scene<'_>, number: usize, random: &mut Random) -> Option<Self> {
-        let fact = match random.percent(50) {
-            true => "{resource: namespaces, name: '{namespace}', label: moved, is: 'yes'}",
-            false => {
-                "{resource: configmaps, version: v1, kind: ConfigMap, namespace: '{namespace}', name: facts, \
-                 field: data.moved, is: 'yes'}"
+    fn by_chance(scene: &Scene<'_>, (number, facts): (usize, &[String]), random: &mut Random) -> Option<Self> {
+        let list = |random: &mut Random| {
+            let mut all = chance::operations(random);
+            if let Some(all) = all.as_array_mut()
+                && random.percent(60)
+            {
+                all.push(nasty_stages::operation(random));
+                all.push(nasty_stages::operation(random));
+                random.shuffle(all);
             }
+            all
         };
-        let [before, after] = [chance::operations(random), chance::operations(random)];
+        let stages: Vec<String> = (0..if random.percent(25) { 2 } else { 1 })
+            .map(|at| {
+                let [before, after] = [list(random), list(random)];
+                let fact = random.pick(facts).unwrap();
+                format!(
+                    "- name: case-{number}-{at}\n  fact: {fact}\n  labels: case={number}\n  before: {before}\n  \
+                     after: {after}\n"
+                )
+            })
+            .collect();
         let definition = format!(
             "apiVersion: pointsman.dev/v1\nkind: KindDefinition\n\
-             resource: {{group: {}, version: v1, kind: Box, plural: boxes}}\nstages:\n- name: case-{number}\n  \
-             fact: {fact}\n  labels: case={number}\n  before: {before}\n  after: {after}\n",
-            scene.group
+             resource: {{group: {}, version: v1, kind: Box, plural: boxes}}\nstages:\n{}",
+            scene.group,
+            stages.concat()
         );
-        let staged = StagedKind::load("boxes.yaml", &definition).ok()?;
-        let StagePolicies { documents: policies, others } = stage_policies(&staged);
-        if let [(_, why), ..] = others.as_slice() {
-            // Two policies have no order.
-            assert!(why.contains("two policies have no order"), "{why}: {definition}");
+        let policies = PolicyCase::load(&definition, &boxes(scene)).ok()?;
+        if let [(_, why), ..] = policies.others.as_slice() {
+            assert!(LEFT_OUT.iter().any(|known| why.contains(known)), "{why}: {definition}");
             return None;
         }
-        let server = Webhook::new(Vec::new(), Metadata::Identity).unwrap().staging(vec![staged]).unwrap();
         let object = |random: &mut Random| {
             let mut object = chance::object(random);
             if !object.is_object() {
                 object = json!({});
             }
-            object["apiVersion"] = json!(format!("{}/v1", scene.group));
+            let version = if random.percent(90) { "v1" } else { "v2" };
+            object["apiVersion"] = json!(format!("{}/{version}", scene.group));
             object["kind"] = json!("Box");
             if !object["metadata"].is_object() {
                 object["metadata"] = json!({"name": "main"});
@@ -220,45 +202,22 @@ impl Case {
             if random.percent(30) {
                 run_a_shell(&mut object, random);
             }
+            if random.percent(60) {
+                nasty_stages::spoil(&mut object, random);
+            }
             let labels = if random.percent(50) { json!({"role": "x"}) } else { json!({}) };
             object["metadata"]["labels"] = labels;
             object["metadata"]["labels"]["case"] = json!(number.to_string());
-            object
+            let is_new = !object["metadata"]["name"].is_string() || random.percent(80);
+            (object, if is_new { Writing::Create } else { Writing::Update })
         };
         let objects = (0..OBJECTS).map(|_| object(random)).collect();
-        Some(Self { definition, server, policies, objects })
-    }
-
-    /// How many of its objects are changed, and become what a server makes of them.
-    fn is_alike(&self, scene: &Scene<'_>, is: Truth, seed: usize) -> usize {
-        let mut changed = 0;
-        for object in &self.objects {
-            // What the API server itself refuses, or makes of it, is no concern of stages.
-            let Some(sent) = written(scene, &without_case(object)) else { continue };
-            let stage = self.definition.split("name: case-").nth(1).and_then(|rest| rest.lines().next()).unwrap();
-            let mut facts = KnownFacts::default();
-            facts.say(&format!("case-{stage}"), is);
-            let patch = self.server.stage(&object.to_string(), None, &facts).unwrap().expect("a stage").unwrap().0;
-            let Some(wanted) = written(scene, &without_case(&patched(object, &patch))) else { continue };
-            let mut found = Value::Null;
-            let is_so = || {
-                found = scene.post(&format!("{}?dryRun=All", boxes(scene)), object).body;
-                (parts(&found) == wanted).then_some(())
-            };
-            let said = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-                eventually("the policy is there", Duration::from_secs(20), is_so)
-            }));
-            assert!(
-                said.is_ok(),
-                "POINTSMAN_SEED={seed}, {is:?}: {}\n{object}\nby a server: {wanted}\nby a policy: {}\n{found}",
-                self.definition,
-                parts(&found)
-            );
-            changed += usize::from(sent != wanted);
-        }
-        changed
+        Some(Self { policies, objects })
     }
 }
+
+/// Why what chance makes is no policy.
+const LEFT_OUT: [&str; 2] = ["two policies have no order", "the API server fills in defaults in between"];
 
 /// Puts what shells are given among the words of a command line.
 fn run_a_shell(object: &mut Value, random: &mut Random) {
@@ -274,10 +233,11 @@ impl Case {
     /// Selectors take an object by what it was as well. One that has lost its label is none of the stage's. Returns
     /// whether there was an object to see that by.
     fn lets_go(&self, scene: &Scene<'_>) -> bool {
-        let takes = |object: &&Value| {
-            written(scene, &without_case(object)).is_some_and(|sent| sent != written(scene, object).unwrap_or_default())
+        let takes = |object: &&(Value, Writing)| {
+            written(scene, &without_case(&object.0))
+                .is_some_and(|sent| sent != written(scene, &object.0).unwrap_or_default())
         };
-        let Some(object) = self.objects.iter().find(takes) else { return false };
+        let Some((object, _)) = self.objects.iter().find(takes) else { return false };
         let made = scene.post(&boxes(scene), object).ok();
         let name = made["metadata"]["name"].as_str().unwrap();
         let mut update = without_case(object);
@@ -285,45 +245,15 @@ impl Case {
         let answer =
             scene.call(Method::PUT, &format!("{}/{name}", boxes(scene)), Some((JSON, update.to_string()))).ok();
         scene.call(Method::DELETE, &format!("{}/{name}", boxes(scene)), None).ok();
-        assert_eq!(Some(parts(&answer)), written(scene, &update), "{}", self.definition);
+        assert_eq!(Some(parts(&answer)), written(scene, &update), "{}", self.policies.definition);
         true
     }
-}
-
-fn patched(object: &Value, patch: &[pointsman_core::webhook::PatchOperation]) -> Value {
-    let operations = patch.iter().map(|operation| match operation.op {
-        "remove" => json!({"op": "remove", "path": operation.path}),
-        op => {
-            let value: Value = serde_json::from_str(&operation.value).unwrap();
-            json!({"op": op, "path": operation.path, "value": value})
-        }
-    });
-    let operations: json_patch::Patch = serde_json::from_value(operations.collect()).unwrap();
-    let mut object = object.clone();
-    json_patch::patch(&mut object, &operations).unwrap();
-    object
-}
-
-/// An object of which no policy is.
-fn without_case(object: &Value) -> Value {
-    let mut object = object.clone();
-    object["metadata"]["labels"]["case"] = json!("none");
-    object
 }
 
 /// What the API server would store of an object. Nothing where it takes none like it.
 fn written(scene: &Scene<'_>, object: &Value) -> Option<String> {
     let answer = scene.post(&format!("{}?dryRun=All", boxes(scene)), object);
     answer.is_ok().then(|| parts(&answer.body))
-}
-
-/// What stages are about.
-fn parts(object: &Value) -> String {
-    let mut labels = object["metadata"]["labels"].clone();
-    if let Some(labels) = labels.as_object_mut() {
-        labels.remove("case");
-    }
-    json!([object["spec"], labels, object["metadata"]["annotations"]]).to_string()
 }
 
 /// As the objects of chance want it.

@@ -67,9 +67,9 @@ pub(crate) use rollout::{Rollout, RolloutStatus};
 pub(crate) use schema::Schema;
 pub(crate) use side::{Side, Sides};
 pub(crate) use stages::{
-    ContainerName, FieldRoot, FlagEntry, FlagForm, LISTS, MutationStage, NAMESPACE, SCRIPT_OPTION_TAKING,
+    ContainerName, FieldPlace, FieldRoot, FlagEntry, FlagForm, LISTS, MutationStage, NAMESPACE, SCRIPT_OPTION_TAKING,
     SETTLE_ROUNDS, SHELLS, SHELLS_OF_USER, SYSTEM_NAMESPACE, StageFact, StageOperation, StagePhase, StageSelection,
-    are_against, is_truth, may_make_room, namespace_and_name,
+    are_against, hang_on_order, is_truth, may_make_room, namespace_and_name,
 };
 pub(crate) use step::{KEPT, Step};
 pub(crate) use version::VersionIndex;

@@ -83,7 +83,10 @@ const OF_STAGE_POLICIES: [(&str, &str); 6] = [
     ("failurePolicy: Fail", "The API server evaluates it by itself: a write is refused where it cannot."),
     ("failurePolicy: Ignore", "A write goes on as it was sent, where the API server cannot evaluate it."),
     ("matchConditions:", "An object that is going is let go: its finalizers are removed by updates."),
-    ("matchPolicy: Equivalent", "A write in another version of the resource is converted for it."),
+    (
+        "matchPolicy: Equivalent",
+        "A write in another version of a custom resource is converted for it; of another resource it cannot be.",
+    ),
     ("namespaceSelector:", "The namespaces of the stage; without any, all but that of the cluster."),
     ("reinvocationPolicy: IfNeeded", "Another webhook or policy may change after it what the stage has made so."),
 ];

@@ -46,6 +46,28 @@ pub(crate) fn may_make_room(later: &StageOperation, earlier: &StageOperation, po
     in_one || needed.iter().any(|needed| needed.starts_with(&made) || made.starts_with(needed))
 }
 
+/// Whether it may be seen which of two operations was done first, where neither is against the other, in objects whose
+/// Pods' spec is at `pod`: both are about the words of one container, or add to one list, or the first changes which
+/// containers there are and the second is about the only one.
+pub(crate) fn hang_on_order(one: &StageOperation, two: &StageOperation, pod: &Path) -> bool {
+    use StageOperation as Is;
+    if let Some((one, two)) = one.container().zip(two.container()).filter(|_| one.is_of_words() && two.is_of_words()) {
+        return one.may_be(two);
+    }
+    if let (Is::Item { list, .. }, Is::Item { list: other, .. }) = (one, two) {
+        return list.of_object(pod).meets(&other.of_object(pod));
+    }
+    let place = match one {
+        Is::Set { place, .. } | Is::Unset { place } | Is::Item { list: place, .. } | Is::NoItem { list: place, .. } => {
+            place.of_object(pod)
+        }
+        _ => return false,
+    };
+    let is_any = two.container() == Some(&ContainerName::AsTheObject);
+    let lists: Vec<Path> = ContainerName::AsTheObject.lists(pod).filter(|_| is_any).collect();
+    place.root == FieldRoot::Object && lists.iter().any(|list| list.starts_with(&place.path))
+}
+
 /// The fields that an item sets, and those that it has go. Members that are objects are put together with what is
 /// there.
 fn fields(item: &Json<'_>, root: &FieldRoot, path: &Path, all: &mut Vec<StageOperation>) {

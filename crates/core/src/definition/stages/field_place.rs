@@ -38,11 +38,16 @@ impl FieldPlace {
 
     /// The same place in its one spelling, where the spec of the Pods is at `pod`: what is in it is named from the
     /// object on.
-    pub(super) fn of_object(&self, pod: &Path) -> Self {
+    pub(crate) fn of_object(&self, pod: &Path) -> Self {
         match &self.root {
             FieldRoot::Pod => Self { root: FieldRoot::Object, path: self.path.moved(&Path::default(), pod) },
             FieldRoot::Object | FieldRoot::Container(_) => self.clone(),
         }
+    }
+
+    /// Whether it is a label or an annotation of the object.
+    pub(super) fn is_of_metadata(&self) -> bool {
+        self.root == FieldRoot::Object && self.path.names().first().is_some_and(|first| **first == *"metadata")
     }
 
     /// How messages name it.

@@ -22,11 +22,11 @@ mod staged_kind;
 
 pub(crate) use argument::{FlagForm, is_truth};
 pub(crate) use conflicts::conflict as are_against;
-pub(crate) use effects::may_make_room;
+pub(crate) use effects::{hang_on_order, may_make_room};
 pub(crate) use entries::FlagEntry;
 pub use fact::{FactLook, FactScope, WatchedFact};
 pub(crate) use fact::{NAMESPACE, StageFact};
-pub(crate) use field_place::{ContainerName, FieldRoot, LISTS};
+pub(crate) use field_place::{ContainerName, FieldPlace, FieldRoot, LISTS};
 pub(crate) use mutation_stage::{MutationStage, SETTLE_ROUNDS, StagePhase};
 pub(crate) use selection::{SYSTEM_NAMESPACE, StageSelection, namespace_and_name};
 pub(crate) use shell::{OF_USER as SHELLS_OF_USER, SHELLS, TAKING as SCRIPT_OPTION_TAKING};

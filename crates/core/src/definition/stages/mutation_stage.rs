@@ -44,7 +44,7 @@ pub(crate) struct MutationStage {
 
 impl MutationStage {
     /// Everything it may do, before its fact and after it.
-    pub(super) fn operations(&self) -> impl Iterator<Item = &StageOperation> {
+    pub(crate) fn operations(&self) -> impl Iterator<Item = &StageOperation> {
         self.before.iter().chain(&self.after)
     }
 

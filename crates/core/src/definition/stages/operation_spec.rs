@@ -193,6 +193,9 @@ impl StageOperationSpec {
             }
             Self::Set(SetSpec { of, field, value }) => {
                 let place = place("set", of.as_deref(), field, pod)?;
+                if place.is_of_metadata() && !value.is_string() {
+                    return Err(format!("set: {field} is a text: write \"{value}\", in quotes"));
+                }
                 Ok(StageOperation::Set { place, value: Json::owned(value.to_string()) })
             }
             Self::Unset(spec) => {
@@ -209,7 +212,11 @@ impl StageOperationSpec {
 impl ItemSpec {
     fn place(&self, what: &str, pod: &Path) -> Result<(FieldPlace, String), String> {
         let key = self.key.clone().unwrap_or_else(|| "name".to_owned());
-        Ok((place(what, self.of.as_deref(), &self.list, pod)?, key))
+        let place = place(what, self.of.as_deref(), &self.list, pod)?;
+        match place.is_of_metadata() {
+            true => Err(format!("{what}: {} is a text, and no list", self.list)),
+            false => Ok((place, key)),
+        }
     }
 }
 
@@ -282,7 +289,7 @@ fn place(what: &str, of: Option<&str>, path: &str, pod: &Path) -> Result<FieldPl
     };
     let is_ours = match (&root, path.names()) {
         (_, []) => false,
-        (FieldRoot::Object, [first, second, _, ..]) if **first == *"metadata" => {
+        (FieldRoot::Object, [first, second, _]) if **first == *"metadata" => {
             matches!(&**second, "annotations" | "labels")
         }
         (FieldRoot::Object, [first, ..]) => !matches!(&**first, "apiVersion" | "kind" | "metadata" | "status"),

@@ -65,7 +65,7 @@ impl StageOperation {
     }
 
     /// Whether it is about a command line.
-    pub(super) fn is_of_words(&self) -> bool {
+    pub(crate) fn is_of_words(&self) -> bool {
         matches!(self, Self::Flag { .. } | Self::NoFlag { .. } | Self::FlagEntries { .. } | Self::NoFlagEntries { .. })
     }
 

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::cel_place::{CelPlace, add, bind, constant, only_if, remove};
+use super::cel_place::{CelPlace, add, bind, constant, joined, only_if, remove};
 use crate::definition::Path;
 use crate::registration::cel::literal;
 
@@ -30,6 +30,22 @@ fn set_below(here: &CelPlace, names: &[Box<str>], value: &Value) -> String {
     format!("({is_nothing} ? [{}] : {below})", add(&member.pointer(), &constant(&made)))
 }
 
+/// An object is there, and what holds it, where neither is something else.
+pub(super) fn make(root: &CelPlace, path: &Path) -> String {
+    make_below(root, path.names())
+}
+
+fn make_below(here: &CelPlace, names: &[Box<str>]) -> String {
+    let Some((name, rest)) = names.split_first() else { return "[]".to_owned() };
+    let member = here.member(name);
+    let nothing = Value::Object(serde_json::Map::new());
+    let made =
+        rest.iter().rev().fold(nothing, |value, name| Value::Object([(name.to_string(), value)].into_iter().collect()));
+    let is_nothing = format!("!({}) || {} == null", here.has(name), member.value);
+    let below = only_if(&[format!("type({}) == map", member.value)], &make_below(&member, rest));
+    format!("({is_nothing} ? [{}] : {below})", add(&member.pointer(), &constant(&made)))
+}
+
 /// A field is not there.
 pub(super) fn unset(root: &CelPlace, path: &Path) -> String {
     let Some((last, names)) = path.names().split_last() else { return "[]".to_owned() };
@@ -54,7 +70,7 @@ pub(super) fn set_item(root: &CelPlace, path: &Path, key: &str, item: &Value) ->
                 let wanted: Vec<String> = [is_it.clone()].into_iter().chain(wanted).collect();
                 format!("items.transformList(i, it, {}, {operation})", wanted.join(" && "))
             };
-            all.into_iter().map(one).collect::<Vec<_>>().join(" + ")
+            joined(&all.into_iter().map(one).collect::<Vec<_>>())
         }
     };
     let there = format!("(items.exists(it, {is_it}) ? {merged} : {appended})");

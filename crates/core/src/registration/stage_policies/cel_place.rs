@@ -143,6 +143,11 @@ pub(super) fn add(pointer: &str, value: &str) -> String {
     format!("JSONPatch{{op: \"add\", path: {pointer}, value: {value}}}")
 }
 
+/// An operation that gives an element of a list another value.
+pub(super) fn replace(pointer: &str, value: &str) -> String {
+    format!("JSONPatch{{op: \"replace\", path: {pointer}, value: {value}}}")
+}
+
 /// An operation that takes away.
 pub(super) fn remove(pointer: &str) -> String {
     format!("JSONPatch{{op: \"remove\", path: {pointer}}}")
@@ -161,6 +166,18 @@ pub(super) fn constant(value: &Value) -> String {
             format!("{{{}}}", members.iter().map(one).collect::<Vec<_>>().join(", "))
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => value.to_string(),
+    }
+}
+
+/// Lists one behind the other. In halves, since a parser goes one level deeper for each of a long chain.
+pub(super) fn joined(lists: &[String]) -> String {
+    match lists {
+        [] => "[]".to_owned(),
+        [one] => one.clone(),
+        all => {
+            let (first, second) = all.split_at(all.len() / 2);
+            format!("({} + {})", joined(first), joined(second))
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Flags of a command line, as expressions of patches: what the server does with one word after the other is said of
 //! all words at once. That is possible since a word that is the value of a flag is never another flag.
 
-use super::cel_place::{CelPlace, add, bind, only_if, remove};
+use super::cel_place::{CelPlace, add, bind, only_if, remove, replace};
 use crate::definition::{FlagEntry, FlagForm, SCRIPT_OPTION_TAKING, SHELLS, SHELLS_OF_USER, is_truth};
 use crate::registration::cel::literal;
 
@@ -186,32 +186,44 @@ fn on_line(container: &CelPlace, patch: &str) -> String {
 const NO_WORD: &str = "-\0";
 
 /// What a word is to the search for a shell with a script, in one letter: an option that is a script, one that takes
-/// the next word, any other option, a shell, a program that runs one for a user, or anything else.
+/// the next word, any other option, a shell, a program that runs one for a user, or anything else. An option of a shell
+/// that begins with a plus may be the path of such a program, where no shell is before it.
 fn letter() -> String {
+    // Nothing here takes longer for a longer word: a script may be one.
     let program = |names: &[&str]| {
-        let is_called = literal(&format!("(?s)^(?:.*/)?(?:{})$", names.join("|")));
-        format!("!word.contains(\"=\") && word.matches({is_called})")
+        let called: Vec<String> = names.iter().map(|name| literal(name)).collect();
+        let in_folder = names.iter().map(|name| format!(" || word.endsWith({})", literal(&format!("/{name}"))));
+        format!("(word in [{}]{}) && !word.contains(\"=\")", called.join(", "), in_folder.collect::<String>())
     };
     let taking: Vec<String> = SCRIPT_OPTION_TAKING.iter().map(|option| literal(option)).collect();
-    [
-        (format!("word == {}", literal(NO_WORD)), "N"),
-        ("word.startsWith(\"--command\")".to_owned(), "C"),
-        (format!("word in [{}]", taking.join(", ")), "T"),
-        ("word.startsWith(\"--\")".to_owned(), "A"),
-        ("word.matches(\"(?s)^-.*c\")".to_owned(), "C"),
-        ("word.matches(\"(?s)^[-+].*[oO]$\")".to_owned(), "T"),
-        ("word.matches(\"(?s)^[-+].\")".to_owned(), "A"),
-        (program(&SHELLS), "S"),
-        (program(&SHELLS_OF_USER), "U"),
-    ]
-    .iter()
-    .fold(String::new(), |all, (is_it, letter)| format!("{all}{is_it} ? \"{letter}\" : "))
-        + "\"N\""
+    let one_of = |all: &[(&str, &str)]| {
+        let each = all.iter().fold(String::new(), |all, (is_it, letter)| format!("{all}{is_it} ? \"{letter}\" : "));
+        format!("({each}\"N\")")
+    };
+    let (shell, of_user, taking) =
+        (program(&SHELLS), program(&SHELLS_OF_USER), format!("word in [{}]", taking.join(", ")));
+    let long = one_of(&[("word.startsWith(\"--command\")", "C"), (&taking, "T"), ("true", "A")]);
+    let short = one_of(&[
+        ("word.contains(\"c\")", "C"),
+        ("word.endsWith(\"o\") || word.endsWith(\"O\")", "T"),
+        ("word != \"-\"", "A"),
+    ]);
+    let plus = one_of(&[
+        ("word.endsWith(\"o\") || word.endsWith(\"O\")", "T"),
+        (&shell, "P"),
+        (&of_user, "Q"),
+        ("word != \"+\"", "A"),
+    ]);
+    let other = one_of(&[(&shell, "S"), (&of_user, "U")]);
+    format!(
+        "type(sent[at]) != string ? \"N\" : word.startsWith(\"--\") ? {long} : word.startsWith(\"-\") ? {short} : \
+         word.startsWith(\"+\") ? {plus} : {other}"
+    )
 }
 
 /// A shell with a script among such letters. Behind a shell there may be options, of which some take the next word;
 /// behind anything else it is no longer the shell that is spoken to.
-const SCRIPT: &str = "^(?:[CTAN]|S(?:[AS]|T.)*N)*(?:U.*C|S(?:[AS]|T.)*(?:C|U.*C))";
+const SCRIPT: &str = "^(?:[CTAN]|[SP](?:[ASPQ]|T.)*N)*(?:[UQ].*C|[SP](?:[ASPQ]|T.)*(?:C|U.*C))";
 
 /// Adds a word where the last flag may stand: in `args`, where there are any, else behind the words of `command`.
 fn added(container: &CelPlace, word: &str) -> String {
@@ -226,18 +238,31 @@ fn added(container: &CelPlace, word: &str) -> String {
     )
 }
 
-/// The words that stay, each as it is to be, put back into both lists. A list that was emptied goes: it would hide the
-/// one of the image.
+/// The words that stay, each as it is to be: those that are others are replaced, and what goes is taken away from
+/// behind, so that each is still where it was found. A list that was emptied goes: it would hide the one of the image.
 fn rewritten(container: &CelPlace, stays: &str, word: &str) -> String {
-    let part = |name: &str, range: &str| {
-        let pointer = container.member(name).pointer();
-        let is = format!("type(sent[at]) == string ? dyn({word}) : sent[at]");
-        let left = format!("words.transformList(at, word, {range} && {stays}, {is})");
-        let put =
-            format!("left == {name} ? [] : left.size() == 0 ? [{}] : [{}]", remove(&pointer), add(&pointer, "left"),);
-        only_if(&[format!("{name}.size() > 0")], &bind("left", &left, &put))
+    let part = |name: &str, range: &str, index: &str| {
+        let list = container.member(name);
+        let place = list.element("word", index).pointer();
+        let changed = match word {
+            "word" => "[]".to_owned(),
+            word => {
+                let is_other = format!("{range} && type(sent[at]) == string && {stays} && ({word}) != word");
+                format!("words.transformList(at, word, {is_other}, {})", replace(&place, &format!("({word})")))
+            }
+        };
+        let is_any = [format!("{name}.size() > 0")];
+        if stays == "true" {
+            return only_if(&is_any, &changed);
+        }
+        let gone = format!("words.transformList(at, word, {range} && !({stays}), at)");
+        let each = format!("{changed} + gone.reverse().map(at, {})", remove(&place));
+        let all = format!("gone.size() > 0 && gone.size() == {name}.size()");
+        only_if(&is_any, &bind("gone", &gone, &format!("({all} ? [{}] : {each})", remove(&list.pointer()))))
     };
-    format!("({} + {})", part("command", "at < command.size()"), part("args", "at >= command.size()"))
+    let parts =
+        [part("command", "at < command.size()", "at"), part("args", "at >= command.size()", "at - command.size()")];
+    format!("({})", parts.join(" + "))
 }
 
 /// A flag as it is added.

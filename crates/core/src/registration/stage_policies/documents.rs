@@ -3,13 +3,14 @@
 use serde_json::{Value, json};
 
 use super::cel_place::at_root;
+use super::overriding::{OnceTrue, once_true};
 use super::reach::{FactInReach, reach};
 use super::unsayable::unsayable;
 use super::{cel_fields, cel_words};
 use crate::apimachinery::Wants;
 use crate::definition::{
     FieldRoot, MutationStage, Path, SYSTEM_NAMESPACE, StageOperation, StageSelection, StagedKind, are_against,
-    may_make_room,
+    hang_on_order, may_make_room,
 };
 use crate::json::Json;
 use crate::registration::cel::literal;
@@ -33,8 +34,10 @@ pub struct StagePolicies {
 #[must_use]
 pub fn stage_policies(staged: &StagedKind) -> StagePolicies {
     let mut policies = StagePolicies { documents: Vec::new(), others: Vec::new() };
-    for stage in &staged.stages {
-        match of_stage(staged, stage) {
+    for (at, stage) in staged.stages.iter().enumerate() {
+        let earlier = staged.stages.iter().take(at);
+        let why = earlier.into_iter().find_map(|other| in_order(other, stage, &staged.pod));
+        match why.map_or_else(|| of_stage(staged, stage), Err) {
             Ok(documents) => policies.documents.extend(documents),
             Err(why) => policies.others.push((stage.name.clone(), why)),
         }
@@ -42,14 +45,42 @@ pub fn stage_policies(staged: &StagedKind) -> StagePolicies {
     policies
 }
 
+/// Why a stage has to come behind an earlier one. Policies come in any order, and before webhooks.
+fn in_order(earlier: &MutationStage, stage: &MutationStage, pod: &Path) -> Option<String> {
+    if !earlier.selection.meets(&stage.selection) {
+        return None;
+    }
+    let mut both = earlier.operations().flat_map(|one| stage.operations().map(move |two| (one, two)));
+    let (one, two) = both.find(|(one, two)| hang_on_order(one, two, pod) || hang_on_order(two, one, pod))?;
+    Some(format!(
+        "`{}` comes behind `{}` of stage {}, and two policies have no order",
+        two.told(),
+        one.told(),
+        earlier.name
+    ))
+}
+
 fn of_stage(staged: &StagedKind, stage: &MutationStage) -> Result<Vec<Value>, String> {
+    let documents = documents_of(staged, stage)?;
+    let mutations = documents.iter().filter_map(|document| document.pointer("/spec/mutations")?.as_array()).flatten();
+    let mut expressions = mutations.filter_map(|one| one.pointer("/jsonPatch/expression")?.as_str());
+    match expressions.find(|expression| expression.chars().count() > LONGEST_EXPRESSION) {
+        Some(_) => Err(format!("an expression of it has more than {LONGEST_EXPRESSION} characters")),
+        None => Ok(documents),
+    }
+}
+
+/// As many characters of an expression the API server reads (`cel-go parser/parser.go`).
+const LONGEST_EXPRESSION: usize = 100_000;
+
+fn documents_of(staged: &StagedKind, stage: &MutationStage) -> Result<Vec<Value>, String> {
     if let Some(why) = stage.before.iter().chain(&stage.after).find_map(unsayable) {
         return Err(why);
     }
-    let FactInReach { holds, param } = reach(staged, &stage.fact)?;
+    let FactInReach { holds, param, is_beside } = reach(staged, &stage.fact)?;
     let name = format!("pointsman-stage.{}.{}", stage.name, staged.resource());
     let Some((kind, reference)) = param else {
-        let all = mutations(stage, &staged.pod, Some(&holds));
+        let all = mutations(stage, &staged.pod, Some(&holds))?;
         return Ok(policy(staged, stage, &name, (all, None)).into());
     };
     // Where the object that says the fact is missing, nothing of its policy is done: what has to be so whether the fact
@@ -61,12 +92,18 @@ fn of_stage(staged: &StagedKind, stage: &MutationStage) -> Result<Vec<Value>, St
     let mut documents = Vec::new();
     if !stage.before.is_empty() {
         let before = MutationStage { after: Vec::new(), ..stage.clone() };
-        documents.extend(policy(staged, stage, &name, (mutations(&before, &staged.pod, None), None)));
+        documents.extend(policy(staged, stage, &name, (mutations(&before, &staged.pod, None)?, None)));
     }
     if !stage.after.is_empty() {
-        let all = mutations(stage, &staged.pod, Some(&holds));
+        let all = mutations(stage, &staged.pod, Some(&holds))?;
         let name = format!("pointsman-stage-after.{}.{}", stage.name, staged.resource());
-        documents.extend(policy(staged, stage, &name, (all, Some((kind, reference)))));
+        let mut after = policy(staged, stage, &name, (all, Some((kind, reference))));
+        if let [policy, _] = &mut after
+            && let Some(rule) = policy.pointer_mut("/spec/matchConstraints/resourceRules/0").filter(|_| is_beside)
+        {
+            set(rule, "scope", json!("Namespaced"));
+        }
+        documents.extend(after);
     }
     Ok(documents)
 }
@@ -142,22 +179,48 @@ fn of_selection(selection: &StageSelection) -> Vec<Value> {
 
 /// What a stage does, one after the other; what it does after its fact only if that holds. All of it twice, where one
 /// operation may make room for an earlier one: the API server then asks once more by itself.
-fn mutations(stage: &MutationStage, pod: &Path, holds: Option<&str>) -> Vec<String> {
-    let before = stage.before.iter().map(|operation| (operation, None));
-    let all: Vec<_> = before.chain(stage.after.iter().map(|operation| (operation, holds))).collect();
-    let makes_room = |(at, (earlier, _)): (usize, &(&StageOperation, Option<&str>))| {
-        all.iter().skip(at + 1).any(|(later, _)| may_make_room(later, earlier, pod))
+///
+/// # Errors
+/// What of it a policy cannot do.
+fn mutations(stage: &MutationStage, pod: &Path, holds: Option<&str>) -> Result<Vec<String>, String> {
+    let all: Vec<&StageOperation> = stage.before.iter().chain(&stage.after).collect();
+    let makes_room = |(at, earlier): (usize, &&StageOperation)| {
+        all.iter().skip(at + 1).any(|later| may_make_room(later, earlier, pod))
     };
     let rounds = if all.iter().enumerate().any(makes_room) { 2 } else { 1 };
-    let expressions = all.iter().flat_map(|(operation, holds)| {
-        let when = move |patch: String| match holds {
-            Some(holds) => format!("{holds} ? {patch} : []"),
-            None => patch,
+    let mut expressions = Vec::new();
+    for operation in &stage.before {
+        let done = patches(operation, pod);
+        let instead = match once_true(operation, &stage.after, pod)? {
+            OnceTrue::AsBefore => None,
+            OnceTrue::Replaced(other) => Some(patches(other, pod)),
+            OnceTrue::Emptied(other) => Some(holders(other, pod)),
         };
-        patches(operation, pod).into_iter().map(when)
-    });
-    let expressions: Vec<String> = expressions.collect();
-    expressions.iter().cycle().take(expressions.len() * rounds).cloned().collect()
+        match (instead, holds) {
+            (Some(instead), Some(holds)) => {
+                expressions.extend(done.iter().map(|patch| format!("{holds} ? [] : {patch}")));
+                expressions.extend(instead.iter().map(|patch| format!("{holds} ? {patch} : []")));
+            }
+            _ => expressions.extend(done),
+        }
+    }
+    let after = stage.after.iter().flat_map(|operation| patches(operation, pod));
+    expressions.extend(after.map(|patch| match holds {
+        Some(holds) => format!("{holds} ? {patch} : []"),
+        None => patch,
+    }));
+    Ok(expressions.iter().cycle().take(expressions.len() * rounds).cloned().collect())
+}
+
+/// What holds the field that an operation is about is made, as patches.
+fn holders(operation: &StageOperation, pod: &Path) -> Vec<String> {
+    let (StageOperation::Set { place, .. } | StageOperation::Unset { place }) = operation else { return Vec::new() };
+    match place.path.parent() {
+        Some(holder) if !holder.is_empty() => {
+            vec![at_root(&place.root, pod, |root| cel_fields::make(root, &holder))]
+        }
+        _ => Vec::new(),
+    }
 }
 
 /// An operation as patches, one after the other.

@@ -14,6 +14,9 @@ pub(super) struct FactInReach {
     /// The kind and the object that say it, as `paramKind` and `paramRef`; nothing where the namespace of the object
     /// that is written says it, which every policy is given.
     pub(super) param: Option<(Value, Value)>,
+    /// Whether the object is one of the namespace of the object that is written. Where that is in none, the fact is not
+    /// true, and the API server could not say it.
+    pub(super) is_beside: bool,
 }
 
 /// How a policy can know a fact.
@@ -27,6 +30,9 @@ pub(super) fn reach(staged: &StagedKind, fact: &StageFact) -> Result<FactInReach
     }
     if is_of_namespace(fact) {
         return of_namespace(watched);
+    }
+    if staged.resource() == namespaces() && matches!(watched.scope, FactScope::Every) {
+        return Err("a policy cannot look into a namespace that is made".to_owned());
     }
     let namespace = match &watched.scope {
         FactScope::Cluster => None,
@@ -54,6 +60,7 @@ pub(super) fn reach(staged: &StagedKind, fact: &StageFact) -> Result<FactInReach
     Ok(FactInReach {
         holds: holds(watched),
         param: Some((json!({"apiVersion": api_version, "kind": kind}), reference)),
+        is_beside: matches!(watched.scope, FactScope::Every),
     })
 }
 
@@ -67,8 +74,11 @@ fn nobody_names(fact: &StageFact) -> String {
 
 /// Whether the namespace says it that the object is in.
 fn is_of_namespace(fact: &StageFact) -> bool {
-    let namespaces = ResourceName { plural: "namespaces".to_owned(), group: String::new() };
-    fact.watched.resource == namespaces && fact.name == NAMESPACE
+    fact.watched.resource == namespaces() && fact.name == NAMESPACE
+}
+
+fn namespaces() -> ResourceName {
+    ResourceName { plural: "namespaces".to_owned(), group: String::new() }
 }
 
 /// The API server gives a policy no more of a namespace than its metadata, and not as an object like any other.
@@ -86,7 +96,7 @@ fn of_namespace(watched: &WatchedFact) -> Result<FactInReach, String> {
         None => "true".to_owned(),
     };
     let holds = format!("namespaceObject != null && has({all}) && {} in {all} && {is}", literal(key));
-    Ok(FactInReach { holds: format!("({holds})"), param: None })
+    Ok(FactInReach { holds: format!("({holds})"), param: None, is_beside: false })
 }
 
 /// Whether the fact is true of the object that says it.
@@ -100,11 +110,27 @@ fn holds(watched: &WatchedFact) -> String {
     let (mut wanted, holder) = CelPlace::params().inside(names);
     let value = holder.member(last).value;
     wanted.insert(0, "params != null".to_owned());
+    if watched.scope == FactScope::Cluster {
+        // Of a kind that is in namespaces the API server would take the one beside the object that is written.
+        wanted.insert(1, "!(\"namespace\" in params[\"metadata\"])".to_owned());
+    }
     wanted.extend([holder.has(last), format!("{value} != null")]);
     if let Some(is) = &watched.is {
         // A number or a boolean is compared by its text.
-        let types = ["string", "bool", "int", "double"].map(|one| format!("type({value}) == {one}"));
-        wanted.push(format!("({}) && string({value}) == {}", types.join(" || "), literal(is)));
+        let types = ["string", "bool", "int"].map(|one| format!("type({value}) == {one}"));
+        let by_text = format!("({}) && string({value}) == {}", types.join(" || "), literal(is));
+        wanted.push(match fraction(is) {
+            Some(number) => format!("({by_text} || type({value}) == double && {value} == {number})"),
+            None => by_text,
+        });
     }
     format!("({})", wanted.join(" && "))
+}
+
+/// The number, as an expression, whose text this is for a server, where that is no whole number of 64 bits: the two
+/// have other spellings of it (`1e-5`, and what the API server sends, `0.00001`).
+fn fraction(text: &str) -> Option<String> {
+    let number: f64 = text.parse().ok()?;
+    let sent: Value = serde_json::from_str(&format!("{number}")).ok()?;
+    (sent.as_i64().is_none() && sent.to_string() == text).then(|| format!("{number:?}"))
 }

@@ -2,16 +2,24 @@
 
 use serde_json::Value;
 
-use crate::definition::StageOperation;
+use crate::definition::{FieldPlace, StageOperation};
 use crate::json::Json;
 
 /// Why a policy cannot do an operation, if that is so.
 pub(super) fn unsayable(operation: &StageOperation) -> Option<String> {
     use StageOperation as Is;
+    let large = |value: &Value| {
+        has_large_number(value).then_some("a policy cannot write a whole number beyond 9007199254740991")
+    };
+    let unnamed = |is_any: bool| is_any.then_some("a policy cannot name a field with such a sign in its name");
     let why = match operation {
-        Is::Set { value, .. } | Is::Item { item: value, .. } | Is::NoItem { value, .. } => {
-            has_large_number(&read(value)).then_some("a policy cannot write a whole number beyond 9007199254740991")
+        Is::Set { place, value } => large(&read(value)).or_else(|| unnamed(is_unnameable(place))),
+        Is::Unset { place } => unnamed(is_unnameable(place)),
+        Is::Item { list, item, .. } => {
+            let item = read(item);
+            large(&item).or_else(|| unnamed(is_unnameable(list) || has_unnameable(&item)))
         }
+        Is::NoItem { list, value, .. } => large(&read(value)).or_else(|| unnamed(is_unnameable(list))),
         // Such a word could be the value of a flag, and another flag.
         Is::Flag { name, .. }
         | Is::NoFlag { name, .. }
@@ -21,9 +29,26 @@ pub(super) fn unsayable(operation: &StageOperation) -> Option<String> {
                 name.strip_prefix('-').is_some_and(|rest| rest.starts_with(|one: char| one.is_ascii_digit()));
             is_number.then_some("a flag that looks like a number could be the value of the flag before it")
         }
-        Is::Unset { .. } => None,
     };
     why.map(|why| format!("`{}`: {why}", operation.told()))
+}
+
+fn is_unnameable(place: &FieldPlace) -> bool {
+    place.path.names().iter().any(|name| name.contains(is_garbled))
+}
+
+/// Whether a member of an item has a name that no pointer can have. Lists in it are written whole.
+fn has_unnameable(item: &Value) -> bool {
+    let mut members = item.as_object().into_iter().flatten();
+    members.any(|(name, value)| name.contains(is_garbled) || has_unnameable(value))
+}
+
+/// Whether a sign in a pointer is spelled as Go does it, which JSON does not read (`apiserver
+/// pkg/admission/plugin/policy/mutating/patch/json_patch.go`, `strconv.Quote`). Beyond U+FFFF it is so spelled where Go
+/// does not print it.
+fn is_garbled(sign: char) -> bool {
+    let is_control = sign.is_ascii_control() && !matches!(sign, '\u{8}' | '\u{c}' | '\n' | '\r' | '\t');
+    is_control || sign > '\u{ffff}'
 }
 
 fn read(json: &Json<'static>) -> Value {

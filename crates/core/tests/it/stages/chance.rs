@@ -34,12 +34,13 @@ fn operation(random: &mut Random) -> Value {
         }
         5 => json!({"noItem": {"list": random.word(&["volumes", "spec.rules"]), "value": random.word(&ITEMS)}}),
         6 => {
+            let field = random.word(&FIELDS);
             let value = match random.below(3) {
-                0 => json!({"b": 1, "a": [true, null]}),
-                1 => json!(3),
+                0 if !field.starts_with("metadata") => json!({"b": 1, "a": [true, null]}),
+                1 if !field.starts_with("metadata") => json!(3),
                 _ => json!("Recreate"),
             };
-            json!({"set": {"field": random.word(&FIELDS), "value": value}})
+            json!({"set": {"field": field, "value": value}})
         }
         _ => json!({"unset": random.word(&FIELDS)}),
     };

@@ -34,6 +34,9 @@ fn operations_that_say_nothing_possible() {
         ("[{set: {field: status.phase, value: x}}]", "status.phase is not for a stage to change"),
         ("[{set: {field: metadata.name, value: x}}]", "metadata.name is not for a stage to change"),
         ("[{unset: metadata}]", "metadata is not for a stage to change"),
+        ("[{unset: metadata.labels.a.b}]", "metadata.labels.a.b is not for a stage to change"),
+        ("[{set: {field: metadata.labels.a, value: true}}]", "metadata.labels.a is a text: write \"true\", in quotes"),
+        ("[{item: {list: metadata.labels.a, value: {name: x}}}]", "item: metadata.labels.a is a text, and no list"),
         ("[{set: {field: 'a..b', value: x}}]", "an empty name"),
         ("[{flags: {name: --a}}]", "unknown operation \"flags\", did you mean \"flag\"?"),
     ] {

@@ -1,0 +1,260 @@
+//! A definition of stages as policies on the real API server, beside what a server of ours makes of the same objects.
+
+use std::time::{Duration, Instant};
+
+use hyper::Method;
+use pointsman_core::definition::StagedKind;
+use pointsman_core::registration::{StagePolicies, stage_policies};
+use pointsman_core::webhook::{KnownFacts, Metadata, PatchOperation, Truth, Webhook};
+use serde_json::{Value, json};
+
+use crate::support::scene::{APPLY, CRDS, JSON, MERGE, Scene};
+
+/// A definition of stages, each of which is about objects with one label.
+pub(crate) struct PolicyCase {
+    pub(crate) definition: String,
+    /// What of it is no policy, and why.
+    pub(crate) others: Vec<(String, String)>,
+    policies: Vec<Value>,
+    stages: Vec<String>,
+    server: Webhook,
+    /// Where its objects are.
+    all: String,
+}
+
+/// How an object is written.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Writing {
+    Create,
+    /// It was there, without the label.
+    Update,
+    /// By a server-side apply, which makes it.
+    Apply,
+}
+
+impl PolicyCase {
+    /// Nothing where the definition is refused, as operations are against each other.
+    pub(crate) fn load(definition: &str, all: &str) -> Result<Self, String> {
+        let staged = StagedKind::load("stages.yaml", definition).map_err(|bad| bad.to_string())?;
+        let StagePolicies { documents: policies, others } = stage_policies(&staged);
+        let stages = staged.stages().map(str::to_owned).collect();
+        let server = Webhook::new(Vec::new(), Metadata::Identity).unwrap().staging(vec![staged]).unwrap();
+        Ok(Self { definition: definition.to_owned(), others, policies, stages, server, all: all.to_owned() })
+    }
+
+    /// Has the API server evaluate it; the answer where it does not take it.
+    pub(crate) fn install(&self, scene: &Scene<'_>) -> Result<(), String> {
+        for policy in &self.policies {
+            let answer = scene.post(&all_like(policy), policy);
+            if !answer.is_ok() {
+                return Err(format!("refused: {}", answer.message()));
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn remove(&self, scene: &Scene<'_>) {
+        for policy in &self.policies {
+            let one = format!("{}/{}", all_like(policy), policy["metadata"]["name"].as_str().unwrap());
+            scene.call(Method::DELETE, &one, None).ok();
+        }
+    }
+
+    /// Where objects of the version of this one are.
+    fn all_of(&self, object: &Value) -> String {
+        let (_, version) = object["apiVersion"].as_str().unwrap().rsplit_once('/').unwrap_or(("", "v1"));
+        self.all.replace("/v1/namespaces/", &format!("/{version}/namespaces/"))
+    }
+
+    /// Compares what becomes of an object by a policy and by a server; returns whether anything was changed, nothing
+    /// where the API server takes no such object.
+    pub(crate) fn compare(
+        &self,
+        scene: &Scene<'_>,
+        object: &Value,
+        (is, writing): (Truth, Writing),
+        patience: Duration,
+    ) -> Result<Option<bool>, String> {
+        let mut facts = KnownFacts::default();
+        for stage in &self.stages {
+            facts.say(stage, is);
+        }
+        let old = without_case(object);
+        let version = match writing {
+            Writing::Create | Writing::Apply => None,
+            Writing::Update => {
+                let made = scene.post(&self.all_of(object), &old);
+                if !made.is_ok() {
+                    return Ok(None);
+                }
+                Some(made.body["metadata"]["resourceVersion"].clone())
+            }
+        };
+        let all = self.all_of(object);
+        let write = |object: &Value| {
+            let one = format!("{all}/{}?dryRun=All", object["metadata"]["name"].as_str().unwrap_or_default());
+            let answer = match (writing, &version) {
+                (Writing::Apply, _) => {
+                    let applied = format!("{one}&fieldManager=somebody&force=true");
+                    scene.call(Method::PATCH, &applied, Some((APPLY, object.to_string())))
+                }
+                (_, None) => scene.post(&format!("{all}?dryRun=All"), object),
+                (_, Some(version)) => {
+                    let mut object = object.clone();
+                    object["metadata"]["resourceVersion"] = version.clone();
+                    scene.call(Method::PUT, &one, Some((JSON, object.to_string())))
+                }
+            };
+            if answer.is_ok() { Ok(parts(&answer.body)) } else { Err(answer.message()) }
+        };
+        let sent = write(&old);
+        let patch = self.server.stage(&object.to_string(), None, &facts).unwrap().expect("a stage").unwrap().0;
+        let made = patched(object, &patch);
+        let wanted = write(&without_case(&made));
+        let deadline = Instant::now() + patience;
+        let compared = loop {
+            let found = write(object);
+            let is_alike = match (&found, &wanted) {
+                (Ok(found), Ok(wanted)) => found == wanted,
+                (Err(_), Err(_)) => true,
+                _ => false,
+            };
+            if is_alike {
+                break Ok(wanted.is_ok().then_some(sent.as_ref().ok() != wanted.as_ref().ok()));
+            }
+            if Instant::now() > deadline {
+                break Err(format!(
+                    "{is:?}, {writing:?}: {}{object}\nby a server: {}\nby a policy: {}",
+                    self.definition,
+                    wanted.unwrap_or_else(|why| format!("refused, {why}")),
+                    found.unwrap_or_else(|why| format!("refused, {why}")),
+                ));
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        };
+        if version.is_some() {
+            let one = format!("{all}/{}", object["metadata"]["name"].as_str().unwrap());
+            scene.call(Method::DELETE, &format!("{one}?gracePeriodSeconds=0"), None).ok();
+        }
+        compared
+    }
+}
+
+/// Where the API server has policies, or bindings.
+pub(crate) fn all_like(policy: &Value) -> String {
+    let kind = policy["kind"].as_str().unwrap().to_lowercase();
+    let plural = kind.strip_suffix('y').map_or_else(|| format!("{kind}s"), |kind| format!("{kind}ies"));
+    format!("/apis/admissionregistration.k8s.io/v1/{plural}")
+}
+
+/// A kind whose objects may have any form, so that they may be wrong in all ways.
+pub(crate) fn anything_is_taken(scene: &Scene<'_>) {
+    let any = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
+    let crd = json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": format!("boxes.{}", scene.group)},
+        "spec": {
+            "group": scene.group, "scope": "Namespaced", "names": {"kind": "Box", "plural": "boxes"},
+            "versions": [
+                {"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": any}},
+                {"name": "v2", "served": true, "storage": false, "schema": {"openAPIV3Schema": any}},
+            ],
+        },
+    });
+    scene.post(CRDS, &crd).ok();
+    scene.eventually(|| (scene.call(Method::GET, &boxes(scene), None).code == 200).then_some(()));
+}
+
+pub(crate) fn boxes(scene: &Scene<'_>) -> String {
+    format!("/apis/{}/v1/namespaces/{}/boxes", scene.group, scene.ns)
+}
+
+/// Makes all facts true, or none.
+pub(crate) fn turn(scene: &Scene<'_>, is: Truth) {
+    let is = is == Truth::True;
+    let word = if is { "yes" } else { "no" };
+    let namespace = format!("/api/v1/namespaces/{}", scene.ns);
+    let change = |path: &str, fields: Value| scene.call(Method::PATCH, path, Some((MERGE, fields.to_string()))).ok();
+    let said = json!({"metadata": {"labels": {"moved": word}, "annotations": {"example.com/moved": word}}});
+    change(&namespace, said);
+    let there = if is { json!("") } else { Value::Null };
+    change(&format!("{namespace}/configmaps/facts"), json!({"data": {"moved": word, "there": there}}));
+    let said = json!({
+        "on": is, "number": if is { 7 } else { 8 }, "small": if is { json!(0.00001) } else { json!(0.5) },
+        "text": if is { "7" } else { "07" }, "here": if is { json!({"x": []}) } else { Value::Null },
+        "list": if is { json!(1.5) } else { json!(["1.5"]) },
+    });
+    change(&format!("{}/facts", boxes(scene)), json!({"spec": said}));
+}
+
+/// The objects that say facts, and the facts that they say.
+pub(crate) fn facts(scene: &Scene<'_>) -> Vec<String> {
+    let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "facts"}, "data": {"moved": "no"}});
+    scene.post(&format!("/api/v1/namespaces/{}/configmaps", scene.ns), &map).ok();
+    let api = format!("{}/v1", scene.group);
+    let facts = json!({"apiVersion": api, "kind": "Box", "metadata": {"name": "facts"}, "spec": {}});
+    scene.post(&boxes(scene), &facts).ok();
+    let of_namespace = "{resource: namespaces, name: '{namespace}', ";
+    let of_map = "{resource: configmaps, version: v1, kind: ConfigMap, namespace: '{namespace}', name: facts, ";
+    let of_box =
+        format!("{{resource: boxes.{}, version: v1, kind: Box, namespace: '{}', name: facts, ", scene.group, scene.ns);
+    let said = |of: &str, what: &str| format!("{of}{what}}}");
+    [
+        said(of_namespace, "label: moved, is: 'yes'"),
+        said(of_namespace, "annotation: example.com/moved, is: 'yes'"),
+        said(of_map, "field: data.moved, is: 'yes'"),
+        said(of_map, "field: data.there"),
+        said(&of_box, "field: spec.on, is: 'true'"),
+        said(&of_box, "field: spec.number, is: '7'"),
+        said(&of_box, "field: spec.small, is: '0.00001'"),
+        said(&of_box, "field: spec.text, is: '7'"),
+        said(&of_box, "field: spec.here"),
+        said(&of_box, "field: spec.list, is: '1.5'"),
+    ]
+    .into()
+}
+
+pub(crate) fn patched(object: &Value, patch: &[PatchOperation]) -> Value {
+    let operations = patch.iter().map(|operation| match operation.op {
+        "remove" => json!({"op": "remove", "path": operation.path}),
+        op => {
+            let value: Value = serde_json::from_str(&operation.value).unwrap();
+            json!({"op": op, "path": operation.path, "value": value})
+        }
+    });
+    let operations: json_patch::Patch = serde_json::from_value(operations.collect()).unwrap();
+    let mut object = object.clone();
+    json_patch::patch(&mut object, &operations).unwrap();
+    object
+}
+
+/// An object of which no policy is.
+pub(crate) fn without_case(object: &Value) -> Value {
+    let mut object = object.clone();
+    object["metadata"]["labels"]["case"] = json!("none");
+    object
+}
+
+/// What stages are about.
+pub(crate) fn parts(object: &Value) -> String {
+    let mut object = object.clone();
+    let mut labels = object["metadata"]["labels"].take();
+    if let Some(labels) = labels.as_object_mut() {
+        labels.remove("case");
+    }
+    let annotations = object["metadata"]["annotations"].take();
+    if let Some(members) = object.as_object_mut() {
+        for other in ["metadata", "status", "apiVersion", "kind"] {
+            members.remove(other);
+        }
+    }
+    if let Some(spec) = object["spec"].as_object_mut() {
+        for chance in ["clusterIP", "clusterIPs"] {
+            spec.remove(chance);
+        }
+        for port in spec.get_mut("ports").and_then(Value::as_array_mut).into_iter().flatten() {
+            port.as_object_mut().and_then(|port| port.remove("nodePort"));
+        }
+    }
+    json!([object, labels, annotations]).to_string()
+}
