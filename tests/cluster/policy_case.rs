@@ -66,6 +66,30 @@ impl PolicyCase {
         self.all.replace("/v1/namespaces/", &format!("/{version}/namespaces/"))
     }
 
+    /// What would be stored of an object that is written, or why it is refused.
+    fn write(
+        &self,
+        scene: &Scene<'_>,
+        object: &Value,
+        (writing, version): (Writing, Option<&Value>),
+    ) -> Result<String, String> {
+        let all = self.all_of(object);
+        let one = format!("{all}/{}?dryRun=All", object["metadata"]["name"].as_str().unwrap_or_default());
+        let answer = match (writing, version) {
+            (Writing::Apply, _) => {
+                let applied = format!("{one}&fieldManager=somebody&force=true");
+                scene.call(Method::PATCH, &applied, Some((APPLY, object.to_string())))
+            }
+            (_, None) => scene.post(&format!("{all}?dryRun=All"), object),
+            (_, Some(version)) => {
+                let mut object = object.clone();
+                object["metadata"]["resourceVersion"] = version.clone();
+                scene.call(Method::PUT, &one, Some((JSON, object.to_string())))
+            }
+        };
+        if answer.is_ok() { Ok(parts(&answer.body)) } else { Err(answer.message()) }
+    }
+
     /// Compares what becomes of an object by a policy and by a server; returns whether anything was changed, nothing
     /// where the API server takes no such object.
     pub(crate) fn compare(
@@ -90,23 +114,7 @@ impl PolicyCase {
                 Some(made.body["metadata"]["resourceVersion"].clone())
             }
         };
-        let all = self.all_of(object);
-        let write = |object: &Value| {
-            let one = format!("{all}/{}?dryRun=All", object["metadata"]["name"].as_str().unwrap_or_default());
-            let answer = match (writing, &version) {
-                (Writing::Apply, _) => {
-                    let applied = format!("{one}&fieldManager=somebody&force=true");
-                    scene.call(Method::PATCH, &applied, Some((APPLY, object.to_string())))
-                }
-                (_, None) => scene.post(&format!("{all}?dryRun=All"), object),
-                (_, Some(version)) => {
-                    let mut object = object.clone();
-                    object["metadata"]["resourceVersion"] = version.clone();
-                    scene.call(Method::PUT, &one, Some((JSON, object.to_string())))
-                }
-            };
-            if answer.is_ok() { Ok(parts(&answer.body)) } else { Err(answer.message()) }
-        };
+        let write = |object: &Value| self.write(scene, object, (writing, version.as_ref()));
         let sent = write(&old);
         let patch = self.server.stage(&object.to_string(), None, &facts).unwrap().expect("a stage").unwrap().0;
         let made = patched(object, &patch);
@@ -133,7 +141,7 @@ impl PolicyCase {
             std::thread::sleep(Duration::from_millis(100));
         };
         if version.is_some() {
-            let one = format!("{all}/{}", object["metadata"]["name"].as_str().unwrap());
+            let one = format!("{}/{}", self.all_of(object), object["metadata"]["name"].as_str().unwrap());
             scene.call(Method::DELETE, &format!("{one}?gracePeriodSeconds=0"), None).ok();
         }
         compared

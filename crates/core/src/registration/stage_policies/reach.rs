@@ -132,5 +132,6 @@ fn holds(watched: &WatchedFact) -> String {
 fn fraction(text: &str) -> Option<String> {
     let number: f64 = text.parse().ok()?;
     let sent: Value = serde_json::from_str(&format!("{number}")).ok()?;
-    (sent.as_i64().is_none() && sent.to_string() == text).then(|| format!("{number:?}"))
+    let spelled = sent.to_string();
+    (sent.as_i64().is_none() && spelled == text).then(|| format!("{number:?}"))
 }
