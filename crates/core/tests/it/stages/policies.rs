@@ -152,7 +152,10 @@ fn what_is_taken_back_is_not_done_first() {
         let printed = both(before, after);
         assert_eq!(printed.others, [], "{before} {after}");
         let all = expressions(&printed);
-        let [before, instead, after] = all.as_slice() else { panic!("{all:#?}") };
+        // All of them are done once more where one of them may make room for another.
+        let (once, again) = all.split_at(all.len().min(3));
+        assert!(again.is_empty() || again == once, "{all:#?}");
+        let [before, instead, after] = once else { panic!("{all:#?}") };
         assert!(before.starts_with(holds) && before.contains(" ? [] : "), "{before}");
         assert!(instead.starts_with(holds) && instead.ends_with(" : []"), "{instead}");
         assert!(after.starts_with(holds), "{after}");
@@ -186,9 +189,11 @@ fn a_fact_that_is_a_number_is_compared_as_a_server_does() {
         let printed = with_fact(&fact);
         expressions(&printed).last().unwrap().to_string()
     };
-    for (is, number) in [("0.5", "0.5"), ("-2.25", "-2.25"), ("1e-7", "1e-7"), ("1e21", "1e21")] {
-        let wanted = format!("== double && params[\"spec\"][\"on\"] == {number})");
-        assert!(holds(is).contains(&wanted), "{is}: {}", holds(is));
+    for number in [0.5, -2.25, 1e-7, 1e21] {
+        // As a server spells what the API server says.
+        let is = json!(number).to_string();
+        let wanted = format!("== double && params[\"spec\"][\"on\"] == {number:?})");
+        assert!(holds(&is).contains(&wanted), "{is}: {}", holds(&is));
     }
     for is in ["7", "0.50", "1e5", "1.0", "x", "NaN", "inf"] {
         assert!(!holds(is).contains("double"), "{is}");
