@@ -107,8 +107,12 @@ pub(crate) fn deployment(scene: &Scene<'_>, name: &str) -> Value {
 
 /// An empty patch, as Gardener sends it.
 pub(crate) fn nudge(scene: &Scene<'_>, name: &str) -> Answer {
+    patched_by_nothing(scene, &path(scene, name))
+}
+
+fn patched_by_nothing(scene: &Scene<'_>, path: &str) -> Answer {
     const STRATEGIC: &str = "application/strategic-merge-patch+json";
-    scene.call(Method::PATCH, &path(scene, name), Some((STRATEGIC, "{}".to_owned())))
+    scene.call(Method::PATCH, path, Some((STRATEGIC, "{}".to_owned())))
 }
 
 /// What a stage makes of it offline, on this side of the fact.
@@ -158,7 +162,14 @@ fn followed(scene: &Scene<'_>) {
 
     // The fact, and an empty patch each.
     annotate(scene, NEEDS_COMPLETE);
-    scene.eventually(|| metric(scene, "pointsman_fact_objects{resource=\"namespaces\"} 1\n").then_some(()));
+    let changed = offline(scene, &deployment(scene, "kube-scheduler"), "true");
+    scene.eventually(|| {
+        let tried = patched_by_nothing(scene, &format!("{}?dryRun=All", path(scene, "kube-scheduler")));
+        (tried.is_ok() && commands(&tried.body) == changed).then_some(())
+    });
+    // Namespaces of others may say it as well.
+    assert!(metric(scene, "pointsman_fact_objects{resource=\"namespaces\"} "));
+    assert!(!metric(scene, "pointsman_fact_objects{resource=\"namespaces\"} 0\n"));
     for name in NAMES {
         let before = scene.call_get(&path(scene, name));
         let after = nudge(scene, name).ok();
