@@ -80,6 +80,9 @@ pub(super) fn go_back(planner: &mut Planner<'_>, standings: &[Standing]) {
             planner.in_the_way.waits = Some(WaitsFor { reason: None, what });
             return;
         }
+        if planner.has_become {
+            return;
+        }
         if !is_stuck && planner.status.reserved.is_empty() && planner.facts.consistent {
             if !lets_go_first(planner) {
                 planner.end(RollPhase::Aborted, Some("TakenBack"));

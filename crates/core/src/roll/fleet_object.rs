@@ -146,6 +146,9 @@ impl FleetObject {
         let metadata = target.get("metadata")?;
         let member = |name: &str| metadata.get(name).and_then(Value::as_str).map(str::to_owned);
         let (labels, namespace) = (texts(metadata.get("labels")), member("namespace"));
+        if mark.place != Some(title(namespace.as_deref(), &member("name")?)) {
+            return None;
+        }
         let waves = roll.waves_of(namespace.as_deref(), &labels, Some(&mark));
         let legs = Legs::of_former(roll, &waves, &mark)?;
         Some(Self {

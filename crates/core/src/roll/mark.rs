@@ -33,6 +33,9 @@ pub(super) struct RollMark {
     /// Of an object that was made anew of what it had become: whose place it has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) again: Option<MadeAgain>,
+    /// On what an object has become: `namespace/name` of both. A copy of that by another name was made of nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) place: Option<String>,
 }
 
 /// Whose place an object has that was made anew of what it had become.
@@ -60,6 +63,7 @@ impl RollMark {
             open: Vec::new(),
             kept: BTreeMap::new(),
             again: None,
+            place: None,
         }
     }
 

@@ -34,6 +34,8 @@ pub(super) struct Planner<'a> {
     pub(super) holds: Vec<FleetMove>,
     /// The checks of the beginning were looked at again for this plan.
     pub(super) looked_again: bool,
+    /// An object was let go just now that has become another one: the next plan knows whether it can be made anew.
+    pub(super) has_become: bool,
     /// Nothing is decided: it was over before, or too little is seen.
     pub(super) rests: bool,
 }
@@ -66,6 +68,7 @@ impl<'a> Planner<'a> {
             told,
             holds,
             looked_again,
+            has_become: false,
             rests,
         }
     }

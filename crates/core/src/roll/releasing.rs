@@ -81,6 +81,7 @@ pub(super) fn release(planner: &mut Planner<'_>) {
         }
     }
     (planner.status.reserved, planner.wants_list) = (reserved, wants_list);
+    planner.has_become = !became.is_empty();
     for wave in became {
         *planner.status.became.entry(wave).or_default() += 1;
     }

@@ -181,7 +181,9 @@ impl Judge<'_> {
             return self.has_arrived(traveller, reservation);
         }
         let is_moved = object.is_at(&self.roll.to);
-        if reservation.back { !(is_moved && object.mark_of(self.roll).is_some()) } else { is_moved }
+        // One that the roll holds was not moved yet, by whatever is told of it.
+        let is_held = object.hold_of(self.roll).is_some();
+        if reservation.back { !is_held && !(is_moved && object.mark_of(self.roll).is_some()) } else { is_moved }
     }
 
     /// How an object stands that is under way.

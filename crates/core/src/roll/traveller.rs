@@ -99,6 +99,7 @@ impl<'a> Traveller<'a> {
         mark.half.retain(|wave| wave != self.wave());
         mark.open.retain(|wave| wave != self.wave());
         mark.again = None;
+        mark.place = Some(self.object.title());
         serde_json::to_string(&mark).ok()
     }
 
@@ -108,6 +109,7 @@ impl<'a> Traveller<'a> {
         mark.step.insert(self.wave().to_owned(), self.leg.done.saturating_sub(1));
         let (of, target) = (self.object.uid.clone(), target.to_owned());
         mark.again = Some(MadeAgain { of, target, generation });
+        mark.place = None;
         Some(mark)
     }
 

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::converting::not_ours;
 use super::looking::target_question;
 use super::names::BECAME;
 use super::object_write::ObjectCall;
@@ -48,8 +49,9 @@ pub(super) fn back(step: Beside<'_>, resources: &[ResourceName]) -> StepProgress
             hand_all_over(step, resources, text(object, "/metadata/uid"), to)
         }
         SeenOther::Unknown(why) => StepProgress::Waits(why),
+        SeenOther::There(_) => not_ours(step, &target),
         // Nothing can belong to it.
-        SeenOther::There(_) | SeenOther::Going(_) | SeenOther::Absent => StepProgress::Done,
+        SeenOther::Going(_) | SeenOther::Absent => StepProgress::Done,
     }
 }
 

@@ -26,9 +26,13 @@ fn swept(traveller: Traveller<'_>) -> Option<&str> {
 }
 
 /// Whether what an object had become was changed since that one was made anew.
-fn is_changed(target: &Value) -> bool {
+fn is_changed(traveller: Traveller<'_>, target: &Value) -> bool {
     let now = target.pointer("/metadata/generation").map(Value::to_string);
-    annotation(target, RETURNED).is_some_and(|then| now.as_deref() != Some(then))
+    // Where somebody has taken the annotation off, the object knows it as well.
+    let again = traveller.object.mark_of(traveller.roll).and_then(|mark| mark.again.as_ref());
+    let then = annotation(target, RETURNED).map(str::to_owned);
+    let then = then.or_else(|| again?.generation.map(|at| at.to_string()));
+    then.is_some_and(|then| now != Some(then))
 }
 
 /// What the object would become.
@@ -84,7 +88,7 @@ pub(super) fn back(step: Beside<'_>) -> StepProgress {
             if let Some(why) = swept.and_then(|uid| belongs(step, uid, &target.to_string())) {
                 return StepProgress::Waits(why);
             }
-            if swept.is_some() && is_changed(object) {
+            if swept.is_some() && is_changed(step.traveller, object) {
                 return StepProgress::Stuck(format!(
                     "{target} was changed after the object was made anew of it: make the same change there, set its \
                      annotation {RETURNED} to its metadata.generation, and resume"
@@ -92,9 +96,22 @@ pub(super) fn back(step: Beside<'_>) -> StepProgress {
             }
             step.delete(&pair.target.resource, Some(pair.target.version()), object, Propagation::Orphan)
         }
-        // Of somebody else.
-        SeenOther::There(_) | SeenOther::Absent => StepProgress::Done,
+        SeenOther::There(_) => not_ours(step, &target),
+        SeenOther::Absent => StepProgress::Done,
     }
+}
+
+/// What becomes of a step that is undone where somebody else has what the object had become, or has taken off it that
+/// it was made of this one: where it was made, both controllers would act.
+pub(super) fn not_ours(step: Beside<'_>, target: &RollQuestion) -> StepProgress {
+    if step.step >= step.traveller.leg.done {
+        return StepProgress::Done;
+    }
+    StepProgress::Stuck(format!(
+        "{target} does not say that it was made of this object, and both controllers would act: where it was, set its \
+         annotation {BECAME} to {}, otherwise take it out of the way; then resume",
+        step.uid()
+    ))
 }
 
 /// The object, which says of whom it was made.

@@ -140,6 +140,11 @@ pub(super) fn back(step: Beside<'_>, recreation: &Recreation) -> StepProgress {
             // It was changed since: what is saved is of yesterday.
             return step.delete(&revisions(), None, revision, Propagation::Background);
         }
+        let was = selector_again(step.traveller, recreation);
+        let ahead = was.and_then(|was| stands_against(step.traveller, recreation, &was, step.answers, &[]));
+        if let Some(ahead) = ahead {
+            return StepProgress::Waits(ahead.into_why());
+        }
         return step.makes_way(&recreation.resource, object, restored(&saved));
     }
     if selector_of(object) != selector_of(saved.before()) {

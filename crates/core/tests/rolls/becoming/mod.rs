@@ -7,6 +7,7 @@ mod errands;
 mod laws;
 mod returns;
 mod settlers;
+mod strangers;
 mod trials;
 mod village;
 

@@ -7,7 +7,7 @@ use super::settlers::FOR_GOOD;
 use super::trials::{Ordeal, county, deletes, drives, said};
 
 /// So many huts, which have become houses.
-fn ended(huts: usize) -> Ordeal {
+pub(super) fn ended(huts: usize) -> Ordeal {
     let mut county = county(huts);
     drives(&mut county, 300, |_, _| {});
     assert_eq!(county.status().phase, RollPhase::Complete, "{}", said(&county));
@@ -15,7 +15,12 @@ fn ended(huts: usize) -> Ordeal {
 }
 
 /// Turns the roll, and runs it until it is over, or paused, or so many seconds have passed.
-fn turns(county: &mut Ordeal, direction: &str, seconds: u64, mut before: impl FnMut(&mut Ordeal, &ObjectWrite)) {
+pub(super) fn turns(
+    county: &mut Ordeal,
+    direction: &str,
+    seconds: u64,
+    mut before: impl FnMut(&mut Ordeal, &ObjectWrite),
+) {
     county.set("direction", json!(direction));
     let wanted = if direction == "Back" { Direction::Back } else { Direction::Forward };
     let until = county.now + seconds;
@@ -29,7 +34,7 @@ fn turns(county: &mut Ordeal, direction: &str, seconds: u64, mut before: impl Fn
     }
 }
 
-fn spec(county: &Ordeal, plural: &str) -> Value {
+pub(super) fn spec(county: &Ordeal, plural: &str) -> Value {
     county.village.get(plural, "h-0").map_or(Value::Null, |one| one["spec"].clone())
 }
 

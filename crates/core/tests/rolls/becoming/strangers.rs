@@ -1,0 +1,120 @@
+//! What others do to objects that go back after the end of their roll.
+
+use pointsman_core::roll::{ObjectCall, RollPhase};
+use serde_json::{Value, json};
+
+use super::returns::{ended, spec, turns};
+use super::trials::{Ordeal, county, deletes, drives, said};
+
+/// The old operator acts on the hut, and the new one on the house.
+fn both_act(county: &Ordeal) -> bool {
+    let is_house = county.village.get("houses", "h-0").is_some();
+    is_house && county.village.get("huts", "h-0").is_some_and(|hut| hut["spec"]["move"] != true)
+}
+
+fn takes_off(county: &mut Ordeal, annotation: &str) {
+    county.village.change("houses", "h-0", |house| {
+        house["metadata"]["annotations"].as_object_mut().unwrap().remove(annotation);
+    });
+}
+
+/// What is under way, and why it does not go on.
+#[track_caller]
+fn waits_for(county: &Ordeal, why: &str) {
+    assert!(!both_act(county), "{}", said(county));
+    assert!(said(county).contains(why), "{}", said(county));
+}
+
+#[test]
+fn what_does_not_say_any_more_what_it_was_made_of_is_not_left_beside_what_is_made_anew() {
+    for plural in ["huts", "services", "deployments", "houses"] {
+        let (mut county, mut was) = (ended(1), false);
+        turns(&mut county, "Back", 300, |county, asked| {
+            assert!(!both_act(county), "{plural}: {}", said(county));
+            let is_late = plural != "houses" || deletes(asked, "houses");
+            if asked.plural == plural && is_late && !was {
+                was = true;
+                takes_off(county, "pointsman.dev/made-of");
+            }
+        });
+        assert!(was, "{plural}");
+        if county.village.get("houses", "h-0").is_some() {
+            waits_for(&county, "does not say that it was made of this object");
+        }
+    }
+}
+
+#[test]
+fn an_object_that_comes_from_a_backup_is_not_switched_on_beside_what_it_has_become() {
+    let (mut county, mut backup) = (county(1), Value::Null);
+    drives(&mut county, 300, |county, asked| {
+        if deletes(asked, "huts") {
+            backup = county.village.get("huts", "h-0").unwrap().clone();
+        }
+    });
+    assert_eq!(county.status().phase, RollPhase::Complete, "{}", said(&county));
+    county.village.create("huts", backup).unwrap();
+    turns(&mut county, "Back", 300, |county, _| assert!(!both_act(county), "{}", said(county)));
+    assert!(!both_act(&county), "{}", said(&county));
+}
+
+#[test]
+fn a_copy_of_what_an_object_has_become_was_never_that_object() {
+    let mut county = ended(1);
+    let mut copy = county.village.get("houses", "h-0").unwrap().clone();
+    copy["metadata"]["name"] = json!("g-9");
+    county.village.create("houses", copy).unwrap();
+    turns(&mut county, "Back", 400, |_, asked| {
+        assert_ne!((&asked.plural[..], &asked.name[..]), ("huts", "g-9"), "it was never a hut");
+    });
+    assert_eq!(county.status().phase, RollPhase::Aborted, "{}", said(&county));
+    let left = ["huts", "houses"].map(|plural| county.village.names(plural));
+    assert_eq!(left, [vec!["h-0".to_owned()], vec!["g-9".to_owned()]]);
+}
+
+/// The object itself knows what the other one was when it was made of it.
+#[test]
+fn a_change_is_seen_also_where_nobody_says_any_more_what_there_was() {
+    let mut county = ended(1);
+    turns(&mut county, "Back", 300, |county, asked| {
+        if asked.plural == "services" {
+            takes_off(county, "pointsman.dev/returned-generation");
+            county.village.change("houses", "h-0", |house| {
+                house["metadata"]["generation"] = json!(7);
+                house["spec"]["roof"] = json!("tiles");
+            });
+        }
+    });
+    assert_eq!(spec(&county, "houses")["roof"], "tiles");
+    waits_for(&county, "was changed after the object was made anew of it");
+}
+
+#[test]
+fn what_comes_to_stand_against_a_deployment_is_seen_before_it_is_deleted() {
+    let scaler = json!({
+        "metadata": {"name": "grows", "namespace": "n"},
+        "spec": {"scaleTargetRef": {"kind": "Deployment", "name": "h-0"}},
+    });
+    let mut county = ended(1);
+    turns(&mut county, "Back", 300, |county, asked| {
+        if asked.plural == "controllerrevisions" && matches!(asked.call, ObjectCall::Create(_)) {
+            county.village.create("horizontalpodautoscalers", scaler.clone()).unwrap();
+        }
+        assert!(!deletes(asked, "deployments"), "something stands against it");
+    });
+    assert!(said(&county).contains("horizontalpodautoscalers"), "{}", said(&county));
+}
+
+/// It is let go, and is one that can be made anew a moment later.
+#[test]
+fn who_deletes_an_object_that_is_made_anew_has_it_made_once_more() {
+    let (mut county, mut times) = (ended(2), 0);
+    turns(&mut county, "Back", 400, |county, asked| {
+        if asked.plural == "houses" && matches!(asked.call, ObjectCall::Patch(_)) && times < 2 {
+            times += 1;
+            county.village.things.remove(&("huts".to_owned(), asked.name.clone()));
+        }
+    });
+    assert_eq!(county.status().became.get("all"), Some(&0), "{}", said(&county));
+    assert_eq!(county.village.names("huts").len(), 2);
+}
