@@ -95,6 +95,12 @@ pub(crate) fn runs(scene: &Scene<'_>, name: &str) -> (i32, String, String) {
     scene.command(&["roll", "run", name, "--holder=test", &namespace])
 }
 
+/// Has a roll go the other way.
+pub(crate) fn goes(scene: &Scene<'_>, roll: &str, direction: &str) {
+    let patch = json!({"spec": {"direction": direction}}).to_string();
+    scene.call(Method::PATCH, &format!("/apis/pointsman.dev/v1/rolls/{roll}"), Some((MERGE, patch))).ok();
+}
+
 pub(crate) fn status(scene: &Scene<'_>, name: &str) -> Value {
     scene.call_get(&format!("/apis/pointsman.dev/v1/rolls/{name}"))["status"].clone()
 }
@@ -239,8 +245,7 @@ fn back(scene: &Scene<'_>) {
             // Behind the last step there is no way back on this way.
             continue;
         }
-        let path = format!("/apis/pointsman.dev/v1/rolls/{roll}");
-        scene.call(Method::PATCH, &path, Some((MERGE, json!({"spec": {"direction": "Back"}}).to_string()))).ok();
+        goes(scene, &roll, "Back");
         taken.push((name, roll, was));
     }
     assert!(taken.len() >= 6, "{} went back", taken.len());
@@ -612,8 +617,7 @@ fn refused_successor(scene: &Scene<'_>) {
     let anew = uid();
     assert_ne!(anew, was.deployment["metadata"]["uid"]);
     policy(scene, &scene.ns, &is_new, &old);
-    let roll = format!("/apis/pointsman.dev/v1/rolls/{}", scene.ns);
-    scene.call(Method::PATCH, &roll, Some((MERGE, json!({"spec": {"direction": "Back"}}).to_string()))).ok();
+    goes(scene, &scene.ns, "Back");
     scene.roll_says("undoing step deployment: what is to be made in its place is refused, so that nothing was deleted");
     assert_eq!(uid(), anew, "it is there");
     no_policy(scene, &scene.ns, &old);

@@ -6,7 +6,7 @@ use std::time::Duration;
 use hyper::Method;
 use serde_json::{Value, json};
 
-use crate::roll_kinds::{Before, apps, before, core, has_become, killed_after_each_write, runs, starts, status};
+use crate::roll_kinds::{Before, apps, before, core, goes, has_become, killed_after_each_write, runs, starts, status};
 use crate::roll_rights::{applied, installs, is_whole, leaves, phase, town};
 use crate::scenario::Scenario;
 use crate::support::installations::{LABEL, REPLICAS};
@@ -66,12 +66,6 @@ fn is_there_again(scene: &Scene<'_>, town: &Town, name: &str, was: &Before) {
     assert_eq!(town.seen.lock().unwrap().contested, Vec::<String>::new(), "one operator acts at a time");
 }
 
-fn goes(scene: &Scene<'_>, direction: &str) {
-    let path = format!("/apis/pointsman.dev/v1/rolls/{}", scene.ns);
-    let patch = json!({"spec": {"direction": direction}}).to_string();
-    scene.call(Method::PATCH, &path, Some((MERGE, patch))).ok();
-}
-
 /// S39.
 fn again(scene: &Scene<'_>) {
     let town = Town::begins(scene);
@@ -93,7 +87,7 @@ fn again(scene: &Scene<'_>) {
     assert_eq!(told["became"], json!({"all": 0}));
     names.iter().zip(&all).for_each(|(name, was)| is_there_again(scene, &town, name, was));
     let all: Vec<Before> = names.iter().map(|name| before(scene, name)).collect();
-    goes(scene, "Forward");
+    goes(scene, &scene.ns, "Forward");
     let (code, text, errors) = runs(scene, &scene.ns);
     assert_eq!(code, 0, "{text}{errors}");
     names.iter().zip(&all).for_each(|(name, was)| has_become(scene, &town, name, was));
@@ -112,7 +106,7 @@ fn killed(scene: &Scene<'_>) {
     starts(scene, &scene.ns, &json!({}));
     let (code, text, errors) = runs(scene, &scene.ns);
     assert_eq!(code, 0, "{text}{errors}");
-    goes(scene, "Back");
+    goes(scene, &scene.ns, "Back");
     let writes =
         killed_after_each_write(scene, &scene.ns, usize::MAX, || status(scene, &scene.ns)["phase"] == "Aborted");
     for (verb, what) in [("POST", "/clusterinstallations"), ("DELETE", "/deployments/"), ("DELETE", "/mattermosts/")] {
@@ -158,11 +152,7 @@ fn rights(scene: &Scene<'_>) {
         by: &scene.bed.api.kubeconfig,
         says: Right::said,
         elsewhere: None,
-        begins: &|name| {
-            let path = format!("/apis/pointsman.dev/v1/rolls/{name}");
-            let back = json!({"spec": {"direction": "Back"}}).to_string();
-            scene.call(Method::PATCH, &path, Some((MERGE, back))).ok();
-        },
+        begins: &|name| goes(scene, name, "Back"),
         has_ended: &|name| {
             let one = format!("{}/{name}", scene.installations());
             let stable = json!({"status": {"state": "stable"}}).to_string();

@@ -8,6 +8,7 @@ use hyper::Method;
 use serde_json::{Value, json};
 
 use crate::roll_journeys::ended;
+use crate::roll_kinds::goes;
 use crate::scenario::Scenario;
 use crate::stages::{FINISHED, NAMES, NEEDS_COMPLETE, commands};
 use crate::support::apiserver::ApiServer;
@@ -354,11 +355,7 @@ fn goes_back(scene: &Scene<'_>) {
         by: &scene.bed.api.kubeconfig,
         says: Right::said,
         elsewhere: None,
-        begins: &|name| {
-            let path = format!("/apis/pointsman.dev/v1/rolls/{name}");
-            let back = json!({"spec": {"direction": "Back"}}).to_string();
-            scene.call(Method::PATCH, &path, Some((MERGE, back))).ok();
-        },
+        begins: &|name| goes(scene, name, "Back"),
         has_ended: &|name| phase(scene, name) == "Aborted",
         is_whole: &|name| is_whole(scene, name),
     };

@@ -4,7 +4,6 @@
 //! Stages and objects are made by chance. `POINTSMAN_SEED` is where chance begins, the same place each time unless it
 //! is set; `POINTSMAN_CASES` is how many definitions are tried.
 
-use std::fs;
 use std::time::Duration;
 
 use hyper::Method;
@@ -15,7 +14,7 @@ use serde_json::{Value, json};
 use crate::nasty_stages;
 use crate::policy_case::{PolicyCase, Writing, anything_is_taken, boxes, facts, parts, turn, without_case};
 use crate::scenario::Scenario;
-use crate::stages::{self, FINISHED, NAMES, NEEDS_COMPLETE, annotate, define, generation, nudge, path};
+use crate::stages::{self, FINISHED, NAMES, NEEDS_COMPLETE, annotate, define, generation, mutated, nudge, path};
 use crate::support::sample::{Sample, WIDGET};
 use crate::support::scene::{CRDS, JSON, Scene};
 
@@ -36,7 +35,7 @@ fn followed_alone(scene: &Scene<'_>) {
     let policies = printed(scene);
     assert_eq!(policies["items"].as_array().map(Vec::len), Some(2), "{policies}");
     // What becomes of each where no policy is: the same object, as the server of ours says it has to be.
-    let wanted = |fact: &str| NAMES.map(|name| stored(scene, &offline(scene, &stages::deployment(scene, name), fact)));
+    let wanted = |fact: &str| NAMES.map(|name| stored(scene, &mutated(scene, &stages::deployment(scene, name), fact)));
     let [before, after] = ["false", "true"].map(wanted);
     scene.kubectl(&["apply"], &policies);
     for (name, before) in NAMES.iter().zip(&before) {
@@ -68,7 +67,7 @@ fn followed_alone(scene: &Scene<'_>) {
         (made.code != 409).then(|| made.ok())
     });
     let words_of = |object: &Value| object["spec"]["template"]["spec"]["containers"][0]["command"].clone();
-    assert_eq!(words_of(&made), words_of(&offline(scene, &long, "true")));
+    assert_eq!(words_of(&made), words_of(&mutated(scene, &long, "true")));
     scene.kubectl(&["delete"], &policies);
 }
 
@@ -79,18 +78,6 @@ const LONG: usize = 500;
 fn printed(scene: &Scene<'_>) -> Value {
     let kinds = format!("--kinds={}", scene.setup.kinds.display());
     let args = ["webhooks", "stages", "--kind=deployments", "--policy", &kinds, "--output=json"];
-    let output = std::process::Command::new(env!("CARGO_BIN_EXE_pointsman")).args(args).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    serde_json::from_slice(&output.stdout).unwrap()
-}
-
-/// What a stage makes of it offline, on this side of the fact.
-fn offline(scene: &Scene<'_>, document: &Value, fact: &str) -> Value {
-    let file = scene.dir.join("deployment.json");
-    fs::write(&file, document.to_string()).unwrap();
-    let (fact, file) = (format!("--fact=csi={fact}"), file.display().to_string());
-    let kinds = format!("--kinds={}", scene.setup.kinds.display());
-    let args = ["mutate", "-f", &file, &fact, &kinds, "--whole", "-o", "json"];
     let output = std::process::Command::new(env!("CARGO_BIN_EXE_pointsman")).args(args).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     serde_json::from_slice(&output.stdout).unwrap()

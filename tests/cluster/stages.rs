@@ -115,8 +115,13 @@ fn patched_by_nothing(scene: &Scene<'_>, path: &str) -> Answer {
     scene.call(Method::PATCH, path, Some((STRATEGIC, "{}".to_owned())))
 }
 
-/// What a stage makes of it offline, on this side of the fact.
+/// The command lines of what a stage makes of it offline, on this side of the fact.
 pub(crate) fn offline(scene: &Scene<'_>, document: &Value, fact: &str) -> Value {
+    commands(&mutated(scene, document, fact))
+}
+
+/// What a stage makes of it offline, on this side of the fact.
+pub(crate) fn mutated(scene: &Scene<'_>, document: &Value, fact: &str) -> Value {
     let file = scene.dir.join("deployment.json");
     fs::write(&file, document.to_string()).unwrap();
     let (fact, file) = (format!("--fact=csi={fact}"), file.display().to_string());
@@ -124,7 +129,7 @@ pub(crate) fn offline(scene: &Scene<'_>, document: &Value, fact: &str) -> Value 
     let args = ["mutate", "-f", &file, &fact, &kinds, "--whole", "-o", "json"];
     let output = std::process::Command::new(env!("CARGO_BIN_EXE_pointsman")).args(args).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    commands(&serde_json::from_slice(&output.stdout).unwrap())
+    serde_json::from_slice(&output.stdout).unwrap()
 }
 
 /// The command lines of an object, and the names of what stages take away.

@@ -155,10 +155,7 @@ impl Client {
                         return;
                     };
                     buffer.extend_from_slice(&frame.into_data().unwrap_or_default());
-                    while let Some(end) = buffer.iter().position(|byte| *byte == b'\n') {
-                        let line: Vec<u8> = buffer.drain(..=end).collect();
-                        events.push(serde_json::from_slice(&line).unwrap());
-                    }
+                    events.extend(told(&mut buffer));
                 }
             };
             let _ = timeout(patience, read).await;
@@ -183,9 +180,7 @@ impl Client {
                     let Ok(frame) = timeout(Duration::from_millis(200), body.frame()).await else { continue };
                     let Some(Ok(frame)) = frame else { return };
                     buffer.extend_from_slice(&frame.into_data().unwrap_or_default());
-                    while let Some(end) = buffer.iter().position(|byte| *byte == b'\n') {
-                        let line: Vec<u8> = buffer.drain(..=end).collect();
-                        let mut event: Value = serde_json::from_slice(&line).unwrap();
+                    for mut event in told(&mut buffer) {
                         let object = event["object"].take();
                         match event["type"].as_str() {
                             Some("ADDED" | "MODIFIED") => hears(Heard::Changed(object)),
@@ -233,6 +228,14 @@ impl Client {
         *self.sender.lock().unwrap() = Some(sender.clone());
         Some(sender)
     }
+}
+
+/// The events of a watch that have arrived whole, which are taken out.
+fn told(buffer: &mut Vec<u8>) -> Vec<Value> {
+    let end = buffer.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+    let whole: Vec<u8> = buffer.drain(..end).collect();
+    let lines = whole.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+    lines.map(|line| serde_json::from_slice(line).unwrap()).collect()
 }
 
 thread_local! {

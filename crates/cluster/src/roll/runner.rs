@@ -578,12 +578,17 @@ impl RollRunner<'_> {
         (self.say)(RollEvent::Trying(error));
     }
 
-    /// Moves an object. Returns whether there may be more to do at once.
-    async fn moved(&mut self, one: &FleetMove, fleet: &mut Fleet, roll: &FleetRoll) -> Result<bool, RollError> {
+    /// Writes an object, and notes how long that took.
+    async fn written(&mut self, one: &FleetMove, fleet: &Fleet) -> Result<Landed, CallError> {
         let asked = Instant::now();
         let landed = write(self.cluster, fleet, one, Really::Write).await;
         self.took(TimedCall::Object, asked);
-        match landed? {
+        landed
+    }
+
+    /// Moves an object. Returns whether there may be more to do at once.
+    async fn moved(&mut self, one: &FleetMove, fleet: &mut Fleet, roll: &FleetRoll) -> Result<bool, RollError> {
+        match self.written(one, fleet).await? {
             Landed::Written(now) => {
                 self.remembered.allowed(&one.uid);
                 fleet.wrote(&now, roll);
@@ -607,10 +612,7 @@ impl RollRunner<'_> {
 
     /// Holds an object, or lets it go. Returns whether there may be more to do at once.
     async fn held(&mut self, one: &FleetMove, fleet: &mut Fleet, roll: &FleetRoll) -> Result<bool, RollError> {
-        let asked = Instant::now();
-        let landed = write(self.cluster, fleet, one, Really::Write).await;
-        self.took(TimedCall::Object, asked);
-        match landed? {
+        match self.written(one, fleet).await? {
             Landed::Written(now) => {
                 fleet.wrote(&now, roll);
                 self.asks_who_keeps(&now, fleet, roll).await?;

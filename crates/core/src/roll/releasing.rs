@@ -31,16 +31,13 @@ pub(super) fn release(planner: &mut Planner<'_>) {
     let judge = planner.judge();
     for mut reservation in under_way {
         let Some(object) = planner.object(&reservation.uid) else {
-            // One that a cache does not know yet may be there all the same.
-            let is_known = planner.facts.consistent;
-            let may_run = may_run(planner, &reservation);
-            wants_list |= !is_known && !may_run;
-            if !is_known || may_run {
-                reserved.push(reservation);
-            } else if reservation.target.is_none() && has_become(planner, &reservation) {
-                became.push(reservation.wave.clone());
-            } else {
-                abandoned.extend(abandoned_of(planner, &reservation));
+            match unseen(planner, &reservation) {
+                Unseen::MayBeThere { wants_list: asks } => {
+                    wants_list |= asks;
+                    reserved.push(reservation);
+                }
+                Unseen::Became => became.push(reservation.wave.clone()),
+                Unseen::Gone(failure) => abandoned.extend(failure),
             }
             continue;
         };
@@ -88,6 +85,27 @@ pub(super) fn release(planner: &mut Planner<'_>) {
     planner.status.failures.extend(abandoned);
     if let Some(why) = refused_back {
         planner.halt("NotTakenBack", why);
+    }
+}
+
+/// What is so of an object under way that is not among those that are seen.
+enum Unseen {
+    /// A cache may not know it yet, or what it has begun still runs.
+    MayBeThere { wants_list: bool },
+    /// It has become another one.
+    Became,
+    /// It is there no more, and what is said of that, if anything.
+    Gone(Option<RollFailure>),
+}
+
+fn unseen(planner: &Planner<'_>, reservation: &Reservation) -> Unseen {
+    let may_run = may_run(planner, reservation);
+    if !planner.facts.consistent || may_run {
+        Unseen::MayBeThere { wants_list: !may_run }
+    } else if reservation.target.is_none() && has_become(planner, reservation) {
+        Unseen::Became
+    } else {
+        Unseen::Gone(abandoned_of(planner, reservation))
     }
 }
 

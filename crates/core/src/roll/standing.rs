@@ -183,7 +183,7 @@ impl Judge<'_> {
         let is_moved = object.is_at(&self.roll.to);
         // One that the roll holds was not moved yet, by whatever is told of it.
         let is_held = object.hold_of(self.roll).is_some();
-        if reservation.back { !is_held && !(is_moved && object.mark_of(self.roll).is_some()) } else { is_moved }
+        if reservation.back { !(is_held || is_moved && object.mark_of(self.roll).is_some()) } else { is_moved }
     }
 
     /// How an object stands that is under way.

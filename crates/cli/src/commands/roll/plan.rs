@@ -150,16 +150,21 @@ fn summary(
     if roll.holds() {
         text.push_str("each object is held until its turn: nobody else changes its label before that\n");
     }
+    text.push_str(&calls(roll, survey, moves));
+    text
+}
+
+/// What it will ask of the API server.
+fn calls(roll: &FleetRoll, survey: &RollSurvey, moves: usize) -> String {
     let patches = match (roll.has_journeys(), roll.holds()) {
         (true, _) => format!("at most {}", moves * roll.steps()),
         (false, true) => (moves * 2).to_string(),
         (false, false) => moves.to_string(),
     };
-    text.push_str(&match survey.asked {
+    match survey.asked {
         0 => format!("calls to come: {patches} patches; --server asks every webhook by a dry run\n"),
         asked => format!("calls to come: {patches} patches; {asked} were sent as dry runs, and nothing was stored\n"),
-    });
-    text
+    }
 }
 
 fn waits_json(roll: &FleetRoll) -> Vec<Value> {

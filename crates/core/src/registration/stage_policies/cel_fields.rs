@@ -9,16 +9,25 @@ use crate::registration::cel::literal;
 /// A field has this value. What holds it is made where it is missing or null, and left alone where it is something
 /// else.
 pub(super) fn set(root: &CelPlace, path: &Path, value: &Value) -> String {
-    match path.names() {
-        [] => "[]".to_owned(),
-        names => set_below(root, names, value),
-    }
+    put(root, path.names(), value, IfThere::Replaced)
 }
 
-fn set_below(here: &CelPlace, names: &[Box<str>], value: &Value) -> String {
+/// An object is there, and what holds it, where neither is something else.
+pub(super) fn make(root: &CelPlace, path: &Path) -> String {
+    put(root, path.names(), &Value::Object(serde_json::Map::new()), IfThere::Stays)
+}
+
+/// What becomes of a field that is there.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum IfThere {
+    Replaced,
+    Stays,
+}
+
+fn put(here: &CelPlace, names: &[Box<str>], value: &Value, if_there: IfThere) -> String {
     let Some((name, rest)) = names.split_first() else { return "[]".to_owned() };
     let member = here.member(name);
-    if rest.is_empty() {
+    if rest.is_empty() && if_there == IfThere::Replaced {
         return format!("[{}]", add(&member.pointer(), &constant(value)));
     }
     let made = rest
@@ -26,23 +35,7 @@ fn set_below(here: &CelPlace, names: &[Box<str>], value: &Value) -> String {
         .rev()
         .fold(value.clone(), |value, name| Value::Object([(name.to_string(), value)].into_iter().collect()));
     let is_nothing = format!("!({}) || {} == null", here.has(name), member.value);
-    let below = only_if(&[format!("type({}) == map", member.value)], &set_below(&member, rest, value));
-    format!("({is_nothing} ? [{}] : {below})", add(&member.pointer(), &constant(&made)))
-}
-
-/// An object is there, and what holds it, where neither is something else.
-pub(super) fn make(root: &CelPlace, path: &Path) -> String {
-    make_below(root, path.names())
-}
-
-fn make_below(here: &CelPlace, names: &[Box<str>]) -> String {
-    let Some((name, rest)) = names.split_first() else { return "[]".to_owned() };
-    let member = here.member(name);
-    let nothing = Value::Object(serde_json::Map::new());
-    let made =
-        rest.iter().rev().fold(nothing, |value, name| Value::Object([(name.to_string(), value)].into_iter().collect()));
-    let is_nothing = format!("!({}) || {} == null", here.has(name), member.value);
-    let below = only_if(&[format!("type({}) == map", member.value)], &make_below(&member, rest));
+    let below = only_if(&[format!("type({}) == map", member.value)], &put(&member, rest, value, if_there));
     format!("({is_nothing} ? [{}] : {below})", add(&member.pointer(), &constant(&made)))
 }
 

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::definition::{ContainerName, FieldRoot, LISTS, Path};
+use crate::json::Json;
 use crate::registration::cel::literal;
 
 /// A place in the object.
@@ -167,6 +168,11 @@ pub(super) fn constant(value: &Value) -> String {
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => value.to_string(),
     }
+}
+
+/// What a definition says, as a value.
+pub(super) fn said(json: &Json<'static>) -> Value {
+    serde_json::from_str(&json.text()).unwrap_or_default()
 }
 
 /// Lists one behind the other. In halves, since a parser goes one level deeper for each of a long chain.

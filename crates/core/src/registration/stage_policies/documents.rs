@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::cel_place::at_root;
+use super::cel_place::{at_root, said};
 use super::overriding::{OnceTrue, once_true};
 use super::reach::{FactInReach, reach};
 use super::unsayable::unsayable;
@@ -12,7 +12,6 @@ use crate::definition::{
     FieldRoot, MutationStage, Path, SYSTEM_NAMESPACE, StageOperation, StageSelection, StagedKind, are_against,
     hang_on_order, may_make_room,
 };
-use crate::json::Json;
 use crate::registration::cel::literal;
 use crate::registration::document::{Component, metadata, set};
 use crate::registration::staged_webhooks::{conditions, rule, selectors};
@@ -226,19 +225,18 @@ fn holders(operation: &StageOperation, pod: &Path) -> Vec<String> {
 /// An operation as patches, one after the other.
 fn patches(operation: &StageOperation, pod: &Path) -> Vec<String> {
     use StageOperation as Is;
-    let value = |json: &Json<'static>| serde_json::from_str::<Value>(&json.text()).unwrap_or_default();
     let of_container =
         |of: &_, patch: &dyn Fn(&_) -> String| at_root(&FieldRoot::Container(Clone::clone(of)), pod, patch);
     match operation {
         Is::Set { place, value: is } => {
-            vec![at_root(&place.root, pod, |root| cel_fields::set(root, &place.path, &value(is)))]
+            vec![at_root(&place.root, pod, |root| cel_fields::set(root, &place.path, &said(is)))]
         }
         Is::Unset { place } => vec![at_root(&place.root, pod, |root| cel_fields::unset(root, &place.path))],
         Is::Item { list, key, item } => {
-            vec![at_root(&list.root, pod, |root| cel_fields::set_item(root, &list.path, key, &value(item)))]
+            vec![at_root(&list.root, pod, |root| cel_fields::set_item(root, &list.path, key, &said(item)))]
         }
         Is::NoItem { list, key, value: is } => {
-            vec![at_root(&list.root, pod, |root| cel_fields::unset_item(root, &list.path, key, &value(is)))]
+            vec![at_root(&list.root, pod, |root| cel_fields::unset_item(root, &list.path, key, &said(is)))]
         }
         Is::Flag { of, name, value } => vec![of_container(of, &|at| cel_words::set(at, name, value.as_deref()))],
         Is::NoFlag { of, name, form } => vec![of_container(of, &|at| cel_words::unset(at, name, *form))],

@@ -4,8 +4,8 @@
 
 use serde_json::Value;
 
+use super::cel_place::said;
 use crate::definition::{Path, StageOperation, are_against};
-use crate::json::Json;
 
 /// How an operation of `before` is done once the fact is true.
 #[derive(Clone, Copy, Debug)]
@@ -59,7 +59,7 @@ fn instead<'o>(before: &StageOperation, after: &'o StageOperation, pod: &Path) -
         }
         (Is::Item { list, key, item }, Is::Item { list: other, key: by, item: wanted }) => {
             let is_one = list.of_object(pod) == other.of_object(pod) && key == by;
-            (is_one && says_all(&read(item), &read(wanted))).then_some(OnceTrue::Replaced(after))
+            (is_one && says_all(&said(item), &said(wanted))).then_some(OnceTrue::Replaced(after))
         }
         _ => None,
     }
@@ -75,8 +75,4 @@ fn says_all(one: &Value, other: &Value) -> bool {
         (_, Some(Value::Object(_))) => false,
         _ => true,
     })
-}
-
-fn read(json: &Json<'static>) -> Value {
-    serde_json::from_str(&json.text()).unwrap_or_default()
 }

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
+use super::cel_place::said;
 use crate::definition::{FieldPlace, StageOperation};
-use crate::json::Json;
 
 /// Why a policy cannot do an operation, if that is so.
 pub(super) fn unsayable(operation: &StageOperation) -> Option<String> {
@@ -13,13 +13,13 @@ pub(super) fn unsayable(operation: &StageOperation) -> Option<String> {
     };
     let unnamed = |is_any: bool| is_any.then_some("a policy cannot name a field with such a sign in its name");
     let why = match operation {
-        Is::Set { place, value } => large(&read(value)).or_else(|| unnamed(is_unnameable(place))),
+        Is::Set { place, value } => large(&said(value)).or_else(|| unnamed(is_unnameable(place))),
         Is::Unset { place } => unnamed(is_unnameable(place)),
         Is::Item { list, item, .. } => {
-            let item = read(item);
+            let item = said(item);
             large(&item).or_else(|| unnamed(is_unnameable(list) || has_unnameable(&item)))
         }
-        Is::NoItem { list, value, .. } => large(&read(value)).or_else(|| unnamed(is_unnameable(list))),
+        Is::NoItem { list, value, .. } => large(&said(value)).or_else(|| unnamed(is_unnameable(list))),
         // Such a word could be the value of a flag, and another flag.
         Is::Flag { name, .. }
         | Is::NoFlag { name, .. }
@@ -49,10 +49,6 @@ fn has_unnameable(item: &Value) -> bool {
 fn is_garbled(sign: char) -> bool {
     let is_control = sign.is_ascii_control() && !matches!(sign, '\u{8}' | '\u{c}' | '\n' | '\r' | '\t');
     is_control || sign > '\u{ffff}'
-}
-
-fn read(json: &Json<'static>) -> Value {
-    serde_json::from_str(&json.text()).unwrap_or_default()
 }
 
 /// Whether there is a number that is no other one in a JSON of doubles: such a one is written as a text
