@@ -79,10 +79,9 @@ fn again(scene: &Scene<'_>) {
     let (code, text, errors) = runs(scene, &scene.ns);
     assert_eq!(code, 0, "{text}{errors}");
     names.iter().zip(&all).for_each(|(name, was)| has_become(scene, &town, name, was));
-    scene.does(&["back"]);
-    let (code, text, errors) = runs(scene, &scene.ns);
+    stands_against_it(scene, names[0]);
     let told = status(scene, &scene.ns);
-    assert_eq!((code, &told["phase"], &told["reason"]), (0, &json!("Aborted"), &json!("TakenBack")), "{text}{errors}");
+    assert_eq!((&told["phase"], &told["reason"]), (&json!("Aborted"), &json!("TakenBack")), "{told:#}");
     assert_eq!(told["message"], "every object that was moved is what it was before");
     assert_eq!(told["became"], json!({"all": 0}));
     names.iter().zip(&all).for_each(|(name, was)| is_there_again(scene, &town, name, was));
@@ -93,7 +92,41 @@ fn again(scene: &Scene<'_>) {
     names.iter().zip(&all).for_each(|(name, was)| has_become(scene, &town, name, was));
     let told = status(scene, &scene.ns);
     assert_eq!((&told["phase"], &told["became"]), (&json!("Complete"), &json!({"all": 2})), "{told:#}");
+    assert_eq!(scene.does(&["clean"]), format!("roll {}: 2 objects cleaned\n", scene.ns));
+    for name in names {
+        let annotations = scene.get("v1beta1", name).ok()["metadata"]["annotations"].to_string();
+        assert!(!annotations.contains("pointsman.dev/made") && !annotations.contains("returned"), "{annotations}");
+    }
     scene.leaves_town(&[&scene.ns]);
+}
+
+/// Goes back while an autoscaler scales one of the new Deployments: the old installation is there then, and nothing is
+/// given back to it.
+fn stands_against_it(scene: &Scene<'_>, name: &str) {
+    let all = format!("/apis/autoscaling/v2/namespaces/{}/horizontalpodautoscalers", scene.ns);
+    let scaler = json!({
+        "apiVersion": "autoscaling/v2",
+        "kind": "HorizontalPodAutoscaler",
+        "metadata": {"name": "grows"},
+        "spec": {
+            "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": name},
+            "minReplicas": REPLICAS,
+            "maxReplicas": REPLICAS,
+        },
+    });
+    scene.call(Method::POST, &all, Some(("application/json", scaler.to_string()))).ok();
+    scene.does(&["back"]);
+    let mut running = scene.rolls_on("test");
+    eventually("it is told what stands against the way back", Duration::from_secs(60), || {
+        scene.does(&["objects"]).contains("horizontalpodautoscalers.autoscaling grows scales").then_some(())
+    });
+    let installation = scene.call_get(&format!("{}/{name}", scene.installations()));
+    assert_eq!(installation["spec"]["migrate"], true, "the old operator leaves it alone");
+    let new = scene.get("v1beta1", name).ok();
+    let service = scene.call_get(&format!("{}/{name}", core(scene, "services")));
+    assert_eq!(service["metadata"]["ownerReferences"][0]["uid"], new["metadata"]["uid"], "the new one has all of it");
+    scene.call(Method::DELETE, &format!("{all}/grows"), None).ok();
+    assert_eq!(running.end(Duration::from_secs(120)), Some(0));
 }
 
 /// The same, by somebody who is killed after each write.

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use crate::scenario::Scenario;
 use crate::support::pointsman::Pointsman;
+use crate::support::process::Process;
 use crate::support::proxy::{Fate, Proxy};
 use crate::support::rolling::Controllers;
 use crate::support::sample::{ENGINE, Sample};
@@ -36,6 +37,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("a_roll_under_way_is_not_deleted_and_leaves_nothing_behind", deleted).of(&ENGINES).newest(),
     Scenario::new("an_object_that_is_told_to_go_goes_next", told).of(&ENGINES).newest(),
     Scenario::new("two_rolls_over_the_same_objects_are_refused", overlapping).of(&ENGINES).newest(),
+    Scenario::new("of_two_rolls_that_begin_at_once_one_at_most_moves_anything", at_once).of(&ENGINES).newest(),
     Scenario::new("a_roll_adopts_objects_without_a_label", adopted).of(&ENGINES).newest(),
 ];
 
@@ -436,7 +438,9 @@ fn overlapping(scene: &Scene<'_>) {
     let (other, before) = (format!("{}-other", scene.ns), scene.roll_writes());
     // By another of the names of its kind.
     let kind = format!("engine.v2.{}", scene.group);
-    let members = json!({"name": other, "kind": kind, "to": "2.18.0", "from": null, "select": {"labels": "part=a"}});
+    let members = json!({
+        "name": other, "kind": kind, "to": "2.18.0", "from": null, "select": {"labels": "part=a"}, "paused": true,
+    });
     let file = scene.roll_file(&members).display().to_string();
     let four: Vec<String> = names(4).iter().map(|name| format!("{}/{name}", scene.ns)).collect();
     let message = format!("roll {} is under way over 4 of the same objects: {}", scene.ns, four.join(", "));
@@ -446,8 +450,11 @@ fn overlapping(scene: &Scene<'_>) {
     assert_eq!(scene.call(Method::GET, &path, None).code, 404);
     // Whoever applies it without asking us is told by run.
     scene.kubectl(&["apply"], &serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap());
-    let run = || scene.command(&["roll", "run", &other, &format!("--namespace={}", scene.ns)]);
-    let (code, text, errors) = run();
+    let run = |more: &[&str]| {
+        let namespace = format!("--namespace={}", scene.ns);
+        scene.command(&[&["roll", "run", &other, &namespace][..], more].concat())
+    };
+    let (code, text, errors) = run(&[]);
     assert_eq!(code, 1, "{text}{errors}");
     let status = scene.call_get(&path)["status"].clone();
     assert_eq!((&status["phase"], &status["message"]), (&json!("Refused"), &json!(message)));
@@ -456,11 +463,65 @@ fn overlapping(scene: &Scene<'_>) {
     // Once the first one is over, it may.
     let _controllers = Controllers::start(scene, |_, _| Some(true));
     assert_eq!(scene.runs_roll(&[]).0, 0);
-    let (code, text, errors) = run();
+    let (code, text, errors) = run(&["--once"]);
+    assert_eq!(code, 0, "{text}{errors}");
+    assert_eq!(scene.call_get(&path)["status"]["phase"], "Paused");
+    // And then the first one does not turn, until that one is over.
+    scene.does(&["back"]);
+    let before = scene.roll_writes();
+    let (code, text, errors) = scene.runs_roll(&[]);
+    let message =
+        format!("roll {} is over, and does not go Back: roll {other} is under way over 4 of the same", scene.ns);
+    assert!(code != 0 && errors.contains(&message), "{code} {text}{errors}");
+    assert_eq!(scene.roll_writes(), before, "it has moved nothing");
+    let (code, text, errors) = scene.command(&["roll", "resume", &other]);
+    assert_eq!(code, 0, "{text}{errors}");
+    let (code, text, errors) = run(&[]);
     assert_eq!(code, 0, "{text}{errors}");
     assert_eq!(scene.versions(), [(B.to_owned(), 2), (C.to_owned(), 4)].into());
+    assert_eq!(scene.runs_roll(&[]).0, 0);
+    assert_eq!(scene.versions(), [(A.to_owned(), 2), (C.to_owned(), 4)].into(), "what the other one moved is its own");
     scene.call(Method::DELETE, &path, None).ok();
     scene.forgets_roll();
+}
+
+/// By two processes, and by one.
+fn at_once(scene: &Scene<'_>) {
+    begins(scene, 4);
+    let rolls = [("one", B), ("two", C)].map(|(name, to)| (format!("{}-{name}", scene.ns), to));
+    let files = rolls.each_ref().map(|(name, to)| scene.roll_file(&json!({"name": name, "to": to})));
+    let path = |name: &str| format!("/apis/pointsman.dev/v1/rolls/{name}");
+    let namespace = format!("--namespace={}", scene.ns);
+    for round in 0..6 {
+        for file in &files {
+            scene.kubectl(&["apply"], &serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap());
+        }
+        if round % 2 == 0 {
+            let mut both = rolls.each_ref().map(|(name, _)| {
+                let holder = format!("--holder={name}");
+                let args = scene.on_the_cluster(&["roll", "run", name, "--once", &holder, &namespace]);
+                let log = scene.dir.join(format!("{name}.log"));
+                Process::start("roll", env!("CARGO_BIN_EXE_pointsman").as_ref(), &args, &log)
+            });
+            both.iter_mut().for_each(|one| assert!(one.end(Duration::from_secs(60)).is_some()));
+        } else {
+            let (code, text, errors) = scene.command(&["roll", "run", "--once", "--holder=both", &namespace]);
+            assert_eq!(code, 1, "one of them is refused: {text}{errors}");
+        }
+        let all = rolls.each_ref().map(|(name, _)| scene.call_get(&path(name))["status"].clone());
+        let begun = all.iter().filter(|status| status["started"].is_string()).count();
+        let refused = all.iter().filter(|status| status["phase"] == "Refused").count();
+        assert_eq!((begun <= 1, begun + refused), (true, 2), "{all:#?}");
+        assert!(begun == 1 || round % 2 == 0, "in one process there is always one that begins: {all:#?}");
+        let moved = scene.versions().into_iter().filter(|(version, _)| version != A).count();
+        assert!(moved <= begun, "{:?}", scene.versions());
+        rolls.iter().for_each(|(name, _)| drop(scene.call(Method::DELETE, &path(name), None).ok()));
+        for name in names(4) {
+            let (label, annotations) = (scene.label_key(), json!({"pointsman.dev/roll": null}));
+            let as_before = json!({"metadata": {"labels": {label: A}, "annotations": annotations}});
+            scene.patch(scene.sample.new, &name, &as_before).ok();
+        }
+    }
 }
 
 fn adopted(scene: &Scene<'_>) {

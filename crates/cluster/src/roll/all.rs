@@ -9,10 +9,11 @@ use std::time::{Duration, Instant};
 use pointsman_core::definition::Kind;
 use pointsman_core::roll::{RollPhase, RollStatus};
 use serde_json::Value;
+use tokio::sync::Mutex;
 use tokio::time::sleep;
 
 use super::error::RollError;
-use super::runner::{AGAIN, LOOK, RollEvent, RollOptions, run_roll};
+use super::runner::{AGAIN, LOOK, RollEvent, RollOptions, run_beside};
 use super::store::list_rolls;
 use crate::cluster::Cluster;
 
@@ -31,6 +32,7 @@ pub async fn run_rolls<'a>(
     stop: &'a dyn Fn() -> bool,
 ) -> Result<BTreeMap<String, Option<RollStatus>>, RollError> {
     let cluster = &cluster.heeding();
+    let begins = Mutex::new(());
     let mut ends = BTreeMap::new();
     let mut rolls = Rolls::default();
     let mut listed = false;
@@ -46,9 +48,8 @@ pub async fn run_rolls<'a>(
                         }
                         let name = name_of(document);
                         match kind(document) {
-                            Ok(kind) => {
-                                rolls.begin(document, Box::pin(run_one(cluster, kind, name, options, say, stop)))
-                            }
+                            Ok(kind) => rolls
+                                .begin(document, Box::pin(run_one(cluster, kind, name, options, say, stop, &begins))),
                             Err(why) => rolls.leave(document, || say(&name, RollEvent::Left(why))),
                         }
                     }
@@ -79,8 +80,9 @@ async fn run_one(
     options: &RollOptions,
     say: &dyn Fn(&str, RollEvent),
     stop: &dyn Fn() -> bool,
+    begins: &Mutex<()>,
 ) -> Result<RollStatus, RollError> {
-    run_roll(cluster, kind, &name, options, &|event| say(&name, event), stop).await
+    run_beside(cluster, kind, &name, options, &|event| say(&name, event), stop, begins).await
 }
 
 type RunningRoll<'a> = Pin<Box<dyn Future<Output = Result<RollStatus, RollError>> + 'a>>;

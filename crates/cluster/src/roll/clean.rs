@@ -1,9 +1,12 @@
 //! Takes away what a roll has left behind.
 
 use pointsman_core::definition::Kind;
-use pointsman_core::roll::{FleetMove, RollStatus, answered_roll};
+use pointsman_core::roll::{FleetMove, FleetRoll, RollAnswers, RollStatus, answered_roll, made_question, unmarked};
 use serde_json::Value;
 
+use super::answering::{Compiled, look_up_more};
+use super::beside::write_beside;
+use super::elsewhere::Elsewhere;
 use super::error::RollError;
 use super::fleet::Fleet;
 use super::freezing::thaw;
@@ -11,8 +14,9 @@ use super::store::get_roll;
 use super::writes::{Landed, Really, write};
 use crate::cluster::Cluster;
 
-/// Takes the annotation of a roll that is over off its objects, by one write each, and away what freezes for it. What
-/// it still holds it lets go first, by another one. Afterwards nobody can take them back. Returns how many.
+/// Takes the annotation of a roll that is over off its objects, and off what they have become, by one write each, and
+/// away what freezes for it. What it still holds it lets go first, by another one. Afterwards nobody can take them back.
+/// Returns how many.
 ///
 /// # Errors
 /// [`RollError`], such as a roll that is not over.
@@ -26,24 +30,39 @@ pub async fn clean_roll(cluster: &Cluster, kind: &Kind, name: &str) -> Result<us
     let mut fleet = Fleet::list(cluster, kind, &roll).await?;
     let held: Vec<FleetMove> = fleet.objects.iter().filter_map(|object| FleetMove::let_go(&roll, object)).collect();
     for one in held {
-        if let Some(now) = written(cluster, &fleet, &one).await? {
+        if let Some(now) = written(write(cluster, &fleet, &one, Really::Write).await?, &one.title())? {
             fleet.wrote(&now, &roll);
         }
     }
     let mut cleaned = 0;
     for one in fleet.objects.iter().filter_map(|object| FleetMove::clean(&roll, object)) {
-        cleaned += usize::from(written(cluster, &fleet, &one).await?.is_some());
+        let landed = write(cluster, &fleet, &one, Really::Write).await?;
+        cleaned += usize::from(written(landed, &one.title())?.is_some());
     }
+    cleaned += clean_made(cluster, kind, &roll, &fleet).await?;
     thaw(cluster, &roll).await?;
     Ok(cleaned)
 }
 
-/// Writes an object. Returns it as it is then; nothing where it is gone, or was written by somebody else.
-async fn written(cluster: &Cluster, fleet: &Fleet, one: &FleetMove) -> Result<Option<Box<Value>>, RollError> {
-    match write(cluster, fleet, one, Really::Write).await? {
+/// The same of what its objects have become.
+async fn clean_made(cluster: &Cluster, kind: &Kind, roll: &FleetRoll, fleet: &Fleet) -> Result<usize, RollError> {
+    let Some(question) = made_question(roll) else { return Ok(0) };
+    let mut answers = RollAnswers::default();
+    look_up_more(cluster, Compiled { kind, staged: &[] }, &[question], &mut answers).await?;
+    let (mut cleaned, mut elsewhere) = (0, Elsewhere::default());
+    for one in unmarked(roll, &fleet.objects, &answers).map_err(RollError::Asked)? {
+        let landed = write_beside(cluster, &[], &mut elsewhere, &one).await?;
+        cleaned += usize::from(written(landed, &one.title())?.is_some());
+    }
+    Ok(cleaned)
+}
+
+/// What was written: the object as it is then; nothing where it is gone, or was written by somebody else.
+fn written(landed: Landed, title: &str) -> Result<Option<Box<Value>>, RollError> {
+    match landed {
         Landed::Written(now) => Ok(Some(now)),
         Landed::Stale => Ok(None),
-        Landed::Refused(why) | Landed::NotYet(why) => Err(RollError::Asked(format!("{}: {why}", one.title()))),
+        Landed::Refused(why) | Landed::NotYet(why) => Err(RollError::Asked(format!("{title}: {why}"))),
         Landed::Later(error) => Err(error.into()),
     }
 }

@@ -10,11 +10,11 @@ use crate::cluster::Cluster;
 
 /// Other rolls that are under way over some of these objects: their names, and the objects. A cluster that does not
 /// know Rolls has none.
-pub(super) async fn others(
+pub(super) async fn others<'o>(
     cluster: &Cluster,
     kind: &Kind,
     document: &Value,
-    objects: &[FleetObject],
+    objects: impl Iterator<Item = &'o FleetObject> + Clone,
 ) -> Result<Vec<(String, Vec<String>)>, RollError> {
     let name = |document: &Value| document.pointer("/metadata/name").cloned();
     // Each may call the kind by another of its names.
@@ -36,7 +36,7 @@ pub(super) async fn others(
         }
         // One that is only held still, and not chosen, is let go.
         let is_own = |object: &&FleetObject| own.as_ref().is_none_or(|own| object.is_chosen_by(own));
-        let shared = objects.iter().filter(is_own).filter(|object| object.is_chosen_by(&roll));
+        let shared = objects.clone().filter(is_own).filter(|object| object.is_chosen_by(&roll));
         let shared: Vec<String> = shared.map(FleetObject::title).collect();
         if !shared.is_empty() {
             others.push((roll.name().to_owned(), shared));

@@ -5,11 +5,12 @@ use std::time::{Duration, Instant};
 
 use pointsman_core::definition::{HttpAddress, Kind, StagedKind};
 use pointsman_core::roll::{
-    FleetMove, FleetObject, FleetRoll, JobWrite, ObjectCall, ObjectWrite, PaceChange, Remembered, RollFacts, RollPhase,
-    RollPlan, RollQuestion, RollStatus, RollWrite, Standing, TimedCall, answered_roll, missing_stages, plan,
-    step_questions, steps_not_compared, waiting_questions,
+    FleetMove, FleetObject, FleetRoll, JobWrite, ObjectCall, ObjectWrite, PaceChange, Remembered, RollAnswers,
+    RollFacts, RollPhase, RollPlan, RollQuestion, RollStatus, RollWrite, Standing, TimedCall, answered_roll,
+    asks_for_others, formers, missing_stages, plan, stays_over, step_questions, steps_not_compared, waiting_questions,
 };
 use serde_json::Value;
+use tokio::sync::{Mutex, MutexGuard};
 use tokio::time::sleep;
 
 use super::answering::{Compiled, LookedUp, look_up_more};
@@ -92,6 +93,19 @@ pub async fn run_roll(
     say: &dyn Fn(RollEvent),
     stop: &dyn Fn() -> bool,
 ) -> Result<RollStatus, RollError> {
+    run_beside(cluster, kind, name, options, say, stop, &Mutex::new(())).await
+}
+
+/// The same beside other rolls. `begins` is held while one begins: each has to see which others have.
+pub(super) async fn run_beside(
+    cluster: &Cluster,
+    kind: &Kind,
+    name: &str,
+    options: &RollOptions,
+    say: &dyn Fn(RollEvent),
+    stop: &dyn Fn() -> bool,
+    begins: &Mutex<()>,
+) -> Result<RollStatus, RollError> {
     let (clock, cluster) = (RollClock::start(), &cluster.heeding());
     let lease = RollLease::new(name, &options.namespace, &options.holder, clock);
     let mut runner = RollRunner {
@@ -113,6 +127,8 @@ pub async fn run_roll(
         pace: WritePace::start(clock),
         forbidden: BTreeSet::new(),
         knows_who_keeps: false,
+        begins,
+        has_begun: false,
         say,
     };
     let ended = runner.run(stop).await;
@@ -145,6 +161,9 @@ struct RollRunner<'r> {
     forbidden: BTreeSet<String>,
     /// Whether anybody keeps others from moving what is held was asked, and said.
     knows_who_keeps: bool,
+    begins: &'r Mutex<()>,
+    /// It has begun just now, and has written nothing else: others may have done so at the same moment.
+    has_begun: bool,
     say: &'r dyn Fn(RollEvent),
 }
 
@@ -170,7 +189,7 @@ struct Passed {
     took: Duration,
 }
 
-impl RollRunner<'_> {
+impl<'r> RollRunner<'r> {
     async fn run(&mut self, stop: &dyn Fn() -> bool) -> Result<RollStatus, RollError> {
         let mut told = String::new();
         let mut last = RollStatus::default();
@@ -258,13 +277,31 @@ impl RollRunner<'_> {
             return Err(RollError::Asked(why));
         }
         let consistent = self.look(&document, &roll).await?;
+        let _begins = self.begins_alone(&roll, &status).await?;
         let facts = self.facts(&document, &roll, &status, consistent).await?;
+        if let Some(why) = stays_over(&roll, &status, &facts) {
+            return Err(RollError::Asked(why));
+        }
         self.may_not(facts.answers.unread().filter(|why| is_about_rights(why)).map(str::to_owned));
         let Some(mut fleet) = self.fleet.take() else { return Err(RollError::NoRoll(self.name.to_owned())) };
         let passed = self.decide(document, &roll, &mut fleet, facts, began).await;
         // What is known of it is not known less for a call that failed.
         (self.fleet, self.roll) = (Some(fleet), Some(roll));
         passed
+    }
+
+    /// Waits until no other roll of this process begins, where this one does, or turns after its end.
+    async fn begins_alone(
+        &mut self,
+        roll: &FleetRoll,
+        status: &RollStatus,
+    ) -> Result<Option<MutexGuard<'r, ()>>, RollError> {
+        let begins = self.begins;
+        if !asks_for_others(roll, status) {
+            return Ok(None);
+        }
+        let alone = async { Ok::<_, RollError>(begins.lock().await) };
+        self.lease.beside(self.cluster, alone).await.map(Some)
     }
 
     /// What has to be known beside the fleet.
@@ -296,15 +333,30 @@ impl RollRunner<'_> {
             consistent,
             shut,
             local: local_times(roll, self.clock.now()),
-            others: match status.started {
-                None => others(self.cluster, self.kind, document, objects).await?,
-                Some(_) => Vec::new(),
-            },
+            others: self.others(document, roll, status, &answers).await?,
             unfrozen: if status.started.is_none() { unfrozen(self.cluster, roll).await? } else { None },
             answers,
             ahead: false,
             trouble: self.trouble.take(),
         })
+    }
+
+    /// Other rolls over the same objects, where that has to be known.
+    async fn others(
+        &mut self,
+        document: &Value,
+        roll: &FleetRoll,
+        status: &RollStatus,
+        answers: &RollAnswers,
+    ) -> Result<Vec<(String, Vec<String>)>, RollError> {
+        if !asks_for_others(roll, status) && !self.has_begun {
+            return Ok(Vec::new());
+        }
+        let there = self.fleet.as_ref().map_or(&[][..], |fleet| fleet.objects.as_slice());
+        let gone = formers(roll, status, there, answers);
+        let found = others(self.cluster, self.kind, document, there.iter().chain(&gone)).await?;
+        self.has_begun = false;
+        Ok(found)
     }
 
     /// One plan, and its writes.
@@ -399,9 +451,14 @@ impl RollRunner<'_> {
                 RollWrite::Status(status) => match self.put(&document, &status).await {
                     Ok(now) => {
                         self.tells(&document, &status).await;
+                        self.has_begun = RollStatus::of(&document).started.is_none() && status.started.is_some();
                         document = now;
                         wrote.any = true;
                         (self.say)(RollEvent::Status(status));
+                        if self.has_begun {
+                            // Nothing is moved before it is known that no other one has begun at the same moment.
+                            return Ok(wrote);
+                        }
                     }
                     // Somebody has approved, paused or resumed it: what was planned is of yesterday.
                     Err(error) if error.code() == Some(409) => {

@@ -74,7 +74,7 @@ pub async fn survey_roll(
     let listed = Fleet::list(cluster, kind, roll).await?;
     let shut = ControllerLeases::default().shut(cluster, roll, status, clock).await?;
     let others = match status.started {
-        None => others(cluster, kind, document, &listed.objects).await?,
+        None => others(cluster, kind, document, listed.objects.iter()).await?,
         Some(_) => Vec::new(),
     };
     let mut answers = LookedUp::nothing(options.prometheus.as_ref()).answers(cluster, kind, roll, status).await?;

@@ -45,6 +45,34 @@ pub(super) fn looks_again(roll: &FleetRoll, status: &RollStatus) -> bool {
     wave.is_some_and(|wave| (status.before && wave.before.checks) || (status.wave_done.is_some() && wave.then.checks))
 }
 
+/// Whether it has to be known which other rolls are under way over the same objects: before it begins, and before it
+/// turns once it is over.
+#[must_use]
+pub fn asks_for_others(roll: &FleetRoll, status: &RollStatus) -> bool {
+    status.started.is_none() || (status.is_over() && status.direction_of(roll) != status.direction)
+}
+
+/// Why a roll that is over does not turn now: what it would move is moved by others.
+#[must_use]
+pub fn stays_over(roll: &FleetRoll, status: &RollStatus, facts: &RollFacts) -> Option<String> {
+    let (other, _) = facts.others.first().filter(|_| status.started.is_some() && asks_for_others(roll, status))?;
+    Some(format!(
+        "roll {} is over, and does not go {:?}: {}: let it end, or end it with pointsman roll abort {other}",
+        roll.name(),
+        status.direction_of(roll),
+        overlaps(facts).join("; "),
+    ))
+}
+
+/// Other rolls that are under way over the same objects, each in a sentence of its own.
+pub(super) fn overlaps(facts: &RollFacts) -> Vec<String> {
+    let others = facts.others.iter();
+    let told = others.map(|(name, objects)| {
+        format!("roll {name} is under way over {} of the same objects: {}", objects.len(), some(objects))
+    });
+    told.collect()
+}
+
 /// What a roll would wait for now: a controller that does not run, or a check that does not hold; in words.
 #[must_use]
 pub fn shut_now(roll: &FleetRoll, status: &RollStatus, facts: &RollFacts) -> Option<String> {
@@ -62,9 +90,7 @@ pub fn asks_for_crd(roll: &FleetRoll, status: &RollStatus) -> bool {
 #[must_use]
 pub fn start_refusals(roll: &FleetRoll, fleet: &[FleetObject], facts: &RollFacts) -> Vec<String> {
     let mut refusals: Vec<String> = roll.way_back().err().into_iter().chain(roll.unaccepted()).collect();
-    refusals.extend(facts.others.iter().map(|(name, objects)| {
-        format!("roll {name} is under way over {} of the same objects: {}", objects.len(), some(objects))
-    }));
+    refusals.extend(overlaps(facts));
     refusals.extend(roll.templates().into_iter().filter_map(|job| bad_template(job, &facts.answers)));
     refusals.extend(not_stored(roll, &facts.answers));
     refusals.extend(unmet_checks(roll, fleet, facts, ChecksAsked::AtStart));

@@ -1,14 +1,14 @@
 //! What is decided, in its order.
 
 use super::advancing::{advance, go_back, stop};
-use super::beginning::start_refusals;
+use super::beginning::{overlaps, start_refusals};
 use super::beside_steps::note_refused_ahead;
 use super::failing::{look_for_unhealthy, note_failures, note_turned_back, note_two_controllers};
 use super::fleet_roll::Direction;
 use super::holding::lets_go_first;
 use super::planner::Planner;
 use super::releasing::{release, remember};
-use super::status::RollPhase;
+use super::status::{RollPhase, RollStatus};
 use super::travelling::{note_jobs, note_runs};
 use super::turning::{note_changed, note_stored, turn, turns};
 
@@ -62,7 +62,12 @@ pub(super) fn decide(planner: &mut Planner<'_>) {
 /// Whether the roll has begun, or does now.
 fn begins(planner: &mut Planner<'_>) -> bool {
     if planner.status.started.is_some() {
-        return true;
+        return planner.facts.others.is_empty() || {
+            // Another one has begun at the same moment: whoever sees that gives way, before it has moved anything.
+            let message = overlaps(&planner.facts).join("; ");
+            planner.status = RollStatus { phase: RollPhase::Refused, message, ..RollStatus::default() };
+            false
+        };
     }
     let mut refusals = start_refusals(planner.roll, planner.fleet, &planner.facts);
     refusals.extend(unfrozen(planner));

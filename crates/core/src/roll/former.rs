@@ -5,21 +5,71 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::answers::RollAnswers;
-use super::beside::{BECAME, MADE_BY, annotation, list};
+use serde_json::{Value, json};
+
+use super::beside::{BECAME, MADE_BY, ON_WHAT_WAS_MADE, ObjectCall, ObjectWrite, annotation, list};
 use super::fleet_object::FleetObject;
 use super::fleet_roll::{Direction, FleetRoll};
-use super::questions::RollQuestion;
+use super::kind_pair::PairedKind;
+use super::mark::RollMark;
+use super::questions::{RollQuestion, title};
 use super::status::RollStatus;
 
 /// About the metadata of all that objects have become. Nothing where the roll does not go back over its end.
 pub(super) fn former_question(roll: &FleetRoll, status: &RollStatus) -> Option<RollQuestion> {
-    let pair = roll.pair.as_deref().filter(|_| roll.returns() && status.started.is_some())?;
     let wants = status.direction_of(roll) == Direction::Back || status.reserved.iter().any(|one| one.target.is_some());
-    wants.then(|| RollQuestion::of_metadata(&pair.target.resource, None, ""))
+    made_question(roll).filter(|_| wants && status.started.is_some())
 }
 
-/// The objects that are there no more, where the roll goes back.
-pub(super) fn formers(
+/// About the metadata of all that objects of a roll may have become. Nothing where none of them can be made anew.
+#[must_use]
+pub fn made_question(roll: &FleetRoll) -> Option<RollQuestion> {
+    let pair = roll.pair.as_deref().filter(|_| roll.returns())?;
+    Some(RollQuestion::of_metadata(&pair.target.resource, None, ""))
+}
+
+/// What takes off the objects that a roll has made what it has written on them, once nobody is to go back over them.
+/// Those whose object is still in the fleet keep it: by that another roll knows what was made of it.
+///
+/// # Errors
+/// Why it is not known what the roll has made.
+pub fn unmarked(roll: &FleetRoll, fleet: &[FleetObject], answers: &RollAnswers) -> Result<Vec<ObjectWrite>, String> {
+    let (Some(pair), Some(question)) = (roll.pair.as_deref(), made_question(roll)) else { return Ok(Vec::new()) };
+    let there: BTreeSet<&str> = fleet.iter().map(FleetObject::uid).collect();
+    let is_of_it = |target: &&Value| {
+        let is_gone = annotation(target, BECAME).is_none_or(|uid| !there.contains(uid));
+        is_gone && annotation(target, MADE_BY).and_then(RollMark::read).is_some_and(|mark| mark.roll == roll.uid)
+    };
+    let writes = list(answers, &question)?.iter().filter(is_of_it).map(|target| unmark(&pair.target, target));
+    Ok(writes.collect())
+}
+
+fn unmark(kind: &PairedKind, target: &Value) -> ObjectWrite {
+    let member = |name: &str| target.pointer(&format!("/metadata/{name}")).and_then(Value::as_str).map(str::to_owned);
+    let (uid, name) = (member("uid").unwrap_or_default(), member("name").unwrap_or_default());
+    let ours = ON_WHAT_WAS_MADE.iter().filter(|name| annotation(target, name).is_some());
+    let goes = ours.map(|name| {
+        let path = format!("/metadata/annotations/{}", name.replace('/', "~1"));
+        json!({"op": "remove", "path": path})
+    });
+    let same = json!({"op": "test", "path": "/metadata/uid", "value": uid});
+    ObjectWrite {
+        plural: kind.resource.plural.clone(),
+        group: kind.resource.group.clone(),
+        version: Some(kind.version().to_owned()),
+        cluster: None,
+        of: title(target),
+        namespace: member("namespace"),
+        name,
+        call: ObjectCall::Patch(std::iter::once(same).chain(goes).collect()),
+        uid,
+    }
+}
+
+/// Objects of a fleet that are there no more, since they have become others: where the roll goes back over its end, it
+/// makes them anew. `answers` tell what there is of what they have become.
+#[must_use]
+pub fn formers(
     roll: &FleetRoll,
     status: &RollStatus,
     fleet: &[FleetObject],

@@ -82,12 +82,15 @@ mod window;
 
 pub use answers::{Became, RollAnswers};
 pub use bad_roll::BadRoll;
-pub use beginning::{asks_for_crd, roll_questions, shut_now, start_refusals, web_questions};
+pub use beginning::{
+    asks_for_crd, asks_for_others, roll_questions, shut_now, start_refusals, stays_over, web_questions,
+};
 pub use beside::{ObjectCall, ObjectWrite, Propagation};
 pub use facts::{Remembered, RollFacts};
 pub use fleet_object::{FleetObject, OF_WAVE};
 pub use fleet_roll::{Direction, FleetRoll};
 pub use forecast::{Forecast, forecast};
+pub use former::{formers, made_question, unmarked};
 pub(crate) use freeze::Freeze;
 pub use freeze::Frozen;
 pub use gate_telling::{ToldGate, told_gates};

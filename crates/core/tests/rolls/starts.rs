@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use pointsman_core::definition::{BadDefinition, Kind};
 use pointsman_core::roll::{
-    FleetObject, FleetRoll, Moment, RollAnswers, RollFacts, RollPhase, RollPlan, RollQuestion, RollStatus,
-    WantedObjects, answered_roll, asks_for_crd, plan, roll_questions, start_refusals,
+    FleetObject, FleetRoll, Moment, RollAnswers, RollFacts, RollPhase, RollPlan, RollQuestion, RollStatus, RollWrite,
+    WantedObjects, answered_roll, asks_for_crd, asks_for_others, plan, roll_questions, start_refusals, stays_over,
 };
 use serde_json::{Value, json};
 
@@ -232,6 +232,47 @@ fn all_that_is_in_the_way_of_a_beginning_is_said() {
         let aborted = planned(&given_up, &RollStatus::default(), &[at("1.16.4")], RollFacts::default());
         assert_eq!((aborted.status.phase, aborted.status.message.as_str()), (RollPhase::Aborted, "nothing was moved"));
     }
+}
+
+#[test]
+fn who_is_over_does_not_turn_while_another_one_moves_its_objects() {
+    let kind = checked(&format!("{{start: [{APPS}]}}"), "").unwrap();
+    let facts = RollFacts { others: vec![("other".to_owned(), vec!["n/b".to_owned()])], ..RollFacts::default() };
+    for (phase, wanted, stays) in [
+        ("Complete", "Back", true),
+        ("Failed", "Back", true),
+        ("Complete", "Forward", false),
+        ("Rolling", "Back", false),
+        ("Paused", "Back", false),
+    ] {
+        let roll = roll_of(&kind, &json!({"to": "1.18.1", "direction": wanted}));
+        let started = json!({"phase": phase, "direction": "Forward", "started": "2026-01-01T00:00:00Z"});
+        let status = RollStatus::of(&json!({"status": started}));
+        let told = stays_over(&roll, &status, &facts);
+        assert_eq!(told.is_some(), stays, "{phase} {wanted}: {told:?}");
+        assert_eq!(asks_for_others(&roll, &status), stays, "{phase} {wanted}");
+        assert!(
+            told.is_none_or(|told| told.contains("is over, and does not go Back: roll other is under way over 1 of"))
+        );
+        assert_eq!(stays_over(&roll, &status, &RollFacts::default()), None);
+    }
+}
+
+/// Each of two that begin at once sees the other one only then.
+#[test]
+fn who_has_begun_beside_another_one_gives_way_before_it_moves_anything() {
+    let kind = checked("{start: []}", "").unwrap();
+    let roll = roll_of(&kind, &json!({"to": "1.17.1"}));
+    let alone = planned(&roll, &RollStatus::default(), &[at("1.16.4")], RollFacts::default());
+    assert!(alone.status.started.is_some() && !alone.status.reserved.is_empty(), "{:?}", alone.status);
+    let facts = RollFacts { others: vec![("other".to_owned(), vec!["n/b".to_owned()])], ..RollFacts::default() };
+    let beside = planned(&roll, &alone.status, &[at("1.16.4")], facts);
+    let told = (beside.status.phase, beside.status.started.is_some(), beside.status.reserved.len());
+    assert_eq!(told, (RollPhase::Refused, false, 0), "{:?}", beside.status);
+    assert!(beside.writes.iter().all(|write| matches!(write, RollWrite::Status(_))), "{:?}", beside.writes);
+    assert!(beside.status.message.contains("roll other is under way over 1 of the same objects: n/b"));
+    let again = planned(&roll, &beside.status, &[at("1.16.4")], RollFacts::default());
+    assert_eq!((again.status.phase, again.status.reserved.len()), (RollPhase::Rolling, 1));
 }
 
 #[test]

@@ -21,13 +21,13 @@ pub(in crate::roll) fn step_questions(
         BesideAct::WaitForAll(wait) => vec![waiting_for_all::question(traveller, wait)],
         BesideAct::DeleteNamed(deletion) => deleting_named::questions(traveller, deletion),
         BesideAct::Readmit(readmission) => readmitting::questions(traveller, readmission),
-        BesideAct::Convert => converting::questions(traveller, way),
+        BesideAct::Convert => converting::questions(traveller, step, way),
         BesideAct::Recreate(recreation) => recreating::questions(traveller, step, recreation),
         BesideAct::Adopt(resources) => adopting::questions(traveller, resources),
         BesideAct::DeleteLabelled { resource, labels } => {
             deleting::labelled_questions(traveller, step, resource, labels)
         }
-        BesideAct::DeleteSource if way == StepWay::Undone => returning::questions(traveller),
+        BesideAct::DeleteSource if way == StepWay::Undone => returning::questions(traveller, step),
         BesideAct::DeleteSource => deleting::source_questions(traveller),
     }
 }

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::behind::{behind, behind_questions};
 use super::deleting::belongs;
 use super::looking::target_question;
 use super::names::{BECAME, GENERATION, MADE_BY, RETURNED};
@@ -13,11 +14,12 @@ use crate::roll::answers::Became;
 use crate::roll::questions::RollQuestion;
 use crate::roll::traveller::Traveller;
 
-pub(super) fn questions(traveller: Traveller<'_>, way: StepWay) -> Vec<RollQuestion> {
+pub(super) fn questions(traveller: Traveller<'_>, step: usize, way: StepWay) -> Vec<RollQuestion> {
     let becoming = becoming_question(traveller).filter(|_| way == StepWay::Done);
     let swept = swept(traveller).filter(|_| way == StepWay::Undone);
     let belonging = swept.map(|uid| RollQuestion::of_referring(traveller.object.namespace(), uid));
-    target_question(traveller).into_iter().chain(becoming).chain(belonging).collect()
+    let behind = if way == StepWay::Undone { behind_questions(traveller, step) } else { Vec::new() };
+    target_question(traveller).into_iter().chain(becoming).chain(belonging).chain(behind).collect()
 }
 
 /// The uid of what an object had become that was made anew: by now it may have more than was handed over to it.
@@ -94,7 +96,9 @@ pub(super) fn back(step: Beside<'_>) -> StepProgress {
                      annotation {RETURNED} to its metadata.generation, and resume"
                 ));
             }
-            step.delete(&pair.target.resource, Some(pair.target.version()), object, Propagation::Orphan)
+            behind(step).unwrap_or_else(|| {
+                step.delete(&pair.target.resource, Some(pair.target.version()), object, Propagation::Orphan)
+            })
         }
         SeenOther::There(_) => not_ours(step, &target),
         SeenOther::Absent => StepProgress::Done,

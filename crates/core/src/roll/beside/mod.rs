@@ -5,6 +5,7 @@
 mod adopting;
 mod ahead;
 mod asking;
+mod behind;
 mod converting;
 mod deleting;
 mod deleting_named;
@@ -29,7 +30,7 @@ pub(super) use ahead::{ahead_questions, pods_ahead, pods_questions, refused_ahea
 pub(super) use asking::step_questions;
 pub(super) use deleting::{has_become, kept_of, leftover_questions, leftovers};
 pub(super) use doing::progress;
-pub(super) use names::{BECAME, MADE_BY};
+pub(super) use names::{BECAME, MADE_BY, ON_WHAT_WAS_MADE};
 pub use object_write::{ObjectCall, ObjectWrite, Propagation};
 pub(super) use progress::{Ahead, Beside, StepProgress};
 pub(super) use readmitting::questions as readmitted;

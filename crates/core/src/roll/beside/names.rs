@@ -19,6 +19,9 @@ pub(super) const FIRST_GENERATION: &str = "1";
 /// made anew.
 pub(in crate::roll) const MADE_BY: &str = "pointsman.dev/made-by";
 
+/// All annotations of such an object.
+pub(in crate::roll) const ON_WHAT_WAS_MADE: [&str; 4] = [BECAME, GENERATION, RETURNED, MADE_BY];
+
 /// A label of what is saved of an object before it is made anew: the uid of the object that a roll is about.
 pub(super) const JOURNEY_LABEL: &str = "pointsman.dev/journey";
 

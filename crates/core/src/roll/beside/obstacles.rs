@@ -57,10 +57,22 @@ pub(super) fn stands_against(
     if selector_of(object).as_ref() == Some(wanted) {
         return None;
     }
-    let manager = git_manager(object);
-    let by_git = || manager.map(|by| format!("is set by {by}, which would make it again: take it out of Git"));
-    if let Some(why) = is_anothers(traveller, object).or_else(by_git) {
-        return Some(Ahead::Refused(format!("{question} {why}")));
+    let anothers = is_anothers(traveller, object).map(|why| Ahead::Refused(format!("{question} {why}")));
+    anothers.or_else(|| beside_it(traveller, recreation, (object, wanted), answers, others))
+}
+
+/// What stands against it, whoever it belongs to.
+pub(super) fn beside_it(
+    traveller: Traveller<'_>,
+    recreation: &Recreation,
+    (object, wanted): (&Value, &BTreeMap<String, String>),
+    answers: &RollAnswers,
+    others: &[PodSet],
+) -> Option<Ahead> {
+    let question = deployment_question(traveller, recreation);
+    if let Some(by) = git_manager(object) {
+        let why = format!("{question} is set by {by}, which would make it again: take it out of Git");
+        return Some(Ahead::Refused(why));
     }
     let found = among_others(traveller, recreation, answers, (object, wanted));
     found.unwrap_or_else(|why| Some(Ahead::Waits(why))).or_else(|| {

@@ -3,6 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::behind::{behind, behind_questions};
 use super::looking::{object_question, target_question};
 use super::names::{BECAME, FIRST_GENERATION, GENERATION, RETURNED};
 use super::object_write::ObjectCall;
@@ -25,15 +26,16 @@ pub(in crate::roll) fn questions_again(roll: &FleetRoll, reservation: &Reservati
 }
 
 /// The same of one that was made anew, and that what it had become does not name yet.
-pub(super) fn questions(traveller: Traveller<'_>) -> Vec<RollQuestion> {
-    target_question(traveller).into_iter().collect()
+pub(super) fn questions(traveller: Traveller<'_>, step: usize) -> Vec<RollQuestion> {
+    target_question(traveller).into_iter().chain(behind_questions(traveller, step)).collect()
 }
 
-/// The object is made anew; then what it had become says that it was made of this one.
+/// The object is made anew; then what it had become says that it was made of this one. Before more is undone, nothing
+/// may stand against it.
 pub(super) fn back(step: Beside<'_>) -> StepProgress {
     match &step.traveller.object.former {
         Some(target) => made_anew(step, target),
-        None => relinked(step).unwrap_or(StepProgress::Done),
+        None => relinked(step).or_else(|| behind(step)).unwrap_or(StepProgress::Done),
     }
 }
 

@@ -105,6 +105,33 @@ fn what_comes_to_stand_against_a_deployment_is_seen_before_it_is_deleted() {
     assert!(said(&county).contains("horizontalpodautoscalers"), "{}", said(&county));
 }
 
+/// Both are there then, and the new operator alone acts.
+#[test]
+fn what_stands_against_a_deployment_is_seen_before_anything_is_given_back() {
+    let scaler = json!({
+        "metadata": {"name": "grows", "namespace": "n"},
+        "spec": {"scaleTargetRef": {"kind": "Deployment", "name": "h-0"}},
+    });
+    for comes in ["", "services"] {
+        let mut county = ended(1);
+        if comes.is_empty() {
+            county.village.create("horizontalpodautoscalers", scaler.clone()).unwrap();
+        }
+        turns(&mut county, "Back", 300, |county, asked| {
+            let is_given_back = ["services", "deployments"].contains(&&asked.plural[..]) && comes.is_empty();
+            assert!(!is_given_back && !deletes(asked, "houses"), "{asked:?}");
+            if asked.plural == comes {
+                county.village.create("horizontalpodautoscalers", scaler.clone()).unwrap();
+            }
+        });
+        waits_for(&county, "horizontalpodautoscalers");
+        county.village.things.remove(&("horizontalpodautoscalers".to_owned(), "grows".to_owned()));
+        turns(&mut county, "Back", 300, |county, _| assert!(!both_act(county), "{}", said(county)));
+        assert_eq!(county.status().phase, RollPhase::Aborted, "{}", said(&county));
+        assert_eq!((county.village.names("huts").len(), county.village.names("houses").len()), (1, 0));
+    }
+}
+
 /// It is let go, and is one that can be made anew a moment later.
 #[test]
 fn who_deletes_an_object_that_is_made_anew_has_it_made_once_more() {
