@@ -464,7 +464,7 @@ fn overlapping(scene: &Scene<'_>) {
     let _controllers = Controllers::start(scene, |_, _| Some(true));
     assert_eq!(scene.runs_roll(&[]).0, 0);
     let (code, text, errors) = run(&["--once"]);
-    assert_eq!(code, 0, "{text}{errors}");
+    assert_eq!(code, 1, "it is paused: {text}{errors}");
     assert_eq!(scene.call_get(&path)["status"]["phase"], "Paused");
     // And then the first one does not turn, until that one is over.
     scene.does(&["back"]);
@@ -474,8 +474,8 @@ fn overlapping(scene: &Scene<'_>) {
         format!("roll {} is over, and does not go Back: roll {other} is under way over 4 of the same", scene.ns);
     assert!(code != 0 && errors.contains(&message), "{code} {text}{errors}");
     assert_eq!(scene.roll_writes(), before, "it has moved nothing");
-    let (code, text, errors) = scene.command(&["roll", "resume", &other]);
-    assert_eq!(code, 0, "{text}{errors}");
+    let kubeconfig = format!("--kubeconfig={}", scene.bed.api.kubeconfig.display());
+    scene.pointsman_prints_plainly(&["roll", "resume", &other, &kubeconfig]);
     let (code, text, errors) = run(&[]);
     assert_eq!(code, 0, "{text}{errors}");
     assert_eq!(scene.versions(), [(B.to_owned(), 2), (C.to_owned(), 4)].into());
@@ -515,7 +515,12 @@ fn at_once(scene: &Scene<'_>) {
         assert!(begun == 1 || round % 2 == 0, "in one process there is always one that begins: {all:#?}");
         let moved = scene.versions().into_iter().filter(|(version, _)| version != A).count();
         assert!(moved <= begun, "{:?}", scene.versions());
-        rolls.iter().for_each(|(name, _)| drop(scene.call(Method::DELETE, &path(name), None).ok()));
+        for (name, _) in &rolls {
+            // Nobody deletes one that is under way.
+            let over = json!({"status": {"phase": "Aborted"}}).to_string();
+            scene.call(Method::PATCH, &format!("{}/status", path(name)), Some((MERGE, over))).ok();
+            scene.call(Method::DELETE, &path(name), None).ok();
+        }
         for name in names(4) {
             let (label, annotations) = (scene.label_key(), json!({"pointsman.dev/roll": null}));
             let as_before = json!({"metadata": {"labels": {label: A}, "annotations": annotations}});

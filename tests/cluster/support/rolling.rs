@@ -90,7 +90,8 @@ impl Scene<'_> {
         self.eventually(|| self.call(Method::GET, "/apis/pointsman.dev/v1/rolls", None).is_ok().then_some(()));
     }
 
-    fn pointsman_prints_plainly(&self, args: &[&str]) -> String {
+    /// What a command prints that knows no kinds.
+    pub(crate) fn pointsman_prints_plainly(&self, args: &[&str]) -> String {
         let output = std::process::Command::new(env!("CARGO_BIN_EXE_pointsman")).args(args).output().unwrap();
         assert!(output.status.success());
         String::from_utf8(output.stdout).unwrap()

@@ -126,6 +126,7 @@ fn what_stands_against_a_deployment_is_seen_before_anything_is_given_back() {
         });
         waits_for(&county, "horizontalpodautoscalers");
         county.village.things.remove(&("horizontalpodautoscalers".to_owned(), "grows".to_owned()));
+        county.resume();
         turns(&mut county, "Back", 300, |county, _| assert!(!both_act(county), "{}", said(county)));
         assert_eq!(county.status().phase, RollPhase::Aborted, "{}", said(&county));
         assert_eq!((county.village.names("huts").len(), county.village.names("houses").len()), (1, 0));
