@@ -15,8 +15,7 @@ use super::writes::{Landed, Really, write};
 use crate::cluster::Cluster;
 
 /// Takes the annotation of a roll that is over off its objects, and off what they have become, by one write each, and
-/// away what freezes for it. What it still holds it lets go first, by another one. Afterwards nobody can take them back.
-///
+/// away what freezes for it. What it still holds it lets go first, by another one. Nobody can take them back then.
 /// Returns how many.
 ///
 /// # Errors
