@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use crate::roll_versions::{HOSTS, NAMES, NEW, OLD, application, begins, node, patch, runs};
 use crate::scenario::Scenario;
+use crate::support::client::Answer;
 use crate::support::process::{Process, eventually};
 use crate::support::scene::{MERGE, Scene};
 
@@ -22,6 +23,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         .of(&HOSTS)
         .newest(),
     Scenario::new("who_aborts_leaves_no_host_locked", aborted).of(&HOSTS).newest(),
+    Scenario::new("what_needs_a_version_of_a_part_waits_for_that_part_alone", bound).of(&HOSTS).newest(),
 ];
 
 /// What hosts and Jobs do, and what was seen of them.
@@ -161,7 +163,9 @@ fn ready(scene: &Scene<'_>) -> Yard {
     begins(scene);
     for name in NAMES {
         let personality = if name.starts_with("controller") { "controller" } else { "worker" };
-        scene.patch("v1", name, &json!({"metadata": {"labels": {"host": name, "personality": personality}}})).ok();
+        let labels = json!({"host": name, "personality": personality});
+        let role = json!({"metadata": {"labels": labels}, "spec": {"personality": personality}});
+        scene.patch("v1", name, &role).ok();
     }
     patch(scene, "patch.y", "Applied");
     patch(scene, "patch.z", "Available");
@@ -178,10 +182,16 @@ fn ready(scene: &Scene<'_>) -> Yard {
 
 /// The Roll of tests/data/hosts, over the hosts of this scenario.
 fn starts(scene: &Scene<'_>) {
+    starts_changed(scene, &|_| ());
+}
+
+/// The same, with something else in its spec.
+fn starts_changed(scene: &Scene<'_>, change: &dyn Fn(&mut Value)) {
     let text = include_str!("../data/hosts/roll.yaml").replace("kube-system", &scene.ns);
     let mut roll: Value = serde_saphyr::from_str(&text).unwrap();
     roll["metadata"]["name"] = json!(scene.ns);
     roll["spec"]["kind"] = json!(scene.crd_name());
+    change(&mut roll["spec"]);
     let file = scene.dir.join("journey.yaml");
     fs::write(&file, roll.to_string()).unwrap();
     scene.commanded(&["roll", "start", "-f", &file.display().to_string()]);
@@ -349,4 +359,96 @@ fn aborted(scene: &Scene<'_>) {
         assert!(row.contains("partial"), "{versions}");
     }
     ends(scene);
+}
+
+/// What the kubelets need is applied between the masters and the kubelets, and everybody sees what runs where.
+fn bound(scene: &Scene<'_>) {
+    let yard = ready(scene);
+    let all = |plural: &str| format!("/api/v1/namespaces/{}/{plural}", scene.ns);
+    scene.post(&all("services"), &json!({"metadata": {"name": "there"}, "spec": {"ports": [{"port": 80}]}})).ok();
+    let tries = |plural: &str| {
+        let object = json!({"metadata": {"name": "tried"}, "spec": {"ports": [{"port": 80}]}});
+        scene.post(&format!("{}?dryRun=All", all(plural)), &object)
+    };
+    let deletes = || scene.call(Method::DELETE, &format!("{}/there?dryRun=All", all("services")), None);
+    let refuses = |answer: &dyn Fn() -> Answer, words: &str| {
+        scene.eventually(|| Some(answer()).filter(|answer| answer.code == 403 && answer.message().contains(words)));
+    };
+    starts_changed(scene, &|spec| {
+        let of = |plural: &str, operation: &str, part: &str, bound: &str, version: &str| {
+            let mut freeze = json!({"resources": [plural], "operations": [operation], "namespaces": [scene.ns]});
+            freeze[bound] = json!(version);
+            if !part.is_empty() {
+                freeze["part"] = json!(part);
+            }
+            freeze
+        };
+        spec["freeze"] = json!([
+            of("services", "CREATE", "control-plane", "atLeast", NEW),
+            of("services", "DELETE", "kubelet", "atMost", OLD),
+            of("serviceaccounts", "CREATE", "", "atLeast", NEW),
+        ]);
+        spec["waves"][3]["before"] = json!("approval");
+    });
+    // Nobody has looked yet.
+    refuses(&|| tries("services"), "the lowest version of control-plane that runs is not known");
+    let mut running_on = scene.rolls_on("one");
+    let words = format!(
+        "roll {}: services wait until every control-plane is at least {NEW}; the lowest version of control-plane that \
+         runs is {OLD}",
+        scene.ns
+    );
+    refuses(&|| tries("services"), &words);
+    // Each master has to be seen healthy behind it.
+    eventually("the masters are through", Duration::from_secs(240), || {
+        Some(()).filter(|()| scene.roll_status()["reason"] == "Approval")
+    });
+    scene.eventually(|| tries("services").is_ok().then_some(()));
+    deletes().ok();
+    refuses(
+        &|| tries("serviceaccounts"),
+        &format!("every object is at least {NEW}; the lowest version that runs is {OLD}"),
+    );
+    let shown = scene.does(&["show"]);
+    for line in [&format!("{OLD} to {NEW}"), &format!("control-plane {NEW}"), &format!("kubelet {OLD}")] {
+        assert!(shown.contains(&format!("\n  runs      {line}\n")), "{line}: {shown}");
+    }
+    tells_each_host(scene);
+    scene.does(&["approve", "controllers"]);
+    eventually("the kubelets are through", Duration::from_secs(240), || {
+        Some(()).filter(|()| scene.roll_status()["phase"] == "Complete")
+    });
+    assert_eq!(running_on.end(Duration::from_secs(20)), Some(0));
+    scene.eventually(|| tries("serviceaccounts").is_ok().then_some(()));
+    tries("services").ok();
+    refuses(&deletes, &format!("every kubelet is at most {OLD}; the highest version of kubelet that runs is {NEW}"));
+    assert_eq!(yard.jobs().len(), 7);
+    scene.does(&["clean"]);
+    ends(scene);
+}
+
+/// The table of the hosts, between the masters and the kubelets.
+fn tells_each_host(scene: &Scene<'_>) {
+    let words = |more: &[&str]| -> Vec<Vec<String>> {
+        let table = scene.does(&[&["objects"][..], more].concat());
+        table.lines().map(|line| line.split_whitespace().map(str::to_owned).collect()).collect()
+    };
+    let rows = words(&[]);
+    assert_eq!(rows[0], ["NAMESPACE", "NAME", "WAVE", "CONTROL-PLANE", "KUBELET", "STATE", "WHY"]);
+    let row = |rows: &[Vec<String>], name: &str, cells: &[&str]| {
+        let row = rows.iter().find(|row| row[1] == name).unwrap();
+        assert_eq!(row[2..2 + cells.len()], *cells, "{rows:?}");
+    };
+    row(&rows, "controller-1", &["controllers", NEW, OLD]);
+    row(&rows, "compute-0", &["workers", "-", OLD]);
+    let rows = words(&["-o", "wide"]);
+    assert_eq!(rows[0][2..5], ["ROLE", "WAVE", "TARGET"]);
+    row(&rows, "compute-0", &["worker", "workers", NEW, "-", OLD]);
+    let told: Value = serde_json::from_str(&scene.does(&["objects", "-o", "json"])).unwrap();
+    let host = |name: &str| told.as_array().unwrap().iter().find(|host| host["name"] == name).unwrap();
+    assert_eq!(
+        (&host("controller-0")["role"], &host("controller-0")["parts"]),
+        (&json!("controller"), &json!({"control-plane": {"versions": [NEW]}, "kubelet": {"versions": [OLD]}}))
+    );
+    assert_eq!(host("compute-1")["parts"]["control-plane"], json!({"versions": []}));
 }

@@ -254,6 +254,12 @@ fn the_journeys_and_the_roll_of_the_manual_are_such() {
     let head = format!("apiVersion: {}\nkind: {}\ncrd: hosts.crd.yaml\n", definition::API_VERSION, definition::KIND);
     let crd = page("tests/data/hosts/hosts.crd.yaml");
     Kind::from_crd(&format!("{head}{journeys}"), &crd).unwrap();
+    // So are the parts of a host.
+    let (_, observe) = blocks.iter().find(|(info, _)| info == "yaml observe").unwrap();
+    Kind::from_crd(&format!("{head}{observe}"), &crd).unwrap();
+    let tested = page("tests/data/hosts/hosts.yaml");
+    let places: Vec<&str> = observe.lines().filter(|line| line.contains("part: ") || line.contains("role: ")).collect();
+    assert!(places.len() == 3 && places.iter().all(|line| tested.contains(line)), "{observe}");
     // The roll that is shown is the one that is tested, and the definition of hosts takes it.
     let shown = page("docs/rolls.md");
     let roll = page("tests/data/hosts/roll.yaml");
@@ -305,6 +311,7 @@ fn the_manual_names_every_key_of_admission() {
         "Bounds",
         "Requires",
         "Observed",
+        "Role",
         "Needs",
         "Prerequisites",
         "Checks",

@@ -9,14 +9,19 @@ use crate::terminal::escaped;
 /// Columns, as kubectl prints them: padded to the widest cell, three spaces between. East Asian characters and most
 /// emoji are two columns wide (Unicode Annex 11).
 pub(crate) fn table<const N: usize>(head: [&str; N], rows: &[[String; N]]) -> String {
-    let rows = rows.iter().map(|row| row.each_ref().map(|cell| escaped(cell)));
-    let rows: Vec<[String; N]> = iter::once(head.map(str::to_owned)).chain(rows).collect();
+    table_of(&head, rows.iter().map(<[String; N]>::as_slice))
+}
+
+/// The same of as many columns as there are in the head.
+pub(crate) fn table_of<'r>(head: &[&str], rows: impl Iterator<Item = &'r [String]>) -> String {
+    let rows = rows.map(|row| row.iter().map(|cell| escaped(cell)).collect());
+    let head: Vec<String> = head.iter().map(|name| (*name).to_owned()).collect();
+    let mut widths = vec![0; head.len()];
+    let rows: Vec<Vec<String>> = iter::once(head).chain(rows).collect();
+    for row in &rows {
+        widths.iter_mut().zip(row).for_each(|(width, cell)| *width = cell.width().max(*width));
+    }
     let mut out = String::new();
-    let width = |column: usize| {
-        let cells = rows.iter().filter_map(|row| row.get(column));
-        cells.map(|cell| cell.width()).max().unwrap_or_default()
-    };
-    let widths: Vec<usize> = (0..N).map(width).collect();
     for row in &rows {
         let mut line = String::new();
         for (cell, width) in row.iter().zip(&widths) {

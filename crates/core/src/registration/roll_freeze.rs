@@ -172,15 +172,16 @@ fn validation() -> Value {
 fn bounds(freeze: &Freeze) -> Vec<Value> {
     let bounds = [("lowest", ">=", "at least", &freeze.at_least), ("highest", "<=", "at most", &freeze.at_most)];
     let one = |(what, sign, words, bound): (&str, &str, &str, &Option<OrderedVersion>)| {
-        let (bound, field) = (bound.as_ref()?, format!("params.status.{what}"));
-        let known = format!("has(params.status) && has({field}) && has({field}.order) && has({field}.version)");
+        let (bound, SeenVersion { field, known }) = (bound.as_ref()?, SeenVersion::of(freeze.part.as_deref(), what));
+        let (part, every) = (freeze.part.as_deref(), freeze.part.as_deref().unwrap_or("object"));
+        let of_part = part.map_or_else(String::new, |part| format!(" of {part}"));
         let message = [
             literal("roll "),
             "params.metadata.name".to_owned(),
             literal(": "),
             "request.resource.resource".to_owned(),
             literal(&format!(
-                " wait until every object is {words} {}; the {what} version that runs is ",
+                " wait until every {every} is {words} {}; the {what} version{of_part} that runs is ",
                 bound.version
             )),
             format!("({known} ? {field}.version : \"not known\")"),
@@ -188,11 +189,34 @@ fn bounds(freeze: &Freeze) -> Vec<Value> {
         Some(json!({
             "expression": format!("!{} || {known} && {field}.order {sign} {}", frozen(freeze), literal(&bound.order)),
             "messageExpression": message.join(" + "),
-            "message": format!("this waits until every object of a roll is {words} {}: see pointsman roll list", bound.version),
+            "message": format!("this waits until every {every} of a roll is {words} {}: see pointsman roll list", bound.version),
             "reason": "Forbidden",
         }))
     };
     bounds.into_iter().filter_map(one).collect()
+}
+
+/// Where the status says the lowest or the highest version that runs, as expressions.
+struct SeenVersion {
+    /// The place.
+    field: String,
+    /// Whether anything is there.
+    known: String,
+}
+
+impl SeenVersion {
+    /// Of a part of the objects, or of all that runs of them.
+    fn of(part: Option<&str>, what: &str) -> Self {
+        let (field, within) = match part.map(literal) {
+            None => (format!("params.status.{what}"), String::new()),
+            Some(part) => {
+                let parts = "params.status.parts";
+                (format!("{parts}[{part}].{what}"), format!(" && has({parts}) && {part} in {parts}"))
+            }
+        };
+        let known = format!("has(params.status){within} && has({field}) && has({field}.order) && has({field}.version)");
+        Self { field, known }
+    }
 }
 
 const API: &str = "admissionregistration.k8s.io/v1";

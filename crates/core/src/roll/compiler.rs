@@ -17,7 +17,7 @@ use super::wave::{AtOnce, Wave, WaveStates};
 use super::wave_gate::{WaveGate, WaveSide};
 use super::window::RollWindow;
 use crate::apimachinery::{is_dns_label, is_dns_subdomain, is_label_value, parse_duration};
-use crate::definition::admission::VersionSource;
+use crate::definition::admission::{ObservedPart, RoleSource};
 use crate::definition::{Health, Journey, JourneyAct, JourneyStep, Kind, OF_LABELS, Path, Problem, REWRITE, line};
 use crate::upgrade;
 
@@ -68,7 +68,7 @@ impl<'a> RollCompiler<'a> {
         let order = spec.order.as_ref().and_then(|order| self.order(order));
         let waves = self.waves(spec, &label);
         let windows = self.windows(&spec.windows);
-        let freezes = self.freezes(&spec.freeze);
+        let freezes = self.freezes(&spec.freeze, &waves);
         self.line = line(&document.spec);
         let timeout = self.timeout(spec.timeout.as_deref());
         let on_failure = self.one_of("onFailure", spec.on_failure.as_deref(), &ON_FAILURE);
@@ -76,10 +76,10 @@ impl<'a> RollCompiler<'a> {
         let pair = self.pair(&waves);
         let health = self.health(timeout, pair.is_some())?;
         let has_journeys = waves.iter().any(|wave| wave.journey.is_some());
-        let observe = if has_journeys { self.kind.admission.observe.clone() } else { Vec::new() };
+        let observe = self.observe(has_journeys);
         let of_order = order.as_ref().map(|(field, _)| field);
         let looked_at = health.fields().into_iter().chain(of_order);
-        let looked_at = looked_at.chain(observe.iter().map(VersionSource::path));
+        let looked_at = looked_at.chain(observe.iter().flat_map(ObservedPart::fields));
         let versions = self.read_in(looked_at, &waves, pair.is_some());
         self.accepted(&spec.accept, &waves);
         if let Some(chosen) = &chosen {
@@ -116,9 +116,17 @@ impl<'a> RollCompiler<'a> {
             managers: self.kind.admission.managers.clone(),
             checks: RollChecks::of(self.kind, &spec.to),
             observe,
+            role: self.kind.admission.role.clone(),
             pair: pair.map(Box::new),
             versions,
         })
+    }
+
+    /// Where it is read what runs of an object: where its version label does not say so, or parts of it are named.
+    fn observe(&self, has_journeys: bool) -> Vec<ObservedPart> {
+        let observe = &self.kind.admission.observe;
+        let is_read = has_journeys || observe.iter().any(|part| part.name.is_some());
+        if is_read { observe.clone() } else { Vec::new() }
     }
 
     /// The versions in which all that is looked at is the same.
@@ -132,7 +140,9 @@ impl<'a> RollCompiler<'a> {
             return self.kind.becoming().map(|becoming| becoming.from().to_owned()).into_iter().collect();
         }
         let journeys = waves.iter().filter_map(|wave| wave.journey.as_ref()).flat_map(Journey::fields);
-        self.kind.versions_alike(&looked_at.chain(journeys).collect::<Vec<_>>())
+        let mut fields: Vec<&Path> = looked_at.chain(journeys).collect::<Vec<_>>();
+        fields.extend(self.kind.admission.role.as_ref().map(RoleSource::path));
+        self.kind.versions_alike(&fields)
     }
 
     /// What a healthy object looks like, which it has to be for less than the time that it has for that.
@@ -309,12 +319,16 @@ impl<'a> RollCompiler<'a> {
         compiled.collect()
     }
 
-    fn freezes(&mut self, specs: &[Spanned<FreezeSpec>]) -> Vec<Freeze> {
+    fn freezes(&mut self, specs: &[Spanned<FreezeSpec>], waves: &[Wave]) -> Vec<Freeze> {
         let own = (self.kind.plural(), self.kind.group());
+        // Of the kind that goes, none are named.
+        let is_of_source = waves.iter().filter_map(|wave| wave.journey.as_ref()).any(|journey| journey.is_of_source);
+        let observe = self.kind.admission.observe.iter().filter(|_| !is_of_source);
+        let parts: Vec<&str> = observe.filter_map(|part| part.name.as_deref()).collect();
         let mut freezes = Vec::new();
         for spec in specs {
             self.line = line(spec);
-            let compiled = Freeze::compile(&spec.value, own);
+            let compiled = Freeze::compile(&spec.value, own, &parts);
             freezes.extend(self.fine(compiled.map_err(|error| format!("freeze: {error}"))));
         }
         freezes

@@ -10,6 +10,7 @@ use super::legs::{Leg, Legs};
 use super::managed::{git_manager, label_owner, wrote_since};
 use super::mark::{ANNOTATION, RollMark};
 use super::moment::wall;
+use crate::definition::admission::PartVersions;
 use crate::definition::{HoldMark, LET_GO, Path, RELEASED};
 
 /// An object as a roll sees it: some hundred bytes of what the API server answered.
@@ -47,8 +48,11 @@ pub struct FleetObject {
     pub(super) opts_out: bool,
     /// How far it is on its journeys; nothing where its version label is what is changed.
     pub(super) legs: Option<Box<Legs>>,
-    /// What runs of it, where its version label does not say so. Nothing: nobody knows.
-    pub(super) runs: Vec<Option<String>>,
+    /// What it is there for, where the definition says where that is read.
+    pub(super) role: Option<String>,
+    /// What runs of each of its parts, where its version label does not say all of it; as [`FleetRoll::parts`] has
+    /// them.
+    pub(super) runs: Vec<PartVersions>,
     /// It is there no more, and can be made anew: the uid of what it has become.
     pub(super) former: Option<String>,
     /// What stands on it of holds, if anything does.
@@ -115,7 +119,8 @@ impl FleetObject {
             version: labels.get(&roll.label).cloned(),
             has_annotations: annotations.is_some(),
             legs,
-            runs: if has_legs { roll.running(object) } else { Vec::new() },
+            role: roll.role.as_ref().and_then(|role| role.read(object)),
+            runs: roll.running(object),
             rank: roll.order.as_ref().map_or(0, |(field, values)| rank(object, field, values)),
             wave: waves.first().copied().unwrap_or_else(|| roll.waves.len().saturating_sub(1)),
             is_going: metadata.get("deletionTimestamp").is_some(),
@@ -191,6 +196,7 @@ impl FleetObject {
             contested: None,
             opts_out: false,
             legs: Some(Box::new(legs)),
+            role: None,
             runs: Vec::new(),
             former: None,
             held: None,
@@ -250,6 +256,12 @@ impl FleetObject {
     #[must_use]
     pub fn version(&self) -> Option<&str> {
         self.version.as_deref()
+    }
+
+    /// What it is there for, where that is known.
+    #[must_use]
+    pub fn role(&self) -> Option<&str> {
+        self.role.as_deref()
     }
 
     /// What does not hold of its health, in words.

@@ -14,7 +14,7 @@ use super::readable::readable;
 use super::wave::Wave;
 use super::wave_gate::WaveSide;
 use super::window::RollWindow;
-use crate::definition::admission::{ControllerLease, UpgradePath, VersionSource};
+use crate::definition::admission::{ControllerLease, ObservedPart, PartVersions, RoleSource, UpgradePath, read_parts};
 use crate::definition::{Health, JobSource, Journey, JourneyAct, JourneyJob, JourneyStep, Path};
 use crate::upgrade;
 
@@ -62,8 +62,10 @@ pub struct FleetRoll {
     pub(super) stores: Option<String>,
     /// The two kinds, where its objects become others.
     pub(super) pair: Option<Box<KindPair>>,
-    /// Where objects say which versions run of them.
-    pub(super) observe: Vec<VersionSource>,
+    /// Where objects say which versions run of them, part by part.
+    pub(super) observe: Vec<ObservedPart>,
+    /// Where objects say what they are there for.
+    pub(super) role: Option<RoleSource>,
 }
 
 /// What happens after an object failed.
@@ -224,10 +226,21 @@ impl FleetRoll {
         chosen.into_iter().map(|(at, _)| at).collect()
     }
 
-    /// The versions that run of an object, by what the definition looks at. Nothing: nobody knows.
-    pub(super) fn running(&self, object: &Value) -> Vec<Option<String>> {
-        let read = self.observe.iter().map(|source| source.read(object));
-        read.filter_map(|read| read.map_or(Some(None), |version| version.map(Some))).collect()
+    /// The parts of its objects that run a version each, as the definition names them; none where it names none.
+    pub fn parts(&self) -> impl Iterator<Item = &str> {
+        // Those of the kind that goes are not named.
+        self.observe.iter().filter(|_| self.pair.is_none()).filter_map(|part| part.name.as_deref())
+    }
+
+    /// Whether the definition says where it is read what an object is there for.
+    #[must_use]
+    pub fn knows_roles(&self) -> bool {
+        self.role.is_some()
+    }
+
+    /// The versions that run of an object, part by part, by what the definition looks at.
+    pub(super) fn running(&self, object: &Value) -> Vec<PartVersions> {
+        read_parts(&self.observe, object)
     }
 
     /// Whether the Roll accepts a risk, or a step that cannot be undone, by its name.

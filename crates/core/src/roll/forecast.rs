@@ -19,6 +19,9 @@ pub struct Forecast<'a> {
     pub wave: &'a str,
     /// How it stands.
     pub standing: Standing,
+    /// The versions that run of each of its parts, in the order of [`FleetRoll::parts`]: none where it has no such
+    /// part. Else why nobody knows.
+    pub parts: Vec<Result<Vec<String>, String>>,
     /// The write that moves it, where it is to be moved.
     pub write: Option<FleetMove>,
 }
@@ -44,6 +47,7 @@ pub fn forecast<'a>(
         object,
         wave: roll.waves.get(object.wave(false)).map_or("", |wave| wave.name.as_str()),
         write: (standing == Standing::Old).then(|| first_write(roll, object, now)).flatten(),
+        parts: roll.parts().zip(&object.runs).map(|(_, versions)| versions.clone()).collect(),
         standing,
     });
     told.collect()

@@ -3,6 +3,7 @@
 //! Here it is only read and checked. The API server holds it, by a policy
 //! (`crates/core/src/registration/roll_freeze.rs`).
 
+use super::near::near;
 use super::ordered_version::OrderedVersion;
 use super::spec::FreezeSpec;
 use crate::apimachinery::{Requirement, ResourceName, Selector, did_you_mean, is_dns_label};
@@ -15,6 +16,8 @@ pub(crate) struct Freeze {
     /// Without one: all.
     pub(crate) namespaces: Vec<String>,
     labels: Selector,
+    /// The part of the objects that the bounds are about; all of them without one.
+    pub(crate) part: Option<String>,
     /// Frozen until the lowest version that runs is at least this one, and not while the roll is under way.
     pub(crate) at_least: Option<OrderedVersion>,
     /// The same until the highest one is at most this one.
@@ -28,6 +31,8 @@ pub struct Frozen<'r> {
     pub resource: &'r ResourceName,
     /// Whether only what is in some namespaces is frozen, and so nothing that is in none.
     pub in_namespaces: bool,
+    /// The part that the versions are about; all of an object without one.
+    pub part: Option<&'r str>,
     /// It is frozen until the lowest version that runs is at least this one.
     pub at_least: Option<&'r str>,
     /// It is frozen until the highest version that runs is at most this one.
@@ -35,8 +40,9 @@ pub struct Frozen<'r> {
 }
 
 impl Freeze {
-    /// Reads it, or says what is wrong. `own` is plural and group of the kind that is rolled.
-    pub(super) fn compile(spec: &FreezeSpec, own: (&str, &str)) -> Result<Self, String> {
+    /// Reads it, or says what is wrong. `own` is plural and group of the kind that is rolled, `parts` are those of its
+    /// objects.
+    pub(super) fn compile(spec: &FreezeSpec, own: (&str, &str), parts: &[&str]) -> Result<Self, String> {
         let operations = operations(spec.operations.as_deref())?;
         if spec.resources.is_empty() {
             return Err("resources is empty: name at least one, such as deployments.apps".to_owned());
@@ -61,14 +67,14 @@ impl Freeze {
         }
         let labels = Selector::parse(spec.labels.as_deref().unwrap_or_default());
         let labels = labels.map_err(|error| format!("labels: {error}"))?;
-        let bound =
-            |what: &str, text: &Option<String>| match text.as_deref().map(|text| (text, OrderedVersion::of(text))) {
-                Some((text, None)) => Err(format!("{what}: {text:?} is no version")),
-                Some((_, version)) => Ok(version),
-                None => Ok(None),
-            };
-        let (at_least, at_most) = (bound("atLeast", &spec.at_least)?, bound("atMost", &spec.at_most)?);
-        Ok(Self { resources, operations, namespaces, labels, at_least, at_most })
+        let (at_least, at_most) =
+            (bound("atLeast", spec.at_least.as_deref())?, bound("atMost", spec.at_most.as_deref())?);
+        let part = spec.part.clone();
+        let is_bound = at_least.is_some() || at_most.is_some();
+        if let Some(why) = part.as_deref().and_then(|part| bad_part(part, parts, is_bound)) {
+            return Err(why);
+        }
+        Ok(Self { resources, operations, namespaces, labels, part, at_least, at_most })
     }
 
     /// What is wanted of the labels of an object that is frozen.
@@ -85,8 +91,31 @@ impl Freeze {
         let in_namespaces = !self.namespaces.is_empty();
         let [at_least, at_most] =
             [&self.at_least, &self.at_most].map(|bound| bound.as_ref().map(|bound| bound.version.as_str()));
-        self.resources.iter().map(move |resource| Frozen { resource, in_namespaces, at_least, at_most })
+        let part = self.part.as_deref();
+        self.resources.iter().map(move |resource| Frozen { resource, in_namespaces, part, at_least, at_most })
     }
+}
+
+fn bound(what: &str, text: Option<&str>) -> Result<Option<OrderedVersion>, String> {
+    let Some(text) = text else { return Ok(None) };
+    OrderedVersion::of(text).map(Some).ok_or_else(|| format!("{what}: {text:?} is no version"))
+}
+
+/// Why nothing can be bound to a part, if it cannot.
+fn bad_part(part: &str, parts: &[&str], is_bound: bool) -> Option<String> {
+    if parts.is_empty() {
+        return Some(format!(
+            "part: {part:?} is not known: the definition names no parts of what this roll moves; it does so by `part` \
+             under `observe`"
+        ));
+    }
+    if !parts.contains(&part) {
+        let (hint, known) = (near(part, parts), parts.join(", "));
+        return Some(format!("part: {part:?} is not known{hint}. Known here: {known}"));
+    }
+    (!is_bound).then(|| {
+        format!("part: {part} goes with atLeast or atMost: without either, it is frozen while the roll is under way")
+    })
 }
 
 fn operations(spec: Option<&[String]>) -> Result<Vec<&'static str>, String> {

@@ -72,6 +72,7 @@ mod telling;
 mod traveller;
 mod travelling;
 mod turning;
+mod version_range;
 mod waited;
 mod wave;
 mod wave_gate;
@@ -121,6 +122,7 @@ pub use status::{
 pub use step_telling::{ToldStep, told_steps};
 pub use steps_digest::steps_not_compared;
 pub use travelling::{ahead_questions, step_questions, waiting_questions};
+pub use version_range::VersionRange;
 pub use wave_gate::WaveSide;
 pub use web_answer::WebAnswer;
 pub use web_questions::{WebAsks, WebQuestion};

@@ -13,11 +13,12 @@ use super::moment::Moment;
 use super::moving::{moves, tries};
 use super::planner::Planner;
 use super::roll_write::RollWrite;
-use super::running_range::running_range;
+use super::running_range::{RunningRange, running_range};
 use super::standing::Standing;
 use super::status::{Reservation, RollStatus};
 use super::telling::described;
 use super::travelling::{gap_writes, note_tried, refused_on_the_way, runs, step_writes};
+use super::version_range::VersionRange;
 
 /// What is to be written next, and how the fleet stands.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -82,9 +83,10 @@ pub fn plan(roll: &FleetRoll, status: &RollStatus, fleet: &[FleetObject], facts:
     let next = if planner.rests {
         status.clone()
     } else {
-        let (lowest, highest) = running_range(&view, status, planner.facts.consistent);
+        let RunningRange { whole, parts } = running_range(&view, status, planner.facts.consistent);
         let told = described(&view, &planner.in_the_way, planner.told.as_deref());
-        RollStatus { lowest, highest, ..told }
+        let (lowest, highest) = whole.map(|VersionRange { lowest, highest }| (lowest, highest)).unzip();
+        RollStatus { lowest, highest, parts, ..told }
     };
     let told = tells(&mut planner);
     note_tried(&mut planner);

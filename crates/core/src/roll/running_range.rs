@@ -1,6 +1,6 @@
 //! Which versions run in a fleet, as far as that is certain: for whoever may write only above or below one.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::fleet_object::FleetObject;
 use super::fleet_roll::FleetRoll;
@@ -8,31 +8,44 @@ use super::fleet_view::FleetView;
 use super::ordered_version::OrderedVersion;
 use super::standing::Standing;
 use super::status::{Reservation, RollStatus};
+use super::version_range::VersionRange;
+
+/// What runs in a fleet, as far as that is certain.
+pub(super) struct RunningRange {
+    /// All that runs of its objects.
+    pub(super) whole: Option<VersionRange>,
+    /// What runs of each of their parts, by its name. One of which that is not certain is not among them.
+    pub(super) parts: BTreeMap<String, VersionRange>,
+}
 
 /// The lowest and the highest version that may be running. Nothing of both where that is not known of one object. What
 /// is under way may still be in the hands of the old version, and a cache may not know of an object that came: by what
 /// is not certain the lowest one only sinks, and the highest one only rises.
-pub(super) fn running_range(
-    view: &FleetView<'_, '_>,
-    before: &RollStatus,
-    consistent: bool,
-) -> (Option<OrderedVersion>, Option<OrderedVersion>) {
+pub(super) fn running_range(view: &FleetView<'_, '_>, before: &RollStatus, consistent: bool) -> RunningRange {
     let is_one = |object: &FleetObject| !object.is_run() && object.former.is_none();
     let there = view.all().filter(|(object, standing)| **standing != Standing::Gone && is_one(object));
-    // A fleet of many objects has few versions.
+    let there: Vec<&FleetObject> = there.map(|(object, _)| object).collect();
     let reserved = view.status.reservations();
-    let mut all: BTreeSet<Option<&str>> = BTreeSet::new();
-    for (object, _) in there {
-        versions(view.roll, &reserved, object, &mut all);
-    }
-    let seen: Option<Vec<OrderedVersion>> = all.into_iter().map(|text| OrderedVersion::of(text?)).collect();
-    let Some(mut seen) = seen else { return (None, None) };
+    let mut whole = BTreeSet::new();
+    there.iter().for_each(|object| versions(view.roll, &reserved, object, &mut whole));
+    let parts = view.roll.parts().enumerate().filter_map(|(at, part)| {
+        let mut all = BTreeSet::new();
+        there.iter().for_each(|object| part_versions(view.roll, &reserved, object, at, &mut all));
+        Some((part.to_owned(), range(all, before.parts.get(part).cloned(), consistent)?))
+    });
+    RunningRange { parts: parts.collect(), whole: range(whole, before.whole_range(), consistent) }
+}
+
+/// The range of some versions, of which one may not be known. A fleet of many objects has few versions.
+fn range(seen: BTreeSet<Option<&str>>, before: Option<VersionRange>, consistent: bool) -> Option<VersionRange> {
+    let mut seen: Vec<OrderedVersion> =
+        seen.into_iter().map(|text| OrderedVersion::of(text?)).collect::<Option<_>>()?;
     if !consistent {
-        let (Some(lowest), Some(highest)) = (&before.lowest, &before.highest) else { return (None, None) };
-        seen.extend([lowest.clone(), highest.clone()]);
+        let VersionRange { lowest, highest } = before?;
+        seen.extend([lowest, highest]);
     }
     seen.sort_by(|one, two| one.order.cmp(&two.order));
-    (seen.first().cloned(), seen.last().cloned())
+    Some(VersionRange { lowest: seen.first()?.clone(), highest: seen.last()?.clone() })
 }
 
 /// What an object may be run by: two versions while it is under way.
@@ -42,20 +55,48 @@ fn versions<'o>(
     object: &'o FleetObject,
     all: &mut BTreeSet<Option<&'o str>>,
 ) {
-    let is_under_way = reserved.contains_key(object.uid());
+    all.extend(meanwhile(roll, reserved, object));
     if object.legs.is_none() {
         all.insert(object.version());
-        if let Some(mark) = object.mark_of(roll).filter(|_| is_under_way) {
-            all.extend([mark.was.as_deref(), Some(mark.to.as_str())]);
-        }
         return;
     }
-    if is_under_way {
-        all.extend([roll.from(), Some(roll.to())].into_iter().flatten().map(Some));
+    for part in &object.runs {
+        match part {
+            Ok(versions) => all.extend(versions.iter().map(|version| Some(version.as_str()))),
+            Err(_) => all.extend([None]),
+        }
     }
-    all.extend(object.runs.iter().map(Option::as_deref));
-    if object.runs.is_empty() {
-        // Of one that says nothing nobody knows.
-        all.insert(None);
+}
+
+/// The same of one of its parts, where it has that. Which of its parts a journey is about nobody says.
+fn part_versions<'o>(
+    roll: &'o FleetRoll,
+    reserved: &HashMap<&str, &Reservation>,
+    object: &'o FleetObject,
+    at: usize,
+    all: &mut BTreeSet<Option<&'o str>>,
+) {
+    match object.runs.get(at) {
+        Some(Ok(versions)) if versions.is_empty() => return,
+        Some(Ok(versions)) => all.extend(versions.iter().map(|version| Some(version.as_str()))),
+        Some(Err(_)) | None => all.extend([None]),
+    }
+    all.extend(meanwhile(roll, reserved, object));
+}
+
+/// What an object may be run by while it is under way, whatever is seen of it. Of one that said nothing before nobody
+/// knows.
+fn meanwhile<'o>(
+    roll: &'o FleetRoll,
+    reserved: &HashMap<&str, &Reservation>,
+    object: &'o FleetObject,
+) -> Vec<Option<&'o str>> {
+    if !reserved.contains_key(object.uid()) {
+        return Vec::new();
+    }
+    match (&object.legs, object.mark_of(roll)) {
+        (Some(_), _) => [roll.from(), Some(roll.to())].into_iter().flatten().map(Some).collect(),
+        (None, Some(mark)) => vec![mark.was.as_deref(), Some(mark.to.as_str())],
+        (None, None) => Vec::new(),
     }
 }

@@ -6,6 +6,7 @@ use super::fleet_roll::Direction;
 use super::questions::title;
 use super::readable::readable;
 use super::status::RollStatus;
+use crate::definition::admission::{ObservedPart, read_parts};
 use crate::definition::{Kind, Path, REWRITE};
 use crate::upgrade::VersionText;
 
@@ -95,7 +96,7 @@ impl<'k> RunningVersions<'k> {
     /// The version of the kind in which its objects are best read; nothing where none that is served says all of it.
     #[must_use]
     pub fn read_in(kind: &Kind, stored: &str, served: &[&str]) -> Option<String> {
-        let fields: Vec<&Path> = kind.admission.observe.iter().map(|source| source.path()).collect();
+        let fields: Vec<&Path> = kind.admission.observe.iter().flat_map(ObservedPart::fields).collect();
         readable(&kind.versions_alike(&fields), stored, served).map(str::to_owned)
     }
 
@@ -103,14 +104,11 @@ impl<'k> RunningVersions<'k> {
     pub fn see(&mut self, object: &Value) {
         self.objects += 1;
         let mut found: Vec<VersionText> = Vec::new();
-        for source in &self.kind.admission.observe {
-            match source.read(object) {
-                Ok(text) => found.extend(text.as_deref().map(VersionText::new)),
+        for part in read_parts(&self.kind.admission.observe, object) {
+            match part {
+                Ok(versions) => found.extend(versions.iter().map(|version| VersionText::new(version))),
                 Err(why) => return self.cannot_read(object, why),
             }
-        }
-        if found.is_empty() {
-            return self.cannot_read(object, "nothing of it says a version".to_owned());
         }
         for (at, one) in found.iter().enumerate() {
             if found.iter().take(at).any(|other| other.is(one)) {

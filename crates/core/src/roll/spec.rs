@@ -147,6 +147,7 @@ pub(super) struct FreezeSpec {
     pub(super) operations: Option<Vec<String>>,
     pub(super) namespaces: Option<Vec<String>>,
     pub(super) labels: Option<String>,
+    pub(super) part: Option<String>,
     pub(super) at_least: Option<String>,
     pub(super) at_most: Option<String>,
 }

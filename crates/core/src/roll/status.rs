@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::fleet_roll::{Direction, FleetRoll};
 use super::moment::{Moment, rfc3339, wall};
 use super::ordered_version::OrderedVersion;
+use super::version_range::VersionRange;
 use super::wave_gate::WaveSide;
 
 /// What a roll has come to, and what it has under way.
@@ -88,6 +89,9 @@ pub struct RollStatus {
     /// The highest one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub highest: Option<OrderedVersion>,
+    /// The same of each part that the definition names, by that name, where it is known.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub parts: BTreeMap<String, VersionRange>,
     /// When the first object could have been moved.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub started: Option<String>,
@@ -288,6 +292,12 @@ impl RollStatus {
     pub fn of(document: &Value) -> Self {
         let status = document.get("status").cloned();
         status.and_then(|status| serde_json::from_value(status).ok()).unwrap_or_default()
+    }
+
+    /// All that runs, where that is known.
+    pub(super) fn whole_range(&self) -> Option<VersionRange> {
+        let (lowest, highest) = self.lowest.clone().zip(self.highest.clone())?;
+        Some(VersionRange { lowest, highest })
     }
 
     /// As it is written.

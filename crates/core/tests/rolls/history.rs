@@ -357,16 +357,19 @@ impl<'a> History<'a> {
     /// No version is said to be the lowest that runs while a lower one is seen, or may still have what is under way.
     fn says_what_runs(&mut self, plan: &RollPlan, fleet: &[FleetObject]) {
         let written = plan.writes.iter().any(|write| matches!(write, RollWrite::Status(_)));
-        let Some(said) = plan.status.lowest.as_ref().filter(|_| written) else { return };
+        let of_crew = plan.status.parts.get("crew").map(|range| &range.lowest);
+        for said in plan.status.lowest.iter().chain(of_crew).filter(|_| written) {
+            self.says_lowest(plan, fleet, &said.version);
+        }
+    }
+
+    fn says_lowest(&mut self, plan: &RollPlan, fleet: &[FleetObject], said: &str) {
         let seen = fleet.iter().map(|object| object.version().map(str::to_owned));
         let under_way = fleet.iter().filter(|object| plan.status.reserved.iter().any(|one| one.uid == object.uid()));
         let was = under_way.filter_map(|object| self.world.objects.get(object.name())?.was());
-        let lower = seen.chain(was).find(|version| version.as_deref().is_none_or(|version| *version < *said.version));
+        let lower = seen.chain(was).find(|version| version.as_deref().is_none_or(|version| *version < *said));
         if let Some(lower) = lower {
-            self.breaks(
-                "what is said to run lowest runs lowest",
-                format!("{} is said, and {lower:?} runs", said.version),
-            );
+            self.breaks("what is said to run lowest runs lowest", format!("{said} is said, and {lower:?} runs"));
         }
     }
 

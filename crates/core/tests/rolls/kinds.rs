@@ -23,9 +23,9 @@ fn kind(settle: &str, checks: &str) -> Kind {
     with_admission(&format!(", {CONTROLLERS}"), &healthy).unwrap()
 }
 
-/// How the controllers of boats are told from each other.
-const CONTROLLERS: &str =
-    "lease: {namespace: harbour, name: \"boat-{version}\"}, managers: {\"2.16.0\": oarsman, \"2.17.0\": boatman}";
+/// How the controllers of boats are told from each other, and what of a boat has a version of its own.
+const CONTROLLERS: &str = "lease: {namespace: harbour, name: \"boat-{version}\"}, managers: {\"2.16.0\": oarsman, \"2.17.0\": boatman}, \
+     observe: [{part: crew, label: example.com/controller-version}]";
 
 /// A Roll of boats to 2.17.0, with these members.
 pub(crate) fn roll_of(members: &Value) -> FleetRoll {

@@ -24,6 +24,7 @@ mod lists;
 mod next;
 mod outside;
 mod pace;
+mod parts;
 mod patches;
 mod rewriting;
 mod runner;

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use pointsman_core::roll::{FleetRoll, Forecast, Standing, told_gates};
+use pointsman_core::roll::{FleetRoll, Forecast, RollStatus, Standing, told_gates};
 
+use super::told_objects::{NONE, ToldObjects, why};
 use crate::commands::objects_page::{ObjectsPage, bar, escaped};
 
 /// The page: in the words of the table, these lines about the whole, waves with how many are where, and the objects.
@@ -12,8 +13,14 @@ pub(super) fn page(roll: &FleetRoll, told: &[Forecast<'_>], summary: &str) -> St
     let title = format!("Plan of roll {}: from {from} to {}", roll.name(), roll.to());
     let lines: String = summary.lines().map(|line| format!("<li>{}</li>\n", escaped(line))).collect();
     let above = format!("<h2>The roll</h2>\n<ul>\n{lines}</ul>\n{}", waves(roll, told));
-    let columns = ["Object", "Wave", "Version", "State", "Why"];
-    let rows = told.iter().map(row).collect();
+    let objects = ToldObjects::new(roll, &RollStatus::default(), told);
+    let mut columns = vec!["Object"];
+    columns.extend(roll.knows_roles().then_some("Role"));
+    columns.push("Wave");
+    columns.extend(objects.has_label().then_some("Version"));
+    columns.extend(roll.parts());
+    columns.extend(["State", "Why"]);
+    let rows = told.iter().map(|one| row(&objects, roll, one)).collect();
     ObjectsPage { title, above, columns: &columns, numbers: &[], rows, objects: told.len() }.html()
 }
 
@@ -42,19 +49,19 @@ fn waves(roll: &FleetRoll, told: &[Forecast<'_>]) -> String {
     format!("<h2>Waves</h2>\n<table class=\"totals\"><tbody>\n{rows}</tbody></table>\n")
 }
 
-fn row(one: &Forecast<'_>) -> String {
+fn row(objects: &ToldObjects<'_>, roll: &FleetRoll, one: &Forecast<'_>) -> String {
     let stops = !matches!(one.standing, Standing::Old | Standing::New | Standing::Gone);
-    let why = match (one.standing.why(), one.object.unhealthy()) {
-        ("", Some(why)) => format!("unhealthy: {why}"),
-        (why, _) => why.to_owned(),
-    };
+    let cell = |text: &str| format!("<td>{}</td>", escaped(text));
+    let role = roll.knows_roles().then(|| cell(one.object.role().unwrap_or(NONE)));
+    let label = objects.has_label().then(|| cell(one.object.version().unwrap_or_default()));
+    let parts = objects.parts_of(one).map(|versions| cell(&versions));
+    let cells = role.into_iter().chain([cell(one.wave)]).chain(label).chain(parts);
     format!(
-        "<tr{}><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
+        "<tr{}><th scope=\"row\">{}</th>{}{}{}</tr>\n",
         if stops { " class=\"stop\"" } else { "" },
         escaped(&one.object.title()),
-        escaped(one.wave),
-        escaped(one.object.version().unwrap_or_default()),
-        one.standing.word(),
-        escaped(&why)
+        cells.collect::<String>(),
+        cell(one.standing.word()),
+        cell(&why(one))
     )
 }

@@ -9,9 +9,10 @@ use pointsman_core::roll::{RollStatus, forecast};
 use super::exposition::exposition;
 use super::known::{advise, checked};
 use super::prometheus_args::PrometheusArgs;
-use super::tables::{names, objects as table_of, objects_json, rolls, screen, wide_rolls};
+use super::tables::{names, rolls, screen, wide_rolls};
+use super::told_objects::{ObjectColumns, ToldObjects};
 use crate::commands::connected::ClusterArgs;
-use crate::commands::format::{Format, WatchedListFormat};
+use crate::commands::format::{Format, ListFormat, WatchedListFormat};
 use crate::commands::json_tree::JsonTree;
 use crate::commands::kinds_dir::KindsArgs;
 use crate::commands::output::{self, talk};
@@ -39,8 +40,14 @@ pub(crate) struct ShowRollArgs {
 
 #[derive(Args, Debug)]
 pub(crate) struct ObjectsArgs {
+    /// Name of the Roll.
+    #[arg(value_name = "NAME")]
+    name: String,
+    /// Form of the result.
+    #[arg(short, long, value_enum, default_value_t = ListFormat::Table)]
+    output: ListFormat,
     #[command(flatten)]
-    roll: ShowRollArgs,
+    cluster: ClusterArgs,
     #[command(flatten)]
     prometheus: PrometheusArgs,
     #[command(flatten)]
@@ -86,17 +93,22 @@ pub(super) fn show(args: &ShowRollArgs) -> anyhow::Result<ExitCode> {
 pub(super) fn objects(args: &ObjectsArgs) -> anyhow::Result<ExitCode> {
     let (all, staged) = args.kinds.load_with_stages()?;
     let looks = args.prometheus.survey(SurveyAsks::Nobody, staged)?;
-    let (roll, status, survey) = args.roll.cluster.with(async |cluster| {
-        let document = get_roll(&cluster, &args.roll.name).await.map_err(advise)?;
+    let (roll, status, survey) = args.cluster.with(async |cluster| {
+        let document = get_roll(&cluster, &args.name).await.map_err(advise)?;
         let (kind, roll) = checked(&document, &all)?;
         let status = RollStatus::of(&document);
         let survey = survey_roll(&cluster, kind, &document, &roll, &status, &looks).await.map_err(advise)?;
         Ok((roll, status, survey))
     })?;
     let told = forecast(&roll, &status, &survey.fleet, survey.facts.clone(), RollClock::start().now());
-    match args.roll.output {
-        None => output::text(&table_of(&told))?,
-        Some(format) => output::data(&format.write(&JsonTree::from_json(&objects_json(&told).to_string())?))?,
+    let told = ToldObjects::new(&roll, &status, &told);
+    let tree = || JsonTree::from_json(&told.json().to_string());
+    match args.output {
+        ListFormat::Table => output::text(&told.table(ObjectColumns::Few))?,
+        ListFormat::Wide => output::text(&told.table(ObjectColumns::All))?,
+        ListFormat::Name => output::data(&told.names())?,
+        ListFormat::Json => output::data(&Format::Json.write(&tree()?))?,
+        ListFormat::Yaml => output::data(&Format::Yaml.write(&tree()?))?,
     }
     Ok(ExitCode::SUCCESS)
 }

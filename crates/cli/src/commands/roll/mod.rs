@@ -16,6 +16,7 @@ mod run;
 mod runner_args;
 mod start;
 mod tables;
+mod told_objects;
 mod versions;
 
 pub(crate) use command::{RollArgs, run};

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use super::html;
 use super::known::{FileRoll, advise};
 use super::prometheus_args::PrometheusArgs;
-use super::tables::{objects, objects_json};
+use super::told_objects::{ObjectColumns, ToldObjects};
 use crate::commands::connected::ClusterArgs;
 use crate::commands::format::Format;
 use crate::commands::json_tree::JsonTree;
@@ -77,8 +77,9 @@ pub(super) fn plan(args: &PlanRollArgs) -> anyhow::Result<ExitCode> {
         let never: String = never.iter().map(|why| format!("it would not begin: {why}\n")).collect();
         summary(roll, &survey, &told, moves, &refusals, shut.as_deref()) + &never
     };
+    let objects = ToldObjects::new(roll, &status, &told);
     match args.output {
-        None => output::text(&(objects(&told) + &words()))?,
+        None => output::text(&(objects.table(ObjectColumns::Few) + &words()))?,
         Some(RollPlanFormat::Html) => output::data(&html::page(roll, &told, &words()))?,
         Some(format @ (RollPlanFormat::Json | RollPlanFormat::Yaml)) => {
             let format = if format == RollPlanFormat::Json { Format::Json } else { Format::Yaml };
@@ -90,7 +91,7 @@ pub(super) fn plan(args: &PlanRollArgs) -> anyhow::Result<ExitCode> {
                 "steps": steps_json(roll), "waits": waits_json(roll), "dryRuns": survey.asked, "noWayBack": way_back, "irreversible": irreversible, "refusals": refusals, "shut": shut,
                 "closed": survey.facts.closed(roll), "freezes": frozen(roll), "unfrozen": survey.unfrozen,
                 "unfreezable": never,
-                "twoControllersUnseen": roll.cannot_tell_controllers(), "objects": objects_json(&told),
+                "twoControllersUnseen": roll.cannot_tell_controllers(), "objects": objects.json(),
             });
             output::data(&format.write(&JsonTree::from_json(&value.to_string())?))?;
         }
@@ -202,8 +203,9 @@ fn freezing(roll: &FleetRoll, survey: &RollSurvey) -> String {
 
 fn frozen(roll: &FleetRoll) -> Vec<String> {
     let all = roll.frozen().map(|frozen| {
+        let all = frozen.part.map_or_else(|| "all are".to_owned(), |part| format!("every {part} is"));
         let bound =
-            |words: &str, version: Option<&str>| version.map(|version| format!(" until all are at {words} {version}"));
+            |words: &str, version: Option<&str>| version.map(|version| format!(" until {all} at {words} {version}"));
         let bounds = [bound("least", frozen.at_least), bound("most", frozen.at_most)];
         format!("{}{}", frozen.resource, bounds.into_iter().flatten().collect::<Vec<_>>().join(" and"))
     });

@@ -1,7 +1,7 @@
-//! Rolls and their objects, as tables and documents.
+//! Rolls, as tables and on a screen.
 
-use pointsman_core::roll::{Direction, Forecast, RollPhase, RollStatus, WaveSide};
-use serde_json::{Value, json};
+use pointsman_core::roll::{Direction, OrderedVersion, RollPhase, RollStatus, VersionRange, WaveSide};
+use serde_json::Value;
 
 use crate::commands::table::table;
 use crate::terminal::escaped;
@@ -95,10 +95,10 @@ pub(super) fn screen(document: &Value) -> String {
         counts.unhealthy
     ));
     let running = status.lowest.iter().zip(&status.highest);
-    lines.extend(running.map(|(lowest, highest)| match lowest == highest {
-        true => format!("  runs      {}", lowest.version),
-        false => format!("  runs      {} to {}", lowest.version, highest.version),
-    }));
+    lines.extend(running.map(|(lowest, highest)| format!("  runs      {}", span(lowest, highest))));
+    let of_part =
+        |(part, range): (&String, &VersionRange)| format!("  runs      {part} {}", span(&range.lowest, &range.highest));
+    lines.extend(status.parts.iter().map(of_part));
     lines.extend(status.failures.iter().map(|failure| {
         let cleared = if failure.cleared { ", cleared" } else { "" };
         format!("  failed    {} ({}{cleared}): {}", failure.object, failure.reason, failure.message)
@@ -110,6 +110,14 @@ pub(super) fn screen(document: &Value) -> String {
     );
     lines.extend(next(document, &status).map(|next| format!("  next      {next}")));
     lines.join("\n") + "\n"
+}
+
+/// From the lowest version to the highest one.
+fn span(lowest: &OrderedVersion, highest: &OrderedVersion) -> String {
+    match lowest == highest {
+        true => lowest.version.clone(),
+        false => format!("{} to {}", lowest.version, highest.version),
+    }
 }
 
 /// What somebody can do about it.
@@ -136,35 +144,4 @@ fn which(document: &Value, wave: &str) -> &'static str {
     let has_both =
         waves.into_iter().any(|one| one.get("name").is_some_and(|name| name == wave) && one.get("before").is_some());
     if has_both { " --then" } else { "" }
-}
-
-/// Objects in the order in which they go.
-pub(super) fn objects(all: &[Forecast<'_>]) -> String {
-    let row = |one: &Forecast<'_>| {
-        let why = match (one.standing.why(), one.object.unhealthy()) {
-            ("", Some(why)) => format!("unhealthy: {why}"),
-            (why, _) => why.to_owned(),
-        };
-        [
-            one.object.namespace().unwrap_or_default().to_owned(),
-            one.object.name().to_owned(),
-            one.wave.to_owned(),
-            one.object.version().unwrap_or_default().to_owned(),
-            one.standing.word().to_owned(),
-            why,
-        ]
-    };
-    table(["NAMESPACE", "NAME", "WAVE", "VERSION", "STATE", "WHY"], &all.iter().map(row).collect::<Vec<_>>())
-}
-
-/// The same for programs.
-pub(super) fn objects_json(all: &[Forecast<'_>]) -> Value {
-    let one = |one: &Forecast<'_>| {
-        json!({
-            "namespace": one.object.namespace(), "name": one.object.name(), "uid": one.object.uid(), "wave": one.wave,
-            "version": one.object.version(), "state": one.standing.word(), "why": one.standing.why(),
-            "unhealthy": one.object.unhealthy(),
-        })
-    };
-    all.iter().map(one).collect()
 }

@@ -8,7 +8,9 @@ use serde_saphyr::Spanned;
 
 use super::controller_lease::ControllerLease;
 use super::observe::{ObservedSpec, VersionSource};
+use super::observed_part::ObservedPart;
 use super::prerequisites::{Needs, Prerequisites, PrerequisitesSpec};
+use super::role::{RoleSource, RoleSpec};
 use super::upgrade_path::{UpgradePath, UpgradePathSpec};
 use super::{compiler::RuleCompiler, rule::Rule, rule_spec::RuleSpec};
 use crate::definition::gates::{Gate, GateSpec};
@@ -42,6 +44,9 @@ pub(crate) struct AdmissionSpec {
     /// where they differ, an object runs both.
     #[schemars(with = "Option<Vec<ObservedSpec>>")]
     pub(super) observe: Option<Vec<Spanned<ObservedSpec>>>,
+    /// What an object is there for, such as `controller` or `worker`: told beside its versions.
+    #[schemars(with = "Option<RoleSpec>")]
+    pub(super) role: Option<Spanned<RoleSpec>>,
     /// Where it is looked up how things stand that versions of `paths` need.
     #[schemars(with = "Option<PrerequisitesSpec>")]
     pub(super) prerequisites: Option<Spanned<PrerequisitesSpec>>,
@@ -82,8 +87,10 @@ pub(crate) struct Admission {
     pub(crate) mistaken_labels: Vec<String>,
     pub(crate) lease: Option<ControllerLease>,
     pub(crate) managers: BTreeMap<String, String>,
-    /// Where the running version is read; at least one place.
-    pub(crate) observe: Vec<VersionSource>,
+    /// Where the running version is read, part by part; at least one. Either each has a name, or there is one that has
+    /// none.
+    pub(crate) observe: Vec<ObservedPart>,
+    pub(crate) role: Option<RoleSource>,
     pub(crate) prerequisites: Option<Prerequisites>,
     pub(crate) handover: Vec<Gate>,
     pub(crate) rules: Vec<Rule>,
@@ -94,7 +101,8 @@ impl Admission {
     pub(crate) fn none(group: &str) -> Self {
         let version_label = default_label(group);
         Self {
-            observe: vec![VersionSource::label(&version_label, false, false)],
+            observe: vec![ObservedPart::at(None, VersionSource::label(&version_label, false, false))],
+            role: None,
             version_label,
             version_path: None,
             mistaken_labels: Vec::new(),
@@ -134,6 +142,7 @@ impl Admission {
         };
         let has_path = version_path.is_some();
         let observe = spec.observe.iter().flatten().filter_map(|place| compiler.observed(place, has_path)).collect();
+        let role = spec.role.as_ref().and_then(|role| compiler.role(role));
         let handover = spec.handover.iter().filter_map(|gate| compiler.handover(gate)).collect();
         let version_label = spec.version_label.clone().unwrap_or_else(|| default_label(group));
         if !is_qualified_name(&version_label) {
@@ -143,6 +152,7 @@ impl Admission {
         spec.name_controllers(version_path.as_ref(), at_line, problems);
         Some(Self {
             observe: spec.observed(observe, &version_label, has_path, at_line, problems),
+            role,
             prerequisites: spec.prerequisites(&paths, problems),
             mistaken_labels: spec.mistaken_labels.clone(),
             lease: spec.lease.clone(),
@@ -156,29 +166,37 @@ impl Admission {
 }
 
 impl AdmissionSpec {
-    /// Where the running version is read: at these places, or else at the version label.
+    /// Where the running version is read: at these places, each of a part or of none, or else at the version label.
     fn observed(
         &self,
-        places: Vec<VersionSource>,
+        places: Vec<(Option<String>, VersionSource)>,
         version_label: &str,
         has_path: bool,
         at_line: u64,
         problems: &mut Problems,
-    ) -> Vec<VersionSource> {
-        match &self.observe {
-            None => vec![VersionSource::label(version_label, false, has_path)],
-            Some(specs) => {
-                if specs.is_empty() {
-                    problems.add(at_line, "observe: is empty: leave it out, and the version label says what runs");
-                }
-                let twice =
-                    |at: usize, place: &VersionSource| places.iter().take(at).any(|one| one.path() == place.path());
-                for (_, place) in places.iter().enumerate().filter(|(at, place)| twice(*at, place)) {
-                    problems.add(at_line, format!("observe: {} stands twice", place.name));
-                }
-                places
+    ) -> Vec<ObservedPart> {
+        let Some(specs) = &self.observe else {
+            return vec![ObservedPart::at(None, VersionSource::label(version_label, false, has_path))];
+        };
+        if specs.is_empty() {
+            problems.add(at_line, "observe: is empty: leave it out, and the version label says what runs");
+        }
+        let (of_parts, of_all): (Vec<_>, Vec<_>) = specs.iter().partition(|place| place.value.part.is_some());
+        if let Some(nameless) = of_all.first().filter(|_| !of_parts.is_empty()) {
+            let why = "observe: this place names no part, and others do: give each place a `part`, or none";
+            problems.add(line(nameless), why);
+        }
+        let mut parts: Vec<ObservedPart> = Vec::new();
+        for (name, place) in places {
+            if parts.iter().flat_map(ObservedPart::fields).any(|known| known == place.path()) {
+                problems.add(at_line, format!("observe: {} stands twice", place.name));
+            }
+            match parts.iter_mut().find(|part| part.name == name) {
+                Some(part) => part.and(place),
+                None => parts.push(ObservedPart::at(name, place)),
             }
         }
+        parts
     }
 
     /// Where it is looked up what versions need.

@@ -7,6 +7,7 @@ use serde_json::Value;
 use serde_saphyr::Spanned;
 
 use super::observe::{ObservedSpec, VersionSource};
+use super::role::{RoleSource, RoleSpec};
 use super::rule::{Check, Rule};
 use super::rule_spec::{DeprecatedSpec, RangeSpec, Reading, RequiresSpec, RuleSpec, UpgradeSpec, WarnSpec};
 use super::upgrade_path::UpgradePath;
@@ -14,7 +15,11 @@ use crate::definition::gates::{Gate, GateCompiler, GateSpec};
 use crate::definition::problems::{Problems, line};
 use crate::definition::version::{VersionIndex, Versions};
 use crate::definition::{path::Path, schema::Schema};
-use crate::{apimachinery::is_qualified_name, json::Json, upgrade::Range};
+use crate::{
+    apimachinery::{is_dns_label, is_qualified_name},
+    json::Json,
+    upgrade::Range,
+};
 
 /// Compiles rules, one after the other.
 pub(super) struct RuleCompiler<'a> {
@@ -91,31 +96,67 @@ impl<'a> RuleCompiler<'a> {
         compiled
     }
 
-    /// A place that says which version runs. With `has_path`, what is no version says nothing.
-    pub(super) fn observed(&mut self, place: &Spanned<ObservedSpec>, has_path: bool) -> Option<VersionSource> {
+    /// A place that says which version runs, and of which part. With `has_path`, what is no version says nothing.
+    pub(super) fn observed(
+        &mut self,
+        place: &Spanned<ObservedSpec>,
+        has_path: bool,
+    ) -> Option<(Option<String>, VersionSource)> {
         self.line = line(place);
-        let ObservedSpec { label, field, reading, optional } = &place.value;
-        match (label, field, reading) {
+        let ObservedSpec { part, label, field, reading, optional } = &place.value;
+        if let Some(part) = part.as_ref().filter(|part| !is_dns_label(part)) {
+            self.problem(format!("observe: {part:?} is no name of a part: use lower case letters, digits and hyphens"));
+            return None;
+        }
+        let source = match (label, field, reading) {
             (Some(key), None, None) => {
-                if !is_qualified_name(key) {
-                    self.problem(format!("observe: {key:?} is no label key"));
-                    return None;
-                }
-                Some(VersionSource::label(key, *optional, has_path))
+                self.label_key("observe", key)?;
+                VersionSource::label(key, *optional, has_path)
             }
             (None, Some(field), reading) => {
-                let (at, schema) = self.field(self.versions.newest(), field)?;
-                self.is_of_type("observe", &at, schema, "string");
+                let at = self.text_field("observe", field)?;
                 let (name, reading) = (at.to_string(), reading.unwrap_or(Reading::Version));
-                Some(VersionSource { at, name, reading, optional: *optional, strict: has_path })
+                VersionSource { at, name, reading, optional: *optional, strict: has_path }
             }
             _ => {
                 self.problem(
                     "observe: a place is either {label: KEY} or {field: FIELD}, a field also with `as: imageTag`",
                 );
+                return None;
+            }
+        };
+        Some((part.clone(), source))
+    }
+
+    /// A place that says what an object is there for.
+    pub(super) fn role(&mut self, role: &Spanned<RoleSpec>) -> Option<RoleSource> {
+        self.line = line(role);
+        match (&role.value.label, &role.value.field) {
+            (Some(key), None) => {
+                self.label_key("role", key)?;
+                Some(RoleSource::label(key))
+            }
+            (None, Some(field)) => self.text_field("role", field).map(RoleSource::field),
+            _ => {
+                self.problem("role: it is either {label: KEY} or {field: FIELD}");
                 None
             }
         }
+    }
+
+    fn label_key(&mut self, what: &str, key: &str) -> Option<()> {
+        let is_key = is_qualified_name(key);
+        if !is_key {
+            self.problem(format!("{what}: {key:?} is no label key"));
+        }
+        is_key.then_some(())
+    }
+
+    /// A field of the newest version that holds a text.
+    fn text_field(&mut self, what: &str, field: &str) -> Option<Path> {
+        let (at, schema) = self.field(self.versions.newest(), field)?;
+        self.is_of_type(what, &at, schema, "string");
+        Some(at)
     }
 
     fn range(&mut self, &RangeSpec { ref field, min, max }: &RangeSpec) -> Check {

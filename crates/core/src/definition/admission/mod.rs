@@ -1,11 +1,13 @@
 //! What is checked when an object is written, as data: rules, upgrade paths, and what must hold before it changes
-//! hands; and where it is seen which version runs.
+//! hands; and where it is seen which version runs, and what an object is there for.
 
 mod block;
 mod compiler;
 mod controller_lease;
 mod observe;
+mod observed_part;
 mod prerequisites;
+mod role;
 mod rule;
 mod rule_spec;
 mod upgrade_path;
@@ -13,8 +15,9 @@ mod upgrade_path;
 pub(crate) use block::Admission;
 pub(super) use block::AdmissionSpec;
 pub(crate) use controller_lease::ControllerLease;
-pub(crate) use observe::VersionSource;
+pub(crate) use observed_part::{ObservedPart, PartVersions, read_parts};
 pub(crate) use prerequisites::{APPLIED, AVAILABLE, Needs, Prerequisites};
+pub(crate) use role::RoleSource;
 pub(crate) use rule::{Check, Rule};
 pub(crate) use rule_spec::Reading;
 pub(crate) use upgrade_path::UpgradePath;

@@ -13,6 +13,8 @@ use crate::upgrade;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Observed")]
 pub(super) struct ObservedSpec {
+    /// The part of the object whose version it is, such as `kubelet`. Either each place names one, or none does.
+    pub(super) part: Option<String>,
     /// A label, whose value is the version.
     pub(super) label: Option<String>,
     /// A field, as the newest version names it.
