@@ -72,6 +72,7 @@ mod roll_returns;
 mod roll_rights;
 mod roll_scale;
 mod roll_stored;
+mod roll_supported;
 mod roll_versions;
 mod roll_waves;
 mod rolls;
@@ -136,6 +137,7 @@ const SCENARIOS: &[&[scenario::Scenario]] = &[
     roll_outside::SCENARIOS,
     roll_scale::SCENARIOS,
     roll_stored::SCENARIOS,
+    roll_supported::SCENARIOS,
     roll_versions::SCENARIOS,
     roll_waves::SCENARIOS,
     last_errors::SCENARIOS,

@@ -35,11 +35,12 @@ mod step;
 #[cfg(test)]
 mod tests;
 mod version;
+mod version_words;
 mod yaml;
 
 pub use becomes::Becoming;
 pub(crate) use becomes::Retirement;
-pub use checks::{BadHttpAddress, HttpAddress};
+pub use checks::{BadHttpAddress, HttpAddress, quoted_in_address};
 pub use definition_spec::{API_VERSION, KIND};
 pub use either::{Definition, json_schema};
 pub use embedded::embedded_text;
@@ -73,4 +74,5 @@ pub(crate) use stages::{
 };
 pub(crate) use step::{KEPT, Step};
 pub(crate) use version::VersionIndex;
+pub(crate) use version_words::RollVersions;
 pub(crate) use yaml::explain;
