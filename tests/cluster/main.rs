@@ -67,6 +67,7 @@ mod roll_freezes;
 mod roll_holds;
 mod roll_journeys;
 mod roll_kinds;
+mod roll_marks;
 mod roll_outside;
 mod roll_returns;
 mod roll_rights;
@@ -134,6 +135,7 @@ const SCENARIOS: &[&[scenario::Scenario]] = &[
     roll_controllers::SCENARIOS,
     roll_freezes::SCENARIOS,
     roll_holds::SCENARIOS,
+    roll_marks::SCENARIOS,
     roll_outside::SCENARIOS,
     roll_scale::SCENARIOS,
     roll_stored::SCENARIOS,
