@@ -41,6 +41,8 @@ PYTHON
 tests_of() {
     case $1 in
     crates/core/src/roll/* | crates/core/src/registration/roll_freeze.rs | crates/core/src/definition/held.rs) echo "--test rolls" ;;
+    crates/core/src/definition/version_words.rs | crates/core/src/definition/moved.rs) echo "--test rolls" ;;
+    crates/core/src/definition/checks/*) echo "--lib -- definition::checks" ;;
     crates/core/src/registration/stage_policies/*) echo "--test it -- stages::policies" ;;
     *) echo "--test it -- laws fixtures captures edges kept::" ;;
     esac
@@ -71,7 +73,8 @@ caught() {
 }
 
 if ! cargo test --quiet --no-run -p pointsman-core --test it --test rolls >"$scratch/log" 2>&1 ||
-    ! laws any || ! laws crates/core/src/roll/any || ! laws crates/core/src/registration/stage_policies/any; then
+    ! laws any || ! laws crates/core/src/roll/any || ! laws crates/core/src/registration/stage_policies/any ||
+    ! laws crates/core/src/definition/checks/any; then
     cat "$scratch/log"
     echo "the laws do not hold before anything was planted"
     exit 1

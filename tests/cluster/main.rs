@@ -67,11 +67,13 @@ mod roll_freezes;
 mod roll_holds;
 mod roll_journeys;
 mod roll_kinds;
+mod roll_marks;
 mod roll_outside;
 mod roll_returns;
 mod roll_rights;
 mod roll_scale;
 mod roll_stored;
+mod roll_supported;
 mod roll_versions;
 mod roll_waves;
 mod rolls;
@@ -133,9 +135,11 @@ const SCENARIOS: &[&[scenario::Scenario]] = &[
     roll_controllers::SCENARIOS,
     roll_freezes::SCENARIOS,
     roll_holds::SCENARIOS,
+    roll_marks::SCENARIOS,
     roll_outside::SCENARIOS,
     roll_scale::SCENARIOS,
     roll_stored::SCENARIOS,
+    roll_supported::SCENARIOS,
     roll_versions::SCENARIOS,
     roll_waves::SCENARIOS,
     last_errors::SCENARIOS,

@@ -67,16 +67,27 @@ impl Outside {
     }
 }
 
-/// One question, as the documentation of Prometheus' API has it.
-fn answer(mut stream: TcpStream, says: &Mutex<Says>) {
+/// What somebody asks for: path and query.
+pub(crate) fn asked_for(stream: &mut TcpStream) -> Option<String> {
     let (mut head, mut some) = (Vec::new(), [0; 512]);
     while !head.windows(4).any(|end| end == b"\r\n\r\n") {
         match stream.read(&mut some) {
-            Ok(0) | Err(_) => return,
+            Ok(0) | Err(_) => return None,
             Ok(read) => head.extend_from_slice(&some[..read]),
         }
     }
-    let path = str::from_utf8(&head).unwrap().split(' ').nth(1).unwrap().to_owned();
+    str::from_utf8(&head).unwrap().split(' ').nth(1).map(str::to_owned)
+}
+
+/// The answer to one question.
+pub(crate) fn replies(mut stream: TcpStream, code: u16, body: &str) {
+    let length = body.len();
+    let _ = write!(stream, "HTTP/1.1 {code} As it is\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}");
+}
+
+/// One question, as the documentation of Prometheus' API has it.
+fn answer(mut stream: TcpStream, says: &Mutex<Says>) {
+    let Some(path) = asked_for(&mut stream) else { return };
     let mut says = says.lock().unwrap();
     let (code, body) = match path.as_str() {
         "/ok" => (says.code, String::new()),
@@ -89,8 +100,7 @@ fn answer(mut stream: TcpStream, says: &Mutex<Says>) {
         _ => (404, path),
     };
     drop(says);
-    let length = body.len();
-    let _ = write!(stream, "HTTP/1.1 {code} As it is\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}");
+    replies(stream, code, &body);
 }
 
 /// A cluster with healthy engines at A, whose definition asks both, before a roll begins and while it goes on.

@@ -111,7 +111,8 @@ fn standing(scene: &Scene<'_>) {
     scene.forgets_roll();
 }
 
-fn roll(scene: &Scene<'_>, more: &Value) -> String {
+/// A Roll of the hosts to the new version.
+pub(crate) fn roll(scene: &Scene<'_>, more: &Value) -> String {
     let mut members = json!({"from": OLD, "to": NEW, "accept": ["no-way-back"]});
     members.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     scene.roll_file(&members).display().to_string()
@@ -133,14 +134,16 @@ pub(crate) fn patch(scene: &Scene<'_>, name: &str, state: &str) {
     }
 }
 
-/// An application, and whether it is available.
+/// An application that runs up to the new version, and whether it is available.
 pub(crate) fn application(scene: &Scene<'_>, available: bool) {
     let all = format!("/apis/apps/v1/namespaces/{}/deployments", scene.ns);
     let labels = json!({"tier": scene.ns});
     let template = json!({"metadata": {"labels": labels}, "spec": {"containers": [{"name": "a", "image": "a"}]}});
     // Nobody makes Pods of it.
     let spec = json!({"replicas": 0, "paused": true, "selector": {"matchLabels": labels}, "template": template});
-    let made = scene.post(&all, &json!({"metadata": {"name": "portal", "labels": labels}, "spec": spec}));
+    let annotations = json!({"example.com/kubernetes-max": NEW});
+    let metadata = json!({"name": "portal", "labels": labels, "annotations": annotations});
+    let made = scene.post(&all, &json!({"metadata": metadata, "spec": spec}));
     assert!(made.is_ok() || made.code == 409, "{}", made.message());
     let status = if available { "True" } else { "False" };
     let status = json!({"status": {"conditions": [{"type": "Available", "status": status, "reason": "Said"}]}});
@@ -158,7 +161,7 @@ pub(crate) fn node(scene: &Scene<'_>, ready: bool) {
 }
 
 /// The members of each host that a roll could change, and whether there is a Roll.
-fn stored(scene: &Scene<'_>) -> (Value, u16) {
+pub(crate) fn stored(scene: &Scene<'_>) -> (Value, u16) {
     // A CRD that was changed a moment ago has no handler for a moment.
     let list = scene.eventually(|| Some(scene.list("v1")).filter(|answer| answer.is_ok())).ok();
     let hosts = list["items"].as_array().unwrap().iter().map(|host| host["metadata"].clone()).collect();
@@ -223,7 +226,7 @@ fn checked(scene: &Scene<'_>) {
     scene.call(Method::DELETE, &format!("/api/v1/nodes/{}", scene.ns), None).ok();
 }
 
-fn document(file: &str) -> Value {
+pub(crate) fn document(file: &str) -> Value {
     serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap()
 }
 
@@ -267,7 +270,7 @@ fn unasked(scene: &Scene<'_>, file: &str) {
 }
 
 /// Hosts get healthy in whatever hands they are.
-fn agents(scene: &Scene<'_>) -> Controllers {
+pub(crate) fn agents(scene: &Scene<'_>) -> Controllers {
     Controllers::start_as(scene, "host-agent", |_, _| Some(true))
 }
 

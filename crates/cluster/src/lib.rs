@@ -23,7 +23,6 @@ mod live;
 mod migrate;
 mod pages;
 mod patience;
-mod quoted;
 mod respite;
 mod roll;
 mod rotate;

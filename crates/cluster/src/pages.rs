@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use pointsman_core::definition::quoted_in_address;
 use serde_json::Value;
 use tokio::time::sleep;
 
 use super::call_error::CallError;
 use super::cluster::{Cluster, Extent};
 use super::patience::Patience;
-use super::quoted::quoted;
 
 /// A collection, and how it is listed.
 pub(crate) struct Pages<'p> {
@@ -45,7 +45,8 @@ impl<'p> Pages<'p> {
 
     /// Only objects with such labels, as `kubectl -l` takes them.
     pub(crate) fn labelled(self, labels: &str) -> Self {
-        let labels = if labels.is_empty() { String::new() } else { format!("&labelSelector={}", quoted(labels)) };
+        let labels =
+            if labels.is_empty() { String::new() } else { format!("&labelSelector={}", quoted_in_address(labels)) };
         Self { labels, ..self }
     }
 

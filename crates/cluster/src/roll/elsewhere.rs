@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use pointsman_core::definition::quoted_in_address;
 use pointsman_core::roll::{ObjectWrite, OtherCluster, RollAnswers, RollQuestion, WantedObjects};
 use serde_json::Value;
 use tokio::sync::Semaphore;
@@ -17,7 +18,6 @@ use super::writes::Landed;
 use super::writes_elsewhere::WritesElsewhere;
 use crate::cluster::Cluster;
 use crate::pages::next_page;
-use crate::quoted::quoted;
 
 /// Other clusters, and what was heard last.
 pub(super) struct Elsewhere {
@@ -182,7 +182,9 @@ async fn look(
             answers.saw(question, found.as_slice());
             return Ok(());
         }
-        WantedObjects::Labelled(labels) if !labels.is_empty() => format!("&labelSelector={}", quoted(labels)),
+        WantedObjects::Labelled(labels) if !labels.is_empty() => {
+            format!("&labelSelector={}", quoted_in_address(labels))
+        }
         // What else there is, is asked within a pass.
         _ => String::new(),
     };
@@ -192,7 +194,7 @@ async fn look(
         let items = list.get_mut("items").map(Value::take);
         answers.saw(question, items.as_ref().and_then(Value::as_array).map_or(&[], Vec::as_slice));
         let Some(token) = next_page(&list) else { return Ok(()) };
-        next = format!("&continue={}", quoted(&token));
+        next = format!("&continue={}", quoted_in_address(&token));
     }
 }
 

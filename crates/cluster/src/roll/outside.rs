@@ -1,10 +1,9 @@
 //! Asks whom a roll has to ask beside the cluster, all at once.
 
-use pointsman_core::definition::HttpAddress;
+use pointsman_core::definition::{HttpAddress, quoted_in_address};
 use pointsman_core::roll::{RollAnswers, WebAnswer, WebAsks, WebQuestion};
 use tokio::task::JoinSet;
 
-use crate::quoted::quoted;
 use crate::web::{BodyWanted, WebClient};
 
 /// Who is asked, and by what.
@@ -45,7 +44,7 @@ async fn ask(client: &WebClient, prometheus: Option<&HttpAddress>, asks: &WebAsk
         WebAsks::Page(address) => client.get(address, BodyWanted::Nothing).await,
         WebAsks::Number(query) => {
             let base = prometheus.ok_or_else(|| UNKNOWN.to_owned())?;
-            let address = base.below(&format!("/api/v1/query?query={}", quoted(query)));
+            let address = base.below(&format!("/api/v1/query?query={}", quoted_in_address(query)));
             client.get(&address, BodyWanted::All).await.map_err(|why| format!("Prometheus at {base}: {why}"))
         }
     }

@@ -33,11 +33,41 @@ pub(crate) enum Wants {
 impl Selector {
     /// Reads a selector, or says what is wrong with it.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        Self::parse_as(text, &is_label_value)
+    }
+
+    /// The same with values that are no labels' yet: what they may be is said.
+    pub(crate) fn parse_as(text: &str, is_value: &dyn Fn(&str) -> bool) -> Result<Self, String> {
         let mut requirements = Vec::new();
         for part in parts(text)? {
-            requirements.push(Requirement::parse(part.trim()).map_err(|error| format!("selector {text:?}: {error}"))?);
+            let requirement = Requirement::parse(part.trim(), is_value);
+            requirements.push(requirement.map_err(|error| format!("selector {text:?}: {error}"))?);
         }
         Ok(Self { requirements, text: text.to_owned() })
+    }
+
+    /// The same with other values. Where none is another one, it is written as it was.
+    pub(crate) fn with_values(&self, other: &dyn Fn(&str) -> String) -> Self {
+        let all = |values: &[String]| values.iter().map(|value| other(value)).collect();
+        let wants = |wants: &Wants| match wants {
+            Wants::In(values) => Wants::In(all(values)),
+            Wants::NotIn(values) => Wants::NotIn(all(values)),
+            Wants::There | Wants::NotThere => wants.clone(),
+        };
+        let one = |one: &Requirement| Requirement { key: one.key.clone(), wants: wants(&one.wants) };
+        let requirements: Vec<Requirement> = self.requirements.iter().map(one).collect();
+        let written = || requirements.iter().map(Requirement::to_string).collect::<Vec<_>>().join(",");
+        let text = if requirements == self.requirements { self.text.clone() } else { written() };
+        Self { requirements, text }
+    }
+
+    /// All values that it names.
+    pub(crate) fn values(&self) -> impl Iterator<Item = &str> {
+        let values = self.requirements.iter().flat_map(|one| match &one.wants {
+            Wants::In(values) | Wants::NotIn(values) => values.as_slice(),
+            Wants::There | Wants::NotThere => &[],
+        });
+        values.map(String::as_str)
     }
 
     pub(crate) fn matches(&self, labels: &BTreeMap<String, String>) -> bool {
@@ -89,8 +119,26 @@ fn parts(text: &str) -> Result<Vec<&str>, String> {
     Ok(parts)
 }
 
+impl fmt::Display for Requirement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let key = &self.key;
+        match &self.wants {
+            Wants::There => f.write_str(key),
+            Wants::NotThere => write!(f, "!{key}"),
+            Wants::In(values) => match values.as_slice() {
+                [one] => write!(f, "{key}={one}"),
+                _ => write!(f, "{key} in ({})", values.join(",")),
+            },
+            Wants::NotIn(values) => match values.as_slice() {
+                [one] => write!(f, "{key}!={one}"),
+                _ => write!(f, "{key} notin ({})", values.join(",")),
+            },
+        }
+    }
+}
+
 impl Requirement {
-    fn parse(text: &str) -> Result<Self, String> {
+    fn parse(text: &str, is_value: &dyn Fn(&str) -> bool) -> Result<Self, String> {
         let (key, wants) = if let Some(key) = text.strip_prefix('!') {
             (key, Wants::NotThere)
         } else if let Some((head, list)) = text.split_once('(') {
@@ -113,7 +161,7 @@ impl Requirement {
             return Err(format!("{key:?} is no label key"));
         }
         if let Wants::In(values) | Wants::NotIn(values) = &wants
-            && let Some(bad) = values.iter().find(|value| !is_label_value(value))
+            && let Some(bad) = values.iter().find(|value| !is_value(value))
         {
             return Err(format!("{bad:?} can be no value of a label"));
         }
@@ -144,6 +192,20 @@ mod tests {
             ("frozen in (true)", false),
         ] {
             assert_eq!(Selector::parse(text).unwrap().matches(&labels), selects, "{text}");
+        }
+    }
+
+    #[test]
+    fn other_values_are_written_where_the_old_ones_stood() {
+        for (text, wanted) in [
+            ("", ""),
+            ("a in (x, y)", "a in (x, y)"),
+            ("tier, a==v1, b!=v1, c in (v1)", "tier,a=v2,b!=v2,c=v2"),
+            ("!tier,a in (x, v1)", "!tier,a in (x,v2)"),
+        ] {
+            let changed = Selector::parse(text).unwrap().with_values(&|value| value.replace("v1", "v2"));
+            assert_eq!(changed.to_string(), wanted);
+            assert_eq!(Selector::parse(wanted).unwrap().requirements, changed.requirements, "{wanted}");
         }
     }
 

@@ -5,6 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::moved::MovedMark;
+
 /// The annotation of an object that a roll holds.
 pub(crate) const HELD: &str = "pointsman.dev/held";
 
@@ -16,9 +18,6 @@ pub(crate) const RELEASED: &str = "released";
 
 /// The annotation with the version label that somebody has asked for meanwhile.
 pub(crate) const WANTED: &str = "pointsman.dev/wanted-version";
-
-/// The annotation of an object that a roll has moved.
-pub(crate) const MOVED: &str = "pointsman.dev/roll";
 
 /// By which roll an object is held, and since when.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
@@ -40,7 +39,7 @@ pub(crate) struct HeldMetadata<'a> {
     pub(crate) held: Option<&'a str>,
     /// [`WANTED`].
     pub(crate) wanted: Option<&'a str>,
-    /// [`MOVED`].
+    /// [`super::moved::MOVED`].
     pub(crate) moved: Option<&'a str>,
 }
 
@@ -98,15 +97,10 @@ pub(crate) fn held_write(key: &str, old: HeldMetadata<'_>, new: HeldMetadata<'_>
 
 /// Whether a write is the one by which the roll that holds an object moves it: it says so in the same write.
 fn is_turn(hold: &HoldMark, old: HeldMetadata<'_>, new: HeldMetadata<'_>) -> bool {
-    #[derive(Deserialize)]
-    struct Move {
-        roll: String,
-        to: String,
-    }
     if new.moved == old.moved || new.held.is_some() {
         return false;
     }
-    let moved = new.moved.and_then(|text| serde_json::from_str::<Move>(text).ok());
+    let moved = new.moved.and_then(MovedMark::read);
     moved.is_some_and(|moved| moved.roll == hold.roll && Some(moved.to.as_str()) == new.label)
 }
 

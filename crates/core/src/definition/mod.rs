@@ -22,6 +22,7 @@ mod healthy;
 mod held;
 mod journeys;
 mod kind;
+mod moved;
 mod operation;
 mod path;
 mod place;
@@ -35,15 +36,17 @@ mod step;
 #[cfg(test)]
 mod tests;
 mod version;
+mod version_words;
 mod yaml;
 
 pub use becomes::Becoming;
 pub(crate) use becomes::Retirement;
-pub use checks::{BadHttpAddress, HttpAddress};
+pub use checks::{BadHttpAddress, HttpAddress, quoted_in_address};
 pub use definition_spec::{API_VERSION, KIND};
 pub use either::{Definition, json_schema};
 pub use embedded::embedded_text;
 pub use kind::Kind;
+pub use moved::ROLL_MANAGER;
 pub use problems::{BadDefinition, Problem};
 pub use stages::{FactLook, FactScope, StagedKind, WatchedFact};
 pub use step::StepSummary;
@@ -52,11 +55,12 @@ pub(crate) use checks::{Checks, HttpCheck, ListCheck, MetricCheck, NamedCheck, S
 pub(crate) use completeness::{Completeness, Required};
 pub(crate) use gates::{Gate, Gated, unmet_of};
 pub(crate) use healthy::Health;
-pub(crate) use held::{HELD, HeldMetadata, HeldWrite, HoldMark, LET_GO, MOVED, RELEASED, WANTED, held_write};
+pub(crate) use held::{HELD, HeldMetadata, HeldWrite, HoldMark, LET_GO, RELEASED, WANTED, held_write};
 pub(crate) use journeys::{
     BesideAct, IfAny, JobSource, Journey, JourneyAct, JourneyJob, JourneyJobSpec, JourneyStep, ListWait, NamedDeletion,
     OF_LABELS, REWRITE, Readmission, Recreation, StepObject, StepPlace, StepWay, WaitedFor, bad_manifest,
 };
+pub(crate) use moved::{MOVED, lost_mark};
 #[cfg(feature = "laws")]
 pub(crate) use operation::Condition;
 pub(crate) use operation::{Fragment, Level, Operation, is_set};
@@ -73,4 +77,5 @@ pub(crate) use stages::{
 };
 pub(crate) use step::{KEPT, Step};
 pub(crate) use version::VersionIndex;
+pub(crate) use version_words::RollVersions;
 pub(crate) use yaml::explain;

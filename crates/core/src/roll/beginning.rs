@@ -1,6 +1,6 @@
 //! Whether a roll may begin.
 
-use super::checks::{ChecksAsked, RollChecks};
+use super::checks::ChecksAsked;
 use super::facts::RollFacts;
 use super::fleet_object::FleetObject;
 use super::fleet_roll::{Direction, FleetRoll};
@@ -109,7 +109,7 @@ pub(super) fn unmet_checks(
         match check {
             StartCheck::Controllers => unmet.extend(facts.shut.iter().map(|why| format!("controllers: {why}"))),
             StartCheck::Crd => unmet.extend(lacks(&roll.checks.crd, facts.answers.crd())),
-            StartCheck::Named(check) => unmet.extend(RollChecks::faults(check, &facts.answers)),
+            StartCheck::Named(check) => unmet.extend(roll.checks.faults(check, &facts.answers)),
             StartCheck::Needs => unmet.extend(roll.checks.missing(&facts.answers, when)),
             StartCheck::Paths => unmet.extend(off_the_path(roll, fleet)),
         }

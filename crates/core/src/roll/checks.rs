@@ -6,13 +6,15 @@ use super::web_checks::{unmet_number, unmet_page};
 use super::web_questions::WebQuestion;
 use crate::apimachinery::excerpt;
 use crate::definition::admission::{APPLIED, AVAILABLE, Needs, Prerequisites};
-use crate::definition::{Checks, Kind, ListCheck, NamedCheck, StartCheck};
+use crate::definition::{Checks, HttpCheck, Kind, ListCheck, NamedCheck, RollVersions, StartCheck};
 use crate::upgrade::VersionText;
 
 /// The checks of a roll to a version.
 #[derive(Clone, Debug)]
 pub(super) struct RollChecks {
     checks: Checks,
+    /// The versions of the roll, whichever way it goes: where its objects come from, if it says so, and where they go.
+    from: Option<String>,
     to: String,
     /// The CRD, as messages call it.
     pub(super) crd: String,
@@ -38,19 +40,36 @@ impl ChecksAsked {
 }
 
 impl RollChecks {
-    /// Those of a kind, for a roll that leads to this version.
-    pub(super) fn of(kind: &Kind, to: &str) -> Self {
+    /// Those of a kind, for a roll between these versions.
+    pub(super) fn of(kind: &Kind, RollVersions { from, to }: RollVersions<'_>) -> Self {
         let admission = &kind.admission;
         let it = VersionText::new(to);
         let mut all = admission.version_path.iter().flat_map(|path| path.needs());
         let needs = all.find(|(named, _)| VersionText::new(named).is(&it));
         Self {
             checks: kind.checks.clone(),
+            from: from.map(str::to_owned),
             to: to.to_owned(),
             crd: format!("{}.{}", kind.plural, kind.group),
             needs: needs.map_or_else(Needs::default, |(_, needs)| needs.clone()),
             prerequisites: admission.prerequisites.clone(),
         }
+    }
+
+    /// Those of a roll that brings no version of a controller.
+    pub(super) fn without_versions(self) -> Self {
+        Self { checks: self.checks.without_versions(), ..self }
+    }
+
+    /// Why any of them cannot be asked, each in a sentence of its own.
+    pub(super) fn unfit(&self) -> Vec<String> {
+        let mut unfit: Vec<String> = self.checks.named().filter_map(|check| check.unfit(self.versions())).collect();
+        unfit.dedup();
+        unfit
+    }
+
+    fn versions(&self) -> RollVersions<'_> {
+        RollVersions { from: self.from.as_deref(), to: &self.to }
     }
 
     /// What has to be so before it begins, in the order of the definition.
@@ -62,7 +81,7 @@ impl RollChecks {
     pub(super) fn at_start(&self) -> Vec<RollQuestion> {
         let questions = self.checks.start.iter().flat_map(|check| match check {
             StartCheck::Named(NamedCheck::List(list)) => {
-                vec![RollQuestion::of_list(About::Start(list.name.clone()), list)]
+                vec![RollQuestion::of_list(About::Start(list.name.clone()), &list.filled(self.versions()))]
             }
             StartCheck::Needs => {
                 let places = self.prerequisites.iter();
@@ -82,7 +101,8 @@ impl RollChecks {
             NamedCheck::List(list) => Some(list),
             NamedCheck::Http(_) | NamedCheck::Metric(_) => None,
         });
-        lists.map(|list| RollQuestion::of_list(About::During(list.name.clone()), list)).collect()
+        let filled = lists.map(|list| list.filled(self.versions()));
+        filled.map(|list| RollQuestion::of_list(About::During(list.name.clone()), &list)).collect()
     }
 
     /// Who has to be asked before it begins.
@@ -91,22 +111,37 @@ impl RollChecks {
             StartCheck::Named(check) => Some(check),
             StartCheck::Controllers | StartCheck::Crd | StartCheck::Needs | StartCheck::Paths => None,
         });
-        named.filter_map(|check| WebQuestion::of(check, About::Start)).collect()
+        named.filter_map(|check| WebQuestion::of(check, About::Start, self.versions())).collect()
     }
 
     /// Who has to be asked while objects are moved.
     pub(super) fn web_on_the_way(&self) -> Vec<WebQuestion> {
-        self.checks.during.iter().filter_map(|check| WebQuestion::of(check, About::During)).collect()
+        let during = self.checks.during.iter();
+        during.filter_map(|check| WebQuestion::of(check, About::During, self.versions())).collect()
     }
 
     /// What is not as it has to be while objects are moved, in words; nothing where all of it is.
     pub(super) fn shut(&self, answers: &RollAnswers) -> Option<String> {
-        self.checks.during.iter().find_map(|check| unmet(check, About::During, answers))
+        self.checks.during.iter().find_map(|check| self.unmet(check, About::During, answers))
     }
 
     /// What is not as it should be before it begins.
-    pub(super) fn faults(check: &NamedCheck, answers: &RollAnswers) -> Option<String> {
-        unmet(check, About::Start, answers)
+    pub(super) fn faults(&self, check: &NamedCheck, answers: &RollAnswers) -> Option<String> {
+        self.unmet(check, About::Start, answers)
+    }
+
+    /// What is not as it should be. `about` says which list of checks it is of.
+    fn unmet(&self, check: &NamedCheck, about: fn(String) -> About, answers: &RollAnswers) -> Option<String> {
+        match check {
+            NamedCheck::Http(HttpCheck { name, address }) => {
+                unmet_page(name, &address.filled(self.versions()), answers.page(&about(name.clone())))
+            }
+            NamedCheck::List(list) => unmet_list(list, answers.of(&about(list.name.clone()))),
+            NamedCheck::Metric(metric) => {
+                let query = metric.query.filled(self.versions());
+                unmet_number(metric, &query, answers.number(&about(metric.name.clone())))
+            }
+        }
     }
 
     /// What is needed and is not as it has to be, each in a sentence.
@@ -130,15 +165,6 @@ impl RollChecks {
             }
         };
         self.needs.all().filter_map(missing).collect()
-    }
-}
-
-/// What is not as it should be. `about` says which list of checks it is of.
-fn unmet(check: &NamedCheck, about: fn(String) -> About, answers: &RollAnswers) -> Option<String> {
-    match check {
-        NamedCheck::Http(page) => unmet_page(page, answers.page(&about(page.name.clone()))),
-        NamedCheck::List(list) => unmet_list(list, answers.of(&about(list.name.clone()))),
-        NamedCheck::Metric(metric) => unmet_number(metric, answers.number(&about(metric.name.clone()))),
     }
 }
 

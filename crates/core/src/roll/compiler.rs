@@ -8,7 +8,7 @@ use serde_saphyr::Spanned;
 use super::bad_roll::BadRoll;
 use super::checks::RollChecks;
 use super::chosen::Chosen;
-use super::fleet_roll::{Direction, FleetRoll, NO_WAY_BACK, OnFailure, filled};
+use super::fleet_roll::{Direction, FleetRoll, NO_WAY_BACK, OnFailure};
 use super::freeze::Freeze;
 use super::kind_pair::KindPair;
 use super::near::near;
@@ -18,7 +18,9 @@ use super::wave_gate::{WaveGate, WaveSide};
 use super::window::RollWindow;
 use crate::apimachinery::{is_dns_label, is_dns_subdomain, is_label_value, parse_duration};
 use crate::definition::admission::{ObservedPart, RoleSource};
-use crate::definition::{Health, Journey, JourneyAct, JourneyStep, Kind, OF_LABELS, Path, Problem, REWRITE, line};
+use crate::definition::{
+    Health, Journey, JourneyAct, JourneyStep, Kind, OF_LABELS, Path, Problem, REWRITE, RollVersions, line,
+};
 use crate::upgrade;
 
 /// Checks a Roll and collects what is wrong with it.
@@ -77,14 +79,14 @@ impl<'a> RollCompiler<'a> {
         let health = self.health(timeout, pair.is_some())?;
         let has_journeys = waves.iter().any(|wave| wave.journey.is_some());
         let observe = self.observe(has_journeys);
-        let of_order = order.as_ref().map(|(field, _)| field);
-        let looked_at = health.fields().into_iter().chain(of_order);
+        let looked_at = health.fields().into_iter().chain(order.as_ref().map(|(field, _)| field));
         let looked_at = looked_at.chain(observe.iter().flat_map(ObservedPart::fields));
         let versions = self.read_in(looked_at, &waves, pair.is_some());
         self.accepted(&spec.accept, &waves);
         if let Some(chosen) = &chosen {
             self.chosen_by_steps(chosen, &waves);
         }
+        let checks = self.checks(spec);
         let tells_states = has_journeys || says_states(spec);
         Some(FleetRoll {
             name: document.metadata.name.value.clone(),
@@ -114,7 +116,7 @@ impl<'a> RollCompiler<'a> {
             lease: self.kind.admission.lease.clone().filter(|_| stores.is_none()),
             stores,
             managers: self.kind.admission.managers.clone(),
-            checks: RollChecks::of(self.kind, &spec.to),
+            checks,
             observe,
             role: self.kind.admission.role.clone(),
             pair: pair.map(Box::new),
@@ -226,6 +228,15 @@ impl<'a> RollCompiler<'a> {
                 "from: nobody can read in which version an object is stored: with journey {REWRITE}, leave it out"
             ));
         }
+    }
+
+    /// What must be so, as the definition says, for these versions. Where every object is stored anew, no controller's
+    /// version comes, and nothing that hangs on one is asked.
+    fn checks(&mut self, spec: &RollSpec) -> RollChecks {
+        let all = RollChecks::of(self.kind, versions_of(spec));
+        let checks = if spec.journey.as_deref() == Some(REWRITE) { all.without_versions() } else { all };
+        checks.unfit().into_iter().for_each(|why| self.bad(format!("checks: {why}")));
+        checks
     }
 
     fn next(&mut self, titles: &[String]) {
@@ -474,7 +485,8 @@ impl RollCompiler<'_> {
             return None;
         };
         self.asks_for_from(&format!("journey {name}"), journey, spec);
-        Some(journey.filled(&|text| filled(text, spec.from.as_deref(), &spec.to)))
+        let versions = versions_of(spec);
+        Some(journey.filled(&|text| versions.filled(text)))
     }
 
     /// Each object is stored anew: a step that writes nothing but how far the object is.
@@ -583,6 +595,11 @@ impl RollCompiler<'_> {
             ));
         }
     }
+}
+
+/// The versions that stand in the place of `{from}` and `{to}`.
+fn versions_of(spec: &RollSpec) -> RollVersions<'_> {
+    RollVersions { from: spec.from.as_deref(), to: &spec.to }
 }
 
 /// Whether the user has chosen any words for how far it is.

@@ -15,7 +15,7 @@ use super::wave::Wave;
 use super::wave_gate::WaveSide;
 use super::window::RollWindow;
 use crate::definition::admission::{ControllerLease, ObservedPart, PartVersions, RoleSource, UpgradePath, read_parts};
-use crate::definition::{Health, JobSource, Journey, JourneyAct, JourneyJob, JourneyStep, Path};
+use crate::definition::{Health, JobSource, Journey, JourneyAct, JourneyJob, JourneyStep, Path, RollVersions};
 use crate::upgrade;
 
 /// A Roll, checked: what is moved, from where to where, and how carefully.
@@ -334,7 +334,7 @@ impl FleetRoll {
 
     /// A text with the versions of the roll in the place of `{from}` and `{to}`.
     pub(super) fn filled(&self, text: &str) -> String {
-        filled(text, self.from.as_deref(), &self.to)
+        RollVersions { from: self.from.as_deref(), to: &self.to }.filled(text)
     }
 
     /// Why no object may go from one version to another; nothing where the path lets it, or there is none.
@@ -345,11 +345,6 @@ impl FleetRoll {
         let v = if from.starts_with('v') { "v" } else { "" };
         path.path.allow(&old, &new).err().map(|refused| refused.told(|version| format!("{v}{version}")))
     }
-}
-
-/// A text with versions in the place of `{from}` and `{to}`.
-pub(super) fn filled(text: &str, from: Option<&str>, to: &str) -> String {
-    text.replace("{from}", from.unwrap_or_default()).replace("{to}", to)
 }
 
 /// What a Roll accepts that cannot be undone.

@@ -5,9 +5,7 @@
 use serde_json::Value;
 
 use super::moment;
-
-/// The field manager of a roll's own writes.
-pub const ROLL_MANAGER: &str = "pointsman-roll";
+pub use crate::definition::ROLL_MANAGER;
 
 /// Managers of GitOps tools that write by update, and write again what others changed.
 const GITOPS: [&str; 6] = [

@@ -1,11 +1,10 @@
 //! What is not as it should be, of what somebody was asked.
 
 use crate::apimachinery::excerpt;
-use crate::definition::{HttpCheck, MetricCheck};
+use crate::definition::{HttpAddress, MetricCheck};
 
 /// Why somebody does not say that all is well.
-pub(super) fn unmet_page(check: &HttpCheck, answer: Option<&Result<(), String>>) -> Option<String> {
-    let HttpCheck { name, address } = check;
+pub(super) fn unmet_page(name: &str, address: &HttpAddress, answer: Option<&Result<(), String>>) -> Option<String> {
     match answer {
         None => Some(format!("{name}: nobody has asked {address}")),
         Some(Err(why)) => Some(format!("{name}: {address} does not answer with 2xx: {why}")),
@@ -13,9 +12,9 @@ pub(super) fn unmet_page(check: &HttpCheck, answer: Option<&Result<(), String>>)
     }
 }
 
-/// Why a number of Prometheus is not within its bounds.
-pub(super) fn unmet_number(check: &MetricCheck, answer: Option<&Result<f64, String>>) -> Option<String> {
-    let (name, query) = (&check.name, one_line(&check.query));
+/// Why a number of Prometheus is not within its bounds. `query` is what it was asked.
+pub(super) fn unmet_number(check: &MetricCheck, query: &str, answer: Option<&Result<f64, String>>) -> Option<String> {
+    let (name, query) = (&check.name, one_line(query));
     match answer {
         None => Some(format!("{name}: nobody has asked Prometheus for {query}")),
         Some(Err(why)) => Some(format!("{name}: {query} cannot be read: {why}")),

@@ -1,7 +1,7 @@
 //! Whom whoever runs a roll has to ask beside the cluster.
 
 use super::questions::About;
-use crate::definition::{HttpAddress, NamedCheck};
+use crate::definition::{HttpAddress, NamedCheck, RollVersions};
 
 /// Somebody to ask. What is answered has to be told to [`super::RollAnswers`], and so has that nothing is: what nobody
 /// answers does not hold.
@@ -22,11 +22,11 @@ pub enum WebAsks {
 }
 
 impl WebQuestion {
-    /// What a check asks, if it asks anybody. `about` says which list of checks it is of.
-    pub(super) fn of(check: &NamedCheck, about: fn(String) -> About) -> Option<Self> {
+    /// What a check asks for a roll, if it asks anybody. `about` says which list of checks it is of.
+    pub(super) fn of(check: &NamedCheck, about: fn(String) -> About, versions: RollVersions<'_>) -> Option<Self> {
         let (name, asks) = match check {
-            NamedCheck::Http(page) => (&page.name, WebAsks::Page(page.address.clone())),
-            NamedCheck::Metric(metric) => (&metric.name, WebAsks::Number(metric.query.clone())),
+            NamedCheck::Http(page) => (&page.name, WebAsks::Page(page.address.filled(versions))),
+            NamedCheck::Metric(metric) => (&metric.name, WebAsks::Number(metric.query.filled(versions))),
             NamedCheck::List(_) => return None,
         };
         Some(Self { about: about(name.clone()), asks })

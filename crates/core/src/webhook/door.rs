@@ -317,8 +317,22 @@ impl Webhook {
     /// # Errors
     /// The object is not JSON, or its kind is not known.
     pub fn stamp(&self, new: &str, old: Option<&str>) -> Result<(Vec<PatchOperation>, Vec<String>), ConvertError> {
+        self.stamp_by(new, old, "")
+    }
+
+    /// The same for an author whose field manager is known, as that of [`crate::definition::ROLL_MANAGER`], who takes
+    /// off what is put back of others.
+    ///
+    /// # Errors
+    /// The object is not JSON, or its kind is not known.
+    pub fn stamp_by(
+        &self,
+        new: &str,
+        old: Option<&str>,
+        manager: &str,
+    ) -> Result<(Vec<PatchOperation>, Vec<String>), ConvertError> {
         let (kind, write) = self.write(new, old)?;
-        Ok(admission::stamp(kind, &self.settings, &write))
+        Ok(admission::stamp(kind, &self.settings, &write.by(manager)))
     }
 
     /// What the stages of its kind would make of an object that is created, or updated from `old`. Nothing where no

@@ -126,8 +126,8 @@ impl Boat {
         self.metadata["annotations"][WANTED].as_str()
     }
 
-    /// The same after `/mutate` has seen it, which was this before.
-    pub(super) fn admitted(mut self, old: &Self) -> Self {
+    /// The same after `/mutate` has seen it, which was this before, as written by a field manager.
+    pub(super) fn admitted(mut self, old: &Self, manager: &str) -> Self {
         let sent = |boat: &Self| {
             let mut value = boat.value();
             value["apiVersion"] = json!("example.com/v1");
@@ -135,7 +135,7 @@ impl Boat {
             value
         };
         let mut new = sent(&self);
-        let (patch, _) = WEBHOOK.stamp(&new.to_string(), Some(&sent(old).to_string())).unwrap();
+        let (patch, _) = WEBHOOK.stamp_by(&new.to_string(), Some(&sent(old).to_string()), manager).unwrap();
         for operation in patch {
             let value: Value = serde_json::from_str(&operation.value).unwrap_or_default();
             apply(&mut new, &json!({"op": operation.op, "path": operation.path, "value": value})).unwrap();
@@ -178,7 +178,7 @@ impl Boat {
     }
 
     /// The same after a JSON Patch of a roll, as an API server takes it; nothing where a test of it does not hold.
-    /// `is_aware` says whether who admits it knows of holds.
+    /// `is_aware` says whether who admits it knows of rolls.
     pub(super) fn patched(&self, patch: &Value, now: u64, is_aware: bool) -> Option<Self> {
         let mut value = self.value();
         patch.as_array().unwrap().iter().try_for_each(|operation| apply(&mut value, operation))?;
@@ -189,8 +189,8 @@ impl Boat {
         // Empty maps are not stored.
         members.retain(|_, member| !member.as_object().is_some_and(Map::is_empty));
         next.metadata = metadata.into();
-        if self.is_held() && is_aware {
-            next = next.admitted(self);
+        if (self.is_held() || self.is_marked()) && is_aware {
+            next = next.admitted(self, ROLL_MANAGER);
         }
         let takes = next.label() != self.label();
         if takes {

@@ -164,6 +164,9 @@ impl<'a> History<'a> {
         if let Some(name) = self.world.unheard.take() {
             self.breaks("what is asked for of a held object is noted", name);
         }
+        if let Some(name) = self.world.unmarked.take() {
+            self.breaks("nobody else takes off what a roll has noted", name);
+        }
     }
 
     /// Before the first object moves, all that are to go are held: of those that were there from the beginning, and

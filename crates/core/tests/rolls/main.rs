@@ -7,6 +7,7 @@
 // Here clippy's allowances for tests hold in helpers, too.
 #![cfg(test)]
 
+mod asked_versions;
 mod becoming;
 mod boat;
 mod controllers;

@@ -119,7 +119,7 @@ pub(super) enum Happening {
     Stranger(usize, Stranger),
     /// The Roll holds from now on, or does not.
     Hold(bool),
-    /// Servers answer that know nothing of holds, or do.
+    /// Servers answer that know nothing of holds and marks, or do.
     Unaware(bool),
 }
 

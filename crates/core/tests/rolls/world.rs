@@ -87,7 +87,9 @@ pub(super) struct World {
     pub(super) unheard: Option<String>,
     /// Objects that others have let go, by uid.
     pub(super) freed: BTreeSet<String>,
-    /// Whoever admits writes knows nothing of holds.
+    /// One whose mark somebody else has taken off.
+    pub(super) unmarked: Option<String>,
+    /// Whoever admits writes knows nothing of holds and marks.
     pub(super) unaware: bool,
     /// Who holds the Lease of the roll, and since when it was not renewed.
     lease: Option<(usize, u64)>,
@@ -123,6 +125,7 @@ impl World {
             slipped: None,
             unheard: None,
             freed: BTreeSet::new(),
+            unmarked: None,
             unaware: false,
             lease: None,
             log: None,
@@ -329,7 +332,7 @@ impl World {
         self.write(name, |object, now| {
             let mut next = object.clone();
             does(stranger, &mut next, now);
-            *object = if unaware { next } else { next.admitted(object) };
+            *object = if unaware { next } else { next.admitted(object, "somebody") };
         });
         let (uid, after) = (before.uid().to_owned(), self.objects[name].clone());
         let asks = match stranger {
@@ -347,6 +350,9 @@ impl World {
         // Who applies a label would apply it again.
         let applies = matches!(stranger, Stranger::Applies(_));
         let unmarks = before.is_marked() && !after.is_marked();
+        if unmarks && !unaware {
+            self.unmarked = Some(name.to_owned());
+        }
         if applies || unmarks {
             self.touched.insert(uid.clone());
         }

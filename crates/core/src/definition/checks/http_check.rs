@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::address_template::AddressTemplate;
 use super::check_name::bad_name;
-use super::http_address::HttpAddress;
 
 /// Somebody who has to answer that all is well.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -12,7 +12,8 @@ use super::http_address::HttpAddress;
 pub(super) struct HttpCheckSpec {
     /// What messages call it.
     name: String,
-    /// An `http://` or `https://` address, which has to answer with a status of 2xx. Redirects are not followed.
+    /// An `http://` or `https://` address, which has to answer with a status of 2xx. Redirects are not followed. In its
+    /// path and query, `{from}` and `{to}` stand for the versions of the roll.
     http: String,
 }
 
@@ -20,14 +21,14 @@ pub(super) struct HttpCheckSpec {
 #[derive(Clone, Debug)]
 pub(crate) struct HttpCheck {
     pub(crate) name: String,
-    pub(crate) address: HttpAddress,
+    pub(crate) address: AddressTemplate,
 }
 
 impl HttpCheckSpec {
     pub(super) fn compile(&self) -> Result<HttpCheck, Vec<String>> {
         let Self { name, http } = self;
         let mut bad: Vec<String> = bad_name(name).into_iter().collect();
-        match http.parse() {
+        match AddressTemplate::parse(http) {
             Ok(address) if bad.is_empty() => return Ok(HttpCheck { name: name.clone(), address }),
             Ok(_) => {}
             Err(error) => bad.push(format!("{name}: http: {error}")),

@@ -5,8 +5,9 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::check_name::bad_name;
-use crate::apimachinery::{ResourceName, Selector, is_dns_label};
+use crate::apimachinery::{ResourceName, Selector, excerpt, is_dns_label, is_label_value};
 use crate::definition::gates::{Gate, GateSpec, GatedValue, foreign_gate};
+use crate::definition::version_words::{RollVersions, names_version, unknown_word, with_any_versions, words};
 
 /// Objects of any kind, each of which has to be so.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -18,10 +19,12 @@ pub(super) struct ListCheckSpec {
     list: String,
     /// Only those of this namespace.
     namespace: Option<String>,
-    /// Only those with such labels, as `kubectl -l` takes them.
+    /// Only those with such labels, as `kubectl -l` takes them. In values, `{from}` and `{to}` stand for the versions
+    /// of the roll.
     #[serde(rename = "where")]
     labels: Option<String>,
-    /// What has to hold of every one of them. Fields are named as the API server answers them.
+    /// What has to hold of every one of them. Fields are named as the API server answers them. In values, `{from}` and
+    /// `{to}` stand for the versions of the roll.
     every: GateSpec,
 }
 
@@ -40,11 +43,16 @@ impl ListCheckSpec {
         let Self { name, list, namespace, labels, every } = self;
         let mut bad: Vec<String> = bad_name(name).into_iter().collect();
         if let Some(namespace) = namespace.as_ref().filter(|name| !is_dns_label(name)) {
-            bad.push(format!("{name}: {namespace:?} is no name of a namespace"));
+            bad.push(format!("{name}: {namespace:?} is no name of a namespace{}", hint(namespace)));
         }
         let mut said = |error: String| bad.push(format!("{name}: {error}"));
-        let resource = ResourceName::parse(list).map_err(&mut said).ok();
-        let labels = Selector::parse(labels.as_deref().unwrap_or_default()).map_err(&mut said).ok();
+        let resource = ResourceName::parse(list).map_err(|error| said(format!("{error}{}", hint(list)))).ok();
+        let labels = labels.as_deref().unwrap_or_default();
+        if let Some(why) = unknown_word(labels) {
+            said(format!("where: {why}"));
+        }
+        let labels =
+            Selector::parse_as(labels, &|value| is_label_value(&with_any_versions(value))).map_err(&mut said).ok();
         let gate = foreign_gate(every, |error| said(format!("every: {error}")));
         match (resource, labels, gate) {
             (Some(resource), Some(labels), Some(gate)) if bad.is_empty() => {
@@ -56,8 +64,32 @@ impl ListCheckSpec {
 }
 
 impl ListCheck {
+    /// The same for a roll.
+    pub(crate) fn filled(&self, versions: RollVersions<'_>) -> Self {
+        let fill = |text: &str| versions.filled(text);
+        Self { labels: self.labels.with_values(&fill), gate: self.gate.filled(&fill), ..self.clone() }
+    }
+
+    /// Why it cannot be asked for a roll.
+    pub(super) fn unfit(&self, versions: RollVersions<'_>) -> Option<String> {
+        let filled = self.filled(versions).labels;
+        let bad = filled.values().find(|value| !is_label_value(value))?;
+        Some(format!("{}: where: {:?} can be no value of a label", self.name, excerpt(bad)))
+    }
+
+    /// Whether a word stands in it.
+    pub(super) fn mentions(&self, word: &str) -> bool {
+        let mut texts = self.labels.values().map(str::to_owned).chain(self.gate.texts());
+        texts.any(|text| words(&text).any(|it| it == word))
+    }
+
     /// What does not hold of an object, in words.
     pub(crate) fn unmet(&self, object: &Value) -> Option<String> {
         self.gate.unmet(&mut GatedValue(object))
     }
+}
+
+/// Where versions stand, for whoever has one elsewhere.
+fn hint(text: &str) -> &'static str {
+    if names_version(text) { ": versions of the roll stand in values of `where` and `every` alone" } else { "" }
 }

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer};
 
 use super::check_name::bad_name;
+use super::metric_query::MetricQuery;
 
 /// A number of Prometheus that has to be within bounds.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -19,7 +20,8 @@ pub(super) struct MetricCheckSpec {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct BoundedQuery {
-    /// In PromQL; what comes of it has to be one number.
+    /// In PromQL; what comes of it has to be one number. In its texts in single or double quotes, `{from}` and `{to}`
+    /// stand for the versions of the roll.
     query: String,
     /// The number is no smaller.
     #[serde(default, deserialize_with = "number")]
@@ -38,7 +40,7 @@ fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::
 #[derive(Clone, Debug)]
 pub(crate) struct MetricCheck {
     pub(crate) name: String,
-    pub(crate) query: String,
+    pub(crate) query: MetricQuery,
     at_least: Option<f64>,
     at_most: Option<f64>,
 }
@@ -58,8 +60,13 @@ impl MetricCheckSpec {
             }
             _ => {}
         }
-        let check = MetricCheck { name: name.clone(), query: query.clone(), at_least: *at_least, at_most: *at_most };
-        if bad.is_empty() { Ok(check) } else { Err(bad) }
+        let query = MetricQuery::parse(query).map_err(|why| said(format!("query: {why}"))).ok();
+        match query {
+            Some(query) if bad.is_empty() => {
+                Ok(MetricCheck { name: name.clone(), query, at_least: *at_least, at_most: *at_most })
+            }
+            _ => Err(bad),
+        }
     }
 }
 

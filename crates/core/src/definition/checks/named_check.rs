@@ -8,6 +8,7 @@ use super::http_check::{HttpCheck, HttpCheckSpec};
 use super::list_check::{ListCheck, ListCheckSpec};
 use super::metric_check::{MetricCheck, MetricCheckSpec};
 use crate::apimachinery::did_you_mean;
+use crate::definition::version_words::{FROM, RollVersions, TO};
 use crate::definition::yaml::plain;
 
 /// What is checked under a name of its own.
@@ -32,6 +33,42 @@ pub(super) enum NamedCheckForm {
 }
 
 impl NamedCheck {
+    /// What messages call it.
+    fn name(&self) -> &str {
+        match self {
+            Self::Http(page) => &page.name,
+            Self::List(list) => &list.name,
+            Self::Metric(metric) => &metric.name,
+        }
+    }
+
+    /// Whether what it asks hangs on the versions of a roll.
+    pub(crate) fn is_of_versions(&self) -> bool {
+        self.mentions(FROM) || self.mentions(TO)
+    }
+
+    /// Why it cannot be asked for a roll.
+    pub(crate) fn unfit(&self, versions: RollVersions<'_>) -> Option<String> {
+        if versions.from.is_none() && self.mentions(FROM) {
+            return Some(format!(
+                "{} fills in {{from}}, and the Roll has no `from`: say which version its objects come from",
+                self.name()
+            ));
+        }
+        match self {
+            Self::List(list) => list.unfit(versions),
+            Self::Http(_) | Self::Metric(_) => None,
+        }
+    }
+
+    fn mentions(&self, word: &str) -> bool {
+        match self {
+            Self::Http(page) => page.address.mentions(word),
+            Self::List(list) => list.mentions(word),
+            Self::Metric(metric) => metric.query.mentions(word),
+        }
+    }
+
     /// A check, if nothing is wrong with it, and its name.
     pub(super) fn read(value: &Value) -> (String, Result<Self, Vec<String>>) {
         let name = value.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();

@@ -25,3 +25,23 @@ pub(crate) enum StartCheck {
     /// The path leads there, from where the objects are.
     Paths,
 }
+
+impl Checks {
+    /// Those that have a name of their own, which may ask what hangs on the versions of a roll.
+    pub(crate) fn named(&self) -> impl Iterator<Item = &NamedCheck> {
+        let start = self.start.iter().filter_map(|check| match check {
+            StartCheck::Named(check) => Some(check),
+            StartCheck::Controllers | StartCheck::Crd | StartCheck::Needs | StartCheck::Paths => None,
+        });
+        start.chain(&self.during)
+    }
+
+    /// Those of a roll that brings no version: what hangs on one is left out.
+    pub(crate) fn without_versions(&self) -> Self {
+        let asks = |check: &&StartCheck| !matches!(check, StartCheck::Named(check) if check.is_of_versions());
+        Self {
+            start: self.start.iter().filter(asks).cloned().collect(),
+            during: self.during.iter().filter(|check| !check.is_of_versions()).cloned().collect(),
+        }
+    }
+}

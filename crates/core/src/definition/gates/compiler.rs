@@ -7,13 +7,14 @@ use super::gate::Gate;
 use super::spec::GateSpec;
 use crate::definition::path::Path;
 use crate::definition::schema::Schema;
+use crate::definition::version_words::{names_version, unknown_word};
 use crate::{json::Json, upgrade};
 
-/// A gate of objects of any kind, by a schema that says nothing: what they do not have does not hold. What is wrong
-/// with it is told.
+/// A gate of objects of any kind, by a schema that says nothing: what they do not have does not hold. Versions of a
+/// roll may stand in its values. What is wrong with it is told.
 pub(in crate::definition) fn foreign_gate(spec: &GateSpec, say: impl FnMut(String)) -> Option<Gate> {
     let anything = Schema::default();
-    let mut compiler = GateCompiler { is_foreign: true, ..GateCompiler::new(&anything) };
+    let mut compiler = GateCompiler { is_foreign: true, ..GateCompiler::templated(&anything) };
     let gate = compiler.gate(spec);
     compiler.into_bad().into_iter().for_each(say);
     gate
@@ -24,7 +25,7 @@ pub(in crate::definition) struct GateCompiler<'a> {
     schema: &'a Schema,
     /// Objects of another kind are looked at, whose schema nobody knows.
     is_foreign: bool,
-    /// Values may be written as `{from}` and `{to}`, which a roll fills.
+    /// Values may have `{from}` and `{to}` in them, which a roll fills in.
     is_templated: bool,
     bad: Vec<String>,
 }
@@ -76,6 +77,7 @@ impl<'a> GateCompiler<'a> {
     }
 
     fn condition(&mut self, name: &str, spec: &GateSpec) -> Option<Gate> {
+        self.holds_no_version(name);
         let (list, schema) = self.field(spec.within.as_deref().unwrap_or("status.conditions"))?;
         self.is_of_type(&list, schema, "array");
         let is = match &spec.is {
@@ -119,7 +121,7 @@ impl<'a> GateCompiler<'a> {
                 (all(values), Gate::NotAmong { field: field.clone(), values: all(values) })
             }
             GateSpec { at_least: Some(least), .. } => {
-                let is_filled = self.is_templated && least.as_str().is_some_and(is_template);
+                let is_filled = self.is_templated && least.as_str().is_some_and(names_version);
                 if !is_filled && !least.is_number() && least.as_str().and_then(upgrade::version).is_none() {
                     self.bad.push(format!("{field}: atLeast is a number or a version, not {least}"));
                 }
@@ -133,7 +135,9 @@ impl<'a> GateCompiler<'a> {
         if values.is_empty() {
             self.bad.push(format!("{field}: there are no values to compare it with"));
         }
-        let is_filled = |value: &&Json<'_>| self.is_templated && value.as_str().is_some_and(|text| is_template(&text));
+        self.words_are_known(&field, &values);
+        let is_filled =
+            |value: &&Json<'_>| self.is_templated && value.as_str().is_some_and(|text| names_version(&text));
         for value in values.iter().filter(|value| !is_filled(value) && !schema.admits(value)) {
             self.bad.push(format!("{field} can never be {}", value.to_text()));
         }
@@ -146,8 +150,29 @@ impl<'a> GateCompiler<'a> {
         }
     }
 
+    /// Whatever stands in braces in values has to stand for something.
+    fn words_are_known(&mut self, field: &Path, values: &[Json<'_>]) {
+        let inside = || "versions of the roll stand in texts, and not within lists or maps".to_owned();
+        let wrong = |value: &Json<'_>| match value.as_str() {
+            Some(text) => unknown_word(&text),
+            None => names_version(&value.to_text()).then(inside),
+        };
+        let wrong = values.iter().filter(|_| self.is_templated).filter_map(wrong);
+        self.bad.extend(wrong.map(|why| format!("{field}: {why}")));
+    }
+
+    /// Only values are filled in.
+    fn holds_no_version(&mut self, name: &str) {
+        if self.is_templated && names_version(name) {
+            self.bad.push(format!(
+                "{name}: versions of the roll stand in values, and in no name of a field or a condition"
+            ));
+        }
+    }
+
     /// A field that must be in the schema.
     fn field(&mut self, text: &str) -> Option<(Path, &'a Schema)> {
+        self.holds_no_version(text);
         let problem = match Path::parse(text) {
             Ok(path) if self.is_foreign => return Some((path, self.schema)),
             Ok(path) => match self.schema.look(&path) {
@@ -162,11 +187,6 @@ impl<'a> GateCompiler<'a> {
         self.bad.push(problem);
         None
     }
-}
-
-/// Whether a roll fills in one of its versions.
-fn is_template(text: &str) -> bool {
-    ["{from}", "{to}"].iter().any(|name| text.contains(name))
 }
 
 /// What a gate may look like.

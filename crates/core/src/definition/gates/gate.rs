@@ -119,6 +119,17 @@ impl Gate {
         }
     }
 
+    /// Texts that are filled in: its values.
+    pub(in crate::definition) fn texts(&self) -> Vec<String> {
+        let text = |value: &Json<'static>| value.as_str().map(std::borrow::Cow::into_owned);
+        match self {
+            Self::All(gates) | Self::Any(gates) | Self::None(gates) => gates.iter().flat_map(Self::texts).collect(),
+            Self::Among { values, .. } | Self::NotAmong { values, .. } => values.iter().filter_map(text).collect(),
+            Self::AtLeast { least, .. } => text(least).into_iter().collect(),
+            Self::Present { .. } | Self::Observed { .. } | Self::Condition { .. } => Vec::new(),
+        }
+    }
+
     /// The same with what stands in the place of names in its values.
     pub(in crate::definition) fn filled(&self, fill: &dyn Fn(&str) -> String) -> Self {
         let all = |gates: &[Self]| gates.iter().map(|gate| gate.filled(fill)).collect();

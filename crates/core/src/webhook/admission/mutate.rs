@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use super::write::{SentObject, Write};
 use super::{judgement::WARNING, label::Label, settings::Settings};
 use crate::apimachinery::excerpt;
-use crate::definition::{HELD, HeldMetadata, HeldWrite, KEPT, Kind, MOVED, WANTED, held_write};
+use crate::definition::{HELD, HeldMetadata, HeldWrite, KEPT, Kind, MOVED, WANTED, held_write, lost_mark};
 use crate::json::Json;
 use crate::webhook::convert::{Object, Pruned, is_brought, pruned};
 use crate::webhook::{review::PatchOperation, rollout::HASH_SCHEMA};
@@ -43,6 +43,10 @@ pub(crate) fn stamp(kind: &Kind, settings: &Settings, write: &Write<'_>) -> (Vec
     if let Some(held) = held {
         stamps.extend(holding(&kind.admission.version_label, &held));
         warnings.extend(held.warning);
+    }
+    if let Some(mark) = moved(write) {
+        stamps.push(Stamp::annotation(MOVED.to_owned(), Some(mark)));
+        warnings.push(mark_put_back());
     }
     if label == Label::None
         && let Some(value) = managing_version(kind, settings, write)
@@ -103,6 +107,22 @@ fn holding(key: &str, held: &HeldWrite) -> Vec<Stamp> {
     let wanted = held.wanted.as_ref().map(|wanted| Stamp::annotation(WANTED.to_owned(), Some(wanted.clone())));
     let stays = Stamp::annotation(HELD.to_owned(), Some(held.held.clone()));
     [label, wanted].into_iter().flatten().chain([stays]).collect()
+}
+
+/// What a roll has noted on the object, where the write would lose it.
+fn moved(write: &Write<'_>) -> Option<String> {
+    let old = write.old.as_ref()?.annotation(MOVED).and_then(|value| text(&value));
+    // What is no text is there, whatever it is.
+    let new = write.new.annotation(MOVED).map(|value| text(&value).unwrap_or_default());
+    lost_mark(old.as_deref(), new.as_deref(), &write.manager).map(str::to_owned)
+}
+
+/// Who leaves out what a roll has noted is told what it is for, and who takes it off.
+fn mark_put_back() -> String {
+    format!(
+        "annotation {MOVED} was put back: a roll has moved this object, and knows by it what it was. pointsman roll clean \
+         takes it off"
+    )
 }
 
 /// Who leaves the label out keeps the version, and is told so.

@@ -7,11 +7,18 @@ use crate::webhook::convert::{ConvertError, Object, Texts};
 pub(crate) struct Write<'j> {
     pub(crate) new: SentObject<'j>,
     pub(crate) old: Option<SentObject<'j>>,
+    /// The field manager of whoever writes; empty where nobody knows it.
+    pub(super) manager: String,
 }
 
 impl<'j> Write<'j> {
     pub(crate) fn new(new: Json<'j>, old: Option<Json<'j>>) -> Self {
-        Self { new: SentObject::new(new), old: old.map(SentObject::new) }
+        Self { new: SentObject::new(new), old: old.map(SentObject::new), manager: String::new() }
+    }
+
+    /// The same by a field manager.
+    pub(crate) fn by(self, manager: impl Into<String>) -> Self {
+        Self { manager: manager.into(), ..self }
     }
 }
 

@@ -118,12 +118,12 @@ fn answer(
                 }
             })
         }
-        Ok(AdmissionRequest::Write { envelope, group, kind, object, old, dry_run }) => {
+        Ok(AdmissionRequest::Write { envelope, group, kind, object, old, manager, dry_run }) => {
             let kind = match kinds.named(&group, &kind) {
                 Ok(kind) => kind,
                 Err(error) => return Ok(refused(&envelope, &error.to_string())),
             };
-            let reply = decide(kind, &Write::new(object, old), &envelope);
+            let reply = decide(kind, &Write::new(object, old).by(manager), &envelope);
             Ok(Reply { flip: reply.flip.filter(|_| !dry_run), ..reply })
         }
         Err(ReviewError::Problem(envelope, problem)) => Ok(refused(&envelope, &problem)),

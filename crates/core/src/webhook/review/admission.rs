@@ -30,6 +30,8 @@ pub(crate) enum AdmissionRequest<'j> {
         object: Json<'j>,
         /// What it was before an update.
         old: Option<Json<'j>>,
+        /// The field manager of whoever writes; empty where they name none.
+        manager: String,
         /// Nothing will be stored.
         dry_run: bool,
     },
@@ -57,7 +59,8 @@ impl<'j> AdmissionRequest<'j> {
             Ok((object, old)) => {
                 let kind = ReviewMembers::of(request.take("kind").unwrap_or(Json::NULL));
                 let (group, kind) = (kind.text("group"), kind.text("kind"));
-                Ok(Self::Write { envelope, group, kind, object, old, dry_run })
+                let manager = ReviewMembers::of(request.take("options").unwrap_or(Json::NULL)).text("fieldManager");
+                Ok(Self::Write { envelope, group, kind, object, old, manager, dry_run })
             }
             Err(problem) => Err(ReviewError::Problem(envelope, problem)),
         }

@@ -112,17 +112,19 @@ impl<'j> ReviewMembers<'j> {
     }
 }
 
-/// What is read of a review, a request and the kind in it.
-const READ: [&str; 14] = [
+/// What is read of a review, a request, and the kind and the options in it.
+const READ: [&str; 16] = [
     "apiVersion",
     "desiredAPIVersion",
     "dryRun",
+    "fieldManager",
     "group",
     "kind",
     "object",
     "objects",
     "oldObject",
     "operation",
+    "options",
     "request",
     "resource",
     "subResource",

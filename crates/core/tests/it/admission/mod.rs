@@ -10,6 +10,7 @@ mod flips;
 mod handover;
 mod judging;
 mod keys;
+mod marks;
 mod matrix;
 mod misdirected;
 mod mutate;

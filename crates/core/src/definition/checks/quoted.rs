@@ -1,7 +1,8 @@
-//! Values of queries, as addresses have them.
+//! Texts as addresses have them.
 
-/// A value of a query (RFC 3986, 2.3).
-pub(crate) fn quoted(text: &str) -> String {
+/// A text as it stands in a path or a query: whatever it holds, it ends neither, and begins nothing (RFC 3986, 2.3).
+#[must_use]
+pub fn quoted_in_address(text: &str) -> String {
     let sign = |byte: u8| match byte {
         b'-' | b'.' | b'_' | b'~' => char::from(byte).to_string(),
         byte if byte.is_ascii_alphanumeric() => char::from(byte).to_string(),
@@ -16,6 +17,6 @@ mod tests {
 
     #[test]
     fn selectors_are_quoted() {
-        assert_eq!(quoted("a.b/c in (x, y),!d"), "a.b%2Fc%20in%20%28x%2C%20y%29%2C%21d");
+        assert_eq!(quoted_in_address("a.b/c in (x, y),!d"), "a.b%2Fc%20in%20%28x%2C%20y%29%2C%21d");
     }
 }

@@ -1,0 +1,140 @@
+//! Addresses that are asked by HTTP, in whose path and query the versions of a roll may stand.
+
+use std::fmt;
+
+use super::http_address::{BadHttpAddress, HttpAddress};
+use super::quoted::quoted_in_address;
+use crate::definition::version_words::{KNOWN, RollVersions, is_version, near_version, with_any_versions, words};
+
+/// An address with `{from}` and `{to}` in its path or query. Who is asked does not hang on them: whoever may make a
+/// Roll would else have us ask whomever they like.
+#[derive(Clone)]
+pub(crate) struct AddressTemplate {
+    base: HttpAddress,
+    target: String,
+}
+
+impl AddressTemplate {
+    /// Reads an address, or says what is wrong with it. It is never repeated: it may hold a password.
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
+        let whole = with_any_versions(text);
+        let said = |bad: BadHttpAddress| match words(text).find(|word| !is_version(word)) {
+            Some(word) if bad == BadHttpAddress::Character => {
+                let hint = near_version(word);
+                format!("a word in braces stands for nothing here{hint}. {KNOWN}; a brace itself is written as %7B")
+            }
+            _ => bad.to_string(),
+        };
+        let (scheme, rest) = text.split_once("://").ok_or_else(|| BadHttpAddress::Scheme.to_string())?;
+        let (authority, target) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
+        if let Some(word) = words(authority).find(|word| is_version(word) && !authority.contains('@')) {
+            return Err(format!(
+                "{{{word}}} stands in the host or the port, and who is asked must not hang on what a Roll says: put it \
+                 behind the first / of the address"
+            ));
+        }
+        whole.parse::<HttpAddress>().map_err(said)?;
+        let base: HttpAddress = format!("{scheme}://{authority}").parse().map_err(said)?;
+        let target = if target.starts_with('/') { target.to_owned() } else { format!("/{target}") };
+        Ok(Self { base, target })
+    }
+
+    /// The address, for a roll. What stands in the place of a word is one value there, whatever it holds.
+    pub(crate) fn filled(&self, versions: RollVersions<'_>) -> HttpAddress {
+        self.base.below(&versions.filled_as(&self.target, quoted_in_address))
+    }
+
+    /// Whether a word stands in it.
+    pub(super) fn mentions(&self, word: &str) -> bool {
+        words(&self.target).any(|it| it == word)
+    }
+}
+
+/// Without what stands behind a `?`, as of an address.
+impl fmt::Debug for AddressTemplate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.base.below(&self.target))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::laws::Random;
+
+    fn filled(text: &str, to: &str) -> String {
+        let versions = RollVersions { from: Some("v1.16.4"), to };
+        AddressTemplate::parse(text).unwrap().filled(versions).target().to_owned()
+    }
+
+    #[test]
+    fn versions_stand_in_the_path_and_the_query_as_one_value_each() {
+        for (text, to, wanted) in [
+            ("http://a", "v1.17.1", "/"),
+            ("http://a?", "v1.17.1", "/?"),
+            ("http://a/ok", "v1.17.1", "/ok"),
+            ("http://a:9001/v2/kube-apiserver/manifests/{to}", "v1.17.1", "/v2/kube-apiserver/manifests/v1.17.1"),
+            ("https://a?from={from}&to={to}", "v1.17.1", "/?from=v1.16.4&to=v1.17.1"),
+            ("http://a/x-{to}.y/{to}", "1_0~a", "/x-1_0~a.y/1_0~a"),
+            ("http://a/{to}?b={to}", "a/b?c&d=%2e #e", "/a%2Fb%3Fc%26d%3D%252e%20%23e?b=a%2Fb%3Fc%26d%3D%252e%20%23e"),
+            ("http://a/{to}", "\u{e9}\r\nHost: b", "/%C3%A9%0D%0AHost%3A%20b"),
+        ] {
+            assert_eq!(filled(text, to), wanted, "{text}");
+        }
+    }
+
+    #[test]
+    fn words_where_none_is_taken_are_refused() {
+        let host = "stands in the host or the port";
+        for (text, said) in [
+            ("http://{to}/ok", host),
+            ("http://a-{from}.example.com", host),
+            ("http://a:{to}/ok", host),
+            ("http://{secret}/ok", "a word in braces stands for nothing here. Known are {from} and {to}"),
+            ("{to}://a/ok", "an address begins with http:// or https://"),
+            ("http://a/{to}?token={secret}", "a word in braces stands for nothing here. Known are {from} and {to}"),
+            ("http://a/{form}", "stands for nothing here, did you mean \"from\"?. Known are {from} and {to}"),
+            ("http://a/{ to}", "a character that no address has"),
+            ("http://a/{to", "a character that no address has"),
+            ("http://a/{to}#b", "a character that no address has"),
+            ("http://amy:{to}@a/ok", "an address with a user or a password in it"),
+        ] {
+            let bad = AddressTemplate::parse(text).unwrap_err();
+            assert!(bad.contains(said) && !bad.contains("secret"), "{text}: {bad}");
+        }
+    }
+
+    /// Whatever a version is, the address leads to the same place, has the same parts, and each holds the version.
+    #[test]
+    fn no_version_changes_where_an_address_leads() {
+        const SIGNS: [char; 16] =
+            ['a', '1', '.', '/', '?', '&', '=', '#', '%', '@', ':', '\\', ' ', '\n', '{', '\u{e9}'];
+        let mut random = Random::new(12);
+        for _ in 0..2_000 {
+            let to: String = (0..random.below(8)).filter_map(|_| random.pick(&SIGNS)).collect();
+            let template = AddressTemplate::parse("https://a.b:9/x/{to}/y?q=z-{to}&r=1").unwrap();
+            let address = template.filled(RollVersions { from: None, to: &to });
+            assert_eq!((address.authority(), address.is_https()), ("a.b:9", true));
+            let whole: HttpAddress = format!("https://a.b:9{}", address.target()).parse().unwrap();
+            assert_eq!(whole, address, "{to:?}");
+            let (path, query) = address.target().split_once('?').unwrap();
+            let parts: Vec<String> = path.split('/').chain(query.split('&')).map(unquoted).collect();
+            assert_eq!(parts, ["", "x", &to, "y", &format!("q=z-{to}"), "r=1"], "{to:?}");
+        }
+    }
+
+    /// As a server reads it (RFC 3986, 2.1).
+    fn unquoted(text: &str) -> String {
+        let mut bytes = Vec::new();
+        let mut rest = text.bytes();
+        while let Some(byte) = rest.next() {
+            if byte == b'%' {
+                let digits = [rest.next().unwrap(), rest.next().unwrap()];
+                bytes.push(u8::from_str_radix(std::str::from_utf8(&digits).unwrap(), 16).unwrap());
+            } else {
+                bytes.push(byte);
+            }
+        }
+        String::from_utf8(bytes).unwrap()
+    }
+}

@@ -1,0 +1,381 @@
+//! Queries of Prometheus in whose texts the versions of a roll may stand.
+//!
+//! Of PromQL no more is known here than where its texts begin and end, and what a backslash does in them
+//! (prometheus.io/docs/prometheus/latest/querying/basics, "String literals"): that is enough for a version to be a part
+//! of a text, and never of what is around it.
+
+use crate::definition::version_words::{Piece, RollVersions, is_version, names_version, pieces, said_of, words};
+
+/// A query, with `{from}` and `{to}` in its texts.
+#[derive(Clone, Debug)]
+pub(crate) struct MetricQuery(Vec<QueryPart>);
+
+/// A part of a query.
+#[derive(Clone, Debug, Eq, PartialEq)]
+enum QueryPart {
+    /// What is asked as it stands there.
+    Text(String),
+    /// A version, in a text that is compared as a whole.
+    Version(String),
+    /// A version, in a text that is a regular expression.
+    VersionOfPattern(String),
+}
+
+/// What a text in quotes is for.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum TextUse {
+    Whole,
+    Pattern,
+}
+
+impl MetricQuery {
+    /// Reads a query, or says why nobody could fill it in.
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
+        let mut parts = Vec::new();
+        let (mut rest, mut used_as) = (text, TextUse::Whole);
+        while let Some(at) = rest.find(['"', '\'', '`', '#']) {
+            let (code, behind) = rest.split_at(at);
+            used_as = use_after(code, used_as);
+            parts.push(outside(code)?);
+            let (quote, inner) = behind.split_at(1);
+            let end = end_of(quote, inner);
+            let (inner, after) = inner.split_at(end.unwrap_or(inner.len()));
+            parts.push(QueryPart::Text(quote.to_owned()));
+            match quote {
+                "#" => parts.push(QueryPart::Text(inner.to_owned())),
+                "`" => parts.push(between_backquotes(inner)?),
+                _ if end.is_none() && names_version(inner) => {
+                    return Err("a text in which a version is to stand has no quote at its end".to_owned());
+                }
+                _ if end.is_none() => parts.push(QueryPart::Text(inner.to_owned())),
+                _ => parts.extend(in_quotes(inner, used_as)?),
+            }
+            if quote != "#" {
+                used_as = TextUse::Whole;
+            }
+            let closed = after.strip_prefix(quote).filter(|_| quote != "#");
+            parts.extend(closed.map(|_| QueryPart::Text(quote.to_owned())));
+            rest = closed.unwrap_or(after);
+        }
+        parts.push(outside(rest)?);
+        Ok(Self(parts))
+    }
+
+    /// What is asked, for a roll.
+    pub(crate) fn filled(&self, versions: RollVersions<'_>) -> String {
+        let part = |part: &QueryPart| match part {
+            QueryPart::Text(text) => text.clone(),
+            QueryPart::Version(word) => in_text(versions.of(word).unwrap_or_default()),
+            QueryPart::VersionOfPattern(word) => in_text(&in_pattern(versions.of(word).unwrap_or_default())),
+        };
+        self.0.iter().map(part).collect()
+    }
+
+    /// Whether a word stands in it.
+    pub(super) fn mentions(&self, word: &str) -> bool {
+        let is_it = |part: &QueryPart| match part {
+            QueryPart::Version(it) | QueryPart::VersionOfPattern(it) => it == word,
+            QueryPart::Text(_) => false,
+        };
+        self.0.iter().any(is_it)
+    }
+}
+
+/// What a text is for that comes behind this. Comments and white space change nothing.
+fn use_after(code: &str, before: TextUse) -> TextUse {
+    match code.trim_end() {
+        "" => before,
+        code if code.ends_with("=~") || code.ends_with("!~") => TextUse::Pattern,
+        _ => TextUse::Whole,
+    }
+}
+
+/// Where a text, or a comment, ends. Nothing: it does not, as one in single or double quotes has one line.
+fn end_of(quote: &str, inner: &str) -> Option<usize> {
+    if matches!(quote, "#" | "`") {
+        return inner.find(if quote == "#" { "\n" } else { quote });
+    }
+    let mut signs = inner.char_indices();
+    while let Some((at, sign)) = signs.next() {
+        match sign {
+            '\\' => {
+                signs.next();
+            }
+            '\n' => return None,
+            sign if quote.starts_with(sign) => return Some(at),
+            _ => {}
+        }
+    }
+    None
+}
+
+/// What is around texts. Braces mean something else there.
+fn outside(code: &str) -> Result<QueryPart, String> {
+    match words(code).find(|word| is_version(word)) {
+        Some(word) => Err(format!(
+            "{{{word}}} stands outside of a text, where it would be a part of the query itself: put it between quotes, as \
+             in version=\"{{{word}}}\""
+        )),
+        None => Ok(QueryPart::Text(code.to_owned())),
+    }
+}
+
+/// Nothing is written in another way there.
+fn between_backquotes(inner: &str) -> Result<QueryPart, String> {
+    match words(inner).find(|word| is_version(word)) {
+        Some(word) => {
+            Err(format!("{{{word}}} stands between backquotes, where nothing is filled in: use double quotes"))
+        }
+        None => Ok(QueryPart::Text(inner.to_owned())),
+    }
+}
+
+/// What is in single or double quotes.
+fn in_quotes(inner: &str, used_as: TextUse) -> Result<Vec<QueryPart>, String> {
+    let mut parts = Vec::new();
+    let mut before = String::new();
+    for piece in pieces(inner) {
+        match piece {
+            Piece::Text(text) => {
+                before.push_str(text);
+                parts.push(QueryPart::Text(text.to_owned()));
+            }
+            Piece::Word(word) if !is_version(word) => {
+                return Err(format!("{}. A brace itself is written as \\x7b, or between backquotes", said_of(word)));
+            }
+            Piece::Word(word) => {
+                if is_escaping(&before, used_as) {
+                    return Err(format!(
+                        "{{{word}}} stands right behind a backslash, which would be about the version"
+                    ));
+                }
+                before.clear();
+                parts.push(match used_as {
+                    TextUse::Whole => QueryPart::Version(word.to_owned()),
+                    TextUse::Pattern => QueryPart::VersionOfPattern(word.to_owned()),
+                });
+            }
+        }
+    }
+    Ok(parts)
+}
+
+/// Whether what begins behind this text is not taken for what it is: an escape is not over, of the text or of the
+/// pattern that it is.
+fn is_escaping(before: &str, used_as: TextUse) -> bool {
+    let is_odd = |said: &str| said.chars().rev().take_while(|sign| *sign == '\\').count() % 2 == 1;
+    said_by(before).is_none_or(|said| used_as == TextUse::Pattern && is_odd(&said))
+}
+
+/// What a text says. Nothing, where it ends in an escape that is not over, or has one that is none.
+fn said_by(text: &str) -> Option<String> {
+    let mut said = String::new();
+    let mut signs = text.chars();
+    while let Some(sign) = signs.next() {
+        if sign != '\\' {
+            said.push(sign);
+            continue;
+        }
+        let (digits, base, mut code) = match signs.next()? {
+            'x' => (2, 16, 0),
+            'u' => (4, 16, 0),
+            'U' => (8, 16, 0),
+            first @ '0'..='7' => (2, 8, first.to_digit(8)?),
+            // What the others say is no backslash.
+            other => (0, 16, u32::from(other)),
+        };
+        for _ in 0..digits {
+            code = code.checked_mul(base)?.checked_add(signs.next()?.to_digit(base)?)?;
+        }
+        said.push(char::from_u32(code)?);
+    }
+    Some(said)
+}
+
+/// A version as a text in quotes has it, of either sort.
+fn in_text(version: &str) -> String {
+    let sign = |sign: char| match sign {
+        '\\' => "\\\\".to_owned(),
+        '"' | '\'' => format!("\\x{:02x}", u32::from(sign)),
+        sign if sign.is_ascii_control() => format!("\\x{:02x}", u32::from(sign)),
+        sign => sign.to_string(),
+    };
+    version.chars().map(sign).collect()
+}
+
+/// A version as a regular expression that nothing else matches: a backslash before whatever is neither a letter nor a
+/// digit makes it stand for itself (github.com/google/re2/wiki/Syntax, "Escape sequences").
+fn in_pattern(version: &str) -> String {
+    let is_plain = |sign: char| !sign.is_ascii() || sign.is_ascii_alphanumeric() || sign == '_';
+    version.chars().flat_map(|sign| (!is_plain(sign)).then_some('\\').into_iter().chain([sign])).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::laws::Random;
+
+    fn filled(query: &str, to: &str) -> String {
+        MetricQuery::parse(query).unwrap().filled(RollVersions { from: Some("v1.16.4"), to })
+    }
+
+    #[test]
+    fn versions_stand_in_texts_as_they_are_and_in_patterns_for_themselves() {
+        for (query, to, wanted) in [
+            ("up", "v1.17.1", "up"),
+            ("up{v=\"{to}\"}", "v1.17.1", "up{v=\"v1.17.1\"}"),
+            ("up{v='{from}-{to}'}", "v1", "up{v='v1.16.4-v1'}"),
+            ("up{v=~\".*:{to}\", a!~ 'x{to}'}", "v1.17.1", "up{v=~\".*:v1\\\\.17\\\\.1\", a!~ 'xv1\\\\.17\\\\.1'}"),
+            ("up{v=~ # {to} \"\n '{to}', b=\"{to}\"}", "1.2", "up{v=~ # {to} \"\n '1\\\\.2', b=\"1.2\"}"),
+            ("up{v=\"{to}\"}", "a\"} or vector(0) #\\\n'", "up{v=\"a\\x22} or vector(0) #\\\\\\x0a\\x27\"}"),
+            // What was asked before there were words is asked as it was.
+            ("up{a=~\"x{2,3}\", b=`{id}`}[5m]", "v1", "up{a=~\"x{2,3}\", b=`{id}`}[5m]"),
+            ("up{a=\"not closed", "v1", "up{a=\"not closed"),
+            ("up{a=\"\\x7bto}\"} # the end", "v1", "up{a=\"\\x7bto}\"} # the end"),
+            ("a{b=\"\\\\{to}\"}", "v1", "a{b=\"\\\\v1\"}"),
+        ] {
+            assert_eq!(filled(query, to), wanted, "{query}");
+        }
+    }
+
+    #[test]
+    fn words_where_none_is_taken_are_refused() {
+        let escape = "{to} stands right behind a backslash";
+        for (query, said) in [
+            ("up{to}", "{to} stands outside of a text, where it would be a part of the query itself"),
+            ("up_{from}", "put it between quotes, as in version=\"{from}\""),
+            ("up{a=\"b\"} == {to}", "{to} stands outside of a text"),
+            ("up{a=`{to}`}", "{to} stands between backquotes, where nothing is filled in: use double quotes"),
+            ("up{a=\"{form}\"}", "{form} stands for nothing here, did you mean \"from\"?"),
+            ("up{a=\"/users/{id}\"}", "A brace itself is written as \\x7b, or between backquotes"),
+            ("up{a=\"{to}", "has no quote at its end"),
+            ("up{a='{to}\n'}", "has no quote at its end"),
+            ("up{a=\"b\\{to}\"}", escape),
+            ("up{a=\"b\\x4{to}\"}", escape),
+            ("up{a=\"b\\u005{to}\"}", escape),
+            ("up{a=\"b\\04{to}\"}", escape),
+            ("up{a=~\"b\\\\{to}\"}", escape),
+            ("up{a=~\"b\\x5c{to}\"}", escape),
+            ("up{a!~\"b\\134{to}\"}", escape),
+            ("up{a=~\"b\\u005c{to}\"}", escape),
+        ] {
+            let bad = MetricQuery::parse(query).map(|_| ()).unwrap_err();
+            assert!(bad.contains(said), "{query}: {bad}");
+        }
+    }
+
+    /// Whatever a version is, the query around its texts is the same, and each text says the version, or is a pattern
+    /// that matches it alone.
+    #[test]
+    fn no_version_changes_what_a_query_asks() {
+        const SIGNS: [char; 18] =
+            ['a', '1', '.', '"', '\'', '`', '\\', '#', '{', '}', '(', '|', '*', '$', '\n', '\0', '\u{e9}', ' '];
+        const CODE: [&str; 6] = ["up{a=", "\t!=", "} + on() x{b=~ ", ",c !~", " # '\" {to}\n", "(`\\`,"];
+        const TEXTS: [&str; 7] =
+            ["\"{to}\"", "'{to}'", "\"a\\\"{to}:{to}\"", "'\\x41\"{to}'", "\"\\\\n{to}\"", "\"plain\"", "`raw{2}`"];
+        let mut random = Random::new(7);
+        for _ in 0..4_000 {
+            let mut query = String::new();
+            for _ in 0..=random.below(5) {
+                query.push_str(random.word(&CODE));
+                if random.percent(80) {
+                    query.push_str(random.word(&TEXTS));
+                }
+            }
+            let to: String = (0..random.below(7)).filter_map(|_| random.pick(&SIGNS)).collect();
+            let template = MetricQuery::parse(&query).unwrap();
+            let asked = |to: &str| tokens(&template.filled(RollVersions { from: None, to }));
+            let (marked, real) = (asked(MARK), asked(&to));
+            assert_eq!(marked.len(), real.len(), "{query:?} {to:?}");
+            for (marked, real) in marked.iter().zip(&real) {
+                let is_same = match marked {
+                    Token::Code(_) => marked == real,
+                    Token::Text(text) => *real == Token::Text(text.replace(MARK, &to)),
+                    Token::Pattern(text) => {
+                        let Token::Pattern(real) = real else { panic!("{query:?} {to:?}: {real:?}") };
+                        let mut rest = real.as_str();
+                        let plain = text.split(MARK).enumerate().all(|(at, plain)| {
+                            let version = if at == 0 { Some(rest) } else { matched_alone(rest, &to) };
+                            rest = version.and_then(|rest| rest.strip_prefix(plain)).unwrap_or("not it");
+                            rest != "not it"
+                        });
+                        plain && rest.is_empty()
+                    }
+                };
+                assert!(is_same, "{query:?} {to:?}: {marked:?} {real:?}");
+            }
+        }
+    }
+
+    const MARK: &str = "theversion";
+
+    #[derive(Debug, PartialEq)]
+    enum Token {
+        Code(String),
+        Text(String),
+        Pattern(String),
+    }
+
+    /// A query as Prometheus' lexer cuts it, with what its texts say.
+    fn tokens(query: &str) -> Vec<Token> {
+        let mut tokens = Vec::new();
+        let (mut code, mut last) = (String::new(), String::new());
+        let mut signs = query.chars();
+        while let Some(sign) = signs.next() {
+            match sign {
+                '#' => {
+                    code.push('#');
+                    code.extend(signs.by_ref().take_while(|sign| *sign != '\n'));
+                }
+                '`' => code.extend(signs.by_ref().take_while(|sign| *sign != '`')),
+                '"' | '\'' => {
+                    let text = text_until(sign, &mut signs);
+                    let is_pattern = last.ends_with("=~") || last.ends_with("!~");
+                    tokens.push(Token::Code(std::mem::take(&mut code)));
+                    tokens.push(if is_pattern { Token::Pattern(text) } else { Token::Text(text) });
+                }
+                sign => code.push(sign),
+            }
+            match sign {
+                '#' | ' ' | '\t' | '\n' => {}
+                sign => last.push(sign),
+            }
+        }
+        tokens.push(Token::Code(code));
+        tokens
+    }
+
+    fn text_until(quote: char, signs: &mut std::str::Chars<'_>) -> String {
+        let mut text = String::new();
+        loop {
+            match signs.next().unwrap() {
+                sign if sign == quote => return text,
+                '\n' => panic!("a text over two lines"),
+                '\\' => text.push(match signs.next().unwrap() {
+                    'x' => {
+                        let digits: String = signs.by_ref().take(2).collect();
+                        char::from(u8::from_str_radix(&digits, 16).unwrap())
+                    }
+                    sign if sign == quote || matches!(sign, '\\' | 'n') => {
+                        if sign == 'n' {
+                            '\n'
+                        } else {
+                            sign
+                        }
+                    }
+                    other => panic!("no escape: {other}"),
+                }),
+                sign => text.push(sign),
+            }
+        }
+    }
+
+    /// What is left of a pattern behind a part that matches this text, and no other.
+    fn matched_alone<'p>(pattern: &'p str, text: &str) -> Option<&'p str> {
+        text.chars().try_fold(pattern, |rest, sign| match rest.strip_prefix('\\') {
+            Some(rest) if !sign.is_ascii_alphanumeric() => rest.strip_prefix(sign),
+            None if !".+*?()|[]{}^$\\".contains(sign) => rest.strip_prefix(sign),
+            _ => None,
+        })
+    }
+}

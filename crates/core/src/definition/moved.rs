@@ -1,0 +1,60 @@
+//! Objects that a roll has moved: what it has noted on them stays there, whoever writes them without knowing of it.
+//!
+//! By the note a roll knows what an object was, how far it is, and that it is not to be moved a second time. Only the
+//! roll itself takes it off; it says who it is by its field manager.
+
+use serde::Deserialize;
+
+/// The annotation of an object that a roll has moved.
+pub(crate) const MOVED: &str = "pointsman.dev/roll";
+
+/// The field manager of a roll's own writes.
+pub const ROLL_MANAGER: &str = "pointsman-roll";
+
+/// What every note says, of which others may have more.
+#[derive(Deserialize)]
+pub(super) struct MovedMark {
+    /// The uid of the Roll.
+    pub(super) roll: String,
+    /// The version that the object was moved to.
+    pub(super) to: String,
+}
+
+impl MovedMark {
+    /// Reads the annotation. Anything else is somebody's own text.
+    pub(super) fn read(text: &str) -> Option<Self> {
+        serde_json::from_str(text).ok()
+    }
+}
+
+/// The note that a write would lose: it was there before, is left out, and whoever writes is no roll. One that is there
+/// in another form is somebody's word, and what was no note was nobody's to keep.
+pub(crate) fn lost_mark<'o>(old: Option<&'o str>, new: Option<&str>, manager: &str) -> Option<&'o str> {
+    let is_lost = new.is_none() && manager != ROLL_MANAGER;
+    old.filter(|text| is_lost && MovedMark::read(text).is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MARK: &str = r#"{"roll":"u","was":"1","to":"2","at":"2026-11-20T10:00:00Z","step":{"w":1}}"#;
+
+    #[test]
+    fn a_mark_that_is_left_out_is_lost_unless_the_roll_itself_takes_it_off() {
+        for manager in ["", "kubectl-replace", "kubectl-edit", "pointsman", "pointsman-roll-2"] {
+            assert_eq!(lost_mark(Some(MARK), None, manager), Some(MARK), "{manager}");
+        }
+        assert_eq!(lost_mark(Some(MARK), None, ROLL_MANAGER), None);
+    }
+
+    #[test]
+    fn what_is_said_and_what_is_no_mark_is_left_alone() {
+        for new in ["", MARK, "{}", "another"] {
+            assert_eq!(lost_mark(Some(MARK), Some(new), "kubectl-replace"), None, "{new}");
+        }
+        for old in [None, Some(""), Some("mine"), Some("{}"), Some(r#"{"roll":"u"}"#), Some(r#"{"roll":1,"to":"2"}"#)] {
+            assert_eq!(lost_mark(old, None, "kubectl-replace"), None, "{old:?}");
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! Words in braces, such as `{to}`, in what a definition says: `{from}` and `{to}` stand for the versions of a roll.
+
+use crate::apimachinery::did_you_mean;
+
+/// The versions of a roll, which stand in the place of words.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RollVersions<'a> {
+    /// Where objects come from; nothing where any version will do.
+    pub(crate) from: Option<&'a str>,
+    /// Where they go.
+    pub(crate) to: &'a str,
+}
+
+/// A piece of a text.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Piece<'t> {
+    /// What stands for itself.
+    Text(&'t str),
+    /// What stands between braces, and looks like a name.
+    Word(&'t str),
+}
+
+impl<'a> RollVersions<'a> {
+    /// A text with the versions in the place of `{from}` and `{to}`.
+    pub(crate) fn filled(self, text: &str) -> String {
+        self.filled_as(text, str::to_owned)
+    }
+
+    /// The same, with each version as it has to be written there.
+    pub(crate) fn filled_as(self, text: &str, written: impl Fn(&str) -> String) -> String {
+        let filled = |piece: Piece<'_>| match piece {
+            Piece::Text(text) => text.to_owned(),
+            Piece::Word(word) => self.of(word).map_or_else(|| format!("{{{word}}}"), &written),
+        };
+        pieces(text).into_iter().map(filled).collect()
+    }
+
+    /// What stands in the place of a word. Nothing: it is none of these.
+    pub(crate) fn of(self, word: &str) -> Option<&'a str> {
+        match word {
+            FROM => Some(self.from.unwrap_or_default()),
+            TO => Some(self.to),
+            _ => None,
+        }
+    }
+}
+
+/// A text, piece by piece. Braces around anything but a name are text, as in `{2,3}` and `{a="b"}`.
+pub(crate) fn pieces(text: &str) -> Vec<Piece<'_>> {
+    let mut pieces = Vec::new();
+    let (mut rest, mut looked_at) = (text, 0);
+    while let Some(open) = rest.get(looked_at..).and_then(|ahead| ahead.find('{')).map(|at| at + looked_at) {
+        let (before, behind) = rest.split_at(open);
+        match word_at(behind) {
+            Some((word, after)) => {
+                pieces.extend((!before.is_empty()).then_some(Piece::Text(before)));
+                pieces.push(Piece::Word(word));
+                (rest, looked_at) = (after, 0);
+            }
+            None => looked_at = open + 1,
+        }
+    }
+    pieces.extend((!rest.is_empty()).then_some(Piece::Text(rest)));
+    pieces
+}
+
+/// The word that a text begins with, braces and all, and what is behind it.
+fn word_at(text: &str) -> Option<(&str, &str)> {
+    let (word, after) = text.strip_prefix('{')?.split_once('}')?;
+    let is_name = word.starts_with(|first: char| first.is_ascii_alphabetic())
+        && word.chars().all(|sign| sign.is_ascii_alphanumeric() || matches!(sign, '-' | '_'));
+    is_name.then_some((word, after))
+}
+
+/// The words of a text.
+pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> {
+    pieces(text).into_iter().filter_map(|piece| match piece {
+        Piece::Word(word) => Some(word),
+        Piece::Text(_) => None,
+    })
+}
+
+/// Whether a word stands for a version of a roll.
+pub(crate) fn is_version(word: &str) -> bool {
+    [FROM, TO].contains(&word)
+}
+
+/// Whether a text has a word in it that stands for a version of a roll.
+pub(crate) fn names_version(text: &str) -> bool {
+    words(text).any(is_version)
+}
+
+/// A text with something in the place of each version of a roll, so that the rest of it can be checked.
+pub(crate) fn with_any_versions(text: &str) -> String {
+    RollVersions { from: Some(ANY), to: ANY }.filled(text)
+}
+
+/// Why a text is not taken that has a word in it which nothing stands for.
+pub(crate) fn unknown_word(text: &str) -> Option<String> {
+    words(text).find(|word| !is_version(word)).map(said_of)
+}
+
+/// What is said of a word that nothing stands for.
+pub(crate) fn said_of(word: &str) -> String {
+    format!("{{{word}}} stands for nothing here{}. {KNOWN}", near_version(word))
+}
+
+/// Which word was meant.
+pub(crate) fn near_version(word: &str) -> String {
+    did_you_mean(word, [FROM, TO], SLIPS)
+}
+
+/// Which words there are.
+pub(crate) const KNOWN: &str = "Known are {from} and {to}, the versions of the roll";
+
+/// The word for the version that objects come from.
+pub(crate) const FROM: &str = "from";
+/// The word for the one that they go to.
+pub(crate) const TO: &str = "to";
+
+/// A version of no meaning, which is well-formed wherever versions are.
+const ANY: &str = "1.2.3";
+/// Of the fingers, beyond which it is another word.
+const SLIPS: usize = 2;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stands_in_braces_is_a_word_if_it_looks_like_a_name() {
+        use Piece::{Text, Word};
+        for (text, wanted) in [
+            ("", vec![]),
+            ("a", vec![Text("a")]),
+            ("{to}", vec![Word("to")]),
+            ("a{from}b{to}", vec![Text("a"), Word("from"), Text("b"), Word("to")]),
+            ("{{to}}", vec![Text("{"), Word("to"), Text("}")]),
+            ("{a{to}", vec![Text("{a"), Word("to")]),
+            ("x{2,3}{a=\"b\"}{}{ to }{2}", vec![Text("x{2,3}{a=\"b\"}{}{ to }{2}")]),
+            ("{to", vec![Text("{to")]),
+            ("\u{e9}{\u{e9}}{t_o-1}", vec![Text("\u{e9}{\u{e9}}"), Word("t_o-1")]),
+        ] {
+            assert_eq!(pieces(text), wanted, "{text}");
+        }
+    }
+
+    #[test]
+    fn versions_stand_in_the_place_of_their_words_and_of_nothing_else() {
+        let versions = RollVersions { from: Some("{to}"), to: "{from}" };
+        assert_eq!(versions.filled("{from}, {to}, {form}, {{to}}"), "{to}, {from}, {form}, {{from}}");
+        assert_eq!(RollVersions { from: None, to: "b" }.filled("<{from}{to}>"), "<b>");
+        assert_eq!(versions.filled_as("{to}/{to}", |version| version.len().to_string()), "6/6");
+        assert!(names_version("a{to}") && !names_version("{To}{name}") && names_version("{name}{from}"));
+        assert_eq!(with_any_versions("a-{to}-{name}"), "a-1.2.3-{name}");
+    }
+
+    #[test]
+    fn a_word_that_nothing_stands_for_is_said_with_what_was_meant() {
+        assert_eq!(unknown_word("{to}{from}{1}"), None);
+        let known = "Known are {from} and {to}, the versions of the roll";
+        assert_eq!(
+            unknown_word("{to}{form}").unwrap(),
+            format!("{{form}} stands for nothing here, did you mean \"from\"?. {known}")
+        );
+        assert_eq!(unknown_word("{version}").unwrap(), format!("{{version}} stands for nothing here. {known}"));
+    }
+}

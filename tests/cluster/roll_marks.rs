@@ -1,0 +1,118 @@
+//! Objects that somebody replaces in the middle of a roll, who knows nothing of what it has noted on them: on the real
+//! API server, by the real kubectl.
+
+use serde_json::{Value, json};
+
+use crate::scenario::Scenario;
+use crate::support::rolling::Controllers;
+use crate::support::sample::{ENGINE, Sample};
+use crate::support::scene::Scene;
+use crate::support::side_by_side::{A, B, SideBySide};
+
+static ENGINES: [&Sample; 1] = [&ENGINE];
+
+pub(crate) const SCENARIOS: &[Scenario] =
+    &[Scenario::new("who_replaces_an_object_takes_no_mark_of_a_roll_off", replaced).of(&ENGINES).newest()];
+
+const MARK: &str = "pointsman.dev/roll";
+const COUNT: usize = 4;
+
+fn one(scene: &Scene<'_>, name: &str) -> Value {
+    scene.get(scene.sample.new, name).ok()
+}
+
+fn label(scene: &Scene<'_>, name: &str) -> Value {
+    one(scene, name)["metadata"]["labels"][scene.label_key()].clone()
+}
+
+fn mark(scene: &Scene<'_>, name: &str) -> Value {
+    one(scene, name)["metadata"]["annotations"][MARK].clone()
+}
+
+/// Marks of all objects that have one.
+fn marks(scene: &Scene<'_>) -> usize {
+    (0..COUNT).filter(|at| !mark(scene, &format!("e-{at}")).is_null()).count()
+}
+
+/// Replaces an object by what somebody has in a file: no annotation, and this label. Returns what kubectl says.
+fn replace(scene: &Scene<'_>, name: &str, version: &str) -> String {
+    let mut object = scene.labelled(scene.sample.new, name, Some(version));
+    if name == "e-0" {
+        object["metadata"]["labels"]["roll"] = json!("canary");
+    }
+    scene.kubectl(&["replace"], &object)
+}
+
+fn starts(scene: &Scene<'_>) {
+    let canary = json!({"name": "canary", "select": {"labels": "roll=canary"}, "atOnce": 1, "then": "approval"});
+    scene.starts_roll(&json!({"waves": [canary, {"name": "rest", "atOnce": 3}]}));
+}
+
+fn replaced(scene: &Scene<'_>) {
+    scene.install(&scene.printed_crd(&[]));
+    scene.knows_rolls();
+    let names: Vec<String> = (0..COUNT).map(|at| format!("e-{at}")).collect();
+    scene.engines(&names, Some(A));
+    scene.patch(scene.sample.new, "e-0", &json!({"metadata": {"labels": {"roll": "canary"}}})).ok();
+    let servers = SideBySide::start(scene, &[A, B], &[]);
+    servers.register("deny");
+    let _controllers = Controllers::start(scene, |_, _| Some(true));
+    starts(scene);
+    let mut running = scene.rolls_on("one");
+    scene.roll_says("canary 1/1, waiting for approval");
+    in_the_middle(scene);
+    scene.does(&["approve", "canary"]);
+    scene.roll_says("Complete");
+    running.end(std::time::Duration::from_secs(20));
+    assert_eq!(scene.versions(), [(B.to_owned(), COUNT)].into());
+    // After its end as well, and so it is taken back.
+    let noted = mark(scene, "e-1");
+    assert!(replace(scene, "e-1", B).contains("was put back"));
+    assert_eq!(mark(scene, "e-1"), noted);
+    scene.does(&["back"]);
+    let (code, text, errors) = scene.runs_roll(&[]);
+    assert_eq!(code, 1, "{text}{errors}");
+    assert_eq!(
+        (scene.versions(), marks(scene)),
+        ([(A.to_owned(), COUNT)].into(), 0),
+        "nobody puts back what a roll takes off"
+    );
+    scene.forgets_roll();
+    cleaned(scene);
+}
+
+/// Its canary is through, and the others wait.
+fn in_the_middle(scene: &Scene<'_>) {
+    let noted = mark(scene, "e-0");
+    assert!(noted.as_str().is_some_and(|text| text.contains(A) && text.contains(B)), "{noted}");
+    let said = replace(scene, "e-0", B);
+    assert!(
+        said.contains("Warning: annotation pointsman.dev/roll was put back: a roll has moved this object"),
+        "{said}"
+    );
+    assert_eq!((mark(scene, "e-0"), label(scene, "e-0")), (noted.clone(), json!(B)));
+    // A file of yesterday turns it back. It is not moved a second time, as it is known that it was moved once.
+    replace(scene, "e-0", A);
+    assert_eq!((mark(scene, "e-0"), label(scene, "e-0")), (noted, json!(A)));
+    scene.roll_says("(\"Held\")");
+    std::thread::sleep(std::time::Duration::from_secs(3));
+    assert_eq!(scene.versions(), [(A.to_owned(), COUNT)].into());
+    assert_eq!(scene.roll_writes().iter().filter(|name| *name == "e-0").count(), 1);
+    replace(scene, "e-0", B);
+    // What never had a mark gets none.
+    assert!(!replace(scene, "e-2", A).contains(MARK));
+    assert_eq!(marks(scene), 1);
+    scene.does(&["resume"]);
+    scene.roll_says("waiting for approval");
+}
+
+/// Whoever is done with a roll takes its marks off.
+fn cleaned(scene: &Scene<'_>) {
+    starts(scene);
+    scene.does(&["approve", "canary"]);
+    let (code, text, errors) = scene.runs_roll(&[]);
+    assert_eq!((code, marks(scene)), (0, COUNT), "{text}{errors}");
+    scene.does(&["clean"]);
+    assert_eq!((scene.versions(), marks(scene)), ([(B.to_owned(), COUNT)].into(), 0));
+    scene.forgets_roll();
+}
