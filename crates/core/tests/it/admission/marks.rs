@@ -51,7 +51,8 @@ fn unmarked(object: &Value) -> Value {
         annotations.remove(MARK);
     }
     let members = object["metadata"].as_object_mut().unwrap();
-    members.retain(|_, member| !member.as_object().is_some_and(serde_json::Map::is_empty));
+    // Without any the three are one to an API server: absent, null and empty.
+    members.retain(|_, member| !member.is_null() && !member.as_object().is_some_and(serde_json::Map::is_empty));
     object
 }
 
