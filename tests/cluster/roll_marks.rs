@@ -71,7 +71,7 @@ fn replaced(scene: &Scene<'_>) {
     assert_eq!(mark(scene, "e-1"), noted);
     scene.does(&["back"]);
     let (code, text, errors) = scene.runs_roll(&[]);
-    assert_eq!(code, 1, "{text}{errors}");
+    assert_eq!(code, 0, "{text}{errors}");
     assert_eq!(
         (scene.versions(), marks(scene)),
         ([(A.to_owned(), COUNT)].into(), 0),
