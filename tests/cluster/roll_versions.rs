@@ -19,6 +19,7 @@ pub(crate) static HOSTS: [&Sample; 1] = [&HOST];
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("versions_are_active_partial_or_available_as_the_objects_say", standing).of(&HOSTS),
+    Scenario::new("versions_are_read_from_the_pods_and_the_node_of_a_host", watched).of(&HOSTS).newest(),
     Scenario::new("a_roll_begins_only_where_all_of_its_start_checks_hold", checked).of(&HOSTS),
     Scenario::new("a_roll_waits_while_something_else_of_the_cluster_is_not_as_it_should_be", during)
         .of(&HOSTS)
@@ -318,4 +319,99 @@ fn rights(scene: &Scene<'_>) {
     each_right(scene, &["pointsman-roll-start"], &|_| true, &starts);
     scene.call(Method::DELETE, &path, None);
     scene.call(Method::DELETE, &format!("/api/v1/nodes/{}", scene.ns), None).ok();
+}
+
+/// Pods and Nodes say what runs on a host; what it says itself is not looked at.
+fn watched(scene: &Scene<'_>) {
+    begins(scene);
+    asks_pods_and_nodes(scene);
+    let states = || rows(scene).into_iter().map(|row| row.join(" ")).collect::<Vec<_>>();
+    assert_eq!(states()[1..3], [format!("{OLD} False partial"), format!("{NEW} False partial")]);
+    // The Roll is looked at, and moves nothing.
+    let freeze = json!([{
+        "resources": ["configmaps"], "operations": ["CREATE"], "namespaces": [scene.ns], "part": "control-plane",
+        "atLeast": NEW,
+    }]);
+    let waves = json!([{"name": "all"}]);
+    scene.kubectl(&["apply"], &document(&roll(scene, &json!({"run": false, "freeze": freeze, "waves": waves}))));
+    let policies = scene.commanded(&["roll", "policies", &scene.ns, "-o", "json"]);
+    scene.kubectl(&["apply"], &serde_json::from_str(&policies).unwrap());
+    let looks = || {
+        scene.runs_roll(&["--once"]);
+        let parts = scene.roll_status()["parts"].clone();
+        let span = |part: &str| {
+            let version = |end: &str| parts[part][end]["version"].as_str().unwrap_or("none").to_owned();
+            format!("{}..{}", version("lowest"), version("highest"))
+        };
+        [span("control-plane"), span("kubelet")]
+    };
+    let tries = || {
+        let path = format!("/api/v1/namespaces/{}/configmaps?dryRun=All", scene.ns);
+        scene.post(&path, &json!({"metadata": {"name": "tried"}}))
+    };
+    assert_eq!(looks(), [format!("{OLD}..{NEW}"), format!("{OLD}..{OLD}")]);
+    let words = format!(
+        "wait until every control-plane is at least {NEW}; the lowest version of control-plane that runs is {OLD}"
+    );
+    scene.eventually(|| Some(tries()).filter(|answer| answer.code == 403 && answer.message().contains(&words)));
+    let told: Value = serde_json::from_str(&scene.does(&["objects", "-o", "json"])).unwrap();
+    let host = |name: &str| told.as_array().unwrap().iter().find(|host| host["name"] == name).unwrap();
+    let runs = |versions: &[&str]| json!({"versions": versions});
+    assert_eq!(host("controller-1")["parts"], json!({"control-plane": runs(&[OLD]), "kubelet": runs(&[OLD])}));
+    assert_eq!(host("compute-0")["parts"], json!({"control-plane": runs(&[]), "kubelet": runs(&[OLD])}));
+    // Nothing of the hosts changes.
+    api_server(scene, "controller-1", NEW);
+    kubelet(scene, "compute-0", NEW);
+    assert_eq!(looks(), [format!("{NEW}..{NEW}"), format!("{OLD}..{NEW}")]);
+    scene.eventually(|| tries().is_ok().then_some(()));
+    scene.call(Method::DELETE, "/api/v1/nodes/compute-0", None).ok();
+    assert_eq!(looks(), [format!("{NEW}..{NEW}"), "none..none".to_owned()]);
+    let (_, _, errors) = scene.command(&["roll", "versions", &scene.crd_name()]);
+    assert!(errors.contains("compute-0: none of nodes says it by metadata.name"), "{errors}");
+    for name in NAMES {
+        scene.call(Method::DELETE, &format!("/api/v1/nodes/{name}"), None);
+    }
+    scene.does(&["clean"]);
+    scene.forgets_roll();
+}
+
+/// The definition reads versions from Pods and Nodes, of which each host has some.
+fn asks_pods_and_nodes(scene: &Scene<'_>) {
+    let file = scene.setup.kinds.join("kind.yaml");
+    let definition = fs::read_to_string(&file).unwrap();
+    let (before, after) = definition.split_once("  - {part: control-plane").unwrap();
+    let (_, after) = after.split_once("  role:").unwrap();
+    let places = format!(
+        "  - part: control-plane\n    from:\n      list: pods\n      namespace: {}\n      where: component=kube-apiserver\n\
+         \x20     by: spec.nodeName\n      item: {{list: spec.containers, name: kube-apiserver}}\n    field: image\n    as: \
+         imageTag\n    optional: true\n  - {{part: kubelet, from: {{list: nodes, by: metadata.name}}, field: \
+         status.nodeInfo.kubeletVersion}}\n",
+        scene.ns
+    );
+    fs::write(&file, format!("{before}{places}  role:{after}")).unwrap();
+    for name in NAMES {
+        let node = json!({"metadata": {"name": name}});
+        let made = scene.post("/api/v1/nodes", &node);
+        assert!(made.is_ok() || made.code == 409, "{}", made.message());
+        kubelet(scene, name, OLD);
+    }
+    scene.post(&format!("/api/v1/namespaces/{}/serviceaccounts", scene.ns), &json!({"metadata": {"name": "default"}}));
+    api_server(scene, "controller-0", NEW);
+    api_server(scene, "controller-1", OLD);
+}
+
+/// The kubelet of a host reports its version.
+fn kubelet(scene: &Scene<'_>, host: &str, version: &str) {
+    let status = json!({"status": {"nodeInfo": {"kubeletVersion": version}}}).to_string();
+    scene.call(Method::PATCH, &format!("/api/v1/nodes/{host}/status"), Some((MERGE, status))).ok();
+}
+
+/// A host runs this API server, and no other one.
+fn api_server(scene: &Scene<'_>, host: &str, version: &str) {
+    let (pods, name) = (format!("/api/v1/namespaces/{}/pods", scene.ns), format!("kube-apiserver-{host}"));
+    scene.call(Method::DELETE, &format!("{pods}/{name}?gracePeriodSeconds=0"), None);
+    let metadata = json!({"name": name, "labels": {"component": "kube-apiserver"}});
+    let containers = json!([{"name": "kube-apiserver", "image": format!("registry:9001/kube-apiserver:{version}")}]);
+    let pod = json!({"metadata": metadata, "spec": {"nodeName": host, "containers": containers}});
+    scene.eventually(|| scene.post(&pods, &pod).is_ok().then_some(()));
 }

@@ -257,6 +257,8 @@ fn the_journeys_and_the_roll_of_the_manual_are_such() {
     // So are the parts of a host.
     let (_, observe) = blocks.iter().find(|(info, _)| info == "yaml observe").unwrap();
     Kind::from_crd(&format!("{head}{observe}"), &crd).unwrap();
+    let (_, others) = blocks.iter().find(|(info, _)| info == "yaml observe-others").unwrap();
+    Kind::from_crd(&format!("{head}{others}"), &crd).unwrap();
     let tested = page("tests/data/hosts/hosts.yaml");
     let places: Vec<&str> = observe.lines().filter(|line| line.contains("part: ") || line.contains("role: ")).collect();
     assert!(places.len() == 3 && places.iter().all(|line| tested.contains(line)), "{observe}");
@@ -311,6 +313,8 @@ fn the_manual_names_every_key_of_admission() {
         "Bounds",
         "Requires",
         "Observed",
+        "ObservedItem",
+        "ObservedOthers",
         "Role",
         "Needs",
         "Prerequisites",

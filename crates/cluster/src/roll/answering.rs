@@ -33,6 +33,11 @@ impl LookedUp {
         Self { outside: Outside::with(prometheus), ..Self::default() }
     }
 
+    /// What was looked up is of before: the next answers are of a new look.
+    pub(super) fn forget(&mut self) {
+        self.looked = None;
+    }
+
     /// Looks everything up: before the roll begins each time, since a look may be the last one before the first move;
     /// then now and then. What cannot be read is told, and does not hold.
     ///

@@ -313,6 +313,10 @@ impl<'r> RollRunner<'r> {
         consistent: bool,
     ) -> Result<RollFacts, RollError> {
         let shut = self.controllers.shut(self.cluster, roll, status, self.clock).await?;
+        if consistent && roll.asks_others() {
+            // What is said at the end stays.
+            self.looked_up.forget();
+        }
         let asked = self.looked_up.answers(self.cluster, self.kind, roll, status);
         let mut answers = self.lease.beside(self.cluster, asked).await?;
         let objects = self.fleet.as_ref().map_or(&[][..], |fleet| fleet.objects.as_slice());

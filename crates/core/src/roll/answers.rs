@@ -9,6 +9,7 @@ use super::questions::{About, LookedFor, RollQuestion, WantedObjects, title};
 use super::staged::Staged;
 use super::web_answer::WebAnswer;
 use super::web_questions::{WebAsks, WebQuestion};
+use crate::definition::admission::{OtherSource, PartVersions};
 
 /// What was found in the cluster. It begins with nothing, and what nobody knows does not hold.
 #[derive(Clone, Debug, Default)]
@@ -40,6 +41,8 @@ pub(super) struct FoundObjects {
     pub(super) whole: Option<Value>,
     /// All that were asked for.
     pub(super) all: Vec<Value>,
+    /// Which versions they say, by the name of the object that runs them.
+    versions: BTreeMap<String, PartVersions>,
 }
 
 /// What an object becomes, as one of another kind.
@@ -125,6 +128,16 @@ impl RollAnswers {
         self.found.get(about)
     }
 
+    /// The versions that others say of an object of this name, each once; none where it need not have any. Else why
+    /// nobody knows.
+    pub(super) fn versions_of(&self, source: &OtherSource, name: &str) -> PartVersions {
+        match self.of(&RollQuestion::about_versions(source)) {
+            None => Err(format!("nobody has looked at {}", source.title())),
+            Some(Err(why)) => Err(format!("{} cannot be read: {why}", source.title())),
+            Some(Ok(found)) => found.versions.get(name).cloned().unwrap_or_else(|| source.of_nobody()),
+        }
+    }
+
     pub(super) fn became_of(&self, question: &RollQuestion) -> Option<&Became> {
         self.became.get(&question.about)
     }
@@ -149,6 +162,7 @@ impl FoundObjects {
             LookedFor::State(place) => self.state = place.state_of(object),
             LookedFor::Whole => self.whole = Some(object.clone()),
             LookedFor::All => self.all.push(object.clone()),
+            LookedFor::Versions(source) => self.hear(source, object),
             LookedFor::Faults(_) | LookedFor::Unmet(_) => {
                 let Some(why) = looked_for.unmet(object) else { return };
                 self.unmet += 1;
@@ -156,6 +170,23 @@ impl FoundObjects {
                     self.shown.push(format!("{}: {why}", title(object)));
                 }
             }
+        }
+    }
+}
+
+impl FoundObjects {
+    /// One of those that say versions. What cannot be read of one is not known, whatever others say.
+    fn hear(&mut self, source: &OtherSource, other: &Value) {
+        let Some((about, version)) = source.read(other) else { return };
+        let version = version.map_err(|why| format!("{} {}: {why}", source.resource, title(other)));
+        if let Some(Ok(known)) = self.versions.get_mut(about) {
+            match version {
+                Ok(version) if known.contains(&version) => {}
+                Ok(version) => known.push(version),
+                Err(why) => drop(self.versions.insert(about.to_owned(), Err(why))),
+            }
+        } else if !self.versions.contains_key(about) {
+            self.versions.insert(about.to_owned(), version.map(|version| vec![version]));
         }
     }
 }

@@ -13,7 +13,7 @@ use super::telling::some;
 use super::web_questions::WebQuestion;
 use crate::definition::StartCheck;
 
-/// What has to be looked up in the cluster: before a roll begins, and while it goes forward.
+/// What has to be looked up in the cluster: before a roll begins, while it goes forward, and as long as it runs.
 #[must_use]
 pub fn roll_questions(roll: &FleetRoll, status: &RollStatus) -> Vec<RollQuestion> {
     let goes_on = status.direction_of(roll) == Direction::Forward;
@@ -22,7 +22,9 @@ pub fn roll_questions(roll: &FleetRoll, status: &RollStatus) -> Vec<RollQuestion
         before.extend(roll.templates().into_iter().filter_map(|job| RollQuestion::of_template_of(&job.source)));
     }
     let on_the_way = roll.checks.on_the_way().into_iter().chain(crd_question(roll));
-    before.into_iter().chain(on_the_way.filter(|_| goes_on)).chain(former_question(roll, status)).collect()
+    let versions = roll.others().map(RollQuestion::of_versions);
+    let all = before.into_iter().chain(on_the_way.filter(|_| goes_on)).chain(former_question(roll, status));
+    all.chain(versions).collect()
 }
 
 /// Who has to be asked beside the cluster, at the same times.

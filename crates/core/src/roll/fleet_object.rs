@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use super::answers::RollAnswers;
 use super::fleet_roll::FleetRoll;
 use super::held::HeldTexts;
 use super::legs::{Leg, Legs};
 use super::managed::{git_manager, label_owner, wrote_since};
 use super::mark::{ANNOTATION, RollMark};
 use super::moment::wall;
-use crate::definition::admission::PartVersions;
+use crate::definition::admission::{PartVersions, whole_parts};
 use crate::definition::{HoldMark, LET_GO, Path, RELEASED};
 
 /// An object as a roll sees it: some hundred bytes of what the API server answered.
@@ -50,9 +51,9 @@ pub struct FleetObject {
     pub(super) legs: Option<Box<Legs>>,
     /// What it is there for, where the definition says where that is read.
     pub(super) role: Option<String>,
-    /// What runs of each of its parts, where its version label does not say all of it; as [`FleetRoll::parts`] has
-    /// them.
-    pub(super) runs: Vec<PartVersions>,
+    /// What runs of each of its parts, where its version label does not say all of it, as far as it says so itself; as
+    /// [`FleetRoll::parts`] has them.
+    runs: Vec<PartVersions>,
     /// It is there no more, and can be made anew: the uid of what it has become.
     pub(super) former: Option<String>,
     /// What stands on it of holds, if anything does.
@@ -262,6 +263,11 @@ impl FleetObject {
     #[must_use]
     pub fn role(&self) -> Option<&str> {
         self.role.as_deref()
+    }
+
+    /// What runs of each of its parts, by what it says itself and by what others say.
+    pub(super) fn runs(&self, roll: &FleetRoll, answers: &RollAnswers) -> Vec<PartVersions> {
+        whole_parts(&roll.observe, &self.runs, &|source| answers.versions_of(source, &self.name))
     }
 
     /// What does not hold of its health, in words.

@@ -14,7 +14,7 @@ use super::readable::readable;
 use super::wave::Wave;
 use super::wave_gate::WaveSide;
 use super::window::RollWindow;
-use crate::definition::admission::{ControllerLease, ObservedPart, PartVersions, RoleSource, UpgradePath, read_parts};
+use crate::definition::admission::{ControllerLease, ObservedPart, OtherSource, PartVersions, RoleSource, UpgradePath};
 use crate::definition::{Health, JobSource, Journey, JourneyAct, JourneyJob, JourneyStep, Path, RollVersions};
 use crate::upgrade;
 
@@ -238,9 +238,20 @@ impl FleetRoll {
         self.role.is_some()
     }
 
-    /// The versions that run of an object, part by part, by what the definition looks at.
+    /// The versions that run of an object, part by part, as far as it says so itself.
     pub(super) fn running(&self, object: &Value) -> Vec<PartVersions> {
-        read_parts(&self.observe, object)
+        self.observe.iter().map(|part| part.own(object)).collect()
+    }
+
+    /// Whether other objects say which versions run of its objects: what is known of them is as old as the last look.
+    #[must_use]
+    pub fn asks_others(&self) -> bool {
+        self.others().next().is_some()
+    }
+
+    /// The other objects that say so.
+    pub(super) fn others(&self) -> impl Iterator<Item = &OtherSource> {
+        self.observe.iter().flat_map(ObservedPart::others)
     }
 
     /// Whether the Roll accepts a risk, or a step that cannot be undone, by its name.

@@ -35,6 +35,7 @@ pub fn forecast<'a>(
     facts: RollFacts,
     now: Moment,
 ) -> Vec<Forecast<'a>> {
+    let answers = facts.answers.clone();
     let standings = plan(roll, status, fleet, facts, now).standings.into_iter();
     // Of a roll that has not begun, nothing is under way.
     let planned = |standing| if standing == Standing::Reserved { Standing::Old } else { standing };
@@ -47,7 +48,7 @@ pub fn forecast<'a>(
         object,
         wave: roll.waves.get(object.wave(false)).map_or("", |wave| wave.name.as_str()),
         write: (standing == Standing::Old).then(|| first_write(roll, object, now)).flatten(),
-        parts: roll.parts().zip(&object.runs).map(|(_, versions)| versions.clone()).collect(),
+        parts: roll.parts().zip(object.runs(roll, &answers)).map(|(_, versions)| versions).collect(),
         standing,
     });
     told.collect()

@@ -83,7 +83,7 @@ pub fn plan(roll: &FleetRoll, status: &RollStatus, fleet: &[FleetObject], facts:
     let next = if planner.rests {
         status.clone()
     } else {
-        let RunningRange { whole, parts } = running_range(&view, status, planner.facts.consistent);
+        let RunningRange { whole, parts } = running_range(&view, status, &planner.facts);
         let told = described(&view, &planner.in_the_way, planner.told.as_deref());
         let (lowest, highest) = whole.map(|VersionRange { lowest, highest }| (lowest, highest)).unzip();
         RollStatus { lowest, highest, parts, ..told }

@@ -8,7 +8,7 @@ use super::kind_pair::{PairedKind, WantedFact};
 use super::other_cluster::OtherCluster;
 use super::place::FilledPlace;
 use crate::apimachinery::ResourceName;
-use crate::definition::admission::Prerequisites;
+use crate::definition::admission::{OtherSource, Prerequisites};
 use crate::definition::{Gate, JobSource, ListCheck, unmet_of};
 
 /// Objects to look up. What is found has to be told to [`super::RollAnswers`], and so has what cannot be read: what
@@ -76,6 +76,8 @@ pub(super) enum About {
     Job(String),
     /// What a version needs, by its id.
     Need(String),
+    /// The versions of objects that others say, in words that nothing else is called by.
+    Observed(String),
     /// A check before it begins, by its name.
     Start(String),
     /// The CRD by which objects are stored.
@@ -93,6 +95,8 @@ pub(super) enum LookedFor {
     Unmet(Gate),
     /// What they say of their state.
     State(Prerequisites),
+    /// Which versions they say, of which objects.
+    Versions(OtherSource),
     /// All that it says.
     Whole,
     /// All that all of them say.
@@ -112,6 +116,25 @@ impl RollQuestion {
             version: None,
             cluster: None,
         }
+    }
+
+    /// About objects that say versions of others.
+    pub(super) fn of_versions(source: &OtherSource) -> Self {
+        Self {
+            about: Self::about_versions(source),
+            plural: source.resource.plural.clone(),
+            group: source.resource.group.clone(),
+            namespace: source.namespace.clone(),
+            wanted: WantedObjects::Labelled(source.labels.to_string()),
+            looked_for: LookedFor::Versions(source.clone()),
+            version: None,
+            cluster: None,
+        }
+    }
+
+    /// What the answer is for that says these versions.
+    pub(super) fn about_versions(source: &OtherSource) -> About {
+        About::Observed(source.id())
     }
 
     /// About a Job, by namespace and name.
@@ -340,7 +363,7 @@ impl LookedFor {
         match self {
             Self::Faults(list) => list.unmet(object),
             Self::Unmet(gate) => unmet_of(gate, object),
-            Self::State(_) | Self::Whole | Self::All => None,
+            Self::State(_) | Self::Versions(_) | Self::Whole | Self::All => None,
         }
     }
 }

@@ -50,6 +50,9 @@ pub fn rights(roll: &FleetRoll, kind: &Kind, owners: OwnerReferences) -> RollRig
     {
         may(&group, &plural, if matches!(wanted, WantedObjects::Named(_)) { &["get"] } else { &["list"] });
     }
+    for source in roll.others() {
+        may(&source.resource.group, &source.resource.plural, &["list"]);
+    }
     if !roll.freezes.is_empty() {
         may("admissionregistration.k8s.io", "validatingadmissionpolicies", &["get"]);
         may("admissionregistration.k8s.io", "validatingadmissionpolicybindings", &["get"]);

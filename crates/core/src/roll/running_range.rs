@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use super::facts::RollFacts;
 use super::fleet_object::FleetObject;
 use super::fleet_roll::FleetRoll;
 use super::fleet_view::FleetView;
@@ -9,6 +10,7 @@ use super::ordered_version::OrderedVersion;
 use super::standing::Standing;
 use super::status::{Reservation, RollStatus};
 use super::version_range::VersionRange;
+use crate::definition::admission::PartVersions;
 
 /// What runs in a fleet, as far as that is certain.
 pub(super) struct RunningRange {
@@ -21,20 +23,24 @@ pub(super) struct RunningRange {
 /// The lowest and the highest version that may be running. Nothing of both where that is not known of one object. What
 /// is under way may still be in the hands of the old version, and a cache may not know of an object that came: by what
 /// is not certain the lowest one only sinks, and the highest one only rises.
-pub(super) fn running_range(view: &FleetView<'_, '_>, before: &RollStatus, consistent: bool) -> RunningRange {
+pub(super) fn running_range(view: &FleetView<'_, '_>, before: &RollStatus, facts: &RollFacts) -> RunningRange {
+    let (roll, consistent) = (view.roll, facts.consistent);
     let is_one = |object: &FleetObject| !object.is_run() && object.former.is_none();
     let there = view.all().filter(|(object, standing)| **standing != Standing::Gone && is_one(object));
-    let there: Vec<&FleetObject> = there.map(|(object, _)| object).collect();
+    let there: Vec<Running<'_>> = there.map(|(object, _)| (object, object.runs(roll, &facts.answers))).collect();
     let reserved = view.status.reservations();
     let mut whole = BTreeSet::new();
-    there.iter().for_each(|object| versions(view.roll, &reserved, object, &mut whole));
-    let parts = view.roll.parts().enumerate().filter_map(|(at, part)| {
+    there.iter().for_each(|object| versions(roll, &reserved, object, &mut whole));
+    let parts = roll.parts().enumerate().filter_map(|(at, part)| {
         let mut all = BTreeSet::new();
-        there.iter().for_each(|object| part_versions(view.roll, &reserved, object, at, &mut all));
+        there.iter().for_each(|object| part_versions(roll, &reserved, object, at, &mut all));
         Some((part.to_owned(), range(all, before.parts.get(part).cloned(), consistent)?))
     });
     RunningRange { parts: parts.collect(), whole: range(whole, before.whole_range(), consistent) }
 }
+
+/// An object, and what runs of each of its parts.
+type Running<'o> = (&'o FleetObject, Vec<PartVersions>);
 
 /// The range of some versions, of which one may not be known. A fleet of many objects has few versions.
 fn range(seen: BTreeSet<Option<&str>>, before: Option<VersionRange>, consistent: bool) -> Option<VersionRange> {
@@ -52,7 +58,7 @@ fn range(seen: BTreeSet<Option<&str>>, before: Option<VersionRange>, consistent:
 fn versions<'o>(
     roll: &'o FleetRoll,
     reserved: &HashMap<&str, &Reservation>,
-    object: &'o FleetObject,
+    (object, runs): &'o Running<'_>,
     all: &mut BTreeSet<Option<&'o str>>,
 ) {
     all.extend(meanwhile(roll, reserved, object));
@@ -60,7 +66,7 @@ fn versions<'o>(
         all.insert(object.version());
         return;
     }
-    for part in &object.runs {
+    for part in runs {
         match part {
             Ok(versions) => all.extend(versions.iter().map(|version| Some(version.as_str()))),
             Err(_) => all.extend([None]),
@@ -72,11 +78,11 @@ fn versions<'o>(
 fn part_versions<'o>(
     roll: &'o FleetRoll,
     reserved: &HashMap<&str, &Reservation>,
-    object: &'o FleetObject,
+    (object, runs): &'o Running<'_>,
     at: usize,
     all: &mut BTreeSet<Option<&'o str>>,
 ) {
-    match object.runs.get(at) {
+    match runs.get(at) {
         Some(Ok(versions)) if versions.is_empty() => return,
         Some(Ok(versions)) => all.extend(versions.iter().map(|version| Some(version.as_str()))),
         Some(Err(_)) | None => all.extend([None]),

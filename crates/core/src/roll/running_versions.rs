@@ -2,11 +2,12 @@
 
 use serde_json::Value;
 
+use super::answers::RollAnswers;
 use super::fleet_roll::Direction;
-use super::questions::title;
+use super::questions::{RollQuestion, title};
 use super::readable::readable;
 use super::status::RollStatus;
-use crate::definition::admission::{ObservedPart, read_parts};
+use crate::definition::admission::{ObservedPart, PartVersions, whole_parts};
 use crate::definition::{Kind, Path, REWRITE};
 use crate::upgrade::VersionText;
 
@@ -20,6 +21,8 @@ pub struct RunningVersions<'k> {
     unread: usize,
     /// The first objects of which nobody knows what runs.
     shown: Vec<UnreadVersion>,
+    /// What others say.
+    answers: RollAnswers,
 }
 
 /// An object of which nobody knows what runs.
@@ -90,7 +93,20 @@ impl<'k> RunningVersions<'k> {
     /// Nothing was seen yet.
     #[must_use]
     pub fn new(kind: &'k Kind) -> Self {
-        Self { kind, objects: 0, seen: Vec::new(), unread: 0, shown: Vec::new() }
+        Self::beside(kind, RollAnswers::default())
+    }
+
+    /// The same, with the answers to [`Self::questions`].
+    #[must_use]
+    pub fn beside(kind: &'k Kind, answers: RollAnswers) -> Self {
+        Self { kind, objects: 0, seen: Vec::new(), unread: 0, shown: Vec::new(), answers }
+    }
+
+    /// What has to be looked up beside the objects of a kind: others that say which versions run of them.
+    #[must_use]
+    pub fn questions(kind: &Kind) -> Vec<RollQuestion> {
+        let others = kind.admission.observe.iter().flat_map(ObservedPart::others);
+        others.map(RollQuestion::of_versions).collect()
     }
 
     /// The version of the kind in which its objects are best read; nothing where none that is served says all of it.
@@ -104,7 +120,10 @@ impl<'k> RunningVersions<'k> {
     pub fn see(&mut self, object: &Value) {
         self.objects += 1;
         let mut found: Vec<VersionText> = Vec::new();
-        for part in read_parts(&self.kind.admission.observe, object) {
+        let parts = &self.kind.admission.observe;
+        let own: Vec<PartVersions> = parts.iter().map(|part| part.own(object)).collect();
+        let name = object.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
+        for part in whole_parts(parts, &own, &|source| self.answers.versions_of(source, name)) {
             match part {
                 Ok(versions) => found.extend(versions.iter().map(|version| VersionText::new(version))),
                 Err(why) => return self.cannot_read(object, why),

@@ -5,8 +5,11 @@ use std::sync::LazyLock;
 use cel::{Context, Program};
 use pointsman_core::definition::Kind;
 use pointsman_core::laws::Random;
-use pointsman_core::registration::freeze;
-use pointsman_core::roll::{FleetObject, FleetRoll, RollFacts, RollStatus, answered_roll, forecast, plan};
+use pointsman_core::registration::{freeze, roll_roles};
+use pointsman_core::roll::{
+    FleetObject, FleetRoll, OwnerReferences, RollAnswers, RollFacts, RollQuestion, RollStatus, RunningVersions,
+    WantedObjects, answered_roll, forecast, plan, roll_questions,
+};
 use serde_json::{Value, json};
 
 use crate::patches::NOW;
@@ -16,6 +19,29 @@ static HOSTS: LazyLock<Kind> = LazyLock::new(|| {
     let definition = include_str!("../../../../tests/data/hosts/hosts.yaml");
     Kind::from_crd(definition, include_str!("../../../../tests/data/hosts/hosts.crd.yaml")).unwrap()
 });
+
+/// The same, of which the Pods and the Node say what runs.
+static WATCHED_HOSTS: LazyLock<Kind> = LazyLock::new(|| {
+    let definition = include_str!("../../../../tests/data/hosts/hosts.yaml");
+    let (before, after) = definition.split_once("  - {part: control-plane").unwrap();
+    let (_, after) = after.split_once("  role:").unwrap();
+    let definition = format!("{before}{OTHERS}  role:{after}");
+    Kind::from_crd(&definition, include_str!("../../../../tests/data/hosts/hosts.crd.yaml")).unwrap()
+});
+
+/// Where the Pods and the Node of a host say what runs on it.
+const OTHERS: &str = "  - part: control-plane
+    from:
+      list: pods
+      namespace: kube-system
+      where: component=kube-apiserver
+      by: spec.nodeName
+      item: {list: spec.containers, name: kube-apiserver}
+    field: image
+    as: imageTag
+    optional: true
+  - {part: kubelet, from: {list: nodes, by: metadata.name}, field: status.nodeInfo.kubeletVersion}
+";
 
 const OLD: &str = "v1.16.4";
 const NEW: &str = "v1.17.1";
@@ -280,4 +306,107 @@ fn an_object_says_its_role_and_what_runs_of_its_parts() {
         told,
         [(Some("controller"), vec![runs(NEW), runs(OLD)]), (Some("worker"), vec![Ok(Vec::new()), unknown])]
     );
+}
+
+fn api_server(host: &str, image: &str) -> Value {
+    let containers = json!([{"name": "proxy", "image": "proxy:v0.1.0"}, {"name": "kube-apiserver", "image": image}]);
+    let metadata = json!({"namespace": "kube-system", "name": format!("kube-apiserver-{host}")});
+    json!({"metadata": metadata, "spec": {"nodeName": host, "containers": containers}})
+}
+
+fn node(host: &str, kubelet: &str) -> Value {
+    json!({"metadata": {"name": host}, "status": {"nodeInfo": {"kubeletVersion": kubelet}}})
+}
+
+/// What whoever runs the roll was told by these Pods and Nodes, a page of each after the other.
+fn answers(questions: &[RollQuestion], pods: &[Value], nodes: &[Value]) -> RollAnswers {
+    let mut answers = RollAnswers::default();
+    let plurals: Vec<&str> = questions.iter().map(|question| &*question.plural).collect();
+    assert_eq!(plurals, ["pods", "nodes"]);
+    assert_eq!(
+        (questions[0].namespace.as_deref(), &questions[0].wanted),
+        (Some("kube-system"), &WantedObjects::Labelled("component=kube-apiserver".to_owned()))
+    );
+    for (question, found) in questions.iter().zip([pods, nodes]) {
+        answers.saw(question, &[]);
+        found.iter().for_each(|one| answers.saw(question, std::slice::from_ref(one)));
+    }
+    answers
+}
+
+#[test]
+fn versions_of_parts_are_read_from_the_other_objects_that_name_it() {
+    let roll = answered(&json!({}), &WATCHED_HOSTS).unwrap();
+    let questions: Vec<RollQuestion> = roll_questions(&roll, &under_way(&[]))
+        .into_iter()
+        .filter(|question| {
+            ["pods", "nodes"].contains(&&*question.plural) && !question.to_string().contains("inventory")
+        })
+        .collect();
+    // What hosts say themselves is not looked at.
+    let hosts = ["a", "b", "c", "d"].map(|name| host(name, &json!("v9.9.9"), &json!("v9.9.9")));
+    let fleet = seen(&roll, &hosts);
+    let told = |answers: &RollAnswers| {
+        let facts = RollFacts { consistent: true, answers: answers.clone(), ..RollFacts::default() };
+        let all = forecast(&roll, &RollStatus::default(), &fleet, facts.clone(), NOW);
+        let status = plan(&roll, &RollStatus::default(), &fleet, facts, NOW).status;
+        let spans = ["control-plane", "kubelet"].map(|part| span(&status, Some(part)));
+        (all.into_iter().map(|one| one.parts).collect::<Vec<_>>(), spans)
+    };
+    let (image, runs) = (
+        |version: &str| format!("k8s/kube-apiserver:{version}"),
+        |all: &[&str]| Ok::<Vec<String>, String>(all.iter().map(|version| (*version).to_owned()).collect()),
+    );
+    let unknown = |why: &str| Err::<Vec<String>, String>(why.to_owned());
+    let pods = [api_server("a", &image(NEW)), api_server("b", &image(OLD)), api_server("b", &image(NEW))];
+    let nodes = ["a", "b", "c", "d"].map(|name| node(name, OLD));
+    let (all, spans) = told(&answers(&questions, &pods, &nodes));
+    let rows = [runs(&[NEW]), runs(&[OLD, NEW]), runs(&[]), runs(&[])].map(|pods| vec![pods, runs(&[OLD])]);
+    assert_eq!(all, rows);
+    assert_eq!(spans, [Some("v1.16.4..v1.17.1".to_owned()), Some("v1.16.4..v1.16.4".to_owned())]);
+    // A host without a Node, and a Pod that says no version, whatever another one of that host says.
+    let silent = |host: &str| api_server(host, "k8s/kube-apiserver");
+    let good = |host: &str| api_server(host, &image(NEW));
+    let pods = [silent("a"), good("a"), good("b"), silent("b"), json!({"spec": {}})];
+    let (all, spans) = told(&answers(&questions, &pods, &nodes[..3]));
+    let pod = "pods kube-system/kube-apiserver-a: image is \"k8s/kube-apiserver\", whose tag is no version";
+    assert_eq!(all[0], [unknown(pod), runs(&[OLD])]);
+    assert_eq!(all[1][0], unknown(&pod.replace("apiserver-a", "apiserver-b")));
+    assert_eq!(all[3], [runs(&[]), unknown("none of nodes says it by metadata.name")]);
+    assert_eq!(spans, [None, None]);
+    let (all, _) = told(&answers(&questions, &[json!({"spec": {"nodeName": "a"}})], &nodes));
+    let pod = "pods an object without a name: spec.containers has no item kube-apiserver";
+    assert_eq!(all[0][0], unknown(pod));
+    // Nobody has looked, or was let.
+    let mut refused = RollAnswers::default();
+    let why = "nobody has looked at pods of kube-system with component=kube-apiserver";
+    assert_eq!(told(&refused).0[0][0], unknown(why));
+    refused.cannot_read(&questions[0], "forbidden".to_owned());
+    let why = "pods of kube-system with component=kube-apiserver cannot be read: forbidden";
+    assert_eq!(told(&refused), (vec![vec![unknown(why), unknown("nobody has looked at nodes")]; 4], [None, None]));
+    let role = roll_roles(&roll, &WATCHED_HOSTS, OwnerReferences::Free);
+    let rule = |plural: &str| role[0]["rules"].as_array().unwrap().iter().find(|rule| rule["resources"][0] == plural);
+    assert_eq!(rule("pods").unwrap()["verbs"], json!(["list"]));
+}
+
+/// One state is made of all of them.
+#[test]
+fn the_state_of_versions_is_made_of_what_other_objects_say() {
+    let kind = &*WATCHED_HOSTS;
+    let questions = RunningVersions::questions(kind);
+    let told = |pods: &[Value], nodes: &[Value]| {
+        let mut running = RunningVersions::beside(kind, answers(&questions, pods, nodes));
+        ["a", "b"].iter().for_each(|name| running.see(&host(name, &json!("v9.9.9"), &json!("v9.9.9"))));
+        let states = running.standings(&[]).into_iter().map(|one| format!("{} {}", one.version, one.state.word()));
+        (states.take(2).collect::<Vec<_>>(), running.unread())
+    };
+    let states = |all: [&str; 2]| all.map(str::to_owned).to_vec();
+    let (pods, nodes) = ([api_server("a", "api:v1.16.4")], ["a", "b"].map(|name| node(name, OLD)));
+    assert_eq!(told(&pods, &nodes), (states(["v1.16.4 active", "v1.17.1 available"]), 0));
+    let newer = [api_server("a", "api:v1.17.1")];
+    assert_eq!(told(&newer, &nodes), (states(["v1.16.4 partial", "v1.17.1 partial"]), 0));
+    assert_eq!(told(&pods, &nodes[..1]), (states(["v1.16.4 partial", "v1.17.1 unavailable"]), 1));
+    let mut unasked = RunningVersions::new(kind);
+    unasked.see(&host("a", &json!(OLD), &json!(OLD)));
+    assert!(unasked.shown()[0].why.starts_with("nobody has looked at pods"), "{:?}", unasked.shown());
 }

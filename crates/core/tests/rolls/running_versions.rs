@@ -193,6 +193,15 @@ fn where_versions_cannot_be_read_is_said() {
         ("[{field: status.kubelet}, {field: status.kubelet, as: version}]", "observe: status.kubelet stands twice"),
         ("[{feld: status.kubelet}]", "unknown key \"feld\", did you mean \"field\"?"),
         ("[{field: status.image, as: tag}]", "\"tag\""),
+        ("[{from: {list: \"Pods!\", by: spec.nodeName}, field: a}]", "observe: from: \"Pods!\" is no resource"),
+        ("[{from: {list: pods, namespace: A, by: a}, field: a}]", "from: \"A\" is no name of a namespace"),
+        ("[{from: {list: pods, where: \"a in\", by: a}, field: a}]", "observe: from: selector \"a in\""),
+        ("[{from: {list: pods, by: a..b}, field: a}]", "observe: from: path \"a..b\": an empty name"),
+        ("[{from: {list: pods, by: a}, label: a/b}]", "what is read `from` others is a `field` of them"),
+        (
+            "[{from: {list: pods, by: a}, field: a}, {from: {list: pods, by: a}, field: a}]",
+            "observe: pods, by a: a stands twice",
+        ),
     ] {
         let bad = hosts(observe, VERSIONS).map(|_| ()).expect_err(observe).to_string();
         assert!(bad.contains(said), "{observe}: {bad}");

@@ -8,7 +8,7 @@ use serde_saphyr::Spanned;
 
 use super::controller_lease::ControllerLease;
 use super::observe::{ObservedSpec, VersionSource};
-use super::observed_part::ObservedPart;
+use super::observed_part::{ObservedPart, VersionPlace};
 use super::prerequisites::{Needs, Prerequisites, PrerequisitesSpec};
 use super::role::{RoleSource, RoleSpec};
 use super::upgrade_path::{UpgradePath, UpgradePathSpec};
@@ -101,7 +101,7 @@ impl Admission {
     pub(crate) fn none(group: &str) -> Self {
         let version_label = default_label(group);
         Self {
-            observe: vec![ObservedPart::at(None, VersionSource::label(&version_label, false, false))],
+            observe: vec![of_label(&version_label, false)],
             role: None,
             version_label,
             version_path: None,
@@ -169,14 +169,14 @@ impl AdmissionSpec {
     /// Where the running version is read: at these places, each of a part or of none, or else at the version label.
     fn observed(
         &self,
-        places: Vec<(Option<String>, VersionSource)>,
+        places: Vec<(Option<String>, VersionPlace)>,
         version_label: &str,
         has_path: bool,
         at_line: u64,
         problems: &mut Problems,
     ) -> Vec<ObservedPart> {
         let Some(specs) = &self.observe else {
-            return vec![ObservedPart::at(None, VersionSource::label(version_label, false, has_path))];
+            return vec![of_label(version_label, has_path)];
         };
         if specs.is_empty() {
             problems.add(at_line, "observe: is empty: leave it out, and the version label says what runs");
@@ -188,8 +188,8 @@ impl AdmissionSpec {
         }
         let mut parts: Vec<ObservedPart> = Vec::new();
         for (name, place) in places {
-            if parts.iter().flat_map(ObservedPart::fields).any(|known| known == place.path()) {
-                problems.add(at_line, format!("observe: {} stands twice", place.name));
+            if parts.iter().any(|part| part.has(&place)) {
+                problems.add(at_line, format!("observe: {} stands twice", place.id()));
             }
             match parts.iter_mut().find(|part| part.name == name) {
                 Some(part) => part.and(place),
@@ -252,6 +252,11 @@ impl AdmissionSpec {
             }
         }
     }
+}
+
+/// All that runs of an object is what its version label says.
+fn of_label(version_label: &str, has_path: bool) -> ObservedPart {
+    ObservedPart::at(None, VersionPlace::Own(VersionSource::label(version_label, false, has_path)))
 }
 
 /// The label of kinds whose definition names none.

@@ -7,6 +7,9 @@ use serde_json::Value;
 use serde_saphyr::Spanned;
 
 use super::observe::{ObservedSpec, VersionSource};
+use super::observed_part::VersionPlace;
+use super::other_source::OtherSource;
+use super::others_spec::OthersSpec;
 use super::role::{RoleSource, RoleSpec};
 use super::rule::{Check, Rule};
 use super::rule_spec::{DeprecatedSpec, RangeSpec, Reading, RequiresSpec, RuleSpec, UpgradeSpec, WarnSpec};
@@ -101,31 +104,52 @@ impl<'a> RuleCompiler<'a> {
         &mut self,
         place: &Spanned<ObservedSpec>,
         has_path: bool,
-    ) -> Option<(Option<String>, VersionSource)> {
+    ) -> Option<(Option<String>, VersionPlace)> {
         self.line = line(place);
-        let ObservedSpec { part, label, field, reading, optional } = &place.value;
+        let part = &place.value.part;
         if let Some(part) = part.as_ref().filter(|part| !is_dns_label(part)) {
             self.problem(format!("observe: {part:?} is no name of a part: use lower case letters, digits and hyphens"));
             return None;
         }
-        let source = match (label, field, reading) {
+        let place = match &place.value.from {
+            None => VersionPlace::Own(self.own_place(&place.value, has_path)?),
+            Some(others) => VersionPlace::Others(self.others(others, &place.value, has_path)?),
+        };
+        Some((part.clone(), place))
+    }
+
+    fn own_place(&mut self, spec: &ObservedSpec, has_path: bool) -> Option<VersionSource> {
+        let ObservedSpec { label, field, reading, optional, .. } = spec;
+        match (label, field, reading) {
             (Some(key), None, None) => {
                 self.label_key("observe", key)?;
-                VersionSource::label(key, *optional, has_path)
+                Some(VersionSource::label(key, *optional, has_path))
             }
             (None, Some(field), reading) => {
                 let at = self.text_field("observe", field)?;
                 let (name, reading) = (at.to_string(), reading.unwrap_or(Reading::Version));
-                VersionSource { at, name, reading, optional: *optional, strict: has_path }
+                Some(VersionSource { at, name, reading, optional: *optional, strict: has_path })
             }
             _ => {
                 self.problem(
                     "observe: a place is either {label: KEY} or {field: FIELD}, a field also with `as: imageTag`",
                 );
-                return None;
+                None
             }
+        }
+    }
+
+    fn others(&mut self, others: &OthersSpec, spec: &ObservedSpec, has_path: bool) -> Option<OtherSource> {
+        let (None, Some(field)) = (&spec.label, &spec.field) else {
+            self.problem("observe: what is read `from` others is a `field` of them");
+            return None;
         };
-        Some((part.clone(), source))
+        let compiled = Path::parse(field).and_then(|at| {
+            let (name, reading) = (at.to_string(), spec.reading.unwrap_or(Reading::Version));
+            let version = VersionSource { at, name, reading, optional: false, strict: has_path };
+            OtherSource::compile(others, version, spec.optional)
+        });
+        compiled.map_err(|why| self.problem(format!("observe: {why}"))).ok()
     }
 
     /// A place that says what an object is there for.

@@ -4,12 +4,13 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::others_spec::OthersSpec;
 use super::rule_spec::Reading;
 use crate::apimachinery::excerpt;
 use crate::definition::path::Path;
 use crate::upgrade;
 
-/// Where the version is read that runs of an object, or of a part of it: a label or a field.
+/// Where the version is read that runs of an object, or of a part of it: a label or a field, its own or of others.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Observed")]
 pub(super) struct ObservedSpec {
@@ -17,8 +18,10 @@ pub(super) struct ObservedSpec {
     pub(super) part: Option<String>,
     /// A label, whose value is the version.
     pub(super) label: Option<String>,
-    /// A field, as the newest version names it.
+    /// A field, as the newest version names it; with `from` one of those objects, as the API server answers them.
     pub(super) field: Option<String>,
+    /// Other objects that say it, such as the Pods of a host, instead of the object itself.
+    pub(super) from: Option<OthersSpec>,
     /// How the field is read. Without it, the field is the version.
     #[serde(rename = "as")]
     pub(super) reading: Option<Reading>,

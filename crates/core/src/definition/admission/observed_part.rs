@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::observe::VersionSource;
+use super::other_source::OtherSource;
 use crate::definition::path::Path;
 
 /// A part of an object, and where it is read which versions run of it.
@@ -11,43 +12,108 @@ pub(crate) struct ObservedPart {
     /// What it is called; nothing where the definition names no parts, and this is all of the object.
     pub(crate) name: Option<String>,
     /// At least one.
-    places: Vec<VersionSource>,
+    places: Vec<VersionPlace>,
+}
+
+/// Who says which version runs.
+#[derive(Clone, Debug)]
+pub(crate) enum VersionPlace {
+    /// The object itself.
+    Own(VersionSource),
+    /// Others, which name it.
+    Others(OtherSource),
 }
 
 /// What runs of a part of an object, each version once: none where the object has no such part. Else why nobody knows.
 pub(crate) type PartVersions = Result<Vec<String>, String>;
 
+impl VersionPlace {
+    /// What no other place is called by.
+    pub(super) fn id(&self) -> String {
+        match self {
+            Self::Own(source) => source.path().to_string(),
+            Self::Others(source) => source.id(),
+        }
+    }
+
+    fn own(&self) -> Option<&VersionSource> {
+        match self {
+            Self::Own(source) => Some(source),
+            Self::Others(_) => None,
+        }
+    }
+
+    fn others(&self) -> Option<&OtherSource> {
+        match self {
+            Self::Own(_) => None,
+            Self::Others(source) => Some(source),
+        }
+    }
+}
+
 impl ObservedPart {
     /// A part, or all of an object, read at one place.
-    pub(super) fn at(name: Option<String>, place: VersionSource) -> Self {
+    pub(super) fn at(name: Option<String>, place: VersionPlace) -> Self {
         Self { name, places: vec![place] }
     }
 
     /// It is read at one more place.
-    pub(super) fn and(&mut self, place: VersionSource) {
+    pub(super) fn and(&mut self, place: VersionPlace) {
         self.places.push(place);
     }
 
-    /// The fields that are looked at.
-    pub(crate) fn fields(&self) -> impl Iterator<Item = &Path> {
-        self.places.iter().map(VersionSource::path)
+    pub(super) fn has(&self, place: &VersionPlace) -> bool {
+        self.places.iter().any(|known| known.id() == place.id())
     }
 
-    fn read(&self, object: &Value) -> PartVersions {
-        let mut versions: Vec<String> = Vec::new();
-        for place in &self.places {
-            versions.extend(place.read(object)?.filter(|version| !versions.contains(version)));
+    /// The fields of the object that are looked at.
+    pub(crate) fn fields(&self) -> impl Iterator<Item = &Path> {
+        self.places.iter().filter_map(VersionPlace::own).map(VersionSource::path)
+    }
+
+    /// The other objects that are looked at.
+    pub(crate) fn others(&self) -> impl Iterator<Item = &OtherSource> {
+        self.places.iter().filter_map(VersionPlace::others)
+    }
+
+    /// What an object says of it itself, in the newest version of its kind.
+    pub(crate) fn own(&self, object: &Value) -> PartVersions {
+        let mut versions = Vec::new();
+        for place in self.places.iter().filter_map(VersionPlace::own) {
+            add(&mut versions, place.read(object)?);
+        }
+        Ok(versions)
+    }
+
+    /// The same with what others say of it.
+    fn with_others(&self, own: &PartVersions, others: &dyn Fn(&OtherSource) -> PartVersions) -> PartVersions {
+        let mut versions = own.clone()?;
+        for source in self.others() {
+            add(&mut versions, others(source)?);
         }
         Ok(versions)
     }
 }
 
-/// What runs of each part of an object, in the newest version of its kind. Of one that says nothing at all nobody
-/// knows.
-pub(crate) fn read_parts(parts: &[ObservedPart], object: &Value) -> Vec<PartVersions> {
-    let read: Vec<PartVersions> = parts.iter().map(|part| part.read(object)).collect();
-    let says_nothing = read.iter().all(|part| part.as_ref().is_ok_and(Vec::is_empty));
-    if says_nothing { vec![Err("nothing of it says a version".to_owned()); parts.len()] } else { read }
+/// Each once.
+fn add(versions: &mut Vec<String>, more: impl IntoIterator<Item = String>) {
+    for version in more {
+        if !versions.contains(&version) {
+            versions.push(version);
+        }
+    }
+}
+
+/// What runs of each part of an object, by what it says itself and by what others say. Of one of which nobody says
+/// anything nobody knows.
+pub(crate) fn whole_parts(
+    parts: &[ObservedPart],
+    own: &[PartVersions],
+    others: &dyn Fn(&OtherSource) -> PartVersions,
+) -> Vec<PartVersions> {
+    let all: Vec<PartVersions> = parts.iter().zip(own).map(|(part, own)| part.with_others(own, others)).collect();
+    let says_nothing = all.iter().all(|part| part.as_ref().is_ok_and(Vec::is_empty));
+    if says_nothing { vec![Err("nothing of it says a version".to_owned()); all.len()] } else { all }
 }
 
 #[cfg(test)]
@@ -57,10 +123,15 @@ mod tests {
     use super::*;
 
     fn part(name: &str, keys: &[&str], optional: bool) -> ObservedPart {
-        let mut places = keys.iter().map(|key| VersionSource::label(key, optional, true));
+        let mut places = keys.iter().map(|key| VersionPlace::Own(VersionSource::label(key, optional, true)));
         let mut part = ObservedPart::at(Some(name.to_owned()), places.next().unwrap());
         places.for_each(|place| part.and(place));
         part
+    }
+
+    fn read_parts(parts: &[ObservedPart], object: &Value) -> Vec<PartVersions> {
+        let own: Vec<PartVersions> = parts.iter().map(|part| part.own(object)).collect();
+        whole_parts(parts, &own, &|_| panic!("nobody else is asked"))
     }
 
     #[test]
