@@ -135,14 +135,14 @@ pub(crate) fn patch(scene: &Scene<'_>, name: &str, state: &str) {
     }
 }
 
-/// An application that runs up to the new version, and whether it is available.
+/// An application that runs with every version that there is, and whether it is available.
 pub(crate) fn application(scene: &Scene<'_>, available: bool) {
     let all = format!("/apis/apps/v1/namespaces/{}/deployments", scene.ns);
     let labels = json!({"tier": scene.ns});
     let template = json!({"metadata": {"labels": labels}, "spec": {"containers": [{"name": "a", "image": "a"}]}});
     // Nobody makes Pods of it.
     let spec = json!({"replicas": 0, "paused": true, "selector": {"matchLabels": labels}, "template": template});
-    let annotations = json!({"example.com/kubernetes-max": NEW});
+    let annotations = json!({"example.com/kubernetes-max": "v1.18.1"});
     let metadata = json!({"name": "portal", "labels": labels, "annotations": annotations});
     let made = scene.post(&all, &json!({"metadata": metadata, "spec": spec}));
     assert!(made.is_ok() || made.code == 409, "{}", made.message());

@@ -378,8 +378,12 @@ impl<'r> RollRunner<'r> {
         self.wants_list |= planned.wants_list;
         let settles = planned.standings.contains(&Standing::Settling);
         let goes_on = planned.wants_list;
-        self.remembered = planned.remembered.clone();
+        let before = std::mem::replace(&mut self.remembered, planned.remembered.clone());
         let wrote = self.write(document, fleet, roll, planned).await?;
+        if self.has_begun {
+            // What was planned beside that was not written: the next plan has it again.
+            self.remembered = before;
+        }
         let goes_on = (goes_on || wrote.any) && !had_trouble && self.trouble.is_none();
         // After trouble, what is in the way is told by the next plan.
         let settles = settles || (self.trouble.is_some() && !had_trouble);
