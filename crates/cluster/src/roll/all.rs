@@ -115,16 +115,16 @@ impl<'a> Rolls<'a> {
     }
 
     /// Whether a roll has to be run: nobody does here, and something has changed since that was last so. What is
-    /// refused may wait for another roll to end.
+    /// refused, or does not turn after its end, may wait for another roll to end.
     fn is_to_run(&self, document: &Value) -> bool {
         let name = name_of(document);
         if self.running.iter().any(|(running, _)| *running == name) {
             return false;
         }
-        let is_refused = RollStatus::of(document).phase == RollPhase::Refused;
+        let waits = may_wait(document);
         self.known
             .get(text(document, "/metadata/uid"))
-            .is_none_or(|(version, since)| version != version_of(document) || (is_refused && since.elapsed() > AGAIN))
+            .is_none_or(|(version, since)| version != version_of(document) || (waits && since.elapsed() > AGAIN))
     }
 
     fn begin(&mut self, document: &Value, run: RunningRoll<'a>) {
@@ -146,6 +146,13 @@ impl<'a> Rolls<'a> {
     }
 }
 
+/// Whether a roll may wait for another one to end: it is refused, or is over and is to turn.
+fn may_wait(document: &Value) -> bool {
+    let status = RollStatus::of(document);
+    let asked = document.pointer("/spec/direction").and_then(|asked| serde_json::from_value(asked.clone()).ok());
+    status.phase == RollPhase::Refused || status.turns_after_end(asked.unwrap_or_default())
+}
+
 fn name_of(document: &Value) -> String {
     text(document, "/metadata/name").to_owned()
 }
@@ -160,3 +167,38 @@ fn text<'v>(document: &'v Value, path: &str) -> &'v str {
 
 /// How often rolls that came, or that somebody turned, are looked for.
 const SEEK: Duration = Duration::from_secs(5);
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_may_wait_for_another_roll_is_tried_again_though_nothing_changes() {
+        let long_ago = Instant::now().checked_sub(AGAIN * 2).unwrap();
+        for (phase, started, went, wanted, again) in [
+            ("Refused", json!(null), "Forward", json!(null), true),
+            ("Complete", json!("2026-01-01T00:00:00Z"), "Forward", json!("Back"), true),
+            ("Aborted", json!("2026-01-01T00:00:00Z"), "Back", json!(null), true),
+            ("Complete", json!("2026-01-01T00:00:00Z"), "Forward", json!(null), false),
+            ("Aborted", json!("2026-01-01T00:00:00Z"), "Back", json!("Back"), false),
+            // It went back by itself.
+            ("Failed", json!("2026-01-01T00:00:00Z"), "Back", json!("Forward"), false),
+            // Nothing of it was moved, and so nothing is to be taken back.
+            ("Aborted", json!(null), "Forward", json!("Back"), false),
+        ] {
+            let roll = json!({
+                "metadata": {"name": "a", "uid": "u", "resourceVersion": "1"},
+                "spec": {"direction": wanted},
+                "status": {"phase": phase, "started": started, "direction": went, "backAll": phase == "Failed"},
+            });
+            let mut rolls = Rolls::default();
+            assert!(rolls.is_to_run(&roll), "nobody has run it");
+            rolls.know(&roll);
+            assert!(!rolls.is_to_run(&roll), "{roll}");
+            rolls.known.insert("u".to_owned(), ("1".to_owned(), long_ago));
+            assert_eq!(rolls.is_to_run(&roll), again, "{roll}");
+        }
+    }
+}

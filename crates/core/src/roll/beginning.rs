@@ -51,7 +51,7 @@ pub(super) fn looks_again(roll: &FleetRoll, status: &RollStatus) -> bool {
 /// turns once it is over.
 #[must_use]
 pub fn asks_for_others(roll: &FleetRoll, status: &RollStatus) -> bool {
-    status.started.is_none() || (status.is_over() && status.direction_of(roll) != status.direction)
+    status.started.is_none() || status.turns_after_end(roll.direction)
 }
 
 /// Why a roll that is over does not turn now: what it would move is moved by others.

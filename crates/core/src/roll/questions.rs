@@ -106,30 +106,14 @@ pub(super) enum LookedFor {
 impl RollQuestion {
     /// About objects of a check.
     pub(super) fn of_list(about: About, list: &ListCheck) -> Self {
-        Self {
-            about,
-            plural: list.resource.plural.clone(),
-            group: list.resource.group.clone(),
-            namespace: list.namespace.clone(),
-            wanted: WantedObjects::Labelled(list.labels.to_string()),
-            looked_for: LookedFor::Faults(list.clone()),
-            version: None,
-            cluster: None,
-        }
+        let labelled = Self::of_labelled(&list.resource, list.namespace.as_deref(), &list.labels.to_string());
+        Self { about, looked_for: LookedFor::Faults(list.clone()), ..labelled }
     }
 
     /// About objects that say versions of others.
     pub(super) fn of_versions(source: &OtherSource) -> Self {
-        Self {
-            about: Self::about_versions(source),
-            plural: source.resource.plural.clone(),
-            group: source.resource.group.clone(),
-            namespace: source.namespace.clone(),
-            wanted: WantedObjects::Labelled(source.labels.to_string()),
-            looked_for: LookedFor::Versions(source.clone()),
-            version: None,
-            cluster: None,
-        }
+        let labelled = Self::of_labelled(&source.resource, source.namespace.as_deref(), &source.labels.to_string());
+        Self { about: Self::about_versions(source), looked_for: LookedFor::Versions(source.clone()), ..labelled }
     }
 
     /// What the answer is for that says these versions.

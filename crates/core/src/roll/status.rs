@@ -405,10 +405,20 @@ impl RollStatus {
 
     /// Where the fleet is to go.
     pub(super) fn direction_of(&self, roll: &FleetRoll) -> Direction {
-        match roll.direction {
+        self.heading(roll.direction)
+    }
+
+    fn heading(&self, asked: Direction) -> Direction {
+        match asked {
             Direction::Forward if self.back_all => Direction::Back,
             direction => direction,
         }
+    }
+
+    /// Whether it is over, and is to turn, where its Roll asks for this direction.
+    #[must_use]
+    pub fn turns_after_end(&self, asked: Direction) -> bool {
+        self.started.is_some() && self.is_over() && self.heading(asked) != self.direction
     }
 
     /// The wave that the roll has come to.
