@@ -87,14 +87,21 @@ fn scalar(bytes: &[u8], at: usize) -> Option<usize> {
 
 /// One past the closing quote of the string that opens at `at`, and whether there are escapes in it.
 fn string(bytes: &[u8], at: usize) -> Option<(usize, bool)> {
-    let (mut at, mut is_escaped) = (at + 1, false);
+    let end = plain(bytes, at + 1);
+    match bytes.get(end)? {
+        b'"' => Some((end + 1, false)),
+        _ => Some((escaped(bytes, end)?, true)),
+    }
+}
+
+/// One past the closing quote of a string that goes on at `at`. Apart from [`string`], as few have escapes, and what
+/// these take in registers every call would have to save.
+#[cold]
+fn escaped(bytes: &[u8], at: usize) -> Option<usize> {
+    let mut at = at;
     loop {
-        at = plain(bytes, at);
-        if *bytes.get(at)? == b'"' {
-            return Some((at + 1, is_escaped));
-        }
-        is_escaped = true;
         match (bytes.get(at)?, bytes.get(at + 1)) {
+            (b'"', _) => return Some(at + 1),
             (b'\\', Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't')) => at += 2,
             (b'\\', Some(b'u')) => {
                 let digits = bytes.get(at + 2..at + 6)?;
@@ -105,6 +112,7 @@ fn string(bytes: &[u8], at: usize) -> Option<(usize, bool)> {
             }
             _ => return None,
         }
+        at = plain(bytes, at);
     }
 }
 

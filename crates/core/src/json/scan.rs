@@ -167,6 +167,14 @@ pub(super) fn escape(value: &str, out: &mut String) {
     out.push('"');
 }
 
+/// How many bytes of a string take two where it is written: quotes and backslashes.
+pub(super) fn doubled(value: &str) -> usize {
+    // Sums of a byte are made for many bytes at once, as long as they cannot be too large for one.
+    let doubled =
+        |bytes: &[u8]| bytes.iter().fold(0_u8, |sum, byte| sum.wrapping_add(u8::from(matches!(byte, b'"' | b'\\'))));
+    value.as_bytes().chunks(usize::from(u8::MAX)).map(|bytes| usize::from(doubled(bytes))).sum()
+}
+
 /// The same without the quotes, handed on piece by piece.
 pub(super) fn escape_inside(value: &str, add: &mut (impl FnMut(&str) + ?Sized)) {
     let bytes = value.as_bytes();

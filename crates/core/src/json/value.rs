@@ -64,8 +64,7 @@ impl<'a> Json<'a> {
 
     pub(crate) fn string(value: &str) -> Self {
         // Quotes and backslashes take two bytes each: there is room for them at once.
-        let doubled = value.bytes().filter(|byte| matches!(byte, b'"' | b'\\')).count();
-        let mut text = String::with_capacity(value.len() + doubled + 2);
+        let mut text = String::with_capacity(value.len() + scan::doubled(value) + 2);
         scan::escape(value, &mut text);
         Json::Text(Cow::Owned(text))
     }
@@ -549,9 +548,9 @@ impl<'a> Members<'a> {
     /// Adds the text of each, behind other members.
     pub(crate) fn append_behind(&self, out: &mut String) {
         for (name, value) in &self.0 {
-            out.push(',');
-            scan::escape(name, out);
-            out.push(':');
+            out.push_str(",\"");
+            scan::escape_inside(name, &mut |piece| out.push_str(piece));
+            out.push_str("\":");
             value.append(out);
         }
     }
