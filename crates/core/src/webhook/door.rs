@@ -11,8 +11,11 @@ use super::reply::{Conversions, Reply};
 use super::review::{BadReview, PatchOperation};
 use super::staged::staged;
 use super::unanswered::Unanswered;
+#[cfg(doc)]
+use super::weight::weight;
+use super::weight::weight_with;
 use super::{answer, rollout::Preimage};
-use crate::definition::{Kind, StagedKind, VersionIndex};
+use crate::definition::{Growth, Kind, StagedKind, VersionIndex};
 use crate::json::{Json, Members};
 
 /// Which of the three webhook calls a request is.
@@ -40,6 +43,8 @@ pub struct Webhook {
     metadata: Metadata,
     settings: Settings,
     facts: Facts,
+    /// What the definitions add to objects.
+    growth: Growth,
 }
 
 impl Webhook {
@@ -49,7 +54,9 @@ impl Webhook {
     /// A kind, or a name, that stands twice.
     pub fn new(kinds: Vec<Kind>, metadata: Metadata) -> Result<Self, DefinedTwice> {
         let (settings, facts) = (Settings::default(), Facts::default());
-        Ok(Self { kinds: Kinds::new(kinds)?, staged: Vec::new(), metadata, settings, facts })
+        let kinds = Kinds::new(kinds)?;
+        let growth = kinds.growth();
+        Ok(Self { kinds, staged: Vec::new(), metadata, settings, facts, growth })
     }
 
     /// The same server, with stages for objects of other kinds.
@@ -132,6 +139,27 @@ impl Webhook {
             Endpoint::Mutate => answer::mutate(&self.kinds, &self.settings, body),
             Endpoint::Validate => answer::validate(&self.kinds, &self.settings, body),
         }
+    }
+
+    /// The most memory, in bytes, that [`handle`](Self::handle) takes for this body at one time: the answer is included,
+    /// the body itself is not.
+    ///
+    /// It is [`weight`], and more for what the definitions give to objects and to the items of their lists: each brace of
+    /// the body may begin one.
+    ///
+    /// # Examples
+    /// ```
+    /// use pointsman_core::definition::Kind;
+    /// use pointsman_core::webhook::{Endpoint, Metadata, Webhook, weight};
+    ///
+    /// let webhook = Webhook::new(Kind::embedded()?, Metadata::Identity)?;
+    /// let body = br#"{"request": {"objects": []}}"#;
+    /// assert!(webhook.weight(Endpoint::Convert, body) >= weight(Endpoint::Convert, body));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn weight(&self, endpoint: Endpoint, body: &[u8]) -> u64 {
+        weight_with(&self.growth, endpoint, body)
     }
 
     /// Answers one request body as [`Self::handle`] does, by what is known of the facts that stages wait for.

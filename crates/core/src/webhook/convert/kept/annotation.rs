@@ -60,9 +60,9 @@ impl<'a> Kept<'a> {
         text
     }
 
-    /// The bytes of the same.
+    /// The bytes of the same, those included that were too many to be written.
     pub(crate) fn size(&self) -> usize {
-        let mut size = 0;
+        let mut size = self.fields.unwritten();
         self.write(&mut |piece| size += piece.len());
         size
     }
