@@ -11,9 +11,6 @@ use super::reply::{Conversions, Reply};
 use super::review::{BadReview, PatchOperation};
 use super::staged::staged;
 use super::unanswered::Unanswered;
-#[cfg(doc)]
-use super::weight::weight;
-use super::weight::weight_with;
 use super::{answer, rollout::Preimage};
 use crate::definition::{Growth, Kind, StagedKind, VersionIndex};
 use crate::json::{Json, Members};
@@ -141,25 +138,9 @@ impl Webhook {
         }
     }
 
-    /// The most memory, in bytes, that [`handle`](Self::handle) takes for this body at one time: the answer is included,
-    /// the body itself is not.
-    ///
-    /// It is [`weight`], and more for what the definitions give to objects and to the items of their lists: each brace of
-    /// the body may begin one.
-    ///
-    /// # Examples
-    /// ```
-    /// use pointsman_core::definition::Kind;
-    /// use pointsman_core::webhook::{Endpoint, Metadata, Webhook, weight};
-    ///
-    /// let webhook = Webhook::new(Kind::embedded()?, Metadata::Identity)?;
-    /// let body = br#"{"request": {"objects": []}}"#;
-    /// assert!(webhook.weight(Endpoint::Convert, body) >= weight(Endpoint::Convert, body));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    #[must_use]
-    pub fn weight(&self, endpoint: Endpoint, body: &[u8]) -> u64 {
-        weight_with(&self.growth, endpoint, body)
+    /// How much the definitions add to objects.
+    pub(super) fn growth(&self) -> &Growth {
+        &self.growth
     }
 
     /// Answers one request body as [`Self::handle`] does, by what is known of the facts that stages wait for.

@@ -1,10 +1,10 @@
 //! What a decision costs in memory.
 
 use super::convert::BUDGET;
-use super::door::Endpoint;
+use super::door::{Endpoint, Webhook};
 use crate::definition::{Added, Growth};
 
-/// The most memory, in bytes, that [`handle`](super::Webhook::handle) takes for this body at one time: the answer is
+/// The most memory, in bytes, that [`handle`](Webhook::handle) takes for this body at one time: the answer is
 /// included, the body itself is not.
 ///
 /// It is five times the body and two bytes for each escape, and more where an object has more values than Kubernetes'
@@ -25,8 +25,31 @@ pub fn weight(endpoint: Endpoint, body: &[u8]) -> u64 {
     weight_with(&Growth::default(), endpoint, body)
 }
 
+impl Webhook {
+    /// The most memory, in bytes, that [`handle`](Self::handle) takes for this body at one time: the answer is included,
+    /// the body itself is not.
+    ///
+    /// It is [`weight`], and more for what the definitions give to objects and to the items of their lists: each brace of
+    /// the body may begin one.
+    ///
+    /// # Examples
+    /// ```
+    /// use pointsman_core::definition::Kind;
+    /// use pointsman_core::webhook::{Endpoint, Metadata, Webhook, weight};
+    ///
+    /// let webhook = Webhook::new(Kind::embedded()?, Metadata::Identity)?;
+    /// let body = br#"{"request": {"objects": []}}"#;
+    /// assert!(webhook.weight(Endpoint::Convert, body) >= weight(Endpoint::Convert, body));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn weight(&self, endpoint: Endpoint, body: &[u8]) -> u64 {
+        weight_with(self.growth(), endpoint, body)
+    }
+}
+
 /// The same where definitions add so much to objects.
-pub(super) fn weight_with(growth: &Growth, endpoint: Endpoint, body: &[u8]) -> u64 {
+fn weight_with(growth: &Growth, endpoint: Endpoint, body: &[u8]) -> u64 {
     let text = LEAST + BYTE * body.len() as u64 + ESCAPE * count(b'\\', body);
     let values = count(b',', body);
     let items = Items { objects: count(b'{', body), values };

@@ -1,6 +1,7 @@
 //! The annotation as a whole.
 
 use super::kept_fields::KeptFields;
+use super::kept_text::LONGEST;
 use super::notes::Notes;
 use super::object_before::ObjectBefore;
 use super::object_writer::{Add, ObjectWriter};
@@ -92,7 +93,3 @@ impl<'a> Kept<'a> {
 pub fn is_kept(text: &str) -> bool {
     Kept::parse(text).is_some()
 }
-
-/// The longest annotation that can be ours, in bytes: what the API server allows for all of an object's together
-/// (`apimachinery pkg/api/validation/objectmeta.go`, `TotalAnnotationSizeLimitB`).
-pub(crate) const LONGEST: usize = 256 * 1024;

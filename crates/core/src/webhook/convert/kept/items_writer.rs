@@ -160,8 +160,9 @@ impl OmittedItems {
 
 #[cfg(test)]
 mod tests {
+    use super::super::kept_items::KeptItems;
+    use super::super::kept_text::LONGEST;
     use super::*;
-    use crate::webhook::convert::kept::{KeptItems, LONGEST};
 
     fn fields(id: &'static str, value: &str) -> KeptFields<'static> {
         let mut fields = KeptFields::default();

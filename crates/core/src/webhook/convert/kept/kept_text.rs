@@ -1,6 +1,5 @@
 //! A part of an annotation that is written while the rest of it is not known yet.
 
-use super::annotation::LONGEST;
 use super::object_writer::Add;
 
 /// A text that is held while an annotation has room for it, and measured in any case: a request may have more to keep
@@ -55,3 +54,7 @@ impl KeptText {
         add(&self.text);
     }
 }
+
+/// The longest annotation that can be ours, in bytes: what the API server allows for all of an object's together
+/// (`apimachinery pkg/api/validation/objectmeta.go`, `TotalAnnotationSizeLimitB`).
+pub(crate) const LONGEST: usize = 256 * 1024;
