@@ -7,7 +7,6 @@ use http_body_util::BodyExt;
 use hyper::body::{Body, Bytes, Incoming};
 
 use super::budget::{Claim, REQUEST};
-use pointsman_core::webhook::{Endpoint, weight};
 
 /// Why a body was not read.
 #[derive(Debug)]
@@ -69,15 +68,19 @@ pub(super) async fn read(body: &mut Incoming, limit: u64, claim: &Claim) -> Resu
 }
 
 /// Weighs a body, which holds what deciding it takes from then on.
-pub(super) async fn weigh(endpoint: Endpoint, bytes: Vec<u8>, claim: &Arc<Claim>) -> Result<Whole, BodyError> {
+pub(super) async fn weigh(
+    bytes: Vec<u8>,
+    claim: &Arc<Claim>,
+    weigh: impl FnOnce(&[u8]) -> u64 + Send + 'static,
+) -> Result<Whole, BodyError> {
     let (bytes, weight) = if bytes.len() <= INLINE {
-        let weight = weight(endpoint, &bytes);
+        let weight = weigh(&bytes);
         (bytes, weight)
     } else {
         // To look at each byte of a large one takes as long as hundreds of small requests do.
         let held = Arc::clone(claim);
         let weighed = tokio::task::spawn_blocking(move || {
-            let weight = weight(endpoint, &bytes);
+            let weight = weigh(&bytes);
             (held, bytes, weight)
         });
         let (_, bytes, weight) = weighed.await.map_err(|_| BodyError::Stopped)?;

@@ -10,13 +10,18 @@ use tokio::time::Instant;
 
 use super::body::{INLINE, Whole};
 use super::budget::{Claim, Stage};
-use pointsman_core::webhook::{BadReview, Endpoint, Reply, Unanswered};
+use pointsman_core::webhook::{BadReview, Endpoint, Reply, Unanswered, weight};
 
 /// What is asked to decide: usually `move |endpoint, body| webhook.handle(endpoint, &body)`.
 #[derive(Clone)]
-pub struct Decide(Arc<Deciding>);
+pub struct Decide {
+    decide: Arc<Deciding>,
+    weigh: Arc<Weighing>,
+}
 
 type Deciding = dyn Fn(Endpoint, Bytes) -> Result<Reply, Unanswered> + Send + Sync;
+
+type Weighing = dyn Fn(Endpoint, &[u8]) -> u64 + Send + Sync;
 
 impl Decide {
     /// Wraps a function that takes time in proportion to the body and does no I/O. It may be called from several
@@ -30,7 +35,19 @@ impl Decide {
     /// with `Retry-After`, and an API server asks again.
     #[must_use]
     pub fn knowing(decide: impl Fn(Endpoint, Bytes) -> Result<Reply, Unanswered> + Send + Sync + 'static) -> Self {
-        Self(Arc::new(decide))
+        Self { decide: Arc::new(decide), weigh: Arc::new(weight) }
+    }
+
+    /// The same, where deciding a body takes other memory than [`weight`] says: usually
+    /// `move |endpoint, body| webhook.weight(endpoint, body)`.
+    #[must_use]
+    pub fn weighing(self, weigh: impl Fn(Endpoint, &[u8]) -> u64 + Send + Sync + 'static) -> Self {
+        Self { weigh: Arc::new(weigh), ..self }
+    }
+
+    /// The memory that deciding a body takes, in bytes.
+    pub(super) fn weigh(&self, endpoint: Endpoint, body: &[u8]) -> u64 {
+        (self.weigh)(endpoint, body)
     }
 
     /// Decides one request. What it holds is held until that is done, even where the client has left.
@@ -62,7 +79,7 @@ impl Decide {
 
     fn contained(&self, endpoint: Endpoint, bytes: Bytes) -> Result<Reply, Undecided> {
         // Unwind safe: the core is shared and never changed, so there is nothing that a panic could leave half done.
-        match catch_unwind(AssertUnwindSafe(|| (self.0)(endpoint, bytes))) {
+        match catch_unwind(AssertUnwindSafe(|| (self.decide)(endpoint, bytes))) {
             Ok(Ok(reply)) => Ok(reply),
             Ok(Err(Unanswered::BadReview(bad))) => Err(Undecided::Bad(bad)),
             Ok(Err(unknown)) => Err(Undecided::Unknown { reason: unknown.to_string() }),

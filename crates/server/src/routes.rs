@@ -158,7 +158,9 @@ impl Routes {
         };
         let read = timeout_at(deadline, body::read(body, limit, claim)).await;
         let bytes = read.map_err(|_| Refusal::SlowBody)?.map_err(&refused)?;
-        let weighed = timeout_at(deadline, body::weigh(endpoint, bytes, claim)).await;
+        let decide = self.decide.clone();
+        let weigh = move |body: &[u8]| decide.weigh(endpoint, body);
+        let weighed = timeout_at(deadline, body::weigh(bytes, claim, weigh)).await;
         let body = weighed.map_err(|_| Refusal::Expired)?.map_err(refused)?;
         under_way.arrived();
         let arrived = Instant::now();

@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::becomes::{BecomesSpec, Becoming, Bridge};
 use super::checks::{Checks, ChecksSpec};
 use super::definition_spec::DefinitionSpec;
+use super::growth::Growth;
 use super::healthy::{Health, HealthySpec};
 use super::journeys::{self, Journey};
 use super::path::Path;
@@ -310,6 +311,11 @@ impl Kind {
     /// The version of an index, which this kind has given.
     pub(crate) fn version_at(&self, index: VersionIndex) -> &Version {
         self.versions.at(index)
+    }
+
+    /// How much its conversions add to objects.
+    pub(crate) fn growth(&self) -> Growth {
+        Growth::of(&self.steps)
     }
 
     /// The annotation that holds what only this version can say, on an object of another one. Where there is but one

@@ -18,6 +18,7 @@ mod either;
 mod embedded;
 pub(crate) mod frontier;
 mod gates;
+mod growth;
 mod healthy;
 mod held;
 mod journeys;
@@ -54,6 +55,7 @@ pub use step::StepSummary;
 pub(crate) use checks::{Checks, HttpCheck, ListCheck, MetricCheck, NamedCheck, StartCheck};
 pub(crate) use completeness::{Completeness, Required};
 pub(crate) use gates::{Gate, Gated, unmet_of};
+pub(crate) use growth::{Added, Growth};
 pub(crate) use healthy::Health;
 pub(crate) use held::{HELD, HeldMetadata, HeldWrite, HoldMark, LET_GO, RELEASED, WANTED, held_write};
 pub(crate) use journeys::{

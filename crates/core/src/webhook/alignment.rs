@@ -1,6 +1,6 @@
 //! How one short list became another, in as few changes as there can be.
 
-use crate::json::Json;
+use crate::json::{Json, normal};
 
 /// What became of the next element.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -13,9 +13,11 @@ pub(super) enum ElementChange {
     Added,
 }
 
-/// The changes, in the order of the elements. Takes time in proportion to the product of both lengths.
+/// The changes, in the order of the elements. Takes time in proportion to the product of both lengths, and to the texts.
 pub(super) fn alignment(old: &[Json<'_>], new: &[Json<'_>]) -> Vec<ElementChange> {
-    let costs = costs(old, new);
+    // Each is compared with all of the other list: what it says is found out once.
+    let [old, new] = [old, new].map(|all| all.iter().map(|one| normal(&one.text())).collect::<Vec<_>>());
+    let costs = costs(&old, &new);
     let cost = |old: usize, new: usize| costs.get(old).and_then(|row| row.get(new)).copied().unwrap_or_default();
     let (mut left, mut right, mut changes) = (old.len(), new.len(), Vec::new());
     while left > 0 || right > 0 {
@@ -39,7 +41,7 @@ pub(super) fn alignment(old: &[Json<'_>], new: &[Json<'_>]) -> Vec<ElementChange
 
 /// For so many elements of the one list and so many of the other, how many changes lead from the one to the other
 /// (R. Wagner and M. Fischer, 1974).
-fn costs(old: &[Json<'_>], new: &[Json<'_>]) -> Vec<Vec<usize>> {
+fn costs(old: &[String], new: &[String]) -> Vec<Vec<usize>> {
     let mut costs: Vec<Vec<usize>> = vec![(0..=new.len()).collect()];
     for (index, was) in old.iter().enumerate() {
         let mut row = vec![index + 1];
@@ -54,6 +56,6 @@ fn costs(old: &[Json<'_>], new: &[Json<'_>]) -> Vec<Vec<usize>> {
 }
 
 /// One that became another costs as much as one that went and one that came: so what stays is paired with itself.
-fn changed(was: &Json<'_>, is: &Json<'_>) -> usize {
-    if was.same(is) { 0 } else { 2 }
+fn changed(was: &str, is: &str) -> usize {
+    if was == is { 0 } else { 2 }
 }

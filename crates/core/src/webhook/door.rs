@@ -12,7 +12,7 @@ use super::review::{BadReview, PatchOperation};
 use super::staged::staged;
 use super::unanswered::Unanswered;
 use super::{answer, rollout::Preimage};
-use crate::definition::{Kind, StagedKind, VersionIndex};
+use crate::definition::{Growth, Kind, StagedKind, VersionIndex};
 use crate::json::{Json, Members};
 
 /// Which of the three webhook calls a request is.
@@ -40,6 +40,8 @@ pub struct Webhook {
     metadata: Metadata,
     settings: Settings,
     facts: Facts,
+    /// What the definitions add to objects.
+    growth: Growth,
 }
 
 impl Webhook {
@@ -49,7 +51,9 @@ impl Webhook {
     /// A kind, or a name, that stands twice.
     pub fn new(kinds: Vec<Kind>, metadata: Metadata) -> Result<Self, DefinedTwice> {
         let (settings, facts) = (Settings::default(), Facts::default());
-        Ok(Self { kinds: Kinds::new(kinds)?, staged: Vec::new(), metadata, settings, facts })
+        let kinds = Kinds::new(kinds)?;
+        let growth = kinds.growth();
+        Ok(Self { kinds, staged: Vec::new(), metadata, settings, facts, growth })
     }
 
     /// The same server, with stages for objects of other kinds.
@@ -132,6 +136,11 @@ impl Webhook {
             Endpoint::Mutate => answer::mutate(&self.kinds, &self.settings, body),
             Endpoint::Validate => answer::validate(&self.kinds, &self.settings, body),
         }
+    }
+
+    /// How much the definitions add to objects.
+    pub(super) fn growth(&self) -> &Growth {
+        &self.growth
     }
 
     /// Answers one request body as [`Self::handle`] does, by what is known of the facts that stages wait for.

@@ -2,7 +2,7 @@
 
 use super::convert::{ConvertError, Object};
 use crate::apimachinery::excerpt;
-use crate::definition::{Kind, StagedKind};
+use crate::definition::{Growth, Kind, StagedKind};
 
 /// Two definitions of one kind.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
@@ -34,6 +34,11 @@ impl Kinds {
             }
         }
         Ok(Self(kinds))
+    }
+
+    /// How much the conversions of any of them add to objects.
+    pub(super) fn growth(&self) -> Growth {
+        self.0.iter().map(Kind::growth).fold(Growth::default(), Growth::or)
     }
 
     /// Whether the objects of some stages are of none of these kinds, and each has stages once.

@@ -15,6 +15,7 @@ mod kinds;
 mod reply;
 mod review;
 mod rollout;
+mod room;
 mod staged;
 #[cfg(test)]
 mod tests;

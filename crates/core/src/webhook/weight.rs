@@ -1,8 +1,10 @@
 //! What a decision costs in memory.
 
-use super::door::Endpoint;
+use super::convert::BUDGET;
+use super::door::{Endpoint, Webhook};
+use crate::definition::{Added, Growth};
 
-/// The most memory, in bytes, that [`handle`](super::Webhook::handle) takes for this body at one time: the answer is
+/// The most memory, in bytes, that [`handle`](Webhook::handle) takes for this body at one time: the answer is
 /// included, the body itself is not.
 ///
 /// It is five times the body and two bytes for each escape, and more where an object has more values than Kubernetes'
@@ -20,20 +22,93 @@ use super::door::Endpoint;
 /// ```
 #[must_use]
 pub fn weight(endpoint: Endpoint, body: &[u8]) -> u64 {
-    let escapes = memchr::memchr_iter(b'\\', body).count() as u64;
-    let text = LEAST + BYTE * body.len() as u64 + ESCAPE * escapes;
-    let values = in_text(body);
-    // To count is much faster than to look where they stand.
-    let values = match endpoint {
-        Endpoint::Convert if text + VALUE * values > SMALL => heaviest(body).min(values),
-        Endpoint::Convert | Endpoint::Mutate | Endpoint::Validate => values,
-    };
-    text + VALUE * values
+    weight_with(&Growth::default(), endpoint, body)
 }
 
-/// The most commas in an element of `request.objects`: in that of any list which is the value of a member of a member.
-fn heaviest(body: &[u8]) -> u64 {
-    let (mut depth, mut in_list, mut commas, mut most) = (0_usize, false, 0_u64, 0_u64);
+impl Webhook {
+    /// The most memory, in bytes, that [`handle`](Self::handle) takes for this body at one time: the answer is included,
+    /// the body itself is not.
+    ///
+    /// It is [`weight`], and more for what the definitions give to objects and to the items of their lists: each brace of
+    /// the body may begin one.
+    ///
+    /// # Examples
+    /// ```
+    /// use pointsman_core::definition::Kind;
+    /// use pointsman_core::webhook::{Endpoint, Metadata, Webhook, weight};
+    ///
+    /// let webhook = Webhook::new(Kind::embedded()?, Metadata::Identity)?;
+    /// let body = br#"{"request": {"objects": []}}"#;
+    /// assert!(webhook.weight(Endpoint::Convert, body) >= weight(Endpoint::Convert, body));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn weight(&self, endpoint: Endpoint, body: &[u8]) -> u64 {
+        weight_with(self.growth(), endpoint, body)
+    }
+}
+
+/// The same where definitions add so much to objects.
+fn weight_with(growth: &Growth, endpoint: Endpoint, body: &[u8]) -> u64 {
+    let text = LEAST + BYTE * body.len() as u64 + ESCAPE * count(b'\\', body);
+    let values = count(b',', body);
+    let items = Items { objects: count(b'{', body), values };
+    let given = |reviewed: u64| given(growth, endpoint, items, reviewed);
+    match endpoint {
+        // To count is much faster than to look where they stand.
+        Endpoint::Convert => {
+            let many = text + VALUE * values + given(may_be_objects(body).min(values + 1));
+            if many <= SMALL {
+                return many;
+            }
+            let Reviewed { objects, heaviest } = reviewed(body);
+            text + VALUE * heaviest.min(values) + given(objects)
+        }
+        Endpoint::Mutate | Endpoint::Validate => text + VALUE * values + given(2),
+    }
+}
+
+/// What may be the items of lists in a body.
+#[derive(Clone, Copy)]
+struct Items {
+    /// Those that are objects begin with a brace.
+    objects: u64,
+    /// Others stand beside another value.
+    values: u64,
+}
+
+/// What definitions give to so many objects that are reviewed, and to their items.
+fn given(growth: &Growth, endpoint: Endpoint, items: Items, reviewed: u64) -> u64 {
+    let Growth { object, item, value, written } = growth;
+    let of_items = |of: fn(&Added) -> u64| items.objects * of(item) + (items.values + reviewed) * of(value);
+    // Each list is written once in each step, once in the answer, and that may move. Who judges an object converts it to
+    // each version.
+    let copies = match endpoint {
+        Endpoint::Convert => written + ANSWER,
+        Endpoint::Mutate | Endpoint::Validate => 2 * written + ANSWER,
+    };
+    let kept = of_items(|added| added.kept) * KEPT;
+    let kept = kept.min(reviewed * KEPT * BUDGET as u64);
+    copies * of_items(|added| added.text) + kept + reviewed * ANSWER * (object.text + object.kept)
+}
+
+/// How many objects a body reviews at most: one has a member of this name, which may be spelled with escapes.
+fn may_be_objects(body: &[u8]) -> u64 {
+    let named = memchr::memmem::find_iter(body, b"\"apiVersion\"").count();
+    named as u64 + memchr::memmem::find_iter(body, b"\\u").count() as u64
+}
+
+/// The objects of a conversion review.
+struct Reviewed {
+    /// How many there are.
+    objects: u64,
+    /// The most commas in one.
+    heaviest: u64,
+}
+
+/// What is in `request.objects`: in any list which is the value of a member of a member.
+fn reviewed(body: &[u8]) -> Reviewed {
+    let (mut depth, mut in_list, mut commas, mut most, mut objects) = (0_usize, false, 0_u64, 0_u64, 0_u64);
     let mut at = 0;
     while let Some(byte) = body.get(at) {
         at += 1;
@@ -42,7 +117,7 @@ fn heaviest(body: &[u8]) -> u64 {
                 let end = behind_string(body, at);
                 if in_list {
                     // An annotation may hold JSON.
-                    commas += in_text(body.get(at..end).unwrap_or_default());
+                    commas += count(b',', body.get(at..end).unwrap_or_default());
                     most = most.max(commas);
                 }
                 at = end;
@@ -51,6 +126,7 @@ fn heaviest(body: &[u8]) -> u64 {
                 depth += 1;
                 if depth == LIST {
                     in_list = *byte == b'[';
+                    objects += u64::from(in_list);
                 }
             }
             b'}' | b']' => {
@@ -59,7 +135,10 @@ fn heaviest(body: &[u8]) -> u64 {
                 }
                 depth = depth.saturating_sub(1);
             }
-            b',' if in_list && depth == LIST => commas = 0,
+            b',' if in_list && depth == LIST => {
+                commas = 0;
+                objects += 1;
+            }
             b',' if in_list => {
                 commas += 1;
                 most = most.max(commas);
@@ -67,12 +146,11 @@ fn heaviest(body: &[u8]) -> u64 {
             _ => {}
         }
     }
-    most
+    Reviewed { objects, heaviest: most }
 }
 
-/// The commas in a text.
-fn in_text(text: &[u8]) -> u64 {
-    memchr::memchr_iter(b',', text).count() as u64
+fn count(byte: u8, text: &[u8]) -> u64 {
+    memchr::memchr_iter(byte, text).count() as u64
 }
 
 /// The position behind the quote that closes a string in which `at` stands.
@@ -103,6 +181,12 @@ const ESCAPE: u64 = 2;
 /// What a value takes that stands beside another one: one opened for itself, as each item of a list may be, and up to
 /// twice more in other versions.
 const VALUE: u64 = 176;
+
+/// What a byte of the answer takes while that moves, as it is longer than it seemed.
+const ANSWER: u64 = 3;
+
+/// What a byte that is kept takes: where it is collected, in the annotation, that with its escapes, and in the answer.
+const KEPT: u64 = 6;
 
 /// Where less is at stake, it is not looked at more closely.
 const SMALL: u64 = 1 << 20;

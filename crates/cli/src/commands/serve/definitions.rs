@@ -30,6 +30,12 @@ impl ServedKinds {
         webhook.handle_knowing(endpoint, body, &self.facts.load())
     }
 
+    /// The memory that deciding a body takes by the definitions that are served now: see [`Webhook::weight`].
+    #[must_use]
+    pub fn weight(&self, endpoint: Endpoint, body: &[u8]) -> u64 {
+        self.webhook.load().weight(endpoint, body)
+    }
+
     /// Decides by this from now on.
     pub(super) fn know(&self, facts: KnownFacts) {
         self.facts.store(Arc::new(facts));

@@ -123,6 +123,11 @@ impl Mapping for Clamp {
     fn may_lack(&self, to: Side, _: usize, _: &Sides<Vec<Place>>) -> Option<String> {
         (to == Side::Newer && !self.unset.is_empty()).then(|| "what means no value is absent there".to_owned())
     }
+
+    fn adds(&self, _: Side) -> u64 {
+        let numbers = [&self.min, &self.max, &self.instead].into_iter().flatten();
+        numbers.map(|number| number.size() as u64).max().unwrap_or_default()
+    }
 }
 
 impl Clamp {

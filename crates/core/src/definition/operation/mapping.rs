@@ -68,6 +68,11 @@ pub(super) trait Mapping: fmt::Debug + Send + Sync {
     fn drops(&self) -> bool {
         false
     }
+
+    /// How many bytes a value at a place of the side `to` has more than what it was made of, at most.
+    fn adds(&self, _to: Side) -> u64 {
+        0
+    }
 }
 
 /// What an operation does not explain by itself.
@@ -136,6 +141,11 @@ impl Operation {
     /// Whether the newer version has nothing in the place of the older field.
     pub(crate) fn drops(&self) -> bool {
         self.mapping.drops()
+    }
+
+    /// How many bytes a value at a place of the side `to` has more than what it was made of, at most.
+    pub(in crate::definition) fn adds(&self, to: Side) -> u64 {
+        self.mapping.adds(to)
     }
 
     /// Why the place `at` of the side `to` may be without a value although the first place of the other side has one.

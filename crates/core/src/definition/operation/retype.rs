@@ -72,7 +72,15 @@ impl Mapping for Retype {
         let (from, to) = (places.of(to.other()).first()?, places.of(to).get(at)?);
         (!says_all(&from.schema, &to.schema)).then(|| format!("not every value of {} can be said there", from.path))
     }
+
+    /// `1e20` is written with all its digits.
+    fn adds(&self, _: Side) -> u64 {
+        DIGITS
+    }
 }
+
+/// As many digits and signs as a number has at most that the API server leaves.
+pub(super) const DIGITS: u64 = 26;
 
 /// All values of a boolean.
 const BOOLEANS: [bool; 2] = [false, true];

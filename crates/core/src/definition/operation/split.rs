@@ -7,7 +7,7 @@ use smallvec::smallvec;
 
 use super::compiler::Compiler;
 use super::mapping::{Fragment, Mapping, Operation, Unexplained};
-use super::retype::retype;
+use super::retype::{DIGITS, retype};
 use crate::definition::side::{Side, Sides};
 use crate::definition::{place::Place, schema::Schema};
 use crate::json::Json;
@@ -90,6 +90,14 @@ impl Mapping for Split {
         }
         let from = places.of(to.other()).first().filter(|from| from.schema.nullable)?;
         Some(format!("{} may be null, of which there is no string", from.path))
+    }
+
+    fn adds(&self, to: Side) -> u64 {
+        match to {
+            // Of a number in a string as of one that has another type.
+            Side::Newer => DIGITS,
+            Side::Older => self.separator.len() as u64,
+        }
     }
 }
 

@@ -183,6 +183,10 @@ impl Mapping for Values {
             })
         })
     }
+
+    fn adds(&self, to: Side) -> u64 {
+        self.pairs.iter().map(|pair| pair.of(to).size() as u64).max().unwrap_or_default()
+    }
 }
 
 impl Values {

@@ -56,6 +56,10 @@ impl Mapping for Wrap {
         let why = || format!("an empty {} has no first element (`minItems: 1` would say that there is one)", list.path);
         (to == Side::Older && !filled).then(why)
     }
+
+    fn adds(&self, _: Side) -> u64 {
+        2
+    }
 }
 
 /// Why a list cannot have one element.

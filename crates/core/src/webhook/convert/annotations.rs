@@ -1,6 +1,7 @@
 //! An object's annotations, and ours among them.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 use super::error::ConvertError;
 use super::fit::{BUDGET, Fit, ROOMY};
@@ -134,15 +135,21 @@ impl<'a> Annotations<'a> {
 
     /// Gives annotations other names; those for which there is none are removed. Where none are left, there are none.
     pub(crate) fn rename(&mut self, named: &mut dyn FnMut(&str) -> Option<String>) {
-        let mut renamed = Members::default();
         let before = std::mem::take(&mut self.members);
         let had_some = !before.is_empty();
+        let mut renamed: Vec<(Cow<'a, str>, Json<'a>)> = Vec::with_capacity(before.len());
+        let mut places: HashMap<String, usize> = HashMap::new();
         for (name, value) in before.into_pairs() {
-            if let Some(name) = named(&name) {
-                renamed.set(&name, value);
+            let Some(name) = named(&name) else { continue };
+            match places.get(&name).and_then(|at| renamed.get_mut(*at)) {
+                Some((_, place)) => *place = value,
+                None => {
+                    places.insert(name.clone(), renamed.len());
+                    renamed.push((Cow::Owned(name), value));
+                }
             }
         }
-        self.members = renamed;
+        self.members = renamed.into_iter().collect();
         if had_some && self.members.is_empty() {
             self.shape = Shape::Absent;
         }

@@ -1,6 +1,6 @@
 //! What a conversion did, told to people who ask.
 
-use super::paths::join;
+use super::paths::Whereabouts;
 use crate::definition::{Operation, Place, Side};
 use crate::json::Json;
 
@@ -26,12 +26,12 @@ impl Change {
         to: Side,
         before: &[Option<Json<'_>>],
         after: &[Option<Json<'_>>],
-        prefix: &str,
+        here: &Whereabouts<'_>,
     ) -> Option<Self> {
         let show = |places: &[Place], values: &[Option<Json<'_>>]| {
             let present = places.iter().zip(values);
             let present = present.filter_map(|(place, value)| Some((place, value.as_ref()?)));
-            present.map(|(place, value)| (join(prefix, &place.id), value.to_text())).collect()
+            present.map(|(place, value)| (here.below(&place.id), value.to_text())).collect()
         };
         let change = Self {
             operation: operation.name.to_owned(),

@@ -15,7 +15,7 @@ use smallvec::{SmallVec, smallvec};
 
 use super::bit_set::BitSet;
 use super::error::ConvertError;
-use super::paths::join;
+use super::paths::{Whereabouts, join};
 use super::pieces::{Holders, Pieces, Presence, is_natural};
 use crate::definition::Side;
 use crate::definition::frontier::{Branch, Frontier, Holder, Part, position};
@@ -41,7 +41,7 @@ impl<'a> TakenOut<'a> {
         self,
         frontier: &Frontier,
         side: Side,
-        prefix: &str,
+        here: &Whereabouts<'_>,
     ) -> Result<(Pieces<'a>, BitSet), ConvertError> {
         let slots = frontier.slots.of(side).last().copied().unwrap_or_default();
         let mut pieces = Pieces::new(slots, 0);
@@ -50,8 +50,8 @@ impl<'a> TakenOut<'a> {
             let Pieces { slots, rests, .. } = &mut pieces;
             let Some(cut) = frontier.cuts.get(index) else { continue };
             let at = || match cut.id.as_str() {
-                "." => prefix.to_owned(),
-                id => join(prefix, id),
+                "." => here.spelled(),
+                id => here.below(id),
             };
             let part = cut.parts.of(side);
             let rest = split(part, Some(value), slots, &at)?;
@@ -62,10 +62,14 @@ impl<'a> TakenOut<'a> {
 }
 
 /// Takes what operations are about out of an object.
-pub(super) fn take<'a>(frontier: &Frontier, root: &mut Json<'a>, prefix: &str) -> Result<TakenOut<'a>, ConvertError> {
+pub(super) fn take<'a>(
+    frontier: &Frontier,
+    root: &mut Json<'a>,
+    here: &Whereabouts<'_>,
+) -> Result<TakenOut<'a>, ConvertError> {
     let holders = smallvec![Presence::Absent; frontier.holders.len()];
     let mut taken = TakenOut { values: SmallVec::new(), holders, others: BitSet::new() };
-    take_branch(&frontier.root, root, &mut taken, prefix)?;
+    take_branch(&frontier.root, root, &mut taken, here)?;
     // In the order of the cuts, so that of several that are wrong the first is named.
     taken.values.sort_unstable_by_key(|(cut, _)| *cut);
     Ok(taken)
@@ -75,7 +79,7 @@ fn take_branch<'a>(
     branch: &Branch,
     json: &mut Json<'a>,
     taken: &mut TakenOut<'a>,
-    prefix: &str,
+    here: &Whereabouts<'_>,
 ) -> Result<(), ConvertError> {
     let holder = match branch {
         Branch::Cut(cut) => {
@@ -90,16 +94,16 @@ fn take_branch<'a>(
         Ok(Some(members)) => {
             for (name, member) in members.iter_mut() {
                 match holder.branch(name) {
-                    Some((_, branch)) => take_branch(branch, member, taken, prefix)?,
+                    Some((_, branch)) => take_branch(branch, member, taken, here)?,
                     None => others = true,
                 }
             }
             Presence::Object
         }
         Ok(None) if null => Presence::Null,
-        Ok(None) => return Err(not_an_object(&place(prefix, holder), json)),
+        Ok(None) => return Err(not_an_object(&place(here, holder), json)),
         Err(twice) => {
-            return Err(ConvertError::named_twice(&place(prefix, holder), twice));
+            return Err(ConvertError::named_twice(&place(here, holder), twice));
         }
     };
     if let Some(slot) = taken.holders.get_mut(holder.index) {
@@ -114,10 +118,10 @@ fn not_an_object(path: &str, json: &Json<'_>) -> ConvertError {
 }
 
 /// How a holder is named in messages.
-fn place(prefix: &str, holder: &Holder) -> String {
-    match (prefix.is_empty(), holder.path.is_empty()) {
+fn place(here: &Whereabouts<'_>, holder: &Holder) -> String {
+    match (here.is_object(), holder.path.is_empty()) {
         (true, true) => "object".to_owned(),
-        _ => holder.path.after(prefix),
+        _ => holder.path.after(&here.spelled()),
     }
 }
 

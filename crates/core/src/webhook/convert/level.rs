@@ -27,15 +27,15 @@ use super::cross::{Crossed, Crossing, NOTHING, StayingObjects};
 use super::cut::take;
 use super::error::ConvertError;
 use super::holders::put;
-use super::items::{WrittenItems, convert_items};
+use super::items::{ConvertItem, ListOfItems, convert_items};
 use super::kept::{KeptFields, ObjectBefore, identical, is_identical, same};
-use super::paths::join;
+use super::paths::Whereabouts;
 use super::pieces::{Pieces, Presence};
 use super::tree;
 use super::unsaid::Unsaid;
 use super::waiting::Staying;
 use crate::definition::frontier::{Branch, Cut, Part};
-use crate::definition::{Completeness, Level, Path, Required, Side, Sides};
+use crate::definition::{Completeness, Level, Path, Required, Schema, Side, Sides};
 use crate::json::Json;
 
 /// Converts `root` in place. `kept` is what the other side left here; what this side must keep is returned. `required`
@@ -45,13 +45,13 @@ pub(super) fn convert<'a>(
     level: &'a Level,
     context: &mut Context<'_, '_>,
     kept: &KeptFields<'a>,
-    prefix: &str,
+    here: &Whereabouts<'_>,
     required: Option<&Completeness>,
 ) -> Result<KeptFields<'a>, ConvertError> {
     let to = context.to;
     let frontier = &level.frontier;
     let mut idle = idle_at_first(level, root, context)?;
-    let taken = take(frontier, root, prefix)?;
+    let taken = take(frontier, root, here)?;
     if taken.is_nothing() && kept.is_empty() && !frontier.fills.older && !frontier.fills.newer {
         // Whatever the operations are: of nothing there comes nothing, there and back.
         if let Some(required) = required {
@@ -59,9 +59,9 @@ pub(super) fn convert<'a>(
         }
         return Ok(KeptFields::default());
     }
-    let (from, others) = taken.into_pieces(frontier, to.other(), prefix)?;
+    let (from, others) = taken.into_pieces(frontier, to.other(), here)?;
     let nothing = Sides::default();
-    let needed = if prefix.is_empty() { context.needed } else { &nothing };
+    let needed = if here.is_object() { context.needed } else { &nothing };
     let staying = Staying::new(level, to.other(), to, needed.of(to.other()));
     let at_home = Staying::new(level, to, to.other(), needed.of(to));
     let mut slots = Sides::<&[usize]>::default();
@@ -93,8 +93,8 @@ pub(super) fn convert<'a>(
         context.tell_at_home(required.is_met(context.is_named, &mut |field| conversion.has(root, field)));
     }
     conversion.settle(kept, &stuck, context);
-    conversion.tell(context, prefix);
-    conversion.items(context, kept, prefix)?;
+    conversion.tell(context, here);
+    conversion.items(context, kept, here)?;
     let Conversion { crossed, to_keep, .. } = conversion;
     put(frontier, to, root, crossed.pieces);
     Ok(to_keep)
@@ -390,7 +390,7 @@ impl<'l, 'a> Conversion<'l, 'a> {
     }
 
     /// Tells what the operations did.
-    fn tell(&self, context: &mut Context<'_, '_>, prefix: &str) {
+    fn tell(&self, context: &mut Context<'_, '_>, here: &Whereabouts<'_>) {
         if !context.trace.is_on() {
             return;
         }
@@ -403,7 +403,7 @@ impl<'l, 'a> Conversion<'l, 'a> {
                 continue;
             }
             context.trace.record(|| {
-                let change = Change::of(operation, to, was, became, prefix)?;
+                let change = Change::of(operation, to, was, became, here)?;
                 let told = path(Side::Older) != path(Side::Newer) || kept || !same(was, became);
                 told.then_some(Change { kept, given_back: self.crossed.given_back.contains(index), ..change })
             });
@@ -415,7 +415,7 @@ impl<'l, 'a> Conversion<'l, 'a> {
         &mut self,
         context: &mut Context<'_, '_>,
         kept: &KeptFields<'a>,
-        prefix: &str,
+        outer: &Whereabouts<'_>,
     ) -> Result<(), ConvertError> {
         let Crossing { level, to, .. } = self.crossing;
         for (index, operation) in level.operations.iter().enumerate() {
@@ -430,17 +430,10 @@ impl<'l, 'a> Conversion<'l, 'a> {
             let Some(mut value) = self.crossed.pieces.slots.get_mut(slot).and_then(Option::take) else {
                 continue;
             };
-            let at = join(prefix, &here.id);
-            let entries = kept.items(&there.id);
+            let list = ListOfItems { to, keys: &inside.keys, outer, id: &here.id };
             let item = there.schema.each.as_deref();
-            // The API server takes no null out of a list, as it does out of an object.
-            let is_item = |value: &Json<'_>| {
-                item.is_none_or(|item| item.has_types_of(value) && (!value.is_null() || item.can_be_null()))
-            };
-            let target = WrittenItems { to, keys: &inside.keys, is_item: &is_item };
-            let items = convert_items(&mut value, target, entries, &at, &mut |item, kept, at| {
-                convert(item, &inside.level, context, kept, at, None)
-            })?;
+            let mut convert = ItemConversion { level: &inside.level, item, context };
+            let items = convert_items(&mut value, list, kept.items(&there.id), &mut convert)?;
             let keeps = items.is_some();
             if let Some(items) = items {
                 self.to_keep.keep_items(&here.id, items);
@@ -448,7 +441,7 @@ impl<'l, 'a> Conversion<'l, 'a> {
             let moved = here.path != there.path;
             context.trace.record(|| {
                 let values = [Some(value.clone())];
-                let change = Change::of(operation, to, &values, &values, prefix)?;
+                let change = Change::of(operation, to, &values, &values, outer)?;
                 (moved || keeps).then_some(Change { kept: keeps, ..change })
             });
             if let Some(place) = self.crossed.pieces.slots.get_mut(slot) {
@@ -456,6 +449,33 @@ impl<'l, 'a> Conversion<'l, 'a> {
             }
         }
         Ok(())
+    }
+}
+
+/// The operations on the items of a list or map.
+struct ItemConversion<'i, 'c, 't, 'l> {
+    level: &'l Level,
+    /// What the version that is written says of an item.
+    item: Option<&'l Schema>,
+    context: &'i mut Context<'c, 't>,
+}
+
+impl<'l> ConvertItem<'l> for ItemConversion<'_, '_, '_, 'l> {
+    fn convert<'a>(
+        &mut self,
+        item: &mut Json<'a>,
+        kept: &KeptFields<'a>,
+        here: &Whereabouts<'_>,
+    ) -> Result<KeptFields<'a>, ConvertError>
+    where
+        'l: 'a,
+    {
+        convert(item, self.level, self.context, kept, here, None)
+    }
+
+    /// The API server takes no null out of a list, as it does out of an object.
+    fn is_item(&self, value: &Json<'_>) -> bool {
+        self.item.is_none_or(|item| item.has_types_of(value) && (!value.is_null() || item.can_be_null()))
     }
 }
 

@@ -1,9 +1,87 @@
 //! How places are named for people.
 
+use std::fmt::Write as _;
+
 /// A path below another one.
 pub(super) fn join(prefix: &str, id: &str) -> String {
     match prefix.is_empty() {
         true => id.to_owned(),
         false => format!("{prefix}.{id}"),
+    }
+}
+
+/// Where what is converted stands: it is the object, or an item in it. Links to what it is in, and is spelled only for
+/// somebody who is told of it: a key may be as long as the request, and stand in front of as many items.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Whereabouts<'w> {
+    /// The object itself.
+    Object,
+    /// An item of the list or map that has the path `list` below `outer`.
+    Item { outer: &'w Self, list: &'w str, name: ItemName<'w> },
+}
+
+/// What an item is called in its list or map.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum ItemName<'w> {
+    Index(usize),
+    Key(&'w str),
+}
+
+impl Whereabouts<'_> {
+    pub(super) fn is_object(&self) -> bool {
+        matches!(self, Self::Object)
+    }
+
+    /// The path of it. Empty for the object itself.
+    pub(super) fn spelled(&self) -> String {
+        let Self::Item { outer, list, name } = self else { return String::new() };
+        let mut path = join(&outer.spelled(), list);
+        // Nothing can go wrong in a string.
+        _ = match name {
+            ItemName::Index(index) => write!(path, "[{index}]"),
+            ItemName::Key(key) => write!(path, "[{:?}]", cut(key)),
+        };
+        path
+    }
+
+    /// The path of a place below it.
+    pub(super) fn below(&self, id: &str) -> String {
+        join(&self.spelled(), id)
+    }
+}
+
+/// A key as it is told: whole, but for one that nobody would read to its end.
+fn cut(key: &str) -> String {
+    match key.char_indices().nth(TOLD) {
+        Some((end, _)) => format!("{}…", key.get(..end).unwrap_or_default()),
+        None => key.to_owned(),
+    }
+}
+
+/// In characters: longer than the name of anything in Kubernetes, which has at most 253, with a prefix.
+const TOLD: usize = 320;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_item_is_spelled_with_all_that_it_is_in() {
+        let object = Whereabouts::Object;
+        let pool = Whereabouts::Item { outer: &object, list: "spec.pools", name: ItemName::Key("a.b") };
+        let disk = Whereabouts::Item { outer: &pool, list: "disks", name: ItemName::Index(3) };
+        assert_eq!((object.spelled(), object.below("spec")), (String::new(), "spec".to_owned()));
+        assert_eq!(disk.below("raid"), "spec.pools[\"a.b\"].disks[3].raid");
+    }
+
+    #[test]
+    fn a_key_that_is_too_long_to_be_read_is_cut() {
+        let object = Whereabouts::Object;
+        let spelled = |length| {
+            let key = "é".repeat(length);
+            Whereabouts::Item { outer: &object, list: "spec.pools", name: ItemName::Key(&key) }.spelled()
+        };
+        assert_eq!(spelled(TOLD), format!("spec.pools[\"{}\"]", "é".repeat(TOLD)));
+        assert_eq!(spelled(100_000), format!("spec.pools[\"{}…\"]", "é".repeat(TOLD)));
     }
 }

@@ -8,10 +8,11 @@ use super::change::Trace;
 use super::context::Context;
 use super::error::ConvertError;
 use super::kept::{Kept, LONGEST};
+use super::paths::Whereabouts;
 use super::status::{RolloutRequests, StatusConversion, Traced};
 use super::texts::Texts;
 use super::{level, status, tree, waiting};
-use crate::definition::{Kind, Rollout, RolloutStatus, Side, Step};
+use crate::definition::{Kind, Level, Rollout, RolloutStatus, Side, Step};
 use crate::json::Json;
 use crate::webhook::rollout::{self, CalculatedHash};
 
@@ -33,8 +34,22 @@ pub(super) fn convert<'a>(
     let kept = kept.unwrap_or_default();
     waiting::forget(kind, step, to.other(), root, annotations);
     let to_keep = convert_with(&kept, kind, step, (to, between), root, annotations, trace)?;
+    borrow_lists(&step.level, to, root, texts);
     annotations.settle(step, to, &kept, to_keep);
     Ok(())
+}
+
+/// Lets those who go on from here borrow the lists that were written anew, as they do the object: each look at one would
+/// be another copy of it.
+fn borrow_lists<'a>(level: &Level, to: Side, root: &mut Json<'a>, texts: &'a Texts) {
+    let lists = level.operations.iter().filter(|operation| operation.items().is_some());
+    for list in lists.filter_map(|operation| operation.places.of(to).first()) {
+        if let Ok(Some(Json::Text(text))) = tree::get(root, "", &list.path)
+            && let Cow::Owned(written) = text
+        {
+            *text = Cow::Borrowed(texts.keep(Cow::Owned(std::mem::take(written))));
+        }
+    }
 }
 
 /// The same with what the version that is written left on the object. Returns what the other one leaves.
@@ -77,7 +92,7 @@ fn convert_with<'a>(
     let required = (!elsewhere).then_some(step.complete.of(to));
     let mut to_keep = Kept::default();
     let level = |root: &mut Json<'a>, context: &mut Context<'_, '_>, to_keep: &mut Kept<'a>| {
-        to_keep.fields = level::convert(root, &step.level, context, &kept.fields, "", required)?;
+        to_keep.fields = level::convert(root, &step.level, context, &kept.fields, &Whereabouts::Object, required)?;
         to_keep.sparse = context.seems_complete;
         Ok::<(), ConvertError>(())
     };

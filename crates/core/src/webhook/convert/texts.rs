@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 use std::cell::OnceCell;
 
-/// The values of annotations of one object, without their escapes. There are as many as steps were taken.
+/// The values of annotations of one object, without their escapes, and its lists that were written anew. There are as
+/// many as steps were taken.
 #[derive(Debug, Default)]
 pub(crate) struct Texts {
     first: OnceCell<Box<Text>>,

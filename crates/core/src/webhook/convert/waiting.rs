@@ -36,6 +36,7 @@ pub(super) fn needed(kind: &Kind, step: &Step, annotations: &Annotations<'_>) ->
             let text = kind.kept_annotation(version).and_then(|name| annotations.text(name));
             let kept = text.as_deref().and_then(Kept::parse);
             let entries = kept.iter().flat_map(|kept| kept.fields.waiting());
+            let entries = entries.filter(|(id, _)| comes_back(kind, id, (version, near)));
             found.of_mut(side).extend(entries.flat_map(|entry| objects_for(kind, entry, (version, near))));
         }
     }
@@ -60,12 +61,27 @@ pub(super) fn forget<'a>(
         let mut is_there = |path: &Path| {
             path.is_empty() || tree::get(root, "", path).ok().flatten().is_some_and(|value| !value.is_null())
         };
-        let mut is_gone =
-            |entry: (&str, &Entry<'_>)| !objects_for(kind, entry, (version, here)).iter().all(&mut is_there);
+        let mut is_gone = |entry: (&str, &Entry<'_>)| {
+            comes_back(kind, entry.0, (version, here))
+                && !objects_for(kind, entry, (version, here)).iter().all(&mut is_there)
+        };
         if kept.fields.forget(&mut is_gone) {
             annotations.rewrite(name, kept);
         }
     }
+}
+
+/// Whether something is given back at a place of a version, where an entry says so. Whoever writes annotations could
+/// write very many others: nothing stays for them, and nobody looks for their objects.
+fn comes_back(kind: &Kind, id: &str, (of, at): (VersionIndex, VersionIndex)) -> bool {
+    let Some((to, step)) = kind.steps_between(of, at).next() else { return false };
+    let (frontier, operations) = (&step.level.frontier, &step.level.operations);
+    let mut places = operations.iter().filter_map(|operation| operation.places.of(to.other()).first());
+    let mut status = step.status.iter().flat_map(|status| [&status.requests, &status.hashes]);
+    places.any(|place| place.id == id)
+        || frontier.cuts.iter().any(|cut| cut.id == id)
+        || frontier.holders.iter().any(|holder| holder.id == id)
+        || status.any(|asked| asked.requested.id == id || asked.completed.id == id)
 }
 
 /// What has to be there at a version so that what is kept for another one comes back: what is at its place itself, or

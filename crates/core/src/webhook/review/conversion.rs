@@ -7,6 +7,7 @@ use std::borrow::Cow;
 
 use super::envelope::{self, Envelope, Review, ReviewError};
 use crate::json::{Json, Members, Reader, unescape};
+use crate::webhook::room::make_room;
 
 /// Objects, and the version they are wanted in.
 pub(crate) struct ConversionRequest<'j> {
@@ -132,13 +133,7 @@ impl ConvertedObjects {
         self.is_empty = false;
         self.answered += sent + 1;
         let length = self.body.len() + length + CLOSING.len();
-        if length > self.body.capacity() {
-            // What the others will need if they grow as these did, and no more: while it moves there is all of it
-            // twice.
-            let whole = length as u128 * self.asked as u128 / self.answered.max(1) as u128;
-            let whole = usize::try_from(whole).unwrap_or(length).clamp(length + length / 8, length.saturating_mul(4));
-            self.body.reserve_exact(whole - self.body.len());
-        }
+        make_room(&mut self.body, length, [self.answered, self.asked]);
         &mut self.body
     }
 

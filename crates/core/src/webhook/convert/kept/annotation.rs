@@ -1,6 +1,7 @@
 //! The annotation as a whole.
 
 use super::kept_fields::KeptFields;
+use super::kept_text::LONGEST;
 use super::notes::Notes;
 use super::object_before::ObjectBefore;
 use super::object_writer::{Add, ObjectWriter};
@@ -60,9 +61,9 @@ impl<'a> Kept<'a> {
         text
     }
 
-    /// The bytes of the same.
+    /// The bytes of the same, those included that were too many to be written.
     pub(crate) fn size(&self) -> usize {
-        let mut size = 0;
+        let mut size = self.fields.unwritten();
         self.write(&mut |piece| size += piece.len());
         size
     }
@@ -92,7 +93,3 @@ impl<'a> Kept<'a> {
 pub fn is_kept(text: &str) -> bool {
     Kept::parse(text).is_some()
 }
-
-/// The longest annotation that can be ours, in bytes: what the API server allows for all of an object's together
-/// (`apimachinery pkg/api/validation/objectmeta.go`, `TotalAnnotationSizeLimitB`).
-pub(crate) const LONGEST: usize = 256 * 1024;

@@ -1,6 +1,7 @@
 //! What an annotation holds about one place.
 
 use super::kept_items::KeptItems;
+use super::kept_text::KeptText;
 use super::object_before::ObjectBefore;
 use super::object_writer::{Add, ObjectWriter};
 use super::values::read;
@@ -12,6 +13,8 @@ use crate::json::Json;
 pub(crate) enum Entry<'a> {
     /// `each`: the items of a list or map.
     Each(KeptItems<'a>),
+    /// The same, as it is to be written.
+    WrittenEach(KeptText),
     /// `was`: an object on the way to fields, before values were put into it here. So it is again when they are taken
     /// out and nothing is left in it.
     Holder(ObjectBefore),
@@ -37,7 +40,7 @@ impl<'a> Entry<'a> {
     /// Whether this comes back into what is at its own place, and not into the object that holds that: it is about an
     /// object that both versions have, or about items.
     pub(crate) fn is_about_what_is_there(&self) -> bool {
-        matches!(self, Self::Holder(_) | Self::Each(_))
+        matches!(self, Self::Holder(_) | Self::Each(_) | Self::WrittenEach(_))
     }
 
     /// The values for so many places of an operation. `None` if this holds no such values.
@@ -67,10 +70,19 @@ impl<'a> Entry<'a> {
         members.is_empty().then_some(entry)
     }
 
+    /// How many bytes of it were too many to be written.
+    pub(super) fn unwritten(&self) -> usize {
+        match self {
+            Self::WrittenEach(text) => text.unwritten(),
+            _ => 0,
+        }
+    }
+
     pub(super) fn write(&self, add: &mut Add<'_>) {
         let mut writer = ObjectWriter::begin(add);
         match self {
             Self::Each(items) => items.write(writer.member("each")),
+            Self::WrittenEach(text) => text.write(writer.member("each")),
             Self::Holder(before) => before.write(writer.member("was")),
             Self::Rest { rest, seen } => {
                 writer.add("rest", rest);

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use super::entry::Entry;
 use super::kept_items::KeptItems;
+use super::kept_text::KeptText;
 use super::object_before::ObjectBefore;
 use super::object_writer::{Add, ObjectWriter};
 use super::values::{filled, read, same, same_when_filled, write};
@@ -28,10 +29,15 @@ impl<'a> KeptFields<'a> {
         Some(Self(entries.into_iter().collect()))
     }
 
-    pub(crate) fn into_json(self) -> Json<'a> {
-        let mut text = String::new();
-        self.write(&mut |piece| text.push_str(piece));
-        Json::owned(text)
+    /// Writes the entries where others stand.
+    pub(super) fn add_to(&self, text: &mut KeptText) {
+        self.write(&mut |piece| text.add(piece));
+        text.add_unwritten(self.unwritten());
+    }
+
+    /// How many bytes of them were too many to be written.
+    pub(super) fn unwritten(&self) -> usize {
+        self.0.values().map(Entry::unwritten).sum()
     }
 
     pub(super) fn write(&self, add: &mut Add<'_>) {
@@ -151,8 +157,8 @@ impl<'a> KeptFields<'a> {
         }
     }
 
-    pub(crate) fn keep_items(&mut self, id: &'a str, items: KeptItems<'a>) {
-        self.insert(id, Entry::Each(items));
+    pub(crate) fn keep_items(&mut self, id: &'a str, items: KeptText) {
+        self.insert(id, Entry::WrittenEach(items));
     }
 
     pub(crate) fn items(&self, id: &str) -> Option<&KeptItems<'a>> {

@@ -18,7 +18,6 @@
 //! there, if it has the key of that or both have none. So of items that share a key each can be edited.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, VecDeque};
 
 use super::object_writer::{Add, ObjectWriter, list};
 use crate::json::{Json, normal};
@@ -31,6 +30,15 @@ pub(crate) struct KeptItems<'a> {
     pub(crate) items: Vec<KeptItem<'a>>,
     /// What this version cannot say: where it stands in the other one, and what it is there.
     pub(crate) omitted: Vec<(Json<'a>, Json<'a>)>,
+}
+
+/// What an item is known by in a list.
+#[derive(Debug)]
+pub(crate) struct ItemIdentity {
+    /// Its keys, as a list.
+    pub(crate) key: Option<Box<str>>,
+    /// The digest of its content, as a number.
+    pub(crate) content: u64,
 }
 
 /// What one item keeps.
@@ -48,16 +56,21 @@ impl<'a> KeptItems<'a> {
     pub(super) fn read(mut json: Json<'a>) -> Option<Self> {
         let mut members = std::mem::take(json.open().ok()??);
         let count = members.remove("count")?.scalar()?.parse().ok()?;
-        let mut items = Vec::new();
+        let mut list = members.remove("items")?;
+        let elements = std::mem::take(list.open_array()?);
+        // As many as there are: whoever writes annotations could write very many.
+        let mut items = Vec::with_capacity(elements.len());
         let mut next = 0;
-        for item in std::mem::take(members.remove("items")?.open_array()?) {
+        for item in elements {
             let item = KeptItem::read(item, next)?;
             next = item.index.checked_add(1)?;
             items.push(item);
         }
         let mut omitted = Vec::new();
         if let Some(mut list) = members.remove("omitted") {
-            for mut pair in std::mem::take(list.open_array()?) {
+            let pairs = std::mem::take(list.open_array()?);
+            omitted.reserve_exact(pairs.len());
+            for mut pair in pairs {
                 let mut parts = std::mem::take(pair.open_array()?).into_iter();
                 omitted.push((parts.next()?, parts.next()?));
             }
@@ -81,19 +94,15 @@ impl<'a> KeptItems<'a> {
         writer.end();
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.items.is_empty() && self.omitted.is_empty()
-    }
-
-    /// The entries of each of today's items, which are known by key and content.
-    pub(crate) fn matched(&self, now: &[(Option<String>, String)]) -> Vec<Option<&Json<'a>>> {
+    /// The entries of each of today's items.
+    pub(crate) fn matched(&self, now: &[ItemIdentity]) -> Vec<Option<&Json<'a>>> {
         let mut found: Vec<Option<&Json<'a>>> = vec![None; now.len()];
-        let mut open: Vec<&KeptItem<'a>> = Vec::new();
+        let mut open: Vec<&KeptItem<'a>> = Vec::with_capacity(self.items.len());
         // Of several that are alike, the one that stands where it stood.
         for item in &self.items {
-            let here = now.get(item.index).map(|(_, content)| content);
+            let here = now.get(item.index).map(|identity| identity.content);
             match found.get_mut(item.index) {
-                Some(place) if here == item.content.as_ref() => *place = Some(&item.entries),
+                Some(place) if here == item.digest() => *place = Some(&item.entries),
                 _ => open.push(item),
             }
         }
@@ -104,7 +113,8 @@ impl<'a> KeptItems<'a> {
         by_key(&mut open, now, &mut found);
         if in_place {
             for item in open {
-                let same_key = now.get(item.index).is_some_and(|(key, _)| *key == item.key);
+                let same_key =
+                    now.get(item.index).is_some_and(|identity| identity.key.as_deref() == item.key.as_deref());
                 if let Some(place) = found.get_mut(item.index).filter(|_| same_key) {
                     place.get_or_insert(&item.entries);
                 }
@@ -115,58 +125,58 @@ impl<'a> KeptItems<'a> {
 }
 
 /// Finds items that are the same as they were, the first of those that are alike first.
-fn by_content<'i, 'a>(
-    open: &mut Vec<&'i KeptItem<'a>>,
-    now: &[(Option<String>, String)],
-    found: &mut [Option<&'i Json<'a>>],
-) {
-    let mut free: HashMap<&str, VecDeque<usize>> = HashMap::new();
-    for (index, ((_, content), place)) in now.iter().zip(found.iter()).enumerate() {
-        if place.is_none() {
-            free.entry(content).or_default().push_back(index);
+fn by_content<'i, 'a>(open: &mut Vec<&'i KeptItem<'a>>, now: &[ItemIdentity], found: &mut [Option<&'i Json<'a>>]) {
+    let wanted = sorted(open.iter().map(|item| item.digest()));
+    if wanted.is_empty() {
+        return;
+    }
+    let free = now.iter().zip(found.iter());
+    let free = sorted(free.map(|(identity, place)| place.is_none().then_some(identity.content)));
+    let mut free = free.into_iter().peekable();
+    let mut is_found = vec![false; open.len()];
+    for (content, at) in wanted {
+        while free.next_if(|(other, _)| *other < content).is_some() {}
+        let Some((_, index)) = free.next_if(|(other, _)| *other == content) else { continue };
+        if let (Some(place), Some(item), Some(is_found)) = (found.get_mut(index), open.get(at), is_found.get_mut(at)) {
+            (*place, *is_found) = (Some(&item.entries), true);
         }
     }
-    open.retain(|item| {
-        let indices = item.content.as_deref().and_then(|content| free.get_mut(content));
-        let index = indices.and_then(VecDeque::pop_front);
-        match index.and_then(|index| found.get_mut(index)) {
-            Some(place) => *place = Some(&item.entries),
-            None => return true,
-        }
-        false
-    });
+    let mut is_found = is_found.into_iter();
+    open.retain(|_| !is_found.next().unwrap_or_default());
 }
 
 /// Finds items whose key stands once on both sides.
-fn by_key<'i, 'a>(
-    open: &mut Vec<&'i KeptItem<'a>>,
-    now: &[(Option<String>, String)],
-    found: &mut [Option<&'i Json<'a>>],
-) {
-    let mut kept: HashMap<&str, usize> = HashMap::new();
-    for key in open.iter().filter_map(|item| item.key.as_deref()) {
-        *kept.entry(key).or_default() += 1;
+fn by_key<'i, 'a>(open: &mut Vec<&'i KeptItem<'a>>, now: &[ItemIdentity], found: &mut [Option<&'i Json<'a>>]) {
+    let wanted = sorted(open.iter().map(|item| item.key.as_deref()));
+    if wanted.is_empty() {
+        return;
     }
-    let mut places: HashMap<&str, Vec<usize>> = HashMap::new();
-    for (index, (key, _)) in now.iter().enumerate() {
-        if let Some(key) = key {
-            places.entry(key).or_default().push(index);
+    let there = sorted(now.iter().map(|identity| identity.key.as_deref()));
+    let mut there = there.chunk_by(|(one, _), (other, _)| one == other).peekable();
+    let mut is_found = vec![false; open.len()];
+    for same in wanted.chunk_by(|(one, _), (other, _)| one == other) {
+        let [(key, at)] = same else { continue };
+        let is_before = |here: &&[(&str, usize)]| here.first().is_some_and(|(other, _)| other < key);
+        while there.next_if(is_before).is_some() {}
+        let Some([(other, index)]) = there.peek() else { continue };
+        if other == key
+            && let (Some(place), Some(item), Some(is_found)) =
+                (found.get_mut(*index), open.get(*at), is_found.get_mut(*at))
+        {
+            place.get_or_insert(&item.entries);
+            *is_found = true;
         }
     }
-    open.retain(|item| {
-        let Some(key) = item.key.as_deref().filter(|key| kept.get(key) == Some(&1)) else {
-            return true;
-        };
-        match places.get(key).map(Vec::as_slice) {
-            Some([index]) => {
-                if let Some(place) = found.get_mut(*index) {
-                    place.get_or_insert(&item.entries);
-                }
-                false
-            }
-            _ => true,
-        }
-    });
+    let mut is_found = is_found.into_iter();
+    open.retain(|_| !is_found.next().unwrap_or_default());
+}
+
+/// What there is at positions, with them, in order.
+fn sorted<T: Ord>(values: impl ExactSizeIterator<Item = Option<T>>) -> Vec<(T, usize)> {
+    let mut sorted: Vec<(T, usize)> = Vec::with_capacity(values.len());
+    sorted.extend(values.enumerate().filter_map(|(at, value)| Some((value?, at))));
+    sorted.sort_unstable();
+    sorted
 }
 
 impl<'a> KeptItem<'a> {
@@ -181,6 +191,13 @@ impl<'a> KeptItem<'a> {
             }
         }
         Some(item)
+    }
+
+    /// The digest of its content. `None` if it is none of ours.
+    fn digest(&self) -> Option<u64> {
+        let content = self.content.as_deref().filter(|content| content.len() == 12)?;
+        let is_ours = content.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+        is_ours.then(|| u64::from_str_radix(content, 16).ok())?
     }
 
     fn write(&self, next: usize, add: &mut Add<'_>) {

@@ -10,17 +10,21 @@
 
 mod annotation;
 mod entry;
+mod items_writer;
 mod kept_fields;
 mod kept_items;
+mod kept_text;
 mod notes;
 mod object_before;
 mod object_writer;
 mod values;
 
+pub(super) use annotation::Kept;
 pub use annotation::is_kept;
-pub(super) use annotation::{Kept, LONGEST};
 pub(super) use entry::Entry;
+pub(super) use items_writer::{ItemEntries, ItemNote, ItemsWriter, OmittedItems};
 pub(super) use kept_fields::KeptFields;
-pub(super) use kept_items::{KeptItem, KeptItems};
+pub(super) use kept_items::{ItemIdentity, KeptItems};
+pub(super) use kept_text::{KeptText, LONGEST};
 pub(super) use object_before::ObjectBefore;
 pub(super) use values::{identical, is_identical, same, same_when_filled};
