@@ -439,6 +439,7 @@ impl<'l, 'a> Conversion<'l, 'a> {
             };
             let target = WrittenItems { to, keys: &inside.keys, is_item: &is_item };
             let items = convert_items(&mut value, target, entries, &at, &mut |item, kept, at| {
+                context.is_awaited()?;
                 convert(item, &inside.level, context, kept, at, None)
             })?;
             let keeps = items.is_some();

@@ -41,7 +41,12 @@ impl Gate {
 
     /// Waits until `count` decisions have begun.
     pub(crate) async fn entered(&self, count: usize) {
-        eventually("a decision began", || async { (self.0.0.lock().unwrap().entered >= count).then_some(()) }).await;
+        eventually("a decision began", || async { (self.entries() >= count).then_some(()) }).await;
+    }
+
+    /// How many decisions have begun.
+    pub(crate) fn entries(&self) -> usize {
+        self.0.0.lock().unwrap().entered
     }
 
     pub(crate) fn open(&self) {

@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 
 use pointsman_core::definition::Kind;
-use pointsman_core::webhook::{Metadata, Webhook};
+use pointsman_core::webhook::{KnownFacts, Metadata, Webhook};
 use pointsman_server::{CertPaths, Decide, LogQueue, Memory, Options, Server, Shutdown};
 use tempfile::TempDir;
 
@@ -108,8 +108,10 @@ pub(crate) async fn serve() {
     (options.memory_budget, options.max_connections) = (memory.budget, memory.connections);
     options.log_queue = Some(queue);
     let webhook = Webhook::new(Kind::embedded().unwrap(), Metadata::Identity).unwrap();
-    let bound =
-        Server::bind(options, Decide::new(move |endpoint, body| webhook.handle(endpoint, &body))).await.unwrap();
+    let facts = KnownFacts::default();
+    let decide =
+        Decide::awaited(move |endpoint, body, is_awaited| webhook.handle_while(endpoint, &body, &facts, is_awaited));
+    let bound = Server::bind(options, decide).await.unwrap();
     let addresses = format!("{} {}", bound.local_addr().unwrap(), bound.admin_addr().unwrap());
     publish(&dir, &addresses);
     // The first one: whoever holds the other end never says anything.
