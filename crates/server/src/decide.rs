@@ -158,5 +158,6 @@ fn text(payload: &(dyn Any + Send)) -> String {
 /// are left (`process`) are for those that one object waits for.
 const ONE_OBJECT: usize = 4 << 20;
 
-/// An object of 90 KiB as Kubernetes writes them, or one of 6 KiB that is nothing but values.
-const INLINE_WEIGHT: u64 = 1 << 20;
+/// 32 KiB (`INLINE`) as Kubernetes writes objects, with a comma for each 30 bytes, weigh 450 KiB. What weighs more for its
+/// length has more values, and time goes with these: it could hold the thread for milliseconds.
+const INLINE_WEIGHT: u64 = 512 << 10;

@@ -16,7 +16,7 @@ struct State {
 
 /// Holds every decision on a body that begins with `wait`, until it is opened or dropped; others are echoed at once.
 ///
-/// Bodies above 128 KiB only: smaller ones are decided on the thread that the test itself may need.
+/// Bodies above 32 KiB only: smaller ones are decided on the thread that the test itself may need.
 pub(crate) struct Gate(Arc<(Mutex<State>, Condvar)>);
 
 impl Gate {

@@ -43,7 +43,7 @@ impl Victim {
         let limit = files.map(|files| format!("ulimit -n {files}; ")).unwrap_or_default();
         let mut child = Command::new("sh");
         child.args(["-c", &format!("{limit}exec \"$0\" \"$@\"")]).arg(std::env::current_exe().unwrap());
-        child.args(["--exact", test, "--nocapture"]).env(DIR, dir.path());
+        child.args(["--exact", test, "--nocapture"]).env(DIR, dir.path()).envs(of_the_image());
         let child = child.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         let file = dir.path().join(ADDRESSES);
         let text = eventually("the victim listens", || async { fs::read_to_string(&file).ok() }).await;
@@ -57,8 +57,17 @@ impl Victim {
 
     /// The most that was ever resident, in MiB.
     pub(crate) fn peak_mib(&self) -> u64 {
+        self.mib("VmHWM:")
+    }
+
+    /// What is resident, in MiB.
+    pub(crate) fn resident_mib(&self) -> u64 {
+        self.mib("VmRSS:")
+    }
+
+    fn mib(&self, what: &str) -> u64 {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
-        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix(what)).unwrap();
         line.trim().trim_end_matches(" kB").parse::<u64>().unwrap().div_ceil(1024)
     }
 
@@ -73,6 +82,13 @@ impl Drop for Victim {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// The environment that the image gives to what runs in it.
+fn of_the_image() -> Vec<(String, String)> {
+    let file = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../Dockerfile")).unwrap();
+    let set = file.lines().filter_map(|line| line.strip_prefix("ENV ")?.split_once('='));
+    set.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
 
 /// Whether this process was started as a victim.
