@@ -51,6 +51,9 @@ COPY --from=build /pointsman.static /pointsman
 # What it is made of, crate by crate.
 COPY --from=build /pointsman.cdx.json /pointsman.cdx.json
 COPY LICENSE /LICENSE
+# What a large body takes goes back to the kernel when it is answered. Left to itself, glibc takes more and more of it from
+# its heaps, one for each thread, which keep it. docs/performance.md has what it came to.
+ENV MALLOC_MMAP_THRESHOLD_=131072
 # By number, as runAsNonRoot asks for.
 USER 65532:65532
 EXPOSE 8443 8080

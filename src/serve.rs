@@ -47,7 +47,7 @@ pub(crate) fn run(args: &ServeArgs, log_queue: &LogQueue) -> anyhow::Result<Exit
     let kinds = served.names();
     let (memory_budget, max_connections) = (options.memory_budget, options.max_connections);
     let weighing = served.clone();
-    let decide = Decide::knowing(move |endpoint, body| served.handle(endpoint, &body))
+    let decide = Decide::awaited(move |endpoint, body, is_awaited| served.handle(endpoint, &body, is_awaited))
         .weighing(move |endpoint, body| weighing.weight(endpoint, body));
     pointsman_server::serve(options, decide, &mut |addr, admin| {
         let version = env!("CARGO_PKG_VERSION");

@@ -5,7 +5,7 @@
 //! write first ([`naive`]). What counts is the median of the thread's CPU time: a busy machine adds to the clock, not
 //! to that. `--check` exits with 1 where a ratio is below its floor.
 //!
-//! `-- instructions` counts instead of timing: see [`instructions`].
+//! `-- instructions` counts instead of timing: see [`instructions`]. `-- hostile` tells the worst: see [`hostile`].
 
 #![expect(
     clippy::expect_used,
@@ -14,8 +14,11 @@
     reason = "a measurement talks to its reader, and stops where it cannot measure"
 )]
 
+#[path = "../../crates/core/tests/memory/bodies.rs"]
+mod bodies;
 #[path = "../data/growing.rs"]
 mod growing;
+mod hostile;
 mod instructions;
 mod naive;
 #[path = "../data/reviews.rs"]
@@ -40,10 +43,12 @@ fn main() {
             true
         }
         ["--check"] => measure(),
+        ["hostile"] => hostile::main(),
         ["instructions", rest @ ..] => instructions::main(rest),
         _ => {
             println!(
-                "usage: cargo bench -p pointsman-core --bench engine [-- --check | instructions [--check | --bless]]"
+                "usage: cargo bench -p pointsman-core --bench engine [-- --check | hostile | \
+                 instructions [--check | --bless]]"
             );
             false
         }

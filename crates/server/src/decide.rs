@@ -2,86 +2,113 @@
 
 use std::any::Any;
 use std::fmt;
+use std::num::NonZero;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 
 use hyper::body::Bytes;
-use tokio::time::Instant;
+use tokio::sync::Semaphore;
+use tokio::time::{Instant, timeout_at};
 
 use super::body::{INLINE, Whole};
 use super::budget::{Claim, Stage};
+use super::metrics::InFlight;
 use pointsman_core::webhook::{BadReview, Endpoint, Reply, Unanswered, weight};
 
-/// What is asked to decide: usually `move |endpoint, body| webhook.handle(endpoint, &body)`.
+/// What is asked to decide: usually `move |endpoint, body, is_awaited| webhook.handle_while(endpoint, &body, …)`.
 #[derive(Clone)]
 pub struct Decide {
-    decide: Arc<Deciding>,
-    weigh: Arc<Weighing>,
+    deciding: Arc<Deciding>,
+    weighing: Arc<Weighing>,
+    /// Turns of bodies that are larger than any object.
+    turns: Arc<Semaphore>,
 }
 
-type Deciding = dyn Fn(Endpoint, Bytes) -> Result<Reply, Unanswered> + Send + Sync;
+type Deciding = dyn Fn(Endpoint, Bytes, &dyn Fn() -> bool) -> Result<Reply, Unanswered> + Send + Sync;
 
 type Weighing = dyn Fn(Endpoint, &[u8]) -> u64 + Send + Sync;
 
 impl Decide {
     /// Wraps a function that takes time in proportion to the body and does no I/O. It may be called from several
-    /// threads at once; a panic in it is answered with 500 and leaves everything else alone.
+    /// threads at once; a panic in it is answered with 500 and leaves everything else alone. What it has to know first
+    /// and nobody has seen yet is answered with 503 and `Retry-After`, and an API server asks again.
     #[must_use]
-    pub fn new(decide: impl Fn(Endpoint, Bytes) -> Result<Reply, BadReview> + Send + Sync + 'static) -> Self {
-        Self::knowing(move |endpoint, body| Ok(decide(endpoint, body)?))
+    pub fn new(decide: impl Fn(Endpoint, Bytes) -> Result<Reply, Unanswered> + Send + Sync + 'static) -> Self {
+        Self::awaited(move |endpoint, body, _| decide(endpoint, body))
     }
 
-    /// The same, of a function that may have to know something first which nobody has seen yet. Then the answer is 503
-    /// with `Retry-After`, and an API server asks again.
+    /// The same, of a function that asks now and then whether somebody still waits for its answer, and ends with
+    /// [`Unanswered::CallerGone`] where nobody does. To ask is as cheap as it can be.
     #[must_use]
-    pub fn knowing(decide: impl Fn(Endpoint, Bytes) -> Result<Reply, Unanswered> + Send + Sync + 'static) -> Self {
-        Self { decide: Arc::new(decide), weigh: Arc::new(weight) }
+    pub fn awaited(
+        decide: impl Fn(Endpoint, Bytes, &dyn Fn() -> bool) -> Result<Reply, Unanswered> + Send + Sync + 'static,
+    ) -> Self {
+        let cores = thread::available_parallelism().map_or(1, NonZero::get);
+        Self { deciding: Arc::new(decide), weighing: Arc::new(weight), turns: Arc::new(Semaphore::new(cores)) }
     }
 
     /// The same, where deciding a body takes other memory than [`weight`] says: usually
     /// `move |endpoint, body| webhook.weight(endpoint, body)`.
     #[must_use]
     pub fn weighing(self, weigh: impl Fn(Endpoint, &[u8]) -> u64 + Send + Sync + 'static) -> Self {
-        Self { weigh: Arc::new(weigh), ..self }
+        Self { weighing: Arc::new(weigh), ..self }
     }
 
     /// The memory that deciding a body takes, in bytes.
     pub(super) fn weigh(&self, endpoint: Endpoint, body: &[u8]) -> u64 {
-        (self.weigh)(endpoint, body)
+        (self.weighing)(endpoint, body)
     }
 
-    /// Decides one request. What it holds is held until that is done, even where the client has left.
+    /// Decides one request. What it holds is held until that is done, even where the client has left, and until then
+    /// it counts as in flight. Dropped, or when `deadline` has passed, the decision ends as soon as it asks.
     pub(super) async fn decide(
         &self,
         endpoint: Endpoint,
         body: Whole,
-        claim: &Arc<Claim>,
+        (claim, in_flight): (&Arc<Claim>, &mut Option<InFlight>),
         deadline: Instant,
     ) -> Result<Reply, Undecided> {
         claim.enter(Stage::Deciding);
         let Whole { bytes, weight } = body;
         if bytes.len() <= INLINE && weight <= INLINE_WEIGHT {
-            return self.contained(endpoint, bytes);
+            // Over before anybody could be gone.
+            return self.contained(endpoint, bytes, &|| true);
         }
-        let (this, claim) = (self.clone(), Arc::clone(claim));
+        // Whoever is gone while it waits for its turn takes nothing along.
+        let turn = match bytes.len() > ONE_OBJECT {
+            true => timeout_at(deadline, Arc::clone(&self.turns).acquire_owned())
+                .await
+                .map_err(|_| Undecided::Expired)?
+                .ok(),
+            false => None,
+        };
+        let waiting = Waiting::default();
+        let is_awaited = waiting.told();
+        let (this, held) = (self.clone(), (Arc::clone(claim), in_flight.take(), turn));
         let decided = tokio::task::spawn_blocking(move || {
             // Nobody waits for an answer any more: do not begin.
-            if Instant::now() >= deadline {
-                return Err(Undecided::Expired);
-            }
-            let decided = this.contained(endpoint, bytes);
-            drop(claim);
+            let decided = match is_awaited() {
+                true => this.contained(endpoint, bytes, &is_awaited),
+                false => Err(Undecided::Expired),
+            };
+            drop(held);
             decided
         });
-        // A panic is contained in there: what is left is a runtime that shuts down.
-        decided.await.unwrap_or(Err(Undecided::Stopped))
+        match timeout_at(deadline, decided).await {
+            // A panic is contained in there: what is left is a runtime that shuts down.
+            Ok(decided) => decided.unwrap_or(Err(Undecided::Stopped)),
+            Err(_) => Err(Undecided::Expired),
+        }
     }
 
-    fn contained(&self, endpoint: Endpoint, bytes: Bytes) -> Result<Reply, Undecided> {
+    fn contained(&self, endpoint: Endpoint, bytes: Bytes, is_awaited: &dyn Fn() -> bool) -> Result<Reply, Undecided> {
         // Unwind safe: the core is shared and never changed, so there is nothing that a panic could leave half done.
-        match catch_unwind(AssertUnwindSafe(|| (self.decide)(endpoint, bytes))) {
+        match catch_unwind(AssertUnwindSafe(|| (self.deciding)(endpoint, bytes, is_awaited))) {
             Ok(Ok(reply)) => Ok(reply),
             Ok(Err(Unanswered::BadReview(bad))) => Err(Undecided::Bad(bad)),
+            Ok(Err(Unanswered::CallerGone)) => Err(Undecided::Expired),
             Ok(Err(unknown)) => Err(Undecided::Unknown { reason: unknown.to_string() }),
             Err(payload) => Err(Undecided::Panicked { message: text(payload.as_ref()) }),
         }
@@ -99,7 +126,7 @@ impl fmt::Debug for Decide {
 pub(super) enum Undecided {
     /// The body is no review.
     Bad(BadReview),
-    /// The deadline passed before the turn came.
+    /// The deadline passed before it was decided.
     Expired,
     /// The core panicked.
     Panicked {
@@ -115,6 +142,25 @@ pub(super) enum Undecided {
     },
 }
 
+/// Somebody waits for a decision, until this is dropped.
+#[derive(Default)]
+struct Waiting(Arc<AtomicBool>);
+
+impl Waiting {
+    /// Whether somebody does, to be asked elsewhere.
+    fn told(&self) -> impl Fn() -> bool + Send + 'static {
+        let gone = Arc::clone(&self.0);
+        // Nothing hangs on when exactly it is seen.
+        move || !gone.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 fn text(payload: &(dyn Any + Send)) -> String {
     if let Some(text) = payload.downcast_ref::<&str>() {
         return (*text).to_owned();
@@ -122,5 +168,11 @@ fn text(payload: &(dyn Any + Send)) -> String {
     payload.downcast_ref::<String>().cloned().unwrap_or_default()
 }
 
-/// An object of 90 KiB as Kubernetes writes them, or one of 6 KiB that is nothing but values.
-const INLINE_WEIGHT: u64 = 1 << 20;
+/// What no review of one object is larger than: etcd takes objects of 1.5 MiB, and an admission has two, before and
+/// after. What is larger is decided by no more threads than there are cores, and runs for seconds: the two threads that
+/// are left (`process`) are for those that one object waits for.
+const ONE_OBJECT: usize = 4 << 20;
+
+/// 32 KiB (`INLINE`) as Kubernetes writes objects, with a comma for each 30 bytes, weigh 450 KiB. What weighs more for its
+/// length has more values, and time goes with these: it could hold the thread for milliseconds.
+const INLINE_WEIGHT: u64 = 512 << 10;

@@ -14,13 +14,15 @@ pub(super) enum Line {
     Denied,
     Failed,
     Handshake,
+    Left,
     Notice,
     Panicked,
     Refused,
 }
 
 impl Line {
-    const ALL: [Self; 6] = [Self::Denied, Self::Failed, Self::Handshake, Self::Notice, Self::Panicked, Self::Refused];
+    const ALL: [Self; 7] =
+        [Self::Denied, Self::Failed, Self::Handshake, Self::Left, Self::Notice, Self::Panicked, Self::Refused];
 
     /// The `kind` label of what is left out.
     const fn name(self) -> &'static str {
@@ -28,6 +30,7 @@ impl Line {
             Self::Denied => "denied",
             Self::Failed => "failed",
             Self::Handshake => "handshake",
+            Self::Left => "left",
             Self::Notice => "notice",
             Self::Panicked => "panicked",
             Self::Refused => "refused",

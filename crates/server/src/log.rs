@@ -79,6 +79,18 @@ impl Log {
         }
     }
 
+    /// A decision whose caller has left. That of an API server has run out of time, as a rule.
+    pub(super) fn left(&self, webhook: &'static str, peer: SocketAddr, took: Duration) {
+        let seconds = took.as_secs_f64();
+        self.last_errors.refused(
+            webhook,
+            "nobody waited for the decision any more: the caller closed its connection, or reset its stream",
+        );
+        if self.limits.allow(Line::Left) {
+            tracing::warn!(webhook, %peer, seconds, "decision given up, nobody waits for it any more");
+        }
+    }
+
     /// A failed handshake. Anybody who knocks can cause one, a TCP probe for instance; a client that refuses *us* is
     /// worth a line, since that is what an API server with the wrong `caBundle` looks like from here.
     pub(super) fn handshake(&self, peer: SocketAddr, error: &io::Error) {

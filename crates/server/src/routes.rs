@@ -1,5 +1,6 @@
 //! From a request to an answer: what is asked, body, decision.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,7 +19,7 @@ use super::current_tls::CurrentTls;
 use super::decide::{Decide, Undecided};
 use super::labels::webhook_name;
 use super::log::Log;
-use super::metrics::Metrics;
+use super::metrics::{GivenUp, InFlight, Metrics};
 use super::options::Options;
 use super::question::Question;
 use super::refusal::Refusal;
@@ -86,10 +87,10 @@ impl Routes {
     ) -> Response<Full<Bytes>> {
         self.lifecycle.asked();
         let claim = Arc::new(self.budget.claim(under_way.requests()));
-        let mut call = Call { peer, started: Instant::now(), under_way, claim, span };
-        let webhook = webhook_name(asked.endpoint);
         let metrics = self.metrics.requests.of(asked.endpoint);
-        let in_flight = metrics.in_flight();
+        let in_flight = Some(metrics.in_flight());
+        let mut call = Call { peer, started: Instant::now(), under_way, claim, in_flight, span };
+        let webhook = webhook_name(asked.endpoint);
 
         let mut response = match self.review(&asked, &mut body, &mut call).await {
             Ok(reply) => {
@@ -99,11 +100,17 @@ impl Routes {
                 json(reply.body)
             }
             Err(refusal) => {
-                if matches!(refusal, Refusal::Panic { .. }) {
-                    metrics.panicked();
+                match &refusal {
+                    Refusal::Panic { .. } => metrics.panicked(),
+                    Refusal::Expired => metrics.given_up(GivenUp::Deadline),
+                    _ => {}
                 }
                 self.log.refusal(webhook, peer.addr, &refusal, call.started.elapsed());
                 call.span.refused(&refusal);
+                // What is still decided, for nobody, holds what it holds; the refusal holds what it takes itself.
+                if Arc::get_mut(&mut call.claim).is_none() {
+                    call.claim = Arc::new(self.budget.claim(call.under_way.requests()));
+                }
                 call.claim.record(REQUEST);
                 if refusal.closes() {
                     call.under_way.requests().leave();
@@ -121,12 +128,12 @@ impl Routes {
         let seconds = call.started.elapsed().as_secs_f64();
         metrics.answered(response.status().as_u16(), seconds);
         call.span.answered(response.status().as_u16());
-        drop(in_flight);
+        drop(call.in_flight);
         response.map(|body| AnswerBody::begin(body, call.claim))
     }
 
     async fn review(&self, asked: &Question, body: &mut Incoming, call: &mut Call) -> Result<Reply, Refusal> {
-        let Call { peer, started, under_way, claim, span } = call;
+        let Call { peer, started, under_way, claim, in_flight, span } = call;
         if !claim.resize(REQUEST) {
             return Err(Refusal::Overload);
         }
@@ -164,7 +171,9 @@ impl Routes {
         let body = weighed.map_err(|_| Refusal::Expired)?.map_err(refused)?;
         under_way.arrived();
         let arrived = Instant::now();
-        let decided = self.decide.decide(endpoint, body, claim, deadline).await;
+        let left = Left { routes: self, webhook: endpoint, peer: peer.addr, started: *started };
+        let decided = self.decide.decide(endpoint, body, (claim, in_flight), deadline).await;
+        left.stayed();
         let took = arrived.elapsed();
         let seconds = took.as_secs_f64();
         span.decided(arrived.duration_since(*started), took);
@@ -208,7 +217,32 @@ struct Call {
     started: Instant,
     under_way: UnderWay,
     claim: Arc<Claim>,
+    /// Nothing where a decision has it, on whichever thread.
+    in_flight: Option<InFlight>,
     span: RequestSpan,
+}
+
+/// Says that a caller has left, where it is dropped before the decision.
+struct Left<'r> {
+    routes: &'r Routes,
+    webhook: Endpoint,
+    peer: SocketAddr,
+    started: Instant,
+}
+
+impl Left<'_> {
+    /// It has not.
+    fn stayed(self) {
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for Left<'_> {
+    fn drop(&mut self) {
+        let Self { routes, webhook, peer, started } = self;
+        routes.metrics.requests.of(Some(*webhook)).given_up(GivenUp::CallerGone);
+        routes.log.left(webhook_name(Some(*webhook)), *peer, started.elapsed());
+    }
 }
 
 /// Bytes that are paid for until they are written: an answer that nobody reads is memory, too.

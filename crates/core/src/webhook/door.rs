@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use super::admission::{self, Judgement, Settings, Write};
 use super::becoming::{self, BecomeError, OtherKind};
+use super::caller::Caller;
 use super::convert::{self, Change, ConvertError, Converted, Facts, Metadata, Object, Texts};
 use super::facts::{FactUnknown, KnownFacts};
 use super::kinds::{DefinedTwice, Kinds};
 use super::reply::{Conversions, Reply};
-use super::review::{BadReview, PatchOperation};
+use super::review::PatchOperation;
 use super::staged::staged;
 use super::unanswered::Unanswered;
 use super::{answer, rollout::Preimage};
@@ -112,7 +113,7 @@ impl Webhook {
     /// What is wrong with an object, or with the request, is said in the reply, which goes out with HTTP 200.
     ///
     /// # Errors
-    /// [`BadReview`] where the body has no request uid that an answer could carry.
+    /// [`Unanswered::BadReview`] where the body has no request uid that an answer could carry.
     ///
     /// # Examples
     /// ```
@@ -130,12 +131,8 @@ impl Webhook {
     /// assert_eq!(&*reply.conversions[0].to, "v1alpha2");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn handle(&self, endpoint: Endpoint, body: &[u8]) -> Result<Reply, BadReview> {
-        match endpoint {
-            Endpoint::Convert => answer::convert(&self.kinds, self.metadata, body),
-            Endpoint::Mutate => answer::mutate(&self.kinds, &self.settings, body),
-            Endpoint::Validate => answer::validate(&self.kinds, &self.settings, body),
-        }
+    pub fn handle(&self, endpoint: Endpoint, body: &[u8]) -> Result<Reply, Unanswered> {
+        self.answer(endpoint, body, &Caller::patient())
     }
 
     /// How much the definitions add to objects.
@@ -180,11 +177,62 @@ impl Webhook {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn handle_knowing(&self, endpoint: Endpoint, body: &[u8], facts: &KnownFacts) -> Result<Reply, Unanswered> {
+        self.answer_knowing(endpoint, body, facts, &Caller::patient())
+    }
+
+    /// The same for as long as somebody waits for it. That is asked between two objects, steps, items and rules, again
+    /// and again, so it has to be cheap to say; once nobody waits, that is the end of it.
+    ///
+    /// # Errors
+    /// As there, and [`Unanswered::CallerGone`].
+    ///
+    /// # Examples
+    /// ```
+    /// use pointsman_core::definition::Kind;
+    /// use pointsman_core::webhook::{Endpoint, KnownFacts, Metadata, Unanswered, Webhook};
+    ///
+    /// let webhook = Webhook::new(Kind::embedded()?, Metadata::Identity)?;
+    /// let review = br#"{"apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview", "request": {
+    ///     "uid": "705ab4f5", "desiredAPIVersion": "materialize.cloud/v1alpha2", "objects": [
+    ///         {"apiVersion": "materialize.cloud/v1alpha1", "kind": "Materialize",
+    ///          "metadata": {"name": "a"}, "spec": {}}
+    ///     ]}}"#;
+    /// let facts = KnownFacts::default();
+    /// let gone = webhook.handle_while(Endpoint::Convert, review, &facts, &|| false).unwrap_err();
+    /// assert_eq!(gone, Unanswered::CallerGone);
+    /// assert!(webhook.handle_while(Endpoint::Convert, review, &facts, &|| true).is_ok());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn handle_while(
+        &self,
+        endpoint: Endpoint,
+        body: &[u8],
+        facts: &KnownFacts,
+        is_awaited: &dyn Fn() -> bool,
+    ) -> Result<Reply, Unanswered> {
+        self.answer_knowing(endpoint, body, facts, &Caller::waiting_while(is_awaited))
+    }
+
+    fn answer_knowing(
+        &self,
+        endpoint: Endpoint,
+        body: &[u8],
+        facts: &KnownFacts,
+        caller: &Caller<'_>,
+    ) -> Result<Reply, Unanswered> {
         match endpoint {
             Endpoint::Mutate if !self.staged.is_empty() => {
-                answer::mutate_in_stages((&self.kinds, &self.staged), &self.settings, facts, body)
+                answer::mutate_in_stages((&self.kinds, &self.staged), &self.settings, facts, caller, body)
             }
-            endpoint => Ok(self.handle(endpoint, body)?),
+            endpoint => self.answer(endpoint, body, caller),
+        }
+    }
+
+    fn answer(&self, endpoint: Endpoint, body: &[u8], caller: &Caller<'_>) -> Result<Reply, Unanswered> {
+        match endpoint {
+            Endpoint::Convert => answer::convert(&self.kinds, self.metadata, caller, body),
+            Endpoint::Mutate => answer::mutate(&self.kinds, &self.settings, caller, body),
+            Endpoint::Validate => answer::validate(&self.kinds, &self.settings, caller, body),
         }
     }
 

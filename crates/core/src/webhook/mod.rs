@@ -7,6 +7,7 @@ mod admission;
 mod alignment;
 mod answer;
 mod becoming;
+mod caller;
 mod changes;
 mod convert;
 mod door;

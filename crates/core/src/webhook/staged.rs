@@ -27,6 +27,10 @@ pub(super) fn staged(
         let was = made.as_ref().map(Json::to_text);
         let mut done = 0_usize;
         for stage in &kind.stages {
+            if write.new.is_awaited().is_err() {
+                // Nobody is told what was made so far.
+                return Ok((Vec::new(), Vec::new()));
+            }
             let is = made.as_ref().unwrap_or(object);
             if !stage.selection.matches(is) {
                 continue;

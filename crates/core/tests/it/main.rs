@@ -6,6 +6,7 @@
 mod admission;
 mod becomes;
 mod becomes_small;
+mod callers;
 mod captures;
 mod contract;
 mod cost;

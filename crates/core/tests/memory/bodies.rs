@@ -173,7 +173,8 @@ fn items() -> Vec<(String, &'static str, String, &'static str)> {
     all
 }
 
-fn review(objects: &str, desired: &str) -> String {
+/// A review of these objects.
+pub(crate) fn review(objects: &str, desired: &str) -> String {
     format!(
         "{{\"apiVersion\":\"apiextensions.k8s.io/v1\",\"kind\":\"ConversionReview\",\"request\":\
          {{\"uid\":\"u\",\"desiredAPIVersion\":\"{desired}\",\"objects\":{objects}}}}}"

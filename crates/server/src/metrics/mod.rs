@@ -15,5 +15,6 @@ mod spans;
 
 pub(crate) use self::connections::{ADMIN, WEBHOOKS};
 pub(crate) use self::logs::LogMetrics;
+pub(crate) use self::requests::{GivenUp, InFlight};
 pub(crate) use self::server::Metrics;
 pub(crate) use self::spans::SpanMetrics;

@@ -26,6 +26,8 @@ pub(crate) struct WebhookMetrics {
     decision: Histogram,
     in_flight: IntGauge,
     panics: IntCounter,
+    expired: IntCounter,
+    left: IntCounter,
 }
 
 impl RequestMetrics {
@@ -49,6 +51,11 @@ impl RequestMetrics {
             new.gauges("webhook_requests_in_flight", "Requests that are being read or decided.", &["webhook"])?;
         let panics =
             new.counters("webhook_panics_total", "Decisions that panicked and were answered with 500.", &["webhook"])?;
+        let given_up = new.counters(
+            "webhook_decisions_given_up_total",
+            "Decisions that were given up: their deadline had passed, or their caller had left.",
+            &["webhook", "reason"],
+        )?;
         let of = |endpoint: Option<Endpoint>| {
             let webhook = webhook_name(endpoint);
             // A rate over a counter that appears with its first increment misses that increment.
@@ -63,6 +70,8 @@ impl RequestMetrics {
                 decision: decision.with_label_values(&[webhook]),
                 in_flight: in_flight.with_label_values(&[webhook]),
                 panics: panics.with_label_values(&[webhook]),
+                expired: given_up.with_label_values(&[webhook, "deadline"]),
+                left: given_up.with_label_values(&[webhook, "caller_gone"]),
             }
         };
         let [convert, mutate, validate] = [Endpoint::Convert, Endpoint::Mutate, Endpoint::Validate].map(Some).map(of);
@@ -99,9 +108,25 @@ impl WebhookMetrics {
         self.decision.observe(seconds);
     }
 
+    pub(crate) fn given_up(&self, why: GivenUp) {
+        match why {
+            GivenUp::CallerGone => self.left.inc(),
+            GivenUp::Deadline => self.expired.inc(),
+        }
+    }
+
     pub(crate) fn panicked(&self) {
         self.panics.inc();
     }
+}
+
+/// Why a decision is given up.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum GivenUp {
+    /// Its caller has left.
+    CallerGone,
+    /// Its deadline has passed.
+    Deadline,
 }
 
 /// A request in flight.

@@ -99,7 +99,7 @@ async fn a_page_to_try_is_for_one_person() {
 #[tokio::test]
 async fn the_last_errors_are_told_and_no_object() {
     let decide = Decide::new(|_, body| match &body[..] {
-        b"bad" => Err(BadReview::NotJson { reason: "line 1".to_owned() }),
+        b"bad" => Err(BadReview::NotJson { reason: "line 1".to_owned() }.into()),
         b"panic" => panic!("of a secret object"),
         b"deny" => Ok(Reply { outcome: Outcome::Deny, message: Some("denied".to_owned()), ..echo_reply(&body) }),
         b"secret" => Ok(failed(&body)),

@@ -94,7 +94,7 @@ async fn only_plain_json_is_taken() {
 
 #[tokio::test]
 async fn a_body_that_is_no_review_is_a_400() {
-    let decide = Decide::new(|_, _| Err(BadReview::NotJson { reason: "line 1".to_owned() }));
+    let decide = Decide::new(|_, _| Err(BadReview::NotJson { reason: "line 1".to_owned() }.into()));
     let server = TestServer::start(decide, |_| {}).await;
     for mut client in both(&server).await {
         let message = client.post("/convert", "}").await.unwrap().refused(400);

@@ -6,6 +6,7 @@
 mod admin;
 mod alerts;
 mod connections;
+mod given_up;
 mod http;
 mod neighbours;
 mod overload;

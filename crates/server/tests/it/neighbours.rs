@@ -9,8 +9,11 @@
 
 use std::time::{Duration, Instant};
 
+use tokio::task::JoinSet;
+
 use crate::support::attack::Attack;
 use crate::support::client::{Answer, Client};
+use crate::support::eventually;
 use crate::support::victim::{self, LIMIT_MIB, Victim};
 
 /// How long each attack lasts, in seconds.
@@ -143,6 +146,48 @@ impl Outcome {
         });
         wrong.collect()
     }
+}
+
+/// What the allocator keeps of it nobody counts: it would be there until the process ends.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_large_bodies_took_goes_back_to_the_kernel() {
+    let victim = Victim::start(VICTIM).await;
+    assert!(fresh_call(&victim).await);
+    let before = victim.resident_mib();
+    let mut callers = JoinSet::new();
+    for caller in 0..8 {
+        let dial = victim.dial();
+        callers.spawn(async move {
+            let mut client = dial.connect().await.unwrap();
+            for call in 0..12 {
+                let large = many_objects(1 + (caller + call) % 4 * 3);
+                let status = client.post("/convert", large).await.unwrap().status;
+                assert!(matches!(status, 200 | 503), "{status}");
+            }
+        });
+    }
+    while let Some(ended) = callers.join_next().await {
+        ended.unwrap();
+    }
+    let most = before + 16;
+    // The threads that decided end after a while.
+    eventually("it is given back", || async { (victim.resident_mib() <= most).then_some(()) }).await;
+    assert!(victim.peak_mib() > most, "nothing was taken");
+}
+
+/// A review of so many hundreds of objects of 2 KB.
+fn many_objects(hundreds: usize) -> Vec<u8> {
+    let note = "x".repeat(2000);
+    let object = format!(
+        "{{\"apiVersion\":\"materialize.cloud/v1alpha1\",\"kind\":\"Materialize\",\"metadata\":\
+         {{\"name\":\"a\",\"annotations\":{{\"note\":\"{note}\"}}}},\"spec\":{{}}}}"
+    );
+    format!(
+        "{{\"apiVersion\":\"apiextensions.k8s.io/v1\",\"kind\":\"ConversionReview\",\"request\":\
+         {{\"uid\":\"u\",\"desiredAPIVersion\":\"materialize.cloud/v1alpha2\",\"objects\":[{}]}}}}",
+        vec![object; hundreds * 100].join(",")
+    )
+    .into_bytes()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,8 +1,9 @@
 //! More than there is room for: told to come back, or kept waiting, and never in the way of the others.
 
+use std::thread;
 use std::time::{Duration, Instant};
 
-use pointsman_server::BodyLimits;
+use pointsman_server::{BodyLimits, Decide};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -10,7 +11,7 @@ use tokio::task::JoinSet;
 
 use crate::support::eventually;
 use crate::support::gate::{Gate, waiting};
-use crate::support::server::{TestServer, echo};
+use crate::support::server::{TestServer, echo, echo_reply};
 
 const MIB: u64 = 1 << 20;
 
@@ -92,6 +93,29 @@ async fn a_large_decision_does_not_hold_up_small_ones() {
     assert!(!held.is_finished());
     gate.open();
     assert_eq!(held.await.unwrap().status, 200);
+}
+
+/// The runtime of this test has one thread, which serves: what is an object as API servers send it is decided there,
+/// and what could hold it for longer is not, by its length or by what is in it.
+#[tokio::test]
+async fn what_may_take_long_is_decided_on_another_thread() {
+    let serving = thread::current().id();
+    let decide = Decide::new(move |_, _| Ok(echo_reply(format!("{}", thread::current().id() == serving).as_bytes())));
+    let server = TestServer::start(decide, |_| {}).await;
+    let mut client = server.http1().await;
+    // An update of a recorded object has it twice, and 13 kB is the largest that was recorded: with a comma for each 30
+    // bytes.
+    let recorded = |bytes: usize| "\"name-of-a-field\":\"some text\",".repeat(bytes / 30).into_bytes();
+    for (body, in_place) in [
+        (recorded(6 << 10), "true"),
+        (recorded(28 << 10), "true"),
+        (recorded(40 << 10), "false"),
+        (b"0,".repeat(5 << 10), "false"),
+        (vec![b' '; 200 << 10], "false"),
+    ] {
+        let length = body.len();
+        assert_eq!(client.post("/validate", body).await.unwrap().text(), in_place, "{length} bytes");
+    }
 }
 
 #[tokio::test]

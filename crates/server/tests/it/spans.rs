@@ -128,7 +128,7 @@ async fn what_is_no_trace_begins_one() {
 #[tokio::test]
 async fn a_failure_is_in_the_status_of_its_span() {
     let decide = Decide::new(|_, body| match &body[..] {
-        b"bad" => Err(BadReview::NotJson { reason: "line 1".to_owned() }),
+        b"bad" => Err(BadReview::NotJson { reason: "line 1".to_owned() }.into()),
         b"panic" => panic!("of a secret object"),
         b"deny" => Ok(Reply { outcome: Outcome::Deny, message: Some("no".to_owned()), ..echo_reply(&body) }),
         _ => {

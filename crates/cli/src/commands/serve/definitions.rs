@@ -18,16 +18,12 @@ pub struct ServedKinds {
 }
 
 impl ServedKinds {
-    /// Decides, by what is known of facts now: see [`Webhook::handle_knowing`].
+    /// Decides, by what is known of facts now, for as long as somebody waits for it: see [`Webhook::handle_while`].
     ///
     /// # Errors
-    /// The body is no review of that endpoint, or hangs on a fact of which nothing is known yet.
-    pub fn handle(&self, endpoint: Endpoint, body: &[u8]) -> Result<Reply, Unanswered> {
-        let webhook = self.webhook.load();
-        if webhook.staged().is_empty() {
-            return Ok(webhook.handle(endpoint, body)?);
-        }
-        webhook.handle_knowing(endpoint, body, &self.facts.load())
+    /// The body is no review of that endpoint, or hangs on a fact of which nothing is known yet; or nobody waits.
+    pub fn handle(&self, endpoint: Endpoint, body: &[u8], is_awaited: &dyn Fn() -> bool) -> Result<Reply, Unanswered> {
+        self.webhook.load().handle_while(endpoint, body, &self.facts.load(), is_awaited)
     }
 
     /// The memory that deciding a body takes by the definitions that are served now: see [`Webhook::weight`].

@@ -1,6 +1,7 @@
 //! A write: an object that is created or updated.
 
 use crate::json::Json;
+use crate::webhook::caller::{Caller, CallerGone};
 use crate::webhook::convert::{ConvertError, Object, Texts};
 
 /// An object that is created or updated, with what it was before.
@@ -16,6 +17,14 @@ impl<'j> Write<'j> {
         Self { new: SentObject::new(new), old: old.map(SentObject::new), manager: String::new() }
     }
 
+    /// The same for a caller that may be gone.
+    pub(crate) fn for_caller(mut self, caller: &'j Caller<'j>) -> Self {
+        for object in [Some(&mut self.new), self.old.as_mut()].into_iter().flatten() {
+            object.caller = Some(caller);
+        }
+        self
+    }
+
     /// The same by a field manager.
     pub(crate) fn by(self, manager: impl Into<String>) -> Self {
         Self { manager: manager.into(), ..self }
@@ -27,6 +36,7 @@ pub(crate) struct SentObject<'j> {
     json: Json<'j>,
     own_size: usize,
     texts: Texts,
+    caller: Option<&'j Caller<'j>>,
 }
 
 impl<'j> SentObject<'j> {
@@ -35,7 +45,7 @@ impl<'j> SentObject<'j> {
         // One that names a member twice stays as it is: whoever asks for the object is told.
         let _ = json.open();
         let notes = json.look(&["metadata", "managedFields"]).map_or(0, |notes| notes.size());
-        Self { json, own_size: size.saturating_sub(notes), texts: Texts::default() }
+        Self { json, own_size: size.saturating_sub(notes), texts: Texts::default(), caller: None }
     }
 
     /// The bytes of what somebody wrote, without white space around members: the notes of the API server about who
@@ -46,12 +56,17 @@ impl<'j> SentObject<'j> {
 
     /// The object, taken apart.
     pub(crate) fn object(&self) -> Result<Object<'_>, ConvertError> {
-        Object::open(self.json.clone(), &self.texts).map(Object::written)
+        Ok(Object::open(self.json.clone(), &self.texts)?.written().for_caller(self.caller))
     }
 
     /// All of it, for those who must know even objects that cannot be taken apart.
     pub(crate) fn json(&self) -> &Json<'j> {
         &self.json
+    }
+
+    /// Asks whether somebody still waits for what is decided of it.
+    pub(in crate::webhook) fn is_awaited(&self) -> Result<(), CallerGone> {
+        self.caller.map_or(Ok(()), Caller::waits)
     }
 
     /// Whether the object is being deleted.

@@ -6,18 +6,23 @@ use crate::apimachinery::{ObjectName, Status, excerpt};
 use crate::definition::{Kind, StagedKind, VersionIndex};
 use crate::json::Json;
 use crate::webhook::admission::{self, Judgement, Settings, Verdict, Write};
+use crate::webhook::caller::Caller;
 use crate::webhook::facts::KnownFacts;
 use crate::webhook::kinds::Kinds;
 use crate::webhook::reply::{FailedObject, Outcome, Reply};
-use crate::webhook::review::{
-    AdmissionRequest, AdmissionResponse, BadReview, Envelope, PatchOperation, ReviewError, parse,
-};
+use crate::webhook::review::{AdmissionRequest, AdmissionResponse, Envelope, PatchOperation, ReviewError, parse};
 use crate::webhook::staged::staged;
 use crate::webhook::unanswered::Unanswered;
 
-/// Answers a body with what has to be changed in the object. Fails where there is no uid to answer to.
-pub(crate) fn mutate(kinds: &Kinds, settings: &Settings, body: &[u8]) -> Result<Reply, BadReview> {
-    answer(kinds, AdmissionRequest::read(parse(body)?), allowed, |kind, write, envelope| {
+/// Answers a body with what has to be changed in the object. Fails where there is no uid to answer to, or nobody waits
+/// any more.
+pub(crate) fn mutate(
+    kinds: &Kinds,
+    settings: &Settings,
+    caller: &Caller<'_>,
+    body: &[u8],
+) -> Result<Reply, Unanswered> {
+    answer(kinds, caller, AdmissionRequest::read(parse(body)?), allowed, |kind, write, envelope| {
         let (patch, warnings) = admission::stamp(kind, settings, write);
         patched(envelope, &patch, &warnings)
     })
@@ -28,6 +33,7 @@ pub(crate) fn mutate_in_stages(
     (kinds, staged_kinds): (&Kinds, &[StagedKind]),
     settings: &Settings,
     facts: &KnownFacts,
+    caller: &Caller<'_>,
     body: &[u8],
 ) -> Result<Reply, Unanswered> {
     let read = AdmissionRequest::read(parse(body)?);
@@ -35,13 +41,15 @@ pub(crate) fn mutate_in_stages(
         && let Some(of) = staged_kinds.iter().find(|of| (&of.group, &of.kind) == (group, kind))
         && let Ok(AdmissionRequest::Write { envelope, object, old, .. }) = read
     {
-        let (patch, warnings) = staged(of, &Write::new(object, old), facts).map_err(Unanswered::FactUnknown)?;
+        let write = Write::new(object, old).for_caller(caller);
+        let (patch, warnings) = staged(of, &write, facts).map_err(Unanswered::FactUnknown)?;
+        caller.waited()?;
         return Ok(patched(&envelope, &patch, &warnings));
     }
-    Ok(answer(kinds, read, allowed, |kind, write, envelope| {
+    answer(kinds, caller, read, allowed, |kind, write, envelope| {
         let (patch, warnings) = admission::stamp(kind, settings, write);
         patched(envelope, &patch, &warnings)
-    })?)
+    })
 }
 
 /// A write that may happen with these changes.
@@ -50,12 +58,18 @@ fn patched(envelope: &Envelope, patch: &[PatchOperation], warnings: &[String]) -
     Reply::new(outcome, envelope.uid(), AdmissionResponse::Patched { patch, warnings }.write(envelope))
 }
 
-/// Answers a body with whether the object may be written so. Fails where there is no uid to answer to.
-pub(crate) fn validate(kinds: &Kinds, settings: &Settings, body: &[u8]) -> Result<Reply, BadReview> {
+/// Answers a body with whether the object may be written so. Fails where there is no uid to answer to, or nobody waits
+/// any more.
+pub(crate) fn validate(
+    kinds: &Kinds,
+    settings: &Settings,
+    caller: &Caller<'_>,
+    body: &[u8],
+) -> Result<Reply, Unanswered> {
     let scaled = |Scaled { kind, at, new, old }: &Scaled<'_>, envelope: &Envelope| {
         judged(kind, new, admission::judge_scale(kind, settings, *at, new, old.as_ref()), envelope)
     };
-    answer(kinds, AdmissionRequest::read(parse(body)?), scaled, |kind, write, envelope| {
+    answer(kinds, caller, AdmissionRequest::read(parse(body)?), scaled, |kind, write, envelope| {
         if let Some(problem) = admission::misdirected(kind, settings, write) {
             let verdict = Verdict { kind: kind.name.clone(), rule: "registration".to_owned(), effect: "deny" };
             return Reply { verdicts: vec![verdict], ..refused(envelope, &problem) };
@@ -98,10 +112,11 @@ fn allowed(_: &Scaled<'_>, envelope: &Envelope) -> Reply {
 
 fn answer(
     kinds: &Kinds,
+    caller: &Caller<'_>,
     read: Result<AdmissionRequest<'_>, ReviewError>,
     scaled: impl FnOnce(&Scaled<'_>, &Envelope) -> Reply,
     decide: impl FnOnce(&Kind, &Write<'_>, &Envelope) -> Reply,
-) -> Result<Reply, BadReview> {
+) -> Result<Reply, Unanswered> {
     match read {
         Ok(AdmissionRequest::Exempt(envelope)) => {
             let response = AdmissionResponse::Allowed { warnings: &[], audit: &[] };
@@ -123,11 +138,13 @@ fn answer(
                 Ok(kind) => kind,
                 Err(error) => return Ok(refused(&envelope, &error.to_string())),
             };
-            let reply = decide(kind, &Write::new(object, old).by(manager), &envelope);
+            let reply = decide(kind, &Write::new(object, old).by(manager).for_caller(caller), &envelope);
+            // What was given up half-way looks like an object that nobody can read.
+            caller.waited()?;
             Ok(Reply { flip: reply.flip.filter(|_| !dry_run), ..reply })
         }
         Err(ReviewError::Problem(envelope, problem)) => Ok(refused(&envelope, &problem)),
-        Err(ReviewError::Bad(bad)) => Err(bad),
+        Err(ReviewError::Bad(bad)) => Err(bad.into()),
     }
 }
 

@@ -3,38 +3,45 @@
 use std::sync::Arc;
 
 use crate::apimachinery::{ObjectName, excerpt};
+use crate::webhook::caller::{Caller, CallerGone};
 use crate::webhook::convert::{self, ConversionEvents, ConvertError, Fit, Metadata, Object, Texts};
 use crate::webhook::reply::{Conversions, FailedObject, Notice, Outcome, Reply};
 use crate::webhook::review::{
-    BadReview, ConversionRequest, ConvertedObjects, Envelope, ReviewError, StreamedObjects, conversion_failure, parse,
+    ConversionRequest, ConvertedObjects, Envelope, ReviewError, StreamedObjects, conversion_failure, parse,
 };
+use crate::webhook::unanswered::Unanswered;
 use crate::{json::Json, webhook::kinds::Kinds};
 
-/// Answers a body. Fails where there is no uid to answer to.
-pub(crate) fn convert(kinds: &Kinds, metadata: Metadata, body: &[u8]) -> Result<Reply, BadReview> {
+/// Answers a body. Fails where there is no uid to answer to, or nobody waits any more.
+pub(crate) fn convert(
+    kinds: &Kinds,
+    metadata: Metadata,
+    caller: &Caller<'_>,
+    body: &[u8],
+) -> Result<Reply, Unanswered> {
     if let Some((request, mut reader)) = ConversionRequest::read_to_objects(body) {
         let size = reader.left();
         let mut objects = StreamedObjects::new(&mut reader);
-        let reply = answer(kinds, metadata, &request, size, &mut objects);
+        let reply = answer((kinds, metadata), caller, &request, size, &mut objects)?;
         if objects.is_whole() {
             return Ok(reply);
         }
     }
     match ConversionRequest::read(parse(body)?) {
-        Ok(request) => Ok(answer(kinds, metadata, &request, request.size(), &mut request.objects())),
+        Ok(request) => Ok(answer((kinds, metadata), caller, &request, request.size(), &mut request.objects())?),
         Err(ReviewError::Problem(envelope, problem)) => Ok(failure(&envelope, problem)),
-        Err(ReviewError::Bad(bad)) => Err(bad),
+        Err(ReviewError::Bad(bad)) => Err(bad.into()),
     }
 }
 
 /// Answers with the objects of a request, which have so many bytes together.
 fn answer<'j>(
-    kinds: &Kinds,
-    metadata: Metadata,
+    (kinds, metadata): (&Kinds, Metadata),
+    caller: &Caller<'_>,
     request: &ConversionRequest<'_>,
     size: usize,
     objects: &mut impl Iterator<Item = (&'j str, Json<'j>)>,
-) -> Reply {
+) -> Result<Reply, CallerGone> {
     let ConversionRequest { envelope, desired, .. } = request;
     let mut converted = Some(ConvertedObjects::new(envelope, size));
     let mut failures = Failures::default();
@@ -42,13 +49,14 @@ fn answer<'j>(
     let mut notices = Vec::new();
     let mut count = 0_usize;
     for (text, object) in objects {
+        caller.waits()?;
         let mut unanswered = String::new();
         let answers = (&mut converted, &mut unanswered);
         let room = move |size: usize| match answers {
             (Some(converted), _) => converted.room(size, text.len()),
             (None, unanswered) => unanswered,
         };
-        match convert_one(kinds, metadata, object, desired, room) {
+        match convert_one((kinds, metadata), caller, object, desired, room) {
             Ok(one) => {
                 // There is no answer with some of them: from the first failure on, only failures are looked for.
                 let Some(converted) = &mut converted else {
@@ -73,13 +81,15 @@ fn answer<'j>(
         }
         count += 1;
     }
+    // What was given up half-way looks like an object that cannot be converted.
+    caller.waited()?;
     let Some(converted) = converted else {
         let message = failures.message(count, desired);
         let Failures { first, counted, .. } = failures;
-        return Reply { failed: first, failures: counted, ..failure(envelope, message) };
+        return Ok(Reply { failed: first, failures: counted, ..failure(envelope, message) });
     };
     let reply = Reply::new(Outcome::Convert, envelope.uid(), converted.finish());
-    Reply { conversions, notices, ..reply }
+    Ok(Reply { conversions, notices, ..reply })
 }
 
 /// What happened to an object that changes no answer.
@@ -142,8 +152,8 @@ struct Failed {
 /// Converts one object, and writes it where there is room. Nothing if it is in the desired version already: it stays as
 /// it is.
 fn convert_one<'o>(
-    kinds: &Kinds,
-    metadata: Metadata,
+    (kinds, metadata): (&Kinds, Metadata),
+    caller: &Caller<'_>,
     object: Json<'_>,
     desired: &str,
     room: impl FnOnce(usize) -> &'o mut String,
@@ -151,7 +161,7 @@ fn convert_one<'o>(
     let failed = |of, error| Box::new(Failed { of, error });
     let unknown = |error| failed(counted("unknown", "unknown", "unknown"), error);
     let texts = Texts::default();
-    let object = Object::open(object, &texts).map_err(unknown)?;
+    let object = Object::open(object, &texts).map_err(unknown)?.for_caller(Some(caller));
     let kind = kinds.of(&object).map_err(unknown)?;
     let of = |from: &Arc<str>, to: &Arc<str>| {
         let (from, to) = (Arc::clone(from), Arc::clone(to));

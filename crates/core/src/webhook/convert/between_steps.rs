@@ -2,12 +2,13 @@
 
 use super::facts::Facts;
 use crate::definition::Path;
+use crate::webhook::caller::Caller;
 use crate::webhook::rollout::CalculatedHash;
 
 /// What is known of an object on its way through the steps. What a step reads and writes between two others is what the
 /// API server would have stored there: a way of several steps is one step after the other.
 #[derive(Default)]
-pub(super) struct BetweenSteps {
+pub(super) struct BetweenSteps<'c> {
     /// The objects that something needs, on the way home, which waits for versions behind the one that the next step
     /// writes, where that is another thing than what waits there now.
     pub(super) needed_at_home: Option<Vec<Path>>,
@@ -17,6 +18,8 @@ pub(super) struct BetweenSteps {
     pub(super) stays_for_waiting: bool,
     /// What is known beside the object.
     pub(super) facts: Facts,
+    /// Who waits for what becomes of it, where that may be nobody any more.
+    pub(super) caller: Option<&'c Caller<'c>>,
     /// A change that waits for somebody was taken as completed.
     pub(super) staged: bool,
     /// The rollout hash of the object as it is now, where the last step had to calculate it.

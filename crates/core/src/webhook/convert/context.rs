@@ -3,6 +3,7 @@
 use super::change::Trace;
 use super::facts::Facts;
 use crate::definition::{Path, Side, Sides};
+use crate::webhook::caller::{Caller, CallerGone};
 
 /// One conversion of one object.
 pub(super) struct Context<'c, 't> {
@@ -24,10 +25,17 @@ pub(super) struct Context<'c, 't> {
     pub(super) stays_for_waiting: &'c mut bool,
     /// What is known beside the object.
     pub(super) facts: Facts,
+    /// Who waits for what becomes of the object, where that may be nobody any more.
+    pub(super) caller: Option<&'c Caller<'c>>,
     pub(super) trace: &'c mut Trace<'t>,
 }
 
 impl Context<'_, '_> {
+    /// Asks whether somebody still waits for what becomes of the object.
+    pub(super) fn is_awaited(&self) -> Result<(), CallerGone> {
+        self.caller.map_or(Ok(()), Caller::waits)
+    }
+
     /// Notes whether the object has all that is required in the version that is written.
     pub(super) fn tell_at_home(&mut self, is_complete: bool) {
         self.complete_at_home = is_complete && self.looks_complete;

@@ -2,12 +2,15 @@
 
 use std::fmt;
 
+use crate::webhook::caller::CallerGone;
 use crate::{apimachinery::excerpt, definition::Kind, json::Duplicate};
 
 /// Why an object cannot be converted: the field, and what is wrong with it.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum ConvertError {
+    /// Whoever wanted it waits no longer.
+    CallerGone,
     /// An object names a member twice, and readers disagree which one counts.
     NamedTwice {
         /// The object.
@@ -82,7 +85,7 @@ impl ConvertError {
         match self {
             Self::NotAMapOfStrings { .. } => "metadata.annotations",
             Self::NoRolloutHash { .. } | Self::UnknownKind { .. } => "kind",
-            Self::NotJson { .. } => "object",
+            Self::CallerGone | Self::NotJson { .. } => "object",
             Self::UnknownVersion { path, .. } => path,
             Self::NamedTwice { path, .. } | Self::NotAString { path } | Self::NotAnObject { path, .. } => path,
             Self::UnknownFact { path, .. } => path,
@@ -93,6 +96,7 @@ impl ConvertError {
     #[must_use]
     pub fn reason(&self) -> String {
         match self {
+            Self::CallerGone => "is waited for by nobody any more".to_owned(),
             Self::NamedTwice { name, .. } => format!("names {name:?} twice"),
             Self::NoRolloutHash { kind } => format!("{kind} has no rollout hash"),
             Self::NotAMapOfStrings { found } => format!("must be a map of strings, not {found}"),
@@ -135,3 +139,9 @@ impl fmt::Display for ConvertError {
 }
 
 impl std::error::Error for ConvertError {}
+
+impl From<CallerGone> for ConvertError {
+    fn from(_: CallerGone) -> Self {
+        Self::CallerGone
+    }
+}

@@ -470,6 +470,7 @@ impl<'l> ConvertItem<'l> for ItemConversion<'_, '_, '_, 'l> {
     where
         'l: 'a,
     {
+        self.context.is_awaited()?;
         convert(item, self.level, self.context, kept, here, None)
     }
 

@@ -12,6 +12,7 @@ use super::texts::Texts;
 use super::{step, waiting};
 use crate::definition::{Kind, Path, Rollout, VersionIndex};
 use crate::json::{Json, Members, unescape};
+use crate::webhook::caller::{Caller, CallerGone};
 use crate::webhook::rollout::{self, CalculatedHash, Preimage};
 
 /// How much of `metadata` an answer holds.
@@ -43,6 +44,8 @@ pub(crate) struct Object<'a> {
     is_written: bool,
     /// What is known beside it.
     facts: Facts,
+    /// Who waits for what becomes of it; nobody who could be gone where that is nobody.
+    caller: Option<&'a Caller<'a>>,
 }
 
 impl<'a> Object<'a> {
@@ -65,6 +68,7 @@ impl<'a> Object<'a> {
             hash: None,
             is_written: false,
             facts: Facts::default(),
+            caller: None,
         })
     }
 
@@ -78,6 +82,17 @@ impl<'a> Object<'a> {
     pub(crate) fn knowing(mut self, facts: &Facts) -> Self {
         self.facts = facts.clone();
         self
+    }
+
+    /// The object for a caller that may be gone.
+    pub(crate) fn for_caller(mut self, caller: Option<&'a Caller<'a>>) -> Self {
+        self.caller = caller;
+        self
+    }
+
+    /// Asks whether somebody still waits for what becomes of it.
+    pub(crate) fn is_awaited(&self) -> Result<(), CallerGone> {
+        self.caller.map_or(Ok(()), Caller::waits)
     }
 
     /// Writes the object where there is room for so many bytes. Returns how well its annotations fit.
@@ -169,13 +184,15 @@ impl<'a> Object<'a> {
         (from, to): (VersionIndex, VersionIndex),
         needed_at_home: Vec<Vec<Path>>,
         trace: &mut Trace<'_>,
-    ) -> Result<BetweenSteps, ConvertError> {
+    ) -> Result<BetweenSteps<'a>, ConvertError> {
         let is_named = self.is_written || self.metadata.get("uid").is_some();
         let facts = self.facts.clone();
         let tells_preimage = self.is_written;
-        let mut between = BetweenSteps { is_named, facts, tells_preimage, ..BetweenSteps::default() };
+        let caller = self.caller;
+        let mut between = BetweenSteps { is_named, facts, tells_preimage, caller, ..BetweenSteps::default() };
         let mut needed_at_home = needed_at_home.into_iter();
         for (side, step) in kind.steps_between(from, to) {
+            self.is_awaited()?;
             between.needed_at_home = needed_at_home.next();
             between.hash = None;
             let parts = (&mut self.root, &mut self.annotations, self.texts);

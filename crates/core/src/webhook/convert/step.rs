@@ -20,7 +20,7 @@ use crate::webhook::rollout::{self, CalculatedHash};
 pub(super) fn convert<'a>(
     kind: &'a Kind,
     step: &'a Step,
-    (to, between): (Side, &mut BetweenSteps),
+    (to, between): (Side, &mut BetweenSteps<'_>),
     (root, annotations, texts): (&mut Json<'a>, &mut Annotations<'a>, &'a Texts),
     trace: &mut Trace<'_>,
 ) -> Result<(), ConvertError> {
@@ -57,7 +57,7 @@ fn convert_with<'a>(
     kept: &Kept<'a>,
     kind: &'a Kind,
     step: &'a Step,
-    (to, between): (Side, &mut BetweenSteps),
+    (to, between): (Side, &mut BetweenSteps<'_>),
     root: &mut Json<'a>,
     annotations: &Annotations<'_>,
     trace: &mut Trace<'_>,
@@ -87,6 +87,7 @@ fn convert_with<'a>(
         needed: &needed,
         stays_for_waiting: &mut between.stays_for_waiting,
         facts: between.facts.clone(),
+        caller: between.caller,
         trace,
     };
     let required = (!elsewhere).then_some(step.complete.of(to));

@@ -16,7 +16,7 @@ struct State {
 
 /// Holds every decision on a body that begins with `wait`, until it is opened or dropped; others are echoed at once.
 ///
-/// Bodies above 128 KiB only: smaller ones are decided on the thread that the test itself may need.
+/// Bodies above 32 KiB only: smaller ones are decided on the thread that the test itself may need.
 pub(crate) struct Gate(Arc<(Mutex<State>, Condvar)>);
 
 impl Gate {
@@ -41,7 +41,12 @@ impl Gate {
 
     /// Waits until `count` decisions have begun.
     pub(crate) async fn entered(&self, count: usize) {
-        eventually("a decision began", || async { (self.0.0.lock().unwrap().entered >= count).then_some(()) }).await;
+        eventually("a decision began", || async { (self.entries() >= count).then_some(()) }).await;
+    }
+
+    /// How many decisions have begun.
+    pub(crate) fn entries(&self) -> usize {
+        self.0.0.lock().unwrap().entered
     }
 
     pub(crate) fn open(&self) {

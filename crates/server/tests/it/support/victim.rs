@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 
 use pointsman_core::definition::Kind;
-use pointsman_core::webhook::{Metadata, Webhook};
+use pointsman_core::webhook::{KnownFacts, Metadata, Webhook};
 use pointsman_server::{CertPaths, Decide, LogQueue, Memory, Options, Server, Shutdown};
 use tempfile::TempDir;
 
@@ -43,7 +43,7 @@ impl Victim {
         let limit = files.map(|files| format!("ulimit -n {files}; ")).unwrap_or_default();
         let mut child = Command::new("sh");
         child.args(["-c", &format!("{limit}exec \"$0\" \"$@\"")]).arg(std::env::current_exe().unwrap());
-        child.args(["--exact", test, "--nocapture"]).env(DIR, dir.path());
+        child.args(["--exact", test, "--nocapture"]).env(DIR, dir.path()).envs(of_the_image());
         let child = child.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         let file = dir.path().join(ADDRESSES);
         let text = eventually("the victim listens", || async { fs::read_to_string(&file).ok() }).await;
@@ -57,8 +57,17 @@ impl Victim {
 
     /// The most that was ever resident, in MiB.
     pub(crate) fn peak_mib(&self) -> u64 {
+        self.mib("VmHWM:")
+    }
+
+    /// What is resident, in MiB.
+    pub(crate) fn resident_mib(&self) -> u64 {
+        self.mib("VmRSS:")
+    }
+
+    fn mib(&self, what: &str) -> u64 {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
-        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix(what)).unwrap();
         line.trim().trim_end_matches(" kB").parse::<u64>().unwrap().div_ceil(1024)
     }
 
@@ -73,6 +82,13 @@ impl Drop for Victim {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// The environment that the image gives to what runs in it.
+fn of_the_image() -> Vec<(String, String)> {
+    let file = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../Dockerfile")).unwrap();
+    let set = file.lines().filter_map(|line| line.strip_prefix("ENV ")?.split_once('='));
+    set.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
 
 /// Whether this process was started as a victim.
@@ -108,8 +124,10 @@ pub(crate) async fn serve() {
     (options.memory_budget, options.max_connections) = (memory.budget, memory.connections);
     options.log_queue = Some(queue);
     let webhook = Webhook::new(Kind::embedded().unwrap(), Metadata::Identity).unwrap();
-    let bound =
-        Server::bind(options, Decide::new(move |endpoint, body| webhook.handle(endpoint, &body))).await.unwrap();
+    let facts = KnownFacts::default();
+    let decide =
+        Decide::awaited(move |endpoint, body, is_awaited| webhook.handle_while(endpoint, &body, &facts, is_awaited));
+    let bound = Server::bind(options, decide).await.unwrap();
     let addresses = format!("{} {}", bound.local_addr().unwrap(), bound.admin_addr().unwrap());
     publish(&dir, &addresses);
     // The first one: whoever holds the other end never says anything.

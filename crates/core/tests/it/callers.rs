@@ -1,0 +1,139 @@
+//! Callers that go away in the middle of a decision, and those that stay.
+
+use std::cell::Cell;
+
+use pointsman_core::definition::StagedKind;
+use pointsman_core::webhook::{Endpoint, KnownFacts, Metadata, Truth, Unanswered, Webhook};
+use serde_json::{Value, json};
+
+use crate::kinds::{WEBHOOK, load};
+
+/// A caller that is asked so many times whether it waits before it is gone.
+struct Impatient {
+    patience: usize,
+    asked: Cell<usize>,
+}
+
+impl Impatient {
+    fn waiting(patience: usize) -> Self {
+        Self { patience, asked: Cell::new(0) }
+    }
+
+    fn waits(&self) -> bool {
+        self.asked.set(self.asked.get() + 1);
+        self.asked.get() <= self.patience
+    }
+
+    /// Whether it was answered, and how often it was asked.
+    fn asks(&self, webhook: &Webhook, endpoint: Endpoint, body: &Value) -> (bool, usize) {
+        let mut facts = KnownFacts::default();
+        facts.say("moved", Truth::True);
+        let reply = webhook.handle_while(endpoint, body.to_string().as_bytes(), &facts, &|| self.waits());
+        let answered = match reply {
+            Ok(_) => true,
+            Err(Unanswered::CallerGone) => false,
+            Err(error) => panic!("{error}"),
+        };
+        (answered, self.asked.get())
+    }
+}
+
+fn conversion(objects: &[Value], desired: &str) -> Value {
+    let request = json!({"uid": "u", "desiredAPIVersion": desired, "objects": objects});
+    json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview", "request": request})
+}
+
+fn admission(group: &str, new: &Value, old: Option<&Value>) -> Value {
+    let kind = json!({"group": group, "version": "v1", "kind": new["kind"]});
+    let operation = if old.is_some() { "UPDATE" } else { "CREATE" };
+    let request = json!({"uid": "u", "operation": operation, "kind": kind, "object": new, "oldObject": old});
+    json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request})
+}
+
+/// An object with so many items, each of which has a part.
+fn mailbox(items: usize) -> Value {
+    let item = |id: usize| json!({"id": id.to_string(), "stop": true, "parts": [{"size": "1"}]});
+    let filters: Vec<Value> = (0..items).map(item).collect();
+    json!({"apiVersion": "example.com/v1", "kind": "Mailbox", "metadata": {"name": "a"}, "spec": {"filters": filters}})
+}
+
+/// The reviews of one endpoint each that have something to do `times` over.
+fn reviews(times: usize) -> Vec<(&'static str, Endpoint, Value)> {
+    let small: Vec<Value> = (0..times).map(|_| mailbox(0)).collect();
+    let broken: Vec<Value> = (0..times).map(|_| json!({"kind": "Mailbox"})).collect();
+    let large = mailbox(times);
+    vec![
+        ("objects", Endpoint::Convert, conversion(&small, "example.com/v2")),
+        ("objects that cannot be converted", Endpoint::Convert, conversion(&broken, "example.com/v2")),
+        ("items", Endpoint::Convert, conversion(std::slice::from_ref(&large), "example.com/v2")),
+        ("items that are stamped", Endpoint::Mutate, admission("example.com", &large, None)),
+    ]
+}
+
+#[test]
+fn whoever_waits_is_asked_at_each_object_and_each_item() {
+    for (name, endpoint, review) in reviews(500) {
+        let patient = Impatient::waiting(usize::MAX);
+        let (answered, asked) = patient.asks(&WEBHOOK, endpoint, &review);
+        assert!(answered && asked >= 500, "{name}: asked {asked} times");
+        let one = WEBHOOK.handle(endpoint, review.to_string().as_bytes()).unwrap();
+        let other = WEBHOOK.handle_while(endpoint, review.to_string().as_bytes(), &KnownFacts::default(), &|| true);
+        assert_eq!(one.body, other.unwrap().body, "{name}");
+    }
+}
+
+/// Whatever was given up, and however much of it looks like an answer: none is given, and nothing more is begun.
+#[test]
+fn a_decision_that_nobody_waits_for_ends_at_the_next_question() {
+    let mut given_up = 0;
+    for (name, endpoint, review) in reviews(20) {
+        let (_, all) = Impatient::waiting(usize::MAX).asks(&WEBHOOK, endpoint, &review);
+        for patience in 0..all {
+            let (answered, asked) = Impatient::waiting(patience).asks(&WEBHOOK, endpoint, &review);
+            assert!(!answered, "{name}: gone at question {patience} of {all}, and answered");
+            assert_eq!(asked, patience + 1, "{name}: who is gone is not asked again");
+            given_up += 1;
+        }
+    }
+    assert!(given_up > 100, "{given_up}");
+}
+
+#[test]
+fn a_write_that_nobody_waits_for_is_neither_allowed_nor_denied() {
+    let kinds = vec![load("engines.yaml"), load("mailboxes.yaml")];
+    let webhook = Webhook::new(kinds, Metadata::Identity).unwrap();
+    let engine = json!({"apiVersion": "example.com/v2", "kind": "Engine", "metadata": {"name": "a"},
+        "spec": {"size": 1, "image": "a:1.0.0"}});
+    let (old, new) = (mailbox(3), mailbox(5));
+    let mut given_up = 0;
+    for endpoint in [Endpoint::Mutate, Endpoint::Validate] {
+        for review in [
+            admission("example.com", &engine, None),
+            admission("example.com", &engine, Some(&engine)),
+            admission("example.com", &new, Some(&old)),
+        ] {
+            let (_, all) = Impatient::waiting(usize::MAX).asks(&webhook, endpoint, &review);
+            for patience in 0..all {
+                let (answered, asked) = Impatient::waiting(patience).asks(&webhook, endpoint, &review);
+                assert!(!answered && asked == patience + 1, "{endpoint:?} {review}");
+                given_up += 1;
+            }
+        }
+    }
+    assert!(given_up > 20, "{given_up}");
+}
+
+#[test]
+fn stages_are_not_run_for_nobody() {
+    let stages = "apiVersion: pointsman.dev/v1\nkind: KindDefinition\n\
+        resource: {group: apps, version: v1, kind: Deployment, plural: deployments}\nstages:\n\
+        - name: moved\n  fact: {resource: nodes, name: x, label: moved}\n\
+        \x20 after: [{set: {field: spec.replicas, value: 0}}]\n";
+    let webhook = Webhook::new(Vec::new(), Metadata::Identity).unwrap();
+    let webhook = webhook.staging(vec![StagedKind::load("s.yaml", stages).unwrap()]).unwrap();
+    let object = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "a"}, "spec": {}});
+    let review = admission("apps", &object, None);
+    let (answered, asked) = Impatient::waiting(usize::MAX).asks(&webhook, Endpoint::Mutate, &review);
+    assert!(answered && asked > 0, "{asked}");
+    assert_eq!(Impatient::waiting(0).asks(&webhook, Endpoint::Mutate, &review), (false, 1));
+}
