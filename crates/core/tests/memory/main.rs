@@ -21,11 +21,13 @@ fn size(default: usize) -> usize {
     std::env::var("POINTSMAN_SIZE").map_or(default, |size| size.parse().unwrap())
 }
 
-/// All kinds there are here, each with its own server.
+/// Kinds with lists and maps of items, each with its own server. `POINTSMAN_KINDS=all` takes all kinds there are here.
 fn servers() -> Vec<Webhook> {
-    let mut kinds = Kind::embedded().unwrap();
-    kinds.extend(["engines", "gadgets", "mailboxes", "proxies", "widgets"].map(load));
-    kinds.push(giving::kind());
+    let mut kinds = vec![giving::kind(), load("mailboxes"), load("proxies")];
+    if std::env::var("POINTSMAN_KINDS").is_ok_and(|kinds| kinds == "all") {
+        kinds.extend(["engines", "gadgets", "widgets"].map(load));
+        kinds.extend(Kind::embedded().unwrap());
+    }
     kinds.into_iter().map(|kind| Webhook::new(vec![kind], Metadata::Identity).unwrap()).collect()
 }
 
@@ -41,6 +43,7 @@ impl Weighed {
         let held = measure(|| drop(webhook.handle(endpoint, body.as_bytes()))).bytes_max;
         let weight = webhook.weight(endpoint, body.as_bytes());
         if held > weight {
+            eprintln!("OVER {name}: {held} of {weight}, {} bytes", body.len());
             self.over.push(format!("{name}: {held} of {weight}, {} bytes", body.len()));
         }
         self.ratios.push((held * 100 / weight, format!("of {weight:9}: {name}, {} bytes", body.len())));
@@ -67,8 +70,35 @@ fn a_decision_takes_no_more_than_its_weight() {
     weighed.end();
 }
 
+/// Items that keep something, items that are given much, and items behind a long key: by weight, and twice as many.
+#[test]
+fn items_take_no_more_than_their_weight() {
+    let mut weighed = Weighed::default();
+    let proxy = "{\"apiVersion\":\"example.com/v1alpha1\",\"kind\":\"Proxy\",\"metadata\":{\"name\":\"a\"},\"spec\":";
+    let giver =
+        "{\"apiVersion\":\"example.com/v1\",\"kind\":\"Giver\",\"metadata\":{\"name\":\"a\",\"uid\":\"u\"},\"spec\":";
+    let cases = [
+        (load("proxies"), "example.com/v1beta1", proxy, "{\"debug\":true}"),
+        (load("proxies"), "example.com/v1", proxy, "{\"debug\":true}"),
+        (giving::kind(), "example.com/v3", giver, "{}"),
+    ];
+    for (kind, to, head, item) in cases {
+        let list = if head == proxy { "routes" } else { "list" };
+        let webhook = Webhook::new(vec![kind], Metadata::Identity).unwrap();
+        let taken = [20_000, 40_000].map(|count| {
+            let object = format!("{head}{{\"{list}\":[{}]}}}}", vec![item; count].join(","));
+            let body = review(&object, to);
+            weighed.weigh(&webhook, &format!("{count} of {item} to {to}"), Endpoint::Convert, &body);
+            measure(|| drop(webhook.handle(Endpoint::Convert, body.as_bytes()))).bytes_total
+        });
+        assert!(taken[1] as f64 <= taken[0] as f64 * 2.2, "{item}: {taken:?}");
+    }
+    weighed.end();
+}
+
 /// Whatever a kind's lists, maps and fields are filled with.
 #[test]
+#[ignore = "a search that takes many minutes"]
 fn a_decision_about_any_kind_takes_no_more_than_its_weight() {
     let mut weighed = Weighed::default();
     for webhook in servers() {
@@ -81,6 +111,7 @@ fn a_decision_about_any_kind_takes_no_more_than_its_weight() {
 
 /// What comes home, with all that was kept of it; and where somebody has turned its lists round.
 #[test]
+#[ignore = "a search that takes many minutes"]
 fn what_comes_home_takes_no_more_than_its_weight() {
     let mut weighed = Weighed::default();
     for webhook in servers() {
@@ -107,6 +138,7 @@ fn what_comes_home_takes_no_more_than_its_weight() {
 
 /// Many objects in one review: what each of them is given stands in one answer.
 #[test]
+#[ignore = "a search that takes many minutes"]
 fn many_objects_take_no_more_than_their_weight() {
     let mut weighed = Weighed::default();
     for webhook in servers() {
@@ -124,6 +156,7 @@ fn many_objects_take_no_more_than_their_weight() {
 
 /// In allocations and in the bytes that the allocator is asked for.
 #[test]
+#[ignore = "a search that takes many minutes"]
 fn twice_as_much_in_any_place_allocates_twice_as_much() {
     let size = size(8 << 10);
     let mut over = Vec::new();
@@ -137,7 +170,8 @@ fn twice_as_much_in_any_place_allocates_twice_as_much() {
             };
             let (small, large) = (taken(&one), taken(&two));
             for (unit, small, large) in [("allocations", small.0, large.0), ("bytes", small.1, large.1)] {
-                if large as f64 > small as f64 * 2.2 + SLACK {
+                if large as f64 > small as f64 * 2.2 {
+                    eprintln!("SQUARE {}: {small} {unit} of {size} bytes, {large} of twice as many", one.name);
                     over.push(format!("{}: {small} {unit} of {size} bytes, {large} of twice as many", one.name));
                 }
             }
@@ -145,9 +179,6 @@ fn twice_as_much_in_any_place_allocates_twice_as_much() {
     }
     assert!(over.is_empty(), "{}: {over:#?}", over.len());
 }
-
-/// What grows in steps, such as a buffer, grows at one length sooner than at another.
-const SLACK: f64 = 0.0;
 
 fn turn(value: &mut Value) {
     match value {
