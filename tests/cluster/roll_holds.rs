@@ -1,12 +1,14 @@
 //! Objects that a roll holds until their turn, and those who ask for the new version meanwhile: on the real API server.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use hyper::Method;
 use serde_json::{Value, json};
 
 use crate::scenario::Scenario;
 use crate::support::client::Answer;
+use crate::support::process::eventually;
+use crate::support::proxy::{Fate, Proxy};
 use crate::support::rolling::Controllers;
 use crate::support::sample::{ENGINE, Sample};
 use crate::support::scene::Scene;
@@ -19,6 +21,8 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("a_roll_that_is_stopped_lets_go_what_it_held", stopped).of(&ENGINES).newest(),
     Scenario::new("what_a_deleted_roll_held_goes_with_the_next_one", deleted).of(&ENGINES).newest(),
     Scenario::new("a_roll_that_holds_says_where_nobody_keeps_others_away", unregistered).of(&ENGINES).newest(),
+    Scenario::new("what_is_created_while_a_roll_holds_is_held_as_well", created).of(&ENGINES).newest(),
+    Scenario::new("a_fleet_that_is_held_takes_two_writes_an_object", many).of(&ENGINES).newest(),
 ];
 
 const HELD: &str = "pointsman.dev/held";
@@ -211,5 +215,94 @@ fn unregistered(scene: &Scene<'_>) {
     for name in ["e-0", "e-1"] {
         assert_eq!(note(scene, name, HELD), Value::Null, "{name}");
     }
+    scene.forgets_roll();
+}
+
+/// An object that is created meanwhile is held when it is seen, and so is one that comes with the hold of an export: at
+/// its turn each of them moves, and not before.
+fn created(scene: &Scene<'_>) {
+    let _servers = begins(scene);
+    let _controllers = Controllers::start(scene, |_, _| Some(true));
+    let new = scene.sample.new;
+    let mut running = scene.rolls_on("one");
+    scene.roll_says("canary 1/1, waiting for approval");
+    let export = note(scene, "e-1", HELD);
+    let of_another = json!({"roll": "gone", "name": "gone", "at": "2026-01-01T00:00:00Z"}).to_string();
+    for (name, held) in [("late-0", Value::Null), ("late-1", export), ("late-2", json!(of_another))] {
+        let mut object = scene.labelled(new, name, Some(A));
+        if !held.is_null() {
+            object["metadata"]["annotations"] = json!({HELD: held});
+        }
+        scene.create(new, &object).ok();
+        scene.report(name, true);
+    }
+    scene
+        .eventually(|| note(scene, "late-0", HELD).as_str().is_some_and(|text| text.contains(&scene.ns)).then_some(()));
+    let asks = json!({"metadata": {"labels": {scene.label_key(): B}}});
+    for name in ["late-0", "late-1", "late-2"] {
+        let answer = scene.patch(new, name, &asks);
+        let warned = answer.warnings.concat();
+        assert!(answer.is_ok() && warned.contains("holds this object until its turn"), "{name}: {warned}");
+        assert_eq!((label(scene, name), note(scene, name, WANTED)), (json!(A), json!(B)), "{name}");
+    }
+    scene.does(&["approve", "canary"]);
+    scene.roll_says("Complete");
+    assert_eq!(running.end(Duration::from_secs(20)), Some(0));
+    assert_eq!(scene.versions(), [(B.to_owned(), 9)].into());
+    for name in ["late-0", "late-1"] {
+        assert_eq!((note(scene, name, HELD), note(scene, name, WANTED)), (Value::Null, Value::Null), "{name}");
+    }
+    // Whoever held that one before is told that it is let go.
+    assert!(note(scene, "late-2", HELD).as_str().is_some_and(|text| text.starts_with("released ")));
+    let mut writes = scene.roll_writes();
+    writes.retain(|name| name.starts_with("late-0"));
+    assert_eq!(writes.len(), 2, "it was held and moved: {writes:?}");
+    scene.forgets_roll();
+}
+
+/// Held, and moved: nothing else is asked of an object, however many there are. `POINTSMAN_OBJECTS` says how many.
+fn many(scene: &Scene<'_>) {
+    let count = std::env::var("POINTSMAN_OBJECTS").map_or(60, |count| count.parse().unwrap());
+    scene.install(&scene.printed_crd(&[]));
+    scene.knows_rolls();
+    let names: Vec<String> = (0..count).map(|at| format!("e-{at:04}")).collect();
+    scene.engines(&names, Some(A));
+    let servers = SideBySide::start(scene, &[A, B], &[]);
+    servers.register("deny");
+    let _controllers = Controllers::start(scene, |_, _| Some(true));
+    let waves = json!([{"name": "all", "atOnce": 40, "before": "approval"}]);
+    scene.starts_roll(&json!({"hold": true, "waves": waves, "timeout": "10m"}));
+    let proxy = Proxy::start(&scene.bed.api.client, |_, _, _| Fate::Pass);
+    let began = Instant::now();
+    let mut running = scene.rolls_through("one", &scene.through(proxy.port));
+    let waits = || (scene.roll_status()["reason"] == "Approval").then_some(());
+    let patience = Duration::from_secs(60 + count as u64);
+    eventually("all are held", patience, waits);
+    let (held_after, held) = (began.elapsed(), proxy.calls());
+    assert!(names.iter().all(|name| note(scene, name, HELD).is_string()));
+    scene.does(&["approve", "all"]);
+    eventually("it is complete", patience, || (scene.roll_status()["phase"] == "Complete").then_some(()));
+    assert_eq!(running.end(Duration::from_secs(20)), Some(0));
+    let calls = proxy.calls();
+    let of = |calls: &[String], what: &str| calls.iter().filter(|call| call.contains(what)).count();
+    let object = |method: &str| format!("{method} {}/e-", scene.all(scene.sample.new));
+    let (patch, get) = (object("PATCH"), object("GET"));
+    println!(
+        "{count} objects: held after {:.1} s, through after {:.1} s; {} calls, of which {} patches of objects, {} of \
+         them before the first move, {} GETs of one, {} lists",
+        held_after.as_secs_f64(),
+        began.elapsed().as_secs_f64(),
+        calls.len(),
+        of(&calls, &patch),
+        of(&held, &patch),
+        of(&calls, &get),
+        of(&calls, "?limit="),
+    );
+    // One more of the first one: whether anybody keeps others away.
+    assert_eq!(of(&held, &patch), count + 1, "each is held by one write");
+    assert_eq!(of(&calls, &patch), 2 * count + 1, "and moved by one");
+    assert!(of(&calls, &get) * 20 <= count, "{} GETs of one", of(&calls, &get));
+    assert!(names.iter().all(|name| note(scene, name, HELD).is_null()));
+    assert_eq!(scene.versions(), [(B.to_owned(), count)].into());
     scene.forgets_roll();
 }

@@ -275,6 +275,11 @@ fn whole(scene: &Scene<'_>) {
     ];
     assert_eq!(words.said(), said);
     assert_eq!(running(scene), [pair(NEW, NEW), pair(NEW, NEW), pair("N/A", NEW), pair("N/A", NEW)]);
+    table_says(
+        scene,
+        &[],
+        &[("controller-0", &["controllers", NEW, NEW, "New"]), ("compute-1", &["workers", "-", NEW, "New"])],
+    );
     nobody_is_locked(scene);
     let locked = yard.seen(|seen| seen.locked.clone());
     assert_eq!(locked, [("controller".to_owned(), 1), ("worker".to_owned(), 2)].into());
@@ -427,23 +432,26 @@ fn bound(scene: &Scene<'_>) {
     ends(scene);
 }
 
+/// What the table of the hosts says of these, from their waves on. Returns its head.
+fn table_says(scene: &Scene<'_>, more: &[&str], hosts: &[(&str, &[&str])]) -> Vec<String> {
+    let table = scene.does(&[&["objects"][..], more].concat());
+    let words = |line: &str| line.split_whitespace().map(str::to_owned).collect();
+    let rows: Vec<Vec<String>> = table.lines().map(words).collect();
+    for (name, cells) in hosts {
+        let row = rows.iter().find(|row| row[1] == *name).unwrap();
+        assert_eq!(row[2..2 + cells.len()], **cells, "{table}");
+    }
+    rows[0].clone()
+}
+
 /// The table of the hosts, between the masters and the kubelets.
 fn tells_each_host(scene: &Scene<'_>) {
-    let words = |more: &[&str]| -> Vec<Vec<String>> {
-        let table = scene.does(&[&["objects"][..], more].concat());
-        table.lines().map(|line| line.split_whitespace().map(str::to_owned).collect()).collect()
-    };
-    let rows = words(&[]);
-    assert_eq!(rows[0], ["NAMESPACE", "NAME", "WAVE", "CONTROL-PLANE", "KUBELET", "STATE", "WHY"]);
-    let row = |rows: &[Vec<String>], name: &str, cells: &[&str]| {
-        let row = rows.iter().find(|row| row[1] == name).unwrap();
-        assert_eq!(row[2..2 + cells.len()], *cells, "{rows:?}");
-    };
-    row(&rows, "controller-1", &["controllers", NEW, OLD]);
-    row(&rows, "compute-0", &["workers", "-", OLD]);
-    let rows = words(&["-o", "wide"]);
-    assert_eq!(rows[0][2..5], ["ROLE", "WAVE", "TARGET"]);
-    row(&rows, "compute-0", &["worker", "workers", NEW, "-", OLD]);
+    let hosts: [(&str, &[&str]); 2] =
+        [("controller-1", &["controllers", NEW, OLD]), ("compute-0", &["workers", "-", OLD])];
+    let head = table_says(scene, &[], &hosts);
+    assert_eq!(head, ["NAMESPACE", "NAME", "WAVE", "CONTROL-PLANE", "KUBELET", "STATE", "WHY"]);
+    let head = table_says(scene, &["-o", "wide"], &[("compute-0", &["worker", "workers", NEW, "-", OLD])]);
+    assert_eq!(head[2..5], ["ROLE", "WAVE", "TARGET"]);
     let told: Value = serde_json::from_str(&scene.does(&["objects", "-o", "json"])).unwrap();
     let host = |name: &str| told.as_array().unwrap().iter().find(|host| host["name"] == name).unwrap();
     assert_eq!(

@@ -11,8 +11,10 @@ use crate::support::side_by_side::{A, B, SideBySide};
 
 static ENGINES: [&Sample; 1] = [&ENGINE];
 
-pub(crate) const SCENARIOS: &[Scenario] =
-    &[Scenario::new("who_replaces_an_object_takes_no_mark_of_a_roll_off", replaced).of(&ENGINES).newest()];
+pub(crate) const SCENARIOS: &[Scenario] = &[
+    Scenario::new("who_replaces_an_object_takes_no_mark_of_a_roll_off", replaced).of(&ENGINES).newest(),
+    Scenario::new("a_text_where_a_roll_notes_what_it_has_done_is_told_and_left", texts).of(&ENGINES).newest(),
+];
 
 const MARK: &str = "pointsman.dev/roll";
 const COUNT: usize = 4;
@@ -114,5 +116,51 @@ fn cleaned(scene: &Scene<'_>) {
     assert_eq!((code, marks(scene)), (0, COUNT), "{text}{errors}");
     scene.does(&["clean"]);
     assert_eq!((scene.versions(), marks(scene)), ([(B.to_owned(), COUNT)].into(), 0));
+    scene.forgets_roll();
+}
+
+/// Somebody's own text is told with what takes it off; without one character, and of a roll before this one, it is in
+/// nobody's way.
+fn texts(scene: &Scene<'_>) {
+    scene.install(&scene.printed_crd(&[]));
+    scene.knows_rolls();
+    let names: Vec<String> = (0..COUNT).map(|at| format!("e-{at}")).collect();
+    scene.engines(&names, Some(A));
+    let servers = SideBySide::start(scene, &[A, B], &[]);
+    servers.register("deny");
+    let _controllers = Controllers::start(scene, |_, _| Some(true));
+    let before = json!({"roll": "gone", "was": null, "to": A, "at": "2026-01-01T00:00:00Z"}).to_string();
+    let large = "x".repeat(200_000);
+    for (name, text) in names.iter().zip(["", "[\"mine\"]", &before, &large]) {
+        scene.patch(scene.sample.new, name, &json!({"metadata": {"annotations": {MARK: text}}})).ok();
+    }
+    let file = scene.roll_file(&json!({})).display().to_string();
+    let (code, text, errors) = scene.command(&["roll", "plan", "-f", &file, "--server"]);
+    assert!(code == 1 && text.contains("\nmove 2, refused 2"), "{text}{errors}");
+    scene.commanded(&["roll", "start", "-f", &file]);
+    let mut running = scene.rolls_on("one");
+    scene.roll_says("which no roll has written");
+    scene.eventually(|| {
+        (scene.versions().get(B) == Some(&2) && scene.roll_status()["phase"] == "Waiting").then_some(())
+    });
+    assert_eq!((mark(scene, "e-1"), mark(scene, "e-3")), (json!("[\"mine\"]"), json!(large)), "nobody's data is lost");
+    // What it says to do is done.
+    let shown = scene.does(&["objects"]);
+    for name in ["e-1", "e-3"] {
+        let said = shown.lines().find(|line| line.contains(&format!(" {name} "))).unwrap();
+        let (_, does) = said.split_once("Where nobody needs it: kubectl ").unwrap();
+        let kubectl = std::process::Command::new(scene.bed.assets.path("kubectl"))
+            .arg(format!("--kubeconfig={}", scene.bed.api.kubeconfig.display()))
+            .args(does.split_whitespace())
+            .output()
+            .unwrap();
+        assert!(kubectl.status.success(), "{does}: {kubectl:?}");
+    }
+    scene.roll_says("Complete");
+    assert_eq!(running.end(std::time::Duration::from_secs(20)), Some(0));
+    assert_eq!((scene.versions(), marks(scene)), ([(B.to_owned(), COUNT)].into(), COUNT));
+    scene.does(&["back"]);
+    let (code, text, errors) = scene.runs_roll(&[]);
+    assert_eq!((code, scene.versions(), marks(scene)), (0, [(A.to_owned(), COUNT)].into(), 0), "{text}{errors}");
     scene.forgets_roll();
 }

@@ -80,7 +80,7 @@ fn thaws(scene: &Scene<'_>, name: &str) {
 }
 
 /// A roll of labels that asks for whatever such a roll can ask: lists before it begins and on the way, something that a
-/// version needs, and what it freezes.
+/// version needs, what it freezes, and others that say what runs.
 fn labels(scene: &Scene<'_>) {
     let file = scene.setup.kinds.join("kind.yaml");
     let definition = std::fs::read_to_string(&file).unwrap();
@@ -88,6 +88,8 @@ fn labels(scene: &Scene<'_>) {
         "  prerequisites: {{resource: configmaps, namespace: {}, name: \"{{id}}\", state: data.state}}\n",
         scene.ns
     );
+    let others = "observe: [{from: {list: replicationcontrollers, by: metadata.name}, field: metadata.generateName}]";
+    let place = format!("  {others}\n{place}");
     let definition = definition
         .replace("downgradeTo: [2.16.0]}", "downgradeTo: [2.16.0], needs: {applied: [patch]}}")
         .replace("  rules:\n  - immutable", &format!("{place}  rules:\n  - immutable"))

@@ -326,6 +326,9 @@ fn watched(scene: &Scene<'_>) {
     begins(scene);
     asks_pods_and_nodes(scene);
     let states = || rows(scene).into_iter().map(|row| row.join(" ")).collect::<Vec<_>>();
+    api_server(scene, "controller-0", OLD);
+    assert_eq!(states()[1..3], [format!("{OLD} True active"), format!("{NEW} False available")]);
+    api_server(scene, "controller-0", NEW);
     assert_eq!(states()[1..3], [format!("{OLD} False partial"), format!("{NEW} False partial")]);
     // The Roll is looked at, and moves nothing.
     let freeze = json!([{
@@ -364,6 +367,13 @@ fn watched(scene: &Scene<'_>) {
     kubelet(scene, "compute-0", NEW);
     assert_eq!(looks(), [format!("{NEW}..{NEW}"), format!("{OLD}..{NEW}")]);
     scene.eventually(|| tries().is_ok().then_some(()));
+    NAMES.iter().for_each(|name| kubelet(scene, name, NEW));
+    assert_eq!(states()[1..3], [format!("{OLD} False unavailable"), format!("{NEW} True active")]);
+    // A Pod of another namespace that is called so, and one that runs something else, are about nobody here.
+    strangers(scene);
+    assert_eq!(states()[1..3], [format!("{OLD} False unavailable"), format!("{NEW} True active")]);
+    kubelet(scene, "controller-1", OLD);
+    assert_eq!(looks(), [format!("{NEW}..{NEW}"), format!("{OLD}..{NEW}")]);
     scene.call(Method::DELETE, "/api/v1/nodes/compute-0", None).ok();
     assert_eq!(looks(), [format!("{NEW}..{NEW}"), "none..none".to_owned()]);
     let (_, _, errors) = scene.command(&["roll", "versions", &scene.crd_name()]);
@@ -404,6 +414,24 @@ fn asks_pods_and_nodes(scene: &Scene<'_>) {
 fn kubelet(scene: &Scene<'_>, host: &str, version: &str) {
     let status = json!({"status": {"nodeInfo": {"kubeletVersion": version}}}).to_string();
     scene.call(Method::PATCH, &format!("/api/v1/nodes/{host}/status"), Some((MERGE, status))).ok();
+}
+
+/// Pods that are none of what the definition looks at, of the hosts.
+fn strangers(scene: &Scene<'_>) {
+    let other = format!("{}-other", scene.ns);
+    scene.post("/api/v1/namespaces", &json!({"metadata": {"name": other}})).ok();
+    for namespace in [&other, &scene.ns] {
+        scene.post(
+            &format!("/api/v1/namespaces/{namespace}/serviceaccounts"),
+            &json!({"metadata": {"name": "default"}}),
+        );
+        let labels = if *namespace == other { json!({"component": "kube-apiserver"}) } else { json!({}) };
+        let containers = json!([{"name": "kube-apiserver", "image": format!("k8s/kube-apiserver:{OLD}")}]);
+        let metadata = json!({"name": "stranger", "labels": labels});
+        let pod = json!({"metadata": metadata, "spec": {"nodeName": "controller-1", "containers": containers}});
+        let pods = format!("/api/v1/namespaces/{namespace}/pods");
+        scene.eventually(|| scene.post(&pods, &pod).is_ok().then_some(()));
+    }
 }
 
 /// A host runs this API server, and no other one.

@@ -36,9 +36,10 @@ impl Right {
         !["get", "list", "watch"].contains(&self.verb.as_str())
     }
 
-    /// What takes it is told beside what is told anyway: without it the roll goes on, and says so.
+    /// What takes it is told beside what is told anyway, as are events and what others say runs: without it the roll
+    /// goes on, and says so.
     fn is_optional(&self) -> bool {
-        self.plural == "events"
+        ["events", "replicationcontrollers"].contains(&self.plural.as_str())
     }
 }
 

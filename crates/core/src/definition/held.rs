@@ -57,9 +57,10 @@ pub(crate) struct HeldWrite {
 }
 
 impl HoldMark {
-    /// Reads the annotation. Anything else is somebody's own text, and holds nothing.
+    /// Reads the annotation. Anything else is somebody's own text, and holds nothing; so is a list, which would be read
+    /// member by member.
     pub(crate) fn read(text: &str) -> Option<Self> {
-        serde_json::from_str(text).ok()
+        serde_json::from_str(text).ok().filter(|_| text.trim_start().starts_with('{'))
     }
 }
 
@@ -116,7 +117,7 @@ mod tests {
 
     #[test]
     fn what_nobody_holds_is_as_it_was_sent() {
-        for held in [None, Some(""), Some("released"), Some("{}"), Some("no"), Some("[]")] {
+        for held in [None, Some(""), Some("released"), Some("{}"), Some("no"), Some("[]"), Some(r#"["u","r","x"]"#)] {
             assert_eq!(held_write("v", object(Some("1"), held), object(Some("2"), held)), None, "{held:?}");
         }
     }

@@ -127,7 +127,7 @@ impl Kind {
         };
         let steps = steps(&spec, &versions, rollout.as_ref(), problems);
         let admission = match &spec.admission {
-            Some(spec) => Admission::compile(spec, &crd.group, &versions, problems)?,
+            Some(spec) => Admission::compile(spec, (&crd.group, &crd.kind), &versions, problems)?,
             None => Admission::none(&crd.group),
         };
         let health = match &spec.healthy {

@@ -21,9 +21,9 @@ pub(super) struct MovedMark {
 }
 
 impl MovedMark {
-    /// Reads the annotation. Anything else is somebody's own text.
+    /// Reads the annotation. Anything else is somebody's own text; so is a list, which would be read member by member.
     pub(super) fn read(text: &str) -> Option<Self> {
-        serde_json::from_str(text).ok()
+        serde_json::from_str(text).ok().filter(|_| text.trim_start().starts_with('{'))
     }
 }
 
@@ -53,7 +53,15 @@ mod tests {
         for new in ["", MARK, "{}", "another"] {
             assert_eq!(lost_mark(Some(MARK), Some(new), "kubectl-replace"), None, "{new}");
         }
-        for old in [None, Some(""), Some("mine"), Some("{}"), Some(r#"{"roll":"u"}"#), Some(r#"{"roll":1,"to":"2"}"#)] {
+        for old in [
+            None,
+            Some(""),
+            Some("mine"),
+            Some("{}"),
+            Some(r#"{"roll":"u"}"#),
+            Some(r#"{"roll":1,"to":"2"}"#),
+            Some(r#"["u","2"]"#),
+        ] {
             assert_eq!(lost_mark(old, None, "kubectl-replace"), None, "{old:?}");
         }
     }

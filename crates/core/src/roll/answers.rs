@@ -9,7 +9,7 @@ use super::questions::{About, LookedFor, RollQuestion, WantedObjects, title};
 use super::staged::Staged;
 use super::web_answer::WebAnswer;
 use super::web_questions::{WebAsks, WebQuestion};
-use crate::definition::admission::{OtherSource, PartVersions};
+use crate::definition::admission::{NamedObject, OtherSource, PartVersions};
 
 /// What was found in the cluster. It begins with nothing, and what nobody knows does not hold.
 #[derive(Clone, Debug, Default)]
@@ -41,8 +41,8 @@ pub(super) struct FoundObjects {
     pub(super) whole: Option<Value>,
     /// All that were asked for.
     pub(super) all: Vec<Value>,
-    /// Which versions they say, by the name of the object that runs them.
-    versions: BTreeMap<String, PartVersions>,
+    /// Which versions they say, by the name of the object that runs them, and by its namespace, where that tells.
+    versions: BTreeMap<String, BTreeMap<Option<String>, PartVersions>>,
 }
 
 /// What an object becomes, as one of another kind.
@@ -128,13 +128,15 @@ impl RollAnswers {
         self.found.get(about)
     }
 
-    /// The versions that others say of an object of this name, each once; none where it need not have any. Else why
-    /// nobody knows.
-    pub(super) fn versions_of(&self, source: &OtherSource, name: &str) -> PartVersions {
+    /// The versions that others say of an object of this namespace and name, each once; none where it need not have
+    /// any. Else why nobody knows.
+    pub(super) fn versions_of(&self, source: &OtherSource, (namespace, name): (Option<&str>, &str)) -> PartVersions {
         match self.of(&RollQuestion::about_versions(source)) {
             None => Err(format!("nobody has looked at {}", source.title())),
             Some(Err(why)) => Err(format!("{} cannot be read: {why}", source.title())),
-            Some(Ok(found)) => found.versions.get(name).cloned().unwrap_or_else(|| source.of_nobody()),
+            Some(Ok(found)) => {
+                found.versions_of(namespace, name).unwrap_or_else(|elsewhere| source.of_nobody(elsewhere))
+            }
         }
     }
 
@@ -177,17 +179,37 @@ impl FoundObjects {
 impl FoundObjects {
     /// One of those that say versions. What cannot be read of one is not known, whatever others say.
     fn hear(&mut self, source: &OtherSource, other: &Value) {
-        let Some((about, version)) = source.read(other) else { return };
+        let Some((NamedObject { namespace, name }, version)) = source.read(other) else { return };
         let version = version.map_err(|why| format!("{} {}: {why}", source.resource, title(other)));
-        if let Some(Ok(known)) = self.versions.get_mut(about) {
-            match version {
-                Ok(version) if known.contains(&version) => {}
-                Ok(version) => known.push(version),
-                Err(why) => drop(self.versions.insert(about.to_owned(), Err(why))),
-            }
-        } else if !self.versions.contains_key(about) {
-            self.versions.insert(about.to_owned(), version.map(|version| vec![version]));
-        }
+        let known = self.versions.entry(name.to_owned()).or_default().entry(namespace.map(str::to_owned));
+        hear_one(known.or_insert_with(|| Ok(Vec::new())), version);
+    }
+
+    /// What was heard of an object. Else whether any was of others that are called so.
+    fn versions_of(&self, namespace: Option<&str>, name: &str) -> Result<PartVersions, bool> {
+        let all = self.versions.get(name).ok_or(false)?;
+        // An object without a namespace is the only one of its name.
+        let is_its =
+            |within: &Option<String>| namespace.is_none() || within.is_none() || within.as_deref() == namespace;
+        let its = all.iter().filter(|(within, _)| is_its(within)).map(|(_, versions)| versions);
+        its.cloned()
+            .reduce(|mut known, more| {
+                match more {
+                    Ok(more) => more.into_iter().for_each(|version| hear_one(&mut known, Ok(version))),
+                    Err(why) => hear_one(&mut known, Err(why)),
+                }
+                known
+            })
+            .ok_or(true)
+    }
+}
+
+/// One more version, or why it is not known.
+fn hear_one(known: &mut PartVersions, version: Result<String, String>) {
+    match (&mut *known, version) {
+        (Ok(all), Ok(version)) if !all.contains(&version) => all.push(version),
+        (Ok(_), Err(why)) => *known = Err(why),
+        (Ok(_), Ok(_)) | (Err(_), _) => {}
     }
 }
 

@@ -11,6 +11,7 @@ use super::legs::{Leg, Legs};
 use super::managed::{git_manager, label_owner, wrote_since};
 use super::mark::{ANNOTATION, RollMark};
 use super::moment::wall;
+use super::noted::Noted;
 use crate::definition::admission::{PartVersions, whole_parts};
 use crate::definition::{HoldMark, LET_GO, Path, RELEASED};
 
@@ -24,8 +25,8 @@ pub struct FleetObject {
     pub(super) version: Option<String>,
     pub(super) labels: BTreeMap<String, String>,
     pub(super) has_annotations: bool,
-    /// The annotation that a roll has left, whichever roll, and its text.
-    pub(super) mark: Option<(RollMark, String)>,
+    /// What stands where rolls note what they have done.
+    pub(super) noted: Noted,
     /// Where it stands among those that were told to go next; behind all of them where it was not.
     pub(super) turn: usize,
     /// Where it stands in the order that the Roll asks for, before namespace and name.
@@ -88,11 +89,11 @@ impl FleetObject {
         let labels = texts(metadata.get("labels"));
         let annotations = metadata.get("annotations").and_then(Value::as_object);
         let annotation = |name: &str| annotations.and_then(|all| all.get(name)).and_then(Value::as_str);
-        let mark = annotation(ANNOTATION).and_then(|text| Some((RollMark::read(text)?, text.to_owned())));
+        let noted = Noted::read(annotation(ANNOTATION));
+        let own = noted.mark().filter(|mark| roll.has_left(mark));
         let namespace = text("namespace");
-        let is_marked = mark.as_ref().is_some_and(|(mark, _)| mark.roll == roll.uid);
         let held = HeldTexts::of(annotation);
-        let is_chosen = is_marked || roll.chosen.holds(namespace.as_deref(), &labels);
+        let is_chosen = own.is_some() || roll.chosen.holds(namespace.as_deref(), &labels);
         let is_held = || held.as_ref().is_some_and(|held| held.hold_of(roll).is_some()) && !roll.has_journeys();
         if !is_chosen && !is_held() {
             return None;
@@ -102,7 +103,6 @@ impl FleetObject {
         let of_path = |path: &crate::definition::admission::UpgradePath| {
             opts_out(&path.opt_out) || opts_out(&path.downgrade_opt_out)
         };
-        let own = mark.as_ref().map(|(mark, _)| mark).filter(|_| is_marked);
         let waves = roll.waves_of(namespace.as_deref(), &labels, own);
         let legs = roll.has_journeys().then(|| Box::new(Legs::of(object, roll, &waves, own)));
         let has_legs = legs.is_some();
@@ -139,7 +139,7 @@ impl FleetObject {
             former: None,
             held,
             is_left: !is_chosen,
-            mark,
+            noted,
             namespace,
             labels,
         })
@@ -148,7 +148,7 @@ impl FleetObject {
     /// One that is there no more: `target` is the metadata of what it has become, which says what the uid of the object
     /// was, and what the roll that has made it has to know. Nothing where that was another roll.
     pub(super) fn former(target: &Value, roll: &FleetRoll, (uid, text): (&str, &str)) -> Option<Self> {
-        let mark = RollMark::read(text).filter(|mark| mark.roll == roll.uid)?;
+        let mark = RollMark::read(text).filter(|mark| roll.has_left(mark))?;
         let metadata = target.get("metadata")?;
         let member = |name: &str| metadata.get(name).and_then(Value::as_str).map(str::to_owned);
         let (labels, namespace) = (texts(metadata.get("labels")), member("namespace"));
@@ -162,7 +162,7 @@ impl FleetObject {
             version: labels.get(&roll.label).cloned(),
             labels,
             has_annotations: true,
-            mark: Some((mark, text.to_owned())),
+            noted: Noted::Mark(Box::new((mark, text.to_owned()))),
             is_going: metadata.get("deletionTimestamp").is_some(),
             git: git_manager(target).map(str::to_owned),
             former: Some(member("uid")?),
@@ -184,7 +184,7 @@ impl FleetObject {
             version: None,
             labels: BTreeMap::new(),
             has_annotations: false,
-            mark: None,
+            noted: Noted::Nothing,
             turn: 0,
             rank: 0,
             wave,
@@ -267,7 +267,19 @@ impl FleetObject {
 
     /// What runs of each of its parts, by what it says itself and by what others say.
     pub(super) fn runs(&self, roll: &FleetRoll, answers: &RollAnswers) -> Vec<PartVersions> {
-        whole_parts(&roll.observe, &self.runs, &|source| answers.versions_of(source, &self.name))
+        whole_parts(&roll.observe, &self.runs, &|source| answers.versions_of(source, (self.namespace(), &self.name)))
+    }
+
+    /// Another roll that has held it, or moved it, since this one began: that one is under way over it as well,
+    /// whatever was so when this one began.
+    pub(super) fn taken_by(&self, roll: &FleetRoll, began: &str) -> Option<String> {
+        let is_since = |at: &str| wall(at).zip(wall(began)).is_some_and(|(at, began)| at > began);
+        let hold = self.held.as_ref().filter(|held| held.hold_of(roll).is_none()).and_then(|held| held.hold());
+        if let Some((_, hold)) = hold.filter(|(_, hold)| is_since(&hold.at)) {
+            return Some(format!("roll {}, which holds it since {}", hold.name, hold.at));
+        }
+        let mark = self.noted.mark().filter(|mark| mark.roll != roll.uid && is_since(&mark.at))?;
+        Some(format!("another roll, of uid {}, which has moved it to {} at {}", mark.roll, mark.to, mark.at))
     }
 
     /// What does not hold of its health, in words.
@@ -278,7 +290,12 @@ impl FleetObject {
 
     /// What a roll has left on it, if it was this one.
     pub(super) fn mark_of(&self, roll: &FleetRoll) -> Option<&RollMark> {
-        self.mark.as_ref().map(|(mark, _)| mark).filter(|mark| mark.roll == roll.uid)
+        self.noted.mark().filter(|mark| roll.has_left(mark))
+    }
+
+    /// Why nothing can be noted on it, and what makes room for that; nothing where it can.
+    pub(super) fn has_no_room(&self, roll: &FleetRoll) -> Option<String> {
+        self.noted.refuses(roll, self.namespace(), &self.name)
     }
 
     /// What stands where a hold does.

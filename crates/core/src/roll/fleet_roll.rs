@@ -125,6 +125,16 @@ impl FleetRoll {
         Some((&resource.plural, &resource.group))
     }
 
+    /// Whether it has left a mark. One that leads elsewhere is none of its own, whoever it names.
+    pub(super) fn has_left(&self, mark: &RollMark) -> bool {
+        mark.roll == self.uid && mark.to == self.to
+    }
+
+    /// What kubectl calls the resource of its objects.
+    pub(super) fn resource(&self) -> String {
+        self.source().map_or_else(|| self.checks.crd.clone(), |(plural, group)| format!("{plural}.{group}"))
+    }
+
     /// The same, as `apiVersion` and `kind` have it.
     #[must_use]
     pub fn source_kind(&self) -> Option<(&str, &str)> {

@@ -38,7 +38,7 @@ pub fn unmarked(roll: &FleetRoll, fleet: &[FleetObject], answers: &RollAnswers) 
     let there: BTreeSet<&str> = fleet.iter().map(FleetObject::uid).collect();
     let is_of_it = |target: &&Value| {
         let is_gone = annotation(target, BECAME).is_none_or(|uid| !there.contains(uid));
-        is_gone && annotation(target, MADE_BY).and_then(RollMark::read).is_some_and(|mark| mark.roll == roll.uid)
+        is_gone && annotation(target, MADE_BY).and_then(RollMark::read).is_some_and(|mark| roll.has_left(&mark))
     };
     let writes = list(answers, &question)?.iter().filter(is_of_it).map(|target| unmark(&pair.target, target));
     Ok(writes.collect())

@@ -67,9 +67,9 @@ impl RollMark {
         }
     }
 
-    /// Reads the annotation. Anything else is somebody's own text.
+    /// Reads the annotation. Anything else is somebody's own text; so is a list, which would be read member by member.
     pub(super) fn read(text: &str) -> Option<Self> {
-        serde_json::from_str(text).ok()
+        serde_json::from_str(text).ok().filter(|_| text.trim_start().starts_with('{'))
     }
 
     /// When it was moved, in seconds since 1970.

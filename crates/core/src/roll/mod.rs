@@ -40,6 +40,7 @@ mod moment;
 mod moving;
 mod near;
 mod next_move;
+mod noted;
 mod ordered_version;
 mod other_cluster;
 mod owner_references;

@@ -49,7 +49,7 @@ impl FleetMove {
             // Who has lost the roll to another runner, which moved the object, must not move it again after somebody
             // turned the label back.
             let path = pointer("annotations", ANNOTATION);
-            patch.push(test(&path, json!(object.mark.as_ref().map(|(_, text)| text))));
+            patch.push(test(&path, json!(object.noted.text())));
             patch.push(json!({"op": "add", "path": path, "value": text}));
         } else {
             // Without the test, annotations that came meanwhile would be lost.
@@ -151,8 +151,7 @@ impl FleetMove {
 /// Takes the annotation away, if it is the one that was read.
 fn unmark(object: &FleetObject) -> Vec<Value> {
     let path = pointer("annotations", ANNOTATION);
-    let text = object.mark.as_ref().map(|(_, text)| text.clone());
-    vec![test(&path, json!(text)), json!({"op": "remove", "path": path})]
+    vec![test(&path, json!(object.noted.text())), json!({"op": "remove", "path": path})]
 }
 
 /// Whose turn a write is.

@@ -53,7 +53,8 @@ pub(super) fn release(planner: &mut Planner<'_>) {
         }
         let is_gone = object.is_going
             || judge.was_turned_back(object, &reservation)
-            || judge.was_taken_elsewhere(object, &reservation);
+            || judge.was_taken_elsewhere(object, &reservation)
+            || judge.was_taken_meanwhile(object, &reservation);
         if !judge.has_landed(object, &reservation) {
             // Whoever stops writes nothing more. What had landed was turned by somebody else since.
             let is_over = planner.status.direction == Direction::Stop;

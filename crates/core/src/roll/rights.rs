@@ -14,7 +14,7 @@ pub type RollRights = BTreeMap<(String, String), BTreeSet<&'static str>>;
 
 /// What a roll does to which resources: group and plural, and the verbs of RBAC. A plural may name a subresource, such
 /// as `rolls/status`; `*` is every resource of every group. Without any of them it does not come to its end, but for
-/// events.
+/// events, and for what others say runs: what is not known of that is not said.
 #[must_use]
 pub fn rights(roll: &FleetRoll, kind: &Kind, owners: OwnerReferences) -> RollRights {
     let mut rights = RollRights::new();

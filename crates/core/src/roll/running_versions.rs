@@ -122,8 +122,9 @@ impl<'k> RunningVersions<'k> {
         let mut found: Vec<VersionText> = Vec::new();
         let parts = &self.kind.admission.observe;
         let own: Vec<PartVersions> = parts.iter().map(|part| part.own(object)).collect();
-        let name = object.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
-        for part in whole_parts(parts, &own, &|source| self.answers.versions_of(source, name)) {
+        let text = |path: &str| object.pointer(path).and_then(Value::as_str);
+        let named = (text("/metadata/namespace"), text("/metadata/name").unwrap_or_default());
+        for part in whole_parts(parts, &own, &|source| self.answers.versions_of(source, named)) {
             match part {
                 Ok(versions) => found.extend(versions.iter().map(|version| VersionText::new(version))),
                 Err(why) => return self.cannot_read(object, why),

@@ -120,7 +120,9 @@ impl Judge<'_> {
         if object.is_at(&self.roll.to) {
             let to_go = self.back && marked.is_some();
             let answer = to_go.then(|| self.answered(object)).flatten();
-            return answer.unwrap_or(Standing::New);
+            // Nobody knows any more whether the roll has moved it.
+            let lost = self.back.then(|| object.has_no_room(self.roll)).flatten().map(Standing::Refused);
+            return answer.or(lost).unwrap_or(Standing::New);
         }
         if marked.is_some() {
             // Our annotation is there, and the label says otherwise.
@@ -148,6 +150,9 @@ impl Judge<'_> {
         if let Some(owner) = object.owner.as_ref().filter(|_| is_in_the_way) {
             return Standing::Held(owner.clone());
         }
+        if let Some(standing) = self.in_the_way(object) {
+            return standing;
+        }
         let hop = object.version.as_deref().filter(|_| !object.opts_out);
         if let Some(why) = hop.and_then(|version| self.hops.get(version)?.as_ref()) {
             return Standing::Refused(why.clone());
@@ -173,6 +178,22 @@ impl Judge<'_> {
     pub(super) fn was_taken_elsewhere(&self, object: &FleetObject, reservation: &Reservation) -> bool {
         let is_of_it = self.roll.from.is_none() || object.version == self.roll.from;
         object.legs.is_none() && !reservation.back && !is_of_it && !object.is_at(&self.roll.to)
+    }
+
+    /// What stands on an object by which it is not to be moved: somebody's own text where that would be noted, or the
+    /// word of another roll that is under way.
+    pub(super) fn in_the_way(&self, object: &FleetObject) -> Option<Standing> {
+        if object.mark_of(self.roll).is_some() {
+            return None;
+        }
+        let other = || object.taken_by(self.roll, self.status.started.as_deref()?).map(Standing::Held);
+        object.has_no_room(self.roll).map(Standing::Refused).or_else(other)
+    }
+
+    /// Whether that came to stand there before its move.
+    pub(super) fn was_taken_meanwhile(&self, object: &FleetObject, reservation: &Reservation) -> bool {
+        let is_moved = object.is_at(&self.roll.to);
+        object.legs.is_none() && !reservation.back && !is_moved && self.in_the_way(object).is_some()
     }
 
     /// Whether the write that an object is under way by can be seen on it.
@@ -266,7 +287,7 @@ impl Judge<'_> {
             return match (legs.back(), legs.has_begun()) {
                 (Some(_), _) => self.answered_step(object).unwrap_or(Standing::New),
                 (None, true) => Standing::New,
-                (None, false) => Standing::Old,
+                (None, false) => object.has_no_room(self.roll).map_or(Standing::Old, Standing::Refused),
             };
         }
         if let Some(why) = legs.refused.as_ref().filter(|_| !legs.has_begun()) {
@@ -276,7 +297,10 @@ impl Judge<'_> {
             return standing;
         }
         match legs.forward() {
-            Some(_) => self.held(legs).or_else(|| self.answered_step(object)).unwrap_or(Standing::Old),
+            Some(_) => {
+                let in_the_way = || self.in_the_way(object);
+                self.held(legs).or_else(in_the_way).or_else(|| self.answered_step(object)).unwrap_or(Standing::Old)
+            }
             None if legs.has_begun() => Standing::New,
             None => Standing::Outside,
         }
@@ -393,6 +417,9 @@ impl Judge<'_> {
     /// What comes next of an object that is under way.
     pub(super) fn stepping(&self, traveller: Traveller<'_>, reservation: &Reservation) -> Stepping {
         let leg = traveller.leg;
+        if let Some(in_the_way) = self.in_the_way(traveller.object) {
+            return Stepping::Held(in_the_way.why().to_owned());
+        }
         if let Some(other) = traveller.seen_job(reservation).filter(|seen| seen.back != reservation.back) {
             // It was begun with when the roll went the other way, and nobody knows what it does half-way through.
             let seen = SeenJob::of(&other.name, &self.facts.answers);

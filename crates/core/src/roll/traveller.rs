@@ -307,7 +307,7 @@ impl<'a> Traveller<'a> {
         let text = |mark: &RollMark| json!(serde_json::to_string(mark).unwrap_or_default());
         let place = Path::default().join("metadata").join("annotations").join(ANNOTATION);
         let there = if self.object.has_annotations { 2 } else { 1 };
-        let before = self.object.mark.as_ref().map(|(_, text)| json!(text));
+        let before = self.object.noted.text().map(|text| json!(text));
         let seen = SeenField::plain(before.clone(), if before.is_some() { 3 } else { there });
         patch.write(&place, &seen, mark.as_ref().map(text).as_ref());
         let FleetObject { namespace, name, uid, .. } = self.object;

@@ -66,6 +66,11 @@ fn a_rule_says_how_far_back_a_version_may_go() {
     }
     let refused = path.allow(&v("2.17.0"), &v("2.15.0")).unwrap_err();
     assert_eq!(refused.next, Some(v("2.16.0")), "{refused}");
+    // To an earlier patch version, and never to an earlier minor one.
+    path.rules[0].back = Some(Reach::Patch);
+    for (from, to, may) in [("2.17.4", "2.17.0", true), ("2.17.0", "2.16.9", false), ("3.0.1", "2.17.1", false)] {
+        assert_eq!(path.allow(&v(from), &v(to)).is_ok(), may, "{from} to {to}");
+    }
 }
 
 #[test]

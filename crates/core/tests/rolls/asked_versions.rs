@@ -218,27 +218,32 @@ fn no_version_of_a_roll_changes_what_is_asked() {
         "=",
         "{to}",
     ];
-    let list = "{name: l, list: b.c, where: \"a=b,v in ({to},x)\", every: {field: spec.v, is: \"{to}\"}}";
-    let metric = "{name: m, prometheus: {query: 'up{v=\"{to}\"}', atMost: 0}}";
-    let address = "{name: p, http: \"http://a:9/x/{to}/y?v={to}\"}";
+    let list = "{name: l, list: b.c, where: \"a=b,v in ({to},x{from})\", every: {field: spec.v, is: \"{to}\"}}";
+    let metric = "{name: m, prometheus: {query: 'up{v=\"{to}\",w=\"{from}\"}', atMost: 0}}";
+    let address = "{name: p, http: \"http://a:9/x/{to}/y?v={to}&w={from}\"}";
     let checks = format!("{{start: [{list}, {metric}, {address}]}}");
     let kind = define(&format!("healthy: {{all: [{{condition: Ready}}]}}\nchecks: {checks}\n")).unwrap();
     let mut random = Random::new(3);
     let (mut taken, mut refused) = (0, 0);
-    for _ in 0..2_000 {
+    for _ in 0..8_000 {
         let to: String = (0..=random.below(3)).map(|_| random.word(&PARTS)).collect();
-        let Ok(roll) = read(&kind, &json!({"to": to})) else {
+        let from: String = match random.below(3) {
+            0 => "1.16.4".to_owned(),
+            _ => (0..=random.below(2)).map(|_| random.word(&PARTS)).collect(),
+        };
+        let Ok(roll) = read(&kind, &json!({"to": to, "from": from})) else {
             refused += 1;
             continue;
         };
         taken += 1;
         let fresh = RollStatus::default();
-        let address: HttpAddress = format!("http://a:9/x/{to}/y?v={to}").parse().unwrap();
-        assert_eq!(asked(&roll, &fresh), [WebAsks::Number(format!("up{{v=\"{to}\"}}")), WebAsks::Page(address)]);
+        let address: HttpAddress = format!("http://a:9/x/{to}/y?v={to}&w={from}").parse().unwrap();
+        let query = format!("up{{v=\"{to}\",w=\"{from}\"}}");
+        assert_eq!(asked(&roll, &fresh), [WebAsks::Number(query), WebAsks::Page(address)]);
         let [question] = &roll_questions(&roll, &fresh)[..] else { panic!("one list is asked for") };
-        assert_eq!(question.wanted, WantedObjects::Labelled(format!("a=b,v in ({to},x)")));
+        assert_eq!(question.wanted, WantedObjects::Labelled(format!("a=b,v in ({to},x{from})")));
         let signs = |sign: char| sign.is_ascii_alphanumeric() || matches!(sign, '.' | '-' | '_');
-        assert!(to.chars().all(signs), "{to:?}");
+        assert!(to.chars().chain(from.chars()).all(signs), "{to:?} {from:?}");
     }
     assert!(taken > 100 && refused > 100, "{taken} {refused}");
 }

@@ -7,7 +7,7 @@ use pointsman_core::webhook::{Metadata, Webhook};
 use serde_json::{Map, Value, json};
 
 use super::kinds::define;
-use super::world::LABEL;
+use super::world::{LABEL, NEW};
 
 /// A server that admits boats.
 static WEBHOOK: LazyLock<Webhook> =
@@ -59,8 +59,38 @@ impl Boat {
         !self.metadata["labels"]["roll"].is_null()
     }
 
+    /// Whether the roll of a history has moved it, by what is noted on it.
     pub(super) fn is_marked(&self) -> bool {
-        !self.metadata["annotations"][ANNOTATION].is_null()
+        self.mark().is_some()
+    }
+
+    fn mark(&self) -> Option<Value> {
+        let mark: Value = serde_json::from_str(self.noted()?).ok()?;
+        (mark["roll"] == "roll-1" && mark["to"] == NEW && is_mark(&mark)).then_some(mark)
+    }
+
+    pub(super) fn noted(&self) -> Option<&str> {
+        self.metadata["annotations"][ANNOTATION].as_str()
+    }
+
+    /// Whether somebody's own text stands where rolls note what they have done.
+    pub(super) fn has_text(&self) -> bool {
+        let is_text = |text: &str| serde_json::from_str(text).map_or(true, |value| !is_mark(&value));
+        self.noted().is_some_and(|text| !text.is_empty() && is_text(text))
+    }
+
+    /// Somebody writes a text there.
+    pub(super) fn notes(&mut self, text: &str) {
+        self.annotate(ANNOTATION, text);
+    }
+
+    /// Somebody takes off what stands there.
+    pub(super) fn takes_off(&mut self) {
+        let metadata = std::rc::Rc::make_mut(&mut self.metadata);
+        if let Some(annotations) = metadata["annotations"].as_object_mut() {
+            annotations.remove(ANNOTATION);
+        }
+        metadata.as_object_mut().unwrap().retain(|_, member| !member.as_object().is_some_and(Map::is_empty));
     }
 
     pub(super) fn metadata(&self) -> &Value {
@@ -69,8 +99,7 @@ impl Boat {
 
     /// What it was before it was moved, where it was.
     pub(super) fn was(&self) -> Option<Option<String>> {
-        let mark: Value = serde_json::from_str(self.metadata["annotations"][ANNOTATION].as_str()?).unwrap();
-        Some(mark["was"].as_str().map(str::to_owned))
+        Some(self.mark()?["was"].as_str().map(str::to_owned))
     }
 
     /// Whether a roll holds it.
@@ -99,7 +128,12 @@ impl Boat {
 
     /// Somebody says that a roll of this name holds it, which is there no more.
     pub(super) fn holds(&mut self, name: &str) {
-        self.annotate(HELD, &json!({"roll": "roll-0", "name": name, "at": rfc3339(0)}).to_string());
+        self.held_by(("roll-0", name));
+    }
+
+    /// Somebody says that a roll of this uid and name holds it.
+    pub(super) fn held_by(&mut self, (uid, name): (&str, &str)) {
+        self.annotate(HELD, &json!({"roll": uid, "name": name, "at": rfc3339(0)}).to_string());
     }
 
     /// Somebody lets it go.
@@ -220,6 +254,11 @@ impl Boat {
         let members = [("metadata", metadata), ("spec", json!({})), ("status", status)];
         Value::Object(members.into_iter().map(|(name, member)| (name.to_owned(), member)).collect())
     }
+}
+
+/// Whether a roll has written it, whichever roll.
+pub(super) fn is_mark(value: &Value) -> bool {
+    ["roll", "to", "at"].iter().all(|member| value[*member].is_string()) && !value["was"].is_array()
 }
 
 /// One operation, as the API server's library does it: what is not there passes a test for null.

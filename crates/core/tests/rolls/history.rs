@@ -136,6 +136,7 @@ impl<'a> History<'a> {
             Happening::Delete(at) => world.delete(&world.name(at)),
             Happening::Recreate(at) => world.recreate(&world.name(at)),
             Happening::Create => drop(world.create(Some(OLD), false)),
+            Happening::CreateHeld(by) => world.create_held(by),
             Happening::Down => world.down = true,
             Happening::Up => world.down = false,
             Happening::Dead(dead) => world.dead = dead,
@@ -565,6 +566,10 @@ impl<'a> History<'a> {
                 return self.breaks("who goes back or stops waits for no approval", status.message.clone());
             }
             if helped < 10 {
+                if helped == 5 {
+                    self.tells_of_texts(&status);
+                    self.world.takes_texts_off();
+                }
                 (helped, still) = (helped + 1, 0);
                 self.admit();
                 self.approve();
@@ -579,6 +584,18 @@ impl<'a> History<'a> {
             return;
         }
         self.breaks("a roll ends or says what it waits for", "it goes on for ever".to_owned());
+    }
+
+    /// What is not moved, since somebody's own text stands on it, is told, and the roll does not end without it.
+    fn tells_of_texts(&mut self, status: &RollStatus) {
+        let is_to_go = |object: &&Boat| object.has_text() && object.label() == Some(OLD);
+        let texts = self.world.objects.values().filter(is_to_go).count();
+        let goes = status.direction == Direction::Forward && status.started.is_some();
+        let counts = &status.counts;
+        if goes && counts.refused + counts.held + counts.failed < texts {
+            let what = format!("{texts} are not moved: {:?} {:?}", status.counts, status.message);
+            self.breaks("what somebody's text holds up is told", what);
+        }
     }
 
     /// Who was taken back is what it was.

@@ -29,10 +29,15 @@ const CONTROLLERS: &str = "lease: {namespace: harbour, name: \"boat-{version}\"}
 
 /// A Roll of boats to 2.17.0, with these members.
 pub(crate) fn roll_of(members: &Value) -> FleetRoll {
+    roll_called(("r", "roll-1"), members)
+}
+
+/// The same of this name and uid.
+pub(crate) fn roll_called((name, uid): (&str, &str), members: &Value) -> FleetRoll {
     let mut spec = json!({"kind": "boat", "to": "2.17.0"});
     spec.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
     let document = json!({
-        "apiVersion": "pointsman.dev/v1", "kind": "Roll", "metadata": {"name": "r", "uid": "roll-1"}, "spec": spec,
+        "apiVersion": "pointsman.dev/v1", "kind": "Roll", "metadata": {"name": name, "uid": uid}, "spec": spec,
     });
     answered_roll(&document, &KINDS[0]).unwrap()
 }

@@ -34,6 +34,8 @@ mod scale;
 mod script;
 mod starts;
 mod stops;
+mod texts;
+mod two_rolls;
 mod versions;
 mod windows;
 mod world;

@@ -389,6 +389,196 @@ fn versions_of_parts_are_read_from_the_other_objects_that_name_it() {
     assert_eq!(rule("pods").unwrap()["verbs"], json!(["list"]));
 }
 
+/// Hosts of which agents say what runs: in the namespace of the host, or wherever a reference says.
+fn agents(by: &str, namespace: &str, optional: bool) -> Kind {
+    let definition = include_str!("../../../../tests/data/hosts/hosts.yaml");
+    let (before, after) = definition.split_once("  - {part: control-plane").unwrap();
+    let (_, after) = after.split_once("  role:").unwrap();
+    let from = format!("from: {{list: agents.example.com, {namespace}by: {by}}}");
+    let place = format!("  - {{part: kubelet, {from}, field: spec.version, optional: {optional}}}\n");
+    let definition = format!("{before}{place}  role:{after}");
+    Kind::from_crd(&definition, include_str!("../../../../tests/data/hosts/hosts.crd.yaml")).unwrap()
+}
+
+/// What is said to run of a host by these agents, each of a namespace, which name it so, and say a version.
+fn by_agents(kind: &Kind, host: &Value, agents: &[(&str, Value, &str)]) -> Result<Vec<String>, String> {
+    let agent = |(namespace, names, version): &(&str, Value, &str)| {
+        let mut agent = json!({"metadata": {"name": "some"}, "spec": names});
+        agent["spec"]["version"] = json!(version);
+        if !namespace.is_empty() {
+            agent["metadata"]["namespace"] = json!(namespace);
+        }
+        agent
+    };
+    let agents: Vec<Value> = agents.iter().map(agent).collect();
+    let said = heard(kind, host, &agents);
+    // The list of versions is told the same.
+    let question = RunningVersions::questions(kind).remove(0);
+    let mut answers = RollAnswers::default();
+    answers.saw(&question, &agents);
+    let mut running = RunningVersions::beside(kind, answers);
+    running.see(host);
+    let unread: Vec<&str> = running.shown().iter().map(|one| one.why.as_str()).collect();
+    assert_eq!(unread, said.as_ref().err().map(String::as_str).into_iter().collect::<Vec<_>>());
+    said
+}
+
+/// A name means an object of the namespace of who says it, as everywhere in Kubernetes.
+#[test]
+fn what_names_an_object_of_another_namespace_or_kind_says_nothing_of_it() {
+    let site = host("a", &Value::Null, &Value::Null);
+    let runs = |all: &[&str]| Ok::<Vec<String>, String>(all.iter().map(|version| (*version).to_owned()).collect());
+    let named = |name: &str| json!({"host": name});
+    let kind = agents("spec.host", "", false);
+    let all = [("site", named("a"), OLD), ("other", named("a"), NEW), ("site", named("b"), NEW)];
+    assert_eq!(by_agents(&kind, &site, &all), runs(&[OLD]));
+    // What is in no namespace, such as a Node, is about whoever is called so.
+    assert_eq!(by_agents(&kind, &site, &[("", named("a"), NEW), all[0].clone()]), runs(&[NEW, OLD]));
+    let elsewhere = "none of agents.example.com says it by spec.host, but in other namespaces: where those are meant, \
+                     `from` has a `namespace`";
+    assert_eq!(by_agents(&kind, &site, &all[1..]), Err(elsewhere.to_owned()));
+    let nobody = "none of agents.example.com says it by spec.host";
+    assert_eq!(by_agents(&kind, &site, &all[2..]), Err(nobody.to_owned()));
+    let nothing = Err("nothing of it says a version".to_owned());
+    assert_eq!(by_agents(&agents("spec.host", "", true), &site, &all[1..]), nothing);
+    // Where the definition says which namespace is looked at, objects are meant wherever they are.
+    let fixed = agents("spec.host", "namespace: other, ", false);
+    assert_eq!(by_agents(&fixed, &site, &all[1..]), runs(&[NEW]));
+}
+
+#[test]
+fn a_reference_says_which_kind_and_namespace_it_means() {
+    let site = host("a", &Value::Null, &Value::Null);
+    let runs = |version: &str| Ok::<Vec<String>, String>(vec![version.to_owned()]);
+    for namespace in ["", "namespace: other, "] {
+        let kind = agents("spec.ref.name", namespace, false);
+        for (reference, is_it) in [
+            (json!({"name": "a", "namespace": "site"}), true),
+            (json!({"name": "a", "namespace": "other"}), false),
+            (json!({"name": "a", "namespace": "site", "kind": "Host", "apiVersion": "example.com/v7"}), true),
+            (json!({"name": "a", "namespace": "site", "kind": "Host", "apiGroup": "example.com"}), true),
+            (json!({"name": "a", "namespace": "site", "kind": "Ship"}), false),
+            (json!({"name": "a", "namespace": "site", "kind": "Host", "apiVersion": "v1"}), false),
+            (json!({"name": "a", "namespace": "site", "kind": "Host", "apiGroup": "example.org"}), false),
+            (json!({"name": "a", "namespace": "site", "group": "example.org"}), false),
+            (json!({"name": "", "namespace": "site"}), false),
+            (json!({"name": 7, "namespace": "site"}), false),
+        ] {
+            let said = by_agents(&kind, &site, &[("other", json!({"ref": reference}), NEW)]);
+            assert_eq!(said == runs(NEW), is_it, "{reference}: {said:?}");
+        }
+    }
+}
+
+/// Whoever says what, in whichever order and however often: what is known of a host is what those say that are about
+/// it, and where one of these says no version, nothing is.
+#[test]
+fn what_others_say_by_chance_is_known_of_whom_they_mean_and_of_nobody_else() {
+    let (mut known, mut unknown, mut none) = (0, 0, 0);
+    for seed in 0..500 {
+        let mut random = Random::new(seed);
+        let (refers, fixed) = (random.percent(50), random.percent(30));
+        let by = if refers { "spec.ref.name" } else { "spec.host" };
+        let optional = random.percent(50);
+        let kind = agents(by, if fixed { "namespace: other, " } else { "" }, optional);
+        let mut host = host("a", &Value::Null, &Value::Null);
+        host["metadata"]["namespace"] = json!(random.word(&["site", "other"]));
+        let mut all = Vec::new();
+        for _ in 0..random.below(7) {
+            all.push(agent_by_chance(&mut random, refers));
+        }
+        let meant: Vec<&Value> = all
+            .iter()
+            .filter(|agent| is_about(agent, &host, refers, fixed))
+            .map(|agent| &agent["spec"]["version"])
+            .collect();
+        let is_version = |version: &Value| [OLD, NEW].iter().any(|known| version == known);
+        let mut wanted: Vec<&str> = meant.iter().filter_map(|version| version.as_str()).collect();
+        wanted.sort_unstable();
+        wanted.dedup();
+        let is_known = meant.iter().all(|version| is_version(version)) && !meant.is_empty();
+        let mut told = all.clone();
+        for _ in 0..3 {
+            // Somebody is told twice of one, and in another order.
+            let (twice, at) = (random.pick(&told).cloned(), random.below(told.len().max(1)));
+            told.rotate_left(at);
+            told.extend(twice);
+            let said = heard(&kind, &host, &told);
+            let case = || format!("seed {seed}: {by} fixed {fixed}: {host} {told:#?}: {said:?}");
+            match &said {
+                Ok(versions) => {
+                    let mut versions: Vec<&str> = versions.iter().map(String::as_str).collect();
+                    versions.sort_unstable();
+                    assert!(is_known && versions == wanted, "{}", case());
+                    known += 1;
+                }
+                Err(why) if meant.is_empty() => {
+                    let silent = if optional { "nothing of it says a version" } else { "none of agents.example.com" };
+                    assert!(why.starts_with(silent), "{}", case());
+                    none += 1;
+                }
+                Err(why) => {
+                    assert!(!is_known && why.starts_with("agents.example.com "), "{}", case());
+                    unknown += 1;
+                }
+            }
+        }
+    }
+    assert!(known > 50 && unknown > 50 && none > 50, "{known} {unknown} {none}");
+}
+
+/// Whether an agent is about a host, as Kubernetes reads names and references. `fixed`: those of one namespace are
+/// listed.
+fn is_about(agent: &Value, host: &Value, refers: bool, fixed: bool) -> bool {
+    let namespace = agent["metadata"]["namespace"].as_str().filter(|_| !fixed);
+    let (name, meant) = if refers {
+        let reference = &agent["spec"]["ref"];
+        let is_host = reference["kind"].as_str().is_none_or(|kind| kind == "Host")
+            && reference["apiGroup"].as_str().is_none_or(|group| group == "example.com");
+        let name = if is_host { &reference["name"] } else { &Value::Null };
+        (name, reference["namespace"].as_str().or(namespace))
+    } else {
+        (&agent["spec"]["host"], namespace)
+    };
+    name == "a" && meant.is_none_or(|meant| host["metadata"]["namespace"] == meant)
+}
+
+fn agent_by_chance(random: &mut Random, refers: bool) -> Value {
+    let names = [json!("a"), json!("a"), json!("b"), json!(""), json!(7), Value::Null, json!(["a"])];
+    let versions = [json!(OLD), json!(NEW), json!(OLD), json!(NEW), json!("latest"), json!(""), json!(5), Value::Null];
+    let name = random.pick(&names).unwrap().clone();
+    let mut agent = json!({"metadata": {"name": "x"}, "spec": {"version": random.pick(&versions).unwrap()}});
+    if random.percent(80) {
+        agent["metadata"]["namespace"] = json!(random.word(&["site", "other"]));
+    }
+    if !refers {
+        agent["spec"]["host"] = name;
+        return agent;
+    }
+    let mut reference = json!({"name": name});
+    for (member, values) in
+        [("kind", ["Host", "Ship"]), ("apiGroup", ["example.com", "example.org"]), ("namespace", ["site", "other"])]
+    {
+        if random.percent(40) {
+            reference[member] = json!(values[usize::from(random.percent(30))]);
+        }
+    }
+    agent["spec"]["ref"] = reference;
+    agent
+}
+
+/// What is known of a host by these agents, each of which comes with a page of its own.
+fn heard(kind: &Kind, host: &Value, agents: &[Value]) -> Result<Vec<String>, String> {
+    let question = RunningVersions::questions(kind).remove(0);
+    let mut answers = RollAnswers::default();
+    answers.saw(&question, &[]);
+    agents.iter().for_each(|agent| answers.saw(&question, std::slice::from_ref(agent)));
+    let roll = answered(&json!({}), kind).unwrap();
+    let fleet = seen(&roll, std::slice::from_ref(host));
+    let facts = RollFacts { consistent: true, answers, ..RollFacts::default() };
+    forecast(&roll, &RollStatus::default(), &fleet, facts, NOW).remove(0).parts.remove(0)
+}
+
 /// One state is made of all of them.
 #[test]
 fn the_state_of_versions_is_made_of_what_other_objects_say() {

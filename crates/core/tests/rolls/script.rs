@@ -96,6 +96,8 @@ pub(super) enum Happening {
     /// The same name, another object.
     Recreate(usize),
     Create,
+    /// One that comes with what an export says: a roll of this uid and name holds it.
+    CreateHeld((&'static str, &'static str)),
     Down,
     Up,
     /// The new controller dies, and so is not there to look; or is there again.
@@ -140,7 +142,29 @@ pub(super) enum Stranger {
     Wishes(&'static str),
     /// What an export of yesterday says: a hold of a roll that is there no more.
     Restores,
+    /// A text where rolls note what they have done, as who knows nothing of rolls would, or an export of another roll.
+    Notes(&'static str),
 }
+
+/// What somebody may write there: nothing, no mark, a large one, and marks of other rolls, of this one, and of one that
+/// has its uid and leads elsewhere.
+pub(super) const TEXTS: [&str; 12] = [
+    "",
+    "null",
+    "0",
+    "[]",
+    "{",
+    LARGE,
+    "{\"a\":\"b\"}",
+    "[\"roll-1\",\"2.16.0\",\"2.17.0\",\"2026-11-18T11:06:40Z\"]",
+    "{\"roll\":\"roll-1\",\"was\":[],\"to\":\"2.17.0\",\"at\":\"\"}",
+    "{\"roll\":\"roll-0\",\"was\":null,\"to\":\"2.17.0\",\"at\":\"2026-11-18T11:00:00Z\"}",
+    "{\"roll\":\"roll-1\",\"was\":\"2.16.0\",\"to\":\"2.17.0\",\"at\":\"2026-11-18T11:06:40Z\"}",
+    "{\"roll\":\"roll-1\",\"was\":\"2.16.0\",\"to\":\"9.9.9\",\"at\":\"soon\"}",
+];
+
+/// A large one, which stands for as many characters as an API server takes.
+pub(super) const LARGE: &str = "large";
 
 impl Setup {
     pub(super) fn draw(seed: u64) -> Self {
@@ -177,7 +201,24 @@ impl Setup {
             let happening = setup.next(random, health, trouble, goes_back);
             setup.script.push(happening);
         }
-        setup.gated(&mut Random::new(seed ^ GATED)).met(&mut Random::new(seed ^ STRANGE))
+        let setup = setup.gated(&mut Random::new(seed ^ GATED)).met(&mut Random::new(seed ^ STRANGE));
+        setup.noted(&mut Random::new(seed ^ NOTED))
+    }
+
+    /// The same with others who write where rolls note what they have done, and who create what an export says: the
+    /// rest of a history stays what it was.
+    fn noted(mut self, random: &mut Random) -> Self {
+        if random.percent(65) {
+            return self;
+        }
+        for _ in 0..1 + random.below(5) {
+            let text = *random.pick(&TEXTS).unwrap();
+            let held = *random.pick(&[("roll-1", "r"), ("roll-0", "r"), ("roll-0", "q")]).unwrap();
+            let noted = Happening::Stranger(random.below(self.objects + 2), Stranger::Notes(text));
+            let happening = if random.percent(80) { noted } else { Happening::CreateHeld(held) };
+            self.script.insert(random.below(self.script.len() + 1), happening);
+        }
+        self
     }
 
     /// The same with others who do to holds what they like: the rest of a history stays what it was.
@@ -337,3 +378,6 @@ const HOLDING: u64 = 0x401d;
 
 /// What strangers are drawn by.
 const STRANGE: u64 = 0x57a9;
+
+/// What those who write where rolls do are drawn by.
+const NOTED: u64 = 0x407e;

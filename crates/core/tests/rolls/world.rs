@@ -10,7 +10,7 @@ use pointsman_core::roll::{FleetRoll, Moment, RollStatus, answered_roll};
 use serde_json::{Map, Value, json};
 
 use super::boat::Boat;
-use super::script::{Gates, Setup, Stranger};
+use super::script::{Gates, LARGE, Setup, Stranger};
 
 pub(super) const LABEL: &str = "example.com/controller-version";
 pub(super) const OLD: &str = "2.16.0";
@@ -214,6 +214,19 @@ impl World {
         self.look(name, true);
     }
 
+    /// One that comes with a hold.
+    pub(super) fn create_held(&mut self, by: (&str, &str)) {
+        let name = self.create(Some(OLD), false);
+        self.write(&name, |object, _| object.held_by(by));
+    }
+
+    /// Whoever reads what is said takes off texts that no roll has written.
+    pub(super) fn takes_texts_off(&mut self) {
+        let with_text = self.objects.iter().filter(|(_, object)| object.has_text());
+        let names: Vec<String> = with_text.map(|(name, _)| name.clone()).collect();
+        names.iter().for_each(|name| drop(self.write(name, |object, _| object.takes_off())));
+    }
+
     /// Another object with the name of one that is there.
     pub(super) fn recreate(&mut self, name: &str) {
         if let Some(canary) = self.objects.get(name).map(Boat::is_canary) {
@@ -350,10 +363,12 @@ impl World {
         // Who applies a label would apply it again.
         let applies = matches!(stranger, Stranger::Applies(_));
         let unmarks = before.is_marked() && !after.is_marked();
-        if unmarks && !unaware {
+        // Who writes something else there says so, and who leaves it out does not.
+        let says = matches!(stranger, Stranger::Notes(_));
+        if unmarks && !unaware && !says {
             self.unmarked = Some(name.to_owned());
         }
-        if applies || unmarks {
+        if applies || before.noted() != after.noted() && (unmarks || after.is_marked()) {
             self.touched.insert(uid.clone());
         }
         if unmarks {
@@ -437,6 +452,8 @@ fn does(stranger: Stranger, object: &mut Boat, now: u64) {
         }
         Stranger::Wishes(version) => object.wishes(version),
         Stranger::Restores => object.holds("q"),
+        Stranger::Notes(LARGE) => object.notes(&"x".repeat(100_000)),
+        Stranger::Notes(text) => object.notes(text),
     }
 }
 

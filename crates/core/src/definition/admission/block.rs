@@ -116,7 +116,7 @@ impl Admission {
 
     pub(crate) fn compile(
         spec: &Spanned<AdmissionSpec>,
-        group: &str,
+        (group, kind): (&str, &str),
         versions: &Versions,
         problems: &mut Problems,
     ) -> Option<Self> {
@@ -125,7 +125,7 @@ impl Admission {
         for (name, path) in &spec.paths {
             paths.insert(name.clone(), UpgradePath::compile(name, path, problems)?);
         }
-        let mut compiler = RuleCompiler::new(versions, &paths, problems);
+        let mut compiler = RuleCompiler::new(versions, &paths, (group, kind), problems);
         let mut rules: Vec<Rule> = spec.rules.iter().filter_map(|rule| compiler.rule(rule, None)).collect();
         for controllers in &spec.controllers {
             let ControllerRulesSpec { versions, rules: more } = &controllers.value;

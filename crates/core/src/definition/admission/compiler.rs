@@ -28,6 +28,8 @@ use crate::{
 pub(super) struct RuleCompiler<'a> {
     versions: &'a Versions,
     paths: &'a BTreeMap<String, UpgradePath>,
+    /// Group and kind that they are about.
+    of: (&'a str, &'a str),
     problems: &'a mut Problems,
     /// Where problems are.
     line: u64,
@@ -37,9 +39,10 @@ impl<'a> RuleCompiler<'a> {
     pub(super) fn new(
         versions: &'a Versions,
         paths: &'a BTreeMap<String, UpgradePath>,
+        of: (&'a str, &'a str),
         problems: &'a mut Problems,
     ) -> Self {
-        Self { versions, paths, problems, line: 0 }
+        Self { versions, paths, of, problems, line: 0 }
     }
 
     /// What comes next stands in this line.
@@ -147,7 +150,7 @@ impl<'a> RuleCompiler<'a> {
         let compiled = Path::parse(field).and_then(|at| {
             let (name, reading) = (at.to_string(), spec.reading.unwrap_or(Reading::Version));
             let version = VersionSource { at, name, reading, optional: false, strict: has_path };
-            OtherSource::compile(others, version, spec.optional)
+            OtherSource::compile(others, self.of, version, spec.optional)
         });
         compiled.map_err(|why| self.problem(format!("observe: {why}"))).ok()
     }

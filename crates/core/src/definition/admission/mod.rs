@@ -18,7 +18,7 @@ pub(crate) use block::Admission;
 pub(super) use block::AdmissionSpec;
 pub(crate) use controller_lease::ControllerLease;
 pub(crate) use observed_part::{ObservedPart, PartVersions, whole_parts};
-pub(crate) use other_source::OtherSource;
+pub(crate) use other_source::{NamedObject, OtherSource};
 pub(crate) use prerequisites::{APPLIED, AVAILABLE, Needs, Prerequisites};
 pub(crate) use role::RoleSource;
 pub(crate) use rule::{Check, Rule};

@@ -2,6 +2,8 @@
 
 use pointsman_core::laws::Random;
 
+use crate::script::TEXTS;
+
 /// A step of a journey.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Drawn {
@@ -42,6 +44,8 @@ pub(super) enum Event {
     Create,
     /// Somebody changes the label by which a wave selects objects.
     Relabel(usize),
+    /// Somebody writes one of [`TEXTS`] where rolls note what they have done.
+    Notes(usize, usize),
     Resume,
     Pause,
     Forward,
@@ -87,7 +91,17 @@ impl Draft {
             let event = draft.event(random, trouble, turns);
             draft.script.push(event);
         }
-        draft
+        draft.noted(&mut Random::new(seed ^ NOTED))
+    }
+
+    /// The same with somebody who writes where rolls do: the rest of a history stays what it was.
+    fn noted(mut self, random: &mut Random) -> Self {
+        let count = if random.percent(75) { 0 } else { 1 + random.below(3) };
+        for _ in 0..count {
+            let event = Event::Notes(random.below(self.objects), random.below(TEXTS.len()));
+            self.script.insert(random.below(self.script.len() + 1), event);
+        }
+        self
     }
 
     fn event(&self, random: &mut Random, trouble: bool, turns: bool) -> Event {
@@ -145,6 +159,9 @@ impl Draft {
         self
     }
 }
+
+/// What those who write where rolls do are drawn by.
+const NOTED: u64 = 0x407e;
 
 /// Some steps, the last of which may be one that cannot be undone. What is waited for is brought by a Job before.
 fn steps(random: &mut Random, least: usize) -> Vec<Drawn> {

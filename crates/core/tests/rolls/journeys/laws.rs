@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 use super::draw::{Draft, Drawn, Event};
 use super::harbour::{Call, Harbour, Pilot, SimJob, seen_jobs};
 use super::stations;
-use crate::boat::ANNOTATION;
+use crate::boat::{ANNOTATION, is_mark};
+use crate::script::TEXTS;
 
 /// A property that does not hold.
 pub(super) struct Broken {
@@ -31,6 +32,8 @@ pub(super) struct Voyage<'a> {
     by_hand: BTreeSet<String>,
     relabelled: BTreeSet<String>,
     left: BTreeSet<String>,
+    /// Objects on which somebody wrote what they liked, in the place of what the roll knows of them.
+    noted: BTreeSet<String>,
     met: BTreeSet<&'static str>,
     broken: Option<(&'static str, String)>,
 }
@@ -50,6 +53,7 @@ impl<'a> Voyage<'a> {
             by_hand: BTreeSet::new(),
             relabelled: BTreeSet::new(),
             left: BTreeSet::new(),
+            noted: BTreeSet::new(),
             met: BTreeSet::new(),
             broken: None,
         }
@@ -117,6 +121,7 @@ impl<'a> Voyage<'a> {
                 self.before.insert(name(at), harbour.objects[&name(at)].clone());
             }
             Event::Relabel(at) => self.relabel(&name(at)),
+            Event::Notes(at, text) => self.notes(&name(at), TEXTS[text]),
             Event::Resume => harbour.resume(),
             Event::Pause => harbour.set("paused", json!(true)),
             Event::Forward => self.turns("Forward"),
@@ -144,6 +149,25 @@ impl<'a> Voyage<'a> {
         self.relabelled.insert(name.to_owned());
     }
 
+    fn notes(&mut self, name: &str, text: &str) {
+        let Some(object) = self.harbour.objects.get_mut(name) else { return };
+        object["metadata"]["annotations"][ANNOTATION] = json!(text);
+        self.noted.insert(name.to_owned());
+        // With which wave it goes nobody knows from then on.
+        self.relabelled.insert(name.to_owned());
+    }
+
+    /// Whoever reads what is said takes texts off that no roll has written.
+    fn takes_texts_off(&mut self) {
+        for name in &self.noted {
+            let Some(object) = self.harbour.objects.get_mut(name) else { continue };
+            let Some(annotations) = object["metadata"]["annotations"].as_object_mut() else { continue };
+            if annotations.get(ANNOTATION).is_some_and(|text| mark_of(text).is_none()) {
+                annotations.remove(ANNOTATION);
+            }
+        }
+    }
+
     fn turns(&mut self, direction: &str) {
         self.turned = true;
         self.harbour.set("direction", json!(direction));
@@ -156,6 +180,9 @@ impl<'a> Voyage<'a> {
             Call::Nothing => {}
             Call::Planned(plan) => {
                 let standings = &plan.standings;
+                if plan.status.phase == RollPhase::Complete && !self.harbour.status().is_over() {
+                    self.is_complete();
+                }
                 if !plan.writes.is_empty() {
                     self.harbour.log.push(format!("{now} pilot {at} plans {} {standings:?}", plan.status.message));
                 }
@@ -210,7 +237,9 @@ impl<'a> Voyage<'a> {
             let what = format!("{under_way:?} are under way");
             self.breaks("the budget is never passed", what);
         }
-        if let Some((title, times)) = self.harbour.made.iter().find(|(_, times)| **times > 1) {
+        // Who takes off what is noted of a Job that is gone as well has it run again.
+        let twice = self.harbour.made.iter().find(|(_, times)| **times > 1 && self.noted.is_empty());
+        if let Some((title, times)) = twice {
             let what = format!("{title} was run {times} times");
             self.breaks("no Job is run twice for one attempt", what);
         }
@@ -260,6 +289,9 @@ impl<'a> Voyage<'a> {
             .collect();
         let runs = self.harbour.running().iter().any(|job| node(&self.harbour.jobs[job].body).as_deref() == Some(name));
         let (ended_well, none) = (jobs.iter().any(|job| job.end == Some(true)), jobs.is_empty());
+        if self.noted.contains(name) {
+            return;
+        }
         if runs {
             self.breaks("nobody goes past a Job that runs", format!("{name}: step {step} of {wave}"));
         } else if forward && !self.turned {
@@ -315,6 +347,7 @@ impl<'a> Voyage<'a> {
         if let Some(other) = running
             .iter()
             .find(|other| **other != title && node(&self.harbour.jobs[*other].body).as_ref() == Some(&name))
+            .filter(|_| !self.noted.contains(&name))
         {
             return self.breaks("an object has one Job at a time", format!("{name}: {title} beside {other}"));
         }
@@ -334,7 +367,7 @@ impl<'a> Voyage<'a> {
         if undoes && !self.harbour.jobs.values().chain(&self.harbour.gone).any(of_it) {
             return self.breaks("a Job undoes what a Job has done", told);
         }
-        let Some(object) = self.harbour.objects.get(&name) else { return };
+        let Some(object) = self.harbour.objects.get(&name).filter(|_| !self.noted.contains(&name)) else { return };
         let done = steps_of(object).get(wave).copied().unwrap_or_default();
         if done != at + usize::from(undoes) {
             self.breaks("a Job is of the step that comes next", format!("{told}, and {done} steps are done"));
@@ -355,15 +388,17 @@ impl<'a> Voyage<'a> {
         if let Some(name) = half.map(|(name, _)| name.clone()) {
             self.breaks("nothing is half done at an end", name);
         }
-        if status.phase == RollPhase::Complete {
-            let is_left = |object: &Value| {
-                let steps = steps_of(object);
-                self.waves(object, &[&steps]).iter().any(|wave| steps.get(*wave) != Some(&self.drawn(wave).len()))
-            };
-            let left = self.harbour.objects.iter().find(|(_, object)| is_left(object)).map(|(name, _)| name.clone());
-            if let Some(name) = left {
-                self.breaks("a roll is complete when nothing is left", name);
-            }
+    }
+
+    /// Nothing is left behind by a roll that is complete, by what is seen when that is decided.
+    fn is_complete(&mut self) {
+        let is_left = |object: &Value| {
+            let steps = steps_of(object);
+            self.waves(object, &[&steps]).iter().any(|wave| steps.get(*wave) != Some(&self.drawn(wave).len()))
+        };
+        let left = self.harbour.objects.iter().find(|(_, object)| is_left(object)).map(|(name, _)| name.clone());
+        if let Some(name) = left {
+            self.breaks("a roll is complete when nothing is left", name);
         }
     }
 
@@ -391,6 +426,9 @@ impl<'a> Voyage<'a> {
                 return self.is_home(&status);
             }
             if helped < 12 {
+                if helped == 6 {
+                    self.takes_texts_off();
+                }
                 (helped, still) = (helped + 1, 0);
                 // Nobody resumes a roll that is to stop: it ends by itself.
                 if status.direction == Direction::Stop {
@@ -418,6 +456,7 @@ impl<'a> Voyage<'a> {
             let was = &self.before[*name];
             let is_stuck = is_for_good && !steps_of(object).is_empty();
             !is_stuck
+                && !self.noted.contains(*name)
                 && (object["metadata"] != was["metadata"]
                     || object["spec"] != was["spec"]
                     || (object["status"] != was["status"] && !self.by_hand.contains(*name)))
@@ -431,9 +470,13 @@ impl<'a> Voyage<'a> {
 
 /// How many steps of which wave are done, as the object says it.
 fn steps_of(object: &Value) -> BTreeMap<String, usize> {
-    let text = object["metadata"]["annotations"][ANNOTATION].as_str().unwrap_or("{}");
-    let mark: Value = serde_json::from_str(text).unwrap();
+    let Some(mark) = mark_of(&object["metadata"]["annotations"][ANNOTATION]) else { return BTreeMap::new() };
     serde_json::from_value(mark.get("step").cloned().unwrap_or_else(|| json!({}))).unwrap()
+}
+
+/// What a roll has noted, whichever roll; nothing where somebody else has written what stands there.
+fn mark_of(text: &Value) -> Option<Value> {
+    serde_json::from_str(text.as_str()?).ok().filter(is_mark)
 }
 
 fn told(job: &Value) -> String {

@@ -1,0 +1,115 @@
+//! What somebody else has written where rolls note what they have done.
+
+use pointsman_core::roll::{
+    FleetObject, FleetRoll, RollFacts, RollPhase, RollPlan, RollStatus, RollWrite, Standing, forecast, plan,
+};
+use serde_json::{Value, json};
+
+use crate::boat::{ANNOTATION, Boat};
+use crate::kinds::roll_of;
+use crate::patches::NOW;
+use crate::script::TEXTS;
+use crate::world::{LABEL, NEW, OLD};
+
+fn roll(members: &Value) -> FleetRoll {
+    let mut all = json!({"from": OLD, "waves": [{"name": "all", "atOnce": 1}]});
+    all.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
+    roll_of(&all)
+}
+
+fn boat(label: &str, text: &str) -> Boat {
+    Boat::new(json!({
+        "namespace": "n", "name": "b", "uid": "u", "labels": {LABEL: label}, "annotations": {ANNOTATION: text},
+    }))
+}
+
+fn planned(roll: &FleetRoll, status: &RollStatus, boat: &Boat) -> RollPlan {
+    let fleet = [FleetObject::of(&boat.value(), roll).unwrap()];
+    plan(roll, status, &fleet, RollFacts { consistent: true, ..RollFacts::default() }, NOW)
+}
+
+fn moves(plan: &RollPlan, boat: &Boat) -> Option<Boat> {
+    let patches: Vec<&Value> = plan
+        .writes
+        .iter()
+        .filter_map(|write| match write {
+            RollWrite::Move(one) => Some(&one.patch),
+            _ => None,
+        })
+        .collect();
+    let patch = *patches.first()?;
+    Some(boat.patched(patch, NOW.wall, true).unwrap_or_else(|| panic!("{patch} does not land on {}", boat.value())))
+}
+
+/// Where a write is planned it lands; where none is, it is said why, and what to do.
+#[test]
+fn a_text_that_no_roll_has_written_is_not_written_over_and_is_told() {
+    let roll = roll(&json!({}));
+    let (mut landed, mut refused) = (Vec::new(), Vec::new());
+    for text in TEXTS {
+        let boat = boat(OLD, text);
+        let plan = planned(&roll, &RollStatus::default(), &boat);
+        match (&plan.standings[0], moves(&plan, &boat)) {
+            (Standing::Reserved, Some(there)) => {
+                assert_eq!(there.label(), Some(NEW), "{text}");
+                assert!(there.is_marked(), "{text}: {}", there.value());
+                landed.push(text);
+            }
+            (Standing::Refused(why), None) => {
+                let does = "kubectl annotate --field-manager=pointsman-roll --namespace=n boats.example.com b \
+                            pointsman.dev/roll-";
+                assert!(
+                    why.contains(&format!("annotation pointsman.dev/roll is {text:?}")) && why.ends_with(does),
+                    "{why}"
+                );
+                assert_eq!((plan.status.phase, plan.status.counts.refused), (RollPhase::Waiting, 1), "{text}");
+                assert!(plan.status.message.contains(why), "{text}: {}", plan.status.message);
+                refused.push(text);
+            }
+            // The mark of this roll, on what is at the old version.
+            (Standing::Held(why), None) => assert!(why.contains("turned the label back") && boat.is_marked(), "{why}"),
+            (standing, moved) => panic!("{text}: {standing:?} {:?}", moved.map(|boat| boat.value())),
+        }
+    }
+    let is_another = |text: &&&str| text.contains("roll-0") || text.contains("9.9.9") || text.is_empty();
+    assert_eq!(landed, TEXTS.iter().filter(is_another).copied().collect::<Vec<_>>(), "marks of others, and nothing");
+    assert_eq!((landed.len(), refused.len()), (3, 8));
+}
+
+#[test]
+fn a_large_text_is_told_by_its_beginning() {
+    let (roll, text) = (roll(&json!({})), "x".repeat(100_000));
+    let plan = planned(&roll, &RollStatus::default(), &boat(OLD, &text));
+    let why = plan.standings[0].why();
+    assert!(why.contains(&text[..300]) && why.len() < 1_000 && why.contains('…'), "{} {why}", why.len());
+}
+
+/// What comes to stand there between the reservation and the move leaves its place to others; behind the move nobody
+/// waits for it, and on the way back it is said that nobody knows.
+#[test]
+fn a_text_that_comes_meanwhile_keeps_no_place_and_is_told_on_the_way_back() {
+    let forward = roll(&json!({}));
+    let before = Boat::new(json!({"namespace": "n", "name": "b", "uid": "u", "labels": {LABEL: OLD}}));
+    let status = planned(&forward, &RollStatus::default(), &before).status;
+    assert_eq!(status.reserved.len(), 1);
+    let plan = planned(&forward, &status, &boat(OLD, "mine"));
+    assert_eq!((plan.status.reserved.len(), moves(&plan, &before).is_none()), (0, true), "{:?}", plan.status);
+    assert!(matches!(plan.standings[0], Standing::Refused(_)), "{:?}", plan.standings);
+    // It was moved before that, and is not healthy yet.
+    let plan = planned(&forward, &status, &boat(NEW, "mine"));
+    assert_eq!((plan.status.reserved.len(), plan.status.counts.moving), (1, 1), "{:?}", plan.status);
+    let back = roll(&json!({"direction": "Back"}));
+    let mut status = plan.status;
+    for _ in 0..3 {
+        let mut there = boat(NEW, "mine");
+        there.labelled(NEW, "kubectl-label", "Update", NOW.wall - 60);
+        there.looked_at("boatman", true, NOW.wall - 30);
+        let plan = planned(&back, &status, &there);
+        assert_eq!(moves(&plan, &there).map(|boat| boat.value()), None);
+        status = plan.status;
+    }
+    assert_eq!((status.phase, status.counts.refused), (RollPhase::Aborted, 1), "{status:?}");
+    let fleet = [FleetObject::of(&boat(NEW, "mine").value(), &back).unwrap()];
+    let told = forecast(&back, &status, &fleet, RollFacts::default(), NOW);
+    assert!(told[0].standing.why().contains("no roll writes over it"), "{:?}", told[0].standing);
+}
