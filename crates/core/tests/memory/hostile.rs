@@ -192,7 +192,7 @@ fn repeated(item: &str, size: usize) -> String {
         if number > 0 {
             all.push(',');
         }
-        match numbered && number % 2 == 0 {
+        match numbered && number.is_multiple_of(2) {
             true => all.push_str(&item.replacen("\"x\"", &format!("\"{number}\""), 1)),
             false => all.push_str(item),
         }

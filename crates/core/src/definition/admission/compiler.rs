@@ -116,7 +116,7 @@ impl<'a> RuleCompiler<'a> {
         }
         let place = match &place.value.from {
             None => VersionPlace::Own(self.own_place(&place.value, has_path)?),
-            Some(others) => VersionPlace::Others(self.others(others, &place.value, has_path)?),
+            Some(others) => VersionPlace::Others(Box::new(self.others(others, &place.value, has_path)?)),
         };
         Some((part.clone(), place))
     }

@@ -21,7 +21,7 @@ pub(crate) enum VersionPlace {
     /// The object itself.
     Own(VersionSource),
     /// Others, which name it.
-    Others(OtherSource),
+    Others(Box<OtherSource>),
 }
 
 /// What runs of a part of an object, each version once: none where the object has no such part. Else why nobody knows.
