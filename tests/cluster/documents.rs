@@ -14,6 +14,7 @@ use crate::scenario::Scenario;
 use crate::support::pki::Authority;
 use crate::support::pointsman::{Pointsman, write_pair};
 use crate::support::scene::Scene;
+use crate::typed_blocks::{page, typed_blocks};
 
 pub(crate) const SCENARIOS: &[Scenario] =
     &[Scenario::new("the_documents_lead_from_install_to_uninstall", journey).materialize().newest().failing().alone()];
@@ -96,20 +97,16 @@ impl<'t> Typed<'t> {
         Self { scene, dir }
     }
 
-    /// Runs the blocks of a section that have a command of ours and need neither nodes nor helm. Every one of them has
-    /// to end with 0, or with this at most. Returns how many there were.
+    /// Runs the blocks of a section, but for those that say that they are not run. Every one of them has to end with 0,
+    /// or with this at most. Returns how many there were.
     fn run(&self, document: &str, section: &str, most: i32) -> usize {
-        let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs").join(document)).unwrap();
+        let text = page(document);
         let (_, text) = text.split_once(&format!("\n## {section}\n")).expect("a section");
-        let text = text.split("\n## ").next().unwrap();
-        let blocks = text.split("```sh\n").skip(1).map(|rest| rest.split("```").next().unwrap());
-        let without =
-            ["helm ", "port-forward", "webhooks retire", "--webhooks ", "create secret", "side-by-side", "--guard"];
-        let is_ours = |block: &&str| block.contains("pointsman ") && !without.iter().any(|word| block.contains(word));
+        let blocks = typed_blocks(text.split("\n## ").next().unwrap());
         let mut count = 0;
-        for block in blocks.filter(is_ours) {
+        for block in blocks.iter().filter(|block| !block.is_left_out()) {
             count += 1;
-            let script = self.here(block);
+            let script = self.here(&block.script);
             let output = Command::new("bash")
                 .args(["-c", &format!("set -eu -o pipefail\n{script}")])
                 .current_dir(&self.dir)

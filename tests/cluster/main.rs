@@ -89,6 +89,7 @@ mod status;
 mod stories;
 mod support;
 mod tutorial;
+mod typed_blocks;
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().collect();

@@ -154,7 +154,11 @@ const HEAD: &str = "\
 An API server asks for a conversion more often than one would think, and rarely where one would think. This page is
 printed by a test that counts the conversions of a `Widget` (versions v1 and v2, v2 stored) on real API servers:
 
-    POINTSMAN_MEASURE=1 cargo test -q --test cluster > docs/api-calls.md
+<!-- not run: it takes minutes, and writes this page -->
+
+```sh
+POINTSMAN_MEASURE=1 cargo test -q --test cluster > docs/api-calls.md
+```
 
 Every call carries one object. \"Expected\" is what the source of the API server lets one expect, with both versions
 being served and the cache of the other version warm: every write is then converted once more for that cache.

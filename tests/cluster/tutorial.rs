@@ -1,7 +1,7 @@
 //! The tutorial, typed from its first line to its last.
 //!
-//! A block is run as it stands, with the names of the scenario in it. A comment before it may say `not run`, and why;
-//! `refused`, where it has to fail; `looked at`, where it may. What is shown below a block has to be in what it says.
+//! A block is run as it stands, with the names of the scenario in it. What is shown below a block has to be in what it
+//! says.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -13,21 +13,12 @@ use crate::scenario::Scenario;
 use crate::support::pointsman::{Pointsman, Setup};
 use crate::support::sample::{Sample, WIDGET};
 use crate::support::scene::Scene;
+use crate::typed_blocks::{TypedBlock, page, typed_blocks};
 
 pub(crate) const SCENARIOS: &[Scenario] =
     &[Scenario::new("the_tutorial_leads_from_nothing_to_leaving", typed).of(&WIDGETS).needs("helm").failing().alone()];
 
 static WIDGETS: [&Sample; 1] = [&WIDGET];
-
-/// A block that is to be typed.
-#[derive(Default)]
-struct Block {
-    /// What the comment before it says.
-    comment: String,
-    script: String,
-    /// What is shown below it.
-    shown: String,
-}
 
 fn typed(scene: &Scene<'_>) {
     scene.stop_pointsman();
@@ -35,15 +26,12 @@ fn typed(scene: &Scene<'_>) {
     drop(scene.conversion());
     let dir = desk(scene);
     let mut run = 0;
-    for block in blocks() {
-        if block.comment.starts_with("not run: ") {
-            continue;
-        }
+    for block in typed_blocks(&page("tutorial.md")).iter().filter(|block| !block.is_left_out()) {
         run += 1;
         if block.script.contains("helm uninstall") {
             scene.stop_pointsman();
         }
-        types(scene, &dir, &block);
+        types(scene, &dir, block);
         if block.script.contains("helm install") {
             *scene.pointsman.borrow_mut() = Some(Pointsman::start(&as_the_chart_does(scene, &dir)));
         }
@@ -76,7 +64,7 @@ fn as_the_chart_does(scene: &Scene<'_>, dir: &Path) -> Setup {
     setup
 }
 
-fn types(scene: &Scene<'_>, dir: &Path, block: &Block) {
+fn types(scene: &Scene<'_>, dir: &Path, block: &TypedBlock) {
     let script = here(scene, &block.script);
     let output = Command::new("bash")
         .args(["-c", &format!("exec 2>&1\nset -eu -o pipefail\n{script}")])
@@ -118,34 +106,4 @@ fn here(scene: &Scene<'_>, text: &str) -> String {
         text = text.replace(theirs, ours);
     }
     text
-}
-
-/// The blocks of the page, in their order.
-fn blocks() -> Vec<Block> {
-    let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/tutorial.md")).unwrap();
-    let mut blocks: Vec<Block> = Vec::new();
-    let (mut fence, mut comment) = ("", String::new());
-    for line in page.lines() {
-        match (fence, line.strip_prefix("```")) {
-            ("", Some(info)) => {
-                fence = info;
-                if info == "sh" {
-                    blocks.push(Block { comment: std::mem::take(&mut comment), ..Block::default() });
-                }
-            }
-            (_, Some(_)) => fence = "",
-            ("", None) => {
-                if let Some(said) = line.strip_prefix("<!-- ") {
-                    said.trim_end_matches(" -->").clone_into(&mut comment);
-                }
-            }
-            (inside, None) => {
-                let block = blocks.last_mut().unwrap();
-                let text = if inside == "sh" { &mut block.script } else { &mut block.shown };
-                text.push_str(line);
-                text.push('\n');
-            }
-        }
-    }
-    blocks
 }

@@ -75,7 +75,7 @@ fn examples() -> Vec<Example> {
                 "yaml v1" => example.older = yaml(),
                 "yaml v2" => example.newer = yaml(),
                 "json kept" => example.kept = yaml(),
-                "comment" => {
+                "comment" if block.trim_start().starts_with("schema ") => {
                     let mut words = block.splitn(4, ' ').skip(1).map(str::to_owned);
                     let mut word = || words.next().unwrap();
                     let schema = (word(), word(), serde_json::from_str(&word()).unwrap());

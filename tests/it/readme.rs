@@ -195,7 +195,8 @@ fn the_server_of_the_readme_answers_as_shown() {
     assert_agrees(serve, &shown);
 
     let mut curls = 0;
-    for session in sessions.iter().filter(|session| session.command.starts_with("curl ")) {
+    let all: Vec<Session> = documents().iter().flat_map(|document| self::sessions(document)).collect();
+    for session in all.iter().filter(|session| session.command.starts_with("curl ")) {
         let command =
             ports.iter().fold(session.command.clone(), |command, (address, shown)| command.replace(shown, address));
         let output = clone.command(&command).output().unwrap();

@@ -1,6 +1,6 @@
 //! The subcommands there are. Their flags, and what they do, are in `commands`.
 
-use std::io;
+use std::io::{self, Write};
 use std::process::ExitCode;
 use std::sync::LazyLock;
 
@@ -10,6 +10,7 @@ use crate::commands::{
     AuthorityRemarks, arm, completion, convert, crd, disarm, doctor, hash, kinds, man, migrate, mutate, plan, roll,
     rotate, serve, status, validate, webhooks,
 };
+use crate::terminal::{escaped_lines, steers};
 use crate::{ended::ended, logging::LogArgs, misread::misread};
 
 /// Keeps Kubernetes objects on the right track while their API and their controller change.
@@ -80,17 +81,39 @@ pub enum Asked {
     Serve(LogArgs, Box<serve::ServeArgs>),
 }
 
-/// Reads the flags of this process and does what they ask for. Where they are wrong or ask for help, clap ends the
-/// process, with 2 or with 0. `remarks` is for commands that are given authorities to trust.
+/// Reads the flags of this process and does what they ask for. Where they are wrong or ask for help, that is said, and
+/// the code is 2 or 0. `remarks` is for commands that are given authorities to trust.
 #[must_use]
 pub fn run(remarks: AuthorityRemarks) -> Asked {
     completion::answer(Cli::command);
-    let Cli { log, command } = Cli::try_parse().unwrap_or_else(|error| misread(error, &Cli::command()).exit());
+    let Cli { log, command } = match Cli::try_parse() {
+        Ok(read) => read,
+        Err(error) => return Asked::Done(said(&misread(error, &Cli::command()))),
+    };
     if let Command::Serve(args) = command {
         return Asked::Serve(log, args);
     }
     let result = log.start(Box::new(|| Box::new(io::stderr()))).and_then(|()| command.run(remarks));
     Asked::Done(ended(result, &mut io::stderr()))
+}
+
+/// Says it, and the code to leave with. What was typed may have come from a file name that a shell put there.
+fn said(error: &clap::Error) -> ExitCode {
+    let code = ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(1));
+    if !error.use_stderr() {
+        // Help, or the version. Whoever has read enough of it is no failure.
+        return match error.print() {
+            Err(failed) if failed.kind() != io::ErrorKind::BrokenPipe => {
+                ended(Err(anyhow::Error::from(failed).context("failed to write to stdout")), &mut io::stderr())
+            }
+            _ => code,
+        };
+    }
+    let hostile = std::env::args_os().any(|word| word.to_string_lossy().chars().any(steers));
+    let text = if hostile { escaped_lines(&error.render().to_string()) } else { String::new() };
+    // Nobody is left to tell where stderr is closed.
+    let _ = if hostile { io::stderr().write_all(text.as_bytes()) } else { error.print() };
+    code
 }
 
 impl Command {

@@ -34,15 +34,17 @@ pub(crate) fn hint_mark() -> &'static str {
 pub(crate) fn escaped(line: &str) -> String {
     let mut out = String::with_capacity(line.len());
     for c in line.chars() {
-        match c {
-            '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
-                out.extend(c.escape_default());
-            }
-            c if c.is_control() => out.extend(c.escape_default()),
-            c => out.push(c),
+        match steers(c) {
+            true => out.extend(c.escape_default()),
+            false => out.push(c),
         }
     }
     out
+}
+
+/// Whether it does something to a terminal, beside being seen.
+pub(crate) fn steers(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// The same for several lines, which end where they end.

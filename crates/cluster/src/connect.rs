@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use http::{HeaderName, HeaderValue, Uri, header::USER_AGENT};
-use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
 use kube::{Client, Config};
+use pointsman_core::{SLIPS, did_you_mean};
 
 use super::chain::chain;
 use super::cluster::Cluster;
@@ -30,15 +31,17 @@ pub enum ConnectError {
         /// The file.
         file: PathBuf,
         /// What is wrong with it.
-        source: Box<kube::config::KubeconfigError>,
+        source: Box<KubeconfigError>,
     },
     /// There is no such context in what kubectl would read.
-    #[error("no context {context:?} in the kubeconfig")]
+    #[error("no context {context:?} in the kubeconfig{meant}; it has {known}")]
     Context {
         /// Its name.
         context: String,
-        /// What is wrong.
-        source: Box<kube::config::KubeconfigError>,
+        /// The one that was meant, where that can be told.
+        meant: String,
+        /// Those that there are.
+        known: String,
     },
     /// There is neither a kubeconfig nor a service account.
     #[error("no cluster to ask")]
@@ -153,22 +156,37 @@ fn cluster_of(mut config: Config) -> Result<Cluster, ConnectError> {
 }
 
 async fn config(options: &ConnectOptions) -> Result<Config, ConnectError> {
+    let kubeconfig = match (&options.kubeconfig, &options.context) {
+        (Some(file), _) => Kubeconfig::read_from(file).map_err(|error| unusable(options, error))?,
+        (None, Some(_)) => Kubeconfig::read().map_err(|error| unusable(options, error))?,
+        (None, None) => {
+            return Config::infer().await.map_err(|error| ConnectError::Nowhere { source: Box::new(error) });
+        }
+    };
+    if let Some(context) = &options.context {
+        has_context(&kubeconfig, context)?;
+    }
     let chosen = KubeConfigOptions { context: options.context.clone(), ..KubeConfigOptions::default() };
-    if let Some(file) = &options.kubeconfig {
-        let failed = |error| ConnectError::Kubeconfig { file: file.clone(), source: Box::new(error) };
-        let kubeconfig = Kubeconfig::read_from(file).map_err(failed)?;
-        return Config::from_custom_kubeconfig(kubeconfig, &chosen).await.map_err(failed);
+    Config::from_custom_kubeconfig(kubeconfig, &chosen).await.map_err(|error| unusable(options, error))
+}
+
+fn unusable(options: &ConnectOptions, error: KubeconfigError) -> ConnectError {
+    let theirs = || set(["KUBECONFIG"]).unwrap_or_else(|| "~/.kube/config".to_owned()).into();
+    ConnectError::Kubeconfig { file: options.kubeconfig.clone().unwrap_or_else(theirs), source: Box::new(error) }
+}
+
+fn has_context(kubeconfig: &Kubeconfig, context: &str) -> Result<(), ConnectError> {
+    let names: Vec<&str> = kubeconfig.contexts.iter().map(|named| named.name.as_str()).collect();
+    if names.contains(&context) {
+        return Ok(());
     }
-    match &options.context {
-        Some(context) => Config::from_kubeconfig(&chosen)
-            .await
-            .map_err(|error| ConnectError::Context { context: context.clone(), source: Box::new(error) }),
-        None => Config::infer().await.map_err(|error| ConnectError::Nowhere { source: Box::new(error) }),
-    }
+    let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+    let meant = did_you_mean(context, names, SLIPS);
+    Err(ConnectError::Context { context: context.to_owned(), meant, known })
 }
 
 /// The first of these variables that says something.
-fn set(names: [&str; 2]) -> Option<String> {
+fn set<const N: usize>(names: [&str; N]) -> Option<String> {
     names.into_iter().filter_map(|name| std::env::var(name).ok()).find(|text| !text.is_empty())
 }
 

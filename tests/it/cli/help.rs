@@ -88,6 +88,49 @@ fn every_example_runs() {
     }
 }
 
+/// The commands there are, one below the other.
+fn all_commands(of: &[String]) -> Vec<Vec<String>> {
+    let words: Vec<&str> = of.iter().map(String::as_str).chain(["--help"]).collect();
+    let help = pointsman(&words).data();
+    let below = help.split("\nCommands:\n").nth(1).and_then(|rest| rest.split("\n\n").next()).unwrap_or_default();
+    let names = below.lines().filter(|line| !line.starts_with("   ")).filter_map(|line| line.split_whitespace().next());
+    let mut all: Vec<Vec<String>> = Vec::new();
+    for name in names.filter(|name| *name != "help") {
+        let command = [of, &[name.to_owned()]].concat();
+        all.extend(all_commands(&command));
+        all.push(command);
+    }
+    all
+}
+
+/// Those that need a cluster are not run: asked for help behind all else, they say of a flag that is none.
+#[test]
+fn every_command_shows_how_it_is_meant_with_flags_that_exist() {
+    let here = TempDir::new().unwrap();
+    let program = Path::new(env!("CARGO_BIN_EXE_pointsman")).parent().unwrap();
+    let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
+    let all = all_commands(&[]);
+    assert!(all.len() > 40, "{all:?}");
+    for command in all {
+        let words: Vec<&str> = command.iter().map(String::as_str).chain(["--help"]).collect();
+        let examples = examples(&pointsman(&words).data());
+        assert!(!examples.is_empty(), "{command:?} shows no example");
+        for example in examples {
+            let whole = example.replace("\\\n", " ");
+            let calls = whole.lines().flat_map(|line| line.split('|')).map(str::trim);
+            for call in calls.filter(|call| call.starts_with("pointsman ")) {
+                let mut bash = Command::new("bash");
+                bash.args(["-c", &format!("{call} --help")])
+                    .current_dir(&here)
+                    .env("PATH", &path)
+                    .env("HOME", here.path());
+                let output = bash.stdin(Stdio::null()).output().unwrap();
+                assert!(output.status.success(), "{call}: {}", String::from_utf8_lossy(&output.stderr));
+            }
+        }
+    }
+}
+
 #[test]
 fn every_shell_has_completions() {
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
@@ -206,5 +249,6 @@ fn every_command_has_a_manual_page() {
         assert_eq!(pointsman(&[&["man"], command].concat()).data(), page, "{name}");
     }
     assert!(pages.join("pointsman.1").exists());
-    assert!(pointsman(&["man", "kinds", "chekc"]).refusal(2).contains("no command \"kinds chekc\""));
+    let refusal = pointsman(&["man", "kinds", "chekc"]).refusal(2);
+    assert!(refusal.contains("no command \"kinds chekc\", did you mean \"check\"?"), "{refusal}");
 }

@@ -64,6 +64,44 @@ fn every_refused_object_is_named() {
 }
 
 #[test]
+fn the_name_that_was_meant_is_offered() {
+    let object =
+        |kind: &str, group: &str| format!("apiVersion: {group}/v1alpha1\nkind: {kind}\nmetadata: {{name: a}}\n");
+    for (kind, group) in [("Materialise", "materialize.cloud"), ("Materialize", "materialise.cloud")] {
+        let answer = with_stdin(&["convert", "--to", "v1alpha2"], object(kind, group).as_bytes()).refusal(1);
+        assert!(answer.contains("did you mean \"Materialize.materialize.cloud\"?"), "{answer}");
+    }
+    let storage = ["crd", "--kind", "materialize", "--no-conversion", "--storage", "v1alhpa2"];
+    let answer = pointsman(&storage).refusal(2);
+    assert!(answer.contains("did you mean \"v1alpha2\"?"), "{answer}");
+}
+
+/// Which one is meant, and what there is, without asking a cluster.
+#[test]
+fn a_context_that_is_none_is_told_from_a_file_that_is_none() {
+    let home = TempDir::new().unwrap();
+    let file = home.path().join("config");
+    let kubeconfig = "{apiVersion: v1, kind: Config, contexts: [{name: staging, context: {cluster: a}}, \
+                      {name: production, context: {cluster: a}}], clusters: [{name: a, cluster: {server: 'http://127.0.0.1:1'}}]}";
+    fs::write(&file, kubeconfig).unwrap();
+    let path = file.to_str().unwrap();
+    let said = |flags: &[&str], variable: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_pointsman"));
+        command.arg("status").args(flags).env_clear().env("KUBECONFIG", variable);
+        let output = command.output().unwrap();
+        assert_eq!(output.status.code(), Some(1));
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let meant = "error: no context \"prodcution\" in the kubeconfig, did you mean \"production\"?; it has staging, production\n";
+    for told in [said(&["--context=prodcution"], path), said(&["--context=prodcution", "--kubeconfig", path], "")] {
+        assert!(told.starts_with(meant), "{told}");
+    }
+    for told in [said(&["--context=staging"], "/gone"), said(&["--context=staging", "--kubeconfig=/gone"], path)] {
+        assert!(told.starts_with("error: the kubeconfig /gone cannot be used: "), "{told}");
+    }
+}
+
+#[test]
 fn missing_input_files_are_named() {
     let answer = pointsman(&["convert", "--to", "v1alpha2", "-f", "gone.yaml"]).refusal(1);
     assert_eq!(answer, "error: failed to read gone.yaml: No such file or directory (os error 2)\n");
@@ -110,6 +148,30 @@ fn large_files_are_read() {
     let text = vec![object; count].join("---\n");
     let hashes = with_stdin(&["hash"], text.as_bytes()).data();
     assert_eq!(hashes.lines().count(), count);
+}
+
+/// What is meant to be there and is not, is not passed over.
+#[test]
+fn a_link_that_leads_nowhere_is_said() {
+    let directory = TempDir::new().unwrap();
+    fs::write(directory.path().join("a.yaml"), read("manifests/examples/v1alpha2.yaml")).unwrap();
+    std::os::unix::fs::symlink("gone.yaml", directory.path().join("b.yaml")).unwrap();
+    let path = directory.path().to_str().unwrap();
+    for args in [&["hash", "-f", path][..], &["hash", "-R", "-f", path], &["kinds", "--kinds", path]] {
+        let refusal = pointsman(args).refusal(1);
+        assert!(refusal.contains("failed to read ") && refusal.contains("/b.yaml: No such file"), "{refusal}");
+    }
+}
+
+#[test]
+fn a_full_disk_is_said_whatever_is_written() {
+    for args in [&["kinds"][..], &["crd", "--no-conversion"], &["--help"], &["--version"], &["man"]] {
+        let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let output = Command::new(env!("CARGO_BIN_EXE_pointsman")).args(args).stdout(full).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{args:?}: {said}");
+        assert!(said.starts_with("error: failed to write to stdout: No space left on device"), "{args:?}: {said}");
+    }
 }
 
 #[test]

@@ -59,6 +59,51 @@ fn no_object_steers_the_terminal_of_a_person() {
     }
 }
 
+/// What programs read, people see as well; and a shell makes words of the names of files.
+#[test]
+fn nothing_in_any_form_steers_a_terminal() {
+    const HOSTILE: &str = "a\u{1b}[2J\u{9b}31m\u{202e}\u{2066}\u{7f}";
+    let object = serde_json::json!({
+        "apiVersion": "materialize.cloud/v1alpha1",
+        "kind": "Materialize",
+        "metadata": { "name": HOSTILE, "annotations": { HOSTILE: HOSTILE } },
+        "spec": { "environmentdImageRef": HOSTILE, "backendSecretName": "s", "podLabels": { HOSTILE: HOSTILE } },
+    });
+    let directory = tempfile::TempDir::new().unwrap();
+    let file = directory.path().join(format!("{HOSTILE}.json"));
+    std::fs::write(&file, object.to_string()).unwrap();
+    let file = file.to_str().unwrap();
+    let seen = |args: &[&str]| {
+        let answer = pointsman(args);
+        let said = answer.stdout + &answer.stderr;
+        assert!(!said.is_empty(), "{args:?}");
+        let obeyed =
+            |c: char| c.is_control() && c != '\n' || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        assert!(!said.contains(obeyed), "{args:?}: {said:?}");
+        said
+    };
+    for command in [
+        &["convert", "--to=v1alpha2"][..],
+        &["hash", "--explain"],
+        &["mutate"],
+        &["mutate", "--whole"],
+        &["validate"],
+        &["plan"],
+    ] {
+        for form in ["json", "yaml"].into_iter().filter(|form| command[0] != "plan" || *form == "json") {
+            seen(&[command, &["-f", file, "-o", form]].concat());
+        }
+    }
+    // As it was, for a program.
+    let json = json(&pointsman(&["convert", "--to=v1alpha2", "-f", file, "-o", "json"]).stdout);
+    assert_eq!(json["metadata"]["name"], HOSTILE);
+    let yaml = yaml(&pointsman(&["convert", "--to=v1alpha2", "-f", file]).stdout);
+    assert_eq!(yaml["metadata"]["annotations"][HOSTILE], HOSTILE);
+    for args in [&["plan", file, file][..], &["convert", file], &[HOSTILE], &["convert", "--to"], &["crd", HOSTILE]] {
+        seen(args);
+    }
+}
+
 /// What takes long says how far it is, on a terminal and nowhere else, and leaves nothing of it behind.
 #[test]
 fn long_work_says_how_far_it_is_to_whoever_watches() {

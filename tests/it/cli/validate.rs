@@ -32,6 +32,36 @@ fn what_was_wrong_before_is_let_through() {
     assert_eq!(answer.stdout, "stdin: Materialize materialize-environment/production: update allowed\n");
 }
 
+/// One old mistake is no licence for another one, and none where it is written anew.
+#[test]
+fn an_old_mistake_hides_no_new_one() {
+    let good = read("manifests/examples/v1alpha2.yaml");
+    let bad = good.replace("materialize/environmentd:v26.12.0", "26");
+    let directory = tempfile::TempDir::new().unwrap();
+    let old = directory.path().join("old.yaml");
+    std::fs::write(&old, &bad).unwrap();
+    let judged = |new: &str| with_stdin(&["validate", "--old", old.to_str().unwrap()], new.as_bytes());
+    for (new, field) in [
+        (bad.replace("team: data", "team: [data]"), "spec.podLabels.team has a wrong type: [\"data\"]"),
+        (bad.replace(": 26\n", ": 27\n"), "spec.environmentdImageRef has a wrong type: 27"),
+    ] {
+        let answer = judged(&new);
+        assert!(answer.stderr.ends_with(&format!("refuses it by the schema: {field}\n")), "{}", answer.stderr);
+        assert_eq!(answer.code, 1);
+    }
+    let answer = judged(&bad.replace("team: data", "team: core"));
+    assert_eq!(answer.code, 0, "{}", answer.stderr);
+}
+
+/// One stream, and two who want it.
+#[test]
+fn stdin_is_read_once() {
+    for args in [&["validate", "--old", "-"][..], &["mutate", "--old", "-", "-f", "-"]] {
+        let refusal = with_stdin(args, read("manifests/examples/v1alpha2.yaml").as_bytes()).refusal(2);
+        assert_eq!(refusal, "error: --old -: stdin can be read once only, and the objects come from it\n");
+    }
+}
+
 #[test]
 fn equal_warnings_are_said_once() {
     let old = read("manifests/examples/elasticsearch/logs.yaml");

@@ -28,6 +28,23 @@ fn the_guard_never_shrinks_by_accident() {
     assert!(printed.contains("[\"2.16.0\", \"2.17.0\"]"), "{printed}");
 }
 
+/// Documents that refuse whatever is created are not printed without a word.
+#[test]
+fn a_label_that_nobody_gives_is_warned_of() {
+    let said = |more: &[&str]| {
+        let answer = webhooks(&[&["--controller-version", "2.17.0"], more].concat());
+        assert_eq!(answer.code, 0, "{}", answer.stderr);
+        answer.stderr
+    };
+    let told = said(&["--served", "2.17.0"]);
+    assert!(told.starts_with("warning: no --default: ") && told.contains("Say --default 2.17.0,"), "{told}");
+    for more in
+        [&["--served", "2.17.0", "--default", "2.17.0"][..], &["--guard", "none"], &["--served", "2.16.0,2.17.0"]]
+    {
+        assert_eq!(said(more), "", "{more:?}");
+    }
+}
+
 #[test]
 fn two_versions_never_share_a_server() {
     let one = ["--service", "ns/pointsman", "--cert-manager", "ns/serving"];
@@ -41,7 +58,7 @@ fn two_versions_never_share_a_server() {
             "{error}"
         );
     }
-    let alone = ["--controller-version", "2.17.0", "--served", "2.17.0"];
+    let alone = ["--controller-version", "2.17.0", "--served", "2.17.0", "--default", "2.17.0"];
     pointsman(&[&base, &alone[..], &one].concat()).data();
 }
 

@@ -4,5 +4,6 @@ mod arrows;
 mod code;
 mod documents;
 mod graph;
+mod page_commands;
 mod repository;
 mod tree;

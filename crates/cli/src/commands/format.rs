@@ -3,7 +3,7 @@
 use clap::ValueEnum;
 
 use super::{json_tree::JsonTree, yaml};
-use crate::terminal::escaped_lines;
+use crate::terminal::{escaped_lines, steers};
 
 /// The form of data on stdout.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
@@ -17,7 +17,7 @@ pub(crate) enum Format {
 impl Format {
     pub(crate) fn write(self, json: &JsonTree) -> String {
         match self {
-            Self::Json => format!("{json:#}\n"),
+            Self::Json => for_terminals(&format!("{json:#}\n")),
             Self::Yaml => yaml::write(json),
         }
     }
@@ -35,6 +35,18 @@ impl Format {
             ])),
         }
     }
+}
+
+/// JSON that says the same, and does nothing to a terminal: outside of its strings it has line ends alone.
+pub(crate) fn for_terminals(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    for c in json.chars() {
+        match steers(c) && c != '\n' {
+            true => out.push_str(&format!("\\u{:04x}", u32::from(c))),
+            false => out.push(c),
+        }
+    }
+    out
 }
 
 /// The same, for commands that have a form for people as well.

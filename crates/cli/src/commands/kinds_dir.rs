@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use pointsman_core::definition::{self, Definition, Kind, StagedKind};
 use pointsman_core::webhook::{Metadata, Webhook};
+use pointsman_core::{SLIPS, did_you_mean};
 
 use super::file_stamps::FileStamps;
 use super::input::{self, InputObject, Source};
@@ -172,13 +173,15 @@ pub(crate) fn kind_of<'w>(webhook: &'w Webhook, object: &InputObject) -> Result<
     let kinds = webhook.kinds();
     let is_its = |kind: &&Kind| kind.kind() == object.kind && kind.group() == object.group();
     kinds.iter().find(is_its).ok_or_else(|| {
-        let name = |kind: &Kind| format!("{}.{}", kind.kind(), kind.group());
+        let known: Vec<String> = kinds.iter().map(|kind| format!("{}.{}", kind.kind(), kind.group())).collect();
+        let asked = format!("{}.{}", object.kind, object.group());
         format!(
-            "{}: no definition of {} {}; known are {}. Give the directory of its definition with --kinds",
+            "{}: no definition of {} {}{}; known are {}. Give the directory of its definition with --kinds",
             object.label(),
             object.api_version,
             object.kind,
-            kinds.iter().map(name).collect::<Vec<_>>().join(", "),
+            did_you_mean(&asked, known.iter().map(String::as_str), SLIPS),
+            known.join(", "),
         )
     })
 }

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::{Args, Command};
 use clap_mangen::Man;
+use pointsman_core::{SLIPS, did_you_mean};
 
 use super::{output, usage::Usage};
 
@@ -33,7 +34,8 @@ pub(crate) fn run(args: &ManArgs, mut command: Command) -> anyhow::Result<ExitCo
     let mut asked = &command;
     for name in &args.command {
         let Some(found) = asked.find_subcommand(name) else {
-            return Err(Usage(format!("no command {:?}: see `pointsman help`", args.command.join(" "))).into());
+            let meant = did_you_mean(name, asked.get_subcommands().map(Command::get_name), SLIPS);
+            return Err(Usage(format!("no command {:?}{meant}: see `pointsman help`", args.command.join(" "))).into());
         };
         asked = found;
     }

@@ -2,18 +2,19 @@
 
 use std::io::{self, Write};
 
+use anyhow::Context;
+
 use super::progress_line;
 use crate::terminal::{error_mark, escaped, escaped_lines, warning_mark};
 
 /// Writes data for programs, or a file as it is. Fails where nobody reads on, among others.
-pub(crate) fn data(text: &str) -> io::Result<()> {
+pub(crate) fn data(text: &str) -> anyhow::Result<()> {
     let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes())?;
-    out.flush()
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).context("failed to write to stdout")
 }
 
 /// The same for people: names and values in it cannot steer their terminal.
-pub(crate) fn text(text: &str) -> io::Result<()> {
+pub(crate) fn text(text: &str) -> anyhow::Result<()> {
     data(&escaped_lines(text))
 }
 

@@ -1,6 +1,6 @@
 //! What admission is asked about offline: objects as they would be written to a cluster, and what they replace.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use pointsman_core::webhook::Webhook;
@@ -46,6 +46,10 @@ pub(crate) struct OfflineRequest {
 impl RequestArgs {
     /// Reads them all. `None` where some could not be read, which is on stderr by then.
     pub(crate) fn read(&self, example: &str) -> anyhow::Result<Option<Vec<OfflineRequest>>> {
+        if self.old.as_deref() == Some(Path::new("-")) && self.files.read_stdin() {
+            let message = "--old -: stdin can be read once only, and the objects come from it";
+            return Err(Usage(message.to_owned()).into());
+        }
         let sources = self.files.read(example)?;
         let old = self.old.as_deref().map(input::read).transpose()?;
         let (Some(objects), Some(mut old)) = (objects(&sources), objects(old.as_slice())) else {

@@ -101,7 +101,12 @@ pub(crate) fn on_creation(webhook: &Webhook, object: &InputObject) -> Result<Vec
 
 fn judge(webhook: &Webhook, object: &InputObject, old: Option<&InputObject>, as_flip: bool) -> Result<Judged, String> {
     let kind = kind_of(webhook, object)?;
-    if let Some(violation) = violation(kind, object, old) {
+    // The API server compares them as they are in the version that is written.
+    let before = old.and_then(|old| match old.version() == object.version() {
+        true => Some(old.text.clone()),
+        false => webhook.convert(&old.text, object.version()).ok().map(|converted| converted.text),
+    });
+    if let Some(violation) = violation(kind, object, before.as_deref()) {
         let field = if violation.field.is_empty() { "the object" } else { &violation.field };
         let denial = format!("the API server refuses it by the schema: {field} {}", violation.message);
         return Ok(Judged { judgement: Judgement::default(), violation: Some(violation), denial: Some(denial) });

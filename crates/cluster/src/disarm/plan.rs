@@ -1,5 +1,7 @@
 //! What there is to do, and what must not be done.
 
+use pointsman_core::{SLIPS, did_you_mean};
+
 use super::last_look::leads_nowhere;
 use super::options::DisarmStep;
 use super::registered::OwnDocument;
@@ -66,7 +68,10 @@ fn remaining(crd: &CrdState, served: Option<&str>) -> Result<String, String> {
         let known = crd.versions();
         return match known.contains(&served) {
             true => Ok(served.to_owned()),
-            false => Err(format!("{name} has no version {served}; it has {}", known.join(", "))),
+            false => {
+                let meant = did_you_mean(served, known.iter().copied(), SLIPS);
+                Err(format!("{name} has no version {served}; it has {}{meant}", known.join(", ")))
+            }
         };
     }
     match crd.served().as_slice() {

@@ -25,8 +25,13 @@ pub enum RollError {
     #[error(transparent)]
     Bad(#[from] BadRoll),
     /// There is no such Roll.
-    #[error("there is no roll {0} in this cluster")]
-    NoRoll(String),
+    #[error("there is no roll {name} in this cluster{meant}")]
+    NoRoll {
+        /// What was asked for.
+        name: String,
+        /// The one that was meant, where that can be told.
+        meant: String,
+    },
     /// The cluster does not know Rolls.
     #[error("this cluster does not know Rolls")]
     NoRolls,
@@ -77,7 +82,7 @@ impl RollError {
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::NoRolls => Some("pointsman roll crd | kubectl apply -f -"),
-            Self::NoRoll(_) => Some("pointsman roll list shows those that there are"),
+            Self::NoRoll { .. } => Some("pointsman roll list shows those that there are"),
             Self::Call(error) => error.hint(),
             _ => None,
         }

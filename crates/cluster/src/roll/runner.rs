@@ -283,7 +283,9 @@ impl<'r> RollRunner<'r> {
             return Err(RollError::Asked(why));
         }
         self.may_not(facts.answers.unread().filter(|why| is_about_rights(why)).map(str::to_owned));
-        let Some(mut fleet) = self.fleet.take() else { return Err(RollError::NoRoll(self.name.to_owned())) };
+        let Some(mut fleet) = self.fleet.take() else {
+            return Err(RollError::NoRoll { name: self.name.to_owned(), meant: String::new() });
+        };
         let passed = self.decide(document, &roll, &mut fleet, facts, began).await;
         // What is known of it is not known less for a call that failed.
         (self.fleet, self.roll) = (Some(fleet), Some(roll));

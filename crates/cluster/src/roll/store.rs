@@ -2,6 +2,7 @@
 
 use pointsman_core::registration::FreezeDocuments;
 use pointsman_core::roll::{ROLL_MANAGER, RollStatus};
+use pointsman_core::{SLIPS, did_you_mean};
 use serde_json::{Value, json};
 
 use super::error::RollError;
@@ -132,7 +133,12 @@ async fn missing(cluster: &Cluster, error: CallError, name: &str) -> RollError {
     }
     match list_rolls(cluster).await {
         Err(RollError::NoRolls) => RollError::NoRolls,
-        _ => RollError::NoRoll(name.to_owned()),
+        // Whoever may not list them is not told what was meant.
+        listed => {
+            let all = listed.unwrap_or_default();
+            let names = all.iter().filter_map(|roll| roll.pointer("/metadata/name")?.as_str());
+            RollError::NoRoll { name: name.to_owned(), meant: did_you_mean(name, names, SLIPS) }
+        }
     }
 }
 

@@ -18,6 +18,9 @@ pub fn did_you_mean<'n>(typed: &str, known: impl IntoIterator<Item = &'n str>, f
     }
 }
 
+/// Two slips of the fingers: beyond that it is another word.
+pub const SLIPS: usize = 2;
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -12,7 +12,7 @@ mod resource_name;
 mod selector;
 mod status;
 
-pub use did_you_mean::did_you_mean;
+pub use did_you_mean::{SLIPS, did_you_mean};
 pub use duration::{BadDuration, parse_duration};
 pub(crate) use duration::{DURATION, is_duration};
 pub(crate) use excerpt::excerpt;

@@ -1,6 +1,6 @@
 //! Words in braces, such as `{to}`, in what a definition says: `{from}` and `{to}` stand for the versions of a roll.
 
-use crate::apimachinery::did_you_mean;
+use crate::apimachinery::{SLIPS, did_you_mean};
 
 /// The versions of a roll, which stand in the place of words.
 #[derive(Clone, Copy, Debug)]
@@ -120,8 +120,6 @@ pub(crate) const TO: &str = "to";
 
 /// A version of no meaning, which is well-formed wherever versions are.
 const ANY: &str = "1.2.3";
-/// Of the fingers, beyond which it is another word.
-const SLIPS: usize = 2;
 
 #[cfg(test)]
 mod tests {

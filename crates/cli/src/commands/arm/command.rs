@@ -155,19 +155,24 @@ migrate. It can be run again at any time.
 
 Examples:
   What would happen, in a Job of the cluster, where Pods can be reached:
-    pointsman arm materialize --service pointsman-system/pointsman --ca-file ca.crt --dry-run=server
+    pointsman arm materialize --service pointsman-system/pointsman \\
+      --ca-file ca.crt --dry-run=server
 
   The admission webhooks as well:
-    pointsman webhooks --kind materialize --controller-version 2.17.0 --served 2.17.0 \\
+    pointsman webhooks --kind materialize --controller-version 2.17.0 \\
+      --default 2.17.0 --served 2.17.0 \\
       --service pointsman-system/pointsman --ca-file ca.crt |
-      pointsman arm materialize --service pointsman-system/pointsman --ca-file ca.crt --webhooks -
+      pointsman arm materialize --service pointsman-system/pointsman \\
+        --ca-file ca.crt --webhooks -
 
-  From a laptop, over kubectl -n pointsman-system port-forward deployment/pointsman 8443:
-    pointsman arm materialize --service pointsman-system/pointsman --ca-file ca.crt \\
-      --endpoint localhost:8443
+  From a laptop, while `kubectl -n pointsman-system port-forward
+  deployment/pointsman 8443` runs:
+    pointsman arm materialize --service pointsman-system/pointsman \\
+      --ca-file ca.crt --endpoint localhost:8443
 
   A CRD that a chart has applied before:
-    pointsman arm materialize --service pointsman-system/pointsman --ca-file ca.crt --force-conflicts
+    pointsman arm materialize --service pointsman-system/pointsman \\
+      --ca-file ca.crt --force-conflicts
 
 Exit codes:
   0    armed, or, in a dry run, it could be

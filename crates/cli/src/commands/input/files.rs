@@ -59,6 +59,11 @@ impl FileArgs {
         Ok(sources)
     }
 
+    /// Whether stdin is read.
+    pub(crate) fn read_stdin(&self) -> bool {
+        self.files.is_empty() || self.files.iter().any(|file| file == Path::new("-"))
+    }
+
     /// Decides about each object. All or nothing: `None` where one was refused, which is on stderr by then.
     pub(crate) fn decide<T>(
         &self,

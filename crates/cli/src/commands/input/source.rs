@@ -38,7 +38,8 @@ fn collect(directory: &Path, recursive: bool, files: &mut Vec<PathBuf>) -> anyho
         // A link to a directory is not followed: it may lead round.
         if recursive && !hidden && entry.file_type().with_context(failed)?.is_dir() {
             collect(&path, recursive, files)?;
-        } else if is_document(&path) && !hidden && path.is_file() {
+        } else if is_document(&path) && !hidden && fs::metadata(&path).map_or(true, |found| found.is_file()) {
+            // A link that leads nowhere is no file, and one that was meant: whoever reads it says so.
             files.push(path);
         }
     }

@@ -26,11 +26,13 @@ enum KindsCommand {
     /// them that nothing is lost.
     Check(CheckArgs),
     /// List the kinds that are known.
+    #[command(after_help = LIST_EXAMPLES)]
     List(ListArgs),
     /// Print the JSON Schema of a definition file, for editors.
     #[command(after_help = SCHEMA_EXAMPLES)]
     Schema,
     /// Print a definition.
+    #[command(after_help = SHOW_EXAMPLES)]
     Show(ShowArgs),
 }
 
@@ -142,3 +144,19 @@ const SCHEMA_EXAMPLES: &str = "\
 Examples:
   For editors that read a `# yaml-language-server: $schema=…` line:
     pointsman kinds schema > kinddefinition.schema.json";
+
+const LIST_EXAMPLES: &str = "\
+Examples:
+  With versions, storage and the file that each comes from:
+    pointsman kinds list -o wide --kinds tests/data/kinds
+
+  Their names alone, as other commands take them:
+    pointsman kinds list -o name";
+
+const SHOW_EXAMPLES: &str = "\
+Examples:
+  Begin your own definition from one that works:
+    pointsman kinds show materialize > materialize.yaml
+
+  By a short name, or with version and group, as kubectl names kinds:
+    pointsman kinds show materializes.v1alpha2.materialize.cloud";

@@ -15,7 +15,7 @@ use super::rights::RightsArgs;
 use super::run::RunArgs;
 use super::start::StartArgs;
 use super::versions::VersionsArgs;
-use super::{change, lease, look, move_next, plan, policies, rights, run as running, start, versions};
+use super::{change, examples, lease, look, move_next, plan, policies, rights, run as running, start, versions};
 use crate::commands::output;
 
 #[derive(Args, Debug)]
@@ -28,40 +28,58 @@ pub(crate) struct RollArgs {
 #[derive(Debug, Subcommand)]
 enum RollCommand {
     /// End a roll: what is under way ends, and nothing more is moved.
+    #[command(after_help = examples::ABORT)]
     Abort(ChangeArgs),
     /// Let a roll go on before a wave, or behind one.
+    #[command(after_help = examples::APPROVE)]
     Approve(ApproveArgs),
     /// Take every object back that a roll has moved.
+    #[command(after_help = examples::BACK)]
     Back(ChangeArgs),
     /// Take off the objects what a roll that is over has left on them.
+    #[command(after_help = examples::CLEAN)]
     Clean(CleanArgs),
     /// Print what a cluster has to know of Rolls: their CRD, and the policy that keeps those that are under way.
+    #[command(after_help = examples::CRD)]
     Crd,
     /// Print what the Lease of a controller version is called, for whoever starts the controller.
+    #[command(after_help = examples::LEASE)]
     Lease(LeaseArgs),
     /// List rolls.
+    #[command(after_help = examples::LIST)]
     List(ListRollsArgs),
     /// Tell an object to go before the others of its wave.
+    #[command(after_help = examples::MOVE)]
     Move(MoveArgs),
     /// Show how each object of a roll stands.
+    #[command(after_help = examples::OBJECTS)]
     Objects(ObjectsArgs),
     /// Move nothing more for now. Run keeps watching what is under way.
+    #[command(after_help = examples::PAUSE)]
     Pause(ChangeArgs),
     /// Say what a roll would do, object by object. Nothing is written.
+    #[command(after_help = examples::PLAN)]
     Plan(PlanRollArgs),
     /// Print the policy that refuses what a roll freezes, for whoever applies it without start.
+    #[command(after_help = examples::POLICIES)]
     Policies(PoliciesArgs),
     /// Let a roll go on after it was paused, or after something failed.
+    #[command(after_help = examples::RESUME)]
     Resume(ChangeArgs),
     /// Print the ClusterRole that running a roll takes: what its journeys do, and nothing else.
+    #[command(after_help = examples::RIGHTS)]
     Rights(RightsArgs),
     /// Run a roll, or all of a cluster: move objects, wave by wave.
+    #[command(after_help = examples::RUN)]
     Run(RunArgs),
     /// Show a roll.
+    #[command(after_help = examples::SHOW)]
     Show(ShowRollArgs),
     /// Apply a Roll, after checking it, and what freezes what it names. Run moves the objects.
+    #[command(after_help = examples::START)]
     Start(StartArgs),
     /// Say which versions of a kind run, which one is meant, and which may follow.
+    #[command(after_help = examples::VERSIONS)]
     Versions(VersionsArgs),
 }
 

@@ -63,7 +63,7 @@ pub(super) fn list(args: &ListRollsArgs) -> anyhow::Result<ExitCode> {
         WatchedListFormat::Table | WatchedListFormat::Wide if documents.is_empty() => talk("no rolls in this cluster"),
         WatchedListFormat::Table => output::text(&rolls(&documents))?,
         WatchedListFormat::Wide => output::text(&wide_rolls(&documents))?,
-        WatchedListFormat::Name => output::data(&names(&documents))?,
+        WatchedListFormat::Name => output::text(&names(&documents))?,
         WatchedListFormat::Prometheus => output::data(&exposition(&documents, RollClock::start().now().wall))?,
         WatchedListFormat::Json => output::data(&Format::Json.write(&list_of(all()?)))?,
         WatchedListFormat::Yaml => output::data(&Format::Yaml.write(&list_of(all()?)))?,
@@ -106,7 +106,7 @@ pub(super) fn objects(args: &ObjectsArgs) -> anyhow::Result<ExitCode> {
     match args.output {
         ListFormat::Table => output::text(&told.table(ObjectColumns::Few))?,
         ListFormat::Wide => output::text(&told.table(ObjectColumns::All))?,
-        ListFormat::Name => output::data(&told.names())?,
+        ListFormat::Name => output::text(&told.names())?,
         ListFormat::Json => output::data(&Format::Json.write(&tree()?))?,
         ListFormat::Yaml => output::data(&Format::Yaml.write(&tree()?))?,
     }

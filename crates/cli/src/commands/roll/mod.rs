@@ -2,6 +2,7 @@
 
 mod change;
 mod command;
+mod examples;
 mod exposition;
 mod html;
 mod known;

@@ -73,7 +73,7 @@ async fn refusals(
     looks: &SurveyOptions,
 ) -> Result<Vec<String>, RollError> {
     let known = match get_roll(cluster, file.roll.name()).await {
-        Err(RollError::NoRoll(_)) => RollStatus::default(),
+        Err(RollError::NoRoll { .. }) => RollStatus::default(),
         answer => RollStatus::of(&answer?),
     };
     let unfreezable = unfreezable(cluster, &file.roll).await?;

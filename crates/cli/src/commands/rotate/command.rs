@@ -85,10 +85,12 @@ Examples:
     pointsman rotate --service pointsman-system/pointsman --ca-file new-ca.crt
     kubectl -n pointsman-system create secret tls pointsman --cert new.crt \\
       --key new.key --dry-run=client -o yaml | kubectl apply -f -
-    pointsman rotate --service pointsman-system/pointsman --ca-file new-ca.crt --wait 5m
+    pointsman rotate --service pointsman-system/pointsman \\
+      --ca-file new-ca.crt --wait 5m
 
   What would be done:
-    pointsman rotate --service pointsman-system/pointsman --ca-file new-ca.crt --dry-run=server
+    pointsman rotate --service pointsman-system/pointsman \\
+      --ca-file new-ca.crt --dry-run=server
 
 Exit codes:
   0    the new authority alone is trusted, or, in a dry run, that could be begun

@@ -143,7 +143,8 @@ Examples:
     pointsman serve --dev
 
   In a Pod, with a certificate mounted from a Secret:
-    pointsman serve --tls-cert-file /tls/tls.crt --tls-private-key-file /tls/tls.key
+    pointsman serve --tls-cert-file /tls/tls.crt \\
+      --tls-private-key-file /tls/tls.key
 
   Your own kinds, admission for API servers with a client certificate only:
     pointsman serve --kinds /kinds --client-ca-file /client-ca/ca.crt \\

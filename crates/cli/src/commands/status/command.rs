@@ -87,7 +87,7 @@ fn rendered(seen: &[KindStatus], output: WatchedFormat) -> anyhow::Result<String
     })
 }
 
-fn print(text: &str, output: WatchedFormat) -> io::Result<()> {
+fn print(text: &str, output: WatchedFormat) -> anyhow::Result<()> {
     match output {
         WatchedFormat::Text => output::text(text),
         WatchedFormat::Json | WatchedFormat::Prometheus | WatchedFormat::Yaml => output::data(text),

@@ -9,6 +9,7 @@ use super::printed::{ControllerVersions, PrintedArgs, documents, once_each, prin
 use super::{doctor, overlay, policy, retire, stages};
 use crate::commands::ca_file::AuthorityRemarks;
 use crate::commands::kind_names::find;
+use crate::commands::output::warn;
 use crate::commands::usage::Usage;
 
 #[derive(Args, Debug)]
@@ -76,6 +77,13 @@ pub(crate) fn run(args: &WebhooksArgs, remarks: AuthorityRemarks) -> anyhow::Res
         served: &served,
     };
     let client = args.printed.server.client(&registered, served.len(), remarks)?;
+    if let ([only], None, Some(_)) = (served.as_slice(), &args.default, args.printed.guard.mode()) {
+        let only = only.as_str();
+        warn(&format!(
+            "no --default: nobody gives new objects the version label, and the guard does not accept them without it. Say \
+             --default {only}, and start that server with --default-version"
+        ));
+    }
     print(&documents(kind, &versions, args.printed.guard, &client), args.printed.output)
 }
 

@@ -3,6 +3,7 @@
 use serde_saphyr::SerializerOptions;
 
 use crate::commands::json_tree::{JsonTree, quoted};
+use crate::terminal::steers;
 
 /// Writes one document, in the layout kubectl has: two spaces a level, lists not indented.
 pub(crate) fn write(json: &JsonTree) -> String {
@@ -80,7 +81,8 @@ fn write_scalar(out: &mut String, json: &JsonTree, indent: usize) {
 /// Whether a string is read as that string without quotes, by readers of YAML 1.1 and 1.2.
 fn is_plain(text: &str) -> bool {
     let options: SerializerOptions = serde_saphyr::ser_options! { prefer_block_scalars: false };
-    serde_saphyr::to_string_with_options(&text, options).is_ok_and(|yaml| yaml.strip_suffix('\n') == Some(text))
+    let written = serde_saphyr::to_string_with_options(&text, options);
+    text.chars().all(is_printable) && written.is_ok_and(|yaml| yaml.strip_suffix('\n') == Some(text))
 }
 
 fn is_plain_key(name: &str) -> bool {
@@ -116,9 +118,9 @@ fn write_literal(out: &mut String, text: &str, indent: usize) {
     out.extend(std::iter::repeat_n('\n', ends.saturating_sub(1)));
 }
 
-/// Characters that YAML readers take as they are and people can see.
+/// Characters that YAML readers take as they are and people can see, and no terminal obeys.
 fn is_printable(c: char) -> bool {
-    !(c.is_control() && c != '\t' || matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}'))
+    !(steers(c) && c != '\t' || matches!(c, '\u{feff}' | '\u{fffe}' | '\u{ffff}'))
 }
 
 /// A string in double quotes: a JSON string, and what only JSON reads unescaped escaped as well.

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::http_check::{HttpCheck, HttpCheckSpec};
 use super::list_check::{ListCheck, ListCheckSpec};
 use super::metric_check::{MetricCheck, MetricCheckSpec};
-use crate::apimachinery::did_you_mean;
+use crate::apimachinery::{SLIPS, did_you_mean};
 use crate::definition::version_words::{FROM, RollVersions, TO};
 use crate::definition::yaml::plain;
 
@@ -74,7 +74,7 @@ impl NamedCheck {
         let name = value.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
         let keys = || value.as_object().into_iter().flatten().map(|(key, _)| key.as_str());
         if let Some(key) = keys().find(|key| !KEYS.contains(key)) {
-            let meant = did_you_mean(key, KEYS, FAR);
+            let meant = did_you_mean(key, KEYS, SLIPS);
             return (name, Err(vec![format!("unknown key {key:?}{meant}")]));
         }
         let said: Vec<&str> = keys().filter(|key| SUBJECTS.contains(key)).collect();
@@ -98,5 +98,3 @@ fn form<T: DeserializeOwned>(value: &Value) -> Result<T, Vec<String>> {
 /// Of which a check has one: what it looks at.
 const SUBJECTS: [&str; 3] = ["list", "prometheus", "http"];
 const KEYS: [&str; 7] = ["name", "list", "namespace", "where", "every", "prometheus", "http"];
-/// Two slips of the fingers: beyond that it is another word.
-pub(super) const FAR: usize = 2;

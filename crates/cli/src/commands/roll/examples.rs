@@ -1,0 +1,112 @@
+//! What the help of each subcommand of `roll` shows, one after the other.
+
+pub(super) const ABORT: &str = "\
+Examples:
+  Stay where it is, for good; what was moved stays moved:
+    pointsman roll abort eck-2-17";
+
+pub(super) const APPROVE: &str = "\
+Examples:
+  Behind the canary, let the others go:
+    pointsman roll approve eck-2-17 canary
+
+  Where a wave asks for two approvals, say which one is meant:
+    pointsman roll approve eck-2-17 rest --before";
+
+pub(super) const BACK: &str = "\
+Examples:
+  Take back what was moved, the last one first:
+    pointsman roll back eck-2-17
+    pointsman roll run eck-2-17";
+
+pub(super) const CLEAN: &str = "\
+Examples:
+  Once a roll is over, and nobody wants to know any more what it did:
+    pointsman roll clean eck-2-17";
+
+pub(super) const CRD: &str = "\
+Examples:
+  Once, in each cluster:
+    pointsman roll crd | kubectl apply --server-side -f -";
+
+pub(super) const LEASE: &str = "\
+Examples:
+  What to start the controller of a version with:
+    pointsman roll lease elasticsearch 2.17.0";
+
+pub(super) const LIST: &str = "\
+Examples:
+  Where each roll is, and what it waits for:
+    pointsman roll list -o wide
+
+  For an alert:
+    pointsman roll list -o prometheus > rolls.prom";
+
+pub(super) const MOVE: &str = "\
+Examples:
+  One object before the others of its wave:
+    pointsman roll move eck-2-17 search/orders";
+
+pub(super) const OBJECTS: &str = "\
+Examples:
+  Which object is how far, and why it does not go:
+    pointsman roll objects eck-2-17
+
+  Their names alone:
+    pointsman roll objects eck-2-17 -o name";
+
+pub(super) const PAUSE: &str = "\
+Examples:
+  Something looks odd: move nothing more until it is understood.
+    pointsman roll pause eck-2-17
+    pointsman roll resume eck-2-17";
+
+pub(super) const PLAN: &str = "\
+Examples:
+  What would happen to each object, as the API server judges it:
+    pointsman roll plan -f roll.yaml --server
+
+  A page to attach to the change:
+    pointsman roll plan -f roll.yaml -o html > plan.html";
+
+pub(super) const POLICIES: &str = "\
+Examples:
+  Before somebody else, such as a GitOps tool, applies the Roll:
+    pointsman roll policies -f roll.yaml | kubectl apply -f -";
+
+pub(super) const RESUME: &str = "\
+Examples:
+  After what failed was mended:
+    pointsman roll resume eck-2-17";
+
+pub(super) const RIGHTS: &str = "\
+Examples:
+  For the service account that runs it:
+    pointsman roll rights -f roll.yaml | kubectl apply -f -";
+
+pub(super) const RUN: &str = "\
+Examples:
+  One roll, until it is over:
+    pointsman roll run eck-2-17
+
+  As far as it goes now, for a pipeline that comes again:
+    pointsman roll run eck-2-17 --once
+
+  All rolls of a cluster, as a Deployment of one replica:
+    pointsman roll run --namespace pointsman";
+
+pub(super) const SHOW: &str = "\
+Examples:
+  What it waits for, and what to do next:
+    pointsman roll show eck-2-17";
+
+pub(super) const START: &str = "\
+Examples:
+  First what the API server says of it, then in earnest:
+    pointsman roll start -f roll.yaml --dry-run=server
+    pointsman roll start -f roll.yaml";
+
+pub(super) const VERSIONS: &str = "\
+Examples:
+  Which versions run, and where the fleet may go from there:
+    pointsman roll versions elasticsearch";
