@@ -4,6 +4,7 @@
 //! full of items which keep something. The server decides small bodies on the threads that serve connections; which
 //! ones are small follows from the last column (`crates/server/src/decide.rs`).
 
+use std::cmp::Reverse;
 use std::hint::black_box;
 use std::time::Duration;
 
@@ -14,28 +15,45 @@ use serde_json::{Value, json};
 use crate::bodies;
 use crate::{Row, timed};
 
+/// How long a body took.
+struct Measured {
+    name: String,
+    weight: u64,
+    bytes: usize,
+    time: Duration,
+}
+
+impl Measured {
+    fn nanoseconds_for_each(&self, count: u64) -> f64 {
+        self.time.as_secs_f64() * 1e9 / count as f64
+    }
+}
+
 /// Prints the bodies that take longest, and the two numbers that limits are made of.
 pub(crate) fn main() -> bool {
     let webhook = webhook();
-    let mut measured: Vec<(String, u64, usize, Duration)> = Vec::new();
+    let mut measured = Vec::new();
     let mut bodies = bodies::all();
     bodies.extend(kept(&webhook));
     for (name, endpoint, body) in bodies {
         let run = || drop(black_box(webhook.handle(endpoint, black_box(body.as_bytes()))));
         let row = Row { name, objects: 1, bytes: body.len(), run: Box::new(run) };
         let weight = weight(endpoint, body.as_bytes());
-        measured.extend(timed(vec![row], 3).into_iter().map(|(row, time)| (row.name, weight, row.bytes, time)));
+        let timed = timed(vec![row], 3).into_iter();
+        measured.extend(timed.map(|(Row { name, bytes, .. }, time)| Measured { name, weight, bytes, time }));
     }
-    let of_a_byte = |(_, _, bytes, time): &(String, u64, usize, Duration)| time.as_secs_f64() * 1e9 / *bytes as f64;
-    let of_weight = |(_, weight, _, time): &(String, u64, usize, Duration)| time.as_secs_f64() * 1e9 / *weight as f64;
-    measured.sort_by(|one, other| other.3.cmp(&one.3));
+    measured.sort_by_key(|one| Reverse(one.time));
     println!("{:>9} {:>9} {:>8} {:>9} body", "ms", "KiB", "ns/byte", "ns/weight");
-    for one in measured.iter().take(SHOWN) {
-        let (ms, kib) = (one.3.as_secs_f64() * 1e3, one.2 as f64 / 1024.0);
-        println!("{ms:>9.2} {kib:>9.0} {:>8.1} {:>9.2} {}", of_a_byte(one), of_weight(one), one.0);
+    let (mut of_bytes, mut of_weight) = (0.0, 0.0);
+    for (at, one) in measured.iter().enumerate() {
+        let each = (one.nanoseconds_for_each(one.bytes as u64), one.nanoseconds_for_each(one.weight));
+        (of_bytes, of_weight) = (each.0.max(of_bytes), each.1.max(of_weight));
+        if at < SHOWN {
+            let (ms, kib) = (one.time.as_secs_f64() * 1e3, one.bytes as f64 / 1024.0);
+            println!("{ms:>9.2} {kib:>9.0} {:>8.1} {:>9.2} {}", each.0, each.1, one.name);
+        }
     }
-    let most = |of: &dyn Fn(&(String, u64, usize, Duration)) -> f64| measured.iter().map(of).fold(0.0, f64::max);
-    println!("at most {:.1} ns a byte, {:.2} ns a byte of weight", most(&of_a_byte), most(&of_weight));
+    println!("at most {of_bytes:.1} ns a byte, {of_weight:.2} ns a byte of weight");
     true
 }
 
