@@ -21,6 +21,8 @@ pub(crate) struct Growth {
     pub(crate) value: Added,
     /// How many times the text of a list is written on the way: once for each step that takes lists apart.
     pub(crate) written: u64,
+    /// How deep the lists that are taken apart stand one in the other, where that is deepest.
+    pub(crate) deep: u64,
 }
 
 /// What is added to one object or item.
@@ -52,6 +54,7 @@ impl Growth {
                 item: all.item.and(up.item.or(down.item)),
                 value: all.value.and(up.value.or(down.value)),
                 written: all.written + up.written.max(down.written),
+                deep: all.deep.max(up.deep).max(down.deep),
             }
         })
     }
@@ -63,12 +66,24 @@ impl Growth {
             item: self.item.or(other.item),
             value: self.value.or(other.value),
             written: self.written.max(other.written),
+            deep: self.deep.max(other.deep),
+        }
+    }
+
+    /// How often a text in an item may stand in memory beside the copies that are made of any other text. A list that
+    /// is taken apart is written into a text of its own while the one that is read still stands: one copy, and one more
+    /// for each list that it is in, with itself. And what is kept of items is collected before it is known how they are
+    /// told apart: one copy for each step, as what the steps before it keep is held meanwhile.
+    pub(crate) fn copies(&self) -> u64 {
+        match self.deep {
+            0 => 0,
+            deep => 1 + deep + self.written,
         }
     }
 
     fn of_step(step: &Step, to: Side) -> Self {
         let mut growth = Self::default();
-        growth.add_items(&step.level, to);
+        growth.add_items(&step.level, to, 1);
         let status = if step.status.is_some() { STATUS } else { 0 };
         let own = added(&step.level, to);
         growth.object = Added { text: own.text + status, kept: own.kept + status + ANNOTATION };
@@ -77,7 +92,7 @@ impl Growth {
 
     /// Adds what the items at a level are given, and theirs. Each stands for itself in a request, however deep, so that
     /// of several levels that counts which gives most.
-    fn add_items(&mut self, level: &Level, to: Side) {
+    fn add_items(&mut self, level: &Level, to: Side, depth: u64) {
         for items in level.operations.iter().filter_map(Operation::items) {
             let own = added(&items.level, to);
             let item = Added { kept: own.kept + ITEM, ..own };
@@ -86,7 +101,8 @@ impl Growth {
                 Branch::Cut(_) => self.value = self.value.or(item),
             }
             self.written = 1;
-            self.add_items(&items.level, to);
+            self.deep = self.deep.max(depth);
+            self.add_items(&items.level, to, depth + 1);
         }
     }
 }

@@ -167,12 +167,17 @@ pub(super) fn escape(value: &str, out: &mut String) {
     out.push('"');
 }
 
-/// How many bytes of a string take two where it is written: quotes and backslashes.
-pub(super) fn doubled(value: &str) -> usize {
-    // Sums of a byte are made for many bytes at once, as long as they cannot be too large for one.
-    let doubled =
-        |bytes: &[u8]| bytes.iter().fold(0_u8, |sum, byte| sum.wrapping_add(u8::from(matches!(byte, b'"' | b'\\'))));
-    value.as_bytes().chunks(usize::from(u8::MAX)).map(|bytes| usize::from(doubled(bytes))).sum()
+/// How many bytes more a string takes where it is written: quotes, backslashes and what has a letter one, other control
+/// characters five.
+pub(super) fn escapes(value: &str) -> usize {
+    let more = |byte: &u8| match byte {
+        b'"' | b'\\' | 0x08 | b'\t' | b'\n' | 0x0c | b'\r' => 1,
+        0..0x20 => 5,
+        _ => 0_u8,
+    };
+    // Sums of a byte are made for many bytes at once, as long as they cannot be too large for one: 48 times 5 is not.
+    let sum = |bytes: &[u8]| bytes.iter().fold(0_u8, |sum, byte| sum.wrapping_add(more(byte)));
+    value.as_bytes().chunks(48).map(|bytes| usize::from(sum(bytes))).sum()
 }
 
 /// The same without the quotes, handed on piece by piece.

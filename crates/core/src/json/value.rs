@@ -63,8 +63,8 @@ impl<'a> Json<'a> {
     }
 
     pub(crate) fn string(value: &str) -> Self {
-        // Quotes and backslashes take two bytes each: there is room for them at once.
-        let mut text = String::with_capacity(value.len() + scan::doubled(value) + 2);
+        // There is room for all escapes at once: a text that grows is there twice.
+        let mut text = String::with_capacity(value.len() + scan::escapes(value) + 2);
         scan::escape(value, &mut text);
         Json::Text(Cow::Owned(text))
     }

@@ -26,11 +26,11 @@ pub fn weight(endpoint: Endpoint, body: &[u8]) -> u64 {
 }
 
 impl Webhook {
-    /// The most memory, in bytes, that [`handle`](Self::handle) takes for this body at one time: the answer is included,
-    /// the body itself is not.
+    /// The most memory, in bytes, that [`handle`](Self::handle) takes for this body at one time: the answer is
+    /// included, the body itself is not.
     ///
-    /// It is [`weight`], and more for what the definitions give to objects and to the items of their lists: each brace of
-    /// the body may begin one.
+    /// It is [`weight`], and more for what the definitions give to objects and to the items of their lists: each brace
+    /// of the body may begin one, and a long text in an item stands in each list that it is in for a moment.
     ///
     /// # Examples
     /// ```
@@ -50,7 +50,7 @@ impl Webhook {
 
 /// The same where definitions add so much to objects.
 fn weight_with(growth: &Growth, endpoint: Endpoint, body: &[u8]) -> u64 {
-    let text = LEAST + BYTE * body.len() as u64 + ESCAPE * count(b'\\', body);
+    let text = LEAST + (BYTE + growth.copies()) * body.len() as u64 + ESCAPE * count(b'\\', body);
     let values = count(b',', body);
     let items = Items { objects: count(b'{', body), values };
     let given = |reviewed: u64| given(growth, endpoint, items, reviewed);
@@ -79,10 +79,10 @@ struct Items {
 
 /// What definitions give to so many objects that are reviewed, and to their items.
 fn given(growth: &Growth, endpoint: Endpoint, items: Items, reviewed: u64) -> u64 {
-    let Growth { object, item, value, written } = growth;
+    let Growth { object, item, value, written, .. } = growth;
     let of_items = |of: fn(&Added) -> u64| items.objects * of(item) + (items.values + reviewed) * of(value);
-    // Each list is written once in each step, once in the answer, and that may move. Who judges an object converts it to
-    // each version.
+    // Each list is written once in each step, once in the answer, and that may move. Who judges an object converts it
+    // to each version.
     let copies = match endpoint {
         Endpoint::Convert => written + ANSWER,
         Endpoint::Mutate | Endpoint::Validate => 2 * written + ANSWER,
@@ -178,9 +178,10 @@ const BYTE: u64 = 5;
 /// What an escape takes beyond its bytes: in an annotation of ours it is escaped once more, `\"` as `\\\"`.
 const ESCAPE: u64 = 2;
 
-/// What a value takes that stands beside another one: one opened for itself, as each item of a list may be, and up to
-/// twice more in other versions.
-const VALUE: u64 = 176;
+/// What a value takes that stands beside another one: opened for itself, as each member of an object may be, and up to
+/// three times more: where it is written, on its way home, and where it is kept. Each takes 48 bytes, and one has a
+/// name and a text of its own.
+const VALUE: u64 = 224;
 
 /// What a byte of the answer takes while that moves, as it is longer than it seemed.
 const ANSWER: u64 = 3;
