@@ -84,7 +84,7 @@ impl Decide {
                 .ok(),
             false => None,
         };
-        let waiting = Waiting::default();
+        let waiting = Awaited::default();
         let is_awaited = waiting.told();
         let (this, held) = (self.clone(), (Arc::clone(claim), in_flight.take(), turn));
         let decided = tokio::task::spawn_blocking(move || {
@@ -144,9 +144,9 @@ pub(super) enum Undecided {
 
 /// Somebody waits for a decision, until this is dropped.
 #[derive(Default)]
-struct Waiting(Arc<AtomicBool>);
+struct Awaited(Arc<AtomicBool>);
 
-impl Waiting {
+impl Awaited {
     /// Whether somebody does, to be asked elsewhere.
     fn told(&self) -> impl Fn() -> bool + Send + 'static {
         let gone = Arc::clone(&self.0);
@@ -155,7 +155,7 @@ impl Waiting {
     }
 }
 
-impl Drop for Waiting {
+impl Drop for Awaited {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
     }
@@ -173,6 +173,6 @@ fn text(payload: &(dyn Any + Send)) -> String {
 /// are left (`process`) are for those that one object waits for.
 const ONE_OBJECT: usize = 4 << 20;
 
-/// 32 KiB (`INLINE`) as Kubernetes writes objects, with a comma for each 30 bytes, weigh 450 KiB. What weighs more for its
-/// length has more values, and time goes with these: it could hold the thread for milliseconds.
+/// 32 KiB (`INLINE`) as Kubernetes writes objects, with a comma for each 30 bytes, weigh 450 KiB. What weighs more for
+/// its length has more values, and time goes with these: it could hold the thread for milliseconds.
 const INLINE_WEIGHT: u64 = 512 << 10;

@@ -107,6 +107,7 @@ fn all_commands(of: &[String]) -> Vec<Vec<String>> {
 #[test]
 fn every_command_shows_how_it_is_meant_with_flags_that_exist() {
     let here = TempDir::new().unwrap();
+    fs::create_dir_all(here.path().join(".config/fish/completions")).unwrap();
     let program = Path::new(env!("CARGO_BIN_EXE_pointsman")).parent().unwrap();
     let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
     let all = all_commands(&[]);
@@ -117,7 +118,7 @@ fn every_command_shows_how_it_is_meant_with_flags_that_exist() {
         assert!(!examples.is_empty(), "{command:?} shows no example");
         for example in examples {
             let whole = example.replace("\\\n", " ");
-            let calls = whole.lines().flat_map(|line| line.split('|')).map(str::trim);
+            let calls = whole.lines().flat_map(|line| line.split(['|', ';'])).map(str::trim);
             for call in calls.filter(|call| call.starts_with("pointsman ")) {
                 let mut bash = Command::new("bash");
                 bash.args(["-c", &format!("{call} --help")])

@@ -13,7 +13,8 @@ pub(super) enum ElementChange {
     Added,
 }
 
-/// The changes, in the order of the elements. Takes time in proportion to the product of both lengths, and to the texts.
+/// The changes, in the order of the elements. Takes time in proportion to the product of both lengths, and to the
+/// texts.
 pub(super) fn alignment(old: &[Json<'_>], new: &[Json<'_>]) -> Vec<ElementChange> {
     // Each is compared with all of the other list: what it says is found out once.
     let [old, new] = [old, new].map(|all| all.iter().map(|one| normal(&one.text())).collect::<Vec<_>>());

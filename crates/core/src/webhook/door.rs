@@ -12,6 +12,7 @@ use super::reply::{Conversions, Reply};
 use super::review::PatchOperation;
 use super::staged::staged;
 use super::unanswered::Unanswered;
+use super::weight::weight_with;
 use super::{answer, rollout::Preimage};
 use crate::definition::{Growth, Kind, StagedKind, VersionIndex};
 use crate::json::{Json, Members};
@@ -234,6 +235,27 @@ impl Webhook {
             Endpoint::Mutate => answer::mutate(&self.kinds, &self.settings, caller, body),
             Endpoint::Validate => answer::validate(&self.kinds, &self.settings, caller, body),
         }
+    }
+
+    /// The most memory, in bytes, that [`handle`](Self::handle) takes for this body at one time: the answer is
+    /// included, the body itself is not.
+    ///
+    /// It is [`weight`], and more for what the definitions give to objects and to the items of their lists: each brace
+    /// of the body may begin one, and a long text in an item stands in each list that it is in for a moment.
+    ///
+    /// # Examples
+    /// ```
+    /// use pointsman_core::definition::Kind;
+    /// use pointsman_core::webhook::{Endpoint, Metadata, Webhook, weight};
+    ///
+    /// let webhook = Webhook::new(Kind::embedded()?, Metadata::Identity)?;
+    /// let body = br#"{"request": {"objects": []}}"#;
+    /// assert!(webhook.weight(Endpoint::Convert, body) >= weight(Endpoint::Convert, body));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn weight(&self, endpoint: Endpoint, body: &[u8]) -> u64 {
+        weight_with(self.growth(), endpoint, body)
     }
 
     /// Converts one object to a version of its kind, named as `v2` or as `group/v2`, with all its metadata.

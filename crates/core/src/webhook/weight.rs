@@ -1,13 +1,13 @@
 //! What a decision costs in memory.
 
 use super::convert::BUDGET;
-use super::door::{Endpoint, Webhook};
+use super::door::Endpoint;
 use crate::definition::{Added, Growth};
 
-/// The most memory, in bytes, that [`handle`](Webhook::handle) takes for this body at one time: the answer is
+/// The most memory, in bytes, that [`handle`](super::Webhook::handle) takes for this body at one time: the answer is
 /// included, the body itself is not.
 ///
-/// It is five times the body and two bytes for each escape, and more where an object has more values than Kubernetes'
+/// It is six times the body and two bytes for each escape, and more where an object has more values than Kubernetes'
 /// objects have: each that stands beside another one may be looked at, and then it costs more than its text. Objects of
 /// a `ConversionReview` are looked at one after the other, so that only the one with most values counts. The test
 /// binary `memory` counts at the allocator that this is true, whatever is in the body.
@@ -17,7 +17,7 @@ use crate::definition::{Added, Growth};
 /// use pointsman_core::webhook::{Endpoint, weight};
 ///
 /// let many = format!(r#"{{"request": {{"objects": [{}]}}}}"#, vec!["{}"; 100_000].join(","));
-/// assert_eq!(weight(Endpoint::Convert, many.as_bytes()), (64 << 10) + 5 * many.len() as u64);
+/// assert_eq!(weight(Endpoint::Convert, many.as_bytes()), (64 << 10) + 6 * many.len() as u64);
 /// assert!(weight(Endpoint::Mutate, many.as_bytes()) > 40 * many.len() as u64);
 /// ```
 #[must_use]
@@ -25,61 +25,46 @@ pub fn weight(endpoint: Endpoint, body: &[u8]) -> u64 {
     weight_with(&Growth::default(), endpoint, body)
 }
 
-impl Webhook {
-    /// The most memory, in bytes, that [`handle`](Self::handle) takes for this body at one time: the answer is
-    /// included, the body itself is not.
-    ///
-    /// It is [`weight`], and more for what the definitions give to objects and to the items of their lists: each brace
-    /// of the body may begin one, and a long text in an item stands in each list that it is in for a moment.
-    ///
-    /// # Examples
-    /// ```
-    /// use pointsman_core::definition::Kind;
-    /// use pointsman_core::webhook::{Endpoint, Metadata, Webhook, weight};
-    ///
-    /// let webhook = Webhook::new(Kind::embedded()?, Metadata::Identity)?;
-    /// let body = br#"{"request": {"objects": []}}"#;
-    /// assert!(webhook.weight(Endpoint::Convert, body) >= weight(Endpoint::Convert, body));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    #[must_use]
-    pub fn weight(&self, endpoint: Endpoint, body: &[u8]) -> u64 {
-        weight_with(self.growth(), endpoint, body)
-    }
-}
-
 /// The same where definitions add so much to objects.
-fn weight_with(growth: &Growth, endpoint: Endpoint, body: &[u8]) -> u64 {
-    let text = LEAST + (BYTE + growth.copies()) * body.len() as u64 + ESCAPE * count(b'\\', body);
+pub(super) fn weight_with(growth: &Growth, endpoint: Endpoint, body: &[u8]) -> u64 {
+    let length = body.len() as u64;
+    let text = LEAST + growth.copies() * length + ESCAPE * count(b'\\', body);
     let values = count(b',', body);
-    let items = Items { objects: count(b'{', body), values };
+    let items = ItemCounts { objects: count(b'{', body), values };
     let given = |reviewed: u64| given(growth, endpoint, items, reviewed);
+    let added = growth.object.text + growth.object.kept;
     match endpoint {
-        // To count is much faster than to look where they stand.
         Endpoint::Convert => {
-            let many = text + VALUE * values + given(may_be_objects(body).min(values + 1));
+            // One object is under way at a time, beside the answer, and that is there twice while it moves. Of one
+            // object no more is said than that.
+            let answered = |objects: u64, longest: u64| {
+                (BYTE * length).max(MOVED * (length + objects * added) + (BYTE - MOVED) * longest)
+            };
+            // To count is much faster than to look where they stand.
+            let objects = may_be_objects(body).min(values + 1);
+            let many = text + answered(objects, length) + VALUE * values + given(objects);
             if many <= SMALL {
                 return many;
             }
-            let Reviewed { objects, heaviest } = reviewed(body);
-            text + VALUE * heaviest.min(values) + given(objects)
+            let Reviewed { objects, heaviest, longest } = reviewed(body);
+            text + answered(objects, longest) + VALUE * heaviest.min(values) + given(objects)
         }
-        Endpoint::Mutate | Endpoint::Validate => text + VALUE * values + given(2),
+        Endpoint::Mutate | Endpoint::Validate => text + BYTE * length + VALUE * values + given(2) + 2 * ANSWER * added,
     }
 }
 
 /// What may be the items of lists in a body.
 #[derive(Clone, Copy)]
-struct Items {
+struct ItemCounts {
     /// Those that are objects begin with a brace.
     objects: u64,
     /// Others stand beside another value.
     values: u64,
 }
 
-/// What definitions give to so many objects that are reviewed, and to their items.
-fn given(growth: &Growth, endpoint: Endpoint, items: Items, reviewed: u64) -> u64 {
-    let Growth { object, item, value, written, .. } = growth;
+/// What definitions give to the items of so many objects that are reviewed.
+fn given(growth: &Growth, endpoint: Endpoint, items: ItemCounts, reviewed: u64) -> u64 {
+    let Growth { item, value, written, .. } = growth;
     let of_items = |of: fn(&Added) -> u64| items.objects * of(item) + (items.values + reviewed) * of(value);
     // Each list is written once in each step, once in the answer, and that may move. Who judges an object converts it
     // to each version.
@@ -89,7 +74,7 @@ fn given(growth: &Growth, endpoint: Endpoint, items: Items, reviewed: u64) -> u6
     };
     let kept = of_items(|added| added.kept) * KEPT;
     let kept = kept.min(reviewed * KEPT * BUDGET as u64);
-    copies * of_items(|added| added.text) + kept + reviewed * ANSWER * (object.text + object.kept)
+    copies * of_items(|added| added.text) + kept
 }
 
 /// How many objects a body reviews at most: one has a member of this name, which may be spelled with escapes.
@@ -104,11 +89,14 @@ struct Reviewed {
     objects: u64,
     /// The most commas in one.
     heaviest: u64,
+    /// The bytes of the longest.
+    longest: u64,
 }
 
 /// What is in `request.objects`: in any list which is the value of a member of a member.
 fn reviewed(body: &[u8]) -> Reviewed {
     let (mut depth, mut in_list, mut commas, mut most, mut objects) = (0_usize, false, 0_u64, 0_u64, 0_u64);
+    let (mut begun, mut longest) = (0, 0);
     let mut at = 0;
     while let Some(byte) = body.get(at) {
         at += 1;
@@ -127,10 +115,12 @@ fn reviewed(body: &[u8]) -> Reviewed {
                 if depth == LIST {
                     in_list = *byte == b'[';
                     objects += u64::from(in_list);
+                    begun = at;
                 }
             }
             b'}' | b']' => {
                 if depth == LIST {
+                    longest = longest.max(at - begun);
                     (in_list, commas) = (false, 0);
                 }
                 depth = depth.saturating_sub(1);
@@ -138,6 +128,8 @@ fn reviewed(body: &[u8]) -> Reviewed {
             b',' if in_list && depth == LIST => {
                 commas = 0;
                 objects += 1;
+                longest = longest.max(at - begun);
+                begun = at;
             }
             b',' if in_list => {
                 commas += 1;
@@ -146,7 +138,8 @@ fn reviewed(body: &[u8]) -> Reviewed {
             _ => {}
         }
     }
-    Reviewed { objects, heaviest: most }
+    // One that does not end is not read.
+    Reviewed { objects, heaviest: most, longest: longest.max(body.len() - begun.min(body.len())) as u64 }
 }
 
 fn count(byte: u8, text: &[u8]) -> u64 {
@@ -173,7 +166,7 @@ const LEAST: u64 = 64 << 10;
 
 /// What a byte takes: an answer, an object on its way from one version to another, and what is kept of it. An answer
 /// may be longer than its request.
-const BYTE: u64 = 5;
+const BYTE: u64 = 6;
 
 /// What an escape takes beyond its bytes: in an annotation of ours it is escaped once more, `\"` as `\\\"`.
 const ESCAPE: u64 = 2;
@@ -182,6 +175,9 @@ const ESCAPE: u64 = 2;
 /// three times more: where it is written, on its way home, and where it is kept. Each takes 48 bytes, and one has a
 /// name and a text of its own.
 const VALUE: u64 = 224;
+
+/// How often the answer is there while it moves.
+const MOVED: u64 = 2;
 
 /// What a byte of the answer takes while that moves, as it is longer than it seemed.
 const ANSWER: u64 = 3;

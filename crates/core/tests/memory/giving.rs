@@ -1,5 +1,5 @@
-//! A kind that gives much to those who have nothing: defaults of the newer versions, in the items of lists and maps, and
-//! in objects that are not there.
+//! A kind that gives much to those who have nothing: defaults of the newer versions, in the items of lists and maps,
+//! and in objects that are not there.
 
 use pointsman_core::definition::Kind;
 use serde_json::{Map, Value, json};

@@ -71,7 +71,7 @@ impl RequestMetrics {
                 in_flight: in_flight.with_label_values(&[webhook]),
                 panics: panics.with_label_values(&[webhook]),
                 expired: given_up.with_label_values(&[webhook, "deadline"]),
-                left: given_up.with_label_values(&[webhook, "caller_gone"]),
+                left: given_up.with_label_values(&[webhook, "left"]),
             }
         };
         let [convert, mutate, validate] = [Endpoint::Convert, Endpoint::Mutate, Endpoint::Validate].map(Some).map(of);

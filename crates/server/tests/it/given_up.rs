@@ -64,7 +64,7 @@ async fn a_decision_ends_at_the_callers_deadline() {
     assert!((Duration::from_millis(300)..Duration::from_secs(5)).contains(&begun.elapsed()), "{:?}", begun.elapsed());
     all_is_over(&server, &under_way).await;
     is(&server, &given_up("deadline"), 1.0).await;
-    is(&server, &given_up("caller_gone"), 0.0).await;
+    is(&server, &given_up("left"), 0.0).await;
     // The connection goes on.
     assert_eq!(client.post("/convert", "{}").await.unwrap().status, 200);
 }
@@ -90,7 +90,7 @@ async fn a_decision_ends_when_its_caller_is_gone() {
         eventually("it is decided", begins).await;
         asking.abort();
         all_is_over(&server, &under_way).await;
-        is(&server, &given_up("caller_gone"), times).await;
+        is(&server, &given_up("left"), times).await;
     }
     is(&server, &given_up("deadline"), 0.0).await;
     let errors = server.admin("/errors").await.text();
@@ -112,7 +112,7 @@ async fn a_decision_is_in_flight_until_it_ends() {
     gate.entered(2).await;
     asking.abort();
     assert!(asking.await.unwrap_err().is_cancelled());
-    is(&server, &given_up("caller_gone"), 1.0).await;
+    is(&server, &given_up("left"), 1.0).await;
     assert_eq!(server.metric(IN_FLIGHT).await, Some(2.0));
     assert!(server.metric("memory_held_bytes").await > Some(2.0 * EACH));
     gate.open();

@@ -160,7 +160,7 @@ async fn what_large_bodies_took_goes_back_to_the_kernel() {
         callers.spawn(async move {
             let mut client = dial.connect().await.unwrap();
             for call in 0..12 {
-                let large = many_objects(1 + (caller + call) % 4 * 3);
+                let large = many_objects(4 + (caller + call) % 4 * 6);
                 let status = client.post("/convert", large).await.unwrap().status;
                 assert!(matches!(status, 200 | 503), "{status}");
             }

@@ -39,8 +39,8 @@ pub(super) fn convert<'a>(
     Ok(())
 }
 
-/// Lets those who go on from here borrow the lists that were written anew, as they do the object: each look at one would
-/// be another copy of it.
+/// Lets those who go on from here borrow the lists that were written anew, as they do the object: each look at one
+/// would be another copy of it.
 fn borrow_lists<'a>(level: &Level, to: Side, root: &mut Json<'a>, texts: &'a Texts) {
     let lists = level.operations.iter().filter(|operation| operation.items().is_some());
     for list in lists.filter_map(|operation| operation.places.of(to).first()) {
