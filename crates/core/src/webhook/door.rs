@@ -6,6 +6,7 @@ use super::admission::{self, Judgement, Settings, Write};
 use super::becoming::{self, BecomeError, OtherKind};
 use super::caller::Caller;
 use super::convert::{self, Change, ConvertError, Converted, Facts, Metadata, Object, Texts};
+use super::endpoint::Endpoint;
 use super::facts::{FactUnknown, KnownFacts};
 use super::kinds::{DefinedTwice, Kinds};
 use super::reply::{Conversions, Reply};
@@ -16,17 +17,6 @@ use super::weight::weight_with;
 use super::{answer, rollout::Preimage};
 use crate::definition::{Growth, Kind, StagedKind, VersionIndex};
 use crate::json::{Json, Members};
-
-/// Which of the three webhook calls a request is.
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub enum Endpoint {
-    /// `POST /convert`: a `ConversionReview`.
-    Convert,
-    /// `POST /mutate`: an `AdmissionReview` answered with a patch.
-    Mutate,
-    /// `POST /validate`: an `AdmissionReview` answered with a verdict.
-    Validate,
-}
 
 /// What is changed of an object, and what whoever writes it is warned of.
 type PatchAndWarnings = (Vec<PatchOperation>, Vec<String>);

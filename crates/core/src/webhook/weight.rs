@@ -1,13 +1,13 @@
 //! What a decision costs in memory.
 
 use super::convert::BUDGET;
-use super::door::Endpoint;
+use super::endpoint::Endpoint;
 use crate::definition::{Added, Growth};
 
 /// The most memory, in bytes, that [`handle`](super::Webhook::handle) takes for this body at one time: the answer is
 /// included, the body itself is not.
 ///
-/// It is six times the body and two bytes for each escape, and more where an object has more values than Kubernetes'
+/// It is five times the body and two bytes for each escape, and more where an object has more values than Kubernetes'
 /// objects have: each that stands beside another one may be looked at, and then it costs more than its text. Objects of
 /// a `ConversionReview` are looked at one after the other, so that only the one with most values counts. The test
 /// binary `memory` counts at the allocator that this is true, whatever is in the body.
@@ -17,7 +17,7 @@ use crate::definition::{Added, Growth};
 /// use pointsman_core::webhook::{Endpoint, weight};
 ///
 /// let many = format!(r#"{{"request": {{"objects": [{}]}}}}"#, vec!["{}"; 100_000].join(","));
-/// assert_eq!(weight(Endpoint::Convert, many.as_bytes()), (64 << 10) + 6 * many.len() as u64);
+/// assert_eq!(weight(Endpoint::Convert, many.as_bytes()), (64 << 10) + 5 * many.len() as u64);
 /// assert!(weight(Endpoint::Mutate, many.as_bytes()) > 40 * many.len() as u64);
 /// ```
 #[must_use]
@@ -41,12 +41,13 @@ pub(super) fn weight_with(growth: &Growth, endpoint: Endpoint, body: &[u8]) -> u
                 (BYTE * length).max(MOVED * (length + objects * added) + (BYTE - MOVED) * longest)
             };
             // To count is much faster than to look where they stand.
-            let objects = may_be_objects(body).min(values + 1);
-            let many = text + answered(objects, length) + VALUE * values + given(objects);
+            let most = may_be_objects(body).min(values + 1);
+            let many = text + answered(most, length) + VALUE * values + given(most);
             if many <= SMALL {
                 return many;
             }
             let Reviewed { objects, heaviest, longest } = reviewed(body);
+            let objects = objects.min(most);
             text + answered(objects, longest) + VALUE * heaviest.min(values) + given(objects)
         }
         Endpoint::Mutate | Endpoint::Validate => text + BYTE * length + VALUE * values + given(2) + 2 * ANSWER * added,
@@ -166,7 +167,7 @@ const LEAST: u64 = 64 << 10;
 
 /// What a byte takes: an answer, an object on its way from one version to another, and what is kept of it. An answer
 /// may be longer than its request.
-const BYTE: u64 = 6;
+const BYTE: u64 = 5;
 
 /// What an escape takes beyond its bytes: in an annotation of ours it is escaped once more, `\"` as `\\\"`.
 const ESCAPE: u64 = 2;
