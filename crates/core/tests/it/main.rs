@@ -16,6 +16,7 @@ mod growing;
 mod kept;
 mod kinds;
 mod laws;
+mod mattermost;
 mod registered;
 mod registered_changes;
 mod registration;
