@@ -16,7 +16,6 @@ mod growing;
 mod kept;
 mod kinds;
 mod laws;
-mod mattermost;
 mod registered;
 mod registered_changes;
 mod registration;

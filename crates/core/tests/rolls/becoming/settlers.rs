@@ -98,7 +98,9 @@ impl Plot {
             runners: 1 + random.below(2),
             script: Vec::new(),
         };
-        let (trouble, turns, strangers) = (random.percent(70), random.percent(50), random.percent(50));
+        let (trouble, turns) = (random.percent(70), random.percent(50));
+        // Whoever wants them in histories says so.
+        let strangers = std::env::var_os("POINTSMAN_STRANGERS").is_some();
         for _ in 0..100 + random.below(400) {
             let happening = match strangers && random.percent(3) {
                 true => plot.stranger(random),
@@ -107,7 +109,7 @@ impl Plot {
             plot.script.push(happening);
         }
         if random.percent(40) {
-            for _ in 0..1 + random.below(3) {
+            for _ in 0..if strangers { 3 } else { 1 } {
                 plot.script.insert(random.below(plot.script.len()), Happening::Ends);
             }
         }
@@ -125,7 +127,11 @@ impl Plot {
             8 => Stranger::Restores,
             9 => Stranger::Copies,
             10 => Stranger::Scales,
-            _ => return Happening::Redefines(random.percent(50)),
+            _ => {
+                let is_on = random.percent(50);
+                let all = [Happening::Redefines(is_on), Happening::Lags(is_on), Happening::Pauses(is_on)];
+                return *random.pick(&all).unwrap();
+            }
         };
         Happening::Stranger(stranger, random.below(self.huts))
     }
@@ -151,8 +157,6 @@ impl Plot {
             93 => Happening::Claims(hut),
             94 => Happening::Refuses(random.percent(20)),
             95 if random.percent(20) => Happening::Shuts(random.percent(50)),
-            95 if random.percent(30) => Happening::Lags(random.percent(60)),
-            95 if random.percent(20) => Happening::Pauses(random.percent(40)),
             95 => Happening::Resume,
             96..99 if turns => {
                 *random.pick(&[Happening::Back, Happening::Back, Happening::Forward, Happening::Stop]).unwrap()
