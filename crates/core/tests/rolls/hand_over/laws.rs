@@ -180,38 +180,6 @@ fn a_class_of_another_sort_is_left_alone() {
     assert_eq!(left, ["gp2", "mine"]);
 }
 
-/// The fact is there no more, whoever has taken it away, between any two calls.
-#[test]
-fn nothing_is_finished_while_somebody_has_taken_the_fact_away() {
-    let mut met = 0;
-    for at in 0..20 {
-        let mut garden = Garden::planted(1);
-        garden.plant("one");
-        garden.behind = 3;
-        let mut gardener = Gardener::default();
-        while !garden.says("one", NEEDS) {
-            gardener.run(&mut garden, 1, None);
-        }
-        gardener.run(&mut garden, at + 1, None);
-        if garden.says("one", FINISHED) {
-            break;
-        }
-        met += 1;
-        let annotations = garden.clusters.get_mut("one").unwrap()["metadata"]["annotations"].as_object_mut().unwrap();
-        annotations.remove(NEEDS);
-        let planned = gardener.run(&mut garden, 4 * PASSES, None);
-        assert!(!garden.says("one", FINISHED), "{at}: {:#?}", gardener.log);
-        assert_eq!(planned.status.phase, RollPhase::Paused, "{at}: {:?}", planned.status);
-        garden.clusters.get_mut("one").unwrap()["metadata"]["annotations"][NEEDS] = json!("true");
-        let mut status = garden.status();
-        status.resume(pointsman_core::roll::Moment { wall: garden.now, steady: std::time::Duration::ZERO });
-        garden.roll["status"] = status.to_json();
-        gardener.run(&mut garden, 2 * PASSES, None);
-        is_through(&garden, "one");
-    }
-    assert!(met > 3, "{met}");
-}
-
 #[test]
 fn nothing_is_finished_before_a_stage_has_seen_every_object() {
     let mut garden = Garden::planted(1);
