@@ -107,7 +107,8 @@ fn items_take_no_more_than_their_weight() {
     let empty = |count| format!("{{\"list\":{}}}", many("{}", count));
     let behind_key =
         |count| format!("{{\"zones\":{{\"{}\":{{\"tags\":{}}}}}}}", "k".repeat(8 * count), many("\"1\"", 2 * count));
-    let cases: [(&str, Kind, String, &str, &dyn Fn(usize) -> String); 5] = [
+    type Spec<'a> = &'a dyn Fn(usize) -> String;
+    let cases: [(&str, Kind, String, &str, Spec<'_>); 5] = [
         ("routes that keep something", load("proxies"), head("Proxy", "v1alpha1"), "v1beta1", &routes),
         ("routes that keep something, two steps", load("proxies"), head("Proxy", "v1alpha1"), "v1", &routes),
         ("items that are given much", giving::kind(), head("Giver", "v1"), "v3", &empty),
