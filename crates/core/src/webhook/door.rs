@@ -230,8 +230,9 @@ impl Webhook {
     /// The most memory, in bytes, that [`handle`](Self::handle) takes for this body at one time: the answer is
     /// included, the body itself is not.
     ///
-    /// It is [`weight`], and more for what the definitions give to objects and to the items of their lists: each brace
-    /// of the body may begin one, and a long text in an item stands in each list that it is in for a moment.
+    /// It is [`weight`](super::weight()), and more for what the definitions give to objects and to the items of their
+    /// lists: each brace of the body may begin one, and a long text in an item stands in each list that it is in for a
+    /// moment.
     ///
     /// # Examples
     /// ```
