@@ -46,6 +46,7 @@ fn frugal(scene: &Scene<'_>) {
     let ends = AtomicBool::new(false);
     let asked = Asked::default();
     let proxy = Proxy::start(&scene.bed.api.client, judge(scene, &asked, busy));
+    caches_know_all(scene);
     let (converted, checked) = (scene.conversions(), consistency_checks(scene));
     let alone = others_wait(scene, || sleep(ALONE));
     let (began, mut memory) = (Instant::now(), 0);
@@ -110,6 +111,16 @@ fn fleet(scene: &Scene<'_>, count: usize) {
             });
         }
     });
+}
+
+/// Waits until the API server's cache of the other version has heard of all there is, for which it converts.
+/// Source: `apiserver pkg/storage/cacher/watch_cache.go`, `WaitUntilFreshAndGetList`.
+fn caches_know_all(scene: &Scene<'_>) {
+    let client = &scene.bed.api.client;
+    let list = client.call(Method::GET, &scene.all(scene.sample.new), None).ok();
+    let now = list["metadata"]["resourceVersion"].as_str().unwrap();
+    let fresh = format!("resourceVersion={now}&resourceVersionMatch=NotOlderThan");
+    client.call(Method::GET, &format!("{}?{fresh}", scene.all(scene.sample.old)), None).ok();
 }
 
 /// What is said as before is no write: who says it, says when.

@@ -10,8 +10,7 @@ use crate::definition::{Added, Growth};
 /// It is five times the body and two bytes for each escape, and more where an object has more values than Kubernetes'
 /// objects have: each that stands beside another one may be looked at, and then it costs more than its text. Objects of
 /// a `ConversionReview` are looked at one after the other, so that only the one with most values counts. The test
-/// binary `memory` counts at the allocator that this is true. One case is known that it does not hold: a number of more
-/// than 190 KB that goes through two steps takes up to 7 % more.
+/// binary `memory` counts at the allocator that this is true.
 ///
 /// # Examples
 /// ```

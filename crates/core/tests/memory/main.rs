@@ -107,12 +107,16 @@ fn items_take_no_more_than_their_weight() {
     let empty = |count| format!("{{\"list\":{}}}", many("{}", count));
     let behind_key =
         |count| format!("{{\"zones\":{{\"{}\":{{\"tags\":{}}}}}}}", "k".repeat(8 * count), many("\"1\"", 2 * count));
+    let huge = |count| format!("{{\"level\":{}}}", "1".repeat(10 * count));
+    let level = |count| format!("{{\"level\":1.{}}}", "0".repeat(10 * count));
     type Spec<'a> = &'a dyn Fn(usize) -> String;
-    let cases: [(&str, Kind, String, &str, Spec<'_>); 5] = [
+    let cases: [(&str, Kind, String, &str, Spec<'_>); 7] = [
         ("routes that keep something", load("proxies"), head("Proxy", "v1alpha1"), "v1beta1", &routes),
         ("routes that keep something, two steps", load("proxies"), head("Proxy", "v1alpha1"), "v1", &routes),
         ("items that are given much", giving::kind(), head("Giver", "v1"), "v3", &empty),
         ("items behind a long key", load("proxies"), head("Proxy", "v1alpha1"), "v1beta1", &behind_key),
+        ("a number that is long, two steps", load("gadgets"), head("Gadget", "v2"), "v0", &level),
+        ("a number that is too large, two steps", load("gadgets"), head("Gadget", "v2"), "v0", &huge),
         ("items behind a long key, two steps", load("proxies"), head("Proxy", "v1alpha1"), "v1", &behind_key),
     ];
     for (name, kind, head, to, spec) in cases {

@@ -1,5 +1,7 @@
 //! `type`: a scalar has another type, string on one side and number or boolean on the other.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 use smallvec::smallvec;
 
@@ -120,13 +122,18 @@ pub(super) fn retype<'a>(value: Json<'a>, place: &Place) -> Option<Json<'a>> {
         return Some(value);
     }
     let converted = match (place.schema.kind.as_deref(), value.as_str()) {
-        (Some("string"), None) => Json::string(value.scalar()?),
+        (Some("string"), None) => Json::string(&spelled(value.scalar()?)?),
         (Some("integer" | "int-or-string"), Some(text)) => Json::owned(integer(&text)?),
         (Some("number"), Some(text)) => Json::owned(number(&text)?),
         (Some("boolean"), Some(text)) => Json::owned(matches!(&*text, "true" | "false").then(|| text.into_owned())?),
         _ => return None,
     };
     place.schema.admits(&converted).then_some(converted)
+}
+
+/// A number or a boolean, as it is written. One that is longer than the API server leaves them is spelled as it would.
+fn spelled(scalar: &str) -> Option<Cow<'_, str>> {
+    if scalar.len() as u64 <= DIGITS { Some(Cow::Borrowed(scalar)) } else { go_number(scalar).map(Cow::Owned) }
 }
 
 /// Decimal digits, perhaps with a sign, as the API server leaves them.
