@@ -215,8 +215,15 @@ impl Judge<'_> {
                 None => Standing::Reserved,
             };
         }
-        let moved = object.mark_of(self.roll).and_then(|mark| mark.moved()).or_else(|| wall(&reservation.since));
+        let moved = self.moved(object).or_else(|| wall(&reservation.since));
         self.after_landing(object, reservation, moved.unwrap_or(self.now.wall).max(self.status.resumed_at()))
+    }
+
+    /// When the roll has moved an object, as that says. What is yet to come for longer than anything is waited for was
+    /// written by somebody else, or by a clock that is wrong: then it counts when the object was begun with.
+    fn moved(&self, object: &FleetObject) -> Option<u64> {
+        let latest = self.now.wall.saturating_add(self.roll.timeout.as_secs());
+        object.mark_of(self.roll)?.moved().filter(|moved| *moved <= latest)
     }
 
     /// How an object stands whose last write is there, since when it was: it has to be healthy, for long enough.
@@ -609,7 +616,7 @@ impl Judge<'_> {
 
     /// Since when an object is at the step that it is at.
     pub(super) fn since(&self, object: &FleetObject, reservation: &Reservation) -> u64 {
-        let marked = object.mark_of(self.roll).and_then(|mark| mark.moved());
+        let marked = self.moved(object);
         let reserved = wall(&reservation.since).or(marked).unwrap_or(self.now.wall);
         marked.unwrap_or(reserved).max(reserved).max(self.status.resumed_at())
     }

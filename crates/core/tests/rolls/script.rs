@@ -148,7 +148,7 @@ pub(super) enum Stranger {
 
 /// What somebody may write there: nothing, no mark, a large one, and marks of other rolls, of this one, and of one that
 /// has its uid and leads elsewhere.
-pub(super) const TEXTS: [&str; 12] = [
+pub(super) const TEXTS: [&str; 13] = [
     "",
     "null",
     "0",
@@ -160,6 +160,7 @@ pub(super) const TEXTS: [&str; 12] = [
     "{\"roll\":\"roll-1\",\"was\":[],\"to\":\"2.17.0\",\"at\":\"\"}",
     "{\"roll\":\"roll-0\",\"was\":null,\"to\":\"2.17.0\",\"at\":\"2026-11-18T11:00:00Z\"}",
     "{\"roll\":\"roll-1\",\"was\":\"2.16.0\",\"to\":\"2.17.0\",\"at\":\"2026-11-18T11:06:40Z\"}",
+    "{\"roll\":\"roll-1\",\"was\":\"2.16.0\",\"to\":\"2.17.0\",\"at\":\"2999-01-01T00:00:00Z\"}",
     "{\"roll\":\"roll-1\",\"was\":\"2.16.0\",\"to\":\"9.9.9\",\"at\":\"soon\"}",
 ];
 

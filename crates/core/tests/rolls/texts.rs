@@ -1,7 +1,8 @@
 //! What somebody else has written where rolls note what they have done.
 
 use pointsman_core::roll::{
-    FleetObject, FleetRoll, RollFacts, RollPhase, RollPlan, RollStatus, RollWrite, Standing, forecast, plan,
+    FleetObject, FleetRoll, Moment, RollFacts, RollPhase, RollPlan, RollStatus, RollWrite, Standing, forecast, plan,
+    rfc3339,
 };
 use serde_json::{Value, json};
 
@@ -112,4 +113,23 @@ fn a_text_that_comes_meanwhile_keeps_no_place_and_is_told_on_the_way_back() {
     let fleet = [FleetObject::of(&boat(NEW, "mine").value(), &back).unwrap()];
     let told = forecast(&back, &status, &fleet, RollFacts::default(), NOW);
     assert!(told[0].standing.why().contains("no roll writes over it"), "{:?}", told[0].standing);
+}
+
+/// Somebody else may change what a mark says, and a clock may be wrong.
+#[test]
+fn a_mark_of_a_time_that_is_yet_to_come_holds_up_nobody() {
+    let roll = roll(&json!({"timeout": "10m"}));
+    let status = planned(&roll, &RollStatus::default(), &boat(OLD, "")).status;
+    for (at, late) in [("2999-01-01T00:00:00Z", 601), ("9999-12-31T23:59:60Z", 601), (&*rfc3339(NOW.wall + 300), 901)] {
+        let mark = json!({"roll": "roll-1", "was": OLD, "to": NEW, "at": at});
+        let there = boat(NEW, &mark.to_string());
+        let after = |seconds: u64| {
+            let fleet = [FleetObject::of(&there.value(), &roll).unwrap()];
+            let now = Moment { wall: NOW.wall + seconds, ..NOW };
+            plan(&roll, &status, &fleet, RollFacts { consistent: true, ..RollFacts::default() }, now)
+        };
+        assert!(matches!(after(late - 2).standings[0], Standing::Moving(_)), "{at}");
+        let Standing::Failed(why) = &after(late).standings[0] else { panic!("{at}: {:?}", after(late).standings) };
+        assert!(why.starts_with("not healthy within 10m: "), "{why}");
+    }
 }
