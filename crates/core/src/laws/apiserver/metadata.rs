@@ -68,13 +68,9 @@ const KEY: &str = "a key is of letters, digits, -, _ and ., 63 at most, with or 
 
 const LABEL: &str = "it is of letters, digits, -, _ and ., with a letter or a digit at both ends, 63 at most";
 
-/// A prefix may end with the dash that stands before what is put behind it.
+/// A name is made of it: it may end with the dash that stands before what is put behind it.
 fn with_more_behind(prefix: &str) -> String {
-    match prefix.strip_suffix('-').filter(|rest| !rest.is_empty()) {
-        // As the API server does it: with the letter before the dash, whichever that is.
-        Some(rest) => rest.chars().take(rest.chars().count().saturating_sub(1)).chain(['a']).collect(),
-        None => prefix.to_owned(),
-    }
+    format!("{prefix}{}", if prefix.ends_with('-') { "a" } else { "" })
 }
 
 /// The first entry of a map of texts that is wrong.

@@ -57,7 +57,7 @@ fn unknown_fields_are_what_is_taken_away_and_no_more() {
                 _ => Ok(()),
             }
         });
-        seen.at_least(20, "named");
+        seen.at_least(10, "named");
     }
 }
 

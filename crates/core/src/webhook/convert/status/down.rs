@@ -117,7 +117,7 @@ fn give_null_back<'a>(
 ) -> Result<(), ConvertError> {
     let now = get(root, place)?;
     if let Some(before) = hash_before(kept, place, &now) {
-        to_keep.fields.keep(&place.id, &[now], (&[before.clone()], &[]));
+        to_keep.fields.keep(&place.id, &[now], (std::slice::from_ref(&before), &[]));
         set(root, place, before)?;
     }
     Ok(())
