@@ -4,13 +4,16 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-/// What a Chromium without a window makes of a page, as HTML; `None`, and a line that says so, where there is none.
+use crate::left_out::left_out;
+
+/// What a Chromium without a window makes of a page, as HTML; `None`, and a line that says so whatever becomes of the
+/// test, where there is none.
 pub(crate) fn opened(url: &str) -> Option<String> {
     let names = ["chromium", "chromium-browser", "google-chrome"];
     let paths = std::env::var_os("PATH").unwrap_or_default();
     let mut browsers = std::env::split_paths(&paths).flat_map(|path| names.map(|name| path.join(name)));
     let Some(browser) = browsers.find(|file| file.is_file()) else {
-        eprintln!("no Chromium: {} is not opened", url.split('#').next().unwrap_or_default());
+        left_out(&format!("no Chromium: {} is not looked at", url.split('#').next().unwrap_or_default()));
         return None;
     };
     let profile = TempDir::new().unwrap();
@@ -22,4 +25,20 @@ pub(crate) fn opened(url: &str) -> Option<String> {
         .unwrap();
     assert!(opened.status.success(), "{}", String::from_utf8_lossy(&opened.stderr));
     Some(String::from_utf8(opened.stdout).unwrap())
+}
+
+#[test]
+fn a_page_without_anything_is_opened() {
+    if let Some(shown) = opened("about:blank") {
+        assert!(shown.contains("<body></body>"), "{shown}");
+    }
+}
+
+#[test]
+fn who_has_no_browser_is_told_that_nothing_was_looked_at() {
+    let this = std::env::current_exe().unwrap();
+    let test = ["--exact", "browser::a_page_without_anything_is_opened"];
+    let output = Command::new(this).args(test).env("PATH", "").output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success() && said.contains("no Chromium: about:blank is not looked at\n"), "{said}");
 }

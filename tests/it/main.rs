@@ -8,6 +8,7 @@ mod chart;
 mod cli;
 mod dev_page;
 mod docs;
+mod left_out;
 mod memory;
 mod readme;
 mod serve;

@@ -17,7 +17,7 @@ const NOT_RUN: [(&str, &str); 2] = [
     ("cargo test --locked --test cluster", "it comes behind this"),
 ];
 
-const SERVE: &str = "cargo run -- serve --dev";
+const SERVE: &str = "pointsman serve --dev";
 
 /// A command, and what the document shows below it.
 struct Session {

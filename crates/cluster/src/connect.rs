@@ -1,5 +1,6 @@
 //! Which cluster, and as whom: as kubectl decides it.
 
+use std::io;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -25,6 +26,14 @@ pub struct ConnectOptions {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConnectError {
+    /// The kubeconfig cannot be read.
+    #[error("the kubeconfig {} cannot be read", file.display())]
+    Unread {
+        /// The file.
+        file: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
     /// The kubeconfig cannot be used.
     #[error("the kubeconfig {} cannot be used", file.display())]
     Kubeconfig {
@@ -62,6 +71,7 @@ impl ConnectError {
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {
+            Self::Unread { .. } => Some("check --kubeconfig, or KUBECONFIG"),
             Self::Kubeconfig { .. } => Some("check --kubeconfig and --context"),
             Self::Context { .. } => Some("kubectl config get-contexts lists them"),
             Self::Nowhere { .. } => Some("give --kubeconfig, set KUBECONFIG, or run in a Pod with a service account"),
@@ -172,7 +182,13 @@ async fn config(options: &ConnectOptions) -> Result<Config, ConnectError> {
 
 fn unusable(options: &ConnectOptions, error: KubeconfigError) -> ConnectError {
     let theirs = || set(["KUBECONFIG"]).unwrap_or_else(|| "~/.kube/config".to_owned()).into();
-    ConnectError::Kubeconfig { file: options.kubeconfig.clone().unwrap_or_else(theirs), source: Box::new(error) }
+    match error {
+        KubeconfigError::ReadConfig(source, file) => ConnectError::Unread { file, source },
+        error => {
+            let file = options.kubeconfig.clone().unwrap_or_else(theirs);
+            ConnectError::Kubeconfig { file, source: Box::new(error) }
+        }
+    }
 }
 
 fn has_context(kubeconfig: &Kubeconfig, context: &str) -> Result<(), ConnectError> {

@@ -5,6 +5,8 @@ use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
+use crate::left_out::left_out;
+
 /// The directory of the chart.
 pub(super) const CHART: &str = "manifests/chart";
 
@@ -18,7 +20,7 @@ impl Helm {
         let found = named.or_else(built).or_else(on_the_path).map(Self);
         if found.is_none() {
             assert!(std::env::var_os("CI").is_none(), "no helm: tests/cluster/assets.sh helm builds one");
-            eprintln!("no helm: the chart is not rendered; tests/cluster/assets.sh helm builds one");
+            left_out("no helm: the chart is not rendered; tests/cluster/assets.sh helm builds one");
         }
         found
     }

@@ -4,6 +4,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use tempfile::TempDir;
 
 use super::*;
+use crate::left_out::left_out;
 
 const COMMANDS: [&[&str]; 18] = [
     &["completion"],
@@ -132,6 +133,35 @@ fn every_command_shows_how_it_is_meant_with_flags_that_exist() {
     }
 }
 
+/// One line for each code, and what goes on stands below its own text: nobody reads for fun what a pipeline ended with.
+#[test]
+fn exit_codes_are_a_table_that_fits_a_terminal() {
+    let mut tables = 0;
+    for command in all_commands(&[]) {
+        let help = Command::new(env!("CARGO_BIN_EXE_pointsman"))
+            .args(&command)
+            .arg("--help")
+            .env("COLUMNS", "80")
+            .output()
+            .unwrap();
+        let help = String::from_utf8(help.stdout).unwrap();
+        // How it is called is shown on one line, however long.
+        for line in help.lines().filter(|line| !line.starts_with("Usage: ")) {
+            assert!(line.chars().count() <= 80, "{command:?}: {line}");
+        }
+        let Some((_, codes)) = help.split_once("Exit codes:\n") else { continue };
+        tables += 1;
+        let width = codes.find(|c: char| c.is_ascii_alphabetic()).unwrap();
+        for line in codes.lines() {
+            let (code, text) = line.split_at_checked(width).unwrap_or((line, ""));
+            let is_code = code.trim().is_empty() || code.trim().parse::<u8>().is_ok();
+            let is_text = text.starts_with(|c: char| c.is_ascii_alphabetic());
+            assert!(code.ends_with("  ") && is_code && is_text, "{command:?}: {line:?}");
+        }
+    }
+    assert!(tables > 20, "only {tables} commands say what they end with");
+}
+
 #[test]
 fn every_shell_has_completions() {
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
@@ -184,6 +214,53 @@ fn a_shell_completes_what_only_this_program_knows() {
     ] {
         assert_eq!(completed(line), words, "{line}");
     }
+}
+
+/// Through zsh: the first time that it asks, it has loaded the script as a function of that name, and not run it.
+#[test]
+fn zsh_completes_from_the_first_time_on() {
+    let here = TempDir::new().unwrap();
+    fs::write(here.path().join("_pointsman"), pointsman(&["completion", "zsh"]).data()).unwrap();
+    // What zsh has beside it: where completions are noted, and shown.
+    let shown = r#"compdef() { : }; _describe() { print -r -- ${(P)@[-1]} }"#;
+    let script = |load: &str, words: &str| {
+        format!("{shown}; fpath=({} $fpath); {load}; words=({words}); CURRENT=${{#words}}; $1", here.path().display())
+    };
+    let autoload = ("autoload _pointsman", "_pointsman");
+    let source = ("source ./_pointsman", "_clap_dynamic_completer_pointsman");
+    for (load, called) in [autoload, source] {
+        for (words, known) in
+            [("pointsman kinds show mat", "materialize"), ("pointsman convert --to v1a", "v1alpha1 v1alpha2")]
+        {
+            let asked = ["-f", "-c", &script(load, words), "zsh", called];
+            let Some(said) = shell_says("zsh", here.path(), &asked) else { return };
+            assert_eq!(said.trim_end(), known, "{load}: {words}");
+        }
+    }
+}
+
+#[test]
+fn fish_completes_what_only_this_program_knows() {
+    let here = TempDir::new().unwrap();
+    let script = "pointsman completion fish | source; complete -C 'pointsman kinds show mat'";
+    let Some(said) = shell_says("fish", here.path(), &["--no-config", "-c", script]) else { return };
+    assert_eq!(said.split_whitespace().next(), Some("materialize"), "{said}");
+}
+
+/// What a shell says that finds this program; nothing, and a line that says so, where there is no such shell.
+fn shell_says(shell: &str, here: &Path, args: &[&str]) -> Option<String> {
+    let program = Path::new(env!("CARGO_BIN_EXE_pointsman")).parent().unwrap();
+    let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
+    let output = match Command::new(shell).args(args).current_dir(here).env("PATH", path).env("HOME", here).output() {
+        Ok(output) => output,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            left_out(&format!("no {shell}: its completions are not tried"));
+            return None;
+        }
+        Err(error) => panic!("{shell}: {error}"),
+    };
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    Some(String::from_utf8(output.stdout).unwrap())
 }
 
 /// kubectl's habit, and a slip that everybody makes.

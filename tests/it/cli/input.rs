@@ -97,7 +97,8 @@ fn a_context_that_is_none_is_told_from_a_file_that_is_none() {
         assert!(told.starts_with(meant), "{told}");
     }
     for told in [said(&["--context=staging"], "/gone"), said(&["--context=staging", "--kubeconfig=/gone"], path)] {
-        assert!(told.starts_with("error: the kubeconfig /gone cannot be used: "), "{told}");
+        let unread = "the kubeconfig /gone cannot be read: No such file or directory (os error 2)";
+        assert_eq!(told, format!("error: {unread}\nhint: check --kubeconfig, or KUBECONFIG\n"));
     }
 }
 

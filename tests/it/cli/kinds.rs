@@ -169,6 +169,9 @@ fn kinds_are_named_as_kubectl_names_them() {
         answer.starts_with("error: no kind \"materialise\", did you mean \"materialize\"?; known are "),
         "{answer}"
     );
+    // Of three letters, two are not a slip of the fingers.
+    let answer = pointsman(&["kinds", "show", "mat"]).refusal(2);
+    assert!(answer.starts_with("error: no kind \"mat\"; known are "), "{answer}");
 }
 
 /// What becomes another kind is checked, shown and tried like what happens between versions.

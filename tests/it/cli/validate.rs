@@ -20,6 +20,58 @@ fn what_the_schema_refuses_is_not_allowed() {
     assert_eq!(answer.code, 1);
 }
 
+/// What it refuses whatever the CRD says; the schema does not speak of names and labels.
+#[test]
+fn names_that_no_object_can_have_are_not_allowed() {
+    let widget = "{apiVersion: example.com/v2, kind: Widget, metadata: {name: front}, spec: {host: a, port: 80}}";
+    let judged = |metadata: &str| {
+        let object = widget.replace("{name: front}", metadata);
+        with_stdin(&["validate", "--kinds", "tests/data/kinds"], object.as_bytes())
+    };
+    assert_eq!(judged("{name: front}").code, 0);
+    let long = format!("{{name: {}}}", "a".repeat(254));
+    for (metadata, field) in [
+        ("{name: Front}", "metadata.name cannot be \"Front\": it is of small letters, digits"),
+        (&long, "metadata.name cannot be \"aaa"),
+        ("{namespace: x}", "metadata.name has to be there, or generateName"),
+        ("{name: front, labels: {a: 1}}", "metadata.labels.a has a wrong type: 1: it has to be a string, in quotes"),
+    ] {
+        let answer = judged(metadata);
+        let said = format!(": the API server refuses it: {field}");
+        assert!(
+            answer.stderr.starts_with("error: stdin: Widget ") && answer.stderr.contains(&said),
+            "{}",
+            answer.stderr
+        );
+        assert_eq!(answer.code, 1, "{metadata}");
+        assert!(answer.stdout.ends_with(": create denied\n"), "{}", answer.stdout);
+    }
+}
+
+/// kubectl asks for an error, other clients get a warning, and the field is gone either way.
+#[test]
+fn fields_that_no_schema_knows_are_warned_of() {
+    let object = |spec: &str| format!("{{apiVersion: example.com/v2, kind: Widget, metadata: {{name: a}}, {spec}}}");
+    let judged = |spec: &str, more: &[&str]| {
+        let args = [&["validate", "--kinds", "tests/data/kinds"][..], more].concat();
+        with_stdin(&args, object(spec).as_bytes())
+    };
+    let unknown = |field: &str| {
+        format!("warning: stdin: Widget a: unknown field {field} API server takes it away, and kubectl refuses it\n")
+    };
+    let answer = judged("spec: {host: a, prot: 80}", &[]);
+    assert_eq!(answer.stderr, unknown("\"spec.prot\", did you mean \"port\"? The"));
+    assert_eq!((answer.code, answer.stdout.as_str()), (0, "stdin: Widget a: create allowed\n"));
+    assert_eq!(judged("spce: {host: a}", &[]).stderr, unknown("\"spce\", did you mean \"spec\"? The"));
+    // Beside what is refused as well: the name that is wrong may be why another one is missing.
+    let answer = judged("spec: {port: a, size: {x: 1}}", &[]);
+    assert!(
+        answer.stderr.contains("spec.port has a wrong type") && answer.stderr.ends_with(&unknown("\"spec.size\": the"))
+    );
+    let report = json(&judged("spec: {host: a, prot: 80}", &["-o", "json"]).stdout);
+    assert!(report["warnings"][0].as_str().unwrap().starts_with("unknown field \"spec.prot\""), "{report}");
+}
+
 /// As API servers since 1.30 do.
 #[test]
 fn what_was_wrong_before_is_let_through() {

@@ -194,7 +194,7 @@ fn whatever_a_command_says_is_explained() {
     // What an error says begins with, or has, one of the texts of the page.
     let explained: Vec<&str> =
         page.split('`').skip(1).step_by(2).flat_map(|text| text.split('…')).map(str::trim).collect();
-    let ending = ["crates/cluster/src", "crates/server/src", "crates/transport/src"];
+    let ending = ["crates/cluster/src", "crates/server/src", "crates/transport/src", "crates/core/src/webhook/review"];
     for file in ending.iter().flat_map(|package| sources(package)) {
         let text = plain(&read(&file));
         for error in text.split("#[error(").skip(1).filter(|error| error.trim_start().starts_with('"')) {
@@ -206,6 +206,63 @@ fn whatever_a_command_says_is_explained() {
         }
     }
     nothing(&wrong);
+}
+
+/// What stands in the log at night stands on the page, each line that asks for a person.
+#[test]
+fn whatever_is_logged_as_a_warning_is_explained() {
+    let page = read("docs/troubleshooting.md");
+    let explained: BTreeSet<&str> = page.split('`').skip(1).step_by(2).collect();
+    let (mut wrong, mut count) = (Vec::new(), 0);
+    for file in PACKAGES.iter().flat_map(|package| sources(package)) {
+        let text = plain(&read(&file));
+        for message in logged(&text) {
+            count += 1;
+            if !explained.contains(message) {
+                wrong.push(format!("{file}: docs/troubleshooting.md does not explain {message:?}"));
+            }
+        }
+    }
+    nothing(&wrong);
+    assert!(count > 20, "only {count} messages are logged");
+}
+
+/// The messages of a source's warnings and errors: the last text of a call, or what it is called by.
+fn logged(text: &str) -> Vec<&str> {
+    let mut messages = Vec::new();
+    for level in ["warn!(", "error!("] {
+        for (at, _) in text.match_indices(level) {
+            let (before, call) = text.split_at(at);
+            if before.ends_with(|c: char| c.is_alphanumeric() || c == '_') || before.ends_with('`') {
+                continue;
+            }
+            // A message may have brackets and semicolons; a call ends behind it.
+            let ends = ["\");", "\"\n"].iter().filter_map(|end| call.find(end));
+            let end = ends.min().map_or(call.len(), |end| end + 1);
+            let last = |text: &'_ str| text.rmatch_indices('"').nth(1).map(|(at, _)| at + 1);
+            let message = last(&call[..end]).map(|at| &call[at..end - 1]).unwrap_or_default();
+            let named = message.strip_prefix('{').and_then(|name| name.strip_suffix('}'));
+            let said = named.map(|name| before.rsplit(&format!("let {name} = \"")).next().unwrap());
+            messages.push(said.map_or(message, |said| said.split('"').next().unwrap()));
+        }
+    }
+    messages
+}
+
+#[test]
+fn what_is_logged_is_found_however_it_is_written() {
+    let source = "
+tracing::warn!(%error, \"one (see it); two\");
+        tracing::error!(
+            error = \"no\",
+            \"three\"
+        );
+let what = \"four\";
+return warn!(%error, ?pause, \"{what}\");
+my_warn!(\"five\");
+info!(\"six\");
+";
+    assert_eq!(logged(source), ["one (see it); two", "four", "three"]);
 }
 
 /// A source whose texts stand on one line each, as they are said.

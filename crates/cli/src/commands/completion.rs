@@ -29,7 +29,11 @@ pub(crate) fn run(args: &CompletionArgs) -> anyhow::Result<ExitCode> {
     let shell = shells.completer(&name).ok_or_else(|| anyhow::anyhow!("no completions for {name}"))?;
     let mut script = Vec::new();
     shell.write_registration(ASKED, PROGRAM, PROGRAM, PROGRAM, &mut script)?;
-    output::data(&String::from_utf8(script)?)?;
+    let mut script = String::from_utf8(script)?;
+    if args.shell == Shell::Zsh {
+        script.push_str(FIRST_TIME);
+    }
+    output::data(&script)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -111,6 +115,14 @@ fn words() -> Vec<String> {
 const ASKED: &str = "POINTSMAN_COMPLETE";
 
 const PROGRAM: &str = "pointsman";
+
+/// zsh loads the script as a function, and calls that, when somebody asks for the first time: what it defines has to
+/// answer at once then, and must not where the script is sourced.
+const FIRST_TIME: &str = "
+if [[ ${funcstack[1]} == _pointsman ]]; then
+    _clap_dynamic_completer_pointsman \"$@\"
+fi
+";
 
 const EXAMPLES: &str = "\
 The shell asks the pointsman of its path, so that kinds and versions are those

@@ -12,7 +12,9 @@ pub(crate) fn find<'k>(all: &'k [Known], name: &str) -> anyhow::Result<&'k Known
     found.ok_or_else(|| {
         let known: Vec<&str> = all.iter().map(|known| known.kind.name()).collect();
         let every: Vec<String> = all.iter().flat_map(|known| known.kind.names()).collect();
-        let meant = did_you_mean(&lower, every.iter().map(String::as_str), SLIPS);
+        // Short names are near to one another.
+        let far = SLIPS.min(lower.chars().count() / 2);
+        let meant = did_you_mean(&lower, every.iter().map(String::as_str), far);
         Usage(format!("no kind {name:?}{meant}; known are {}. Others come from --kinds DIR", known.join(", "))).into()
     })
 }

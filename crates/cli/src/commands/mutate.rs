@@ -169,4 +169,6 @@ Examples:
       -f manifests/examples/gardener/kube-controller-manager.yaml
 
 Exit codes:
-  0 printed, 1 an object could not be read, or a fact was not said, 2 the flags are wrong.";
+  0  printed
+  1  an object could not be read, or a fact was not said
+  2  the flags are wrong";

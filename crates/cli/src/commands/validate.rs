@@ -9,7 +9,7 @@ use pointsman_core::webhook::{Enforcement, Judgement, Webhook};
 use super::kinds_dir::kind_of;
 use super::output::{self, complain, talk, warn};
 use super::requests::OfflineArgs;
-use super::schema::{Violation, violation};
+use super::schema::{Violation, unknown, violation};
 use super::{format::TextFormat, input::InputObject, json_tree::JsonTree};
 
 #[derive(Args, Debug)]
@@ -75,7 +75,7 @@ pub(crate) fn run(args: &ValidateArgs) -> anyhow::Result<ExitCode> {
 /// What is decided about one write.
 struct Judged {
     judgement: Judgement,
-    /// What is wrong by the schema; the webhook is not asked then.
+    /// What the API server refuses by itself; the webhook is not asked then.
     violation: Option<Violation>,
     denial: Option<String>,
 }
@@ -106,14 +106,16 @@ fn judge(webhook: &Webhook, object: &InputObject, old: Option<&InputObject>, as_
         true => Some(old.text.clone()),
         false => webhook.convert(&old.text, object.version()).ok().map(|converted| converted.text),
     });
+    let unknown = unknown(kind, object);
     if let Some(violation) = violation(kind, object, before.as_deref()) {
-        let field = if violation.field.is_empty() { "the object" } else { &violation.field };
-        let denial = format!("the API server refuses it by the schema: {field} {}", violation.message);
-        return Ok(Judged { judgement: Judgement::default(), violation: Some(violation), denial: Some(denial) });
+        let mut judgement = Judgement::default();
+        judgement.warnings = unknown;
+        return Ok(Judged { judgement, denial: Some(violation.denial()), violation: Some(violation) });
     }
     let old = old.map(|old| old.text.as_str());
     let judged = if as_flip { webhook.judge_as_flip(&object.text, old) } else { webhook.judge(&object.text, old) };
-    let (judgement, denial) = judged.map_err(|error| format!("{}: {error}", object.label()))?;
+    let (mut judgement, denial) = judged.map_err(|error| format!("{}: {error}", object.label()))?;
+    judgement.warnings.splice(..0, unknown);
     Ok(Judged { judgement, violation: None, denial })
 }
 
@@ -202,5 +204,7 @@ Examples:
       --controller-version 2.18.0 --served-versions 2.17.0,2.18.0 --as-flip
 
 Exit codes:
-  0 all writes are allowed, 1 one is denied or could not be read, 2 the flags are wrong,
-  3 none is denied, but one was not judged: it is another controller version's.";
+  0  all writes are allowed
+  1  one is denied, or could not be read
+  2  the flags are wrong
+  3  none is denied, but one was not judged: another controller version's";

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value as Schema;
 
-use super::apiserver::{decode, fill, invalid, read};
+use super::apiserver::{ANNOTATIONS, decode, fill, invalid, read};
 use super::focus::Focus;
 use super::generate::{Fullness, Words, anything, focused};
 use super::random::Random;
@@ -37,10 +37,6 @@ pub fn schema_of<'k>(kind: &'k Kind, version: &str) -> Option<&'k Schema> {
     let named = |other: &&Schema| other.get("name").and_then(Schema::as_str) == Some(version);
     versions.iter().find(named)?.pointer("/schema/openAPIV3Schema")
 }
-
-/// Bytes that the keys and values of an object's annotations may have together
-/// (`apimachinery pkg/api/validation/objectmeta.go`, `TotalAnnotationSizeLimitB`).
-pub(super) const ANNOTATIONS: usize = 256 * 1024;
 
 /// Objects of a version, told by what they are like.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

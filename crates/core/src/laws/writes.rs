@@ -1,9 +1,8 @@
 //! The laws that go through the API server: what is stored at the other version comes home, a write that changes
 //! nothing changes nothing, and what is stored can be read at every version.
 
-use super::apiserver::{Constraint, invalid};
+use super::apiserver::{ANNOTATIONS, Constraint, invalid};
 use super::coverage::Coverage;
-use super::objects::ANNOTATIONS;
 use super::trip::{Breach, Trip};
 use super::value::{Segment, Value};
 

@@ -176,6 +176,7 @@ Examples:
 
 Exit codes:
   0    armed, or, in a dry run, it could be
-  1    something stood in the way: the message says what, and whether anything was changed
+  1    something stood in the way: the message says what, and whether anything
+       was changed
   2    the flags are wrong
   130  stopped by Ctrl-C";

@@ -91,5 +91,6 @@ Examples:
 
 Exit codes:
   0  everything fits
-  1  something does not: each finding names what mends it; or something could not be read
+  1  something does not: each finding names what mends it; or something could
+     not be read
   2  the flags are wrong";

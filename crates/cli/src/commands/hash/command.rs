@@ -163,5 +163,5 @@ Examples:
 
 Exit codes:
   0  all objects have a hash
-  1  one was refused, and nothing was written; with --stale also: one is stale
+  1  one was refused, and nothing was written; with --stale: or one is stale
   2  the flags are wrong";

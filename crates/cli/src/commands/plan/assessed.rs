@@ -123,12 +123,12 @@ impl Severity {
     /// What it means, behind the number of objects.
     pub(super) fn meaning(self) -> &'static str {
         match self {
-            Self::Refused => "cannot be converted: no list of the kind is answered while they are there",
+            Self::Refused => "cannot be converted: every list of the kind fails while they are there",
             Self::Lost => "come home otherwise than they left",
-            Self::TooLarge => "have more to keep than an annotation holds: they can be read there, not written",
+            Self::TooLarge => "have too much to keep for an annotation: read there, and not written",
             Self::Invalid => "are not valid there: they can be read, and written once that is mended",
             Self::Denied => "would not be taken by the controller version",
-            Self::Rolls => "have a stamp that is not their hash: their next write calls for a rollout",
+            Self::Rolls => "have the stamp of another hash: their next write calls for a rollout",
         }
     }
 

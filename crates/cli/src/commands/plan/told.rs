@@ -17,7 +17,7 @@ pub(super) fn text(report: &PlanReport, all: bool) -> String {
     if let Some((middle, most)) = report.kept() {
         let (most, name) = (most.kept(), &most.name);
         text.push_str(&format!(
-            "kept annotations: median {middle} bytes, {most} at most ({name}), of 262144 for all annotations\n"
+            "kept annotations, of 262144 bytes for all: median {middle}, {most} at most ({name})\n"
         ));
     }
     text.push_str(&format!("a cold cache: {}, about {:.0} s", conversions(report), report.cold().max(1.0)));

@@ -117,7 +117,7 @@ can be killed at any time, and the same command goes on. See docs/rolls.md.
 
 Examples:
   Once, in each cluster:
-    pointsman roll crd | kubectl apply -f -
+    pointsman roll crd | kubectl apply --server-side -f -
 
   What a roll would do, as every webhook judges it:
     pointsman roll plan -f roll.yaml --server

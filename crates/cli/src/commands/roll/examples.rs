@@ -93,7 +93,14 @@ Examples:
     pointsman roll run eck-2-17 --once
 
   All rolls of a cluster, as a Deployment of one replica:
-    pointsman roll run --namespace pointsman";
+    pointsman roll run --namespace pointsman
+
+Exit codes:
+  0    it is complete, or, with --once, it waits
+  1    it is paused, failed or refused, or has taken everything back; of
+       several: one is
+  2    the flags are wrong
+  130  stopped by Ctrl-C";
 
 pub(super) const SHOW: &str = "\
 Examples:

@@ -93,7 +93,9 @@ Examples:
       --ca-file new-ca.crt --dry-run=server
 
 Exit codes:
-  0    the new authority alone is trusted, or, in a dry run, that could be begun
-  1    something stood in the way: the message says what, and what is trusted now
+  0    the new authority alone is trusted, or, in a dry run, that could be
+       begun
+  1    something stood in the way: the message says what, and what is trusted
+       now
   2    the flags are wrong
   130  stopped by Ctrl-C";

@@ -157,4 +157,6 @@ Signals:
   The first SIGTERM or SIGINT drains, the second aborts. SIGHUP is ignored.
 
 Exit codes:
-  0 after draining, 1 when serving failed or requests were cut off, 2 when the flags are wrong.";
+  0  it was told to stop, and has answered all requests
+  1  it failed to serve, or requests were cut off
+  2  the flags are wrong";

@@ -167,6 +167,7 @@ Examples:
 
 Exit codes:
   0    nothing needs a person
-  1    something does: each finding names what mends it; or the cluster could not be asked
+  1    something does: each finding names what mends it; or the cluster could
+       not be asked
   2    the flags are wrong
   130  a watch was ended by Ctrl-C";

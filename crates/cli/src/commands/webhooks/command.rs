@@ -139,4 +139,6 @@ Examples:
       --ca-file certs/dev/ca.crt
 
 Exit codes:
-  0 printed, 1 a file could not be read, 2 the flags are wrong.";
+  0  printed
+  1  a file could not be read
+  2  the flags are wrong";

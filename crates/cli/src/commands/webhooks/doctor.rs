@@ -106,5 +106,6 @@ Examples:
         --served-versions 2.16.0,2.17.0
 
 Exit codes:
-  0 everything fits, 1 something does not or a file could not be read,
-  2 the flags are wrong.";
+  0  everything fits
+  1  something does not, or a file could not be read
+  2  the flags are wrong";

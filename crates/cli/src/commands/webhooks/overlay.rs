@@ -81,5 +81,6 @@ Examples:
       --service 'elastic-system/elastic-webhook-{version}'
 
 Exit codes:
-  0 printed, 1 a file could not be read or nothing can be laid over it,
-  2 the flags are wrong.";
+  0  printed
+  1  a file could not be read, or nothing can be laid over it
+  2  the flags are wrong";

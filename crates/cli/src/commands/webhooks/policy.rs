@@ -55,4 +55,6 @@ Examples:
     pointsman webhooks policy --kind materialize | kubectl apply -f -
 
 Exit codes:
-  0 printed, 1 there is nothing to print, 2 the flags are wrong.";
+  0  printed
+  1  there is nothing to print
+  2  the flags are wrong";

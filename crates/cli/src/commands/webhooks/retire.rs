@@ -253,5 +253,6 @@ Examples:
       --cert-manager pointsman-system/pointsman
 
 Exit codes:
-  0 printed, 1 objects still have the label or a file could not be read,
-  2 the flags are wrong.";
+  0  printed
+  1  objects still have the label, or a file could not be read
+  2  the flags are wrong";

@@ -110,4 +110,6 @@ Examples:
       --cert-manager pointsman-system/pointsman
 
 Exit codes:
-  0 printed, 1 a file could not be read, 2 the flags are wrong.";
+  0  printed
+  1  a file could not be read
+  2  the flags are wrong";

@@ -6,12 +6,10 @@
 use serde_json::Value as Schema;
 
 use super::numbers::{Undecodable, decode, hold, literal};
+use super::unknown::{HEAD, is_head, is_kept};
 use super::validate::{Invalid, newly_invalid};
 use crate::laws::schema::{flag, map_values, preserves, properties, property};
 use crate::laws::value::Value;
-
-/// The members of a whole object that no schema of a CRD rules.
-const HEAD: [&str; 3] = ["apiVersion", "kind", "metadata"];
 
 /// What the API server makes of an object that a webhook answered with.
 ///
@@ -88,8 +86,8 @@ fn prune_inside(schema: Option<&Schema>, value: &mut Value) {
                 members.clear();
                 return;
             };
-            members.retain(|name, _| preserves(schema) || property(schema, name).is_some());
-            for (name, member) in members {
+            members.retain(|name, _| is_kept(schema, name));
+            for (name, member) in members.iter_mut().filter(|(name, _)| !is_head(schema, name)) {
                 if let Some(inner) = property(schema, name) {
                     prune_inside(Some(inner), member);
                 }

@@ -4,7 +4,7 @@ use super::objects::{complete, hostile, is_complete, pruned};
 use super::schema::{fill, invalid};
 use super::{Trip, convert, exactly, has_ours, on_every_trip, ours, without_ours};
 use crate::kinds::{self, WEBHOOK};
-use crate::value::{Value, text};
+use crate::value::{Value, Written, text};
 use pointsman_core::laws::Random;
 use pointsman_core::laws::anything;
 use pointsman_core::webhook::ConvertError;
@@ -78,6 +78,37 @@ fn forged(random: &mut Random, trip: &Trip, real: Option<&Value>) -> Value {
         1 => text(whole.get(..random.below(whole.len())).unwrap_or("{")),
         2 => text(&anything(random, 3).to_text()),
         _ => text(&whole),
+    }
+}
+
+/// Of a status as well, where nobody but a controller writes: a list is no hash, and no API server would take it again.
+#[test]
+fn a_forged_hash_has_the_type_of_a_hash() {
+    const HASH: &str = "14c2936ec13fa4cae70d33eb69c00e14369db5b93706691797324da73fa2e555";
+    const DONE: &str = "22222222-2222-2222-2222-222222222222";
+    let forged = |value: &str| {
+        let fields = format!(r#""fields":{{"status.requestedRolloutHash":{{"became":"{HASH}","value":{value}}}}}"#);
+        format!(r#"{{{fields},"rollout":{{"returned":"{DONE}"}}}}"#)
+    };
+    for (from, to) in [("v1alpha2", "v1alpha1"), ("v1alpha1", "v1alpha2")] {
+        let came = |value: &str| {
+            let mut object = Value::parse(&format!(
+                r#"{{"apiVersion":"materialize.cloud/{from}","kind":"Materialize","metadata":{{"name":"a"}},
+                "spec":{{"backendSecretName":"s","environmentdImageRef":"i:v1"}},
+                "status":{{"requestedRolloutHash":"{HASH}","lastCompletedRolloutRequest":"{DONE}"}}}}"#
+            ));
+            let mut annotations = Value::object();
+            if let Value::Object(all) = &mut annotations {
+                all.insert(format!("pointsman.dev/kept-{to}"), text(&forged(value)));
+            }
+            object.set("metadata.annotations", annotations);
+            convert(&object, to).unwrap().field("status.requestedRolloutHash").cloned()
+        };
+        assert_eq!(came(r#""bb""#), Some(text("bb")), "{from}: what a controller wrote");
+        assert_eq!(came("null"), Some(Value::Null), "{from}");
+        for value in ["[null]", "[]", "{}", "1", "true"] {
+            assert_eq!(came(value), Some(text(HASH)), "{from}: {value}");
+        }
     }
 }
 

@@ -19,6 +19,7 @@ pub(crate) mod schema;
 mod sizes;
 mod stories;
 mod stories_of_writers;
+mod writes_of_users;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

@@ -1,6 +1,6 @@
 //! From hashes to requests.
 
-use super::fields::{StatusConversion, get, is_hash, set};
+use super::fields::{StatusConversion, get, hash_before, is_hash, set};
 use super::requests::{is_done, other_than, standing_for};
 use crate::definition::Place;
 use crate::json::Json;
@@ -115,10 +115,10 @@ fn give_null_back<'a>(
     kept: &Kept<'a>,
     to_keep: &mut Kept<'a>,
 ) -> Result<(), ConvertError> {
-    let now = [get(root, place)?];
-    if let Some(given) = kept.fields.value(&place.id, 1, (&now, &[])) {
-        to_keep.fields.keep(&place.id, &now, (&given, &[]));
-        set(root, place, given.into_iter().next().flatten())?;
+    let now = get(root, place)?;
+    if let Some(before) = hash_before(kept, place, &now) {
+        to_keep.fields.keep(&place.id, &[now], (std::slice::from_ref(&before), &[]));
+        set(root, place, before)?;
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use crate::definition::{Place, RolloutStatus};
 use crate::json::Json;
-use crate::webhook::convert::{error::ConvertError, tree};
+use crate::webhook::convert::{error::ConvertError, kept::Kept, tree};
 use crate::webhook::rollout::CalculatedHash;
 
 pub(crate) struct StatusConversion<'s> {
@@ -48,6 +48,12 @@ pub(super) struct Reasons {
 
 pub(super) fn is_hash(value: Option<&Json<'_>>, hash: &str) -> bool {
     value.is_some_and(|value| value.as_str().is_some_and(|value| value == hash))
+}
+
+/// What a hash was before it became what it is `now`, absence included: as far as a version can say it.
+pub(super) fn hash_before<'a>(kept: &Kept<'a>, place: &Place, now: &Option<Json<'_>>) -> Option<Option<Json<'a>>> {
+    let before = kept.fields.value(&place.id, 1, (std::slice::from_ref(now), &[]))?.into_iter().next().flatten();
+    before.as_ref().is_none_or(|before| place.schema.has_types_of(before)).then_some(before)
 }
 
 pub(super) fn get<'a>(root: &mut Json<'a>, place: &Place) -> Result<Option<Json<'a>>, ConvertError> {

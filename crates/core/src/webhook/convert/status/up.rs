@@ -1,6 +1,6 @@
 //! From requests to hashes.
 
-use super::fields::{StatusConversion, get, is_hash, set};
+use super::fields::{StatusConversion, get, hash_before, is_hash, set};
 use super::requests::{self, RolloutRequests, is_done};
 use crate::webhook::convert::{error::ConvertError, kept::Kept};
 use crate::{definition::Place, json::Json};
@@ -93,20 +93,17 @@ fn write_hash<'a>(
     let now = get(root, place)?;
     let mut new = calculated;
     match (carried, &now) {
-        (Carried::Untouched, _) => {
-            let given = kept.fields.value(&place.id, 1, (std::slice::from_ref(&now), &[]));
-            match (given, &now) {
-                (Some(given), _) => {
-                    new = given.into_iter().next().flatten();
-                    to_keep.fields.keep(&place.id, &[now], (&[new.clone()], &[]));
-                }
-                (None, Some(_)) => return Ok(true),
-                (None, None) if kept.rollout.notes_absence_of(&place.id) => {
-                    return Ok(true);
-                }
-                (None, None) => {}
+        (Carried::Untouched, _) => match (hash_before(kept, place, &now), &now) {
+            (Some(before), _) => {
+                new = before;
+                to_keep.fields.keep(&place.id, &[now], (&[new.clone()], &[]));
             }
-        }
+            (None, Some(_)) => return Ok(true),
+            (None, None) if kept.rollout.notes_absence_of(&place.id) => {
+                return Ok(true);
+            }
+            (None, None) => {}
+        },
         (Carried::Unknown, Some(value)) if !value.is_null() => return Ok(true),
         // A null that no controller of the newer version wrote says nothing; it comes back as the null it was.
         (Carried::Unknown, Some(_)) => to_keep.fields.keep(&place.id, &[now], (&[new.clone()], &[])),
