@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::beside::SharedMetadata;
 use super::moment::{self, Moment, rfc3339};
 use super::seen_field::KeptField;
 pub(crate) use crate::definition::MOVED as ANNOTATION;
@@ -48,6 +49,9 @@ pub(super) struct MadeAgain {
     /// `metadata.generation` that this had.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) generation: Option<i64>,
+    /// Labels and annotations that both had.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) shared: Option<SharedMetadata>,
 }
 
 impl RollMark {

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::beside::SharedMetadata;
 use super::fleet_object::FleetObject;
 use super::fleet_roll::FleetRoll;
 use super::job_name::job_name;
@@ -104,11 +105,11 @@ impl<'a> Traveller<'a> {
     }
 
     /// What it says when it is made anew of this: that its last step is undone.
-    pub(super) fn mark_again(self, target: &str, generation: Option<i64>) -> Option<RollMark> {
+    pub(super) fn mark_again(self, target: &str, generation: Option<i64>, shared: SharedMetadata) -> Option<RollMark> {
         let mut mark = self.object.mark_of(self.roll)?.clone();
         mark.step.insert(self.wave().to_owned(), self.leg.done.saturating_sub(1));
         let (of, target) = (self.object.uid.clone(), target.to_owned());
-        mark.again = Some(MadeAgain { of, target, generation });
+        mark.again = Some(MadeAgain { of, target, generation, shared: Some(shared) });
         mark.place = None;
         Some(mark)
     }

@@ -19,7 +19,6 @@ pub(super) struct County {
     pub(super) kind: &'static Kind,
     pub(super) roll: Value,
     pub(super) version: u64,
-    pub(super) now: u64,
     pub(super) refuses: bool,
     /// What a roll is not to go on without is not there.
     pub(super) shut: bool,
@@ -53,17 +52,7 @@ pub(super) enum Deed {
 
 impl County {
     pub(super) fn new(village: Village, kind: &'static Kind, roll: Value) -> Self {
-        Self {
-            village,
-            kind,
-            roll,
-            version: 1,
-            now: 1_795_000_000,
-            refuses: false,
-            shut: false,
-            blind: false,
-            lease: None,
-        }
+        Self { village, kind, roll, version: 1, refuses: false, shut: false, blind: false, lease: None }
     }
 
     pub(super) fn status(&self) -> RollStatus {
@@ -77,15 +66,15 @@ impl County {
 
     pub(super) fn resume(&mut self) {
         let mut status = self.status();
-        status.resume(Moment { wall: self.now, steady: Duration::ZERO });
+        status.resume(Moment { wall: self.village.now, steady: Duration::ZERO });
         self.roll["status"] = status.to_json();
         self.version += 1;
     }
 
     fn leases(&mut self, drover: usize) -> bool {
-        let free = self.lease.is_none_or(|(holder, renewed)| holder == drover || self.now - renewed > 15);
+        let free = self.lease.is_none_or(|(holder, renewed)| holder == drover || self.village.now - renewed > 15);
         if free {
-            self.lease = Some((drover, self.now));
+            self.lease = Some((drover, self.village.now));
         }
         free
     }
@@ -152,8 +141,8 @@ impl Drover {
 
     /// The next call, with the Lease alone. What is written to other objects is for who watches to do.
     pub(super) fn step(&mut self, at: usize, county: &mut County) -> Deed {
-        let frozen = county.now - self.last > 10;
-        self.last = county.now;
+        let frozen = county.village.now - self.last > 10;
+        self.last = county.village.now;
         if !county.leases(at) || frozen {
             self.writes.clear();
             return Deed::Nothing;
@@ -186,8 +175,13 @@ impl Drover {
         self.remembered.refused(uid, "no", self.moment(county));
     }
 
+    /// It heard that it is too early for that.
+    pub(super) fn not_yet(&mut self, uid: &str, county: &County) {
+        self.remembered.not_yet(uid, "not yet", self.moment(county));
+    }
+
     fn moment(&self, county: &County) -> Moment {
-        Moment { wall: county.now, steady: Duration::from_secs(county.now - self.started) }
+        Moment { wall: county.village.now, steady: Duration::from_secs(county.village.now - self.started) }
     }
 
     fn look(&mut self, county: &County) -> Deed {

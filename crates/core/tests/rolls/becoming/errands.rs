@@ -1,10 +1,10 @@
 //! What a runner does to other objects, and whether it may.
 
-use pointsman_core::roll::{ObjectCall, ObjectWrite, Propagation};
+use pointsman_core::roll::{ObjectCall, ObjectWrite, Propagation, Successor, leaves_behind, rfc3339};
 use serde_json::Value;
 
 use super::drover::{County, is_controlled};
-use super::village::No;
+use super::village::{No, Village};
 
 /// Does what is asked for, as an API server does.
 pub(super) fn write(county: &mut County, write: &ObjectWrite) -> Result<(), No> {
@@ -14,6 +14,7 @@ pub(super) fn write(county: &mut County, write: &ObjectWrite) -> Result<(), No> 
         ObjectCall::Create(_) | ObjectCall::Succeed(_) if county.refuses => Err(No::Refused),
         // Whether another one would be let through is asked before anything is deleted for it.
         ObjectCall::Delete { successor: Some(_), .. } if county.refuses => Err(No::Refused),
+        ObjectCall::Delete { uid, successor: Some(next), .. } if !stays(village, uid, next) => Err(No::NotYet),
         ObjectCall::Create(object) | ObjectCall::Succeed(object) => village.create(&write.plural, object.clone()),
         ObjectCall::Patch(patch) | ObjectCall::Tell(patch) => village.patch(&write.plural, &write.name, patch),
         ObjectCall::Delete { uid, resource_version, propagation, .. } => {
@@ -21,6 +22,14 @@ pub(super) fn write(county: &mut County, write: &ObjectWrite) -> Result<(), No> 
             village.delete(&write.plural, &write.name, uid, resource_version, orphan)
         }
     }
+}
+
+/// Whether what belongs to an object would be left behind, as whoever deletes it finds out.
+fn stays(village: &Village, uid: &str, next: &Successor) -> bool {
+    let wanted: Vec<(&str, &str)> = next.labels.split(',').filter_map(|one| one.split_once('=')).collect();
+    let has = |one: &&Value| wanted.iter().all(|(label, value)| one["metadata"]["labels"][label] == *value);
+    let owned: Vec<Value> = village.all(&next.owned.0).filter(has).cloned().collect();
+    leaves_behind(&owned, uid, &rfc3339(village.now)).is_none()
 }
 
 /// Why something must not be deleted.
@@ -37,10 +46,15 @@ pub(super) fn must_not_go(county: &County, write: &ObjectWrite) -> Option<String
         "houses" if !orphans => Some("what belongs to it goes with it"),
         "houses" => {
             let of = &object["metadata"]["annotations"]["pointsman.dev/made-of"];
-            (of != write.uid.as_str()).then_some("it was not made by the roll")
+            let hut = county.village.get("huts", &write.name);
+            let is_again =
+                |hut: &&Value| hut["metadata"]["annotations"]["pointsman.dev/roll"].to_string().contains("again");
+            let is_lost = hut.filter(is_again).is_some_and(|hut| hut["spec"]["roof"] != object["spec"]["roof"]);
+            let why = is_lost.then_some("what somebody has changed of it is lost");
+            (of != write.uid.as_str()).then_some("it was not made by the roll").or(why)
         }
         "deployments" if !orphans => Some("its Pods go with it"),
-        "deployments" => deployment(county, &write.uid, object, successor.as_deref()),
+        "deployments" => deployment(county, &write.uid, object, successor.as_deref().map(|next| &next.object)),
         "replicasets" => is_controlled(object).then_some("somebody controls it"),
         "controllerrevisions" => {
             let name = &object["data"]["old"]["metadata"]["name"];
