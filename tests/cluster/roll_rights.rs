@@ -470,6 +470,15 @@ fn works(scene: &Scene<'_>) {
     }
 }
 
+/// What is asked for by names that are the same for all may be allowed by these names alone.
+fn by_name(at_home: Story<'_>, in_shoots: Story<'_>) -> Vec<String> {
+    let [named, elsewhere] = [at_home.role, in_shoots.role].map(narrowed);
+    assert_ne!((&named, &elsewhere), (at_home.role, in_shoots.role));
+    let mut rolls = Story { name: "named", role: &named, ..at_home }.try_each(&[]);
+    rolls.extend(Story { name: "named-away", role: &elsewhere, ..in_shoots }.try_each(&[]));
+    rolls
+}
+
 /// A role whose rules are about some objects alone, where their names are known.
 fn narrowed(role: &Value) -> Value {
     let mut role = role.clone();
@@ -547,10 +556,6 @@ fn handed_over(scene: &Scene<'_>) {
     for right in rights_of(elsewhere) {
         rolls.extend(in_shoots.try_without(&[right]));
     }
-    // What is asked for by names that are the same for all may be allowed by these names alone.
-    let [named, named_elsewhere] = [role, elsewhere].map(narrowed);
-    assert_ne!((&named, &named_elsewhere), (role, elsewhere));
-    rolls.extend(Story { name: "named", role: &named, ..at_home }.try_each(&[]));
-    rolls.extend(Story { name: "named-away", role: &named_elsewhere, ..in_shoots }.try_each(&[]));
+    rolls.extend(by_name(at_home, in_shoots));
     garden.ends(&rolls.iter().map(String::as_str).collect::<Vec<_>>());
 }

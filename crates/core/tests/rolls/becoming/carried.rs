@@ -3,7 +3,7 @@
 use pointsman_core::roll::{ObjectCall, ObjectWrite, RollPhase};
 use serde_json::{Value, json};
 
-use super::returns::{ended, turns};
+use super::returns::turns;
 use super::trials::{Ordeal, county, drives, said};
 use super::village::taken;
 

@@ -180,7 +180,7 @@ impl<'a> Chronicle<'a> {
             Stranger::Copies if has_house => {
                 let mut copy = village.get("houses", &name).unwrap().clone();
                 copy["metadata"]["name"] = json!(format!("g-{at}"));
-                drop(village.create("houses", copy));
+                let _ = village.create("houses", copy);
             }
             Stranger::Scales => village.scales(&name),
             _ => return,

@@ -107,7 +107,7 @@ impl Plot {
             plot.script.push(happening);
         }
         if random.percent(40) {
-            for _ in 0..1 + random.below(4) {
+            for _ in 0..1 + random.below(3) {
                 plot.script.insert(random.below(plot.script.len()), Happening::Ends);
             }
         }
