@@ -2,6 +2,7 @@
 //! theirs, and none of them stops serving. The controllers of Kubernetes are real; the kubelet and both operators are
 //! played.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -214,9 +215,10 @@ fn run_through(scene: &Scene<'_>, name: &str, kubeconfig: &Path) -> crate::suppo
     scene.started("killed", &args)
 }
 
-/// Leases, events and dry runs change nothing of what a roll is about.
+/// Leases, events and dry runs change nothing of what a roll is about; and who asks what time it is changes nothing at all.
 fn is_write(method: &str, path: &str) -> bool {
-    method != "GET" && ["/leases", "/events", "dryRun="].iter().all(|other| !path.contains(other))
+    method != "GET"
+        && ["/leases", "/events", "dryRun=", "/selfsubjectreviews"].iter().all(|other| !path.contains(other))
 }
 
 /// S31.
@@ -235,32 +237,63 @@ fn killed(scene: &Scene<'_>) {
     scene.leaves_town(&[&scene.ns]);
 }
 
-/// S32: each installation is killed one write later than the one before, and goes back from there.
+/// Where installations turn back: so many steps are done, and so many writes of the next one.
+const TURNS: [(usize, usize); 13] = [
+    (0, 2),
+    (1, 0),
+    // Saved, then deleted.
+    (1, 1),
+    (1, 2),
+    (2, 0),
+    (3, 0),
+    // The new object is there.
+    (3, 1),
+    (4, 0),
+    (5, 0),
+    // The first of what belongs to it is handed over.
+    (5, 1),
+    (6, 0),
+    // The old ReplicaSet is gone.
+    (6, 1),
+    (7, 0),
+];
+
+/// Steps of the journey, of which the last one takes the object away.
+const STEPS: usize = 8;
+
+/// How many steps of its journey an installation says that are done.
+fn steps_done(scene: &Scene<'_>, name: &str) -> usize {
+    let object = scene.call_get(&format!("{}/{name}", scene.installations()));
+    let mark = object["metadata"]["annotations"]["pointsman.dev/roll"].as_str();
+    let mark = mark.map(|mark| serde_json::from_str::<Value>(mark).unwrap()).unwrap_or_default();
+    usize::try_from(mark["step"]["all"].as_u64().unwrap_or_default()).unwrap()
+}
+
+/// S32: one installation goes back from each step before the last one, and from the middle of those that write more
+/// than once. Whoever runs it is killed after each write on the way there.
 fn back(scene: &Scene<'_>) {
     let town = Town::begins(scene);
-    let writes: Vec<usize> = (3..21).step_by(2).collect();
-    let name = |at: usize| format!("mm-{at}");
-    writes.iter().for_each(|at| drop(scene.installs(&name(*at), &json!({}))));
-    writes.iter().for_each(|at| scene.serves(&town, &name(*at)));
+    let name = |(done, more): (usize, usize)| format!("mm-{done}-{more}");
+    TURNS.iter().for_each(|turn| drop(scene.installs(&name(*turn), &json!({}))));
+    TURNS.iter().for_each(|turn| scene.serves(&town, &name(*turn)));
     let mut taken = Vec::new();
-    for at in writes {
-        let (name, roll) = (name(at), format!("{}-{at}", scene.ns));
+    for turn in TURNS {
+        let (done, more) = turn;
+        let (name, roll) = (name(turn), format!("{}-{done}-{more}", scene.ns));
         let was = before(scene, &name);
         starts(scene, &roll, &json!({"select": {"labels": format!("one={name}")}}));
-        killed_after_each_write(scene, &roll, at, || status(scene, &roll)["phase"] == "Complete");
-        let now = scene.call(Method::GET, &format!("{}/{name}", scene.installations()), None);
-        if !now.is_ok() || !now.body["metadata"]["deletionTimestamp"].is_null() {
-            // Behind the last step there is no way back on this way.
-            continue;
-        }
+        killed_after_each_write(scene, &roll, usize::MAX, || steps_done(scene, &name) >= done);
+        killed_after_each_write(scene, &roll, more, || false);
+        assert_eq!(steps_done(scene, &name), done, "{name} is where it turns");
         goes(scene, &roll, "Back");
-        taken.push((name, roll, was));
+        taken.push((name, roll, was, done));
     }
-    assert!(taken.len() >= 6, "{} went back", taken.len());
+    let steps: BTreeSet<usize> = taken.iter().map(|(.., done)| *done).collect();
+    assert_eq!(steps, (0..STEPS).collect(), "each step before the end of the last one");
     let namespace = format!("--namespace={}", scene.ns);
     let args = scene.on_the_cluster(&["roll", "run", "--holder=test", &namespace]);
     let mut runs_all = scene.started("all", &args);
-    for (name, roll, was) in &taken {
+    for (name, roll, was, _) in &taken {
         eventually(&format!("{roll} is taken back"), Duration::from_secs(240), || {
             (status(scene, roll)["phase"] == "Aborted").then_some(())
         });
@@ -268,7 +301,7 @@ fn back(scene: &Scene<'_>) {
     }
     runs_all.interrupt();
     runs_all.end(Duration::from_secs(10));
-    let rolls: Vec<&str> = taken.iter().map(|(_, roll, _)| roll.as_str()).collect();
+    let rolls: Vec<&str> = taken.iter().map(|(_, roll, ..)| roll.as_str()).collect();
     scene.leaves_town(&rolls);
 }
 

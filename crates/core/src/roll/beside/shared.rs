@@ -11,7 +11,7 @@ use super::names::SHARED;
 use super::object_write::ObjectCall;
 use super::progress::{Beside, StepProgress};
 use super::seen::{annotation, text};
-use crate::definition::StepWay;
+use crate::definition::{ROLL_MANAGER, StepWay};
 use crate::roll::kind_pair::KindPair;
 
 /// Labels and annotations that an object was made with, and that the one has which it was made of: by place and name, a
@@ -65,17 +65,20 @@ pub(super) fn carried(step: Beside<'_>, goes: &Value, stays: &Value, way: StepWa
         let names: BTreeSet<&String> = names.collect();
         for name in names {
             let [goes_with, stays_with] = [old, new].map(|members| members?.get(name)?.as_str());
-            let is_carried = goes_with != stays_with
+            let is_to_go = goes_with != stays_with
                 && match &shared {
                     // Nobody knows who has changed what: nothing of the one that stays is written over.
                     None => stays_with.is_none(),
                     Some(shared) => {
                         let key = key(place, name);
-                        let is_old = || shared.is(&key, stays_with) || is_later((place, name), goes, stays);
-                        !shared.is(&key, goes_with) && is_old()
+                        let is_old = shared.is(&key, stays_with);
+                        // What was carried before is of the one that goes, and nobody's change of the one that stays.
+                        let was_carried = || !is_old && is_carried((place, name), stays);
+                        let is_later = || is_old || is_later((place, name), goes, stays);
+                        was_carried() || (!shared.is(&key, goes_with) && is_later())
                     }
                 };
-            if is_carried {
+            if is_to_go {
                 changes.push((place, name.as_str(), stays_with, goes_with));
             }
         }
@@ -88,16 +91,23 @@ pub(super) fn carried(step: Beside<'_>, goes: &Value, stays: &Value, way: StepWa
 }
 
 /// Whether what the first object says was written after what the other one says, as far as API servers tell.
-fn is_later((place, name): (&str, &str), first: &Value, other: &Value) -> bool {
-    let since = |object: &Value| {
-        let entries = object.pointer("/metadata/managedFields").and_then(Value::as_array).into_iter().flatten();
-        let sets = |entry: &&Value| {
-            let members = entry.pointer(&format!("/fieldsV1/f:metadata/f:{place}"));
-            members.is_some_and(|members| members.get(format!("f:{name}")).is_some())
-        };
-        entries.filter(sets).filter_map(|entry| Some(entry.get("time")?.as_str()?.to_owned())).max()
-    };
+fn is_later(member: (&str, &str), first: &Value, other: &Value) -> bool {
+    let since = |object| writers(object, member).filter_map(|entry| entry.get("time")?.as_str()).max();
     since(first) > since(other)
+}
+
+/// Whether an object has a label or annotation from the other one, by whoever runs rolls, and nobody has written it since.
+fn is_carried(member: (&str, &str), object: &Value) -> bool {
+    let mut writers = writers(object, member).peekable();
+    let is_ours = |entry: &Value| entry.get("manager").and_then(Value::as_str) == Some(ROLL_MANAGER);
+    writers.peek().is_some() && writers.all(is_ours)
+}
+
+/// Who has written a label or annotation of an object, as API servers tell it.
+fn writers<'v>(object: &'v Value, (place, name): (&str, &str)) -> impl Iterator<Item = &'v Value> {
+    let (place, name) = (format!("/fieldsV1/f:metadata/f:{place}"), format!("f:{name}"));
+    let entries = object.pointer("/metadata/managedFields").and_then(Value::as_array).into_iter().flatten();
+    entries.filter(move |entry| entry.pointer(&place).is_some_and(|members| members.get(&name).is_some()))
 }
 
 /// A JSON Patch whose tests name what was seen. Each change has a place, a name, and the value before and after it.

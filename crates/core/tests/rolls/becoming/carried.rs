@@ -15,7 +15,7 @@ fn labels(county: &mut Ordeal, plural: &str, name: &str, value: Option<&str>) {
         match value {
             Some(value) => {
                 metadata["labels"][name] = json!(value);
-                taken(metadata, ("labels", name), now);
+                taken(metadata, ("labels", name), ("somebody", now));
             }
             None => metadata["labels"].as_object_mut().into_iter().for_each(|all| drop(all.remove(name))),
         }
@@ -145,6 +145,38 @@ fn where_nobody_says_what_both_had_nothing_is_written_over() {
     });
     let hut = county.village.get("huts", "h-0").unwrap();
     assert_eq!(hut["metadata"]["labels"], json!({"team": "blue", "new": "yes", "old": "yes"}));
+}
+
+/// Whether a label of a house is changed by a write.
+fn carries(asked: &ObjectWrite) -> bool {
+    let ObjectCall::Patch(patch) = &asked.call else { return false };
+    asked.plural == "houses" && patch.to_string().contains("/metadata/labels/team")
+}
+
+/// What is carried is nobody's change of the one that stays, however late it gets there.
+#[test]
+fn what_is_changed_once_more_while_it_is_carried_is_carried_again() {
+    for last in [Some("green"), None] {
+        let (mut county, mut was, mut times) = (labelled(), false, 0);
+        drives(&mut county, 300, |county, asked| {
+            if asked.plural == "replicasets" && !was {
+                was = true;
+                labels(county, "huts", "team", Some("red"));
+                labels(county, "huts", "new", Some("yes"));
+            }
+            if carries(asked) {
+                times += 1;
+                if times == 1 {
+                    labels(county, "huts", "team", last);
+                    labels(county, "huts", "new", None);
+                    county.village.now += 5;
+                }
+            }
+        });
+        assert_eq!((county.status().phase, times), (RollPhase::Complete, 2), "{}", said(&county));
+        let house = &county.village.get("houses", "h-0").unwrap()["metadata"]["labels"];
+        assert_eq!(*house, last.map_or(json!({"old": "yes"}), |last| json!({"old": "yes", "team": last})));
+    }
 }
 
 /// Where nothing was changed, nothing is written.

@@ -164,6 +164,14 @@ impl Drover {
         }
     }
 
+    /// Whether it has looked, and makes this object next.
+    pub(super) fn is_about_to_make(&self, plural: &str, name: &str) -> bool {
+        self.writes.iter().any(|write| match write {
+            RollWrite::Object(one) => one.call.makes() && (one.plural.as_str(), one.name.as_str()) == (plural, name),
+            _ => false,
+        })
+    }
+
     /// It heard that a write was done.
     pub(super) fn answered(&mut self, uid: &str) {
         self.remembered.allowed(uid);
@@ -186,31 +194,30 @@ impl Drover {
         Moment { wall: county.village.now, steady: Duration::from_secs(county.village.now - self.started) }
     }
 
-    fn reads(&mut self, county: &County) -> FleetRoll {
+    fn reads(&mut self, county: &County) {
         let spec = &county.roll["spec"];
-        if let Some((known, kind, roll)) = &self.read
-            && known == spec
-            && std::ptr::eq(*kind, county.kind)
-        {
-            return roll.clone();
+        let is_known =
+            |(known, kind, _): &(Value, &'static Kind, FleetRoll)| known == spec && std::ptr::eq(*kind, county.kind);
+        if !self.read.as_ref().is_some_and(is_known) {
+            let roll = answered_roll(&county.roll, county.kind).unwrap();
+            self.read = Some((spec.clone(), county.kind, roll));
         }
-        let roll = answered_roll(&county.roll, county.kind).unwrap();
-        self.read = Some((spec.clone(), county.kind, roll.clone()));
-        roll
     }
 
     fn look(&mut self, county: &County) -> Deed {
-        let (roll, status) = (self.reads(county), county.status());
+        self.reads(county);
+        let status = county.status();
+        let Some((_, _, roll)) = &self.read else { return Deed::Nothing };
         let fleet: Vec<FleetObject> =
-            county.village.all("huts").filter_map(|object| FleetObject::of(object, &roll)).collect();
+            county.village.all("huts").filter_map(|object| FleetObject::of(object, roll)).collect();
         let facts = RollFacts {
             remembered: self.remembered.clone(),
             consistent: !self.is_listed,
-            answers: county.answers(&roll, &status, &fleet),
+            answers: county.answers(roll, &status, &fleet),
             shut: county.shut.then(|| "something is shut".to_owned()),
             ..RollFacts::default()
         };
-        let planned = plan(&roll, &status, &fleet, facts, self.moment(county));
+        let planned = plan(roll, &status, &fleet, facts, self.moment(county));
         self.remembered = planned.remembered.clone();
         self.writes = planned.writes.clone().into();
         self.is_listed = !planned.wants_list;

@@ -49,7 +49,7 @@ pub(super) fn must_not_go(county: &County, write: &ObjectWrite) -> Option<String
             let hut = county.village.get("huts", &write.name);
             let is_again =
                 |hut: &&Value| hut["metadata"]["annotations"]["pointsman.dev/roll"].to_string().contains("again");
-            let is_lost = hut.filter(is_again).is_some_and(|hut| hut["spec"]["roof"] != object["spec"]["roof"]);
+            let is_lost = hut.filter(is_again).is_some_and(|hut| is_changed_since(county, object, hut));
             let why = is_lost.then_some("what somebody has changed of it is lost");
             (of != write.uid.as_str()).then_some("it was not made by the roll").or(why)
         }
@@ -66,6 +66,12 @@ pub(super) fn must_not_go(county: &County, write: &ObjectWrite) -> Option<String
     why.map(|why| format!("{} {}: {why}", write.plural, write.name))
 }
 
+/// Whether an object says what neither the other one says, which was made of it, nor that one was made with.
+fn is_changed_since(county: &County, object: &Value, other: &Value) -> bool {
+    let made = county.village.first(other["metadata"]["uid"].as_str().unwrap());
+    [&other["spec"]["roof"], &made["roof"]].iter().all(|roof| **roof != object["spec"]["roof"])
+}
+
 fn hut(county: &County, object: &Value, orphans: bool) -> Option<&'static str> {
     let uid = object["metadata"]["uid"].as_str().unwrap();
     let name = object["metadata"]["name"].as_str().unwrap();
@@ -76,7 +82,7 @@ fn hut(county: &County, object: &Value, orphans: bool) -> Option<&'static str> {
     if house.is_none_or(|house| house["metadata"]["annotations"]["pointsman.dev/made-of"] != uid) {
         return Some("nothing is in its place");
     }
-    if house.is_some_and(|house| house["spec"]["roof"] != object["spec"]["roof"]) {
+    if house.is_some_and(|house| is_changed_since(county, object, house)) {
         return Some("what somebody has changed of it is lost");
     }
     let accepts = county.roll["spec"]["accept"].as_array().is_some_and(|all| all.contains(&"old-hut".into()));

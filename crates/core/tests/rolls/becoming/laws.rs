@@ -158,10 +158,17 @@ impl<'a> Chronicle<'a> {
         let village = &mut self.county.village;
         let has = |plural: &str| village.get(plural, &name).is_some();
         let (has_hut, has_house) = (has("huts"), has("houses"));
+        // What is named after it is deleted has lost its name.
+        let stays = |plural: &str| {
+            village.get(plural, &name).is_some_and(|one| one["metadata"]["deletionTimestamp"].is_null())
+        };
+        let (hut_stays, house_stays) = (stays("huts"), stays("houses"));
+        // No API server refuses to make one object since another one is not there any more.
+        let is_about_to_be = self.drovers.iter().any(|drover| drover.is_about_to_make("houses", &name));
         let is_harmless = matches!(stranger, Stranger::NamesHut | Stranger::NamesHouse | Stranger::Copies);
         match stranger {
-            Stranger::NamesHut if has_hut => village.change("huts", &name, |hut| names(hut, now)),
-            Stranger::NamesHouse if has_house => village.change("houses", &name, |house| names(house, now)),
+            Stranger::NamesHut if hut_stays => village.change("huts", &name, |hut| names(hut, now)),
+            Stranger::NamesHouse if house_stays => village.change("houses", &name, |house| names(house, now)),
             Stranger::Paints if has_house => village.change("houses", &name, |house| {
                 house["metadata"]["generation"] = json!(house["metadata"]["generation"].as_u64().unwrap() + 1);
                 house["spec"]["roof"] = json!(format!("painted at {now}"));
@@ -173,7 +180,7 @@ impl<'a> Chronicle<'a> {
             Stranger::Razes if has_house => {
                 village.change("houses", &name, |house| house["metadata"]["deletionTimestamp"] = json!("now"));
             }
-            Stranger::Replaces if has_hut && !has_house => village.replaces_hut(&name),
+            Stranger::Replaces if has_hut && !has_house && !is_about_to_be => village.replaces_hut(&name),
             Stranger::Restores if !has_hut && self.backups.contains_key(&name) => {
                 village.create("huts", self.backups[&name].clone()).unwrap();
             }
@@ -336,10 +343,17 @@ impl<'a> Chronicle<'a> {
         self.county.set("paused", json!(false));
         let is_in_the_way = |plural: &str| ["configmaps", "horizontalpodautoscalers"].contains(&plural);
         self.county.village.things.retain(|(plural, _), _| !is_in_the_way(plural));
-        let mut was_paused = false;
+        let (mut was_paused, mut changed) = (false, (0, self.county.village.version()));
         for round in 0..700 {
             let phase = self.county.status().phase;
             if round > 60 && (self.county.status().is_over() || phase == RollPhase::Refused) {
+                break;
+            }
+            let version = self.county.village.version();
+            if version != changed.1 {
+                changed = (round, version);
+            } else if round - changed.0 > STILL && matches!(phase, RollPhase::Paused | RollPhase::Waiting) {
+                // Nothing comes of it any more, however often somebody says that it is to go on.
                 break;
             }
             if phase == RollPhase::Paused && round % 40 == 39 {
@@ -361,7 +375,8 @@ impl<'a> Chronicle<'a> {
         }
         let status = self.county.status();
         // What somebody else has put in the place of a Deployment is for a person.
-        let is_held = (status.phase == RollPhase::Paused || was_paused) && !self.touched.is_empty();
+        let is_held = ((status.phase == RollPhase::Paused || was_paused) && !self.touched.is_empty())
+            || (status.phase == RollPhase::Waiting && self.waits_for_others_alone());
         if !self.county.status().is_over() && status.phase != RollPhase::Refused && !is_held {
             return self.is_wrong("every roll comes to an end", format!("{:?}: {}", status.phase, status.message));
         }
@@ -376,6 +391,16 @@ impl<'a> Chronicle<'a> {
                 }
             }
         }
+    }
+
+    /// Whether a roll has nothing under way, and each object that it waits for is one of which somebody else has changed
+    /// something.
+    fn waits_for_others_alone(&self) -> bool {
+        let status = self.county.status();
+        let is_touched = |object: &str| self.touched.contains(object.trim_start_matches("n/"));
+        status.reserved.is_empty()
+            && !status.unmoved.is_empty()
+            && status.unmoved.iter().all(|one| is_touched(&one.object) && !one.message.is_empty())
     }
 
     /// What somebody has named one of two last, whichever of them is there has.
@@ -447,9 +472,12 @@ pub(super) fn names(object: &mut Value, now: u64) {
     let metadata = &mut object["metadata"];
     metadata["labels"]["team"] = json!(now.to_string());
     metadata["annotations"]["note"] = json!(now.to_string());
-    taken(metadata, ("labels", "team"), now);
-    taken(metadata, ("annotations", "note"), now);
+    taken(metadata, ("labels", "team"), ("somebody", now));
+    taken(metadata, ("annotations", "note"), ("somebody", now));
 }
+
+/// Seconds without any write, and with somebody saying several times that it is to go on, after which a roll rests.
+const STILL: u64 = 150;
 
 /// Our annotations of what was made.
 const OURS: [&str; 5] = [

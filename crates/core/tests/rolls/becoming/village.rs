@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use pointsman_core::roll::{rfc3339, wall};
+use pointsman_core::roll::{ROLL_MANAGER, rfc3339, wall};
 use serde_json::{Value, json};
 
 use crate::boat::apply;
@@ -13,6 +13,8 @@ pub(super) struct Village {
     pub(super) now: u64,
     /// The garbage collector hears late what belongs to whom.
     pub(super) lags: bool,
+    /// What each object was made with, by uid.
+    firsts: BTreeMap<String, Value>,
     version: u64,
     made: u64,
 }
@@ -29,7 +31,8 @@ impl Village {
     /// So many huts, each with its Deployment, whose Pods are ready, and its Service.
     pub(super) fn settled(huts: usize) -> Self {
         let now = 1_795_000_000 - 3_600;
-        let mut village = Self { things: BTreeMap::new(), now, lags: false, version: 1, made: 0 };
+        let mut village =
+            Self { things: BTreeMap::new(), now, lags: false, firsts: BTreeMap::new(), version: 1, made: 0 };
         for at in 0..huts {
             let name = name(at);
             let hut = json!({
@@ -49,6 +52,16 @@ impl Village {
         village.controllers();
         village.now += 3_600;
         village
+    }
+
+    /// The spec that an object was made with.
+    pub(super) fn first(&self, uid: &str) -> &Value {
+        &self.firsts[uid]
+    }
+
+    /// What it counts writes by.
+    pub(super) fn version(&self) -> u64 {
+        self.version
     }
 
     pub(super) fn get(&self, plural: &str, name: &str) -> Option<&Value> {
@@ -76,7 +89,9 @@ impl Village {
             return Err(No::Stale);
         }
         self.made += 1;
-        object["metadata"]["uid"] = json!(format!("{plural}-{}", self.made));
+        let uid = format!("{plural}-{}", self.made);
+        object["metadata"]["uid"] = json!(uid);
+        self.firsts.insert(uid, object["spec"].clone());
         object["metadata"]["generation"] = json!(1);
         object["metadata"]["creationTimestamp"] = json!(rfc3339(self.now));
         self.put(key, object);
@@ -105,7 +120,7 @@ impl Village {
             apply(&mut next, operation).ok_or(No::Stale)?;
             let place = path.strip_prefix("/metadata/").and_then(|rest| rest.split_once('/'));
             if let Some(place) = place.filter(|_| operation["op"] != "test") {
-                taken(&mut next["metadata"], place, self.now);
+                taken(&mut next["metadata"], place, (ROLL_MANAGER, self.now));
             }
         }
         for what in ["labels", "annotations", "ownerReferences"] {
@@ -285,9 +300,8 @@ impl Village {
 }
 
 /// Somebody has written a label or annotation, as API servers say it.
-pub(super) fn taken(metadata: &mut Value, (place, name): (&str, &str), now: u64) {
-    let entry =
-        json!({"time": rfc3339(now), "fieldsV1": {"f:metadata": {format!("f:{place}"): {format!("f:{name}"): {}}}}});
+pub(super) fn taken(metadata: &mut Value, (place, name): (&str, &str), (manager, now): (&str, u64)) {
+    let entry = json!({"manager": manager, "time": rfc3339(now), "fieldsV1": {"f:metadata": {format!("f:{place}"): {format!("f:{name}"): {}}}}});
     let entries = metadata["managedFields"].as_array().cloned().unwrap_or_default().into_iter();
     let others = entries.filter(|one| one["fieldsV1"] != entry["fieldsV1"]);
     metadata["managedFields"] = others.chain([entry.clone()]).collect();
