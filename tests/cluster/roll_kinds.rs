@@ -215,7 +215,8 @@ fn run_through(scene: &Scene<'_>, name: &str, kubeconfig: &Path) -> crate::suppo
     scene.started("killed", &args)
 }
 
-/// Leases, events and dry runs change nothing of what a roll is about; and who asks what time it is changes nothing at all.
+/// Leases, events and dry runs change nothing of what a roll is about; and who asks what time it is changes nothing
+/// at all.
 fn is_write(method: &str, path: &str) -> bool {
     method != "GET"
         && ["/leases", "/events", "dryRun=", "/selfsubjectreviews"].iter().all(|other| !path.contains(other))

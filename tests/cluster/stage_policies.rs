@@ -77,8 +77,8 @@ fn followed_alone(scene: &Scene<'_>) {
     scene.kubectl(&["delete"], &policies);
 }
 
-/// Policies and servers at the same time, beside somebody else's policy that changes the same list: nothing is done twice,
-/// and nobody's change is lost. Where the fact is taken away in the middle, what is made next is as before it.
+/// Policies and servers at the same time, beside somebody else's policy that changes the same list: nothing is done
+/// twice, and nobody's change is lost. Where the fact is taken away in the middle, what is made next is as before it.
 fn beside_others(scene: &Scene<'_>) {
     define(scene);
     stages::serve(scene, &scene.bed.api.kubeconfig);
@@ -118,7 +118,8 @@ fn beside_others(scene: &Scene<'_>) {
         let again = nudge(scene, name).ok();
         assert_eq!(again["metadata"]["resourceVersion"], now["metadata"]["resourceVersion"], "{name} is quiet");
     }
-    // The fact is gone: one that is made now is as before it, and no operation takes anything back of those that are there.
+    // The fact is gone: one that is made now is as before it, and no operation takes anything back of those that are
+    // there.
     let none = json!({"metadata": {"annotations": {NEEDS_COMPLETE: null}}}).to_string();
     scene.call(Method::PATCH, &format!("/api/v1/namespaces/{}", scene.ns), Some((MERGE, none))).ok();
     scene.call(Method::DELETE, &path(scene, "kube-scheduler"), None).ok();

@@ -85,8 +85,8 @@ impl Scene<'_> {
         self.eventually(|| (self.call_get(&path)["status"]["availableReplicas"] == REPLICAS).then_some(()));
     }
 
-    /// Waits until the garbage collector knows whose every ReplicaSet is by now: one whose owner there is not is deleted
-    /// by it, and it hears of them one after the other.
+    /// Waits until the garbage collector knows whose every ReplicaSet is by now: one whose owner there is not is
+    /// deleted by it, and it hears of them one after the other.
     pub(crate) fn collector_hears(&self) {
         let all = format!("/apis/apps/v1/namespaces/{}/replicasets", self.ns);
         let labels = json!({"nobodys": "own"});

@@ -11,8 +11,8 @@ use crate::call_error::CallError;
 use crate::cluster::{Cluster, Extent};
 use crate::pages::items;
 
-/// Why an object does not go yet for another one: that would not be let through, or what belongs to the old one would go
-/// with it. Nothing where neither is so.
+/// Why an object does not go yet for another one: that would not be let through, or what belongs to the old one would
+/// go with it. Nothing where neither is so.
 ///
 /// # Errors
 /// Whoever runs this may not ask for that.
@@ -50,8 +50,8 @@ async fn left_behind(
     Ok(leaves_behind(&found, uid, &now(cluster).await?))
 }
 
-/// What time it is, by the clock that an API server writes into objects: that tells best how old these are. Where nobody
-/// may ask for it, the time here.
+/// What time it is, by the clock that an API server writes into objects: that tells best how old these are. Where
+/// nobody may ask for it, the time here.
 /// Source: `kubernetes pkg/registry/authentication/selfsubjectreview/rest.go`, `Create`.
 async fn now(cluster: &Cluster) -> Result<String, CallError> {
     const REVIEWS: &str = "/apis/authentication.k8s.io/v1/selfsubjectreviews";

@@ -39,8 +39,8 @@ pub(super) fn applies(traveller: Traveller<'_>, step: &JourneyStep, answers: &Ro
     }
 }
 
-/// A step that was done since something was in this list. What is for an object does not stop to be in the middle of its
-/// journey.
+/// A step that was done since something was in this list. What is for an object does not stop to be in the middle of
+/// its journey.
 fn had_any<'a>(traveller: Traveller<'a>, question: &RollQuestion) -> Option<&'a str> {
     let mut before = traveller.steps().iter().enumerate().take(traveller.leg.done);
     let is_of_it = |step: &JourneyStep| if_any_question(traveller, step).is_some_and(|one| one.is_same(question));

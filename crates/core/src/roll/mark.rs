@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::beside::SharedMetadata;
 use super::moment::{self, Moment, rfc3339};
 use super::seen_field::KeptField;
+use super::shared_metadata::SharedMetadata;
 pub(crate) use crate::definition::MOVED as ANNOTATION;
 
 /// By which roll an object was moved, when, and what it was before.

@@ -59,6 +59,7 @@ mod roll_write;
 mod running_range;
 mod running_versions;
 mod seen_field;
+mod shared_metadata;
 mod spec;
 mod staged;
 mod stages_of;

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::beside::SharedMetadata;
 use super::fleet_object::FleetObject;
 use super::fleet_roll::FleetRoll;
 use super::job_name::job_name;
@@ -16,6 +15,7 @@ use super::moment::{Moment, rfc3339};
 use super::patch::FleetMove;
 use super::place::FilledPlace;
 use super::seen_field::{FieldPatch, SeenField};
+use super::shared_metadata::SharedMetadata;
 use super::status::{Reservation, SeenStepJob};
 use crate::apimachinery::excerpt;
 use crate::definition::{BesideAct, JourneyAct, JourneyJob, JourneyStep, Path, StepPlace, StepWay};

@@ -1,5 +1,5 @@
-//! What the operator of Mattermost makes of a ClusterInstallation by itself is what our definition makes of it, field by
-//! field: said once more here, from what `ConvertToMM` of its commit 07a736bb does
+//! What the operator of Mattermost makes of a ClusterInstallation by itself is what our definition makes of it, field
+//! by field: said once more here, from what `ConvertToMM` of its commit 07a736bb does
 //! (`mattermost-operator controllers/mattermost/clusterinstallation/conversion.go`).
 
 use pointsman_core::definition::Kind;

@@ -9,11 +9,12 @@ use super::names::{BECAME, GENERATION, MADE_BY, RETURNED, SHARED};
 use super::object_write::{ObjectCall, Propagation};
 use super::progress::{Beside, StepProgress};
 use super::seen::{SeenOther, annotation, text};
-use super::shared::{SharedMetadata, carried};
+use super::shared::carried;
 use crate::definition::{StepObject, StepWay};
 use crate::roll::answers::Became;
 use crate::roll::kind_pair::KindPair;
 use crate::roll::questions::RollQuestion;
+use crate::roll::shared_metadata::SharedMetadata;
 use crate::roll::traveller::Traveller;
 
 pub(super) fn questions(traveller: Traveller<'_>, step: usize, way: StepWay) -> Vec<RollQuestion> {

@@ -41,4 +41,3 @@ pub(super) use rights_of::{rights_elsewhere_of, rights_of};
 pub(super) use room::PodSet;
 pub(super) use seen::{annotation, is_going, list};
 pub use settled::leaves_behind;
-pub(super) use shared::SharedMetadata;

@@ -9,12 +9,12 @@ use super::names::{BECAME, FIRST_GENERATION, GENERATION, RETURNED};
 use super::object_write::ObjectCall;
 use super::progress::{Beside, StepProgress};
 use super::seen::{SeenOther, annotation, text};
-use super::shared::SharedMetadata;
 use crate::definition::{Path, StepObject};
 use crate::roll::answers::Became;
 use crate::roll::fleet_roll::FleetRoll;
 use crate::roll::mark::{ANNOTATION, RollMark};
 use crate::roll::questions::RollQuestion;
+use crate::roll::shared_metadata::SharedMetadata;
 use crate::roll::status::Reservation;
 use crate::roll::traveller::Traveller;
 

@@ -27,7 +27,7 @@ pub(in crate::roll) fn rights_of(
             let told = pair.is_some_and(KindPair::tells_owners).then_some(source.clone()).flatten();
             let told = told.map(|it| (named(&format!("{}/status", it.plural), &it.group), PATCH));
             // Going back looks at the object before what it had become goes.
-            let own = some(source.clone(), GET);
+            let own = some(source, GET);
             some(target, &["get", "create", "delete"]).into_iter().chain(own).chain(secrets).chain(told).collect()
         }
         BesideAct::Recreate(recreation) => {

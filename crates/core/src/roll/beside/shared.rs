@@ -1,44 +1,16 @@
 //! Labels and annotations of two objects, one of which was made of the other. Both have the same then; what somebody
 //! changes of the one that goes later is carried to the one that stays, before it goes.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-use sha2::{Digest, Sha256};
 
 use super::names::SHARED;
 use super::object_write::ObjectCall;
 use super::progress::{Beside, StepProgress};
 use super::seen::{annotation, text};
 use crate::definition::{ROLL_MANAGER, StepWay};
-use crate::roll::kind_pair::KindPair;
-
-/// Labels and annotations that an object was made with, and that the one has which it was made of: by place and name, a
-/// hash of each value.
-#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
-#[serde(transparent)]
-pub(in crate::roll) struct SharedMetadata(BTreeMap<String, String>);
-
-impl SharedMetadata {
-    pub(super) fn of(object: &Value, pair: &KindPair) -> Self {
-        let all = PLACES.iter().flat_map(|place| {
-            let members = members(object, place).into_iter().flatten();
-            let members = members.filter(|(name, _)| pair.shares(name));
-            members.filter_map(|(name, value)| Some((key(place, name), hash(value.as_str()?))))
-        });
-        Self(all.collect())
-    }
-
-    /// As an annotation says it.
-    pub(super) fn told(&self) -> Option<Value> {
-        serde_json::to_string(self).ok().map(Value::String)
-    }
-
-    fn is(&self, key: &str, value: Option<&str>) -> bool {
-        self.0.get(key).map(String::as_str) == value.map(hash).as_deref()
-    }
-}
+use crate::roll::shared_metadata::{PLACES, SharedMetadata, key, members};
 
 /// What both had in common when one was made of the other, by what these say. `target` is the one of the kind that
 /// comes.
@@ -96,7 +68,8 @@ fn is_later(member: (&str, &str), first: &Value, other: &Value) -> bool {
     since(first) > since(other)
 }
 
-/// Whether an object has a label or annotation from the other one, by whoever runs rolls, and nobody has written it since.
+/// Whether an object has a label or annotation from the other one, by whoever runs rolls, and nobody has written it
+/// since.
 fn is_carried(member: (&str, &str), object: &Value) -> bool {
     let mut writers = writers(object, member).peekable();
     let is_ours = |entry: &Value| entry.get("manager").and_then(Value::as_str) == Some(ROLL_MANAGER);
@@ -131,21 +104,3 @@ fn patch(object: &Value, changes: &[(&str, &str, Option<&str>, Option<&str>)]) -
     }
     Value::Array(patch)
 }
-
-fn members<'v>(object: &'v Value, place: &str) -> Option<&'v Map<String, Value>> {
-    object.get("metadata")?.get(place)?.as_object()
-}
-
-fn key(place: &str, name: &str) -> String {
-    format!("{place}/{name}")
-}
-
-fn hash(value: &str) -> String {
-    Sha256::digest(value.as_bytes()).iter().take(DIGITS).map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// What of the metadata is carried.
-const PLACES: [&str; 2] = ["labels", "annotations"];
-
-/// Bytes of a hash: enough that nobody meets two of one by chance, among the values that one label ever has.
-const DIGITS: usize = 4;

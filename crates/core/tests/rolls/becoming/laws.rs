@@ -159,9 +159,8 @@ impl<'a> Chronicle<'a> {
         let has = |plural: &str| village.get(plural, &name).is_some();
         let (has_hut, has_house) = (has("huts"), has("houses"));
         // What is named after it is deleted has lost its name.
-        let stays = |plural: &str| {
-            village.get(plural, &name).is_some_and(|one| one["metadata"]["deletionTimestamp"].is_null())
-        };
+        let stays =
+            |plural: &str| village.get(plural, &name).is_some_and(|one| one["metadata"]["deletionTimestamp"].is_null());
         let (hut_stays, house_stays) = (stays("huts"), stays("houses"));
         // No API server refuses to make one object since another one is not there any more.
         let is_about_to_be = self.drovers.iter().any(|drover| drover.is_about_to_make("houses", &name));
@@ -393,8 +392,8 @@ impl<'a> Chronicle<'a> {
         }
     }
 
-    /// Whether a roll has nothing under way, and each object that it waits for is one of which somebody else has changed
-    /// something.
+    /// Whether a roll has nothing under way, and each object that it waits for is one of which somebody else has
+    /// changed something.
     fn waits_for_others_alone(&self) -> bool {
         let status = self.county.status();
         let is_touched = |object: &str| self.touched.contains(object.trim_start_matches("n/"));
