@@ -175,7 +175,7 @@ fn what_is_changed_once_more_while_it_is_carried_is_carried_again() {
         });
         assert_eq!((county.status().phase, times), (RollPhase::Complete, 2), "{}", said(&county));
         let house = &county.village.get("houses", "h-0").unwrap()["metadata"]["labels"];
-        assert_eq!(*house, last.map_or(json!({"old": "yes"}), |last| json!({"old": "yes", "team": last})));
+        assert_eq!(*house, last.map_or_else(|| json!({"old": "yes"}), |last| json!({"old": "yes", "team": last})));
     }
 }
 

@@ -204,8 +204,8 @@ impl<'a> Chronicle<'a> {
 
     fn backs_up(&mut self) {
         let huts = self.county.village.all("huts").filter(|hut| hut["spec"]["move"] == true);
-        let huts: Vec<Value> = huts.filter(|hut| hut["metadata"]["deletionTimestamp"].is_null()).cloned().collect();
-        self.backups.extend(huts.into_iter().map(|hut| (hut["metadata"]["name"].as_str().unwrap().to_owned(), hut)));
+        let huts = huts.filter(|hut| hut["metadata"]["deletionTimestamp"].is_null()).cloned();
+        self.backups.extend(huts.map(|hut| (hut["metadata"]["name"].as_str().unwrap().to_owned(), hut)));
     }
 
     /// What was copied from a house was never a hut.

@@ -226,9 +226,10 @@ impl Village {
             .map(|(key, value)| (key.clone(), value["metadata"]["uid"].as_str().unwrap().to_owned()))
             .collect();
         for (key, uid) in going {
-            for (plural, object) in
-                self.belonging(&uid).into_iter().filter(|(_, object)| self.has_heard(object)).collect::<Vec<_>>()
-            {
+            for (plural, object) in self.belonging(&uid) {
+                if !self.has_heard(&object) {
+                    continue;
+                }
                 let name = object["metadata"]["name"].as_str().unwrap();
                 self.change(&plural, name, |object| {
                     let owners = object["metadata"]["ownerReferences"].as_array_mut().unwrap();
@@ -254,12 +255,15 @@ impl Village {
     /// ReplicaSets that belong to what is there no more go, with their Pods.
     fn collects(&mut self) {
         let uids: Vec<Value> = self.things.values().map(|object| object["metadata"]["uid"].clone()).collect();
-        let is_lost = |set: &&Value| {
-            let owners = owners(set);
-            !owners.is_empty() && owners.iter().all(|owner| !uids.contains(&owner["uid"])) && self.has_heard(set)
-        };
-        let lost: Vec<String> = self.all("replicasets").filter(is_lost).map(named).collect();
-        lost.into_iter().for_each(|name| drop(self.things.remove(&("replicasets".to_owned(), name))));
+        for name in self.names("replicasets") {
+            let is_lost = self.get("replicasets", &name).is_some_and(|set| {
+                let owners = owners(set);
+                !owners.is_empty() && owners.iter().all(|owner| !uids.contains(&owner["uid"])) && self.has_heard(set)
+            });
+            if is_lost {
+                self.things.remove(&("replicasets".to_owned(), name));
+            }
+        }
     }
 
     fn deploys(&mut self, name: &str) {

@@ -185,7 +185,7 @@ impl Garden {
 
     /// A server of stages sees a Deployment once more.
     fn readmit(&mut self, namespace: &str, name: &str) -> Result<(), String> {
-        let is_first = self.asked % self.servers == 0;
+        let is_first = self.asked.is_multiple_of(self.servers);
         let (is_behind, key) = (self.behind > 0 && is_first, (namespace.to_owned(), name.to_owned()));
         (self.behind, self.asked) = (self.behind.saturating_sub(usize::from(is_first)), self.asked + 1);
         let is_true = if self.says(namespace, NEEDS) && !is_behind { Truth::True } else { Truth::False };
