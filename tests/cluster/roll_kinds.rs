@@ -598,7 +598,7 @@ fn taken_over(scene: &Scene<'_>) {
     starts(scene, &scene.ns, &json!({}));
     let mut runs_on = scene.rolls_on("test");
     eventually("it is waited for", Duration::from_secs(20), || {
-        scene.does(&["objects"]).contains("the garbage collector may hear of that as late as").then_some(())
+        scene.does(&["show"]).contains("the garbage collector may hear of that as late as").then_some(())
     });
     let uid = || scene.call_get(&format!("{}/{name}", scene.deployments()))["metadata"]["uid"].clone();
     while began.elapsed() < Duration::from_secs(7) {
