@@ -104,7 +104,7 @@ pub(super) fn back(step: Beside<'_>) -> StepProgress {
                 step.delete(&pair.target.resource, Some(pair.target.version()), object, Propagation::Orphan)
             })
         }
-        SeenOther::There(_) => not_ours(step, &target),
+        SeenOther::There(object) => not_ours(step, &target, object),
         SeenOther::Absent => StepProgress::Done,
     }
 }
@@ -123,8 +123,10 @@ fn given_back(step: Beside<'_>, became: &Value) -> Option<StepProgress> {
 
 /// What becomes of a step that is undone where somebody else has what the object had become, or has taken off it that
 /// it was made of this one: where it was made, both controllers would act.
-pub(super) fn not_ours(step: Beside<'_>, target: &RollQuestion) -> StepProgress {
-    if step.step >= step.traveller.leg.done {
+pub(super) fn not_ours(step: Beside<'_>, target: &RollQuestion, object: &Value) -> StepProgress {
+    // One that was made of an earlier object of this name is under the new controller, whatever this one says of itself.
+    let is_of_another = annotation(object, BECAME).is_some();
+    if step.step >= step.traveller.leg.done && !is_of_another {
         return StepProgress::Done;
     }
     StepProgress::Stuck(format!(

@@ -47,8 +47,12 @@ pub(super) fn must_not_go(county: &County, write: &ObjectWrite) -> Option<String
         "houses" => {
             let of = &object["metadata"]["annotations"]["pointsman.dev/made-of"];
             let hut = county.village.get("huts", &write.name);
-            let is_again =
-                |hut: &&Value| hut["metadata"]["annotations"]["pointsman.dev/roll"].to_string().contains("again");
+            // One that was made of the hut since is as that was then.
+            let uid = object["metadata"]["uid"].as_str().unwrap();
+            let is_again = |hut: &&Value| {
+                let mark = hut["metadata"]["annotations"]["pointsman.dev/roll"].as_str().unwrap_or_default();
+                mark.contains(&format!(r#""target":"{uid}""#))
+            };
             let is_lost = hut.filter(is_again).is_some_and(|hut| is_changed_since(county, object, hut));
             let why = is_lost.then_some("what somebody has changed of it is lost");
             (of != write.uid.as_str()).then_some("it was not made by the roll").or(why)
