@@ -124,7 +124,7 @@ fn given_back(step: Beside<'_>, became: &Value) -> Option<StepProgress> {
 /// What becomes of a step that is undone where somebody else has what the object had become, or has taken off it that
 /// it was made of this one: where it was made, both controllers would act.
 pub(super) fn not_ours(step: Beside<'_>, target: &RollQuestion, object: &Value) -> StepProgress {
-    // One that was made of an earlier object of this name is under the new controller, whatever this one says of itself.
+    // One that was made of an earlier object of this name is under the new controller, whatever this one says.
     let is_of_another = annotation(object, BECAME).is_some();
     if step.step >= step.traveller.leg.done && !is_of_another {
         return StepProgress::Done;
