@@ -2,6 +2,7 @@
 //! theirs, and none of them stops serving. The controllers of Kubernetes are real; the kubelet and both operators are
 //! played.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -46,6 +47,10 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         .of(&MATTERMOSTS)
         .needs("kube-controller-manager")
         .alone(),
+    Scenario::new("a_deployment_that_has_taken_over_its_pods_just_now_is_not_deleted_yet", taken_over)
+        .of(&MATTERMOSTS)
+        .needs("kube-controller-manager")
+        .alone(),
     Scenario::new("no_object_is_deleted_while_something_belongs_to_it", belongs)
         .of(&MATTERMOSTS)
         .needs("kube-controller-manager")
@@ -64,6 +69,8 @@ pub(crate) struct Before {
     pub(crate) deployment: Value,
     pub(crate) service: Value,
     pub(crate) claim: Value,
+    /// ReplicaSets of the Deployment.
+    pub(crate) sets: Vec<Value>,
 }
 
 pub(crate) fn core(scene: &Scene<'_>, plural: &str) -> String {
@@ -76,9 +83,11 @@ pub(crate) fn apps(scene: &Scene<'_>, plural: &str) -> String {
 
 pub(crate) fn before(scene: &Scene<'_>, name: &str) -> Before {
     let get = |path: &str| scene.call_get(&format!("{path}/{name}"));
+    let deployment = get(&scene.deployments());
     Before {
         object: get(&scene.installations()),
-        deployment: get(&scene.deployments()),
+        sets: scene.sets_of(&deployment["metadata"]["uid"]),
+        deployment,
         service: get(&core(scene, "services")),
         claim: get(&core(scene, "persistentvolumeclaims")),
     }
@@ -206,9 +215,11 @@ fn run_through(scene: &Scene<'_>, name: &str, kubeconfig: &Path) -> crate::suppo
     scene.started("killed", &args)
 }
 
-/// Leases, events and dry runs change nothing of what a roll is about.
+/// Leases, events and dry runs change nothing of what a roll is about; and who asks what time it is changes nothing
+/// at all.
 fn is_write(method: &str, path: &str) -> bool {
-    method != "GET" && ["/leases", "/events", "dryRun="].iter().all(|other| !path.contains(other))
+    method != "GET"
+        && ["/leases", "/events", "dryRun=", "/selfsubjectreviews"].iter().all(|other| !path.contains(other))
 }
 
 /// S31.
@@ -227,32 +238,63 @@ fn killed(scene: &Scene<'_>) {
     scene.leaves_town(&[&scene.ns]);
 }
 
-/// S32: each installation is killed one write later than the one before, and goes back from there.
+/// Where installations turn back: so many steps are done, and so many writes of the next one.
+const TURNS: [(usize, usize); 13] = [
+    (0, 2),
+    (1, 0),
+    // Saved, then deleted.
+    (1, 1),
+    (1, 2),
+    (2, 0),
+    (3, 0),
+    // The new object is there.
+    (3, 1),
+    (4, 0),
+    (5, 0),
+    // The first of what belongs to it is handed over.
+    (5, 1),
+    (6, 0),
+    // The old ReplicaSet is gone.
+    (6, 1),
+    (7, 0),
+];
+
+/// Steps of the journey, of which the last one takes the object away.
+const STEPS: usize = 8;
+
+/// How many steps of its journey an installation says that are done.
+fn steps_done(scene: &Scene<'_>, name: &str) -> usize {
+    let object = scene.call_get(&format!("{}/{name}", scene.installations()));
+    let mark = object["metadata"]["annotations"]["pointsman.dev/roll"].as_str();
+    let mark = mark.map(|mark| serde_json::from_str::<Value>(mark).unwrap()).unwrap_or_default();
+    usize::try_from(mark["step"]["all"].as_u64().unwrap_or_default()).unwrap()
+}
+
+/// S32: one installation goes back from each step before the last one, and from the middle of those that write more
+/// than once. Whoever runs it is killed after each write on the way there.
 fn back(scene: &Scene<'_>) {
     let town = Town::begins(scene);
-    let writes: Vec<usize> = (3..21).step_by(2).collect();
-    let name = |at: usize| format!("mm-{at}");
-    writes.iter().for_each(|at| drop(scene.installs(&name(*at), &json!({}))));
-    writes.iter().for_each(|at| scene.serves(&town, &name(*at)));
+    let name = |(done, more): (usize, usize)| format!("mm-{done}-{more}");
+    TURNS.iter().for_each(|turn| drop(scene.installs(&name(*turn), &json!({}))));
+    TURNS.iter().for_each(|turn| scene.serves(&town, &name(*turn)));
     let mut taken = Vec::new();
-    for at in writes {
-        let (name, roll) = (name(at), format!("{}-{at}", scene.ns));
+    for turn in TURNS {
+        let (done, more) = turn;
+        let (name, roll) = (name(turn), format!("{}-{done}-{more}", scene.ns));
         let was = before(scene, &name);
         starts(scene, &roll, &json!({"select": {"labels": format!("one={name}")}}));
-        killed_after_each_write(scene, &roll, at, || status(scene, &roll)["phase"] == "Complete");
-        let now = scene.call(Method::GET, &format!("{}/{name}", scene.installations()), None);
-        if !now.is_ok() || !now.body["metadata"]["deletionTimestamp"].is_null() {
-            // Behind the last step there is no way back on this way.
-            continue;
-        }
+        killed_after_each_write(scene, &roll, usize::MAX, || steps_done(scene, &name) >= done);
+        killed_after_each_write(scene, &roll, more, || false);
+        assert_eq!(steps_done(scene, &name), done, "{name} is where it turns");
         goes(scene, &roll, "Back");
-        taken.push((name, roll, was));
+        taken.push((name, roll, was, done));
     }
-    assert!(taken.len() >= 6, "{} went back", taken.len());
+    let steps: BTreeSet<usize> = taken.iter().map(|(.., done)| *done).collect();
+    assert_eq!(steps, (0..STEPS).collect(), "each step before the end of the last one");
     let namespace = format!("--namespace={}", scene.ns);
     let args = scene.on_the_cluster(&["roll", "run", "--holder=test", &namespace]);
     let mut runs_all = scene.started("all", &args);
-    for (name, roll, was) in &taken {
+    for (name, roll, was, _) in &taken {
         eventually(&format!("{roll} is taken back"), Duration::from_secs(240), || {
             (status(scene, roll)["phase"] == "Aborted").then_some(())
         });
@@ -260,7 +302,7 @@ fn back(scene: &Scene<'_>) {
     }
     runs_all.interrupt();
     runs_all.end(Duration::from_secs(10));
-    let rolls: Vec<&str> = taken.iter().map(|(_, roll, _)| roll.as_str()).collect();
+    let rolls: Vec<&str> = taken.iter().map(|(_, roll, ..)| roll.as_str()).collect();
     scene.leaves_town(&rolls);
 }
 
@@ -282,6 +324,13 @@ fn is_as_before_among(scene: &Scene<'_>, town: &Town, others: &Belongings, name:
     assert!(annotations.keys().all(|key| !key.contains("pointsman")), "{annotations:?}");
     let new = others.sets.iter().filter(|set| set["metadata"]["labels"][LABEL] == name).count();
     assert_eq!(new, 0, "no ReplicaSet of the new Deployment is left of {name}");
+    // Its ReplicaSet is its own again, where that was not gone.
+    let old =
+        others.sets.iter().filter(|set| was.sets.iter().any(|old| old["metadata"]["uid"] == set["metadata"]["uid"]));
+    for set in old.filter(|set| set["metadata"]["deletionTimestamp"].is_null()) {
+        let owner = &set["metadata"]["ownerReferences"][0];
+        assert_eq!((&owner["uid"], &owner["controller"]), (&deployment["metadata"]["uid"], &json!(true)), "{set:#}");
+    }
     let uid = was.object["metadata"]["uid"].as_str().unwrap();
     for plural in ["deployments", "services", "persistentvolumeclaims"] {
         assert!(others.of(uid).contains(&format!("{plural} {name}")), "{plural}: {:?}", others.of(uid));
@@ -513,12 +562,49 @@ fn contested(scene: &Scene<'_>) {
     let said = format!("step deployment: somebody else created deployments.apps {}/{name}", scene.ns);
     assert!(told["message"].as_str().unwrap().contains(&said), "{told:#}");
     assert_eq!(scene.call_get(&path)["metadata"]["uid"], other, "it is not deleted");
-    let orphan = json!({"propagationPolicy": "Orphan"}).to_string();
-    scene.call(Method::DELETE, &path, Some((crate::support::scene::JSON, orphan))).ok();
-    scene.eventually(|| is_gone().then_some(()));
+    leaves_pods(scene, name);
     scene.does(&["resume"]);
     let (code, text, errors) = runs(scene, &scene.ns);
     assert_eq!(code, 0, "{text}{errors}");
+    has_become(scene, &town, name, &was);
+    let from = &scene.call_get(&path)["metadata"]["annotations"]["pointsman.dev/recreated-from"];
+    assert_eq!(*from, was.deployment["metadata"]["uid"], "nothing was deleted twice");
+    scene.leaves_town(&[&scene.ns]);
+}
+
+/// Somebody deletes a Deployment, and leaves its Pods: once it has them, and the garbage collector knows that.
+fn leaves_pods(scene: &Scene<'_>, name: &str) {
+    let path = format!("{}/{name}", scene.deployments());
+    let uid = scene.call_get(&path)["metadata"]["uid"].clone();
+    scene.eventually(|| (!scene.sets_of(&uid).is_empty()).then_some(()));
+    scene.collector_hears();
+    let orphan = json!({"propagationPolicy": "Orphan"}).to_string();
+    scene.call(Method::DELETE, &path, Some((crate::support::scene::JSON, orphan))).ok();
+    scene.eventually(|| (scene.call(Method::GET, &path, None).code == 404).then_some(()));
+}
+
+/// A Deployment that has taken its Pods over just now: the garbage collector may not know that yet, and would delete
+/// them with it.
+fn taken_over(scene: &Scene<'_>) {
+    let town = Town::begins(scene);
+    let name = "mm-abcd";
+    let made = scene.installs(name, &json!({}));
+    scene.serves(&town, name);
+    leaves_pods(scene, name);
+    let again = scene.post(&scene.deployments(), &scene.old_deployment(&made)).ok()["metadata"]["uid"].clone();
+    scene.eventually(|| (!scene.sets_of(&again).is_empty()).then_some(()));
+    let was = before(scene, name);
+    let began = Instant::now();
+    starts(scene, &scene.ns, &json!({}));
+    let mut runs_on = scene.rolls_on("test");
+    eventually("it is waited for", Duration::from_secs(20), || {
+        scene.does(&["show"]).contains("the garbage collector may hear of that as late as").then_some(())
+    });
+    let uid = || scene.call_get(&format!("{}/{name}", scene.deployments()))["metadata"]["uid"].clone();
+    while began.elapsed() < Duration::from_secs(7) {
+        assert_eq!(uid(), again, "it is there");
+    }
+    assert_eq!(runs_on.end(Duration::from_secs(120)), Some(0), "{:#}", status(scene, &scene.ns));
     has_become(scene, &town, name, &was);
     scene.leaves_town(&[&scene.ns]);
 }

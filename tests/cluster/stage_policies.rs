@@ -14,9 +14,12 @@ use serde_json::{Value, json};
 use crate::nasty_stages;
 use crate::policy_case::{PolicyCase, Writing, anything_is_taken, boxes, facts, parts, turn, without_case};
 use crate::scenario::Scenario;
-use crate::stages::{self, FINISHED, NAMES, NEEDS_COMPLETE, annotate, define, generation, mutated, nudge, path};
+use crate::stages::{
+    self, FINISHED, NAMES, NEEDS_COMPLETE, annotate, commands, configuration, define, generation, metric, mutated,
+    nudge, offline, path,
+};
 use crate::support::sample::{Sample, WIDGET};
-use crate::support::scene::{CRDS, JSON, Scene};
+use crate::support::scene::{CRDS, JSON, MERGE, Scene};
 
 #[path = "../../crates/core/tests/it/stages/chance.rs"]
 mod chance;
@@ -24,6 +27,9 @@ mod chance;
 pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("three_deployments_follow_a_fact_while_no_server_is_up", followed_alone).of(&WIDGETS).newest(),
     Scenario::new("a_policy_makes_of_an_object_what_a_server_makes_of_it", alike).of(&WIDGETS).newest(),
+    Scenario::new("a_policy_beside_a_server_and_other_policies_does_nothing_twice", beside_others)
+        .of(&WIDGETS)
+        .newest(),
 ];
 
 static WIDGETS: [&Sample; 1] = [&WIDGET];
@@ -69,6 +75,88 @@ fn followed_alone(scene: &Scene<'_>) {
     let words_of = |object: &Value| object["spec"]["template"]["spec"]["containers"][0]["command"].clone();
     assert_eq!(words_of(&made), words_of(&mutated(scene, &long, "true")));
     scene.kubectl(&["delete"], &policies);
+}
+
+/// Policies and servers at the same time, beside somebody else's policy that changes the same list: nothing is done
+/// twice, and nobody's change is lost. Where the fact is taken away in the middle, what is made next is as before it.
+fn beside_others(scene: &Scene<'_>) {
+    define(scene);
+    stages::serve(scene, &scene.bed.api.kubeconfig);
+    let (webhooks, policies, theirs) = (configuration(scene), printed(scene), adds_a_flag(scene));
+    scene.eventually(|| metric(scene, "pointsman_fact_known{resource=\"namespaces\"} 1\n").then_some(()));
+    for documents in [&theirs, &webhooks, &policies] {
+        scene.kubectl(&["apply"], documents);
+    }
+    let is_as = |object: &Value, wanted: &Value| {
+        let [mut now, wanted] = [commands(object), wanted.clone()];
+        let words = now[0][0][1].as_array_mut().unwrap();
+        let others = words.iter().filter(|word| **word == "--theirs=1").count();
+        words.retain(|word| *word != "--theirs=1");
+        others == 1 && now == wanted
+    };
+    let made = |name: &str, fact: &str| {
+        let wanted = offline(scene, &stages::deployment(scene, name), fact);
+        let dry = format!("{}?dryRun=All", path(scene, ""));
+        scene.eventually(|| {
+            let answer = scene.post(&dry, &stages::deployment(scene, name));
+            (answer.is_ok() && is_as(&answer.body, &wanted)).then_some(())
+        });
+        wanted
+    };
+    for name in NAMES {
+        let wanted = made(name, "false");
+        let object = scene.post(&path(scene, ""), &stages::deployment(scene, name)).ok();
+        assert!(is_as(&object, &wanted), "{name}: {}", commands(&object));
+    }
+    annotate(scene, NEEDS_COMPLETE);
+    for name in NAMES {
+        let wanted = offline(scene, &stages::deployment(scene, name), "true");
+        let now = scene.eventually(|| {
+            let nudged = nudge(scene, name).ok();
+            is_as(&nudged, &wanted).then_some(nudged)
+        });
+        let again = nudge(scene, name).ok();
+        assert_eq!(again["metadata"]["resourceVersion"], now["metadata"]["resourceVersion"], "{name} is quiet");
+    }
+    // The fact is gone: one that is made now is as before it, and no operation takes anything back of those that are
+    // there.
+    let none = json!({"metadata": {"annotations": {NEEDS_COMPLETE: null}}}).to_string();
+    scene.call(Method::PATCH, &format!("/api/v1/namespaces/{}", scene.ns), Some((MERGE, none))).ok();
+    scene.call(Method::DELETE, &path(scene, "kube-scheduler"), None).ok();
+    made("kube-scheduler", "false");
+    let kept = scene.call_get(&path(scene, "kube-controller-manager"));
+    let nudged = nudge(scene, "kube-controller-manager").ok();
+    assert_eq!(commands(&nudged), offline(scene, &kept, "false"));
+    for documents in [&policies, &webhooks, &theirs] {
+        scene.kubectl(&["delete"], documents);
+    }
+}
+
+/// Somebody else's policy, which has every first container of a Deployment started with one more flag.
+fn adds_a_flag(scene: &Scene<'_>) -> Value {
+    let name = format!("{}-theirs", scene.ns);
+    let rule = json!({
+        "apiGroups": ["apps"], "apiVersions": ["v1"], "operations": ["CREATE", "UPDATE"], "resources": ["deployments"],
+    });
+    let command = "object.spec.template.spec.containers[0].command";
+    let patch = format!(
+        "'--theirs=1' in {command} ? [] : \
+         [JSONPatch{{op: 'add', path: '/spec/template/spec/containers/0/command/-', value: '--theirs=1'}}]"
+    );
+    let policy = json!({
+        "apiVersion": "admissionregistration.k8s.io/v1", "kind": "MutatingAdmissionPolicy", "metadata": {"name": name},
+        "spec": {
+            "failurePolicy": "Fail", "reinvocationPolicy": "IfNeeded",
+            "matchConstraints": {"resourceRules": [rule]},
+            "mutations": [{"patchType": "JSONPatch", "jsonPatch": {"expression": patch}}],
+        },
+    });
+    let namespaces = json!({"matchLabels": {"kubernetes.io/metadata.name": scene.ns}});
+    let binding = json!({
+        "apiVersion": "admissionregistration.k8s.io/v1", "kind": "MutatingAdmissionPolicyBinding",
+        "metadata": {"name": name}, "spec": {"policyName": name, "matchResources": {"namespaceSelector": namespaces}},
+    });
+    json!({"apiVersion": "v1", "kind": "List", "items": [policy, binding]})
 }
 
 /// Flags: several times as many as an API server has.

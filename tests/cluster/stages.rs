@@ -40,7 +40,7 @@ pub(crate) fn define(scene: &Scene<'_>) {
 }
 
 /// Serves it, by a kubeconfig.
-fn serve(scene: &Scene<'_>, kubeconfig: &Path) {
+pub(crate) fn serve(scene: &Scene<'_>, kubeconfig: &Path) {
     scene.stop_pointsman();
     let mut setup = scene.setup.clone();
     setup.flags.push(format!("--kubeconfig={}", kubeconfig.display()));

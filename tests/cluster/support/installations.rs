@@ -85,6 +85,33 @@ impl Scene<'_> {
         self.eventually(|| (self.call_get(&path)["status"]["availableReplicas"] == REPLICAS).then_some(()));
     }
 
+    /// Waits until the garbage collector knows whose every ReplicaSet is by now: one whose owner there is not is
+    /// deleted by it, and it hears of them one after the other.
+    pub(crate) fn collector_hears(&self) {
+        let all = format!("/apis/apps/v1/namespaces/{}/replicasets", self.ns);
+        let labels = json!({"nobodys": "own"});
+        let owner = json!({
+            "apiVersion": "apps/v1", "kind": "Deployment", "name": "nobody",
+            "uid": "00000000-0000-4000-8000-000000000000",
+        });
+        let set = json!({
+            "metadata": {"name": "nobodys-own", "ownerReferences": [owner]},
+            "spec": {
+                "replicas": 0, "selector": {"matchLabels": labels},
+                "template": {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "none", "image": "none"}]}},
+            },
+        });
+        self.post(&all, &set).ok();
+        self.eventually(|| (self.call(Method::GET, &format!("{all}/nobodys-own"), None).code == 404).then_some(()));
+    }
+
+    /// ReplicaSets that belong to a Deployment.
+    pub(crate) fn sets_of(&self, uid: &Value) -> Vec<Value> {
+        let mut all = self.items(&format!("/apis/apps/v1/namespaces/{}/replicasets", self.ns));
+        all.retain(|set| set["metadata"]["ownerReferences"][0]["uid"] == *uid);
+        all
+    }
+
     /// The file of a Roll that migrates installations: all of them, or some by their labels.
     pub(crate) fn migration(&self, name: &str, more: &Value) -> std::path::PathBuf {
         let mut spec = json!({

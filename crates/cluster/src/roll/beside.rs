@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::collection::{asked_for, collection, named};
 use super::elsewhere::Elsewhere;
-use super::successor::try_successor;
+use super::successor::makes_no_way;
 use super::writes::{Landed, delete_options, refused};
 use crate::call_error::{CallError, RIGHTS};
 use crate::cluster::{Cluster, Extent, PatchForm};
@@ -78,7 +78,7 @@ async fn write_at_home(cluster: &Cluster, staged: &[StagedKind], write: &ObjectW
         }
         ObjectCall::Delete { uid, resource_version, propagation, successor } => {
             if let Some(successor) = successor
-                && let Some(no) = try_successor(cluster, &all, successor).await?
+                && let Some(no) = makes_no_way(cluster, &all, (write, uid), successor).await?
             {
                 return Ok(no);
             }

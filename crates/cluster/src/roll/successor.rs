@@ -1,11 +1,68 @@
-//! Whether what is made in the place of a deleted object would be let through: asked before anything is deleted.
+//! Whether an object may go for another one in its place: asked before anything is deleted.
 
-use pointsman_core::roll::ROLL_MANAGER;
-use serde_json::Value;
+use pointsman_core::definition::quoted_in_address;
+use pointsman_core::roll::{ObjectWrite, ROLL_MANAGER, Successor, leaves_behind, rfc3339};
+use serde_json::{Value, json};
 
+use super::clock::RollClock;
+use super::collection::collection;
 use super::writes::{Landed, refused};
 use crate::call_error::CallError;
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, Extent};
+use crate::pages::items;
+
+/// Why an object does not go yet for another one: that would not be let through, or what belongs to the old one would
+/// go with it. Nothing where neither is so.
+///
+/// # Errors
+/// Whoever runs this may not ask for that.
+pub(super) async fn makes_no_way(
+    cluster: &Cluster,
+    all: &str,
+    (write, uid): (&ObjectWrite, &str),
+    successor: &Successor,
+) -> Result<Option<Landed>, CallError> {
+    if let Some(no) = try_successor(cluster, all, &successor.object).await? {
+        return Ok(Some(no));
+    }
+    match left_behind(cluster, (write, uid), successor).await {
+        Ok(None) => Ok(None),
+        Ok(Some(why)) => Ok(Some(Landed::NotYet(format!("{} is not deleted yet: {why}", write.title())))),
+        Err(error) => refused(error).map(Some),
+    }
+}
+
+/// Why what belongs to an object would not be left behind now.
+async fn left_behind(
+    cluster: &Cluster,
+    (write, uid): (&ObjectWrite, &str),
+    successor: &Successor,
+) -> Result<Option<String>, CallError> {
+    let (plural, group) = &successor.owned;
+    let owned = collection(cluster, (plural, group), None, write.namespace.as_deref()).await?;
+    // From what is stored, and not from a cache.
+    let path = format!("{owned}?labelSelector={}", quoted_in_address(&successor.labels));
+    let found = cluster.read(&path, Extent::MetadataOfAll).await?;
+    let found: Vec<Value> = items(&found).cloned().collect();
+    if found.is_empty() {
+        return Ok(None);
+    }
+    Ok(leaves_behind(&found, uid, &now(cluster).await?))
+}
+
+/// What time it is, by the clock that an API server writes into objects: that tells best how old these are. Where
+/// nobody may ask for it, the time here.
+/// Source: `kubernetes pkg/registry/authentication/selfsubjectreview/rest.go`, `Create`.
+async fn now(cluster: &Cluster) -> Result<String, CallError> {
+    const REVIEWS: &str = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
+    let review = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"});
+    let told = match cluster.try_create(REVIEWS, &review).await {
+        Ok(answer) => answer.pointer("/metadata/creationTimestamp").and_then(Value::as_str).map(str::to_owned),
+        Err(error) if matches!(error.code(), Some(403 | 404)) => None,
+        Err(error) => return Err(error),
+    };
+    Ok(told.unwrap_or_else(|| rfc3339(RollClock::start().now().wall)))
+}
 
 /// Asks, by a dry run, whether an object would be let through whose name another one still has. Nothing where it would.
 ///

@@ -34,6 +34,7 @@ mod schema_check;
 mod side;
 mod stages;
 mod step;
+mod taken_along;
 #[cfg(test)]
 mod tests;
 mod version;
@@ -78,6 +79,7 @@ pub(crate) use stages::{
     are_against, hang_on_order, is_truth, may_make_room, namespace_and_name,
 };
 pub(crate) use step::{KEPT, Step};
+pub(crate) use taken_along::is_taken_along;
 pub(crate) use version::VersionIndex;
 pub(crate) use version_words::RollVersions;
 pub(crate) use yaml::explain;

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::apimachinery::ResourceName;
-use crate::definition::{Gate, Kind, Path, unmet_of};
+use crate::definition::{Gate, Kind, Path, is_taken_along, unmet_of};
 
 /// A kind that goes, and the one that its objects become.
 #[derive(Clone, Debug)]
@@ -16,6 +16,8 @@ pub(super) struct KindPair {
     refusals: Vec<(Gate, String)>,
     /// The field of the status of an object that is told why it is refused.
     told: Option<Path>,
+    /// The annotation of the hash of what one of the kind that comes says, where it has one.
+    hash: Option<String>,
 }
 
 /// One of two such kinds.
@@ -72,7 +74,14 @@ impl KindPair {
                 .collect(),
             refusals: becoming.refused().iter().map(|one| (one.gate.clone(), one.message.clone())).collect(),
             told: becoming.told().cloned(),
+            hash: kind.hash_annotation(),
         })
+    }
+
+    /// Whether a label or annotation of this name is the same on both objects: ours, and what says something of one of
+    /// them alone, is not.
+    pub(super) fn shares(&self, name: &str) -> bool {
+        is_taken_along(name, self.hash.as_deref())
     }
 
     /// Why an object does not become another one, by its fields.

@@ -27,10 +27,25 @@ pub(super) fn if_any_question(traveller: Traveller<'_>, step: &JourneyStep) -> O
 pub(super) fn applies(traveller: Traveller<'_>, step: &JourneyStep, answers: &RollAnswers) -> Applies {
     let Some(question) = if_any_question(traveller, step) else { return Applies::Yes };
     match list(answers, &question) {
-        Ok([]) => of_nobody(traveller, step, answers),
+        Ok([]) => match had_any(traveller, &question) {
+            Some(before) => Applies::Unknown(format!(
+                "there is none of {question} any more, and there was when step {before} was done: one that is empty for a \
+                 moment says nothing"
+            )),
+            None => of_nobody(traveller, step, answers),
+        },
         Ok(_) => Applies::Yes,
         Err(why) => Applies::Unknown(why),
     }
+}
+
+/// A step that was done since something was in this list. What is for an object does not stop to be in the middle of
+/// its journey.
+fn had_any<'a>(traveller: Traveller<'a>, question: &RollQuestion) -> Option<&'a str> {
+    let mut before = traveller.steps().iter().enumerate().take(traveller.leg.done);
+    let is_of_it = |step: &JourneyStep| if_any_question(traveller, step).is_some_and(|one| one.is_same(question));
+    let (_, step) = before.find(|(at, step)| is_of_it(step) && !traveller.was_by_hand(*at))?;
+    Some(&step.name)
 }
 
 /// Whether a step is for an object whose list is empty. A list may be empty for a moment, or be asked for in the wrong

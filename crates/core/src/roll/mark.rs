@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::moment::{self, Moment, rfc3339};
 use super::seen_field::KeptField;
+use super::shared_metadata::SharedMetadata;
 pub(crate) use crate::definition::MOVED as ANNOTATION;
 
 /// By which roll an object was moved, when, and what it was before.
@@ -48,6 +49,9 @@ pub(super) struct MadeAgain {
     /// `metadata.generation` that this had.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) generation: Option<i64>,
+    /// Labels and annotations that both had.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) shared: Option<SharedMetadata>,
 }
 
 impl RollMark {

@@ -59,6 +59,7 @@ mod roll_write;
 mod running_range;
 mod running_versions;
 mod seen_field;
+mod shared_metadata;
 mod spec;
 mod staged;
 mod stages_of;
@@ -87,7 +88,7 @@ pub use bad_roll::BadRoll;
 pub use beginning::{
     asks_for_crd, asks_for_others, roll_questions, shut_now, start_refusals, stays_over, web_questions,
 };
-pub use beside::{ObjectCall, ObjectWrite, Propagation};
+pub use beside::{ObjectCall, ObjectWrite, Propagation, Successor, leaves_behind};
 pub use facts::{Remembered, RollFacts};
 pub use fleet_object::{FleetObject, OF_WAVE};
 pub use fleet_roll::{Direction, FleetRoll};

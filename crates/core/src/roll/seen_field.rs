@@ -82,6 +82,11 @@ impl FieldPatch {
         Value::Array(self.operations)
     }
 
+    /// A field has to be what was seen of it.
+    pub(super) fn expects(&mut self, field: &Path, seen: &SeenField) {
+        self.operations.extend(seen.value.clone().map(|was| test(&pointer(field), was)));
+    }
+
     /// A field gets a value, or goes.
     pub(super) fn write(&mut self, field: &Path, seen: &SeenField, value: Option<&Value>) {
         match (&seen.value, value) {

@@ -484,7 +484,8 @@ impl Judge<'_> {
         }
     }
 
-    /// What comes before a step: it is not for this object, or what was waited for holds no more, or nobody knows.
+    /// What comes before a step: it is not for this object, or what was waited for holds no more, or what steps before
+    /// it left is not there any more and this one cannot be undone, or nobody knows.
     fn before(&self, traveller: Traveller<'_>, reservation: &Reservation, step: &JourneyStep) -> Option<Stepping> {
         if traveller.leg.open {
             // What was begun with is for it, whatever a list says since.
@@ -494,6 +495,9 @@ impl Judge<'_> {
             Applies::Yes => {}
             Applies::No => return Some(self.counts(traveller, StepWay::Done, Doneness::ByHand)),
             Applies::Unknown(why) => return Some(Stepping::Waits { why, spent: false }),
+        }
+        if let Some(why) = traveller.changed().filter(|_| begins_for_good(traveller, reservation)) {
+            return Some(Stepping::Held(why));
         }
         match waited(traveller, reservation, &self.facts.answers) {
             Waited::Holds => None,

@@ -15,6 +15,7 @@ use super::moment::{Moment, rfc3339};
 use super::patch::FleetMove;
 use super::place::FilledPlace;
 use super::seen_field::{FieldPatch, SeenField};
+use super::shared_metadata::SharedMetadata;
 use super::status::{Reservation, SeenStepJob};
 use crate::apimachinery::excerpt;
 use crate::definition::{BesideAct, JourneyAct, JourneyJob, JourneyStep, Path, StepPlace, StepWay};
@@ -104,11 +105,11 @@ impl<'a> Traveller<'a> {
     }
 
     /// What it says when it is made anew of this: that its last step is undone.
-    pub(super) fn mark_again(self, target: &str, generation: Option<i64>) -> Option<RollMark> {
+    pub(super) fn mark_again(self, target: &str, generation: Option<i64>, shared: SharedMetadata) -> Option<RollMark> {
         let mut mark = self.object.mark_of(self.roll)?.clone();
         mark.step.insert(self.wave().to_owned(), self.leg.done.saturating_sub(1));
         let (of, target) = (self.object.uid.clone(), target.to_owned());
-        mark.again = Some(MadeAgain { of, target, generation });
+        mark.again = Some(MadeAgain { of, target, generation, shared: Some(shared) });
         mark.place = None;
         Some(mark)
     }
@@ -206,8 +207,7 @@ impl<'a> Traveller<'a> {
 
     /// The next step is done by this write; its fields are written where it has any.
     pub(super) fn forward(self, now: Moment, half: Doneness) -> FleetMove {
-        let mut patch = FieldPatch::new(&self.object.uid);
-        let mut mark = self.mark(now);
+        let (mut patch, mut mark) = (self.patch(), self.mark(now));
         let (step, place) = (self.leg.done, self.place(self.leg.done));
         for (field, value) in self.fields(step) {
             let Some(seen) = self.legs.fields.get(field) else { continue };
@@ -247,15 +247,32 @@ impl<'a> Traveller<'a> {
 
     /// A field that a step of the leg has written, and that is something else by now, in words.
     pub(super) fn changed(self) -> Option<String> {
+        let is_changed = |field: &Path, left: Option<&Value>| {
+            self.legs.fields.get(field).is_some_and(|seen| !seen.is(left)).then(|| told(field, left))
+        };
+        self.last_left().iter().find_map(|(field, left)| is_changed(field, left.as_ref()))
+    }
+
+    /// Fields that steps of the leg have written, and what the last of them left there.
+    fn last_left(self) -> BTreeMap<&'a Path, Option<Value>> {
         let mut left: BTreeMap<&Path, Option<Value>> = BTreeMap::new();
         for (field, value) in (0..self.leg.done).flat_map(|step| self.fields(step)) {
             left.retain(|known, _| known.common(field) < known.len().min(field.len()));
             left.insert(field, value.as_ref().map(|value| self.filled(value)));
         }
-        let is_changed = |field: &Path, left: Option<&Value>| {
-            self.legs.fields.get(field).is_some_and(|seen| !seen.is(left)).then(|| told(field, left))
-        };
-        left.iter().find_map(|(field, left)| is_changed(field, left.as_ref()))
+        left
+    }
+
+    /// A patch by which the next step is done, or begins. Where that cannot be undone, it is written only while fields
+    /// are what steps before it left there.
+    fn patch(self) -> FieldPatch {
+        let mut patch = FieldPatch::new(&self.object.uid);
+        if self.steps().get(self.leg.done).is_some_and(|step| step.irreversible.is_some()) {
+            let left = self.last_left().into_keys();
+            left.filter_map(|field| Some((field, self.legs.fields.get(field)?)))
+                .for_each(|(field, seen)| patch.expects(field, seen));
+        }
+        patch
     }
 
     /// A field that the last step has written, and that is neither what the step left there nor what it was before.
@@ -281,7 +298,7 @@ impl<'a> Traveller<'a> {
     pub(super) fn begins(self, now: Moment) -> FleetMove {
         let mut mark = self.mark(now);
         mark.open.push(self.wave().to_owned());
-        self.written(FieldPatch::new(&self.object.uid), Some(mark))
+        self.written(self.patch(), Some(mark))
     }
 
     /// Only so many steps are done. Those after them have done nothing but wait.

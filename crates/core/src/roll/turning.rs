@@ -36,7 +36,9 @@ pub(super) fn turn(planner: &mut Planner<'_>) {
             planner.facts.remembered.healthy.remove(&uid);
             continue;
         }
-        if planner.object(&reservation.uid).is_none() && may_run(planner, &reservation) {
+        let is_absent = planner.object(&reservation.uid).is_none();
+        if is_absent && (planner.roll.pair.is_some() || may_run(planner, &reservation)) {
+            // Whether it has become another one is found out when it is let go.
             reserved.push(reservation);
             continue;
         }

@@ -7,7 +7,7 @@
 //! `pointsman.dev/kept-v2` of a widget is `pointsman.dev/kept-widgets.v2` while it is something else.
 
 use super::convert::{self, Change, ConvertError, Converted, Fit, INCOMPLETE, Metadata, Object, Trace, tree};
-use crate::definition::{Becoming, Gated, KEPT, Kind, Path, Schema, VersionIndex};
+use crate::definition::{Becoming, Gated, KEPT, Kind, Path, Schema, VersionIndex, is_taken_along};
 use crate::json::Json;
 
 /// Another kind, as which an object is wanted.
@@ -60,13 +60,6 @@ pub enum BecomeError {
         from: String,
     },
 }
-
-/// An annotation of kubectl: what it applied to the object that was. On another kind it would be wrong.
-/// Source: `k8s.io/api core/v1/annotation_key_constants.go`.
-const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
-
-/// The prefix of our annotations.
-const OURS: &str = "pointsman.dev/";
 
 /// One of the two directions between two kinds.
 struct Way<'k> {
@@ -204,20 +197,11 @@ fn leave(object: &mut Object<'_>, way: &Way<'_>, own: Option<&Kind>) {
         Some(_) if name == own_version => None,
         Some(kept) if !kept.contains('.') => Some(format!("{KEPT}{kind}.{kept}")),
         Some(_) => Some(name.to_owned()),
-        None => {
-            let is_hash = hash.as_ref().is_some_and(|hash| name.strip_prefix(hash).is_some_and(is_hash_suffix));
-            let stays = !(name == LAST_APPLIED || name.starts_with(OURS) || is_hash);
-            stays.then(|| name.to_owned())
-        }
+        None => is_taken_along(name, hash.as_deref()).then(|| name.to_owned()),
     });
     if let Json::Object(members) = &mut object.root {
         members.remove("status");
     }
-}
-
-/// What stands behind the name of the annotation for the hash: nothing, or that it is its version.
-fn is_hash_suffix(suffix: &str) -> bool {
-    matches!(suffix, "" | "-version")
 }
 
 /// Gives what waited for other versions of the kind that an object now is the names that they have there.

@@ -17,6 +17,7 @@ mod growing;
 mod kept;
 mod kinds;
 mod laws;
+mod mattermost;
 mod registered;
 mod registered_changes;
 mod registration;

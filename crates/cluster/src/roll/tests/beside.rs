@@ -3,10 +3,10 @@
 use kube::{Client, Config};
 use pointsman_core::definition::Kind;
 use pointsman_core::roll::{
-    FleetObject, FleetRoll, ObjectCall, ObjectWrite, Propagation, RollAnswers, RollStatus, answered_roll,
+    FleetObject, FleetRoll, ObjectCall, ObjectWrite, Propagation, RollAnswers, RollStatus, Successor, answered_roll,
     step_questions,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::super::answering::{Compiled, look_up_more};
 use super::super::beside::write_beside;
@@ -48,8 +48,19 @@ async fn writes(cluster: &Cluster, one: &ObjectWrite) -> Result<Landed, CallErro
 
 /// What became of a deletion, and whether it was asked for.
 fn makes_way(code: u16, message: &'static str) -> (Result<Landed, CallError>, bool) {
+    makes_way_beside(code, message, &json!([]))
+}
+
+/// The same where these are the ReplicaSets.
+fn makes_way_beside(code: u16, message: &'static str, sets: &Value) -> (Result<Landed, CallError>, bool) {
+    let sets = json!({"items": sets}).to_string();
     let server = SmallServer::start(move |path| match group(path) {
         Some(manner) => manner,
+        None if path.contains("/replicasets?labelSelector=app%3Da%2Cold%3Da") => Manner::Says(answer(200, &sets)),
+        None if path.contains("/replicasets") => says(400, "no such labels"),
+        None if path.contains("/selfsubjectreviews?dryRun=All") => {
+            Manner::Says(answer(201, &json!({"metadata": {"creationTimestamp": "2026-11-20T10:48:40Z"}}).to_string()))
+        }
         None if path.contains("/deployments?dryRun=All&") => says(code, message),
         None => Manner::Says(answer(200, "{}")),
     });
@@ -58,7 +69,11 @@ fn makes_way(code: u16, message: &'static str) -> (Result<Landed, CallError>, bo
         uid: "d".to_owned(),
         resource_version: "7".to_owned(),
         propagation: Propagation::Orphan,
-        successor: Some(Box::new(successor)),
+        successor: Some(Box::new(Successor {
+            object: successor,
+            owned: ("replicasets".to_owned(), "apps".to_owned()),
+            labels: "app=a,old=a".to_owned(),
+        })),
     };
     let landed = against(&server, async |cluster| writes(cluster, &write(call)).await);
     (landed, server.heads().iter().any(|head| head.starts_with("DELETE")))
@@ -98,6 +113,21 @@ fn who_would_be_refused_is_asked_for_before_anything_is_deleted() {
         "deployments.apps is forbidden: User \"u\" cannot create resource \"deployments\" in API group \"apps\"";
     let (landed, is_deleted) = makes_way(403, rights);
     assert!(landed.is_err() && !is_deleted, "{landed:?}");
+}
+
+/// What the garbage collector may not have heard of it would delete.
+#[test]
+fn nothing_is_deleted_before_what_belongs_to_it_would_be_left_behind() {
+    let there = "deployments.apps \"a\" already exists";
+    let owners = |uid: &str| json!([{"kind": "Deployment", "name": "a", "uid": uid, "controller": true}]);
+    let set = |since: &str, owners: &Value| json!([{"metadata": {"name": "a-1", "creationTimestamp": since, "ownerReferences": owners}}]);
+    let (landed, is_deleted) = makes_way_beside(409, there, &set("2026-11-20T10:48:30Z", &owners("d")));
+    assert!(matches!(landed, Ok(Landed::Written(_))) && is_deleted, "{landed:?}");
+    for (since, owners) in [("2026-11-20T10:48:31Z", owners("d")), ("2026-11-20T09:00:00Z", json!([]))] {
+        let (landed, is_deleted) = makes_way_beside(409, there, &set(since, &owners));
+        let Ok(Landed::NotYet(why)) = landed else { panic!("{landed:?}") };
+        assert!(why.starts_with("deployments.apps n/a is not deleted yet: a-1 ") && !is_deleted, "{why}");
+    }
 }
 
 /// It would fail again each time, and would hold up whatever comes behind it.

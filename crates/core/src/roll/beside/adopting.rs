@@ -49,7 +49,7 @@ pub(super) fn back(step: Beside<'_>, resources: &[ResourceName]) -> StepProgress
             hand_all_over(step, resources, text(object, "/metadata/uid"), to)
         }
         SeenOther::Unknown(why) => StepProgress::Waits(why),
-        SeenOther::There(_) => not_ours(step, &target),
+        SeenOther::There(object) => not_ours(step, &target, object),
         // Nothing can belong to it.
         SeenOther::Going(_) | SeenOther::Absent => StepProgress::Done,
     }

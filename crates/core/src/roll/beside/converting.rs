@@ -4,14 +4,17 @@ use serde_json::{Map, Value, json};
 
 use super::behind::{behind, behind_questions};
 use super::deleting::belongs;
-use super::looking::target_question;
-use super::names::{BECAME, GENERATION, MADE_BY, RETURNED};
+use super::looking::{object_question, target_question};
+use super::names::{BECAME, GENERATION, MADE_BY, RETURNED, SHARED};
 use super::object_write::{ObjectCall, Propagation};
 use super::progress::{Beside, StepProgress};
 use super::seen::{SeenOther, annotation, text};
-use crate::definition::StepWay;
+use super::shared::carried;
+use crate::definition::{StepObject, StepWay};
 use crate::roll::answers::Became;
+use crate::roll::kind_pair::KindPair;
 use crate::roll::questions::RollQuestion;
+use crate::roll::shared_metadata::SharedMetadata;
 use crate::roll::traveller::Traveller;
 
 pub(super) fn questions(traveller: Traveller<'_>, step: usize, way: StepWay) -> Vec<RollQuestion> {
@@ -19,7 +22,8 @@ pub(super) fn questions(traveller: Traveller<'_>, step: usize, way: StepWay) -> 
     let swept = swept(traveller).filter(|_| way == StepWay::Undone);
     let belonging = swept.map(|uid| RollQuestion::of_referring(traveller.object.namespace(), uid));
     let behind = if way == StepWay::Undone { behind_questions(traveller, step) } else { Vec::new() };
-    target_question(traveller).into_iter().chain(becoming).chain(belonging).chain(behind).collect()
+    let own = object_question(traveller, &StepObject::Source).filter(|_| way == StepWay::Undone);
+    target_question(traveller).into_iter().chain(becoming).chain(belonging).chain(behind).chain(own).collect()
 }
 
 /// The uid of what an object had become that was made anew: by now it may have more than was handed over to it.
@@ -68,7 +72,7 @@ pub(super) fn forward(step: Beside<'_>) -> StepProgress {
     let became = becoming_question(step.traveller).and_then(|question| step.answers.became_of(&question));
     match became {
         Some(Became::Object(object, generation)) => {
-            let object = made_of(object, *generation, step);
+            let object = made_of(object, *generation, (step, pair));
             let (resource, version) = (&pair.target.resource, Some(pair.target.version()));
             step.next(resource, version, step.traveller.object.name(), ObjectCall::Create(object))
         }
@@ -96,19 +100,33 @@ pub(super) fn back(step: Beside<'_>) -> StepProgress {
                      annotation {RETURNED} to its metadata.generation, and resume"
                 ));
             }
-            behind(step).unwrap_or_else(|| {
+            behind(step).or_else(|| given_back(step, object)).unwrap_or_else(|| {
                 step.delete(&pair.target.resource, Some(pair.target.version()), object, Propagation::Orphan)
             })
         }
-        SeenOther::There(_) => not_ours(step, &target),
+        SeenOther::There(object) => not_ours(step, &target, object),
         SeenOther::Absent => StepProgress::Done,
+    }
+}
+
+/// The object gets what somebody has changed of the labels and annotations of what it had become.
+fn given_back(step: Beside<'_>, became: &Value) -> Option<StepProgress> {
+    match step.look(&object_question(step.traveller, &StepObject::Source)?) {
+        SeenOther::Unknown(why) => Some(StepProgress::Waits(why)),
+        SeenOther::There(own) if text(own, "/metadata/uid") == step.uid() => {
+            carried(step, became, own, StepWay::Undone)
+        }
+        // It goes as well, or is another one.
+        SeenOther::There(_) | SeenOther::Going(_) | SeenOther::Absent => None,
     }
 }
 
 /// What becomes of a step that is undone where somebody else has what the object had become, or has taken off it that
 /// it was made of this one: where it was made, both controllers would act.
-pub(super) fn not_ours(step: Beside<'_>, target: &RollQuestion) -> StepProgress {
-    if step.step >= step.traveller.leg.done {
+pub(super) fn not_ours(step: Beside<'_>, target: &RollQuestion, object: &Value) -> StepProgress {
+    // One that was made of an earlier object of this name is under the new controller, whatever this one says.
+    let is_of_another = annotation(object, BECAME).is_some();
+    if step.step >= step.traveller.leg.done && !is_of_another {
         return StepProgress::Done;
     }
     StepProgress::Stuck(format!(
@@ -119,14 +137,15 @@ pub(super) fn not_ours(step: Beside<'_>, target: &RollQuestion) -> StepProgress 
 }
 
 /// The object, which says of whom it was made.
-fn made_of(object: &Value, generation: Option<i64>, step: Beside<'_>) -> Value {
-    let mut object = object.clone();
+fn made_of(object: &Value, generation: Option<i64>, (step, pair): (Beside<'_>, &KindPair)) -> Value {
+    let (shared, mut object) = (SharedMetadata::of(object, pair), object.clone());
     if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
         let annotations = metadata.entry("annotations").or_insert_with(|| Value::Object(Map::new()));
         if let Some(annotations) = annotations.as_object_mut() {
             annotations.insert(BECAME.to_owned(), json!(step.uid()));
             annotations.extend(generation.map(|at| (GENERATION.to_owned(), json!(at.to_string()))));
             annotations.extend(step.traveller.made_by().map(|text| (MADE_BY.to_owned(), json!(text))));
+            annotations.extend(shared.told().map(|text| (SHARED.to_owned(), text)));
         }
     }
     object

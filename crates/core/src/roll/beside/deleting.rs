@@ -10,9 +10,10 @@ use super::progress::{Beside, StepProgress};
 use super::recreated::selector_of;
 use super::returning::relinked;
 use super::seen::{SeenOther, annotation, is_going, list, look, text};
+use super::shared::carried;
 use super::waiting::not_rolled_out;
 use crate::apimachinery::ResourceName;
-use crate::definition::{BesideAct, Recreation, StepObject};
+use crate::definition::{BesideAct, Recreation, StepObject, StepWay};
 use crate::roll::answers::RollAnswers;
 use crate::roll::fleet_roll::FleetRoll;
 use crate::roll::questions::RollQuestion;
@@ -102,14 +103,14 @@ pub(super) fn source(step: Beside<'_>) -> StepProgress {
     if let Some(relinked) = relinked(step) {
         return relinked;
     }
-    let made = match step.look(&target) {
+    let became = match step.look(&target) {
         SeenOther::Unknown(why) => return StepProgress::Waits(why),
-        SeenOther::There(object) if annotation(object, BECAME) == Some(step.uid()) => annotation(object, GENERATION),
+        SeenOther::There(object) if annotation(object, BECAME) == Some(step.uid()) => object,
         SeenOther::There(_) | SeenOther::Going(_) | SeenOther::Absent => {
             return StepProgress::Waits(format!("{target}, which was made of this object, is not there"));
         }
     };
-    let uid = step.uid();
+    let (uid, made) = (step.uid(), annotation(became, GENERATION));
     if let Some(why) = belongs(step, uid, "it") {
         return StepProgress::Waits(why);
     }
@@ -121,7 +122,9 @@ pub(super) fn source(step: Beside<'_>) -> StepProgress {
             ))
         }
         SeenOther::There(object) if text(object, "/metadata/uid") == uid => {
-            step.delete(&pair.source.resource, Some(pair.source.version()), object, Propagation::Orphan)
+            carried(step, object, became, StepWay::Done).unwrap_or_else(|| {
+                step.delete(&pair.source.resource, Some(pair.source.version()), object, Propagation::Orphan)
+            })
         }
         SeenOther::Unknown(why) => StepProgress::Waits(why),
         SeenOther::There(_) | SeenOther::Going(_) | SeenOther::Absent => {

@@ -19,8 +19,11 @@ pub(super) const FIRST_GENERATION: &str = "1";
 /// made anew.
 pub(in crate::roll) const MADE_BY: &str = "pointsman.dev/made-by";
 
+/// An annotation of the same object: which labels and annotations it was made with, and the hash of each.
+pub(super) const SHARED: &str = "pointsman.dev/made-with";
+
 /// All annotations of such an object.
-pub(in crate::roll) const ON_WHAT_WAS_MADE: [&str; 4] = [BECAME, GENERATION, RETURNED, MADE_BY];
+pub(in crate::roll) const ON_WHAT_WAS_MADE: [&str; 5] = [BECAME, GENERATION, RETURNED, MADE_BY, SHARED];
 
 /// A label of what is saved of an object before it is made anew: the uid of the object that a roll is about.
 pub(super) const JOURNEY_LABEL: &str = "pointsman.dev/journey";

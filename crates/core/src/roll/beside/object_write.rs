@@ -49,10 +49,22 @@ pub enum ObjectCall {
         resource_version: String,
         /// What becomes of what it owns.
         propagation: Propagation,
-        /// What is made next in its place, and by its name. Whether that would be let through has to be asked first, by
-        /// a dry run: nothing goes whose successor is refused.
-        successor: Option<Box<Value>>,
+        /// What is made next in its place, and by its name.
+        successor: Option<Box<Successor>>,
     },
+}
+
+/// What is made in the place of an object that is deleted for it. Two things have to be asked before anything is
+/// deleted: by a dry run, whether it would be let through; and of what belongs to the old one, whether that stays
+/// ([`leaves_behind`](super::settled::leaves_behind)).
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Successor {
+    /// The object.
+    pub object: Value,
+    /// The plural and the group of what belongs to the one that goes.
+    pub owned: (String, String),
+    /// The labels by which that is found, as `kubectl -l` takes them.
+    pub labels: String,
 }
 
 impl ObjectCall {

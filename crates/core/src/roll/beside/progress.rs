@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::object_write::{ObjectCall, ObjectWrite, Propagation};
+use super::object_write::{ObjectCall, ObjectWrite, Propagation, Successor};
 use super::seen::{SeenOther, look};
 use crate::apimachinery::ResourceName;
 use crate::roll::answers::RollAnswers;
@@ -130,7 +130,7 @@ impl<'a> Beside<'a> {
     }
 
     /// Deletes an object, as it was seen, for another one of its name; what belongs to it stays.
-    pub(super) fn makes_way(self, resource: &ResourceName, object: &Value, successor: Value) -> StepProgress {
+    pub(super) fn makes_way(self, resource: &ResourceName, object: &Value, successor: Successor) -> StepProgress {
         self.goes(&self.home(), (resource, None), object, (Propagation::Orphan, Some(Box::new(successor))))
     }
 
@@ -150,7 +150,7 @@ impl<'a> Beside<'a> {
         place: &FilledPlace,
         (resource, version): (&ResourceName, Option<&str>),
         object: &Value,
-        (propagation, successor): (Propagation, Option<Box<Value>>),
+        (propagation, successor): (Propagation, Option<Box<Successor>>),
     ) -> StepProgress {
         let text = |path: &str| object.pointer(path).and_then(Value::as_str).unwrap_or_default();
         let (uid, resource_version) = (text("/metadata/uid"), text("/metadata/resourceVersion"));

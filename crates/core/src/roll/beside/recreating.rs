@@ -4,12 +4,14 @@
 //! Both manifests are saved in a ControllerRevision before anything is deleted. Where that is, which Deployment is
 //! there, and what it selects, says how far the step is, whoever was killed where.
 
+use std::collections::BTreeMap;
+
 use serde_json::json;
 
 use super::deleting::{orphans, revisions};
 use super::looking::{deployment_question, selector, selector_again};
 use super::names::RESTORED;
-use super::object_write::{ObjectCall, Propagation};
+use super::object_write::{ObjectCall, Propagation, Successor};
 use super::obstacles::{is_anothers, obstacle, obstacle_questions, stands_against};
 use super::progress::{Beside, StepProgress};
 use super::recreated::{SavedDeployment, restored, revision_name, saved, saved_again, selector_of};
@@ -45,9 +47,8 @@ fn revision_question(traveller: Traveller<'_>, step: usize) -> RollQuestion {
 
 /// About the ReplicaSets of the new Deployment.
 fn pods_question(traveller: Traveller<'_>, recreation: &Recreation) -> RollQuestion {
-    let selector = selector(traveller, recreation);
-    let labels: Vec<String> = selector.iter().map(|(label, value)| format!("{label}={value}")).collect();
-    RollQuestion::of_metadata(&replica_sets(), traveller.object.namespace(), &labels.join(","))
+    let labels = told_labels(&selector(traveller, recreation));
+    RollQuestion::of_metadata(&replica_sets(), traveller.object.namespace(), &labels)
 }
 
 pub(super) fn forward(step: Beside<'_>, recreation: &Recreation) -> StepProgress {
@@ -74,8 +75,9 @@ pub(super) fn forward(step: Beside<'_>, recreation: &Recreation) -> StepProgress
             step.next(&recreation.resource, None, name, ObjectCall::Succeed(saved.made().clone()))
         }
         Some(_) if is_new => StepProgress::Done,
-        Some(object) if saved.is_of(object) => in_the_way(step, recreation)
-            .unwrap_or_else(|| step.makes_way(&recreation.resource, object, saved.made().clone())),
+        Some(object) if saved.is_of(object) => {
+            in_the_way(step, recreation).unwrap_or_else(|| makes_way(step, recreation, object, saved.made().clone()))
+        }
         // It was changed since, or was put back: what is saved is of yesterday.
         Some(object) if is_known(object, &saved) => step.delete(&revisions(), None, revision, Propagation::Background),
         Some(_) => StepProgress::Stuck(format!(
@@ -145,7 +147,7 @@ pub(super) fn back(step: Beside<'_>, recreation: &Recreation) -> StepProgress {
         if let Some(ahead) = ahead {
             return StepProgress::Waits(ahead.into_why());
         }
-        return step.makes_way(&recreation.resource, object, restored(&saved));
+        return makes_way(step, recreation, object, restored(&saved));
     }
     if selector_of(object) != selector_of(saved.before()) {
         return StepProgress::Stuck(format!(
@@ -189,6 +191,19 @@ fn unmark(step: Beside<'_>, recreation: &Recreation, deployment: &Value) -> Opti
         {"op": "remove", "path": path},
     ]);
     Some(step.next(&recreation.resource, None, text(deployment, "/metadata/name"), ObjectCall::Patch(patch)))
+}
+
+/// A Deployment goes for the one that is made in its place. Its Pods stay, with its ReplicaSets.
+fn makes_way(step: Beside<'_>, recreation: &Recreation, deployment: &Value, object: Value) -> StepProgress {
+    let ResourceName { plural, group } = replica_sets();
+    let labels = told_labels(&selector_of(deployment).unwrap_or_default());
+    step.makes_way(&recreation.resource, deployment, Successor { object, owned: (plural, group), labels })
+}
+
+/// Labels, as `kubectl -l` takes them.
+fn told_labels(labels: &BTreeMap<String, String>) -> String {
+    let labels: Vec<String> = labels.iter().map(|(label, value)| format!("{label}={value}")).collect();
+    labels.join(",")
 }
 
 fn replica_sets() -> ResourceName {

@@ -14,6 +14,7 @@ use crate::roll::answers::Became;
 use crate::roll::fleet_roll::FleetRoll;
 use crate::roll::mark::{ANNOTATION, RollMark};
 use crate::roll::questions::RollQuestion;
+use crate::roll::shared_metadata::SharedMetadata;
 use crate::roll::status::Reservation;
 use crate::roll::traveller::Traveller;
 
@@ -68,7 +69,8 @@ fn made_anew(step: Beside<'_>, target: &str) -> StepProgress {
     let question = RollQuestion::of_becoming(&pair.target, step.namespace(), object.name(), target, &[]);
     match step.answers.became_of(&question) {
         Some(Became::Object(made, generation)) => {
-            let made = marked(step, made, (target, *generation));
+            let shared = SharedMetadata::of(made, pair);
+            let made = marked(step, made, (target, *generation, shared));
             step.next(&pair.source.resource, Some(pair.source.version()), object.name(), ObjectCall::Create(made))
         }
         Some(Became::Refused(why)) => StepProgress::Stuck(format!("{became}: {why}")),
@@ -85,14 +87,18 @@ fn says_again(object: &Value, uid: &str) -> bool {
 
 /// The object as it was when it was deleted: with what steps had set, so that no controller acts on it yet, and with
 /// what is to be undone next.
-fn marked(step: Beside<'_>, object: &Value, (target, generation): (&str, Option<i64>)) -> Value {
+fn marked(
+    step: Beside<'_>,
+    object: &Value,
+    (target, generation, shared): (&str, Option<i64>, SharedMetadata),
+) -> Value {
     let mut object = object.clone();
     for (field, value) in step.traveller.left() {
         put(&mut object, &field, value);
     }
     let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) else { return object };
     let annotations = metadata.entry("annotations").or_insert_with(|| Value::Object(Map::new()));
-    let mark = step.traveller.mark_again(target, generation).and_then(|mark| serde_json::to_string(&mark).ok());
+    let mark = step.traveller.mark_again(target, generation, shared).and_then(|mark| serde_json::to_string(&mark).ok());
     if let (Some(annotations), Some(mark)) = (annotations.as_object_mut(), mark) {
         annotations.insert(ANNOTATION.to_owned(), json!(mark));
     }

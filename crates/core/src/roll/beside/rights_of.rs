@@ -24,9 +24,11 @@ pub(in crate::roll) fn rights_of(
         BesideAct::Convert => {
             let has_facts = pair.is_some_and(|pair| !pair.facts.is_empty());
             let secrets = has_facts.then(|| (named("secrets", ""), GET));
-            let told = pair.is_some_and(KindPair::tells_owners).then_some(source).flatten();
+            let told = pair.is_some_and(KindPair::tells_owners).then_some(source.clone()).flatten();
             let told = told.map(|it| (named(&format!("{}/status", it.plural), &it.group), PATCH));
-            some(target, &["get", "create", "delete"]).into_iter().chain(secrets).chain(told).collect()
+            // Going back looks at the object before what it had become goes.
+            let own = some(source, GET);
+            some(target, &["get", "create", "delete"]).into_iter().chain(own).chain(secrets).chain(told).collect()
         }
         BesideAct::Recreate(recreation) => {
             let mut all: Vec<(ResourceName, &'static [&'static str])> = vec![
@@ -58,7 +60,8 @@ pub(in crate::roll) fn rights_of(
         BesideAct::DeleteLabelled { resource, .. } => vec![(resource.clone(), &["list", "delete"])],
         // What belongs to the object is looked for among everything that a namespace holds: of each, its metadata.
         BesideAct::DeleteSource => {
-            [some(source, &["get", "delete"]), some(target, GET), some(Some(named("*", "*")), LIST)]
+            // What somebody has changed of its labels is carried to what it has become.
+            [some(source, &["get", "delete"]), some(target, &["get", "patch"]), some(Some(named("*", "*")), LIST)]
                 .into_iter()
                 .flatten()
                 .collect()

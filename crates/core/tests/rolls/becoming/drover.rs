@@ -19,7 +19,6 @@ pub(super) struct County {
     pub(super) kind: &'static Kind,
     pub(super) roll: Value,
     pub(super) version: u64,
-    pub(super) now: u64,
     pub(super) refuses: bool,
     /// What a roll is not to go on without is not there.
     pub(super) shut: bool,
@@ -39,6 +38,8 @@ pub(super) struct Drover {
     pub(super) deaf: bool,
     /// It has listed the fleet, and its last plan wants no other list: it watches.
     is_listed: bool,
+    /// What the Roll says, and the definition: what comes of both is the same as long as these are.
+    read: Option<(Value, &'static Kind, FleetRoll)>,
 }
 
 /// What it has just done.
@@ -53,17 +54,7 @@ pub(super) enum Deed {
 
 impl County {
     pub(super) fn new(village: Village, kind: &'static Kind, roll: Value) -> Self {
-        Self {
-            village,
-            kind,
-            roll,
-            version: 1,
-            now: 1_795_000_000,
-            refuses: false,
-            shut: false,
-            blind: false,
-            lease: None,
-        }
+        Self { village, kind, roll, version: 1, refuses: false, shut: false, blind: false, lease: None }
     }
 
     pub(super) fn status(&self) -> RollStatus {
@@ -77,15 +68,15 @@ impl County {
 
     pub(super) fn resume(&mut self) {
         let mut status = self.status();
-        status.resume(Moment { wall: self.now, steady: Duration::ZERO });
+        status.resume(Moment { wall: self.village.now, steady: Duration::ZERO });
         self.roll["status"] = status.to_json();
         self.version += 1;
     }
 
     fn leases(&mut self, drover: usize) -> bool {
-        let free = self.lease.is_none_or(|(holder, renewed)| holder == drover || self.now - renewed > 15);
+        let free = self.lease.is_none_or(|(holder, renewed)| holder == drover || self.village.now - renewed > 15);
         if free {
-            self.lease = Some((drover, self.now));
+            self.lease = Some((drover, self.village.now));
         }
         free
     }
@@ -152,8 +143,8 @@ impl Drover {
 
     /// The next call, with the Lease alone. What is written to other objects is for who watches to do.
     pub(super) fn step(&mut self, at: usize, county: &mut County) -> Deed {
-        let frozen = county.now - self.last > 10;
-        self.last = county.now;
+        let frozen = county.village.now - self.last > 10;
+        self.last = county.village.now;
         if !county.leases(at) || frozen {
             self.writes.clear();
             return Deed::Nothing;
@@ -173,6 +164,14 @@ impl Drover {
         }
     }
 
+    /// Whether it has looked, and makes this object next.
+    pub(super) fn is_about_to_make(&self, plural: &str, name: &str) -> bool {
+        self.writes.iter().any(|write| match write {
+            RollWrite::Object(one) => one.call.makes() && (one.plural.as_str(), one.name.as_str()) == (plural, name),
+            _ => false,
+        })
+    }
+
     /// It heard that a write was done.
     pub(super) fn answered(&mut self, uid: &str) {
         self.remembered.allowed(uid);
@@ -186,22 +185,39 @@ impl Drover {
         self.remembered.refused(uid, "no", self.moment(county));
     }
 
+    /// It heard that it is too early for that.
+    pub(super) fn not_yet(&mut self, uid: &str, county: &County) {
+        self.remembered.not_yet(uid, "not yet", self.moment(county));
+    }
+
     fn moment(&self, county: &County) -> Moment {
-        Moment { wall: county.now, steady: Duration::from_secs(county.now - self.started) }
+        Moment { wall: county.village.now, steady: Duration::from_secs(county.village.now - self.started) }
+    }
+
+    fn reads(&mut self, county: &County) {
+        let spec = &county.roll["spec"];
+        let is_known =
+            |(known, kind, _): &(Value, &'static Kind, FleetRoll)| known == spec && std::ptr::eq(*kind, county.kind);
+        if !self.read.as_ref().is_some_and(is_known) {
+            let roll = answered_roll(&county.roll, county.kind).unwrap();
+            self.read = Some((spec.clone(), county.kind, roll));
+        }
     }
 
     fn look(&mut self, county: &County) -> Deed {
-        let (roll, status) = (answered_roll(&county.roll, county.kind).unwrap(), county.status());
+        self.reads(county);
+        let status = county.status();
+        let Some((_, _, roll)) = &self.read else { return Deed::Nothing };
         let fleet: Vec<FleetObject> =
-            county.village.all("huts").filter_map(|object| FleetObject::of(object, &roll)).collect();
+            county.village.all("huts").filter_map(|object| FleetObject::of(object, roll)).collect();
         let facts = RollFacts {
             remembered: self.remembered.clone(),
             consistent: !self.is_listed,
-            answers: county.answers(&roll, &status, &fleet),
+            answers: county.answers(roll, &status, &fleet),
             shut: county.shut.then(|| "something is shut".to_owned()),
             ..RollFacts::default()
         };
-        let planned = plan(&roll, &status, &fleet, facts, self.moment(county));
+        let planned = plan(roll, &status, &fleet, facts, self.moment(county));
         self.remembered = planned.remembered.clone();
         self.writes = planned.writes.clone().into();
         self.is_listed = !planned.wants_list;

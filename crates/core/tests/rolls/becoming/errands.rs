@@ -1,10 +1,10 @@
 //! What a runner does to other objects, and whether it may.
 
-use pointsman_core::roll::{ObjectCall, ObjectWrite, Propagation};
+use pointsman_core::roll::{ObjectCall, ObjectWrite, Propagation, Successor, leaves_behind, rfc3339};
 use serde_json::Value;
 
 use super::drover::{County, is_controlled};
-use super::village::No;
+use super::village::{No, Village};
 
 /// Does what is asked for, as an API server does.
 pub(super) fn write(county: &mut County, write: &ObjectWrite) -> Result<(), No> {
@@ -14,6 +14,7 @@ pub(super) fn write(county: &mut County, write: &ObjectWrite) -> Result<(), No> 
         ObjectCall::Create(_) | ObjectCall::Succeed(_) if county.refuses => Err(No::Refused),
         // Whether another one would be let through is asked before anything is deleted for it.
         ObjectCall::Delete { successor: Some(_), .. } if county.refuses => Err(No::Refused),
+        ObjectCall::Delete { uid, successor: Some(next), .. } if !stays(village, uid, next) => Err(No::NotYet),
         ObjectCall::Create(object) | ObjectCall::Succeed(object) => village.create(&write.plural, object.clone()),
         ObjectCall::Patch(patch) | ObjectCall::Tell(patch) => village.patch(&write.plural, &write.name, patch),
         ObjectCall::Delete { uid, resource_version, propagation, .. } => {
@@ -21,6 +22,14 @@ pub(super) fn write(county: &mut County, write: &ObjectWrite) -> Result<(), No> 
             village.delete(&write.plural, &write.name, uid, resource_version, orphan)
         }
     }
+}
+
+/// Whether what belongs to an object would be left behind, as whoever deletes it finds out.
+fn stays(village: &Village, uid: &str, next: &Successor) -> bool {
+    let wanted: Vec<(&str, &str)> = next.labels.split(',').filter_map(|one| one.split_once('=')).collect();
+    let has = |one: &&Value| wanted.iter().all(|(label, value)| one["metadata"]["labels"][label] == *value);
+    let owned: Vec<Value> = village.all(&next.owned.0).filter(has).cloned().collect();
+    leaves_behind(&owned, uid, &rfc3339(village.now)).is_none()
 }
 
 /// Why something must not be deleted.
@@ -37,10 +46,19 @@ pub(super) fn must_not_go(county: &County, write: &ObjectWrite) -> Option<String
         "houses" if !orphans => Some("what belongs to it goes with it"),
         "houses" => {
             let of = &object["metadata"]["annotations"]["pointsman.dev/made-of"];
-            (of != write.uid.as_str()).then_some("it was not made by the roll")
+            let hut = county.village.get("huts", &write.name);
+            // One that was made of the hut since is as that was then.
+            let uid = object["metadata"]["uid"].as_str().unwrap();
+            let is_again = |hut: &&Value| {
+                let mark = hut["metadata"]["annotations"]["pointsman.dev/roll"].as_str().unwrap_or_default();
+                mark.contains(&format!(r#""target":"{uid}""#))
+            };
+            let is_lost = hut.filter(is_again).is_some_and(|hut| is_changed_since(county, object, hut));
+            let why = is_lost.then_some("what somebody has changed of it is lost");
+            (of != write.uid.as_str()).then_some("it was not made by the roll").or(why)
         }
         "deployments" if !orphans => Some("its Pods go with it"),
-        "deployments" => deployment(county, &write.uid, object, successor.as_deref()),
+        "deployments" => deployment(county, &write.uid, object, successor.as_deref().map(|next| &next.object)),
         "replicasets" => is_controlled(object).then_some("somebody controls it"),
         "controllerrevisions" => {
             let name = &object["data"]["old"]["metadata"]["name"];
@@ -50,6 +68,12 @@ pub(super) fn must_not_go(county: &County, write: &ObjectWrite) -> Option<String
         _ => Some("nobody has said that it goes"),
     };
     why.map(|why| format!("{} {}: {why}", write.plural, write.name))
+}
+
+/// Whether an object says what neither the other one says, which was made of it, nor that one was made with.
+fn is_changed_since(county: &County, object: &Value, other: &Value) -> bool {
+    let made = county.village.first(other["metadata"]["uid"].as_str().unwrap());
+    [&other["spec"]["roof"], &made["roof"]].iter().all(|roof| **roof != object["spec"]["roof"])
 }
 
 fn hut(county: &County, object: &Value, orphans: bool) -> Option<&'static str> {
@@ -62,7 +86,7 @@ fn hut(county: &County, object: &Value, orphans: bool) -> Option<&'static str> {
     if house.is_none_or(|house| house["metadata"]["annotations"]["pointsman.dev/made-of"] != uid) {
         return Some("nothing is in its place");
     }
-    if house.is_some_and(|house| house["spec"]["roof"] != object["spec"]["roof"]) {
+    if house.is_some_and(|house| is_changed_since(county, object, house)) {
         return Some("what somebody has changed of it is lost");
     }
     let accepts = county.roll["spec"]["accept"].as_array().is_some_and(|all| all.contains(&"old-hut".into()));

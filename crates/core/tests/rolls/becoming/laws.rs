@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use super::drover::{County, Deed, Drover};
 use super::errands::{must_not_go, write};
-use super::settlers::{HOUSE, Happening, Plot};
-use super::village::{No, PODS, Village, name, old_deployment};
+use super::settlers::{HOUSE, Happening, Plot, REWORDED, Stranger};
+use super::village::{No, PODS, Village, name, old_deployment, taken};
 
 /// A property that does not hold.
 pub(super) struct Wrong {
@@ -25,6 +25,10 @@ pub(super) struct Chronicle<'a> {
     before: BTreeMap<String, [Value; 3]>,
     /// Installations of which somebody else has changed something.
     touched: BTreeSet<String>,
+    /// What somebody else has named them last.
+    names: BTreeMap<String, u64>,
+    /// Huts as they were on their way.
+    backups: BTreeMap<String, Value>,
     met: BTreeSet<&'static str>,
     log: Vec<String>,
     wrong: Option<(&'static str, String)>,
@@ -37,9 +41,11 @@ impl<'a> Chronicle<'a> {
         Self {
             plot,
             before: before.collect(),
-            drovers: (0..plot.runners).map(|_| Drover::started(county.now)).collect(),
+            drovers: (0..plot.runners).map(|_| Drover::started(county.village.now)).collect(),
             county,
             touched: BTreeSet::new(),
+            names: BTreeMap::new(),
+            backups: BTreeMap::new(),
             met: BTreeSet::new(),
             log: Vec::new(),
             wrong: None,
@@ -73,16 +79,16 @@ impl<'a> Chronicle<'a> {
     fn happens(&mut self, happening: Happening) {
         let county = &mut self.county;
         if !matches!(happening, Happening::Call(_)) {
-            self.log.push(format!("{} {happening:?}", county.now));
+            self.log.push(format!("{} {happening:?}", county.village.now));
         }
         match happening {
             Happening::Call(at) => self.call(at),
             Happening::Dies(at) => {
-                self.drovers[at] = Drover::started(county.now);
+                self.drovers[at] = Drover::started(county.village.now);
                 self.met.insert("killed");
             }
             Happening::Deaf(at) => self.drovers[at].deaf = true,
-            Happening::Passes(seconds) => county.now += seconds,
+            Happening::Passes(seconds) => county.village.now += seconds,
             Happening::Controllers => county.village.controllers(),
             Happening::Ready(at) => {
                 let sets = county.village.names("replicasets");
@@ -116,19 +122,97 @@ impl<'a> Chronicle<'a> {
             Happening::Refuses(refuses) => county.refuses = refuses,
             Happening::Shuts(shut) => county.shut = shut,
             Happening::Resume => county.resume(),
-            Happening::Ends => {
-                self.quiet();
-                if self.county.status().phase == RollPhase::Complete {
-                    self.met.insert("after the end");
-                    self.turns("Back");
-                }
-            }
+            Happening::Pauses(paused) => county.set("paused", json!(paused)),
+            Happening::Redefines(reworded) => county.kind = if reworded { &REWORDED } else { &HOUSE },
+            Happening::Lags(lags) => county.village.lags = lags,
+            Happening::Stranger(stranger, at) => self.meddles(stranger, at),
+            Happening::Ends => self.ends_and_turns(),
             Happening::Forward => self.turns("Forward"),
             Happening::Back => self.turns("Back"),
             Happening::Stop => self.turns("Stop"),
         }
+        self.backs_up();
         self.serves();
         self.acts_alone();
+        self.copies_stay_copies();
+    }
+
+    fn ends_and_turns(&mut self) {
+        self.quiet();
+        match self.county.status().phase {
+            RollPhase::Complete => {
+                self.met.insert("after the end");
+                self.turns("Back");
+            }
+            RollPhase::Aborted if self.met.contains("after the end") => {
+                self.met.insert("there again");
+                self.turns("Forward");
+            }
+            _ => {}
+        }
+    }
+
+    /// Somebody who has nothing to do with the roll does something.
+    fn meddles(&mut self, stranger: Stranger, at: usize) {
+        let (name, now) = (name(at), self.county.village.now);
+        let village = &mut self.county.village;
+        let has = |plural: &str| village.get(plural, &name).is_some();
+        let (has_hut, has_house) = (has("huts"), has("houses"));
+        // What is named after it is deleted has lost its name.
+        let stays =
+            |plural: &str| village.get(plural, &name).is_some_and(|one| one["metadata"]["deletionTimestamp"].is_null());
+        let (hut_stays, house_stays) = (stays("huts"), stays("houses"));
+        // No API server refuses to make one object since another one is not there any more.
+        let is_about_to_be = self.drovers.iter().any(|drover| drover.is_about_to_make("houses", &name));
+        let is_harmless = matches!(stranger, Stranger::NamesHut | Stranger::NamesHouse | Stranger::Copies);
+        match stranger {
+            Stranger::NamesHut if hut_stays => village.change("huts", &name, |hut| names(hut, now)),
+            Stranger::NamesHouse if house_stays => village.change("houses", &name, |house| names(house, now)),
+            Stranger::Paints if has_house => village.change("houses", &name, |house| {
+                house["metadata"]["generation"] = json!(house["metadata"]["generation"].as_u64().unwrap() + 1);
+                house["spec"]["roof"] = json!(format!("painted at {now}"));
+            }),
+            Stranger::Strips(which) if has_house => village.change("houses", &name, |house| {
+                let annotations = house["metadata"]["annotations"].as_object_mut();
+                annotations.into_iter().for_each(|all| drop(all.remove(OURS[which % OURS.len()])));
+            }),
+            Stranger::Razes if has_house => {
+                village.change("houses", &name, |house| house["metadata"]["deletionTimestamp"] = json!("now"));
+            }
+            Stranger::Replaces if has_hut && !has_house && !is_about_to_be => village.replaces_hut(&name),
+            Stranger::Restores if !has_hut && self.backups.contains_key(&name) => {
+                village.create("huts", self.backups[&name].clone()).unwrap();
+            }
+            Stranger::Copies if has_house => {
+                let mut copy = village.get("houses", &name).unwrap().clone();
+                copy["metadata"]["name"] = json!(format!("g-{at}"));
+                let _ = village.create("houses", copy);
+            }
+            Stranger::Scales => village.scales(&name),
+            _ => return,
+        }
+        if matches!(stranger, Stranger::NamesHut | Stranger::NamesHouse) {
+            self.names.insert(name.clone(), now);
+            // Of two names the later one counts, and API servers tell seconds.
+            self.county.village.now += 1;
+        }
+        self.met.insert("stranger");
+        if !is_harmless {
+            self.touched.insert(name);
+        }
+    }
+
+    fn backs_up(&mut self) {
+        let huts = self.county.village.all("huts").filter(|hut| hut["spec"]["move"] == true);
+        let huts = huts.filter(|hut| hut["metadata"]["deletionTimestamp"].is_null()).cloned();
+        self.backups.extend(huts.map(|hut| (hut["metadata"]["name"].as_str().unwrap().to_owned(), hut)));
+    }
+
+    /// What was copied from a house was never a hut.
+    fn copies_stay_copies(&mut self) {
+        if let Some(hut) = self.county.village.names("huts").iter().find(|name| name.starts_with("g-")) {
+            self.is_wrong("a copy of a house was never a hut", hut.clone());
+        }
     }
 
     fn turns(&mut self, direction: &str) {
@@ -157,7 +241,7 @@ impl<'a> Chronicle<'a> {
     }
 
     fn call(&mut self, at: usize) {
-        let now = self.county.now;
+        let now = self.county.village.now;
         match self.drovers[at].step(at, &mut self.county) {
             Deed::Nothing => {}
             Deed::Planned(plan) => {
@@ -195,6 +279,10 @@ impl<'a> Chronicle<'a> {
                 match done {
                     Ok(()) => self.drovers[at].answered(&asked.uid),
                     Err(No::Refused) => self.drovers[at].refused(&asked.uid, &self.county),
+                    Err(No::NotYet) => {
+                        self.met.insert("not heard of");
+                        self.drovers[at].not_yet(&asked.uid, &self.county);
+                    }
                     Err(No::Stale) if is_delete => self.met.extend(["stale"]),
                     Err(No::Stale) => {}
                 }
@@ -249,12 +337,22 @@ impl<'a> Chronicle<'a> {
 
     /// Nobody disturbs any more: the roll comes to an end, or says what it waits for.
     fn quiet(&mut self) {
-        (self.county.refuses, self.county.shut) = (false, false);
-        self.county.village.things.retain(|(plural, _), _| plural != "configmaps");
-        let mut was_paused = false;
+        (self.county.refuses, self.county.shut, self.county.village.lags) = (false, false, false);
+        self.county.kind = &HOUSE;
+        self.county.set("paused", json!(false));
+        let is_in_the_way = |plural: &str| ["configmaps", "horizontalpodautoscalers"].contains(&plural);
+        self.county.village.things.retain(|(plural, _), _| !is_in_the_way(plural));
+        let (mut was_paused, mut changed) = (false, (0, self.county.village.version()));
         for round in 0..700 {
             let phase = self.county.status().phase;
             if round > 60 && (self.county.status().is_over() || phase == RollPhase::Refused) {
+                break;
+            }
+            let version = self.county.village.version();
+            if version != changed.1 {
+                changed = (round, version);
+            } else if round - changed.0 > STILL && matches!(phase, RollPhase::Paused | RollPhase::Waiting) {
+                // Nothing comes of it any more, however often somebody says that it is to go on.
                 break;
             }
             if phase == RollPhase::Paused && round % 40 == 39 {
@@ -269,14 +367,15 @@ impl<'a> Chronicle<'a> {
                 self.county.village.ready(&set);
             }
             operator(&mut self.county.village);
-            self.county.now += 1;
+            self.county.village.now += 1;
             if self.wrong.is_some() {
                 return;
             }
         }
         let status = self.county.status();
         // What somebody else has put in the place of a Deployment is for a person.
-        let is_held = (status.phase == RollPhase::Paused || was_paused) && !self.touched.is_empty();
+        let is_held = ((status.phase == RollPhase::Paused || was_paused) && !self.touched.is_empty())
+            || (status.phase == RollPhase::Waiting && self.waits_for_others_alone());
         if !self.county.status().is_over() && status.phase != RollPhase::Refused && !is_held {
             return self.is_wrong("every roll comes to an end", format!("{:?}: {}", status.phase, status.message));
         }
@@ -284,10 +383,38 @@ impl<'a> Chronicle<'a> {
             let name = name(at);
             if !self.touched.contains(&name) && !is_held {
                 self.is_one_or_the_other(&name, status.phase);
+                self.is_named(&name);
                 let is_hut = self.county.village.get("huts", &name).is_some();
                 if status.reason.as_deref() == Some("TakenBack") && !is_hut {
                     self.is_wrong("whatever was moved goes back, also after its end", name);
                 }
+            }
+        }
+    }
+
+    /// Whether a roll has nothing under way, and each object that it waits for is one of which somebody else has
+    /// changed something.
+    fn waits_for_others_alone(&self) -> bool {
+        let status = self.county.status();
+        let is_touched = |object: &str| self.touched.contains(object.trim_start_matches("n/"));
+        status.reserved.is_empty()
+            && !status.unmoved.is_empty()
+            && status.unmoved.iter().all(|one| is_touched(&one.object) && !one.message.is_empty())
+    }
+
+    /// What somebody has named one of two last, whichever of them is there has.
+    fn is_named(&mut self, name: &str) {
+        let Some(named) = self.names.get(name).map(u64::to_string) else { return };
+        let village = &self.county.village;
+        let Some(one) = village.get("huts", name).or_else(|| village.get("houses", name)) else { return };
+        let metadata = &one["metadata"];
+        if village.get("houses", name).is_none() || village.get("huts", name).is_none() {
+            self.met.insert("named");
+            if metadata["labels"]["team"] != named || metadata["annotations"]["note"] != named {
+                self.is_wrong(
+                    "what somebody names an installation goes with it",
+                    format!("{name}: {named}, {metadata:#}"),
+                );
             }
         }
     }
@@ -339,13 +466,42 @@ pub(super) fn operator(village: &mut Village) {
     }
 }
 
+/// Somebody names an object.
+pub(super) fn names(object: &mut Value, now: u64) {
+    let metadata = &mut object["metadata"];
+    metadata["labels"]["team"] = json!(now.to_string());
+    metadata["annotations"]["note"] = json!(now.to_string());
+    taken(metadata, ("labels", "team"), ("somebody", now));
+    taken(metadata, ("annotations", "note"), ("somebody", now));
+}
+
+/// Seconds without any write, and with somebody saying several times that it is to go on, after which a roll rests.
+const STILL: u64 = 150;
+
+/// Our annotations of what was made.
+const OURS: [&str; 5] = [
+    "pointsman.dev/made-of",
+    "pointsman.dev/made-of-generation",
+    "pointsman.dev/returned-generation",
+    "pointsman.dev/made-by",
+    "pointsman.dev/made-with",
+];
+
 /// What an installation is, but for what differs from one Deployment to the next.
-fn told(village: &Village, name: &str) -> [Value; 3] {
+pub(super) fn told(village: &Village, name: &str) -> [Value; 3] {
     let hut = village.get("huts", name).cloned().unwrap_or_default();
     let deployment = village.get("deployments", name).cloned().unwrap_or_default();
     let service = village.get("services", name).cloned().unwrap_or_default();
     let metadata = |object: &Value| {
-        let metadata = &object["metadata"];
+        let mut metadata = object["metadata"].clone();
+        // What somebody else has named it.
+        for (place, name) in [("labels", "team"), ("annotations", "note")] {
+            let members = metadata[place].as_object_mut();
+            members.into_iter().for_each(|members| drop(members.remove(name)));
+            if metadata[place].as_object().is_some_and(serde_json::Map::is_empty) {
+                metadata[place] = Value::Null;
+            }
+        }
         let mut owners = metadata["ownerReferences"].clone();
         // One that is made anew has another uid.
         let all = owners.as_array_mut().into_iter().flatten();

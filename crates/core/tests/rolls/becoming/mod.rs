@@ -2,6 +2,7 @@
 //! deleted; controllers that take their time, kills and lost answers between any two calls, edits by others, and turns
 //! of the roll. What breaks prints its seed, and the smallest history that breaks the same way.
 
+mod carried;
 mod drover;
 mod errands;
 mod laws;
@@ -9,6 +10,7 @@ mod returns;
 mod settlers;
 mod strangers;
 mod trials;
+mod turns;
 mod village;
 
 use laws::{Chronicle, Wrong};

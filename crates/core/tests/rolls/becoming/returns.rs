@@ -23,9 +23,9 @@ pub(super) fn turns(
 ) {
     county.set("direction", json!(direction));
     let wanted = if direction == "Back" { Direction::Back } else { Direction::Forward };
-    let until = county.now + seconds;
-    while county.now < until {
-        let left = until - county.now;
+    let until = county.village.now + seconds;
+    while county.village.now < until {
+        let left = until - county.village.now;
         drives(county, left, &mut before);
         let status = county.status();
         if (status.is_over() && status.direction == wanted) || status.phase == RollPhase::Paused {

@@ -37,11 +37,43 @@ pub(super) enum Happening {
     /// Something is not there that a roll is not to go on without; or is again.
     Shuts(bool),
     Resume,
-    /// Nobody disturbs until it is over. Then all of it is to go back.
+    /// Somebody says that the roll is to pause; or is not to any more.
+    Pauses(bool),
+    /// The definition says its journey in other words; or in those of before again.
+    Redefines(bool),
+    /// The garbage collector hears late what belongs to whom; or at once again.
+    Lags(bool),
+    /// Somebody who has nothing to do with the roll.
+    Stranger(Stranger, usize),
+    /// Nobody disturbs until it is over. Then all of it is to go the other way.
     Ends,
     Forward,
     Back,
     Stop,
+}
+
+/// What somebody does to one installation.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Stranger {
+    /// Sets a label and an annotation of the hut.
+    NamesHut,
+    /// The same of the house.
+    NamesHouse,
+    /// Changes what the house says.
+    Paints,
+    /// Takes one of our annotations off the house.
+    Strips(usize),
+    /// Deletes the house, and leaves what belongs to it.
+    Razes,
+    /// Deletes the hut, and makes another one of its name. Not beside a house: two controllers would act then, whatever
+    /// a roll does.
+    Replaces,
+    /// Puts a hut back from a backup that was made on its way.
+    Restores,
+    /// Copies the house under another name.
+    Copies,
+    /// Has an autoscaler scale the Deployment, or takes it away.
+    Scales,
 }
 
 /// A history.
@@ -66,15 +98,36 @@ impl Plot {
             runners: 1 + random.below(2),
             script: Vec::new(),
         };
-        let (trouble, turns) = (random.percent(70), random.percent(50));
+        let (trouble, turns, strangers) = (random.percent(70), random.percent(50), random.percent(50));
         for _ in 0..100 + random.below(400) {
-            let happening = plot.happening(random, trouble, turns);
+            let happening = match strangers && random.percent(3) {
+                true => plot.stranger(random),
+                false => plot.happening(random, trouble, turns),
+            };
             plot.script.push(happening);
         }
         if random.percent(40) {
-            plot.script.insert(random.below(plot.script.len()), Happening::Ends);
+            for _ in 0..1 + random.below(3) {
+                plot.script.insert(random.below(plot.script.len()), Happening::Ends);
+            }
         }
         plot
+    }
+
+    fn stranger(&self, random: &mut Random) -> Happening {
+        let stranger = match random.below(12) {
+            0..2 => Stranger::NamesHut,
+            2..4 => Stranger::NamesHouse,
+            4 => Stranger::Paints,
+            5 => Stranger::Strips(random.below(5)),
+            6 => Stranger::Razes,
+            7 => Stranger::Replaces,
+            8 => Stranger::Restores,
+            9 => Stranger::Copies,
+            10 => Stranger::Scales,
+            _ => return Happening::Redefines(random.percent(50)),
+        };
+        Happening::Stranger(stranger, random.below(self.huts))
     }
 
     fn happening(&self, random: &mut Random, trouble: bool, turns: bool) -> Happening {
@@ -98,6 +151,8 @@ impl Plot {
             93 => Happening::Claims(hut),
             94 => Happening::Refuses(random.percent(20)),
             95 if random.percent(20) => Happening::Shuts(random.percent(50)),
+            95 if random.percent(30) => Happening::Lags(random.percent(60)),
+            95 if random.percent(20) => Happening::Pauses(random.percent(40)),
             95 => Happening::Resume,
             96..99 if turns => {
                 *random.pick(&[Happening::Back, Happening::Back, Happening::Forward, Happening::Stop]).unwrap()
@@ -140,6 +195,14 @@ pub(super) static HOUSE: LazyLock<Kind> = LazyLock::new(|| house(DEFINITION));
 /// Huts become houses, and nobody says what they selected their Pods by.
 pub(super) static FOR_GOOD: LazyLock<Kind> =
     LazyLock::new(|| house(&DEFINITION.replace(r#", was: {hut: "{name}"}"#, "")));
+
+/// The same in other words.
+pub(super) static REWORDED: LazyLock<Kind> = LazyLock::new(|| {
+    house(&DEFINITION.replace(
+        "on: target, until: {field: status.state, is: stable}",
+        "on: target, until: {field: status.state, in: [stable]}",
+    ))
+});
 
 fn house(definition: &str) -> Kind {
     let read = |file: &str| {

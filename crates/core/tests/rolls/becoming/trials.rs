@@ -15,7 +15,7 @@ use super::village::{No, PODS, Village, name};
 pub(super) struct Ordeal {
     pub(super) county: County,
     /// Whoever runs the roll, all the time.
-    drover: Drover,
+    pub(super) drover: Drover,
     huts: usize,
     /// No Pods get ready.
     is_stuck: bool,
@@ -43,20 +43,37 @@ impl DerefMut for Ordeal {
 pub(super) fn county(huts: usize) -> Ordeal {
     let plot = Plot { huts, at_once: huts, accepted: true, on_failure: "Pause", runners: 1, script: Vec::new() };
     let county = County::new(Village::settled(huts), &HOUSE, plot.roll());
-    Ordeal { drover: Drover::started(county.now), county, huts, is_stuck: false, goes_on: false, rival: None }
+    Ordeal { drover: Drover::started(county.village.now), county, huts, is_stuck: false, goes_on: false, rival: None }
 }
 
 /// Runs it until it is over, or paused, or so many seconds have passed. Somebody may do something before each write to
 /// another object.
 pub(super) fn drives(county: &mut Ordeal, seconds: u64, mut before: impl FnMut(&mut Ordeal, &ObjectWrite)) {
+    drives_all(county, seconds, |county, write| {
+        if let Some(asked) = write {
+            before(county, asked);
+        }
+    });
+}
+
+/// The same, where somebody may also do something after each write of one of its own objects.
+pub(super) fn drives_all(county: &mut Ordeal, seconds: u64, mut at: impl FnMut(&mut Ordeal, Option<&ObjectWrite>)) {
     for _ in 0..seconds {
         for _ in 0..4 {
-            let Deed::Writes(asked) = county.drover.step(0, &mut county.county) else { continue };
-            before(county, &asked);
+            let asked = match county.drover.step(0, &mut county.county) {
+                Deed::Writes(asked) => asked,
+                Deed::Marked(_) => {
+                    at(county, None);
+                    continue;
+                }
+                _ => continue,
+            };
+            at(county, Some(&asked));
             assert_eq!(must_not_go(county, &asked), None);
             match write(county, &asked) {
                 Ok(()) => county.drover.answered(&asked.uid),
                 Err(No::Refused) => county.drover.refused(&asked.uid, &county.county),
+                Err(No::NotYet) => county.drover.not_yet(&asked.uid, &county.county),
                 Err(No::Stale) => {}
             }
             if let Some(owners) = county.rival.clone() {
@@ -80,7 +97,7 @@ pub(super) fn passes(county: &mut Ordeal) {
         }
     }
     operator(&mut county.village);
-    county.now += 1;
+    county.village.now += 1;
     (0..county.huts).for_each(|at| assert!(county.village.serving(&name(at)) >= PODS, "{}", name(at)));
 }
 
@@ -300,7 +317,7 @@ fn who_is_written_all_the_time_is_named_in_time() {
     let mut county = county(1);
     drives(&mut county, 300, |county, asked| {
         if deletes(asked, "huts") {
-            let now = county.now;
+            let now = county.village.now;
             county
                 .village
                 .change("huts", "h-0", |hut| hut["status"]["seen"] = json!([now, hut["metadata"]["resourceVersion"]]));

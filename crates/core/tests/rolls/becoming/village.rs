@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use pointsman_core::roll::{ROLL_MANAGER, rfc3339, wall};
 use serde_json::{Value, json};
 
 use crate::boat::apply;
@@ -9,6 +10,11 @@ use crate::boat::apply;
 /// Everything that there is, by plural and name.
 pub(super) struct Village {
     pub(super) things: BTreeMap<(String, String), Value>,
+    pub(super) now: u64,
+    /// The garbage collector hears late what belongs to whom.
+    pub(super) lags: bool,
+    /// What each object was made with, by uid.
+    firsts: BTreeMap<String, Value>,
     version: u64,
     made: u64,
 }
@@ -18,12 +24,15 @@ pub(super) struct Village {
 pub(super) enum No {
     Stale,
     Refused,
+    NotYet,
 }
 
 impl Village {
     /// So many huts, each with its Deployment, whose Pods are ready, and its Service.
     pub(super) fn settled(huts: usize) -> Self {
-        let mut village = Self { things: BTreeMap::new(), version: 1, made: 0 };
+        let now = 1_795_000_000 - 3_600;
+        let mut village =
+            Self { things: BTreeMap::new(), now, lags: false, firsts: BTreeMap::new(), version: 1, made: 0 };
         for at in 0..huts {
             let name = name(at);
             let hut = json!({
@@ -41,7 +50,18 @@ impl Village {
         let sets: Vec<String> = village.names("replicasets");
         sets.iter().for_each(|set| village.ready(set));
         village.controllers();
+        village.now += 3_600;
         village
+    }
+
+    /// The spec that an object was made with.
+    pub(super) fn first(&self, uid: &str) -> &Value {
+        &self.firsts[uid]
+    }
+
+    /// What it counts writes by.
+    pub(super) fn version(&self) -> u64 {
+        self.version
     }
 
     pub(super) fn get(&self, plural: &str, name: &str) -> Option<&Value> {
@@ -69,8 +89,11 @@ impl Village {
             return Err(No::Stale);
         }
         self.made += 1;
-        object["metadata"]["uid"] = json!(format!("{plural}-{}", self.made));
+        let uid = format!("{plural}-{}", self.made);
+        object["metadata"]["uid"] = json!(uid);
+        self.firsts.insert(uid, object["spec"].clone());
         object["metadata"]["generation"] = json!(1);
+        object["metadata"]["creationTimestamp"] = json!(rfc3339(self.now));
         self.put(key, object);
         Ok(())
     }
@@ -95,6 +118,10 @@ impl Village {
                 continue;
             }
             apply(&mut next, operation).ok_or(No::Stale)?;
+            let place = path.strip_prefix("/metadata/").and_then(|rest| rest.split_once('/'));
+            if let Some(place) = place.filter(|_| operation["op"] != "test") {
+                taken(&mut next["metadata"], place, (ROLL_MANAGER, self.now));
+            }
         }
         for what in ["labels", "annotations", "ownerReferences"] {
             let is_empty = match &next["metadata"][what] {
@@ -131,6 +158,32 @@ impl Village {
             self.things.remove(&(plural.to_owned(), name.to_owned()));
         }
         Ok(())
+    }
+
+    /// A hut goes, what belonged to it belongs to nobody, and somebody makes another one of its name.
+    pub(super) fn replaces_hut(&mut self, name: &str) {
+        let Some(hut) = self.things.remove(&("huts".to_owned(), name.to_owned())) else { return };
+        let uid = &hut["metadata"]["uid"];
+        for (plural, object) in self.belonging(uid.as_str().unwrap()) {
+            self.change(&plural, &named(&object), |object| {
+                object["metadata"]["ownerReferences"].as_array_mut().unwrap().retain(|owner| owner["uid"] != *uid);
+            });
+        }
+        let other = json!({
+            "apiVersion": "was.example.com/v1", "kind": "Hut", "metadata": {"name": name, "namespace": "n"},
+            "spec": {"roof": "of another one"}, "status": {"state": "stable"},
+        });
+        self.create("huts", other).unwrap();
+    }
+
+    /// An autoscaler scales a Deployment, or does no more.
+    pub(super) fn scales(&mut self, name: &str) {
+        let key = ("horizontalpodautoscalers".to_owned(), name.to_owned());
+        if self.things.remove(&key).is_none() {
+            let of = json!({"kind": "Deployment", "name": name});
+            let scaler = json!({"metadata": {"name": name, "namespace": "n"}, "spec": {"scaleTargetRef": of}});
+            self.create("horizontalpodautoscalers", scaler).unwrap();
+        }
     }
 
     /// Somebody writes something.
@@ -174,6 +227,9 @@ impl Village {
             .collect();
         for (key, uid) in going {
             for (plural, object) in self.belonging(&uid) {
+                if !self.has_heard(&object) {
+                    continue;
+                }
                 let name = object["metadata"]["name"].as_str().unwrap();
                 self.change(&plural, name, |object| {
                     let owners = object["metadata"]["ownerReferences"].as_array_mut().unwrap();
@@ -182,8 +238,31 @@ impl Village {
             }
             self.things.remove(&key);
         }
+        self.collects();
         for name in self.names("deployments") {
             self.deploys(&name);
+        }
+    }
+
+    /// Whether the garbage collector knows to whom an object belongs.
+    fn has_heard(&self, object: &Value) -> bool {
+        let metadata = &object["metadata"];
+        let taken = metadata["managedFields"].as_array().into_iter().flatten().map(|entry| &entry["time"]);
+        let since = taken.chain([&metadata["creationTimestamp"]]).filter_map(|time| wall(time.as_str()?)).max();
+        !self.lags || since.is_none_or(|since| self.now - since >= HEARD)
+    }
+
+    /// ReplicaSets that belong to what is there no more go, with their Pods.
+    fn collects(&mut self) {
+        let uids: Vec<Value> = self.things.values().map(|object| object["metadata"]["uid"].clone()).collect();
+        for name in self.names("replicasets") {
+            let is_lost = self.get("replicasets", &name).is_some_and(|set| {
+                let owners = owners(set);
+                !owners.is_empty() && owners.iter().all(|owner| !uids.contains(&owner["uid"])) && self.has_heard(set)
+            });
+            if is_lost {
+                self.things.remove(&("replicasets".to_owned(), name));
+            }
         }
     }
 
@@ -193,12 +272,14 @@ impl Village {
         let fits = |set: &&Value| set["metadata"]["labels"] == *selector;
         let uid = deployment["metadata"]["uid"].as_str().unwrap();
         let set = self.all("replicasets").find(fits).map(|set| set["metadata"]["name"].as_str().unwrap().to_owned());
-        let owners = owner("Deployment", name, &deployment);
+        let (owners, now) = (owner("Deployment", name, &deployment), self.now);
         match set {
             Some(set) => self.change("replicasets", &set, |set| {
                 let all = set["metadata"]["ownerReferences"].as_array().cloned().unwrap_or_default();
                 if all.is_empty() {
+                    let fields = json!({"f:metadata": {"f:ownerReferences": {format!("k:{{\"uid\":\"{uid}\"}}"): {}}}});
                     set["metadata"]["ownerReferences"] = owners;
+                    set["metadata"]["managedFields"] = json!([{"time": rfc3339(now), "fieldsV1": fields}]);
                 }
             }),
             None => {
@@ -221,6 +302,21 @@ impl Village {
         }
     }
 }
+
+/// Somebody has written a label or annotation, as API servers say it.
+pub(super) fn taken(metadata: &mut Value, (place, name): (&str, &str), (manager, now): (&str, u64)) {
+    let entry = json!({"manager": manager, "time": rfc3339(now), "fieldsV1": {"f:metadata": {format!("f:{place}"): {format!("f:{name}"): {}}}}});
+    let entries = metadata["managedFields"].as_array().cloned().unwrap_or_default().into_iter();
+    let others = entries.filter(|one| one["fieldsV1"] != entry["fieldsV1"]);
+    metadata["managedFields"] = others.chain([entry.clone()]).collect();
+}
+
+fn named(object: &Value) -> String {
+    object["metadata"]["name"].as_str().unwrap().to_owned()
+}
+
+/// Seconds after which the garbage collector has heard of everything.
+const HEARD: u64 = 10;
 
 /// As the old operator makes it.
 pub(super) fn old_deployment(name: &str, hut: &Value) -> Value {

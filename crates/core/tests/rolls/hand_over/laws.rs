@@ -144,6 +144,30 @@ fn nobody_is_finished_whose_deployments_are_there_whatever_a_list_says() {
     assert!(garden.says("one", FINISHED) && garden.is_handed_over("one"));
 }
 
+/// A list that is empty for a moment, whenever that is, leaves no step out once the object has begun.
+#[test]
+fn a_list_that_is_empty_for_a_moment_lets_nobody_go_round_a_step() {
+    for lasts in [1, 2, 5] {
+        for begins in 1..25 {
+            let (mut garden, mut gardener) = before_the_classes_go();
+            gardener.run(&mut garden, begins, None);
+            garden.shoots.get_mut("one").unwrap().has_control_plane = false;
+            gardener.run(&mut garden, lasts, None);
+            garden.shoots.get_mut("one").unwrap().has_control_plane = true;
+            let planned = gardener.run(&mut garden, PASSES, None);
+            assert_eq!(planned.status.phase, RollPhase::Complete, "{begins}, {lasts}: {:?}", planned.status);
+            is_through(&garden, "one");
+        }
+    }
+    // One that stays empty is named.
+    let (mut garden, mut gardener) = before_the_classes_go();
+    garden.shoots.get_mut("one").unwrap().has_control_plane = false;
+    let planned = gardener.run(&mut garden, 4, None);
+    let why = planned.standings[0].why();
+    assert!(why.contains("there is none of controlplanes.extensions.gardener.cloud of one any more"), "{why}");
+    assert_eq!(garden.shoots["one"].classes.len(), 2);
+}
+
 #[test]
 fn a_class_of_another_sort_is_left_alone() {
     let mut garden = Garden::planted(1);
@@ -154,6 +178,38 @@ fn a_class_of_another_sort_is_left_alone() {
     assert_eq!(planned.status.phase, RollPhase::Complete);
     let left: Vec<&String> = garden.shoots["one"].classes.keys().collect();
     assert_eq!(left, ["gp2", "mine"]);
+}
+
+/// The fact is there no more, whoever has taken it away, between any two calls.
+#[test]
+fn nothing_is_finished_while_somebody_has_taken_the_fact_away() {
+    let mut met = 0;
+    for at in 0..20 {
+        let mut garden = Garden::planted(1);
+        garden.plant("one");
+        garden.behind = 3;
+        let mut gardener = Gardener::default();
+        while !garden.says("one", NEEDS) {
+            gardener.run(&mut garden, 1, None);
+        }
+        gardener.run(&mut garden, at + 1, None);
+        if garden.says("one", FINISHED) {
+            break;
+        }
+        met += 1;
+        let annotations = garden.clusters.get_mut("one").unwrap()["metadata"]["annotations"].as_object_mut().unwrap();
+        annotations.remove(NEEDS);
+        let planned = gardener.run(&mut garden, 4 * PASSES, None);
+        assert!(!garden.says("one", FINISHED), "{at}: {:#?}", gardener.log);
+        assert_eq!(planned.status.phase, RollPhase::Paused, "{at}: {:?}", planned.status);
+        garden.clusters.get_mut("one").unwrap()["metadata"]["annotations"][NEEDS] = json!("true");
+        let mut status = garden.status();
+        status.resume(pointsman_core::roll::Moment { wall: garden.now, steady: std::time::Duration::ZERO });
+        garden.roll["status"] = status.to_json();
+        gardener.run(&mut garden, 2 * PASSES, None);
+        is_through(&garden, "one");
+    }
+    assert!(met > 3, "{met}");
 }
 
 #[test]
@@ -169,6 +225,22 @@ fn nothing_is_finished_before_a_stage_has_seen_every_object() {
     is_through(&garden, "one");
     let sent = gardener.log.iter().filter(|told| told.starts_with("sent once more")).count();
     assert_eq!(sent, 8, "five in vain: {:#?}", gardener.log);
+}
+
+/// Of two servers one never hears of the fact: whatever it leaves as it is is sent once more.
+#[test]
+fn nothing_is_finished_by_the_word_of_one_server_of_two() {
+    let mut garden = Garden::planted(1);
+    garden.plant("one");
+    (garden.behind, garden.servers) = (usize::MAX, 2);
+    let mut gardener = Gardener::default();
+    for _ in 0..PASSES {
+        gardener.run(&mut garden, 1, None);
+        assert!(!garden.says("one", FINISHED) || garden.is_handed_over("one"));
+    }
+    is_through(&garden, "one");
+    let sent = gardener.log.iter().filter(|told| told.starts_with("sent once more")).count();
+    assert!((4..=6).contains(&sent), "{:#?}", gardener.log);
 }
 
 #[test]
@@ -216,15 +288,18 @@ fn away_after_one_class() -> (Garden, Gardener) {
 fn a_cluster_that_is_away_later_is_waited_for() {
     let (mut garden, mut gardener) = away_after_one_class();
     garden.now += 7 * 24 * 3600;
+    garden.plant("two");
     let planned = gardener.run(&mut garden, PASSES, None);
     assert_eq!(planned.status.phase, RollPhase::Rolling, "{:?}", planned.status);
     assert!(planned.status.failures.is_empty());
+    // It keeps its place, and there is one.
+    is_untouched(&garden, "two");
     let why = planned.standings[0].why();
     assert!(why.contains("step old-classes") && why.contains("no answer within 10 s"), "{why}");
     assert!(!garden.says("one", NEEDS));
     garden.shoots.get_mut("one").unwrap().is_away = false;
-    gardener.run(&mut garden, PASSES, None);
-    is_through(&garden, "one");
+    gardener.run(&mut garden, 2 * PASSES, None);
+    ["one", "two"].iter().for_each(|name| is_through(&garden, name));
 }
 
 /// A garden whose first shoot has waited for everything, and of which nothing is deleted yet.
@@ -305,6 +380,19 @@ fn what_was_waited_for_has_to_hold_when_what_cannot_be_undone_begins() {
             is_through(&garden, "one");
         }
     }
+}
+
+/// Its Secret leads to another cluster by now, which has classes of these names as well.
+#[test]
+fn who_is_led_to_another_cluster_has_to_wait_there_before_anything_goes() {
+    let (mut garden, mut gardener) = before_the_classes_go();
+    garden.shoots.get_mut("one").unwrap().nodes = [("other".to_owned(), "v1.17.1".to_owned())].into();
+    gardener.run(&mut garden, PASSES, None);
+    assert_eq!(garden.shoots["one"].classes.len(), 2, "{:#?}", gardener.log);
+    assert!(!garden.says("one", NEEDS));
+    garden.shoots.get_mut("one").unwrap().nodes = [("other".to_owned(), "v1.18.1".to_owned())].into();
+    gardener.run(&mut garden, PASSES, None);
+    is_through(&garden, "one");
 }
 
 #[test]

@@ -1,0 +1,237 @@
+//! Somebody says something else between any two writes of a way: that the roll is to pause, to stop, to turn; or says
+//! its journey in other words, or kills whoever runs it.
+
+use pointsman_core::roll::{Direction, RollPhase};
+use serde_json::{Value, json};
+
+use super::drover::Drover;
+use super::laws::told;
+use super::returns::ended;
+use super::settlers::{HOUSE, REWORDED};
+use super::trials::{Ordeal, county, drives_all, said};
+use super::village::name;
+
+/// Where a roll goes, and from where.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Way {
+    Forth,
+    /// From the middle: once its house is there.
+    Back,
+    BackAfterTheEnd,
+}
+
+const WAYS: [Way; 3] = [Way::Forth, Way::Back, Way::BackAfterTheEnd];
+
+impl Way {
+    /// It takes more writes than that: from the middle on it is half the way.
+    fn writes(self) -> usize {
+        if self == Self::Back { 10 } else { 15 }
+    }
+}
+
+/// A hut at the beginning of a way.
+fn begins(way: Way) -> Ordeal {
+    let mut county = if way == Way::BackAfterTheEnd { ended(1) } else { county(1) };
+    county.set("waves", json!([{"name": "all", "atOnce": 1}]));
+    county.set("timeout", json!("10m"));
+    match way {
+        Way::Forth => {}
+        Way::Back => {
+            drives_until(&mut county, |county| !county.village.names("houses").is_empty());
+            county.set("direction", json!("Back"));
+        }
+        Way::BackAfterTheEnd => county.set("direction", json!("Back")),
+    }
+    county
+}
+
+fn drives_until(county: &mut Ordeal, holds: impl Fn(&Ordeal) -> bool) {
+    for _ in 0..600 {
+        if holds(county) {
+            return;
+        }
+        drives_all(county, 1, |_, _| {});
+    }
+    panic!("{}", said(county));
+}
+
+/// Whether it has gone where it was to go.
+fn is_through(county: &Ordeal, way: Way) -> bool {
+    let status = county.status();
+    let (phase, direction) = if way == Way::Forth {
+        (RollPhase::Complete, Direction::Forward)
+    } else {
+        (RollPhase::Aborted, Direction::Back)
+    };
+    (status.phase, status.direction) == (phase, direction)
+}
+
+/// Each hut is what it was, or all of it is a house.
+#[track_caller]
+fn is_one_or_the_other(county: &Ordeal, before: &[[Value; 3]], what: &str) {
+    for (at, before) in before.iter().enumerate() {
+        let (hut, house) = (county.village.get("huts", &name(at)), county.village.get("houses", &name(at)));
+        match (hut, house) {
+            (Some(_), None) => assert_eq!(&told(&county.village, &name(at)), before, "{what}: {}", said(county)),
+            (None, Some(house)) => assert_eq!(house["status"]["state"], "stable", "{what}"),
+            (hut, house) => panic!("{what}: {hut:?} {house:?} {}", said(county)),
+        }
+    }
+    let saved = county.village.names("controllerrevisions");
+    assert_eq!(saved, Vec::<String>::new(), "{what}: {}", said(county));
+}
+
+fn at_home(huts: usize) -> Vec<[Value; 3]> {
+    let county = county(huts);
+    (0..huts).map(|at| told(&county.village, &name(at))).collect()
+}
+
+/// Somebody does something at each write of each way, or at every so many, in a county of its own each time.
+fn at_each_write(every: usize, act: impl Fn(&mut Ordeal), then: impl Fn(Ordeal, Way, &str)) {
+    for way in WAYS {
+        let mut last = 0;
+        let step = if crate::number("POINTSMAN_ROLLS", 0) >= THOROUGH { 1 } else { every };
+        for at in (way as usize..).step_by(step) {
+            let (mut county, mut writes) = (begins(way), 0);
+            for _ in 0..400 {
+                drives_all(&mut county, 1, |county, _| {
+                    if writes == at {
+                        act(county);
+                    }
+                    writes += 1;
+                });
+                if writes > at || is_through(&county, way) {
+                    break;
+                }
+            }
+            if writes <= at {
+                last = at;
+                break;
+            }
+            then(county, way, &format!("{way:?} at write {at}"));
+        }
+        assert!(last > way.writes(), "{way:?}: {last} writes");
+    }
+}
+
+/// From so many histories on, each write has its turn.
+const THOROUGH: u64 = 10_000;
+
+#[test]
+fn a_pause_at_any_write_takes_time_and_nothing_else() {
+    let before = at_home(1);
+    at_each_write(
+        3,
+        |county| county.set("paused", json!(true)),
+        |mut county, way, what| {
+            (0..200).for_each(|_| drives_all(&mut county, 1, |_, _| {}));
+            assert_eq!(county.status().reserved.len(), 0, "{what}: what has begun ends: {}", said(&county));
+            is_one_or_the_other(&county, &before, what);
+            county.set("paused", json!(false));
+            drives_until(&mut county, |county| is_through(county, way));
+            is_one_or_the_other(&county, &before, what);
+        },
+    );
+}
+
+#[test]
+fn a_roll_that_is_stopped_at_any_write_leaves_nothing_in_between() {
+    let before = at_home(1);
+    at_each_write(
+        3,
+        |county| county.set("direction", json!("Stop")),
+        |mut county, _, what| {
+            drives_until(&mut county, |county| county.status().is_over());
+            is_one_or_the_other(&county, &before, what);
+            county.set("direction", json!("Back"));
+            drives_until(&mut county, |county| is_through(county, Way::Back));
+            is_one_or_the_other(&county, &before, what);
+            assert_eq!(county.village.names("houses"), Vec::<String>::new(), "{what}: {}", said(&county));
+        },
+    );
+}
+
+#[test]
+fn a_roll_that_turns_at_any_write_goes_the_whole_other_way_and_back() {
+    let before = at_home(1);
+    at_each_write(
+        1,
+        |county| {
+            let is_back = county.roll["spec"]["direction"] == "Back";
+            county.set("direction", json!(if is_back { "Forward" } else { "Back" }));
+        },
+        |mut county, way, what| {
+            let other = if way == Way::Forth { Way::Back } else { Way::Forth };
+            drives_until(&mut county, |county| is_through(county, other));
+            is_one_or_the_other(&county, &before, what);
+            county.set("direction", json!(if way == Way::Forth { "Forward" } else { "Back" }));
+            drives_until(&mut county, |county| is_through(county, way));
+            is_one_or_the_other(&county, &before, what);
+        },
+    );
+}
+
+#[test]
+fn a_journey_that_is_said_in_other_words_at_any_write_stops_there_and_goes_on_once_it_is_put_back() {
+    let before = at_home(1);
+    at_each_write(
+        3,
+        |county| county.kind = &REWORDED,
+        |mut county, way, what| {
+            (0..20).for_each(|_| drives_all(&mut county, 1, |_, _| {}));
+            assert_eq!(county.status().phase, RollPhase::Paused, "{what}: {}", said(&county));
+            let was = county.village.things.clone();
+            let huts = |things: &std::collections::BTreeMap<(String, String), Value>| {
+                let ours = things.iter().filter(|((plural, _), _)| ["huts", "houses"].contains(&plural.as_str()));
+                ours.map(|(key, one)| (key.clone(), one["spec"].clone())).collect::<Vec<_>>()
+            };
+            (0..20).for_each(|_| drives_all(&mut county, 1, |_, _| {}));
+            assert_eq!(huts(&county.village.things), huts(&was), "{what}: nothing goes on");
+            county.kind = &HOUSE;
+            county.resume();
+            drives_until(&mut county, |county| is_through(county, way));
+            is_one_or_the_other(&county, &before, what);
+        },
+    );
+}
+
+#[test]
+fn whoever_is_killed_at_any_write_has_it_ended_by_somebody_else() {
+    let before = at_home(1);
+    at_each_write(
+        3,
+        |county| county.drover = Drover::started(county.village.now),
+        |mut county, way, what| {
+            drives_until(&mut county, |county| is_through(county, way));
+            is_one_or_the_other(&county, &before, what);
+        },
+    );
+}
+
+#[test]
+fn one_object_goes_there_and_back_three_times() {
+    let before = at_home(2);
+    let mut county = ended(2);
+    for time in 0..3 {
+        county.set("direction", json!("Back"));
+        drives_until(&mut county, |county| is_through(county, Way::Back));
+        is_one_or_the_other(&county, &before, "back");
+        assert_eq!(county.village.names("houses"), Vec::<String>::new(), "{time}");
+        county.set("direction", json!("Forward"));
+        drives_until(&mut county, |county| is_through(county, Way::Forth));
+        is_one_or_the_other(&county, &before, "there");
+        assert_eq!(county.village.names("huts"), Vec::<String>::new(), "{time}");
+    }
+}
+
+/// The Deployment that was put back has its ReplicaSet for a moment only when it goes once more.
+#[test]
+fn pods_stay_though_the_garbage_collector_hears_late_whose_they_are() {
+    let mut county = begins(Way::Back);
+    county.village.lags = true;
+    drives_until(&mut county, |county| is_through(county, Way::Back));
+    county.set("direction", json!("Forward"));
+    drives_until(&mut county, |county| is_through(county, Way::Forth));
+    county.set("direction", json!("Back"));
+    drives_until(&mut county, |county| is_through(county, Way::Back));
+}
