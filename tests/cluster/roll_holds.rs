@@ -276,7 +276,7 @@ fn many(scene: &Scene<'_>) {
     let began = Instant::now();
     let mut running = scene.rolls_through("one", &scene.through(proxy.port));
     let waits = || (scene.roll_status()["reason"] == "Approval").then_some(());
-    let patience = Duration::from_secs(60 + count as u64);
+    let patience = Duration::from_secs(180 + count as u64);
     eventually("all are held", patience, waits);
     let (held_after, held) = (began.elapsed(), proxy.calls());
     assert!(names.iter().all(|name| note(scene, name, HELD).is_string()));

@@ -24,7 +24,10 @@ use crate::support::side_by_side::{A, B};
 static ENGINES: [&Sample; 1] = [&ENGINE];
 
 pub(crate) const SCENARIOS: &[Scenario] =
-    &[Scenario::new("a_roll_of_a_fleet_writes_each_object_once_and_reads_it_twice", frugal).of(&ENGINES).newest()];
+    &[Scenario::new("a_roll_of_a_fleet_writes_each_object_once_and_reads_it_twice", frugal)
+        .of(&ENGINES)
+        .newest()
+        .alone()];
 
 /// What the runner has asked, and when.
 type Asked = Arc<Mutex<Vec<(Instant, String)>>>;

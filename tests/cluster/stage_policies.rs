@@ -29,7 +29,8 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("a_policy_makes_of_an_object_what_a_server_makes_of_it", alike).of(&WIDGETS).newest(),
     Scenario::new("a_policy_beside_a_server_and_other_policies_does_nothing_twice", beside_others)
         .of(&WIDGETS)
-        .newest(),
+        .newest()
+        .alone(),
 ];
 
 static WIDGETS: [&Sample; 1] = [&WIDGET];

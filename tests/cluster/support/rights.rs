@@ -287,11 +287,20 @@ impl Story<'_> {
     /// Until the API server has heard that a user has a right.
     fn waits(&self, user: &str, right: &Right) {
         let (plural, subresource) = right.plural.split_once('/').unwrap_or((&right.plural, ""));
-        let attributes =
-            json!({"group": right.group, "resource": plural, "subresource": subresource, "verb": right.verb});
+        let rules = self.role["rules"].as_array().unwrap();
+        let is_of = |rule: &&Value| {
+            let has = |list: &str, one: &str| rule[list].as_array().unwrap().iter().any(|other| *other == *one);
+            has("apiGroups", &right.group) && has("resources", &right.plural) && has("verbs", &right.verb)
+        };
+        // What is allowed for some names alone is asked for by one of them.
+        let name = rules.iter().find(is_of).map_or(&Value::Null, |rule| &rule["resourceNames"][0]);
+        let attributes = json!({
+            "group": right.group, "resource": plural, "subresource": subresource, "verb": right.verb,
+            "name": name.as_str().unwrap_or_default(),
+        });
         let review = json!({"spec": {"user": user, "resourceAttributes": attributes}}).to_string();
         let path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
-        eventually(&format!("{right:?} of {user}"), Duration::from_secs(20), || {
+        eventually(&format!("{right:?} of {user}"), Duration::from_secs(60), || {
             let answer = self.client().call(Method::POST, path, Some((JSON, review.clone()))).ok();
             (answer["status"]["allowed"] == true).then_some(())
         });

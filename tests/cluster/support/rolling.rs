@@ -189,7 +189,7 @@ impl Scene<'_> {
     pub(crate) fn roll_says(&self, said: &str) -> Value {
         let mut last = Value::Null;
         let place = std::panic::Location::caller();
-        let found = eventually_or(Duration::from_secs(90), || {
+        let found = eventually_or(Duration::from_secs(180), || {
             last = self.roll_status();
             let text = format!("{}: {} ({})", last["phase"], last["message"], last["reason"]);
             text.contains(said).then(|| last.clone())

@@ -206,11 +206,12 @@ impl<'a> Scene<'a> {
         self.call(Method::GET, path, None).ok()
     }
 
-    /// Asks until there is an answer: caches follow etcd, and handlers the CRD.
+    /// Asks until there is an answer: caches follow etcd, and handlers the CRD. A machine that runs ten scenarios on two
+    /// processors takes half a minute for what takes a second alone.
     #[track_caller]
     pub(crate) fn eventually<T>(&self, ask: impl FnMut() -> Option<T>) -> T {
         let place = std::panic::Location::caller();
-        eventually(&place.to_string(), Duration::from_secs(20), ask)
+        eventually(&place.to_string(), Duration::from_secs(60), ask)
     }
 
     /// How many conversions succeeded and failed so far.
