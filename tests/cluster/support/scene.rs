@@ -206,8 +206,8 @@ impl<'a> Scene<'a> {
         self.call(Method::GET, path, None).ok()
     }
 
-    /// Asks until there is an answer: caches follow etcd, and handlers the CRD. A machine that runs ten scenarios on two
-    /// processors takes half a minute for what takes a second alone.
+    /// Asks until there is an answer: caches follow etcd, and handlers the CRD. Ten scenarios at once on two processors
+    /// wait half a minute for what takes a second alone.
     #[track_caller]
     pub(crate) fn eventually<T>(&self, ask: impl FnMut() -> Option<T>) -> T {
         let place = std::panic::Location::caller();
