@@ -42,7 +42,7 @@ tests_of() {
     case $1 in
     crates/core/src/roll/* | crates/core/src/registration/roll_freeze.rs | crates/core/src/definition/held.rs) echo "--test rolls" ;;
     crates/core/src/definition/version_words.rs | crates/core/src/definition/moved.rs | \
-        crates/core/src/definition/admission/other_source.rs) echo "--test rolls" ;;
+        crates/core/src/definition/note.rs | crates/core/src/definition/admission/other_source.rs) echo "--test rolls" ;;
     crates/core/src/definition/checks/*) echo "--lib -- definition::checks" ;;
     crates/core/src/registration/stage_policies/*) echo "--test it -- stages::policies" ;;
     *) echo "--test it -- laws fixtures captures edges kept::" ;;

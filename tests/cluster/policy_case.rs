@@ -8,6 +8,7 @@ use pointsman_core::registration::{StagePolicies, stage_policies};
 use pointsman_core::webhook::{KnownFacts, Metadata, PatchOperation, Truth, Webhook};
 use serde_json::{Value, json};
 
+use crate::support::process::eventually;
 use crate::support::scene::{APPLY, CRDS, JSON, MERGE, Scene};
 
 /// A definition of stages, each of which is about objects with one label.
@@ -20,6 +21,12 @@ pub(crate) struct PolicyCase {
     server: Webhook,
     /// Where its objects are.
     all: String,
+}
+
+/// Asks until an API server decides by policies that were just applied. While others apply theirs it compiles all of
+/// them again for each: half a minute, where one alone takes a second.
+pub(crate) fn once_in_force<T>(ask: impl FnMut() -> Option<T>) -> T {
+    eventually("the policies are in force", Duration::from_secs(60), ask)
 }
 
 /// How an object is written.

@@ -12,7 +12,9 @@ use pointsman_core::webhook::Truth;
 use serde_json::{Value, json};
 
 use crate::nasty_stages;
-use crate::policy_case::{PolicyCase, Writing, anything_is_taken, boxes, facts, parts, turn, without_case};
+use crate::policy_case::{
+    PolicyCase, Writing, anything_is_taken, boxes, facts, once_in_force, parts, turn, without_case,
+};
 use crate::scenario::Scenario;
 use crate::stages::{
     self, FINISHED, NAMES, NEEDS_COMPLETE, annotate, commands, configuration, define, generation, metric, mutated,
@@ -26,7 +28,7 @@ mod chance;
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("three_deployments_follow_a_fact_while_no_server_is_up", followed_alone).of(&WIDGETS).newest(),
-    Scenario::new("a_policy_makes_of_an_object_what_a_server_makes_of_it", alike).of(&WIDGETS).newest(),
+    Scenario::new("a_policy_makes_of_an_object_what_a_server_makes_of_it", alike).of(&WIDGETS).newest().alone(),
     Scenario::new("a_policy_beside_a_server_and_other_policies_does_nothing_twice", beside_others)
         .of(&WIDGETS)
         .newest()
@@ -46,9 +48,7 @@ fn followed_alone(scene: &Scene<'_>) {
     let [before, after] = ["false", "true"].map(wanted);
     scene.kubectl(&["apply"], &policies);
     for (name, before) in NAMES.iter().zip(&before) {
-        scene.eventually(|| {
-            (spec_of(&stored(scene, &stages::deployment(scene, name))) == spec_of(before)).then_some(())
-        });
+        once_in_force(|| (spec_of(&stored(scene, &stages::deployment(scene, name))) == spec_of(before)).then_some(()));
         scene.post(&path(scene, ""), &stages::deployment(scene, name)).ok();
     }
 

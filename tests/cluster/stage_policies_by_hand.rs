@@ -7,13 +7,13 @@ use hyper::Method;
 use pointsman_core::webhook::Truth;
 use serde_json::{Value, json};
 
-use crate::policy_case::{PolicyCase, Writing, anything_is_taken, boxes, facts, turn, without_case};
+use crate::policy_case::{PolicyCase, Writing, anything_is_taken, boxes, facts, once_in_force, turn, without_case};
 use crate::scenario::Scenario;
 use crate::support::sample::{Sample, WIDGET};
 use crate::support::scene::{CRDS, JSON, Scene};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario::new("a_policy_leaves_nothing_behind_that_a_server_would_not", alike).of(&WIDGETS).newest(),
+    Scenario::new("a_policy_leaves_nothing_behind_that_a_server_would_not", alike).of(&WIDGETS).newest().alone(),
     Scenario::new("what_a_policy_refuses_is_documented", refused).of(&WIDGETS).newest(),
 ];
 
@@ -250,8 +250,8 @@ fn refused(scene: &Scene<'_>) {
     for case in [&unknown, &scaler] {
         case.install(scene).unwrap();
     }
-    scene.eventually(|| (scaler.compare(scene, &object, NOW, Duration::ZERO) == Ok(Some(true))).then_some(()));
-    let why = scene.eventually(|| unknown.compare(scene, &deployment, NOW, Duration::ZERO).err());
+    once_in_force(|| (scaler.compare(scene, &object, NOW, Duration::ZERO) == Ok(Some(true))).then_some(()));
+    let why = once_in_force(|| unknown.compare(scene, &deployment, NOW, Duration::ZERO).err());
     assert!(why.contains("unknown field \"spec.unheardOf\""), "{why}");
     let mut other = object;
     other["apiVersion"] = json!("autoscaling/v1");

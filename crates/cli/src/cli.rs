@@ -110,9 +110,11 @@ fn said(error: &clap::Error) -> ExitCode {
         };
     }
     let hostile = std::env::args_os().any(|word| word.to_string_lossy().chars().any(steers));
-    let text = if hostile { escaped_lines(&error.render().to_string()) } else { String::new() };
     // Nobody is left to tell where stderr is closed.
-    let _ = if hostile { io::stderr().write_all(text.as_bytes()) } else { error.print() };
+    let _ = match hostile {
+        true => io::stderr().write_all(escaped_lines(&error.render().to_string()).as_bytes()),
+        false => error.print(),
+    };
     code
 }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use http::{HeaderName, HeaderValue, Uri, header::USER_AGENT};
 use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
 use kube::{Client, Config};
-use pointsman_core::{SLIPS, did_you_mean};
+use pointsman_core::did_you_mean;
 
 use super::chain::chain;
 use super::cluster::Cluster;
@@ -197,7 +197,7 @@ fn has_context(kubeconfig: &Kubeconfig, context: &str) -> Result<(), ConnectErro
         return Ok(());
     }
     let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-    let meant = did_you_mean(context, names, SLIPS);
+    let meant = did_you_mean(context, names);
     Err(ConnectError::Context { context: context.to_owned(), meant, known })
 }
 

@@ -16,4 +16,4 @@ pub mod roll;
 mod upgrade;
 pub mod webhook;
 
-pub use apimachinery::{BadDuration, BadSize, ResourceName, SLIPS, did_you_mean, parse_duration, parse_size};
+pub use apimachinery::{BadDuration, BadSize, ResourceName, did_you_mean, parse_duration, parse_size};

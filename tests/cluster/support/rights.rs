@@ -300,7 +300,7 @@ impl Story<'_> {
         });
         let review = json!({"spec": {"user": user, "resourceAttributes": attributes}}).to_string();
         let path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
-        eventually(&format!("{right:?} of {user}"), Duration::from_secs(60), || {
+        eventually(&format!("{right:?} of {user}"), Duration::from_secs(20), || {
             let answer = self.client().call(Method::POST, path, Some((JSON, review.clone()))).ok();
             (answer["status"]["allowed"] == true).then_some(())
         });

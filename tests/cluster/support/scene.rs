@@ -206,12 +206,11 @@ impl<'a> Scene<'a> {
         self.call(Method::GET, path, None).ok()
     }
 
-    /// Asks until there is an answer: caches follow etcd, and handlers the CRD. Ten scenarios at once on two processors
-    /// wait half a minute for what takes a second alone.
+    /// Asks until there is an answer: caches follow etcd, and handlers the CRD.
     #[track_caller]
     pub(crate) fn eventually<T>(&self, ask: impl FnMut() -> Option<T>) -> T {
         let place = std::panic::Location::caller();
-        eventually(&place.to_string(), Duration::from_secs(60), ask)
+        eventually(&place.to_string(), Duration::from_secs(20), ask)
     }
 
     /// How many conversions succeeded and failed so far.

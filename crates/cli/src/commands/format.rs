@@ -38,7 +38,7 @@ impl Format {
 }
 
 /// JSON that says the same, and does nothing to a terminal: outside of its strings it has line ends alone.
-pub(crate) fn for_terminals(json: &str) -> String {
+pub(super) fn for_terminals(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for c in json.chars() {
         match steers(c) && c != '\n' {

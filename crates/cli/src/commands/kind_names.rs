@@ -1,7 +1,7 @@
 //! What kinds and their versions are called on a command line.
 
 use pointsman_core::definition::Kind;
-use pointsman_core::{SLIPS, did_you_mean};
+use pointsman_core::did_you_mean;
 
 use super::{kinds_dir::Known, usage::Usage};
 
@@ -12,9 +12,7 @@ pub(crate) fn find<'k>(all: &'k [Known], name: &str) -> anyhow::Result<&'k Known
     found.ok_or_else(|| {
         let known: Vec<&str> = all.iter().map(|known| known.kind.name()).collect();
         let every: Vec<String> = all.iter().flat_map(|known| known.kind.names()).collect();
-        // Short names are near to one another.
-        let far = SLIPS.min(lower.chars().count() / 2);
-        let meant = did_you_mean(&lower, every.iter().map(String::as_str), far);
+        let meant = did_you_mean(&lower, every.iter().map(String::as_str));
         Usage(format!("no kind {name:?}{meant}; known are {}. Others come from --kinds DIR", known.join(", "))).into()
     })
 }
@@ -25,6 +23,6 @@ pub(crate) fn version<'k>(kind: &'k Kind, name: &str) -> Result<&'k str, String>
     let bare = without_group.unwrap_or(name);
     kind.versions().find(|version| *version == bare).ok_or_else(|| {
         let known: Vec<&str> = kind.versions().collect();
-        format!("{} has {}{}", kind.kind(), known.join(", "), did_you_mean(bare, kind.versions(), SLIPS))
+        format!("{} has {}{}", kind.kind(), known.join(", "), did_you_mean(bare, kind.versions()))
     })
 }

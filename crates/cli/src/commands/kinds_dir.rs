@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use pointsman_core::definition::{self, Definition, Kind, StagedKind};
+use pointsman_core::did_you_mean;
 use pointsman_core::webhook::{Metadata, Webhook};
-use pointsman_core::{SLIPS, did_you_mean};
 
 use super::file_stamps::FileStamps;
 use super::input::{self, InputObject, Source};
@@ -180,7 +180,7 @@ pub(crate) fn kind_of<'w>(webhook: &'w Webhook, object: &InputObject) -> Result<
             object.label(),
             object.api_version,
             object.kind,
-            did_you_mean(&asked, known.iter().map(String::as_str), SLIPS),
+            did_you_mean(&asked, known.iter().map(String::as_str)),
             known.join(", "),
         )
     })

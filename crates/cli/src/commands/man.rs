@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::{Args, Command};
 use clap_mangen::Man;
-use pointsman_core::{SLIPS, did_you_mean};
+use pointsman_core::did_you_mean;
 
 use super::{output, usage::Usage};
 
@@ -34,7 +34,7 @@ pub(crate) fn run(args: &ManArgs, mut command: Command) -> anyhow::Result<ExitCo
     let mut asked = &command;
     for name in &args.command {
         let Some(found) = asked.find_subcommand(name) else {
-            let meant = did_you_mean(name, asked.get_subcommands().map(Command::get_name), SLIPS);
+            let meant = did_you_mean(name, asked.get_subcommands().map(Command::get_name));
             return Err(Usage(format!("no command {:?}{meant}: see `pointsman help`", args.command.join(" "))).into());
         };
         asked = found;

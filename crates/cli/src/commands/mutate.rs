@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 
 use clap::Args;
+use pointsman_core::did_you_mean;
 use pointsman_core::webhook::{KnownFacts, PatchOperation, Truth, Webhook};
-use pointsman_core::{SLIPS, did_you_mean};
 
 use super::json_patch::patched;
 use super::output::{self, complain, warn};
@@ -77,7 +77,7 @@ fn known(said: &[(String, Truth)], webhook: &Webhook) -> Result<KnownFacts, Usag
     let mut facts = KnownFacts::default();
     for (at, (stage, is)) in said.iter().enumerate() {
         if !stages.contains(&stage.as_str()) {
-            let meant = did_you_mean(stage, stages.iter().copied(), SLIPS);
+            let meant = did_you_mean(stage, stages.iter().copied());
             let known = if stages.is_empty() { "none".to_owned() } else { stages.join(", ") };
             return Err(Usage(format!("--fact {stage}: no stage is called so{meant}; known are {known}")));
         }

@@ -3,7 +3,9 @@
 use std::io::{self, Write};
 
 use anyhow::Context;
+use serde_json::Value;
 
+use super::format::for_terminals;
 use super::progress_line;
 use crate::terminal::{error_mark, escaped, escaped_lines, warning_mark};
 
@@ -11,6 +13,11 @@ use crate::terminal::{error_mark, escaped, escaped_lines, warning_mark};
 pub(crate) fn data(text: &str) -> anyhow::Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).context("failed to write to stdout")
+}
+
+/// A line of JSON.
+pub(crate) fn json_line(json: &Value) -> anyhow::Result<()> {
+    data(&for_terminals(&format!("{json}\n")))
 }
 
 /// The same for people: names and values in it cannot steer their terminal.

@@ -1,6 +1,6 @@
 //! What there is to do, and what must not be done.
 
-use pointsman_core::{SLIPS, did_you_mean};
+use pointsman_core::did_you_mean;
 
 use super::last_look::leads_nowhere;
 use super::options::DisarmStep;
@@ -69,7 +69,7 @@ fn remaining(crd: &CrdState, served: Option<&str>) -> Result<String, String> {
         return match known.contains(&served) {
             true => Ok(served.to_owned()),
             false => {
-                let meant = did_you_mean(served, known.iter().copied(), SLIPS);
+                let meant = did_you_mean(served, known.iter().copied());
                 Err(format!("{name} has no version {served}; it has {}{meant}", known.join(", ")))
             }
         };

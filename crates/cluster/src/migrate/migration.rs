@@ -1,6 +1,6 @@
 //! A migration from its first look at the CRD to `storedVersions`.
 
-use pointsman_core::{SLIPS, did_you_mean};
+use pointsman_core::did_you_mean;
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
@@ -95,7 +95,7 @@ fn stored(crd: &CrdState) -> Vec<String> {
 fn check(crd: &CrdState, to: &str) -> Result<(), MigrateError> {
     let (name, known) = (crd.name(), crd.versions());
     if !known.contains(&to) {
-        let meant = did_you_mean(to, known.iter().copied(), SLIPS);
+        let meant = did_you_mean(to, known.iter().copied());
         return Err(MigrateError::NoVersion { crd: name, version: to.to_owned(), known: known.join(", ") + &meant });
     }
     if !crd.served().contains(&to) {

@@ -38,15 +38,8 @@ pub(super) async fn write_beside(
 }
 
 async fn write_at_home(cluster: &Cluster, staged: &[StagedKind], write: &ObjectWrite) -> Result<Landed, CallError> {
-    let version = match &write.call {
-        ObjectCall::Create(object) | ObjectCall::Succeed(object) => object
-            .pointer("/apiVersion")
-            .and_then(Value::as_str)
-            .map(|text| text.split_once('/').map_or(text, |(_, version)| version).to_owned()),
-        _ => write.version.clone(),
-    };
     let resource = (write.plural.as_str(), write.group.as_str());
-    let all = match collection(cluster, resource, version.as_deref(), write.namespace.as_deref()).await {
+    let all = match collection(cluster, resource, version_of(write), write.namespace.as_deref()).await {
         Ok(all) => all,
         Err(error) if error.code() == Some(404) => return Ok(Landed::Refused(error.message())),
         Err(error) => return refused(error),
@@ -86,6 +79,22 @@ async fn write_at_home(cluster: &Cluster, staged: &[StagedKind], write: &ObjectW
             cluster.delete_with(&one, &options).await
         }
     };
+    landed(write, answer)
+}
+
+/// The version in which an object is written.
+fn version_of(write: &ObjectWrite) -> Option<&str> {
+    match &write.call {
+        ObjectCall::Create(object) | ObjectCall::Succeed(object) => {
+            let text = object.pointer("/apiVersion")?.as_str()?;
+            Some(text.split_once('/').map_or(text, |(_, version)| version))
+        }
+        _ => write.version.as_deref(),
+    }
+}
+
+/// What became of a call.
+fn landed(write: &ObjectWrite, answer: Result<(), CallError>) -> Result<Landed, CallError> {
     match answer {
         Ok(()) => Ok(Landed::Written(Box::default())),
         // What is there is another one than the one that was seen: it has to be looked at again.

@@ -1,8 +1,8 @@
 //! What a roll freezes, as it is in the cluster: the policy that the API server holds it by.
 
+use pointsman_core::did_you_mean;
 use pointsman_core::registration::{FreezeDocuments, freeze};
 use pointsman_core::roll::FleetRoll;
-use pointsman_core::{SLIPS, did_you_mean};
 use serde_json::Value;
 
 use crate::call_error::CallError;
@@ -37,7 +37,7 @@ fn unmatched(roll: &FleetRoll, served: &[ServedResource]) -> Vec<String> {
                 let elsewhere = names().find(|known| known.split('.').next() == Some(frozen.resource.plural.as_str()));
                 let hint = match elsewhere {
                     Some(known) => format!(", did you mean {known:?}?"),
-                    None => did_you_mean(&name, names(), SLIPS),
+                    None => did_you_mean(&name, names()),
                 };
                 Some(format!("freeze: this cluster has no {name}{hint}"))
             }

@@ -1,8 +1,8 @@
 //! Rolls as they are in the cluster.
 
+use pointsman_core::did_you_mean;
 use pointsman_core::registration::FreezeDocuments;
 use pointsman_core::roll::{ROLL_MANAGER, RollStatus};
-use pointsman_core::{SLIPS, did_you_mean};
 use serde_json::{Value, json};
 
 use super::error::RollError;
@@ -137,7 +137,7 @@ async fn missing(cluster: &Cluster, error: CallError, name: &str) -> RollError {
         listed => {
             let all = listed.unwrap_or_default();
             let names = all.iter().filter_map(|roll| roll.pointer("/metadata/name")?.as_str());
-            RollError::NoRoll { name: name.to_owned(), meant: did_you_mean(name, names, SLIPS) }
+            RollError::NoRoll { name: name.to_owned(), meant: did_you_mean(name, names) }
         }
     }
 }

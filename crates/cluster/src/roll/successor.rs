@@ -1,7 +1,7 @@
 //! Whether an object may go for another one in its place: asked before anything is deleted.
 
 use pointsman_core::definition::quoted_in_address;
-use pointsman_core::roll::{ObjectWrite, ROLL_MANAGER, Successor, leaves_behind, rfc3339};
+use pointsman_core::roll::{ObjectWrite, ROLL_MANAGER, Successor, not_left_behind, rfc3339};
 use serde_json::{Value, json};
 
 use super::clock::RollClock;
@@ -43,11 +43,10 @@ async fn left_behind(
     // From what is stored, and not from a cache.
     let path = format!("{owned}?labelSelector={}", quoted_in_address(&successor.labels));
     let found = cluster.read(&path, Extent::MetadataOfAll).await?;
-    let found: Vec<Value> = items(&found).cloned().collect();
-    if found.is_empty() {
+    if items(&found).next().is_none() {
         return Ok(None);
     }
-    Ok(leaves_behind(&found, uid, &now(cluster).await?))
+    Ok(not_left_behind(items(&found), uid, &now(cluster).await?))
 }
 
 /// What time it is, by the clock that an API server writes into objects: that tells best how old these are. Where

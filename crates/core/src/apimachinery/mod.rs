@@ -12,7 +12,8 @@ mod resource_name;
 mod selector;
 mod status;
 
-pub use did_you_mean::{SLIPS, did_you_mean};
+pub use did_you_mean::did_you_mean;
+pub(crate) use did_you_mean::meant_within;
 pub use duration::{BadDuration, parse_duration};
 pub(crate) use duration::{DURATION, is_duration};
 pub(crate) use excerpt::excerpt;

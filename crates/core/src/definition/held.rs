@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::moved::MovedMark;
+use super::note::read_note;
 
 /// The annotation of an object that a roll holds.
 pub(crate) const HELD: &str = "pointsman.dev/held";
@@ -57,10 +58,9 @@ pub(crate) struct HeldWrite {
 }
 
 impl HoldMark {
-    /// Reads the annotation. Anything else is somebody's own text, and holds nothing; so is a list, which would be read
-    /// member by member.
+    /// Reads the annotation. Anything else is somebody's own text, and holds nothing.
     pub(crate) fn read(text: &str) -> Option<Self> {
-        serde_json::from_str(text).ok().filter(|_| text.trim_start().starts_with('{'))
+        read_note(text)
     }
 }
 

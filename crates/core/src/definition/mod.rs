@@ -24,6 +24,7 @@ mod held;
 mod journeys;
 mod kind;
 mod moved;
+mod note;
 mod operation;
 mod path;
 mod place;
@@ -64,6 +65,7 @@ pub(crate) use journeys::{
     OF_LABELS, REWRITE, Readmission, Recreation, StepObject, StepPlace, StepWay, WaitedFor, bad_manifest,
 };
 pub(crate) use moved::{MOVED, lost_mark};
+pub(crate) use note::read_note;
 #[cfg(feature = "laws")]
 pub(crate) use operation::Condition;
 pub(crate) use operation::{Fragment, Level, Operation, is_set};

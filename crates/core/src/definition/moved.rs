@@ -5,6 +5,8 @@
 
 use serde::Deserialize;
 
+use super::note::read_note;
+
 /// The annotation of an object that a roll has moved.
 pub(crate) const MOVED: &str = "pointsman.dev/roll";
 
@@ -21,9 +23,9 @@ pub(super) struct MovedMark {
 }
 
 impl MovedMark {
-    /// Reads the annotation. Anything else is somebody's own text; so is a list, which would be read member by member.
+    /// Reads the annotation. Anything else is somebody's own text.
     pub(super) fn read(text: &str) -> Option<Self> {
-        serde_json::from_str(text).ok().filter(|_| text.trim_start().starts_with('{'))
+        read_note(text)
     }
 }
 

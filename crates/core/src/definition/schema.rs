@@ -8,7 +8,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::path::Path;
-use crate::apimachinery::did_you_mean;
+use crate::apimachinery::meant_within;
 use crate::json::{Canonical, Json, go_number, normal};
 
 /// One place of a schema.
@@ -384,7 +384,7 @@ impl Schema {
 
     /// `, did you mean "x"?` where a property has a name that is near to a misspelt one.
     pub(super) fn did_you_mean(&self, name: &str) -> String {
-        did_you_mean(name, self.properties.keys().map(String::as_str), name.len().max(3) / 2 + 1)
+        meant_within(name, self.properties.keys().map(String::as_str), name.len().max(3) / 2 + 1)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Words in braces, such as `{to}`, in what a definition says: `{from}` and `{to}` stand for the versions of a roll.
 
-use crate::apimachinery::{SLIPS, did_you_mean};
+use crate::apimachinery::did_you_mean;
 
 /// The versions of a roll, which stand in the place of words.
 #[derive(Clone, Copy, Debug)]
@@ -107,7 +107,7 @@ pub(crate) fn said_of(word: &str) -> String {
 
 /// Which word was meant.
 pub(crate) fn near_version(word: &str) -> String {
-    did_you_mean(word, [FROM, TO], SLIPS)
+    did_you_mean(word, [FROM, TO])
 }
 
 /// Which words there are.

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use serde_saphyr::localizer::Localizer;
 use serde_saphyr::{DefaultMessageFormatter, Error, Location};
 
-use crate::apimachinery::did_you_mean;
+use crate::apimachinery::meant_within;
 
 /// The line of an error, 0 where there is none, and what is wrong there.
 pub(crate) fn explain(error: &Error) -> (u64, String) {
@@ -73,7 +73,7 @@ impl Localizer for WithoutPlace {
 
 /// The message for a name that is not one of those that are known, with the one that was meant.
 fn unknown(what: &str, name: &str, known: &[&str]) -> String {
-    let hint = did_you_mean(name, known.iter().copied(), name.len().max(3) / 2);
+    let hint = meant_within(name, known.iter().copied(), name.len().max(3) / 2);
     let hint = if hint.is_empty() { "." } else { &hint };
     format!("unknown {what} {name:?}{hint} Known here: {}", known.join(", "))
 }

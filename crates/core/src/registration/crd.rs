@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{client_config::ClientConfig, document::set, schema_rules::add_rules};
-use crate::apimachinery::{SLIPS, did_you_mean};
+use crate::apimachinery::did_you_mean;
 use crate::definition::Kind;
 
 /// What a CRD says beside what the kind's definition has in it.
@@ -96,7 +96,7 @@ fn store(kind: &Kind, crd: &mut Value, storage: &str) -> Result<(), NoSuchVersio
     let known: Vec<&str> = kind.versions().collect();
     if !known.contains(&storage) {
         let (version, kind) = (storage.to_owned(), kind.kind().to_owned());
-        let meant = did_you_mean(&version, known.iter().copied(), SLIPS);
+        let meant = did_you_mean(&version, known.iter().copied());
         return Err(NoSuchVersion { version, kind, known: known.join(", ") + &meant });
     }
     let versions = crd.pointer_mut("/spec/versions").and_then(Value::as_array_mut);

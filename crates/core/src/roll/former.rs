@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::beside::{BECAME, MADE_BY, ON_WHAT_WAS_MADE, ObjectCall, ObjectWrite, annotation, list};
 use super::fleet_object::FleetObject;
 use super::fleet_roll::{Direction, FleetRoll};
+use super::json_patch::{pointer, test};
 use super::kind_pair::PairedKind;
 use super::mark::RollMark;
 use super::questions::{RollQuestion, title};
@@ -48,11 +49,8 @@ fn unmark(kind: &PairedKind, target: &Value) -> ObjectWrite {
     let member = |name: &str| target.pointer(&format!("/metadata/{name}")).and_then(Value::as_str).map(str::to_owned);
     let (uid, name) = (member("uid").unwrap_or_default(), member("name").unwrap_or_default());
     let ours = ON_WHAT_WAS_MADE.iter().filter(|name| annotation(target, name).is_some());
-    let goes = ours.map(|name| {
-        let path = format!("/metadata/annotations/{}", name.replace('/', "~1"));
-        json!({"op": "remove", "path": path})
-    });
-    let same = json!({"op": "test", "path": "/metadata/uid", "value": uid});
+    let goes = ours.map(|name| json!({"op": "remove", "path": pointer("annotations", name)}));
+    let same = test("/metadata/uid", json!(uid));
     ObjectWrite {
         plural: kind.resource.plural.clone(),
         group: kind.resource.group.clone(),

@@ -53,6 +53,21 @@ fn owns(entry: &Value, label: &str) -> bool {
         .is_some_and(|labels| labels.keys().any(|key| key.strip_prefix("f:") == Some(label)))
 }
 
+/// Who has written something in an object's metadata: what stands in `place`, such as `labels`, by the name that
+/// `fieldsV1` has for it, such as `f:app`.
+pub(super) fn writers<'v>(object: &'v Value, place: &str, member: String) -> impl Iterator<Item = &'v Value> + use<'v> {
+    let place = format!("f:{place}");
+    entries(object).filter(move |entry| {
+        let path = ["fieldsV1", "f:metadata", &place, &member];
+        path.iter().try_fold(*entry, |fields, name| fields.get(name)).is_some()
+    })
+}
+
+/// When the last of them wrote, in the API server's words.
+pub(super) fn latest<'v>(entries: impl Iterator<Item = &'v Value>) -> Option<&'v str> {
+    entries.filter_map(|entry| entry.get("time")?.as_str()).max()
+}
+
 fn entries(object: &Value) -> impl Iterator<Item = &Value> {
     // By name and not by pointer, which would be taken to pieces for each of some ten thousand objects.
     let entries = object.get("metadata").and_then(|metadata| metadata.get("managedFields"));

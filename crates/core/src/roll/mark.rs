@@ -8,6 +8,7 @@ use super::moment::{self, Moment, rfc3339};
 use super::seen_field::KeptField;
 use super::shared_metadata::SharedMetadata;
 pub(crate) use crate::definition::MOVED as ANNOTATION;
+use crate::definition::read_note;
 
 /// By which roll an object was moved, when, and what it was before.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
@@ -71,9 +72,9 @@ impl RollMark {
         }
     }
 
-    /// Reads the annotation. Anything else is somebody's own text; so is a list, which would be read member by member.
+    /// Reads the annotation. Anything else is somebody's own text.
     pub(super) fn read(text: &str) -> Option<Self> {
-        serde_json::from_str(text).ok().filter(|_| text.trim_start().starts_with('{'))
+        read_note(text)
     }
 
     /// When it was moved, in seconds since 1970.

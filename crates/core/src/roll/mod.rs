@@ -31,6 +31,7 @@ mod held;
 mod holding;
 mod job_name;
 mod job_write;
+mod json_patch;
 mod kind_pair;
 mod leading;
 mod legs;
@@ -60,6 +61,7 @@ mod running_range;
 mod running_versions;
 mod seen_field;
 mod shared_metadata;
+mod short_hash;
 mod spec;
 mod staged;
 mod stages_of;
@@ -88,7 +90,7 @@ pub use bad_roll::BadRoll;
 pub use beginning::{
     asks_for_crd, asks_for_others, roll_questions, shut_now, start_refusals, stays_over, web_questions,
 };
-pub use beside::{ObjectCall, ObjectWrite, Propagation, Successor, leaves_behind};
+pub use beside::{ObjectCall, ObjectWrite, Propagation, Successor, not_left_behind};
 pub use facts::{Remembered, RollFacts};
 pub use fleet_object::{FleetObject, OF_WAVE};
 pub use fleet_roll::{Direction, FleetRoll};

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::fleet_object::FleetObject;
 use super::fleet_roll::FleetRoll;
+use super::json_patch::{pointer, test};
 use super::mark::{ANNOTATION, RollMark};
 use super::moment::{Moment, rfc3339};
 use crate::definition::{HELD, HoldMark, LET_GO, RELEASED, WANTED};
@@ -185,13 +186,4 @@ fn released(roll: &FleetRoll, text: &str) -> [Value; 2] {
 fn removed(key: &str, text: &str) -> [Value; 2] {
     let path = pointer("annotations", key);
     [test(&path, json!(text)), json!({"op": "remove", "path": path})]
-}
-
-fn test(path: &str, value: Value) -> Value {
-    json!({"op": "test", "path": path, "value": value})
-}
-
-/// Of a label or an annotation (RFC 6901).
-fn pointer(what: &str, key: &str) -> String {
-    format!("/metadata/{what}/{}", key.replace('~', "~0").replace('/', "~1"))
 }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use super::json_patch::{field_pointer, test};
 use crate::definition::Path;
 
 /// A field as it was seen.
@@ -84,19 +85,19 @@ impl FieldPatch {
 
     /// A field has to be what was seen of it.
     pub(super) fn expects(&mut self, field: &Path, seen: &SeenField) {
-        self.operations.extend(seen.value.clone().map(|was| test(&pointer(field), was)));
+        self.operations.extend(seen.value.clone().map(|was| test(&field_pointer(field), was)));
     }
 
     /// A field gets a value, or goes.
     pub(super) fn write(&mut self, field: &Path, seen: &SeenField, value: Option<&Value>) {
         match (&seen.value, value) {
             (Some(was), Some(value)) => {
-                let path = pointer(field);
+                let path = field_pointer(field);
                 self.operations
                     .extend([test(&path, was.clone()), json!({"op": "replace", "path": path, "value": value})]);
             }
             (Some(was), None) => {
-                let path = pointer(field);
+                let path = field_pointer(field);
                 self.operations.extend([test(&path, was.clone()), json!({"op": "remove", "path": path})]);
             }
             (None, Some(value)) => self.make(field, seen.there, value),
@@ -126,7 +127,7 @@ impl FieldPatch {
             .iter()
             .rev()
             .fold(value.clone(), |value, name| Value::Object(Map::from_iter([(name.to_string(), value)])));
-        let path = pointer(&outer);
+        let path = field_pointer(&outer);
         self.operations.extend([test(&path, Value::Null), json!({"op": "add", "path": path, "value": value})]);
         self.made.push(field.clone());
     }
@@ -146,14 +147,10 @@ impl FieldPatch {
         let value = inner.names().iter().rev().fold(seen.value.clone().unwrap_or_default(), |value, name| {
             Value::Object(Map::from_iter([(name.to_string(), value)]))
         });
-        let path = pointer(&outer);
+        let path = field_pointer(&outer);
         self.operations.extend([test(&path, value), json!({"op": "remove", "path": path})]);
         self.gone.push(outer);
     }
-}
-
-fn test(path: &str, value: Value) -> Value {
-    json!({"op": "test", "path": path, "value": value})
 }
 
 fn same(one: &Value, other: &Value) -> bool {
@@ -168,9 +165,4 @@ fn same(one: &Value, other: &Value) -> bool {
         }
         _ => one == other,
     }
-}
-
-/// RFC 6901.
-fn pointer(path: &Path) -> String {
-    path.names().iter().map(|name| format!("/{}", name.replace('~', "~0").replace('/', "~1"))).collect()
 }

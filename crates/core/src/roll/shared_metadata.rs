@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use sha2::{Digest, Sha256};
 
 use super::kind_pair::KindPair;
+use super::short_hash::short_hash;
 
 /// Labels and annotations that an object was made with, and that the one has which it was made of: by place and name, a
 /// hash of each value.
@@ -31,8 +31,8 @@ impl SharedMetadata {
     }
 
     /// Whether a label or annotation was this, or was not there, when both were alike.
-    pub(super) fn is(&self, key: &str, value: Option<&str>) -> bool {
-        self.0.get(key).map(String::as_str) == value.map(hash).as_deref()
+    pub(super) fn is(&self, (place, name): (&str, &str), value: Option<&str>) -> bool {
+        self.0.get(&key(place, name)).map(String::as_str) == value.map(hash).as_deref()
     }
 }
 
@@ -42,12 +42,12 @@ pub(super) fn members<'v>(object: &'v Value, place: &str) -> Option<&'v Map<Stri
 }
 
 /// A label or annotation, as it is told.
-pub(super) fn key(place: &str, name: &str) -> String {
+fn key(place: &str, name: &str) -> String {
     format!("{place}/{name}")
 }
 
 fn hash(value: &str) -> String {
-    Sha256::digest(value.as_bytes()).iter().take(DIGITS).map(|byte| format!("{byte:02x}")).collect()
+    short_hash(value, DIGITS)
 }
 
 /// What of the metadata is carried.

@@ -9,9 +9,9 @@
 //! which may be a word here (`convert: {}`). Another form would have another number.
 
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 
 use super::fleet_roll::FleetRoll;
+use super::short_hash::short_hash;
 use super::status::RollStatus;
 use super::wave::Wave;
 
@@ -30,8 +30,7 @@ pub(super) enum ComparedSteps {
 pub(super) fn digest_of_steps(roll: &FleetRoll) -> String {
     let waves: Vec<Value> = roll.waves.iter().map(words).collect();
     let form = json!({"from": roll.from, "to": roll.to, "waves": waves}).to_string();
-    let digits: String = Sha256::digest(form).iter().take(DIGITS).map(|byte| format!("{byte:02x}")).collect();
-    format!("{FORM}{digits}")
+    format!("{FORM}{}", short_hash(&form, DIGITS))
 }
 
 /// Compares what was written down with what is made of the steps now.

@@ -5,8 +5,8 @@ use std::process::ExitCode;
 
 use clap::Args;
 use pointsman_core::definition::Kind;
+use pointsman_core::did_you_mean;
 use pointsman_core::webhook::{Facts, Webhook};
-use pointsman_core::{SLIPS, did_you_mean};
 
 use super::conversion_result::{ConversionResult, ConversionWish, convert};
 use super::explain;
@@ -84,7 +84,7 @@ fn facts(given: &[String], webhook: &Webhook) -> anyhow::Result<Facts> {
             return Err(Usage(format!("--fact {fact}: is not of the form NAME=true or NAME=false")).into());
         };
         if !known.contains(&name) {
-            let meant = did_you_mean(name, known.iter().copied(), SLIPS);
+            let meant = did_you_mean(name, known.iter().copied());
             let all = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
             return Err(Usage(format!("--fact {name}: no definition asks for it{meant}; known are: {all}")).into());
         }

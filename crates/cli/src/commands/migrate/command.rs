@@ -13,7 +13,6 @@ use serde_json::Value;
 use super::forget::ForgetAsked;
 use super::told::{MigrateFormat, MigrateTold, outcome, summary};
 use crate::commands::connected::{ClusterArgs, advised};
-use crate::commands::format::for_terminals;
 use crate::commands::kind_names::find;
 use crate::commands::kinds_dir::KindsArgs;
 use crate::commands::output::{self, talk};
@@ -100,7 +99,7 @@ pub(crate) fn run(args: &MigrateArgs) -> anyhow::Result<ExitCode> {
     });
     let migrated = told.end(migrated)?;
     let said = match args.output {
-        MigrateFormat::Json => output::data(&for_terminals(&format!("{}\n", outcome(&migrated, args.dry_run)))),
+        MigrateFormat::Json => output::json_line(&outcome(&migrated, args.dry_run)),
         MigrateFormat::Text => output::text(&summary(&migrated, args.dry_run)),
     };
     if migrated.objects.interrupted {

@@ -9,8 +9,7 @@ use serde_json::{Value, json};
 
 use super::told::{MigrateFormat, MigrateTold, count, failures, unwritten};
 use crate::commands::connected::{ClusterArgs, advised};
-use crate::commands::format::for_terminals;
-use crate::commands::output::{self, data, talk};
+use crate::commands::output::{self, talk};
 use crate::commands::stop::{INTERRUPTED, Stop};
 
 /// What is to be forgotten, and how that is told.
@@ -43,7 +42,7 @@ impl ForgetAsked<'_> {
         });
         let forgotten = told.end(forgotten)?;
         match self.output {
-            MigrateFormat::Json => data(&for_terminals(&format!("{}\n", self.outcome(&forgotten))))?,
+            MigrateFormat::Json => output::json_line(&self.outcome(&forgotten))?,
             MigrateFormat::Text => output::text(&self.summary(&forgotten))?,
         }
         if forgotten.objects.interrupted {

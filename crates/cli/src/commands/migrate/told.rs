@@ -7,8 +7,7 @@ use clap::ValueEnum;
 use pointsman_cluster::{MigrateEvent, Migrated, Unwritten};
 use serde_json::{Value, json};
 
-use crate::commands::format::for_terminals;
-use crate::commands::output::{data, talk};
+use crate::commands::output::{json_line, talk};
 use crate::commands::progress_line;
 use crate::commands::table::table;
 use crate::hint::Hint;
@@ -37,7 +36,7 @@ impl MigrateTold {
     pub(super) fn hear(&self, event: &MigrateEvent) {
         match self.format {
             // Whoever reads JSON and goes away is told at the end.
-            MigrateFormat::Json => drop(json(event).map(|line| data(&for_terminals(&format!("{line}\n"))))),
+            MigrateFormat::Json => drop(json(event).map(|line| json_line(&line))),
             MigrateFormat::Text => self.say(event),
         }
     }
@@ -95,7 +94,7 @@ impl MigrateTold {
             let causes: Vec<String> = causes.collect();
             let line = json!({"event": "error", "message": causes.join(": "), "hint": hint});
             // Nobody is left to tell where stdout is closed.
-            drop(data(&for_terminals(&format!("{line}\n"))));
+            drop(json_line(&line));
         }
     }
 }

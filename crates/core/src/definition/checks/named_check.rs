@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::http_check::{HttpCheck, HttpCheckSpec};
 use super::list_check::{ListCheck, ListCheckSpec};
 use super::metric_check::{MetricCheck, MetricCheckSpec};
-use crate::apimachinery::{SLIPS, did_you_mean};
+use crate::apimachinery::did_you_mean;
 use crate::definition::version_words::{FROM, RollVersions, TO};
 use crate::definition::yaml::plain;
 
@@ -74,7 +74,7 @@ impl NamedCheck {
         let name = value.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
         let keys = || value.as_object().into_iter().flatten().map(|(key, _)| key.as_str());
         if let Some(key) = keys().find(|key| !KEYS.contains(key)) {
-            let meant = did_you_mean(key, KEYS, SLIPS);
+            let meant = did_you_mean(key, KEYS);
             return (name, Err(vec![format!("unknown key {key:?}{meant}")]));
         }
         let said: Vec<&str> = keys().filter(|key| SUBJECTS.contains(key)).collect();

@@ -7,7 +7,7 @@ use serde_saphyr::Spanned;
 
 use super::named_check::{NamedCheck, NamedCheckForm};
 use super::start_check::{Checks, StartCheck};
-use crate::apimachinery::{SLIPS, did_you_mean};
+use crate::apimachinery::did_you_mean;
 use crate::definition::admission::Admission;
 use crate::definition::problems::{Problems, line};
 
@@ -110,7 +110,7 @@ fn word_of(word: &str, admission: &Admission) -> Result<StartCheck, Vec<String>>
             return Err(vec!["an address belongs under `http` or `--prometheus`: {name: …, http: …}".to_owned()]);
         }
         other => {
-            let meant = did_you_mean(other, WORDS, SLIPS);
+            let meant = did_you_mean(other, WORDS);
             return Err(vec![format!(
                 "{other:?} is not known{meant}. Known are {}, {{name: …, list: …, every: …}}, {{name: …, prometheus: …}} and \
                  {{name: …, http: …}}",

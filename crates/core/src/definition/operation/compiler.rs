@@ -4,7 +4,7 @@ use serde_saphyr::Spanned;
 
 use super::condition::Condition;
 use super::mapping::{Mapping, Operation};
-use crate::apimachinery::{SLIPS, did_you_mean};
+use crate::apimachinery::did_you_mean;
 use crate::definition::problems::{Problems, line};
 use crate::definition::side::{Side, Sides};
 use crate::definition::{path::Path, place::Place, schema::Schema};
@@ -83,7 +83,7 @@ impl<'a> Compiler<'a> {
             )),
             Some(known) if known.iter().any(|fact| fact == name) => return Some(()),
             Some(known) => {
-                let meant = did_you_mean(name, known.iter().map(String::as_str), SLIPS);
+                let meant = did_you_mean(name, known.iter().map(String::as_str));
                 self.problem(format!("when: no fact {name:?} under `facts`{meant}"));
             }
         }

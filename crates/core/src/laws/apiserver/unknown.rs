@@ -3,7 +3,7 @@
 
 use serde_json::Value as Schema;
 
-use crate::apimachinery::{SLIPS, did_you_mean};
+use crate::apimachinery::did_you_mean;
 use crate::laws::schema::{flag, preserves, properties, property};
 use crate::laws::value::Value;
 
@@ -44,7 +44,7 @@ pub(super) fn is_head(schema: &Schema, name: &str) -> bool {
 fn look(schema: &Schema, name: &str, member: &Value, at: &str, found: &mut Vec<UnknownField>) {
     let path = if at.is_empty() { name.to_owned() } else { format!("{at}.{name}") };
     if !is_kept(schema, name) {
-        let meant = did_you_mean(name, properties(schema).map(|(name, _)| name.as_str()), SLIPS);
+        let meant = did_you_mean(name, properties(schema).map(|(name, _)| name.as_str()));
         found.push(UnknownField { path, meant });
     } else if let Some(inner) = property(schema, name).filter(|_| !is_head(schema, name)) {
         inside(inner, member, &path, found);

@@ -40,4 +40,4 @@ pub(super) use returning::questions_again;
 pub(super) use rights_of::{rights_elsewhere_of, rights_of};
 pub(super) use room::PodSet;
 pub(super) use seen::{annotation, is_going, list};
-pub use settled::leaves_behind;
+pub use settled::not_left_behind;

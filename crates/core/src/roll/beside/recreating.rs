@@ -19,6 +19,7 @@ use super::seen::{SeenOther, annotation, list, text};
 use super::waiting::not_rolled_out;
 use crate::apimachinery::ResourceName;
 use crate::definition::Recreation;
+use crate::roll::json_patch::{pointer, test};
 use crate::roll::questions::RollQuestion;
 use crate::roll::traveller::Traveller;
 use serde_json::Value;
@@ -184,10 +185,10 @@ fn unsaved_again(step: Beside<'_>, recreation: &Recreation, deployment: &Value) 
 /// The annotation that says that it was put back goes again.
 fn unmark(step: Beside<'_>, recreation: &Recreation, deployment: &Value) -> Option<StepProgress> {
     let from = annotation(deployment, RESTORED)?;
-    let path = format!("/metadata/annotations/{}", RESTORED.replace('/', "~1"));
+    let path = pointer("annotations", RESTORED);
     let patch = json!([
-        {"op": "test", "path": "/metadata/uid", "value": text(deployment, "/metadata/uid")},
-        {"op": "test", "path": path, "value": from},
+        test("/metadata/uid", json!(text(deployment, "/metadata/uid"))),
+        test(&path, json!(from)),
         {"op": "remove", "path": path},
     ]);
     Some(step.next(&recreation.resource, None, text(deployment, "/metadata/name"), ObjectCall::Patch(patch)))

@@ -12,6 +12,7 @@ use super::seen::{SeenOther, annotation, text};
 use crate::definition::{Path, StepObject};
 use crate::roll::answers::Became;
 use crate::roll::fleet_roll::FleetRoll;
+use crate::roll::json_patch::{pointer, test};
 use crate::roll::mark::{ANNOTATION, RollMark};
 use crate::roll::questions::RollQuestion;
 use crate::roll::shared_metadata::SharedMetadata;
@@ -136,10 +137,10 @@ pub(super) fn relinked(step: Beside<'_>) -> Option<StepProgress> {
     if annotation(found, BECAME) != Some(again.of.as_str()) {
         return None;
     }
-    let path = |name: &str| format!("/metadata/annotations/{}", name.replace('/', "~1"));
+    let path = |name: &str| pointer("annotations", name);
     let mut patch = vec![
-        json!({"op": "test", "path": "/metadata/uid", "value": text(found, "/metadata/uid")}),
-        json!({"op": "test", "path": path(BECAME), "value": again.of}),
+        test("/metadata/uid", json!(text(found, "/metadata/uid"))),
+        test(&path(BECAME), json!(again.of)),
         json!({"op": "replace", "path": path(BECAME), "value": step.uid()}),
         json!({"op": "add", "path": path(GENERATION), "value": FIRST_GENERATION}),
     ];

@@ -8,18 +8,22 @@ use serde_json::Value;
 
 use super::owner::controller;
 use super::seen::{is_going, text};
+use crate::roll::managed::{latest, writers};
 use crate::roll::moment::wall;
 
 /// Why an object of this uid must not be deleted yet with this left behind, which is all that may belong to it: each,
-/// as far as its metadata. `now` is what the API server says that it is, in its own words.
+/// as far as its metadata. `now` is what the API server says that it is, in its own words. Nothing where all would
+/// stay.
 #[must_use]
-pub fn leaves_behind(all: &[Value], uid: &str, now: &str) -> Option<String> {
-    all.iter().filter(|one| !is_going(one)).find_map(|one| {
+pub fn not_left_behind<'v>(all: impl IntoIterator<Item = &'v Value>, uid: &str, now: &str) -> Option<String> {
+    all.into_iter().filter(|one| !is_going(one)).find_map(|one| {
         let name = text(one, "/metadata/name");
         let Some((_, by)) = controller(one) else {
             return Some(format!("{name} is about to belong to it"));
         };
-        let age = wall(now)?.saturating_sub(wall(since(one, uid)?)?);
+        // What nobody can tell the age of may have begun just now.
+        let since = since(one, uid).and_then(wall);
+        let age = wall(now).zip(since).map_or(0, |(now, since)| now.saturating_sub(since));
         (by == uid && age < HEARD).then(|| {
             format!(
                 "{name} has belonged to it for {age} s: the garbage collector may hear of that as late as {HEARD} s after, and \
@@ -31,14 +35,8 @@ pub fn leaves_behind(all: &[Value], uid: &str, now: &str) -> Option<String> {
 
 /// Since when an object has belonged to the one of this uid, at the latest.
 fn since<'v>(object: &'v Value, uid: &str) -> Option<&'v str> {
-    let key = format!("k:{{\"uid\":\"{uid}\"}}");
-    let entries = object.pointer("/metadata/managedFields").and_then(Value::as_array).into_iter().flatten();
-    let sets = |entry: &&Value| {
-        let owners = entry.pointer("/fieldsV1/f:metadata/f:ownerReferences");
-        owners.is_some_and(|owners| owners.get(&key).is_some())
-    };
-    let times = entries.filter(sets).filter_map(|entry| entry.get("time").and_then(Value::as_str));
-    times.max().or_else(|| object.pointer("/metadata/creationTimestamp").and_then(Value::as_str))
+    let written = latest(writers(object, "ownerReferences", format!("k:{{\"uid\":\"{uid}\"}}")));
+    written.or_else(|| object.pointer("/metadata/creationTimestamp").and_then(Value::as_str))
 }
 
 /// Seconds in which the garbage collector has heard of everything: many times what it takes where nothing is wrong.
@@ -66,25 +64,28 @@ mod tests {
 
     #[test]
     fn what_has_belonged_to_an_object_for_long_is_left_behind() {
-        assert_eq!(leaves_behind(&[], "u", NOW), None);
-        assert_eq!(leaves_behind(&[set("u", "2026-11-20T10:48:30Z")], "u", NOW), None);
-        let why = leaves_behind(&[set("u", "2026-11-20T10:48:31Z")], "u", NOW).unwrap();
+        assert_eq!(not_left_behind(&[], "u", NOW), None);
+        assert_eq!(not_left_behind(&[set("u", "2026-11-20T10:48:30Z")], "u", NOW), None);
+        let why = not_left_behind(&[set("u", "2026-11-20T10:48:31Z")], "u", NOW).unwrap();
         assert!(why.starts_with("a-1 has belonged to it for 9 s"), "{why}");
         // Nobody says since when it belongs to it: it is as old as it is.
         let mut plain = set("u", NOW);
         plain["metadata"]["managedFields"] = Value::Null;
-        assert_eq!(leaves_behind(&[plain.clone()], "u", NOW), None);
+        assert_eq!(not_left_behind(&[plain.clone()], "u", NOW), None);
         plain["metadata"]["creationTimestamp"] = json!(NOW);
-        assert!(leaves_behind(&[plain], "u", NOW).is_some());
+        assert!(not_left_behind(&[plain.clone()], "u", NOW).is_some());
+        plain["metadata"]["creationTimestamp"] = Value::Null;
+        assert!(not_left_behind(&[plain], "u", NOW).is_some(), "nobody can tell how old it is");
+        assert!(not_left_behind(&[set("u", "2026-11-20T09:00:00Z")], "u", "soon").is_some(), "nor what time it is");
     }
 
     #[test]
     fn what_belongs_to_nobody_yet_is_waited_for_and_what_is_anothers_is_not() {
         let mut nobodys = set("u", "2026-11-20T09:00:00Z");
         nobodys["metadata"]["ownerReferences"] = json!([]);
-        assert_eq!(leaves_behind(&[nobodys.clone()], "u", NOW).unwrap(), "a-1 is about to belong to it");
+        assert_eq!(not_left_behind(&[nobodys.clone()], "u", NOW).unwrap(), "a-1 is about to belong to it");
         nobodys["metadata"]["deletionTimestamp"] = json!(NOW);
-        assert_eq!(leaves_behind(&[nobodys], "u", NOW), None, "it goes anyway");
-        assert_eq!(leaves_behind(&[set("other", NOW)], "u", NOW), None);
+        assert_eq!(not_left_behind(&[nobodys], "u", NOW), None, "it goes anyway");
+        assert_eq!(not_left_behind(&[set("other", NOW)], "u", NOW), None);
     }
 }

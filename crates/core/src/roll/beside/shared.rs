@@ -10,7 +10,9 @@ use super::object_write::ObjectCall;
 use super::progress::{Beside, StepProgress};
 use super::seen::{annotation, text};
 use crate::definition::{ROLL_MANAGER, StepWay};
-use crate::roll::shared_metadata::{PLACES, SharedMetadata, key, members};
+use crate::roll::json_patch::{pointer, test};
+use crate::roll::managed::{latest, writers};
+use crate::roll::shared_metadata::{PLACES, SharedMetadata, members};
 
 /// What both had in common when one was made of the other, by what these say. `target` is the one of the kind that
 /// comes.
@@ -35,25 +37,16 @@ pub(super) fn carried(step: Beside<'_>, goes: &Value, stays: &Value, way: StepWa
         let [old, new] = [goes, stays].map(|object| members(object, place));
         let names = [old, new].into_iter().flatten().flat_map(Map::keys).filter(|name| pair.shares(name));
         let names: BTreeSet<&String> = names.collect();
-        for name in names {
+        changes.extend(names.into_iter().filter_map(|name| {
+            let member = (place, name.as_str());
             let [goes_with, stays_with] = [old, new].map(|members| members?.get(name)?.as_str());
-            let is_to_go = goes_with != stays_with
-                && match &shared {
-                    // Nobody knows who has changed what: nothing of the one that stays is written over.
-                    None => stays_with.is_none(),
-                    Some(shared) => {
-                        let key = key(place, name);
-                        let is_old = shared.is(&key, stays_with);
-                        // What was carried before is of the one that goes, and nobody's change of the one that stays.
-                        let was_carried = || !is_old && is_carried((place, name), stays);
-                        let is_later = || is_old || is_later((place, name), goes, stays);
-                        was_carried() || (!shared.is(&key, goes_with) && is_later())
-                    }
-                };
-            if is_to_go {
-                changes.push((place, name.as_str(), stays_with, goes_with));
-            }
-        }
+            let is_to_go = || match &shared {
+                // Nobody knows who has changed what: nothing of the one that stays is written over.
+                None => stays_with.is_none(),
+                Some(shared) => is_carried(member, (goes, goes_with), (stays, stays_with), shared),
+            };
+            (goes_with != stays_with && is_to_go()).then_some((member, stays_with, goes_with))
+        }));
     }
     if changes.is_empty() {
         return None;
@@ -62,45 +55,53 @@ pub(super) fn carried(step: Beside<'_>, goes: &Value, stays: &Value, way: StepWa
     Some(step.next(&kind.resource, Some(kind.version()), text(stays, "/metadata/name"), patch))
 }
 
-/// Whether what the first object says was written after what the other one says, as far as API servers tell.
-fn is_later(member: (&str, &str), first: &Value, other: &Value) -> bool {
-    let since = |object| writers(object, member).filter_map(|entry| entry.get("time")?.as_str()).max();
-    since(first) > since(other)
+/// Whether the one that stays gets a label or annotation as the one that goes has it, where the two differ.
+fn is_carried(
+    member: (&str, &str),
+    (goes, goes_with): (&Value, Option<&str>),
+    (stays, stays_with): (&Value, Option<&str>),
+    shared: &SharedMetadata,
+) -> bool {
+    let is_old = shared.is(member, stays_with);
+    // What was carried before is of the one that goes, and nobody's change of the one that stays.
+    if !is_old && is_of_roll(stays, member) {
+        return true;
+    }
+    let is_later = || written_last(goes, member) > written_last(stays, member);
+    !shared.is(member, goes_with) && (is_old || is_later())
 }
 
-/// Whether an object has a label or annotation from the other one, by whoever runs rolls, and nobody has written it
-/// since.
-fn is_carried(member: (&str, &str), object: &Value) -> bool {
-    let mut writers = writers(object, member).peekable();
-    let is_ours = |entry: &Value| entry.get("manager").and_then(Value::as_str) == Some(ROLL_MANAGER);
-    writers.peek().is_some() && writers.all(is_ours)
+/// Whether a label or annotation was written by whoever runs rolls, and by nobody since.
+fn is_of_roll(object: &Value, (place, name): (&str, &str)) -> bool {
+    let mut writers = writers(object, place, format!("f:{name}")).peekable();
+    writers.peek().is_some() && writers.all(|entry| text(entry, "/manager") == ROLL_MANAGER)
 }
 
-/// Who has written a label or annotation of an object, as API servers tell it.
-fn writers<'v>(object: &'v Value, (place, name): (&str, &str)) -> impl Iterator<Item = &'v Value> {
-    let (place, name) = (format!("/fieldsV1/f:metadata/f:{place}"), format!("f:{name}"));
-    let entries = object.pointer("/metadata/managedFields").and_then(Value::as_array).into_iter().flatten();
-    entries.filter(move |entry| entry.pointer(&place).is_some_and(|members| members.get(&name).is_some()))
+/// When a label or annotation was written last, as far as API servers tell.
+fn written_last<'v>(object: &'v Value, (place, name): (&str, &str)) -> Option<&'v str> {
+    latest(writers(object, place, format!("f:{name}")))
 }
 
-/// A JSON Patch whose tests name what was seen. Each change has a place, a name, and the value before and after it.
-fn patch(object: &Value, changes: &[(&str, &str, Option<&str>, Option<&str>)]) -> Value {
-    let mut patch = vec![json!({"op": "test", "path": "/metadata/uid", "value": text(object, "/metadata/uid")})];
+/// A label or annotation by place and name, and its value before and after.
+type MetadataChange<'v> = ((&'v str, &'v str), Option<&'v str>, Option<&'v str>);
+
+/// A JSON Patch whose tests name what was seen.
+fn patch(object: &Value, changes: &[MetadataChange<'_>]) -> Value {
+    let mut patch = vec![test("/metadata/uid", json!(text(object, "/metadata/uid")))];
     for place in PLACES {
-        let is_here = changes.iter().any(|(of, ..)| *of == place);
+        let is_here = changes.iter().any(|((of, _), ..)| *of == place);
         if is_here && members(object, place).is_none() {
             let path = format!("/metadata/{place}");
-            patch.push(json!({"op": "test", "path": path, "value": null}));
-            patch.push(json!({"op": "add", "path": path, "value": {}}));
+            patch.extend([test(&path, Value::Null), json!({"op": "add", "path": path, "value": {}})]);
         }
     }
-    for (place, name, before, after) in changes {
-        let path = format!("/metadata/{place}/{}", name.replace('~', "~0").replace('/', "~1"));
-        patch.push(json!({"op": "test", "path": path, "value": before}));
-        patch.push(match after {
+    for ((place, name), before, after) in changes {
+        let path = pointer(place, name);
+        let change = match after {
             Some(after) => json!({"op": "add", "path": path, "value": after}),
             None => json!({"op": "remove", "path": path}),
-        });
+        };
+        patch.extend([test(&path, json!(before)), change]);
     }
     Value::Array(patch)
 }

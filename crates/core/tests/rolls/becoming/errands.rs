@@ -1,6 +1,6 @@
 //! What a runner does to other objects, and whether it may.
 
-use pointsman_core::roll::{ObjectCall, ObjectWrite, Propagation, Successor, leaves_behind, rfc3339};
+use pointsman_core::roll::{ObjectCall, ObjectWrite, Propagation, Successor, not_left_behind, rfc3339};
 use serde_json::Value;
 
 use super::drover::{County, is_controlled};
@@ -29,7 +29,7 @@ fn stays(village: &Village, uid: &str, next: &Successor) -> bool {
     let wanted: Vec<(&str, &str)> = next.labels.split(',').filter_map(|one| one.split_once('=')).collect();
     let has = |one: &&Value| wanted.iter().all(|(label, value)| one["metadata"]["labels"][label] == *value);
     let owned: Vec<Value> = village.all(&next.owned.0).filter(has).cloned().collect();
-    leaves_behind(&owned, uid, &rfc3339(village.now)).is_none()
+    not_left_behind(&owned, uid, &rfc3339(village.now)).is_none()
 }
 
 /// Why something must not be deleted.

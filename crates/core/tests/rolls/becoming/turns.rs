@@ -81,6 +81,13 @@ fn is_one_or_the_other(county: &Ordeal, before: &[[Value; 3]], what: &str) {
     assert_eq!(saved, Vec::<String>::new(), "{what}: {}", said(county));
 }
 
+/// It ends where it was to go, with nothing in between.
+#[track_caller]
+fn comes_through(county: &mut Ordeal, way: Way, before: &[[Value; 3]], what: &str) {
+    drives_until(county, |county| is_through(county, way));
+    is_one_or_the_other(county, before, what);
+}
+
 fn at_home(huts: usize) -> Vec<[Value; 3]> {
     let county = county(huts);
     (0..huts).map(|at| told(&county.village, &name(at))).collect()
@@ -128,8 +135,7 @@ fn a_pause_at_any_write_takes_time_and_nothing_else() {
             assert_eq!(county.status().reserved.len(), 0, "{what}: what has begun ends: {}", said(&county));
             is_one_or_the_other(&county, &before, what);
             county.set("paused", json!(false));
-            drives_until(&mut county, |county| is_through(county, way));
-            is_one_or_the_other(&county, &before, what);
+            comes_through(&mut county, way, &before, what);
         },
     );
 }
@@ -144,8 +150,7 @@ fn a_roll_that_is_stopped_at_any_write_leaves_nothing_in_between() {
             drives_until(&mut county, |county| county.status().is_over());
             is_one_or_the_other(&county, &before, what);
             county.set("direction", json!("Back"));
-            drives_until(&mut county, |county| is_through(county, Way::Back));
-            is_one_or_the_other(&county, &before, what);
+            comes_through(&mut county, Way::Back, &before, what);
             assert_eq!(county.village.names("houses"), Vec::<String>::new(), "{what}: {}", said(&county));
         },
     );
@@ -162,11 +167,9 @@ fn a_roll_that_turns_at_any_write_goes_the_whole_other_way_and_back() {
         },
         |mut county, way, what| {
             let other = if way == Way::Forth { Way::Back } else { Way::Forth };
-            drives_until(&mut county, |county| is_through(county, other));
-            is_one_or_the_other(&county, &before, what);
+            comes_through(&mut county, other, &before, what);
             county.set("direction", json!(if way == Way::Forth { "Forward" } else { "Back" }));
-            drives_until(&mut county, |county| is_through(county, way));
-            is_one_or_the_other(&county, &before, what);
+            comes_through(&mut county, way, &before, what);
         },
     );
 }
@@ -189,8 +192,7 @@ fn a_journey_that_is_said_in_other_words_at_any_write_stops_there_and_goes_on_on
             assert_eq!(huts(&county.village.things), huts(&was), "{what}: nothing goes on");
             county.kind = &HOUSE;
             county.resume();
-            drives_until(&mut county, |county| is_through(county, way));
-            is_one_or_the_other(&county, &before, what);
+            comes_through(&mut county, way, &before, what);
         },
     );
 }
@@ -202,8 +204,7 @@ fn whoever_is_killed_at_any_write_has_it_ended_by_somebody_else() {
         3,
         |county| county.drover = Drover::started(county.village.now),
         |mut county, way, what| {
-            drives_until(&mut county, |county| is_through(county, way));
-            is_one_or_the_other(&county, &before, what);
+            comes_through(&mut county, way, &before, what);
         },
     );
 }
@@ -214,12 +215,10 @@ fn one_object_goes_there_and_back_three_times() {
     let mut county = ended(2);
     for time in 0..3 {
         county.set("direction", json!("Back"));
-        drives_until(&mut county, |county| is_through(county, Way::Back));
-        is_one_or_the_other(&county, &before, "back");
+        comes_through(&mut county, Way::Back, &before, "back");
         assert_eq!(county.village.names("houses"), Vec::<String>::new(), "{time}");
         county.set("direction", json!("Forward"));
-        drives_until(&mut county, |county| is_through(county, Way::Forth));
-        is_one_or_the_other(&county, &before, "there");
+        comes_through(&mut county, Way::Forth, &before, "there");
         assert_eq!(county.village.names("huts"), Vec::<String>::new(), "{time}");
     }
 }
