@@ -92,7 +92,10 @@ fn list(args: &ListArgs) -> anyhow::Result<ExitCode> {
         }
         ListFormat::Table => {
             let rows = all.kinds.iter().map(|known| columns(&known.kind)).chain(staged().map(columns_of_stages));
-            table(COLUMNS, &rows.collect::<Vec<_>>())
+            // What is stored stands in the wide one: a terminal has 80 columns.
+            let rows = rows.map(|[name, group, kind, versions, _]| [name, group, kind, versions]);
+            let [name, group, kind, versions, _] = COLUMNS;
+            table([name, group, kind, versions], &rows.collect::<Vec<_>>())
         }
         ListFormat::Wide => wide(&all),
     })?;
