@@ -1,6 +1,7 @@
 //! A hand-over that is a fact, on the real API server and another one that is the shoots: who waits for what, what goes
 //! when, and that nothing is finished before every Deployment is what it is to be.
 
+use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -10,8 +11,10 @@ use serde_json::{Value, json};
 use crate::roll_kinds::killed_after_each_write;
 use crate::scenario::Scenario;
 use crate::stages::{FINISHED, NAMES, NEEDS_COMPLETE, commands, generation, offline};
+use crate::support::balancer::Balancer;
 use crate::support::garden::{Landscape, of_example};
-use crate::support::process::{Process, eventually};
+use crate::support::pointsman::{Pointsman, Setup};
+use crate::support::process::{Process, eventually, free_port};
 use crate::support::proxy::{Fate, Proxy};
 use crate::support::sample::{SHOOT, Sample};
 use crate::support::scene::{MERGE, Scene};
@@ -20,6 +23,10 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("shoots_are_handed_over_new_ones_at_once_and_failed_ones_never", whole).of(&SHOOTS).newest().alone(),
     Scenario::new("a_shoot_that_sleeps_is_old_or_is_away_is_waited_for", waits).of(&SHOOTS).newest().alone(),
     Scenario::new("nothing_is_finished_while_a_server_has_not_heard_of_the_fact", behind).of(&SHOOTS).newest().alone(),
+    Scenario::new("of_two_servers_one_that_has_not_heard_of_the_fact_leaves_nothing_half_done", one_of_two)
+        .of(&SHOOTS)
+        .newest()
+        .alone(),
     Scenario::new("a_hand_over_that_is_killed_after_each_write_ends_the_same_way", killed).of(&SHOOTS).newest().alone(),
 ];
 
@@ -236,6 +243,44 @@ fn behind(scene: &Scene<'_>) {
     process.interrupt();
     process.end(Duration::from_secs(10));
     garden.ends(&[&scene.ns]);
+}
+
+/// S41: of two servers one hears nothing of facts, and calls go to either.
+fn one_of_two(scene: &Scene<'_>) {
+    let proxy = Proxy::start(&scene.bed.api.client, |_, _, path| match path.contains("watch=") {
+        true => Fate::HeldBefore,
+        false => Fate::Pass,
+    });
+    let garden = Landscape::begins(scene, &scene.bed.api.kubeconfig);
+    scene.stop_pointsman();
+    let balancer = Balancer::start(scene.setup.port);
+    let starts = |kubeconfig: &Path, log: &str| {
+        let mut setup = Setup { port: free_port(), log: scene.log_of(log), ..scene.setup.clone() };
+        setup.flags.push(format!("--kubeconfig={}", kubeconfig.display()));
+        Pointsman::start(&setup)
+    };
+    let (behind, ahead) = (starts(&scene.through(proxy.port), "behind"), starts(&scene.bed.api.kubeconfig, "ahead"));
+    balancer.set(&[behind.backend()]);
+    garden.node("new", "v1.18.20");
+    let one = garden.plants("one", &json!({}));
+    are(&garden, &one, "false");
+    garden.rolls(&scene.ns, &json!({}));
+    let mut process = runs(scene, &scene.ns);
+    eventually("it is sent in vain", Duration::from_secs(60), || (sent(scene).len() >= 3).then_some(()));
+    balancer.set(&[behind.backend(), ahead.backend()]);
+    eventually("it is finished", Duration::from_secs(150), || {
+        balancer.breaks();
+        sleep(Duration::from_millis(700));
+        garden.says(&one, FINISHED).then_some(())
+    });
+    // Whoever says so has seen all of them, though one of the servers still makes of them what they were.
+    are(&garden, &one, "true");
+    process.interrupt();
+    process.end(Duration::from_secs(10));
+    are(&garden, &one, "true");
+    garden.ends(&[&scene.ns]);
+    proxy.release();
+    scene.keep((balancer, behind, ahead));
 }
 
 /// S44.

@@ -10,6 +10,7 @@ use std::time::Duration;
 use hyper::Method;
 use tokio::io::copy_bidirectional;
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
 use super::client::{RUNTIME, plain};
@@ -20,6 +21,7 @@ pub(crate) type Backend = (u16, u16);
 pub(crate) struct Balancer {
     backends: Arc<Mutex<Vec<Backend>>>,
     stop: Arc<AtomicBool>,
+    breaks: Arc<Notify>,
     accepting: JoinHandle<()>,
 }
 
@@ -44,6 +46,8 @@ impl Balancer {
             });
         }
         let listener = RUNTIME.block_on(TcpListener::bind(("127.0.0.1", port))).unwrap();
+        let breaks = Arc::new(Notify::new());
+        let broken = breaks.clone();
         let accepting = RUNTIME.spawn(async move {
             let turn = AtomicUsize::new(0);
             while let Ok((mut client, _)) = listener.accept().await {
@@ -51,23 +55,32 @@ impl Balancer {
                     let ready = ready.lock().unwrap();
                     ready.get(turn.fetch_add(1, Ordering::Relaxed) % ready.len().max(1)).copied()
                 };
+                let broken = broken.clone();
                 tokio::spawn(async move {
                     let Some(port) = chosen else { return };
                     if let Ok(mut server) = TcpStream::connect(("127.0.0.1", port)).await {
                         let _ = client.set_nodelay(true);
                         let _ = server.set_nodelay(true);
-                        let _ = copy_bidirectional(&mut client, &mut server).await;
+                        tokio::select! {
+                            _ = copy_bidirectional(&mut client, &mut server) => {}
+                            () = broken.notified() => {}
+                        }
                     }
                 });
             }
         });
-        Self { backends, stop, accepting }
+        Self { backends, stop, breaks, accepting }
     }
 
     /// The instances there are. Takes effect with the next probe.
     pub(crate) fn set(&self, backends: &[Backend]) {
         *self.backends.lock().unwrap() = backends.to_vec();
         thread::sleep(PROBE * 3);
+    }
+
+    /// Breaks what is established: the next connections are to other instances.
+    pub(crate) fn breaks(&self) {
+        self.breaks.notify_waiters();
     }
 }
 

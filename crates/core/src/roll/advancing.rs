@@ -113,8 +113,8 @@ pub(super) fn stop(planner: &mut Planner<'_>) {
     if !planner.status.reserved.is_empty() {
         return;
     }
-    // What is held has to be let go, also what is not heard of yet.
-    if planner.roll.hold && !planner.facts.consistent {
+    // What is held has to be let go, also what is not heard of yet, and what was held before the Roll said otherwise.
+    if !planner.facts.consistent {
         planner.ask_for_list();
     } else if !lets_go_first(planner) {
         planner.end(RollPhase::Aborted, Some("Stopped"));

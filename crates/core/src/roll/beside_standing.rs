@@ -20,6 +20,16 @@ pub(super) fn half_done(
     stepping_of(beside::progress(Beside { traveller, step, answers }, act, way(reservation.back)))
 }
 
+/// Why nothing is undone of an object: it stands beside what an earlier one of its name has become.
+pub(super) fn beside_earlier_one(
+    traveller: Traveller<'_>,
+    reservation: &Reservation,
+    answers: &RollAnswers,
+) -> Option<Stepping> {
+    let (step, _) = traveller.next_step(reservation).filter(|_| reservation.back)?;
+    stepping_of(beside::beside_earlier(Beside { traveller, step, answers })?)
+}
+
 /// How far the step at hand is, which is about other objects.
 pub(super) fn progress_of(
     traveller: Traveller<'_>,

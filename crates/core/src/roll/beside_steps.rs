@@ -28,6 +28,8 @@ pub(super) fn questions_beside(traveller: Traveller<'_>, reservation: &Reservati
     if !reservation.back {
         questions.extend(if_any_questions(traveller));
         questions.extend(waited_questions(traveller, reservation));
+    } else if let Some((step, _)) = traveller.next_step(reservation) {
+        questions.extend(beside::earlier_question(traveller, step));
     }
     for (step, act) in traveller.beside(reservation.back) {
         questions.extend(beside::step_questions(traveller, act, step, way));

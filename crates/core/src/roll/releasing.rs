@@ -51,17 +51,18 @@ pub(super) fn release(planner: &mut Planner<'_>) {
             // The wave that it went with is there no more.
             continue;
         }
-        let is_gone = object.is_going
-            || judge.was_turned_back(object, &reservation)
-            || judge.was_taken_elsewhere(object, &reservation)
-            || judge.was_taken_meanwhile(object, &reservation);
         if !judge.has_landed(object, &reservation) {
             // Whoever stops writes nothing more. What had landed was turned by somebody else since.
             let is_over = planner.status.direction == Direction::Stop;
             if is_over && planner.facts.consistent {
                 continue;
             }
-            wants_list |= is_over;
+            // By what is told late it may have moved since.
+            let has_nothing = judge.was_taken(object, &reservation) || judge.was_never_moved(object, &reservation);
+            let is_gone = object.is_going
+                || judge.was_turned_back(object, &reservation)
+                || (has_nothing && planner.facts.consistent);
+            wants_list |= is_over || (has_nothing && !is_gone);
             let refused = planner.facts.remembered.answer(&object.uid).map(|answer| answer.message.clone());
             let fails = reservation.back && planner.status.failure(&object.uid).is_some();
             if let Some(why) = refused.as_ref().filter(|_| fails) {
@@ -74,7 +75,7 @@ pub(super) fn release(planner: &mut Planner<'_>) {
             continue;
         }
         let through = matches!(judge.under_way(object, &reservation), Standing::New | Standing::Old);
-        if !is_gone && !through {
+        if !object.is_going && !through {
             reserved.push(reservation);
         }
     }

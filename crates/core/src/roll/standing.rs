@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::beside::{Ahead, StepProgress, refused_ahead};
-use super::beside_standing::{half_done, has_begun_beside, progress_of, stepping_of, way};
+use super::beside_standing::{beside_earlier_one, half_done, has_begun_beside, progress_of, stepping_of, way};
 use super::facts::RollFacts;
 use super::fleet_object::FleetObject;
 use super::fleet_roll::FleetRoll;
@@ -175,9 +175,21 @@ impl Judge<'_> {
     }
 
     /// Whether somebody else has taken an object to where the roll takes none from, before its move.
-    pub(super) fn was_taken_elsewhere(&self, object: &FleetObject, reservation: &Reservation) -> bool {
+    fn was_taken_elsewhere(&self, object: &FleetObject, reservation: &Reservation) -> bool {
         let is_of_it = self.roll.from.is_none() || object.version == self.roll.from;
         object.legs.is_none() && !reservation.back && !is_of_it && !object.is_at(&self.roll.to)
+    }
+
+    /// Whether somebody else has taken it from the roll, before its move.
+    pub(super) fn was_taken(&self, object: &FleetObject, reservation: &Reservation) -> bool {
+        self.was_taken_elsewhere(object, reservation) || self.was_taken_meanwhile(object, reservation)
+    }
+
+    /// Whether nothing of an object is to be taken back: the roll holds it, and it says of no move, whoever else has
+    /// set its label.
+    pub(super) fn was_never_moved(&self, object: &FleetObject, reservation: &Reservation) -> bool {
+        let is_held = object.hold_of(self.roll).is_some();
+        object.legs.is_none() && reservation.back && is_held && object.mark_of(self.roll).is_none()
     }
 
     /// What stands on an object by which it is not to be moved: somebody's own text where that would be noted, or the
@@ -191,7 +203,7 @@ impl Judge<'_> {
     }
 
     /// Whether that came to stand there before its move.
-    pub(super) fn was_taken_meanwhile(&self, object: &FleetObject, reservation: &Reservation) -> bool {
+    fn was_taken_meanwhile(&self, object: &FleetObject, reservation: &Reservation) -> bool {
         let is_moved = object.is_at(&self.roll.to);
         object.legs.is_none() && !reservation.back && !is_moved && self.in_the_way(object).is_some()
     }
@@ -451,6 +463,9 @@ impl Judge<'_> {
         }
         if leg.half && !reservation.back {
             return self.counts(traveller, StepWay::Undone, Doneness::Unknown);
+        }
+        if let Some(stepping) = beside_earlier_one(traveller, reservation, &self.facts.answers) {
+            return stepping;
         }
         if let Some(half) = half_done(traveller, reservation, &self.facts.answers) {
             return half;

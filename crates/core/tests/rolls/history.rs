@@ -44,8 +44,8 @@ pub(super) struct History<'a> {
     reserved: BTreeSet<String>,
     broken: Option<(&'static str, String)>,
     was_paused: bool,
-    /// Whether the fleet may go another way than forward.
-    turns: bool,
+    /// Whether whoever runs the roll has its Lease first.
+    leases: bool,
     at_once: AtOnce,
 }
 
@@ -74,7 +74,7 @@ impl<'a> History<'a> {
             reserved: BTreeSet::new(),
             broken: None,
             was_paused: false,
-            turns: setup.turns(),
+            leases: setup.leases(),
             at_once: match setup.at_once.trim_matches('"').strip_suffix('%') {
                 Some(percent) => AtOnce::Percent(percent.parse().unwrap()),
                 None => AtOnce::Objects(setup.at_once.parse().unwrap()),
@@ -241,8 +241,7 @@ impl<'a> History<'a> {
     }
 
     fn step(&mut self, at: usize) {
-        // Without a Lease two runners do each other no harm, as long as the fleet goes one way.
-        let done = match self.turns {
+        let done = match self.leases {
             true => self.runners[at].step_with_lease(at, self.kind, &mut self.world),
             false => self.runners[at].step(self.kind, &mut self.world),
         };
@@ -370,7 +369,12 @@ impl<'a> History<'a> {
     fn says_lowest(&mut self, plan: &RollPlan, fleet: &[FleetObject], said: &str) {
         let seen = fleet.iter().map(|object| object.version().map(str::to_owned));
         let under_way = fleet.iter().filter(|object| plan.status.reserved.iter().any(|one| one.uid == object.uid()));
-        let was = under_way.filter_map(|object| self.world.objects.get(object.name())?.was());
+        // What is gone may still be told of, and another one has its name.
+        let is_it = |now: &&Boat, uid: &str| now.uid() == uid && !self.world.forged.contains(uid);
+        let was = under_way.filter_map(|object| {
+            let now = self.world.objects.get(object.name());
+            now.filter(|now| is_it(now, object.uid()))?.was()
+        });
         let lower = seen.chain(was).find(|version| version.as_deref().is_none_or(|version| *version < *said));
         if let Some(lower) = lower {
             self.breaks("what is said to run lowest runs lowest", format!("{said} is said, and {lower:?} runs"));
@@ -426,7 +430,8 @@ impl<'a> History<'a> {
             return;
         }
         let new = |uid: &str| plan.status.reserved.iter().any(|one| one.uid == uid) && !self.reserved.contains(uid);
-        let marked = |name: &str| self.world.objects.get(name).is_some_and(Boat::is_marked);
+        let is_its = |object: &Boat| object.is_marked() && !self.world.forged.contains(object.uid());
+        let marked = |name: &str| self.world.objects.get(name).is_some_and(is_its);
         let canary = |name: &str| self.world.objects.get(name).is_some_and(Boat::is_canary);
         let mut wrong = None;
         for object in fleet.iter().filter(|object| new(object.uid())) {

@@ -94,6 +94,17 @@ fn a_roll_lets_go_what_one_of_its_name_has_held() {
     }
 }
 
+/// By a server that knows of no holds: what the roll has not done is nothing to take back.
+#[test]
+fn what_somebody_moved_while_it_was_held_is_let_go_where_the_roll_goes_back() {
+    let mut boat = boat("one", json!({HELD: hold("roll-1", "r")}));
+    let status = planned(&roll(json!({"hold": true})), &RollStatus::default(), &boat).status;
+    assert_eq!(status.reserved.len(), 1);
+    boat.labelled(NEW, "kubectl-label", "Update", NOW.wall);
+    let (status, there) = comes_to(&roll(json!({"hold": true, "direction": "Back"})), status, boat);
+    assert_eq!((status.phase, there.is_held(), there.label()), (RollPhase::Aborted, false, Some(NEW)));
+}
+
 #[test]
 fn what_a_roll_is_about_no_more_is_let_go_and_not_moved() {
     for members in

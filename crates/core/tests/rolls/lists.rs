@@ -1,7 +1,8 @@
 //! When it takes a list of the whole fleet to go on, or another look at an object.
 
 use pointsman_core::roll::{
-    FleetObject, FleetRoll, Moment, RollFacts, RollPhase, RollPlan, RollStatus, RollWrite, answered_roll, plan, rfc3339,
+    Direction, FleetObject, FleetRoll, Moment, RollFacts, RollPhase, RollPlan, RollStatus, RollWrite, answered_roll,
+    plan, rfc3339,
 };
 use serde_json::json;
 
@@ -64,6 +65,40 @@ fn an_object_that_is_gone_is_let_go_by_a_consistent_list_alone() {
     assert!(watched.wants_list && watched.status.reserved == status.reserved);
     let listed = planned(&roll, &status, true, 1);
     assert!(!listed.wants_list && listed.status.reserved.is_empty());
+}
+
+/// By what is told late it may be free again by now, and have moved.
+#[test]
+fn what_somebody_took_from_the_roll_is_let_go_by_a_consistent_list_alone() {
+    let roll = roll_of(&json!({"from": "2.16.0", "waves": [{"name": "all"}]}));
+    let taken = [
+        json!({"labels": {"example.com/controller-version": "2.16.0"}, "annotations": {"pointsman.dev/roll": "mine"}}),
+        json!({"labels": {"example.com/controller-version": "2.15.0"}}),
+    ];
+    for mut metadata in taken {
+        metadata["uid"] = json!("taken");
+        let fleet = [FleetObject::of(&boat(metadata), &roll).unwrap()];
+        let decided = |consistent| {
+            plan(&roll, &under_way(&["taken"]), &fleet, RollFacts { consistent, ..RollFacts::default() }, NOW)
+        };
+        let watched = decided(false);
+        assert_eq!((watched.status.reserved.len(), watched.wants_list), (1, true));
+        assert_eq!(decided(true).status.reserved, []);
+    }
+}
+
+/// It may have held what is not heard of yet.
+#[test]
+fn a_roll_that_stops_ends_by_a_consistent_list_alone() {
+    for holds in [true, false] {
+        let roll = roll_of(&json!({"hold": holds, "direction": "Stop", "waves": [{"name": "all"}]}));
+        let status = RollStatus { direction: Direction::Stop, ..under_way(&[]) };
+        let decided = |consistent| {
+            let plan = planned(&roll, &status, consistent, 0);
+            (plan.status.is_over(), plan.wants_list)
+        };
+        assert_eq!((decided(false), decided(true)), ((false, true), (true, false)), "{holds}");
+    }
 }
 
 /// What a write tests is not read before it.

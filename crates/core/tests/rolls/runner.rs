@@ -47,9 +47,10 @@ struct Fleet {
 }
 
 impl Fleet {
-    fn list(objects: &BTreeMap<String, Boat>, roll: &FleetRoll, now: u64) -> Self {
+    /// A list as of some moment; what a cache tells is of long ago.
+    fn list(objects: &BTreeMap<String, Boat>, roll: &FleetRoll, as_of: u64) -> Self {
         let seen = objects.values().map(|object| FleetObject::of(&object.value(), roll).unwrap());
-        let heard = objects.values().map(|object| (object.revision, now));
+        let heard = objects.values().map(|object| (object.revision, as_of));
         Self { objects: Rc::new(seen.collect()), heard: heard.collect(), told: 0 }
     }
 
@@ -219,8 +220,8 @@ impl Runner {
             }
             None => {
                 self.listed = world.now;
-                let objects = if cached { &world.cache } else { &world.objects };
-                (Fleet::list(objects, roll, world.now), !cached)
+                let (objects, as_of) = if cached { (&world.cache, 0) } else { (&world.objects, world.now) };
+                (Fleet::list(objects, roll, as_of), !cached)
             }
         }
     }

@@ -311,10 +311,15 @@ impl Setup {
         }
     }
 
-    /// Whether the fleet may go another way than forward.
-    pub(super) fn turns(&self) -> bool {
-        self.on_failure.starts_with("Back")
-            || self.script.iter().any(|one| matches!(one, Happening::Back | Happening::Stop))
+    /// Whether whoever runs the roll has its Lease first. Without one two runners do each other no harm as long as the
+    /// fleet goes one way, nothing is held, and nobody's text comes to stand on an object and goes again: else what one
+    /// of them holds or moves, the other may have seen before that, and be over, or let go for the text.
+    pub(super) fn leases(&self) -> bool {
+        let counts = |one: &Happening| {
+            let is_text = matches!(one, Happening::Stranger(_, Stranger::Notes(_)));
+            is_text || matches!(one, Happening::Back | Happening::Stop | Happening::Hold(_))
+        };
+        self.hold || self.on_failure.starts_with("Back") || self.script.iter().any(counts)
     }
 
     /// The same history, as small as it still breaks something.

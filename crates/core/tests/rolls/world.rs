@@ -77,6 +77,8 @@ pub(super) struct World {
     pub(super) before: BTreeMap<String, Option<String>>,
     /// What others did to objects: these need not come home.
     pub(super) touched: BTreeSet<String>,
+    /// Those on which somebody else has written in the place of a roll's mark: a watch may not have told of it.
+    pub(super) forged: BTreeSet<String>,
     /// Objects that others turned back after a roll had moved them.
     pub(super) turned: BTreeSet<String>,
     /// Objects that others have asked to have moved while they were held, by uid.
@@ -120,6 +122,7 @@ impl World {
             first: BTreeSet::new(),
             before: BTreeMap::new(),
             touched: BTreeSet::new(),
+            forged: BTreeSet::new(),
             turned: BTreeSet::new(),
             asked: BTreeSet::new(),
             slipped: None,
@@ -365,6 +368,9 @@ impl World {
         let unmarks = before.is_marked() && !after.is_marked();
         // Who writes something else there says so, and who leaves it out does not.
         let says = matches!(stranger, Stranger::Notes(_));
+        if says {
+            self.forged.insert(uid.clone());
+        }
         if unmarks && !unaware && !says {
             self.unmarked = Some(name.to_owned());
         }

@@ -10,6 +10,7 @@ mod converting;
 mod deleting;
 mod deleting_named;
 mod doing;
+mod earlier;
 mod looking;
 mod names;
 mod object_write;
@@ -32,6 +33,7 @@ pub(super) use ahead::{ahead_questions, pods_ahead, pods_questions, refused_ahea
 pub(super) use asking::step_questions;
 pub(super) use deleting::{has_become, kept_of, leftover_questions, leftovers};
 pub(super) use doing::progress;
+pub(super) use earlier::{beside_earlier, earlier_question};
 pub(super) use names::{BECAME, MADE_BY, ON_WHAT_WAS_MADE};
 pub use object_write::{ObjectCall, ObjectWrite, Propagation, Successor};
 pub(super) use progress::{Ahead, Beside, StepProgress};

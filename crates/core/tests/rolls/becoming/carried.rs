@@ -98,6 +98,26 @@ fn what_is_set_on_a_hut_after_its_house_is_there_is_on_the_house() {
     assert_eq!(metadata["annotations"]["example.com/note"], "a");
 }
 
+/// What the house is made of was looked at before.
+#[test]
+fn what_is_set_on_a_hut_just_as_its_house_is_made_is_on_the_house() {
+    let (mut county, mut was) = (labelled(), false);
+    drives(&mut county, 300, |county, asked| {
+        if asked.plural == "houses" && matches!(asked.call, ObjectCall::Create(_)) {
+            was = true;
+            labels(county, "huts", "team", Some("red"));
+            labels(county, "huts", "new", Some("yes"));
+            labels(county, "huts", "old", None);
+            notes(county, "huts", "example.com/note", "a");
+        }
+    });
+    assert!(was);
+    assert_eq!(county.status().phase, RollPhase::Complete, "{}", said(&county));
+    let metadata = county.village.get("houses", "h-0").unwrap()["metadata"].clone();
+    assert_eq!(metadata["labels"], json!({"team": "red", "new": "yes"}));
+    assert_eq!(metadata["annotations"]["example.com/note"], "a");
+}
+
 #[test]
 fn what_is_set_on_a_house_before_the_end_is_on_the_hut_that_stays() {
     let (mut county, mut was) = (labelled(), false);

@@ -27,8 +27,8 @@ pub(super) struct Chronicle<'a> {
     touched: BTreeSet<String>,
     /// What somebody else has named them last.
     names: BTreeMap<String, u64>,
-    /// Huts as they were on their way.
-    backups: BTreeMap<String, Value>,
+    /// Huts as they were on their way, one for each mark that they had.
+    backups: BTreeMap<String, Vec<Value>>,
     met: BTreeSet<&'static str>,
     log: Vec<String>,
     wrong: Option<(&'static str, String)>,
@@ -180,8 +180,9 @@ impl<'a> Chronicle<'a> {
                 village.change("houses", &name, |house| house["metadata"]["deletionTimestamp"] = json!("now"));
             }
             Stranger::Replaces if has_hut && !has_house && !is_about_to_be => village.replaces_hut(&name),
-            Stranger::Restores if !has_hut && self.backups.contains_key(&name) => {
-                village.create("huts", self.backups[&name].clone()).unwrap();
+            Stranger::Restores(which) if !has_hut && self.backups.contains_key(&name) => {
+                let all = &self.backups[&name];
+                village.create("huts", all[which % all.len()].clone()).unwrap();
             }
             Stranger::Copies if has_house => {
                 let mut copy = village.get("houses", &name).unwrap().clone();
@@ -204,8 +205,13 @@ impl<'a> Chronicle<'a> {
 
     fn backs_up(&mut self) {
         let huts = self.county.village.all("huts").filter(|hut| hut["spec"]["move"] == true);
-        let huts = huts.filter(|hut| hut["metadata"]["deletionTimestamp"].is_null()).cloned();
-        self.backups.extend(huts.map(|hut| (hut["metadata"]["name"].as_str().unwrap().to_owned(), hut)));
+        for hut in huts.filter(|hut| hut["metadata"]["deletionTimestamp"].is_null()) {
+            let all = self.backups.entry(hut["metadata"]["name"].as_str().unwrap().to_owned()).or_default();
+            let mark = |hut: &Value| hut["metadata"]["annotations"]["pointsman.dev/roll"].clone();
+            if all.last().is_none_or(|last| mark(last) != mark(hut)) {
+                all.push(hut.clone());
+            }
+        }
     }
 
     /// What was copied from a house was never a hut.

@@ -68,8 +68,8 @@ pub(super) enum Stranger {
     /// Deletes the hut, and makes another one of its name. Not beside a house: two controllers would act then, whatever
     /// a roll does.
     Replaces,
-    /// Puts a hut back from a backup that was made on its way.
-    Restores,
+    /// Puts a hut back from one of the backups that were made on its way.
+    Restores(usize),
     /// Copies the house under another name.
     Copies,
     /// Has an autoscaler scale the Deployment, or takes it away.
@@ -122,7 +122,7 @@ impl Plot {
             5 => Stranger::Strips(random.below(5)),
             6 => Stranger::Razes,
             7 => Stranger::Replaces,
-            8 => Stranger::Restores,
+            8 => Stranger::Restores(random.below(8)),
             9 => Stranger::Copies,
             10 => Stranger::Scales,
             _ => return Happening::Redefines(random.percent(50)),

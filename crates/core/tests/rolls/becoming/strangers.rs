@@ -4,7 +4,7 @@ use pointsman_core::roll::{ObjectCall, RollPhase};
 use serde_json::{Value, json};
 
 use super::returns::{ended, spec, turns};
-use super::trials::{Ordeal, county, deletes, drives, said};
+use super::trials::{Ordeal, county, deletes, drives, drives_all, said};
 
 /// The old operator acts on the hut, and the new one on the house.
 fn both_act(county: &Ordeal) -> bool {
@@ -56,6 +56,29 @@ fn an_object_that_comes_from_a_backup_is_not_switched_on_beside_what_it_has_beco
     county.village.create("huts", backup).unwrap();
     turns(&mut county, "Back", 300, |county, _| assert!(!both_act(county), "{}", said(county)));
     assert!(!both_act(&county), "{}", said(&county));
+}
+
+/// As it was at each write before it was made into another one; from the first on it says so, and not before.
+#[test]
+fn an_object_from_an_older_backup_is_not_switched_on_beside_what_an_earlier_one_has_become() {
+    let (mut first, mut backups) = (county(1), Vec::new());
+    drives_all(&mut first, 300, |county, _| {
+        let hut = county.village.get("huts", "h-0").filter(|_| county.village.get("houses", "h-0").is_none());
+        backups.extend(hut.filter(|hut| hut["spec"]["move"] == true).cloned());
+    });
+    assert_eq!(first.status().phase, RollPhase::Complete, "{}", said(&first));
+    assert!(backups.len() > 1, "{backups:#?}");
+    for backup in backups {
+        let mut county = ended(1);
+        county.village.create("huts", backup.clone()).unwrap();
+        turns(&mut county, "Back", 300, |county, _| assert!(!both_act(county), "{backup:#}: {}", said(county)));
+        waits_for(&county, "was made of an earlier object of this name");
+        // Once one of them is out of the way, it goes on.
+        county.village.things.remove(&("houses".to_owned(), "h-0".to_owned()));
+        county.resume();
+        turns(&mut county, "Back", 300, |_, _| {});
+        assert_ne!(spec(&county, "huts")["move"], true, "{}", said(&county));
+    }
 }
 
 #[test]
