@@ -220,19 +220,30 @@ fn each_goes_on(garden: &Landscape<'_>, all: &[String; 5]) {
     [asleep, away, dead, exec].into_iter().for_each(goes_on);
 }
 
-/// S41: what the server hears of facts is held for a while.
-fn behind(scene: &Scene<'_>) {
-    let proxy = Proxy::start(&scene.bed.api.client, |_, _, path| match path.contains("watch=") {
+/// Between a server and the API server: what it hears of facts is held for a while.
+fn hears_late(scene: &Scene<'_>) -> Proxy {
+    Proxy::start(&scene.bed.api.client, |_, _, path| match path.contains("watch=") {
         true => Fate::HeldBefore,
         false => Fate::Pass,
-    });
-    let garden = Landscape::begins(scene, &scene.through(proxy.port));
+    })
+}
+
+/// A shoot whose Deployments are sent in vain, and who sends them.
+fn sent_in_vain(garden: &Landscape<'_>) -> (String, Process) {
     garden.node("new", "v1.18.20");
     let one = garden.plants("one", &json!({}));
-    are(&garden, &one, "false");
-    garden.rolls(&scene.ns, &json!({}));
-    let mut process = runs(scene, &scene.ns);
-    eventually("it is sent in vain", Duration::from_secs(60), || (sent(scene).len() >= 3).then_some(()));
+    are(garden, &one, "false");
+    garden.rolls(&garden.scene.ns, &json!({}));
+    let process = runs(garden.scene, &garden.scene.ns);
+    eventually("it is sent in vain", Duration::from_secs(60), || (sent(garden.scene).len() >= 3).then_some(()));
+    (one, process)
+}
+
+/// S41.
+fn behind(scene: &Scene<'_>) {
+    let proxy = hears_late(scene);
+    let garden = Landscape::begins(scene, &scene.through(proxy.port));
+    let (one, mut process) = sent_in_vain(&garden);
     assert!(garden.says(&one, NEEDS_COMPLETE) && !garden.says(&one, FINISHED));
     are(&garden, &one, "false");
     let said = std::fs::read_to_string(scene.log_of(&format!("runs-{}", scene.ns))).unwrap();
@@ -247,10 +258,7 @@ fn behind(scene: &Scene<'_>) {
 
 /// S41: of two servers one hears nothing of facts, and calls go to either.
 fn one_of_two(scene: &Scene<'_>) {
-    let proxy = Proxy::start(&scene.bed.api.client, |_, _, path| match path.contains("watch=") {
-        true => Fate::HeldBefore,
-        false => Fate::Pass,
-    });
+    let proxy = hears_late(scene);
     let garden = Landscape::begins(scene, &scene.bed.api.kubeconfig);
     scene.stop_pointsman();
     let balancer = Balancer::start(scene.setup.port);
@@ -261,12 +269,7 @@ fn one_of_two(scene: &Scene<'_>) {
     };
     let (behind, ahead) = (starts(&scene.through(proxy.port), "behind"), starts(&scene.bed.api.kubeconfig, "ahead"));
     balancer.set(&[behind.backend()]);
-    garden.node("new", "v1.18.20");
-    let one = garden.plants("one", &json!({}));
-    are(&garden, &one, "false");
-    garden.rolls(&scene.ns, &json!({}));
-    let mut process = runs(scene, &scene.ns);
-    eventually("it is sent in vain", Duration::from_secs(60), || (sent(scene).len() >= 3).then_some(()));
+    let (one, mut process) = sent_in_vain(&garden);
     balancer.set(&[behind.backend(), ahead.backend()]);
     eventually("it is finished", Duration::from_secs(150), || {
         balancer.breaks();
@@ -277,7 +280,6 @@ fn one_of_two(scene: &Scene<'_>) {
     are(&garden, &one, "true");
     process.interrupt();
     process.end(Duration::from_secs(10));
-    are(&garden, &one, "true");
     garden.ends(&[&scene.ns]);
     proxy.release();
     scene.keep((balancer, behind, ahead));

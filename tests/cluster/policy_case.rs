@@ -23,11 +23,14 @@ pub(crate) struct PolicyCase {
     all: String,
 }
 
-/// Asks until an API server decides by policies that were just applied. While others apply theirs it compiles all of
-/// them again for each: half a minute, where one alone takes a second.
+/// Asks until an API server decides by policies that were just applied.
 pub(crate) fn once_in_force<T>(ask: impl FnMut() -> Option<T>) -> T {
-    eventually("the policies are in force", Duration::from_secs(60), ask)
+    eventually("the policies are in force", IN_FORCE, ask)
 }
+
+/// While others are applied an API server compiles all of them again for each: half a minute, where one alone takes a
+/// second.
+const IN_FORCE: Duration = Duration::from_secs(60);
 
 /// How an object is written.
 #[derive(Clone, Copy, Debug)]
@@ -95,6 +98,12 @@ impl PolicyCase {
             }
         };
         if answer.is_ok() { Ok(parts(&answer.body)) } else { Err(answer.message()) }
+    }
+
+    /// Waits until the API server decides by it, which was just installed, before its facts are true.
+    pub(crate) fn comes_into_force(&self, scene: &Scene<'_>, object: &Value) {
+        let said = self.compare(scene, object, (Truth::False, Writing::Create), IN_FORCE);
+        said.unwrap_or_else(|why| panic!("{why}"));
     }
 
     /// Compares what becomes of an object by a policy and by a server; returns whether anything was changed, nothing

@@ -194,6 +194,10 @@ fn alike(scene: &Scene<'_>) {
     for case in &cases {
         case.policies.install(scene).unwrap_or_else(|why| panic!("{why}\n{}", case.policies.definition));
     }
+    turn(scene, Truth::False);
+    for (case, (object, _)) in cases.iter().filter_map(|case| Some((case, case.objects.first()?))) {
+        case.policies.comes_into_force(scene, object);
+    }
     let mut changed = 0;
     let mut differ = Vec::new();
     for is in [Truth::False, Truth::True] {
@@ -219,7 +223,7 @@ fn alike(scene: &Scene<'_>) {
 
 /// Objects for each definition.
 const OBJECTS: usize = 4;
-/// How long a policy may take to be in force, or a fact to be heard of.
+/// How long a fact may take to be heard of.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A definition, what becomes of it in the API server, and objects for it.

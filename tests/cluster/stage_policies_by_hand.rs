@@ -191,6 +191,8 @@ fn alike(scene: &Scene<'_>) {
     for (case, _) in &cases {
         case.install(scene).unwrap_or_else(|why| panic!("{why}\n{}", case.definition));
     }
+    turn(scene, Truth::False);
+    cases.iter().for_each(|(case, object)| case.comes_into_force(scene, object));
     let mut changed = vec![false; cases.len()];
     for is in [Truth::False, Truth::True] {
         turn(scene, is);
@@ -209,7 +211,7 @@ fn alike(scene: &Scene<'_>) {
     scene.call(Method::DELETE, &format!("{CRDS}/boxes.{}", scene.group), None).ok();
 }
 
-/// How long a policy may take to be in force, or a fact to be heard of.
+/// How long a fact may take to be heard of.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 fn what_goes_is_left_alone(scene: &Scene<'_>, object: &Value) {

@@ -1,6 +1,7 @@
 //! Objects that are under way, and by what is seen of them let go.
 
 use super::beside_steps::{has_become, kept_of};
+use super::fleet_object::FleetObject;
 use super::fleet_roll::Direction;
 use super::planner::Planner;
 use super::standing::Standing;
@@ -52,26 +53,13 @@ pub(super) fn release(planner: &mut Planner<'_>) {
             continue;
         }
         if !judge.has_landed(object, &reservation) {
-            // Whoever stops writes nothing more. What had landed was turned by somebody else since.
-            let is_over = planner.status.direction == Direction::Stop;
-            if is_over && planner.facts.consistent {
-                continue;
-            }
-            // By what is told late it may have moved since.
-            let has_nothing = judge.was_taken(object, &reservation) || judge.was_never_moved(object, &reservation);
-            let is_gone = object.is_going
-                || judge.was_turned_back(object, &reservation)
-                || (has_nothing && planner.facts.consistent);
-            wants_list |= is_over || (has_nothing && !is_gone);
-            let refused = planner.facts.remembered.answer(&object.uid).map(|answer| answer.message.clone());
-            let fails = reservation.back && planner.status.failure(&object.uid).is_some();
-            if let Some(why) = refused.as_ref().filter(|_| fails) {
-                refused_back = Some(format!("{} failed and cannot be taken back: {why}", object.title()));
+            let unlanded = unlanded(planner, object, &reservation);
+            wants_list |= unlanded.wants_list;
+            if let Some(why) = unlanded.refused_back {
+                refused_back = Some(why);
                 reservation.back = false;
             }
-            if !is_gone && (fails || refused.is_none()) {
-                reserved.push(reservation);
-            }
+            reserved.extend(unlanded.stays.then_some(reservation));
             continue;
         }
         let through = matches!(judge.under_way(object, &reservation), Standing::New | Standing::Old);
@@ -87,6 +75,34 @@ pub(super) fn release(planner: &mut Planner<'_>) {
     planner.status.failures.extend(abandoned);
     if let Some(why) = refused_back {
         planner.halt("NotTakenBack", why);
+    }
+}
+
+/// What becomes of an object under way whose write is not to be seen on it.
+struct Unlanded {
+    stays: bool,
+    wants_list: bool,
+    /// It failed and cannot be taken back, and why.
+    refused_back: Option<String>,
+}
+
+fn unlanded(planner: &Planner<'_>, object: &FleetObject, reservation: &Reservation) -> Unlanded {
+    let (judge, consistent) = (planner.judge(), planner.facts.consistent);
+    // Whoever stops writes nothing more. What had landed was turned by somebody else since.
+    let is_over = planner.status.direction == Direction::Stop;
+    if is_over && consistent {
+        return Unlanded { stays: false, wants_list: false, refused_back: None };
+    }
+    // By what is told late it may have moved since.
+    let has_nothing = judge.was_taken(object, reservation) || judge.was_never_moved(object, reservation);
+    let is_gone = object.is_going || judge.was_turned_back(object, reservation) || (has_nothing && consistent);
+    let refused = planner.facts.remembered.answer(&object.uid).map(|answer| &answer.message);
+    let fails = reservation.back && planner.status.failure(&object.uid).is_some();
+    let refused_back = refused.filter(|_| fails);
+    Unlanded {
+        stays: !is_gone && (fails || refused.is_none()),
+        wants_list: is_over || (has_nothing && !is_gone),
+        refused_back: refused_back.map(|why| format!("{} failed and cannot be taken back: {why}", object.title())),
     }
 }
 

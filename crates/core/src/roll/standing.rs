@@ -12,7 +12,7 @@ use super::job_write::{SeenJob, job_write};
 use super::leading::{Applies, applies, leading_wait};
 use super::legs::Legs;
 use super::moment::{Moment, rfc3339, wall};
-use super::status::{HELD, JOB_FAILED, Reservation, RollStatus, STUCK, TIMED_OUT};
+use super::status::{HELD, JOB_FAILED, Reservation, RollStatus, STUCK, SeenStepJob, TIMED_OUT};
 use super::stepping::{StepWrite, Stepping};
 use super::traveller::{Doneness, Traveller, WantedJob};
 use super::waited::{Waited, begins_for_good, waited};
@@ -440,23 +440,7 @@ impl Judge<'_> {
             return Stepping::Held(in_the_way.why().to_owned());
         }
         if let Some(other) = traveller.seen_job(reservation).filter(|seen| seen.back != reservation.back) {
-            // It was begun with when the roll went the other way, and nobody knows what it does half-way through.
-            let seen = SeenJob::of(&other.name, &self.facts.answers);
-            let is_whole = seen == SeenJob::Complete && leg.unmet(other.step, StepWay::Done).is_none();
-            return match seen {
-                SeenJob::Unknown(why) => Stepping::Waits { why, spent: false },
-                SeenJob::Runs => {
-                    Stepping::Waits { why: format!("job {} still runs, and ends first", other.name), spent: false }
-                }
-                SeenJob::Complete if other.back => self.counts(traveller, StepWay::Undone, Doneness::Whole),
-                // How much of it is undone, nobody knows.
-                SeenJob::Absent | SeenJob::Failed(_) if other.back => {
-                    self.counts(traveller, StepWay::Undone, Doneness::Unknown)
-                }
-                SeenJob::Absent | SeenJob::Complete | SeenJob::Failed(_) => {
-                    self.counts(traveller, StepWay::Done, if is_whole { Doneness::Whole } else { Doneness::Unknown })
-                }
-            };
+            return self.of_other_way(traveller, other);
         }
         if leg.open && reservation.back {
             return self.counts(traveller, StepWay::Done, Doneness::Unknown);
@@ -496,6 +480,27 @@ impl Judge<'_> {
             }
             (JourneyAct::Beside(beside), _) => self.of_others(traveller, reservation, (at, &beside.act)),
             _ => self.counts(traveller, way, Doneness::Whole),
+        }
+    }
+
+    /// What comes of a Job that was begun with when the roll went the other way: nobody knows what it does half-way
+    /// through.
+    fn of_other_way(&self, traveller: Traveller<'_>, other: &SeenStepJob) -> Stepping {
+        let seen = SeenJob::of(&other.name, &self.facts.answers);
+        let is_whole = seen == SeenJob::Complete && traveller.leg.unmet(other.step, StepWay::Done).is_none();
+        match seen {
+            SeenJob::Unknown(why) => Stepping::Waits { why, spent: false },
+            SeenJob::Runs => {
+                Stepping::Waits { why: format!("job {} still runs, and ends first", other.name), spent: false }
+            }
+            SeenJob::Complete if other.back => self.counts(traveller, StepWay::Undone, Doneness::Whole),
+            // How much of it is undone, nobody knows.
+            SeenJob::Absent | SeenJob::Failed(_) if other.back => {
+                self.counts(traveller, StepWay::Undone, Doneness::Unknown)
+            }
+            SeenJob::Absent | SeenJob::Complete | SeenJob::Failed(_) => {
+                self.counts(traveller, StepWay::Done, if is_whole { Doneness::Whole } else { Doneness::Unknown })
+            }
         }
     }
 
