@@ -211,8 +211,31 @@ pub(crate) fn turn(scene: &Scene<'_>, is: Truth) {
     change(&format!("{}/facts", boxes(scene)), json!({"spec": said}));
 }
 
+/// A policy about a ConfigMap, which stays as long as the API server. Where the last such policy goes, an API server
+/// stops listening to ConfigMaps, and it never begins again: those that come later see them as they were.
+/// Source: `k8s.io/apiserver pkg/admission/plugin/policy/generic/policy_source.go`, `ensureParamsForPolicyLocked`.
+fn keeps_hearing_of_maps(scene: &Scene<'_>) {
+    let (metadata, api) = (json!({"name": "keeps-hearing-of-maps"}), "admissionregistration.k8s.io/v1");
+    let rule = json!({
+        "apiGroups": ["example.com"], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["nobodies"],
+    });
+    let mutation = json!({"patchType": "JSONPatch", "jsonPatch": {"expression": "[JSONPatch{op: 'test', path: '/kind', value: 'X'}]"}});
+    let policy = json!({"apiVersion": api, "kind": "MutatingAdmissionPolicy", "metadata": metadata, "spec": {
+        "paramKind": {"apiVersion": "v1", "kind": "ConfigMap"}, "matchConstraints": {"resourceRules": [rule]},
+        "failurePolicy": "Ignore", "reinvocationPolicy": "Never", "mutations": [mutation],
+    }});
+    let binding = json!({"apiVersion": api, "kind": "MutatingAdmissionPolicyBinding", "metadata": metadata, "spec": {
+        "policyName": metadata["name"], "paramRef": {"name": "nobody", "parameterNotFoundAction": "Allow"},
+    }});
+    for document in [policy, binding] {
+        let made = scene.post(&all_like(&document), &document);
+        assert!(made.is_ok() || made.code == 409, "{}", made.message());
+    }
+}
+
 /// The objects that say facts, and the facts that they say.
 pub(crate) fn facts(scene: &Scene<'_>) -> Vec<String> {
+    keeps_hearing_of_maps(scene);
     let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "facts"}, "data": {"moved": "no"}});
     scene.post(&format!("/api/v1/namespaces/{}/configmaps", scene.ns), &map).ok();
     let api = format!("{}/v1", scene.group);
