@@ -37,12 +37,20 @@ fn marks(scene: &Scene<'_>) -> usize {
 }
 
 /// Replaces an object by what somebody has in a file: no annotation, and this label. Returns what kubectl says.
+/// kubectl reads an object before it replaces it: its controller may have written a status meanwhile, and then whoever
+/// replaces it is told to try again.
 fn replace(scene: &Scene<'_>, name: &str, version: &str) -> String {
     let mut object = scene.labelled(scene.sample.new, name, Some(version));
     if name == "e-0" {
         object["metadata"]["labels"]["roll"] = json!("canary");
     }
-    scene.kubectl(&["replace"], &object)
+    for _ in 0..20 {
+        match scene.try_kubectl(&["replace"], &object) {
+            (true, text) => return text,
+            (false, text) => assert!(text.contains("(Conflict)"), "{text}"),
+        }
+    }
+    panic!("{name} was modified at each of 20 attempts");
 }
 
 fn starts(scene: &Scene<'_>) {

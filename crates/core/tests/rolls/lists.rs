@@ -83,6 +83,7 @@ fn what_somebody_took_from_the_roll_is_let_go_by_a_consistent_list_alone() {
         };
         let watched = decided(false);
         assert_eq!((watched.status.reserved.len(), watched.wants_list), (1, true));
+        assert!(!watched.writes.iter().any(|write| matches!(write, RollWrite::Move(_))), "{:?}", watched.writes);
         assert_eq!(decided(true).status.reserved, []);
     }
 }

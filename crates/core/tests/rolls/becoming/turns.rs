@@ -86,6 +86,9 @@ fn is_one_or_the_other(county: &Ordeal, before: &[[Value; 3]], what: &str) {
 fn comes_through(county: &mut Ordeal, way: Way, before: &[[Value; 3]], what: &str) {
     drives_until(county, |county| is_through(county, way));
     is_one_or_the_other(county, before, what);
+    // What has gone just as the roll turned is no exception.
+    let left = county.village.names(if way == Way::Forth { "huts" } else { "houses" });
+    assert_eq!(left, Vec::<String>::new(), "{what}: {}", said(county));
 }
 
 fn at_home(huts: usize) -> Vec<[Value; 3]> {
