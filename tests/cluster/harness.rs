@@ -13,6 +13,7 @@ use crate::support::assets::Assets;
 use crate::support::bed::{Bed, Plan, log_dir};
 use crate::support::client::trail;
 use crate::support::metrics;
+use crate::support::sample::SHOOT;
 use crate::support::scene::{Scene, group_of};
 
 /// Runs what the arguments select. Returns whether all of it held.
@@ -115,11 +116,15 @@ impl Report {
 
 /// What there is to do of a plan, bed by bed. Those that want to be alone have a bed of their own. Of these, those that
 /// wait for the controllers of Kubernetes, and let no webhook die, are not in each other's way: they have one together.
+/// Hand-overs are in each other's way only, and mostly wait: others need not wait for them.
 fn tasks_of(plan: &'static Plan, assets: &Assets, jobs: Vec<Job>) -> impl Iterator<Item = Task> {
     let (alone, shared): (Vec<Job>, Vec<Job>) = jobs.into_iter().partition(|job| job.scenario.alone);
     let waits = |job: &Job| job.scenario.needs == "kube-controller-manager" && !job.scenario.may_fail;
     let (controlled, alone): (Vec<Job>, Vec<Job>) = alone.into_iter().partition(waits);
-    let all = [("", WORKERS, shared), ("-controlled", FEW_WORKERS, controlled), ("-alone", 1, alone)];
+    let (handed_over, alone): (Vec<Job>, Vec<Job>) = alone.into_iter().partition(|job| job.sample.name == SHOOT.name);
+    let (many, few) = (WORKERS, FEW_WORKERS);
+    let all =
+        [("", many, shared), ("-alone", 1, alone), ("-controlled", few, controlled), ("-handed-over", 1, handed_over)];
     let tasks = all.map(|(of, workers, jobs)| {
         let name = format!("{}{of}", plan.name);
         Task { plan, name, assets: assets.clone(), jobs, workers }
@@ -271,4 +276,4 @@ const WORKERS: usize = 7;
 /// Of those that wait for controllers.
 const FEW_WORKERS: usize = 4;
 /// So many beds at a time: an API server takes half a gigabyte.
-const LANES: usize = 3;
+const LANES: usize = 4;

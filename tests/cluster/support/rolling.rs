@@ -88,6 +88,7 @@ impl Scene<'_> {
         let list = json!({"apiVersion": "v1", "kind": "List", "items": documents});
         self.kubectl(&["apply", "--server-side", "--force-conflicts"], &list);
         self.eventually(|| self.call(Method::GET, "/apis/pointsman.dev/v1/rolls", None).is_ok().then_some(()));
+        self.bed.rolls_since.get_or_init(Instant::now);
     }
 
     /// What a command prints that knows no kinds.
