@@ -26,12 +26,15 @@ pub(in crate::roll) fn beside_earlier(step: Beside<'_>) -> Option<StepProgress> 
         SeenOther::There(object) => (object, false),
         SeenOther::Going(object) => (object, true),
     };
-    annotation(object, BECAME).filter(|of| *of != step.uid())?;
+    let of = match annotation(object, BECAME) {
+        Some(of) if of == step.uid() => return None,
+        Some(_) => "was made of an earlier object of this name",
+        None => "is there, and does not say of which object it was made",
+    };
     if is_going {
         return Some(StepProgress::Waits(format!("{question} is being deleted")));
     }
     Some(StepProgress::Stuck(format!(
-        "{question} was made of an earlier object of this name, and both controllers would act: take one of the two \
-         out of the way, and resume"
+        "{question} {of}, and both controllers would act: take one of the two out of the way, and resume"
     )))
 }
