@@ -4,7 +4,6 @@ use serde_json::{Value, json};
 
 use crate::scenario::Scenario;
 use crate::support::client::Answer;
-use crate::support::sample::MATERIALIZE;
 use crate::support::scene::Scene;
 use crate::support::verbs::assert_holds;
 
@@ -68,7 +67,7 @@ fn everything(scene: &Scene<'_>, name: &str) -> [Value; 3] {
 
 /// Once everywhere is not enough, and a hundred times everywhere takes long.
 fn times(scene: &Scene<'_>) -> usize {
-    if scene.bed.plan.name == "1.36" && scene.sample.name == MATERIALIZE.name { 100 } else { 10 }
+    if scene.bed.plan.name == "1.36" { 100 } else { 10 }
 }
 
 fn with_kubectl(scene: &Scene<'_>) {

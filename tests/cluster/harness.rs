@@ -122,9 +122,12 @@ fn tasks_of(plan: &'static Plan, assets: &Assets, jobs: Vec<Job>) -> impl Iterat
     let waits = |job: &Job| job.scenario.needs == "kube-controller-manager" && !job.scenario.may_fail;
     let (controlled, alone): (Vec<Job>, Vec<Job>) = alone.into_iter().partition(waits);
     let (handed_over, alone): (Vec<Job>, Vec<Job>) = alone.into_iter().partition(|job| job.sample.name == SHOOT.name);
-    let (many, few) = (WORKERS, FEW_WORKERS);
-    let all =
-        [("", many, shared), ("-alone", 1, alone), ("-controlled", few, controlled), ("-handed-over", 1, handed_over)];
+    let all = [
+        ("", WORKERS, shared),
+        ("-alone", 1, alone),
+        ("-controlled", FEW_WORKERS, controlled),
+        ("-handed-over", 1, handed_over),
+    ];
     let tasks = all.map(|(of, workers, jobs)| {
         let name = format!("{}{of}", plan.name);
         Task { plan, name, assets: assets.clone(), jobs, workers }

@@ -21,8 +21,7 @@ pub(crate) struct Scenario {
 }
 
 impl Scenario {
-    /// Of both kinds on the first bed, and of one of them on the others: how an API server goes about it is all that is
-    /// different there.
+    /// Of both kinds, on every bed.
     pub(crate) const fn new(name: &'static str, run: fn(&Scene<'_>)) -> Self {
         let kinds = &KINDS;
         let needs = "kube-apiserver";
@@ -93,10 +92,8 @@ pub(crate) struct Job {
 pub(crate) fn jobs(plan: &Plan, scenarios: &[Scenario]) -> Vec<Job> {
     let thorough = std::env::var_os("POINTSMAN_THOROUGH").is_some();
     let wanted = scenarios.iter().filter(|scenario| thorough || !scenario.thorough);
-    let first = plan.name == PLANS[0].name;
-    let fitting = wanted.filter(|scenario| !scenario.newest || first);
-    let kinds = |scenario: &Scenario| scenario.kinds.split_at(if first { 0 } else { scenario.kinds.len() - 1 }).1;
-    let pairs = fitting.flat_map(|scenario| kinds(scenario).iter().map(|sample| (*scenario, *sample)));
+    let fitting = wanted.filter(|scenario| !scenario.newest || plan.name == PLANS[0].name);
+    let pairs = fitting.flat_map(|scenario| scenario.kinds.iter().map(|sample| (*scenario, *sample)));
     let job = |(scenario, sample): (Scenario, &'static Sample)| {
         let id = format!("{}::{}::{}", plan.name, sample.name, scenario.name);
         Job { id, scenario, sample }

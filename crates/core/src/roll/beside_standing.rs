@@ -20,7 +20,7 @@ pub(super) fn half_done(
     stepping_of(beside::progress(Beside { traveller, step, answers }, act, way(reservation.back)))
 }
 
-/// Why nothing is undone of an object: it stands beside what an earlier one of its name has become.
+/// Why nothing is undone of an object: it stands beside what is not known to have been made of it.
 pub(super) fn beside_earlier_one(
     traveller: Traveller<'_>,
     reservation: &Reservation,

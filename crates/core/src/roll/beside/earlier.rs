@@ -1,5 +1,6 @@
-//! An object beside what an earlier one of its name has become, such as one that was put back from a backup: the new
-//! controller acts on the one, and nothing may be undone by which the old one would act on the other.
+//! An object beside what an earlier one of its name has become, such as one that was put back from a backup, or beside
+//! what does not say any more of which object it was made: the new controller acts on the one, and nothing may be undone
+//! by which the old one would act on the other.
 
 use super::looking::target_question;
 use super::names::BECAME;
@@ -17,7 +18,7 @@ pub(in crate::roll) fn earlier_question(traveller: Traveller<'_>, step: usize) -
     target_question(traveller).filter(|_| !is_after && !traveller.legs.is_run)
 }
 
-/// Why a step is not undone.
+/// Why a step is not undone: what is there was made of another object, or does not say of which.
 pub(in crate::roll) fn beside_earlier(step: Beside<'_>) -> Option<StepProgress> {
     let question = earlier_question(step.traveller, step.step)?;
     let (object, is_going) = match step.look(&question) {
