@@ -1,6 +1,6 @@
 //! An object beside what an earlier one of its name has become, such as one that was put back from a backup, or beside
-//! what does not say any more of which object it was made: the new controller acts on the one, and nothing may be undone
-//! by which the old one would act on the other.
+//! what does not say any more of which object it was made: the new controller acts on the one, and nothing may be
+//! undone by which the old one would act on the other.
 
 use super::looking::target_question;
 use super::names::BECAME;
