@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::scenario::Scenario;
 use crate::support::pointsman::Pointsman;
 use crate::support::process::Process;
-use crate::support::proxy::{Fate, Proxy};
+use crate::support::proxy::{Fate, Proxy, status};
 use crate::support::rolling::Controllers;
 use crate::support::sample::{ENGINE, Sample};
 use crate::support::scene::{MERGE, Scene};
@@ -602,6 +602,15 @@ fn planned(scene: &Scene<'_>) {
     let (code, text, errors) = scene.command(&["roll", "plan", "-f", &file, "--server", &through]);
     assert_eq!(code, 1, "{text}{errors}");
     let writes: Vec<String> = proxy.calls().into_iter().filter(|call| !call.starts_with("GET ")).collect();
+    // Whoever plans as soon as the CRD of Rolls is applied.
+    let lately = Proxy::start(&scene.bed.api.client, |at, _, _| match at {
+        0 => Fate::Answer(429, Some(1), status(429, "storage is (re)initializing")),
+        _ => Fate::Pass,
+    });
+    let through = format!("--kubeconfig={}", scene.through(lately.port).display());
+    let (_, again, errors) = scene.command(&["roll", "plan", "-f", &file, "--server", &through]);
+    assert_eq!(again, text, "{errors}");
+    assert!(errors.contains("storage is (re)initializing (HTTP 429); trying again in 1 s"), "{errors}");
     // Each that is to go is asked for once, and nothing else is.
     assert_eq!(writes.len(), 10, "{writes:#?}");
     assert!(writes.iter().all(|call| call.starts_with("PATCH ") && call.contains("dryRun=All")), "{writes:#?}");

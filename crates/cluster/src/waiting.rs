@@ -8,7 +8,8 @@ use crate::call_error::CallError;
 use crate::patience::Patience;
 
 /// Waits out an API server that is busy, starting, stopping or gone for a moment, for all calls together. Who has never
-/// answered is not waited for: the address may be wrong. A webhook that is not reached is an answer.
+/// answered is not waited for: the address may be wrong. That it is too busy (429), an API server says itself. A
+/// webhook that is not reached is an answer.
 pub(crate) struct Waiting {
     patience: Patience,
     has_answered: AtomicBool,
@@ -33,6 +34,9 @@ impl Waiting {
             self.patience.is_over();
             return None;
         };
+        if error.code() == Some(429) {
+            self.has_answered.store(true, Ordering::Relaxed);
+        }
         let pause = self.patience.pause(error).filter(|_| self.has_answered.load(Ordering::Relaxed))?;
         (self.tell)(error, pause);
         Some(pause)
@@ -55,6 +59,13 @@ mod tests {
 
     fn refused(code: u16, message: &str) -> Result<(), CallError> {
         Err(CallError::of_code(code, message, None))
+    }
+
+    /// What it says for some seconds of a kind that is new to it (`apiserver/pkg/storage/cacher/cacher.go`).
+    #[test]
+    fn who_cannot_list_a_new_kind_yet_is_waited_for_from_the_beginning() {
+        let waiting = Waiting::new(|_, _| {});
+        assert!(waiting.pause(&refused(429, "storage is (re)initializing")).is_some());
     }
 
     #[test]

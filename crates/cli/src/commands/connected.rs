@@ -48,8 +48,16 @@ impl ClusterArgs {
         })
     }
 
-    /// Connects, and does something there that can be stopped at any point: an API server that is away for a moment is
-    /// waited for, and whoever presses Ctrl-C is told what comes of it.
+    /// The same, where it can be done twice: an API server that is away for a moment, or knows of a kind so lately that
+    /// it cannot list it yet, is waited for.
+    pub(crate) fn patiently<T, F>(&self, work: impl FnOnce(Cluster) -> F) -> anyhow::Result<T>
+    where
+        F: Future<Output = anyhow::Result<T>>,
+    {
+        self.with(async |cluster| work(patient(cluster)).await)
+    }
+
+    /// The same, where it can be stopped at any point: whoever presses Ctrl-C is told what comes of it.
     pub(crate) fn act<T, F>(&self, work: impl FnOnce(Cluster) -> F) -> anyhow::Result<T>
     where
         F: Future<Output = anyhow::Result<T>>,

@@ -9,7 +9,7 @@ use pointsman_cluster::{CallError, examine};
 use super::examined::diagnoses;
 use crate::commands::address_args::host_and_port;
 use crate::commands::admission::AdmissionArgs;
-use crate::commands::connected::{ClusterArgs, advised, patient};
+use crate::commands::connected::{ClusterArgs, advised};
 use crate::commands::format::TextFormat;
 use crate::commands::input::FileArgs;
 use crate::commands::kinds_dir::KindsArgs;
@@ -53,8 +53,7 @@ pub(crate) fn run(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
     }
     let all = args.kinds.load()?;
     let looking = Looking::new(&all, &args.kinds_named, &args.endpoints, PAGE)?;
-    let (seen, examined) = args.cluster.with(async |cluster| {
-        let cluster = patient(cluster);
+    let (seen, examined) = args.cluster.patiently(async |cluster| {
         let seen = looking.look(&cluster).await?;
         let crds: Vec<String> = seen.iter().map(|one| one.crd.clone()).collect();
         let examined = examine(&cluster, &crds).await.map_err(|error: CallError| advised(error, |call| Some(call)))?;

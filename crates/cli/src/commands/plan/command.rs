@@ -9,7 +9,7 @@ use pointsman_core::webhook::{ControllerVersion, Enforcement, Settings};
 use super::assessed::{Assessed, Questions};
 use super::report::PlanReport;
 use super::{html, told};
-use crate::commands::connected::{ClusterArgs, advised, patient};
+use crate::commands::connected::{ClusterArgs, advised};
 use crate::commands::input::{FileArgs, InputObject};
 use crate::commands::json_tree::JsonTree;
 use crate::commands::kind_names::{find, version};
@@ -131,8 +131,8 @@ fn in_cluster(args: &PlanArgs, name: &str, questions: &Questions<'_>) -> anyhow:
             }
         }
     };
-    let state = args.cluster.with(async |cluster| {
-        live(&patient(cluster), &crd, &mut take).await.map_err(|error| advised(error, |call| Some(call)))
+    let state = args.cluster.patiently(async |cluster| {
+        live(&cluster, &crd, &mut take).await.map_err(|error| advised(error, |call| Some(call)))
     })?;
     if !state.is_converted() && state.stored_versions().len() > 1 {
         talk(&format!(

@@ -66,7 +66,7 @@ pub(super) fn abort(args: &ChangeArgs) -> anyhow::Result<ExitCode> {
 }
 
 fn set(args: &ChangeArgs, members: &Value, done: &str) -> anyhow::Result<ExitCode> {
-    args.cluster.with(async |cluster| set_in_roll(&cluster, &args.name, members).await.map_err(advise))?;
+    args.cluster.patiently(async |cluster| set_in_roll(&cluster, &args.name, members).await.map_err(advise))?;
     output::text(&format!("roll {} {done}\n", args.name))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -55,7 +55,7 @@ pub(crate) struct ObjectsArgs {
 }
 
 pub(super) fn list(args: &ListRollsArgs) -> anyhow::Result<ExitCode> {
-    let documents = args.cluster.with(async |cluster| list_rolls(&cluster).await.map_err(advise))?;
+    let documents = args.cluster.patiently(async |cluster| list_rolls(&cluster).await.map_err(advise))?;
     let all = || -> anyhow::Result<Vec<JsonTree>> {
         documents.iter().map(|document| JsonTree::from_json(&document.to_string())).collect()
     };
@@ -81,7 +81,7 @@ fn list_of(items: Vec<JsonTree>) -> JsonTree {
 }
 
 pub(super) fn show(args: &ShowRollArgs) -> anyhow::Result<ExitCode> {
-    let document = args.cluster.with(async |cluster| get_roll(&cluster, &args.name).await.map_err(advise))?;
+    let document = args.cluster.patiently(async |cluster| get_roll(&cluster, &args.name).await.map_err(advise))?;
     match args.output {
         None => output::text(&screen(&document))?,
         Some(format) => output::data(&format.write(&JsonTree::from_json(&document.to_string())?))?,
@@ -93,7 +93,7 @@ pub(super) fn show(args: &ShowRollArgs) -> anyhow::Result<ExitCode> {
 pub(super) fn objects(args: &ObjectsArgs) -> anyhow::Result<ExitCode> {
     let (all, staged) = args.kinds.load_with_stages()?;
     let looks = args.prometheus.survey(SurveyAsks::Nobody, staged)?;
-    let (roll, status, survey) = args.cluster.with(async |cluster| {
+    let (roll, status, survey) = args.cluster.patiently(async |cluster| {
         let document = get_roll(&cluster, &args.name).await.map_err(advise)?;
         let (kind, roll) = checked(&document, &all)?;
         let status = RollStatus::of(&document);

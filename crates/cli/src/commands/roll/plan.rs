@@ -61,7 +61,7 @@ pub(super) fn plan(args: &PlanRollArgs) -> anyhow::Result<ExitCode> {
     let (roll, status) = (&file.roll, RollStatus::default());
     let asks = if args.server { SurveyAsks::TheServer } else { SurveyAsks::Nobody };
     let looks = args.prometheus.survey(asks, staged)?;
-    let (survey, never) = args.cluster.with(async |cluster| {
+    let (survey, never) = args.cluster.patiently(async |cluster| {
         let survey = survey_roll(&cluster, kind, &file.document, roll, &status, &looks).await.map_err(advise)?;
         let never = unfreezable(&cluster, roll).await.map_err(|error| advise(error.into()))?;
         Ok((survey, never))

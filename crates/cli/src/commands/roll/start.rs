@@ -45,7 +45,7 @@ pub(super) fn start(args: &StartArgs) -> anyhow::Result<ExitCode> {
     let documents = freeze(&file.roll, Some(&args.runner.service_account));
     let dry_run = args.dry_run.mode();
     let looks = args.prometheus.survey(SurveyAsks::Nobody, staged)?;
-    let started = args.cluster.with(async |cluster| {
+    let started = args.cluster.patiently(async |cluster| {
         let refusals = refusals(&cluster, kind, &file, &looks).await.map_err(advise)?;
         if refusals.is_empty() {
             return start_roll(&cluster, &file.document, documents.as_ref(), dry_run).await.map_err(advise);

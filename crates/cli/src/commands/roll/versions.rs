@@ -46,7 +46,7 @@ pub(super) fn versions(args: &VersionsArgs) -> anyhow::Result<ExitCode> {
     let all = args.kinds.load()?;
     let kind = &find(&all, &args.kind)?.kind;
     let (running, rolls) = match args.files.as_slice() {
-        [] => args.cluster.with(async |cluster| in_cluster(&cluster, kind).await.map_err(advise))?,
+        [] => args.cluster.patiently(async |cluster| in_cluster(&cluster, kind).await.map_err(advise))?,
         files => in_files(files, &args.kinds.webhook()?, kind)?,
     };
     let is_its = |roll: &&Value| kind_of(roll, &all).is_ok_and(|other| is_same(other, kind));

@@ -13,7 +13,7 @@ use super::exposition::exposition;
 use super::looking::{Looking, now};
 use super::told::{document, screen};
 use crate::commands::address_args::host_and_port;
-use crate::commands::connected::{ClusterArgs, patient};
+use crate::commands::connected::ClusterArgs;
 use crate::commands::format::{Format, WatchedFormat};
 use crate::commands::kinds_dir::KindsArgs;
 use crate::commands::output::{self, talk, warn};
@@ -66,7 +66,7 @@ pub(crate) fn run(args: &StatusArgs) -> anyhow::Result<ExitCode> {
     if args.watch {
         return watch(args, &looking);
     }
-    let seen = args.cluster.with(async |cluster| looking.look(&patient(cluster)).await)?;
+    let seen = args.cluster.patiently(async |cluster| looking.look(&cluster).await)?;
     if seen.is_empty() {
         talk("no kind that has versions to convert between has a CRD in this cluster: name one, or see --kinds");
     }
