@@ -17,3 +17,4 @@ mod upgrade;
 pub mod webhook;
 
 pub use apimachinery::{BadDuration, BadSize, ResourceName, did_you_mean, parse_duration, parse_size};
+pub use json::{pointer_names, pointer_token};

@@ -1,6 +1,7 @@
 //! What becomes of an object by a JSON Patch of ours.
 
 use anyhow::Context;
+use pointsman_core::pointer_names;
 use pointsman_core::webhook::PatchOperation;
 
 use super::json_tree::JsonTree;
@@ -13,8 +14,7 @@ pub(super) fn patched(mut object: JsonTree, patch: &[PatchOperation]) -> anyhow:
             _ => Some(JsonTree::from_json(&operation.value)?),
         };
         let missing = || format!("{} leads nowhere", operation.path);
-        let mut names: Vec<String> =
-            operation.path.split('/').skip(1).map(|name| name.replace("~1", "/").replace("~0", "~")).collect();
+        let mut names = pointer_names(&operation.path);
         let Some(last) = names.pop() else {
             object = value.with_context(missing)?;
             continue;

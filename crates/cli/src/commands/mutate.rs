@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use pointsman_core::did_you_mean;
 use pointsman_core::webhook::{KnownFacts, PatchOperation, Truth, Webhook};
+use pointsman_core::{did_you_mean, pointer_names};
 
 use super::json_patch::patched;
 use super::output::{self, complain, warn};
@@ -126,9 +126,7 @@ fn diff(name: &str, patch: &[PatchOperation]) -> String {
 /// A line for each change: `+` for what is added, `~` for what is replaced, `-` for what goes.
 fn lines(patch: &[PatchOperation]) -> impl Iterator<Item = String> {
     patch.iter().filter(|operation| operation.value != "{}").map(|operation| {
-        let path: Vec<String> =
-            operation.path.split('/').skip(1).map(|name| name.replace("~1", "/").replace("~0", "~")).collect();
-        let path = escaped(&path.join("."));
+        let path = escaped(&pointer_names(&operation.path).join("."));
         match operation.op {
             "add" => format!("+ {path}: {}", operation.value),
             "remove" => format!("- {path}"),

@@ -1,5 +1,6 @@
 //! What was applied is made again what it was.
 
+use pointsman_core::pointer_token;
 use serde_json::{Value, json};
 
 use crate::call_error::CallError;
@@ -75,7 +76,7 @@ fn undone(found: &Value, applied: &Value, ours: &Value) -> Value {
         let at = format!("/metadata/{members}");
         let ours = ours.pointer(&at).and_then(Value::as_object);
         for name in ours.into_iter().flat_map(|ours| ours.keys()) {
-            let path = format!("{at}/{}", name.replace('~', "~0").replace('/', "~1"));
+            let path = format!("{at}/{}", pointer_token(name));
             let before = found.pointer(&at).and_then(|members| members.get(name));
             let is_there = applied.pointer(&at).is_some_and(|members| members.get(name).is_some());
             match before {

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use pointsman_core::pointer_token;
 use serde_json::{Value, json};
 
 use crate::annotations::{DISARMING, kept_versions};
@@ -87,7 +88,7 @@ pub(super) fn away(crd: &CrdState) -> Vec<Value> {
 }
 
 fn annotation(name: &str) -> String {
-    format!("/metadata/annotations/{}", name.replace('/', "~1"))
+    format!("/metadata/annotations/{}", pointer_token(name))
 }
 
 /// A port of the API server's own machine that nobody may listen on: refused at once, and no other name is asked for.

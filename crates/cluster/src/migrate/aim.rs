@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use pointsman_core::pointer_token;
 use serde_json::{Value, json};
 
 use super::mark::Mark;
@@ -113,7 +114,7 @@ impl ObjectChange {
         match self {
             Self::AsItIs => (PatchForm::Merge, json!({})),
             Self::Without { key, text } => {
-                let place = format!("/metadata/annotations/{}", key.replace('~', "~0").replace('/', "~1"));
+                let place = format!("/metadata/annotations/{}", pointer_token(key));
                 let patch =
                     [json!({"op": "test", "path": place, "value": text}), json!({"op": "remove", "path": place})];
                 (PatchForm::Json, Value::Array(patch.to_vec()))

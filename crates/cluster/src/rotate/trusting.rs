@@ -1,5 +1,6 @@
 //! The documents that say whom the API server trusts for a server: CRDs, and webhook configurations.
 
+use pointsman_core::pointer_token;
 use serde_json::{Value, json};
 
 use super::authorities::Authorities;
@@ -118,7 +119,7 @@ impl TrustingDocument {
     fn patch(&self, becomes: impl Fn(Authorities) -> Authorities) -> Value {
         let seen = json!({"op": "replace", "path": "/metadata/resourceVersion", "value": self.resource_version});
         let mut patch = vec![seen];
-        let own = self.injected.map(|name| format!("/metadata/annotations/{}", name.replace('/', "~1")));
+        let own = self.injected.map(|name| format!("/metadata/annotations/{}", pointer_token(name)));
         patch.extend(own.map(|path| json!({"op": "remove", "path": path})));
         for (at, stanza) in &self.stanzas {
             let Some(now) = stanza.authorities.as_deref().map(Authorities::in_bundle) else { continue };

@@ -9,6 +9,7 @@ mod is_canonical;
 mod normal;
 mod number;
 mod order;
+mod pointer;
 mod reader;
 mod scan;
 #[cfg(test)]
@@ -17,6 +18,7 @@ mod value;
 
 pub(crate) use normal::{Canonical, normal, normal_keeping_numbers};
 pub(crate) use number::go_number;
+pub use pointer::{pointer_names, pointer_token};
 pub(crate) use reader::Reader;
 pub(crate) use scan::unescape;
 pub(crate) use value::{Duplicate, Json, Members, OnlyMembers};

@@ -12,6 +12,7 @@ use super::random::Random;
 use super::trip::{Breach, Trip, identical, without_ours};
 use super::value::{Segment, Value, shown, way};
 use crate::definition::Place;
+use crate::json::pointer_names;
 use crate::webhook::Change;
 
 /// Somebody removes an object that both versions have, and writes the rest.
@@ -252,9 +253,7 @@ fn patched(trip: &Trip<'_>, object: &Value, old: &Value) -> Option<Value> {
     let patch = trip.webhook.patch(&object.to_text(), Some(&old.to_text())).ok()?;
     let mut object = object.clone();
     for operation in patch {
-        let names = operation.path.trim_start_matches('/').split('/');
-        let mut way: Vec<Segment> =
-            names.map(|name| Segment::Name(name.replace("~1", "/").replace("~0", "~"))).collect();
+        let mut way: Vec<Segment> = pointer_names(&operation.path).into_iter().map(Segment::Name).collect();
         let Some(Segment::Name(last)) = way.pop() else { return None };
         match (operation.op, object.at_mut(&way)?) {
             ("remove", Value::Object(members)) => drop(members.remove(&last)),

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::definition::Path;
+use crate::json::pointer_token;
 
 /// The write lands only where a place holds this; null where nothing is there.
 pub(super) fn test(path: &str, value: Value) -> Value {
@@ -11,14 +12,10 @@ pub(super) fn test(path: &str, value: Value) -> Value {
 
 /// Where a field is.
 pub(super) fn field_pointer(path: &Path) -> String {
-    path.names().iter().map(|name| format!("/{}", escaped(name))).collect()
+    path.names().iter().map(|name| format!("/{}", pointer_token(name))).collect()
 }
 
 /// Where a label or an annotation is.
 pub(super) fn pointer(place: &str, name: &str) -> String {
-    format!("/metadata/{place}/{}", escaped(name))
-}
-
-fn escaped(name: &str) -> String {
-    name.replace('~', "~0").replace('/', "~1")
+    format!("/metadata/{place}/{}", pointer_token(name))
 }

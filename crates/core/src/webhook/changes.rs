@@ -2,7 +2,7 @@
 
 use super::alignment::{ElementChange, alignment};
 use super::review::PatchOperation;
-use crate::json::{Json, Members};
+use crate::json::{Json, Members, pointer_token};
 
 /// The patch that makes the second object of the first one. What was opened in the second, somebody looked into, and
 /// only that is compared: it has the members of the first in their order, some gone, others behind them.
@@ -91,7 +91,7 @@ fn compare_elements(old: Vec<Json<'_>>, new: &[Json<'_>], path: &mut String, pat
 fn inside(path: &mut String, name: &str, work: impl FnOnce(&mut String)) {
     let length = path.len();
     path.push('/');
-    path.push_str(&name.replace('~', "~0").replace('/', "~1"));
+    path.push_str(&pointer_token(name));
     work(path);
     path.truncate(length);
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value as Schema};
 
 use super::draft::Draft;
+use crate::json::{pointer_names, pointer_token};
 
 /// Takes versions, names and keywords away as long as the draft shows what it is to show.
 #[must_use]
@@ -218,7 +219,7 @@ fn collect_removable(value: &Schema, at: String, places: &mut Vec<String>) {
     match value {
         Schema::Object(members) => {
             for (name, inner) in members {
-                let place = format!("{at}/{}", name.replace('~', "~0").replace('/', "~1"));
+                let place = format!("{at}/{}", pointer_token(name));
                 if KEYWORDS.contains(&name.as_str()) || at.ends_with("/properties") {
                     places.push(place.clone());
                 }
@@ -239,8 +240,7 @@ fn collect_removable(value: &Schema, at: String, places: &mut Vec<String>) {
 }
 
 fn remove(value: &mut Schema, pointer: &str) {
-    let Some((holder, last)) = pointer.rsplit_once('/') else { return };
-    let last = last.replace("~1", "/").replace("~0", "~");
+    let (Some((holder, _)), Some(last)) = (pointer.rsplit_once('/'), pointer_names(pointer).pop()) else { return };
     match value.pointer_mut(holder) {
         Some(Schema::Object(members)) => drop(members.remove(&last)),
         Some(Schema::Array(elements)) => {

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::definition::{ContainerName, FieldRoot, LISTS, Path};
-use crate::json::Json;
+use crate::json::{Json, pointer_token};
 use crate::registration::cel::literal;
 
 /// A place in the object.
@@ -41,7 +41,8 @@ impl CelPlace {
 
     /// A member of it.
     pub(super) fn member(&self, name: &str) -> Self {
-        let (value, rest) = (format!("{}[{}]", self.value, literal(name)), format!("{}/{}", self.rest, escaped(name)));
+        let (value, rest) =
+            (format!("{}[{}]", self.value, literal(name)), format!("{}/{}", self.rest, pointer_token(name)));
         Self { value, begin: self.begin.clone(), rest }
     }
 
@@ -185,9 +186,4 @@ pub(super) fn joined(lists: &[String]) -> String {
             format!("({} + {})", joined(first), joined(second))
         }
     }
-}
-
-/// A name in a JSON Pointer (RFC 6901, section 3).
-fn escaped(name: &str) -> String {
-    name.replace('~', "~0").replace('/', "~1")
 }

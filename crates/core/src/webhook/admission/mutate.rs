@@ -10,7 +10,7 @@ use super::write::{SentObject, Write};
 use super::{judgement::WARNING, label::Label, settings::Settings};
 use crate::apimachinery::excerpt;
 use crate::definition::{HELD, HeldMetadata, HeldWrite, KEPT, Kind, MOVED, WANTED, held_write, lost_mark};
-use crate::json::Json;
+use crate::json::{Json, pointer_token};
 use crate::webhook::convert::{Object, Pruned, is_brought, pruned};
 use crate::webhook::{review::PatchOperation, rollout::HASH_SCHEMA};
 
@@ -307,7 +307,7 @@ fn operations(object: &Json<'_>, stamps: Vec<Stamp>) -> Vec<PatchOperation> {
         };
         patch.push(PatchOperation {
             op,
-            path: format!("/metadata/{name}/{}", key.replace('~', "~0").replace('/', "~1")),
+            path: format!("/metadata/{name}/{}", pointer_token(&key)),
             value: value.map(|value| value.to_text()).unwrap_or_default(),
         });
     }
