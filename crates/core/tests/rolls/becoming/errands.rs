@@ -76,6 +76,14 @@ fn is_changed_since(county: &County, object: &Value, other: &Value) -> bool {
     [&other["spec"]["roof"], &made["roof"]].iter().all(|roof| **roof != object["spec"]["roof"])
 }
 
+/// Whether a hut was made anew of this house, and nobody has changed it since: what it says the house has said before.
+fn is_as_made_again(county: &County, hut: &Value, house: &Value) -> bool {
+    let mark = hut["metadata"]["annotations"]["pointsman.dev/roll"].as_str().unwrap_or_default();
+    let uid = house["metadata"]["uid"].as_str().unwrap();
+    let made = county.village.first(hut["metadata"]["uid"].as_str().unwrap());
+    mark.contains(&format!(r#""target":"{uid}""#)) && hut["spec"]["roof"] == made["roof"]
+}
+
 fn hut(county: &County, object: &Value, orphans: bool) -> Option<&'static str> {
     let uid = object["metadata"]["uid"].as_str().unwrap();
     let name = object["metadata"]["name"].as_str().unwrap();
@@ -86,7 +94,8 @@ fn hut(county: &County, object: &Value, orphans: bool) -> Option<&'static str> {
     if house.is_none_or(|house| house["metadata"]["annotations"]["pointsman.dev/made-of"] != uid) {
         return Some("nothing is in its place");
     }
-    if house.is_some_and(|house| is_changed_since(county, object, house)) {
+    let lost = |house: &&Value| is_changed_since(county, object, house) && !is_as_made_again(county, object, house);
+    if house.filter(lost).is_some() {
         return Some("what somebody has changed of it is lost");
     }
     let accepts = county.roll["spec"]["accept"].as_array().is_some_and(|all| all.contains(&"old-hut".into()));
