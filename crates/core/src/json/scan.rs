@@ -28,6 +28,24 @@ pub(super) fn elements(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
+/// The numbers in a text, however deep they stand.
+pub(super) fn numbers(text: &str) -> impl Iterator<Item = &str> {
+    let (bytes, mut at) = (text.as_bytes(), 0);
+    std::iter::from_fn(move || {
+        loop {
+            match bytes.get(at)? {
+                b'"' => at = string_end(bytes, at),
+                b'-' | b'0'..=b'9' => {
+                    let number = token(text, at)?;
+                    at += number.len();
+                    return Some(number);
+                }
+                _ => at += 1,
+            }
+        }
+    })
+}
+
 /// White space, commas and colons: in valid JSON only their order could be wrong, and it is not.
 pub(super) fn skip_separators(text: &str, at: usize) -> usize {
     let rest = text.as_bytes().get(at..).unwrap_or_default();

@@ -221,6 +221,11 @@ impl<'a> Json<'a> {
         }
     }
 
+    /// Whether this holds for each number in it, however deep they stand: depth costs no stack.
+    pub(crate) fn every_number(&self, holds: impl FnMut(&str) -> bool) -> bool {
+        scan::numbers(&self.text()).all(holds)
+    }
+
     /// Looks at one member without opening anything for good.
     pub(crate) fn get(&self, name: &str) -> Option<Json<'_>> {
         match self {

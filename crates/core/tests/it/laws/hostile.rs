@@ -7,7 +7,7 @@ use crate::kinds::{self, WEBHOOK};
 use crate::value::{Value, Written, text};
 use pointsman_core::laws::Random;
 use pointsman_core::laws::anything;
-use pointsman_core::webhook::ConvertError;
+use pointsman_core::webhook::{ConvertError, Endpoint};
 
 /// A failure says what and where.
 fn named(error: Option<ConvertError>) -> Result<(), String> {
@@ -110,6 +110,99 @@ fn a_forged_hash_has_the_type_of_a_hash() {
             assert_eq!(came(value), Some(text(HASH)), "{from}: {value}");
         }
     }
+}
+
+/// As deep as a body of some ten kilobytes can be: a thread has 2 MiB of stack.
+const DEPTH: usize = 20_000;
+
+/// Stands for what is nested deep: values of the tests are not read as deep as that.
+const DEEP: &str = "@deep@";
+
+/// Puts it into one of the objects in a value, or in the place of one of its members. Returns whether there were so many.
+fn nest(value: &mut Value, left: &mut usize) -> bool {
+    match value {
+        Value::Object(members) => {
+            let Some(next) = left.checked_sub(1) else {
+                members.insert("zz".to_owned(), text(DEEP));
+                return true;
+            };
+            *left = next;
+            members.values_mut().any(|inner| nest(inner, left))
+        }
+        Value::List(items) => items.iter_mut().any(|inner| nest(inner, left)),
+        _ => false,
+    }
+}
+
+/// Converts a text there and back, and has it judged and stamped, with what is nested deep in its place.
+fn goes_all_ways(trip: &Trip, object: &str) {
+    let quoted = text(DEEP).to_text();
+    let nested = [
+        "[".repeat(DEPTH) + &"]".repeat(DEPTH),
+        r#"{"a":"#.repeat(DEPTH) + "1" + &"}".repeat(DEPTH),
+        r#"[{"a":"#.repeat(DEPTH / 2) + "1e400" + &"}]".repeat(DEPTH / 2),
+    ];
+    for nested in nested {
+        let object = object.replace(&quoted, &nested);
+        if let Ok(there) = WEBHOOK.convert(&object, trip.to) {
+            assert!(WEBHOOK.convert(&there.text, trip.from).is_ok(), "{}", trip.name());
+        }
+        let names = trip.kind.crd().pointer("/spec/names").unwrap();
+        let (group, version) = (trip.kind.group(), trip.from);
+        let review = format!(
+            r#"{{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{{"uid":"u","kind":{{"group":"{group}",
+            "version":"{version}","kind":{}}},"resource":{{"group":"{group}","version":"{version}","resource":{}}},"name":"a",
+            "operation":"UPDATE","userInfo":{{"username":"x"}},"object":{object},"oldObject":{object}}}}}"#,
+            names["kind"], names["plural"],
+        );
+        for endpoint in [Endpoint::Validate, Endpoint::Mutate] {
+            WEBHOOK.handle(endpoint, review.as_bytes()).unwrap();
+        }
+    }
+}
+
+#[test]
+fn what_is_nested_deep_costs_no_stack() {
+    let seen = on_every_trip(5, &complete, &|trip, seen, object, seed| {
+        let mut deep = object.clone();
+        if nest(&mut deep, &mut Random::new(seed).below(30)) {
+            seen.note("nested", true);
+            goes_all_ways(trip, &deep.to_text());
+        }
+        Ok(())
+    });
+    seen.at_least(30, "nested");
+}
+
+#[test]
+fn what_an_annotation_nests_deep_costs_no_stack() {
+    let seen = on_every_trip(5, &complete, &|trip, seen, object, seed| {
+        let mut random = Random::new(seed ^ 0xDEE9);
+        let there = convert(object, trip.to)?;
+        let mut kept = ours(&there, trip.from).unwrap_or_else(|| Value::parse(r#"{"fields":{"spec":{}}}"#));
+        let touched = trip.touched.iter().flat_map(|touched| touched.older.iter().chain(&touched.newer));
+        let fields: Vec<String> = touched.map(|way| crate::value::shown(way).replace('/', ".")).collect();
+        if let (Some(field), Value::Object(members)) = (random.pick(&fields), &mut kept) {
+            let entry = r#"{"rest":{"zz":"@deep@"},"seen":true,"value":{"zz":"@deep@"},"became":{"zz":"@deep@"}}"#;
+            let mut fields = members.get("fields").cloned().unwrap_or_else(Value::object);
+            fields.set(field, Value::parse(entry));
+            members.insert("fields".to_owned(), fields);
+        }
+        nest(&mut kept, &mut random.below(8));
+        for nested in ["[".repeat(DEPTH) + &"]".repeat(DEPTH), r#"{"a":"#.repeat(DEPTH) + "1" + &"}".repeat(DEPTH)] {
+            let kept = kept.to_text().replace(&text(DEEP).to_text(), &nested);
+            let mut annotations = there.field("metadata.annotations").cloned().unwrap_or_else(Value::object);
+            if let Value::Object(all) = &mut annotations {
+                all.insert(format!("pointsman.dev/kept-{}", trip.from), text(&kept));
+            }
+            let mut forged = there.clone();
+            forged.set("metadata.annotations", annotations);
+            seen.note("forged", true);
+            let _ = WEBHOOK.convert(&forged.to_text(), trip.from);
+        }
+        Ok(())
+    });
+    seen.at_least(100, "forged");
 }
 
 #[test]
