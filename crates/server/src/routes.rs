@@ -87,6 +87,8 @@ impl Routes {
     ) -> Response<Full<Bytes>> {
         self.lifecycle.asked();
         let claim = Arc::new(self.budget.claim(under_way.requests()));
+        // A stream of HTTP/2 that ends early harms no other, and a crowd is not waited for.
+        let is_of_crowd = claim.is_of_crowd();
         let metrics = self.metrics.requests.of(asked.endpoint);
         let in_flight = Some(metrics.in_flight());
         let mut call = Call { peer, started: Instant::now(), under_way, claim, in_flight, span };
@@ -115,7 +117,7 @@ impl Routes {
                 if refusal.closes() {
                     call.under_way.requests().leave();
                 }
-                if !refusal.gives_up_on_body() && asked.is_sent {
+                if !refusal.gives_up_on_body() && asked.is_sent && !is_of_crowd {
                     body::discard(&mut body).await;
                 }
                 refusal.response()

@@ -67,6 +67,12 @@ impl Requests {
         self.0.borrow().evicted
     }
 
+    /// How many of them have not arrived whole.
+    #[must_use]
+    pub fn arriving(&self) -> usize {
+        self.0.borrow().arriving
+    }
+
     pub(super) fn state(&self) -> ConnectionState {
         *self.0.borrow()
     }

@@ -40,6 +40,8 @@ pub(crate) enum Attack {
     Announced,
     /// The same, with a path as long as a head may be.
     LongPaths,
+    /// The same, as many as a connection may have, on one connection after the other.
+    Crowds,
     /// Answers that are never read, in HTTP/2.
     Unread,
     /// Answers that are never read, in HTTP/1.1, where the next request is sent all the same.
@@ -75,7 +77,7 @@ pub(crate) enum Attack {
 }
 
 impl Attack {
-    pub(crate) const ALL: [Self; 28] = [
+    pub(crate) const ALL: [Self; 29] = [
         Self::Silent,
         Self::SilentAdmin,
         Self::IdleTls,
@@ -88,6 +90,7 @@ impl Attack {
         Self::Busy,
         Self::Announced,
         Self::LongPaths,
+        Self::Crowds,
         Self::Unread,
         Self::UnreadHttp1,
         Self::Handshakes,
@@ -134,6 +137,7 @@ impl Attack {
             Self::Asked | Self::Busy | Self::DrippingHeads | Self::HalfHeads | Self::IdleTls => 400,
             Self::DrippingBodies | Self::HalfBodies | Self::Http2Bodies => 100,
             Self::UnreadHttp1 => 50,
+            Self::Crowds => 40,
             Self::Heads | Self::LongPaths => 20,
             Self::Announced => 9,
             Self::EmptyObjects
@@ -171,6 +175,7 @@ impl Attack {
                 let path = format!("/convert?{}", "x".repeat(60_000));
                 streams(&dial.http2(), &path, false).await
             }
+            Self::Crowds => again(|| crowd(&dial)).await,
             Self::Unread => streams(&dial.http2().window(0), "/convert", true).await,
             Self::UnreadHttp1 => again(|| pipeline(&dial)).await,
             Self::Handshakes => again(|| dial.handshake()).await,
@@ -352,6 +357,19 @@ async fn flood(dial: &Dial, frames: impl Iterator<Item = Vec<u8>>) -> Option<()>
             tokio::task::yield_now().await;
         }
     }
+    Some(())
+}
+
+/// Begins 250 streams with one write, and goes a second later.
+async fn crowd(dial: &Dial) -> Option<()> {
+    const END_HEADERS: u8 = 4;
+    let head = [HEADERS, b"\x0f\x10\x10application/json"].concat();
+    let heads = (0..250).map(|at| frame(1, END_HEADERS, 2 * at + 1, &head));
+    let opening = [b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec(), frame(4, 0, 0, &[])];
+    let mut tls = dial.clone().http2().handshake().await.ok()?;
+    tls.write_all(&opening.into_iter().chain(heads).flatten().collect::<Vec<_>>()).await.ok()?;
+    tls.flush().await.ok()?;
+    sleep(Duration::from_secs(1)).await;
     Some(())
 }
 
