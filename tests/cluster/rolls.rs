@@ -1,6 +1,7 @@
 //! A fleet goes from one controller version to another: each story once, on the real API server.
 
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -39,6 +40,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("an_object_that_is_told_to_go_goes_next", told).of(&ENGINES).newest(),
     Scenario::new("two_rolls_over_the_same_objects_are_refused", overlapping).of(&ENGINES).newest(),
     Scenario::new("of_two_rolls_that_begin_at_once_one_at_most_moves_anything", at_once).of(&ENGINES).newest(),
+    Scenario::new("a_roll_begins_though_somebody_writes_it_as_it_does", written_meanwhile).of(&ENGINES).newest(),
     Scenario::new("a_roll_adopts_objects_without_a_label", adopted).of(&ENGINES).newest(),
 ];
 
@@ -55,6 +57,23 @@ fn begins(scene: &Scene<'_>, count: usize) {
 
 fn count(scene: &Scene<'_>, version: &str) -> usize {
     scene.versions().get(version).copied().unwrap_or_default()
+}
+
+/// Whoever approves, labels or reorders it just then.
+fn written_meanwhile(scene: &Scene<'_>) {
+    begins(scene, 1);
+    let _controllers = Controllers::start(scene, |_, _| Some(true));
+    scene.starts_roll(&json!({}));
+    let writes = AtomicUsize::new(0);
+    let proxy = Proxy::start(&scene.bed.api.client, move |_, method, asked| {
+        let is_status = method == Method::PUT && asked.contains("/rolls/");
+        match is_status && writes.fetch_add(1, Ordering::Relaxed) < 2 {
+            true => Fate::Answer(409, None, status(409, "the object has been modified")),
+            false => Fate::Pass,
+        }
+    });
+    let (code, text, errors) = scene.runs_roll(&[&format!("--kubeconfig={}", scene.through(proxy.port).display())]);
+    assert_eq!((code, count(scene, B)), (0, 1), "{text}{errors}");
 }
 
 /// Canary and approval.
@@ -233,9 +252,9 @@ fn slow(scene: &Scene<'_>) {
     let _controllers = Controllers::start(scene, |_, _| Some(true));
     scene.starts_roll(&json!({}));
     let page = format!("/{}?limit=", scene.sample.plural);
-    let is_first = std::sync::atomic::AtomicBool::new(true);
+    let is_first = AtomicBool::new(true);
     let proxy = Proxy::start(&scene.bed.api.client, move |_, _, path| {
-        match path.contains(&page) && is_first.swap(false, std::sync::atomic::Ordering::Relaxed) {
+        match path.contains(&page) && is_first.swap(false, Ordering::Relaxed) {
             true => Fate::Late(Duration::from_secs(25)),
             false => Fate::Pass,
         }
@@ -257,14 +276,14 @@ fn slow(scene: &Scene<'_>) {
 fn busy(scene: &Scene<'_>) {
     begins(scene, 6);
     let _controllers = Controllers::start(scene, |_, _| Some(true));
-    let ends = std::sync::atomic::AtomicBool::new(false);
+    let ends = AtomicBool::new(false);
     scene.starts_roll(&json!({}));
     std::thread::scope(|scope| {
         for part in 0..2 {
             let (client, all, ends) = (scene.bed.api.client.another(), scene.all(scene.sample.new), &ends);
             scope.spawn(move || {
                 for round in 0.. {
-                    if ends.load(std::sync::atomic::Ordering::Relaxed) {
+                    if ends.load(Ordering::Relaxed) {
                         return;
                     }
                     let path = format!("{all}/e-{:02}/status?fieldManager=noise", part * 3 + round % 3);
@@ -274,7 +293,7 @@ fn busy(scene: &Scene<'_>) {
             });
         }
         let (code, text, errors) = scene.runs_roll(&[]);
-        ends.store(true, std::sync::atomic::Ordering::Relaxed);
+        ends.store(true, Ordering::Relaxed);
         assert_eq!(code, 0, "{text}{errors}");
         assert!(!errors.contains("looked at again") && !errors.contains("trying again"), "{errors}");
     });
@@ -602,15 +621,7 @@ fn planned(scene: &Scene<'_>) {
     let (code, text, errors) = scene.command(&["roll", "plan", "-f", &file, "--server", &through]);
     assert_eq!(code, 1, "{text}{errors}");
     let writes: Vec<String> = proxy.calls().into_iter().filter(|call| !call.starts_with("GET ")).collect();
-    // Whoever plans as soon as the CRD of Rolls is applied.
-    let lately = Proxy::start(&scene.bed.api.client, |at, _, _| match at {
-        0 => Fate::Answer(429, Some(1), status(429, "storage is (re)initializing")),
-        _ => Fate::Pass,
-    });
-    let through = format!("--kubeconfig={}", scene.through(lately.port).display());
-    let (_, again, errors) = scene.command(&["roll", "plan", "-f", &file, "--server", &through]);
-    assert_eq!(again, text, "{errors}");
-    assert!(errors.contains("storage is (re)initializing (HTTP 429); trying again in 1 s"), "{errors}");
+    planned_lately(scene, &file, &text);
     // Each that is to go is asked for once, and nothing else is.
     assert_eq!(writes.len(), 10, "{writes:#?}");
     assert!(writes.iter().all(|call| call.starts_with("PATCH ") && call.contains("dryRun=All")), "{writes:#?}");
@@ -639,6 +650,18 @@ fn planned(scene: &Scene<'_>) {
         assert!(!page.contains(elsewhere), "{elsewhere}");
     }
     assert_eq!(versions(), before, "all of them are quiet");
+}
+
+/// Whoever plans as soon as the CRD of Rolls is applied.
+fn planned_lately(scene: &Scene<'_>, file: &str, plan: &str) {
+    let lately = Proxy::start(&scene.bed.api.client, |at, _, _| match at {
+        0 => Fate::Answer(429, Some(1), status(429, "storage is (re)initializing")),
+        _ => Fate::Pass,
+    });
+    let through = format!("--kubeconfig={}", scene.through(lately.port).display());
+    let (_, again, errors) = scene.command(&["roll", "plan", "-f", file, "--server", &through]);
+    assert_eq!(again, plan, "{errors}");
+    assert!(errors.contains("storage is (re)initializing (HTTP 429); trying again in 1 s"), "{errors}");
 }
 
 fn taken_back(scene: &Scene<'_>) {

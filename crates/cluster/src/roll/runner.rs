@@ -175,6 +175,8 @@ struct Wrote {
     any: bool,
     /// Whether objects were moved, as many as were planned.
     moved: bool,
+    /// Whether somebody has written the Roll since it was read: its status is of yesterday.
+    stale: bool,
 }
 
 /// How a pass went.
@@ -186,6 +188,8 @@ struct Passed {
     settles: bool,
     /// Whether objects were moved: whoever looks at them at once finds some of them healthy, and not yet the others.
     moved: bool,
+    /// Whether the status is of yesterday.
+    stale: bool,
     took: Duration,
 }
 
@@ -223,6 +227,9 @@ impl<'r> RollRunner<'r> {
                 }
             };
             last = passed.status;
+            if passed.stale {
+                continue;
+            }
             let refused = last.phase == RollPhase::Refused || last.phase == RollPhase::Pending;
             let waits = self.options.once && !passed.goes_on && !passed.settles;
             if last.is_over() || refused || waits {
@@ -389,7 +396,8 @@ impl<'r> RollRunner<'r> {
         let goes_on = (goes_on || wrote.any) && !had_trouble && self.trouble.is_none();
         // After trouble, what is in the way is told by the next plan.
         let settles = settles || (self.trouble.is_some() && !had_trouble);
-        Ok(Passed { status: wrote.status, goes_on, settles, moved: wrote.moved, took })
+        let Wrote { status, moved, stale, .. } = wrote;
+        Ok(Passed { status, goes_on, settles, moved, stale, took })
     }
 
     /// Looks at the fleet: all of it where the plan wants it, or somebody has changed the Roll; else what was heard of
@@ -440,7 +448,7 @@ impl<'r> RollRunner<'r> {
         roll: &FleetRoll,
         planned: RollPlan,
     ) -> Result<Wrote, RollError> {
-        let mut wrote = Wrote { status: planned.status, any: false, moved: false };
+        let mut wrote = Wrote { status: planned.status, any: false, moved: false, stale: false };
         let mut began = None;
         let is_gap = |write: &RollWrite| matches!(write, RollWrite::Object(one) if one.closes_gap());
         let (gaps, writes): (Vec<_>, Vec<_>) = planned.writes.into_iter().partition(is_gap);
@@ -472,7 +480,8 @@ impl<'r> RollRunner<'r> {
                     }
                     // Somebody has approved, paused or resumed it: what was planned is of yesterday.
                     Err(error) if error.code() == Some(409) => {
-                        return Ok(Wrote { status: RollStatus::of(&document), any: true, moved: false });
+                        let status = RollStatus::of(&document);
+                        return Ok(Wrote { status, any: true, moved: false, stale: true });
                     }
                     Err(error) => return Err(error.into()),
                 },
