@@ -5,7 +5,7 @@ use super::beginning::{overlaps, start_refusals};
 use super::beside_steps::note_refused_ahead;
 use super::failing::{look_for_unhealthy, note_failures, note_turned_back, note_two_controllers};
 use super::fleet_roll::Direction;
-use super::holding::lets_go_first;
+use super::holding::holds_first;
 use super::planner::Planner;
 use super::releasing::{release, remember};
 use super::status::{RollPhase, RollStatus};
@@ -46,9 +46,9 @@ pub(super) fn decide(planner: &mut Planner<'_>) {
     let standings = planner.standings();
     look_for_unhealthy(planner, &standings);
     if planner.is_stopped() {
-        // Who is not to hold any more waits for nobody to let go.
-        if !planner.roll.hold {
-            lets_go_first(planner);
+        // What comes meanwhile is held as well, and who is not to hold any more waits for nobody to let go.
+        if !planner.roll.hold || planner.status.direction == Direction::Forward {
+            holds_first(planner, &standings);
         }
         return;
     }

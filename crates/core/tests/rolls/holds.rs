@@ -135,6 +135,14 @@ fn a_roll_that_is_paused_lets_go_where_it_is_not_to_hold_any_more() {
 }
 
 #[test]
+fn what_comes_while_a_roll_is_paused_is_held_as_well() {
+    let status = RollStatus { started: Some("2026-11-18T11:00:00Z".to_owned()), ..RollStatus::default() };
+    let paused = roll(json!({"hold": true, "paused": true}));
+    let (status, there) = comes_to(&paused, status, boat("one", json!({})));
+    assert_eq!((status.phase, there.is_held(), there.label()), (RollPhase::Paused, true, Some(OLD)));
+}
+
+#[test]
 fn a_wish_of_before_is_over_where_another_roll_holds() {
     let waits = roll(json!({"hold": true, "waves": [{"name": "all", "before": "approval"}]}));
     for (text, wanted) in [("released roll-0", Value::Null), ("released roll-1", json!(NEW)), ("mine", Value::Null)] {

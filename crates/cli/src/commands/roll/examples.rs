@@ -96,9 +96,10 @@ Examples:
     pointsman roll run --namespace pointsman
 
 Exit codes:
-  0    it is complete, or, with --once, it waits
-  1    it is paused, failed or refused, or has taken everything back; of
-       several: one is
+  0    it is complete, or was taken back or aborted by somebody; with --once,
+       also where it waits
+  1    it is paused, failed or refused, or has taken everything back by itself;
+       of several: one is
   2    the flags are wrong
   130  stopped by Ctrl-C";
 

@@ -118,7 +118,7 @@ const DEPTH: usize = 20_000;
 /// Stands for what is nested deep: values of the tests are not read as deep as that.
 const DEEP: &str = "@deep@";
 
-/// Puts it into one of the objects in a value, or in the place of one of its members. Returns whether there were so many.
+/// Puts it into one of the objects in a value, the one before which there are so many. Returns whether there is one.
 fn nest(value: &mut Value, left: &mut usize) -> bool {
     match value {
         Value::Object(members) => {
