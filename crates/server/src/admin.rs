@@ -1,14 +1,15 @@
 //! The port for probes, metrics and the last errors: plain HTTP, and alive until the very end.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
-use hyper::header::{ALLOW, CONTENT_TYPE, HeaderValue};
+use hyper::header::{ALLOW, CONNECTION, CONTENT_TYPE, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 
 use super::dev_page::DevPage;
 use super::last_errors::LastErrors;
@@ -46,13 +47,15 @@ impl Admin {
         loop {
             let Entered { stream, slot, .. } = slots.accept(&self.socket).await;
             let (told, dev_page) = (self.told.clone(), self.dev_page.clone());
+            let last_scrape = Arc::new(LastScrape::default());
             let handler: Handler = Box::new(move |request, mut under_way| {
                 under_way.arrived();
                 let page = dev_page.clone().filter(|_| DevPage::has(request.uri().path()));
-                let told = told.clone();
+                let (told, last_scrape) = (told.clone(), Arc::clone(&last_scrape));
                 Box::pin(async move {
                     let response = match page {
                         Some(page) => page.answer(request).await,
+                        None if request.uri().path() == "/metrics" => last_scrape.told(|| told.answer(&request)),
                         None => told.answer(&request),
                     };
                     drop(under_way);
@@ -89,6 +92,28 @@ impl AdminTold {
         }
     }
 }
+
+/// When a connection was told metrics last. Two hundred requests fit into one packet, and a probe must not wait for all
+/// of these: who asks again at once has its answer, and then no connection.
+#[derive(Debug, Default)]
+struct LastScrape(Mutex<Option<Instant>>);
+
+impl LastScrape {
+    /// Has them written out. Whoever asked again too soon is told that the connection ends.
+    fn told(&self, write: impl FnOnce() -> Response<Full<Bytes>>) -> Response<Full<Bytes>> {
+        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let hurries = last.is_some_and(|last| last.elapsed() < SOON);
+        let mut response = write();
+        if hurries {
+            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        }
+        *last = Some(Instant::now());
+        response
+    }
+}
+
+/// Twenty times as long as it takes to write them out. No scraper comes twice within it.
+const SOON: Duration = Duration::from_millis(10);
 
 /// In the form of Kubernetes' own health endpoints.
 fn readyz(phase: Phase, query: &str) -> Response<Full<Bytes>> {
