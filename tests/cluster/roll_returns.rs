@@ -82,7 +82,7 @@ fn again(scene: &Scene<'_>) {
     stands_against_it(scene, names[0]);
     let told = status(scene, &scene.ns);
     assert_eq!((&told["phase"], &told["reason"]), (&json!("Aborted"), &json!("TakenBack")), "{told:#}");
-    assert_eq!(told["message"], "every object that was moved is what it was before");
+    assert_eq!(told["message"], "every object with the mark of its move is what it was before");
     assert_eq!(told["became"], json!({"all": 0}));
     names.iter().zip(&all).for_each(|(name, was)| is_there_again(scene, &town, name, was));
     let all: Vec<Before> = names.iter().map(|name| before(scene, name)).collect();

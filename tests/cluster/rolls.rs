@@ -672,7 +672,7 @@ fn taken_back(scene: &Scene<'_>) {
     scene.starts_roll(&json!({"waves": [{"name": "all", "atOnce": 1}], "timeout": "6s", "onFailure": "BackAll"}));
     let ((code, text, errors), heard) = servers.answered(|| scene.runs_roll(&[]));
     assert_eq!(code, 1, "{text}{errors}");
-    assert!(text.contains("Aborted: every object that was moved is what it was before"), "{text}");
+    assert!(text.contains("Aborted: every object with the mark of its move is what it was before"), "{text}");
     assert_eq!(scene.roll_writes(), ["e-00", "e-01", "e-02", "e-03", "e-03", "e-02", "e-01", "e-00"]);
     assert!(heard.contains("A: ") && heard.contains("B: "), "both judged the flips: {heard}");
     assert_eq!(scene.versions(), [(A.to_owned(), 6)].into());

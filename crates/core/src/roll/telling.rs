@@ -66,7 +66,9 @@ fn over(roll: &FleetRoll, status: &RollStatus) -> Option<String> {
             let stay = counted(status.counts.new);
             Some(format!("taken back as far as it goes: a step of {stay} cannot be undone"))
         }
-        (RollPhase::Aborted, Some("TakenBack")) => Some("every object that was moved is what it was before".to_owned()),
+        (RollPhase::Aborted, Some("TakenBack")) => {
+            Some("every object with the mark of its move is what it was before".to_owned())
+        }
         (RollPhase::Aborted, _) => Some(format!("stopped: {at}, and {} at what they were before", status.counts.old)),
         _ => None,
     }

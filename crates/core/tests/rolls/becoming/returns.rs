@@ -53,7 +53,11 @@ fn who_goes_back_after_the_end_is_made_anew_and_may_go_again() {
     });
     let status = county.status();
     assert_eq!((status.phase, made), (RollPhase::Aborted, 2), "{}", said(&county));
-    assert!(said(&county).contains("every object that was moved is what it was before"), "{}", said(&county));
+    assert!(
+        said(&county).contains("every object with the mark of its move is what it was before"),
+        "{}",
+        said(&county)
+    );
     assert_eq!((status.counts.new, status.counts.old, status.became.get("all")), (0, 2, Some(&0)));
     assert_eq!(spec(&county, "huts"), json!({"roof": "straw"}));
     assert_eq!(county.village.names("houses"), Vec::<String>::new());
