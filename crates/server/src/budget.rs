@@ -48,14 +48,20 @@ struct SharedBudget {
 struct Claims {
     next: u64,
     held: BTreeMap<u64, Holding>,
+    total: Bytes,
+    /// From when on each of those that are not decided may be told to give up what it holds.
+    due: BTreeSet<(Instant, u64)>,
+}
+
+/// What one request holds, or all of them.
+#[derive(Clone, Copy, Debug, Default)]
+struct Bytes {
     common: u64,
     small: u64,
     /// What of that those hold who were told to give it up.
     leaving: u64,
     /// What heads hold that are not among the first [`FEW`] of their connection, and that nothing has followed.
     crowd: u64,
-    /// From when on each of the others may be told, but for those that are decided.
-    due: BTreeSet<(Instant, u64)>,
 }
 
 /// What one request holds.
@@ -69,8 +75,6 @@ struct Holding {
     crowd: bool,
     stage: Stage,
     since: Instant,
-    /// Its place among those that may be told.
-    due: Option<Instant>,
     /// It was told to give that up.
     told: bool,
     give_up: Arc<Notify>,
@@ -122,13 +126,12 @@ impl Budget {
             crowd,
             stage: Stage::Arriving,
             since: Instant::now(),
-            due: None,
             told: false,
             give_up: Arc::clone(&give_up),
             requests: requests.clone(),
         };
+        claims.due.extend(holding.due(id, self.0.patience));
         claims.held.insert(id, holding);
-        claims.queue(id, self.0.patience);
         Claim { id, crowd, shared: Arc::clone(&self.0), give_up }
     }
 
@@ -163,7 +166,7 @@ impl Claim {
         if !fits {
             self.shared.metrics.memory.reclaimed(claims.reclaim(self.id, bytes, &self.shared));
         }
-        self.shared.metrics.memory.held(claims.common + claims.small);
+        self.shared.metrics.memory.held(claims.total.held());
         fits
     }
 
@@ -191,32 +194,16 @@ impl Claim {
         if self.resize(bytes) {
             return;
         }
-        let mut claims = self.shared.claims();
-        let Claims { held, common, leaving, crowd, .. } = &mut *claims;
-        if let Some(holding) = held.get_mut(&self.id) {
-            let missing = bytes.saturating_sub(holding.bytes());
-            *crowd -= holding.in_crowd();
-            holding.common += missing;
-            *crowd += holding.in_crowd();
-            *common += missing;
-            *leaving += if holding.told { missing } else { 0 };
-        }
+        self.change(|holding| holding.common += bytes.saturating_sub(holding.bytes()));
     }
 
     /// What it is held for from now on.
     pub(super) fn enter(&self, stage: Stage) {
-        let mut claims = self.shared.claims();
-        let Claims { held, leaving, crowd, .. } = &mut *claims;
-        if let Some(holding) = held.get_mut(&self.id) {
-            *crowd -= holding.in_crowd();
-            holding.stage = stage;
-            holding.since = Instant::now();
-            *crowd += holding.in_crowd();
-            if std::mem::take(&mut holding.told) {
-                *leaving -= holding.bytes();
-            }
-            claims.queue(self.id, self.shared.patience);
-        }
+        self.change(|holding| (holding.stage, holding.since, holding.told) = (stage, Instant::now(), false));
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Holding)) {
+        self.shared.claims().change(self.id, self.shared.patience, change);
     }
 
     /// Waits until the memory of a body that does not arrive is needed for others.
@@ -229,15 +216,12 @@ impl Drop for Claim {
     fn drop(&mut self) {
         let mut claims = self.shared.claims();
         if let Some(holding) = claims.held.remove(&self.id) {
-            claims.common -= holding.common;
-            claims.small -= holding.small;
-            claims.leaving -= if holding.told { holding.bytes() } else { 0 };
-            claims.crowd -= holding.in_crowd();
-            if let Some(due) = holding.due {
-                claims.due.remove(&(due, self.id));
+            claims.total = claims.total.with(Bytes::default(), holding.all());
+            if let Some(due) = holding.due(self.id, self.shared.patience) {
+                claims.due.remove(&due);
             }
         }
-        self.shared.metrics.memory.held(claims.common + claims.small);
+        self.shared.metrics.memory.held(claims.total.held());
     }
 }
 
@@ -248,42 +232,70 @@ impl SharedBudget {
     }
 }
 
+impl Bytes {
+    fn held(self) -> u64 {
+        self.common + self.small
+    }
+
+    /// The same, where one holds `now` what it held `before`.
+    fn with(self, now: Self, before: Self) -> Self {
+        Self {
+            common: self.common - before.common + now.common,
+            small: self.small - before.small + now.small,
+            leaving: self.leaving - before.leaving + now.leaving,
+            crowd: self.crowd - before.crowd + now.crowd,
+        }
+    }
+}
+
 impl Holding {
     fn bytes(&self) -> u64 {
         self.common + self.small
     }
 
-    /// What it holds of what there is for the crowd.
-    fn in_crowd(&self) -> u64 {
-        if self.crowd && self.is_bare() { self.bytes() } else { 0 }
+    /// What it adds to what all of them hold.
+    fn all(&self) -> Bytes {
+        let leaving = if self.told { self.bytes() } else { 0 };
+        let crowd = if self.crowd && self.is_bare() { self.bytes() } else { 0 };
+        Bytes { common: self.common, small: self.small, leaving, crowd }
     }
 
     /// Nothing of its body is there.
     fn is_bare(&self) -> bool {
         self.stage == Stage::Arriving && self.bytes() <= REQUEST
     }
+
+    /// From when on it may be told, if it may.
+    fn due(&self, id: u64, patience: Duration) -> Option<(Instant, u64)> {
+        let patience = if self.is_bare() { patience / BARE } else { patience };
+        (self.stage != Stage::Deciding && !self.told).then(|| (self.since + patience, id))
+    }
 }
 
 impl Claims {
-    /// Finds its place among those that may be told, after something of it has changed.
-    fn queue(&mut self, id: u64, patience: Duration) {
+    /// Changes one, and what is known of all of them.
+    fn change(&mut self, id: u64, patience: Duration, change: impl FnOnce(&mut Holding)) {
         let Some(holding) = self.held.get_mut(&id) else { return };
-        if let Some(due) = holding.due.take() {
-            self.due.remove(&(due, id));
-        }
-        if holding.stage != Stage::Deciding && !holding.told {
-            let due = holding.since + if holding.is_bare() { patience / BARE } else { patience };
-            holding.due = Some(due);
-            self.due.insert((due, id));
+        let (before, was_due) = (holding.all(), holding.due(id, patience));
+        change(holding);
+        self.total = self.total.with(holding.all(), before);
+        let due = holding.due(id, patience);
+        if due != was_due {
+            was_due.map(|due| self.due.remove(&due));
+            self.due.extend(due);
         }
     }
 
     fn resize(&mut self, id: u64, bytes: u64, of: &SharedBudget) -> bool {
-        let Some(holding) = self.held.get_mut(&id) else {
+        let Some(holding) = self.held.get(&id) else {
             return false;
         };
-        let others = (self.common - holding.common, self.small - holding.small);
-        let free = (of.common.saturating_sub(others.0), of.small.saturating_sub(others.1));
+        let others = self.total.with(Bytes::default(), holding.all());
+        let is_head = holding.stage == Stage::Arriving && holding.bytes() < bytes && bytes <= REQUEST;
+        if holding.crowd && is_head && others.crowd + bytes > (of.common + of.small) / 4 {
+            return false;
+        }
+        let free = (of.common.saturating_sub(others.common), of.small.saturating_sub(others.small));
         // Its own quarter first: what is left of the rest is what large ones have.
         let small = if bytes <= SMALL && !holding.large { bytes.min(free.1) } else { 0 };
         let common = bytes - small;
@@ -291,49 +303,34 @@ impl Claims {
         if common > free.0 && common > holding.common {
             return false;
         }
-        let (was_bare, before, crowd) = (holding.is_bare(), holding.bytes(), self.crowd - holding.in_crowd());
-        if holding.crowd && was_bare && bytes <= REQUEST && bytes > before && crowd + bytes > (of.common + of.small) / 4
-        {
-            return false;
-        }
-        (holding.common, holding.small) = (common, small);
-        self.crowd = crowd + holding.in_crowd();
-        (self.common, self.small) = (others.0 + common, others.1 + small);
-        if holding.told {
-            self.leaving = self.leaving - before + bytes;
-        } else if was_bare != holding.is_bare() {
-            self.queue(id, of.patience);
-        }
+        self.change(id, of.patience, |holding| (holding.common, holding.small) = (common, small));
         true
     }
 
     /// Takes from those who have kept it for too long, the oldest first, what would be enough for `bytes`. It is free
     /// when their tasks have ended, which is soon, and before the one who asked comes back. Returns from how many.
     fn reclaim(&mut self, id: u64, bytes: u64, of: &SharedBudget) -> u64 {
-        let mut missing = bytes.max((of.common + of.small) / 8).saturating_sub(self.leaving);
-        let (now, mut own, mut count) = (Instant::now(), None, 0);
+        let mut missing = bytes.max((of.common + of.small) / 8).saturating_sub(self.total.leaving);
+        let (now, mut count) = (Instant::now(), 0);
         while missing > 0
-            && let Some(first) = self.due.first().copied().filter(|(due, _)| *due <= now)
+            && let Some(other) = self.overdue(now, id)
         {
-            self.due.remove(&first);
-            if first.1 == id {
-                own = Some(first);
-                continue;
-            }
-            let Some(holding) = self.held.get_mut(&first.1) else { continue };
-            (holding.due, holding.told) = (None, true);
-            match holding.stage {
-                Stage::Arriving => holding.give_up.notify_one(),
-                Stage::Deciding | Stage::Writing => {
-                    holding.requests.evict();
+            self.change(other, of.patience, |holding| {
+                holding.told = true;
+                match holding.stage {
+                    Stage::Arriving => holding.give_up.notify_one(),
+                    Stage::Deciding | Stage::Writing => holding.requests.evict(),
                 }
-            }
-            self.leaving += holding.bytes();
-            missing = missing.saturating_sub(holding.bytes());
+                missing = missing.saturating_sub(holding.bytes());
+            });
             count += 1;
         }
-        self.due.extend(own);
         count
+    }
+
+    /// Who has kept what it holds for the longest time that is too long, this one aside.
+    fn overdue(&self, now: Instant, id: u64) -> Option<u64> {
+        self.due.range(..=(now, u64::MAX)).map(|(_, other)| *other).find(|other| *other != id)
     }
 }
 

@@ -11,6 +11,7 @@ use tokio::runtime::Builder;
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
+use tokio_rustls::client::TlsStream;
 
 use super::client::{Dial, get};
 
@@ -338,11 +339,17 @@ const MALFORMED: [&str; 8] = [
     "POST /convert HTTP/1.1\r\n Folded: yes\r\n: no name\r\n\0: \0\r\n\r\n",
 ];
 
+/// A connection of HTTP/2 on which frames may be sent (RFC 9113, 3.4).
+async fn opened(dial: &Dial) -> Option<TlsStream<TcpStream>> {
+    let mut tls = dial.clone().http2().handshake().await.ok()?;
+    tls.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").await.ok()?;
+    tls.write_all(&frame(4, 0, 0, &[])).await.ok()?;
+    Some(tls)
+}
+
 /// Sends frames for as long as the server takes them, and reads what it says.
 async fn flood(dial: &Dial, frames: impl Iterator<Item = Vec<u8>>) -> Option<()> {
-    let (mut read, mut write) = tokio::io::split(dial.clone().http2().handshake().await.ok()?);
-    write.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").await.ok()?;
-    write.write_all(&frame(4, 0, 0, &[])).await.ok()?;
+    let (mut read, mut write) = tokio::io::split(opened(dial).await?);
     let mut reading = JoinSet::new();
     reading.spawn(async move {
         let mut buffer = [0; 4096];
@@ -364,10 +371,9 @@ async fn flood(dial: &Dial, frames: impl Iterator<Item = Vec<u8>>) -> Option<()>
 async fn crowd(dial: &Dial) -> Option<()> {
     const END_HEADERS: u8 = 4;
     let head = [HEADERS, b"\x0f\x10\x10application/json"].concat();
-    let heads = (0..250).map(|at| frame(1, END_HEADERS, 2 * at + 1, &head));
-    let opening = [b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec(), frame(4, 0, 0, &[])];
-    let mut tls = dial.clone().http2().handshake().await.ok()?;
-    tls.write_all(&opening.into_iter().chain(heads).flatten().collect::<Vec<_>>()).await.ok()?;
+    let heads = (0..250).flat_map(|at| frame(1, END_HEADERS, 2 * at + 1, &head));
+    let mut tls = opened(dial).await?;
+    tls.write_all(&heads.collect::<Vec<_>>()).await.ok()?;
     tls.flush().await.ok()?;
     sleep(Duration::from_secs(1)).await;
     Some(())
