@@ -35,7 +35,7 @@ static WIDGETS: [&Sample; 1] = [&WIDGET];
 /// to be quick), and now and then a later one in other ways. What comes of a command through such a proxy is `judge`d
 /// each time, until nothing is left to break.
 fn broken_after_each_call(scene: &Scene<'_>, act: &dyn Fn(&Path) -> Told, judge: &dyn Fn(usize, &str)) {
-    broken_where_looks_are_quiet(scene, act, judge, "");
+    broken_where_looks_are_quiet(scene, act, judge, None);
 }
 
 /// The same. Of the call `looks` it need not be told that it was broken.
@@ -43,7 +43,7 @@ fn broken_where_looks_are_quiet(
     scene: &Scene<'_>,
     act: &dyn Fn(&Path) -> Told,
     judge: &dyn Fn(usize, &str),
-    looks: &str,
+    looks: Option<&str>,
 ) {
     for last in (1..).step_by(if thorough() { 1 } else { 2 }) {
         let proxy = Proxy::start(&scene.bed.api.client, move |at, _, _| match (at.checked_sub(last), last / 2 % 4) {
@@ -58,7 +58,7 @@ fn broken_where_looks_are_quiet(
         let calls = proxy.calls();
         assert_eq!(code, 0, "broken after call {last}, {:?}: {text}{errors}", calls.get(last));
         let was_broken = calls.len() > last;
-        let is_told = calls.get(last).is_some_and(|broken| broken != looks);
+        let is_told = calls.get(last).is_some_and(|broken| Some(broken.as_str()) != looks);
         assert!(!is_told || errors.contains("trying again in 1 s"), "call {last}, {:?}: {errors}", calls.get(last));
         judge(last, &errors);
         if !was_broken {
@@ -143,7 +143,7 @@ fn migrates(scene: &Scene<'_>) {
         let mark = &scene.crd_now()["metadata"]["annotations"]["pointsman.dev/rewriting"];
         assert_eq!(mark, &Value::Null, "after call {last}");
     };
-    broken_where_looks_are_quiet(scene, &act, &judge, &looks);
+    broken_where_looks_are_quiet(scene, &act, &judge, Some(&looks));
 }
 
 /// The connection breaks after the CRD was applied, and the CRD does not work.

@@ -49,12 +49,14 @@ impl ClusterArgs {
     }
 
     /// The same, where it can be done twice: an API server that is away for a moment, or knows of a kind so lately that
-    /// it cannot list it yet, is waited for.
+    /// it cannot list it yet, is waited for, and that is said.
     pub(crate) fn patiently<T, F>(&self, work: impl FnOnce(Cluster) -> F) -> anyhow::Result<T>
     where
         F: Future<Output = anyhow::Result<T>>,
     {
-        self.with(async |cluster| work(patient(cluster)).await)
+        self.with(|cluster| {
+            work(cluster.waiting(|error, pause| talk(&format!("{error}; trying again in {} s", pause.as_secs()))))
+        })
     }
 
     /// The same, where it can be stopped at any point: whoever presses Ctrl-C is told what comes of it.
@@ -62,8 +64,8 @@ impl ClusterArgs {
     where
         F: Future<Output = anyhow::Result<T>>,
     {
-        self.with(async |cluster| {
-            let (mut work, mut stopped) = (pin!(work(patient(cluster))), pin!(tokio::signal::ctrl_c()));
+        self.patiently(async |cluster| {
+            let (mut work, mut stopped) = (pin!(work(cluster)), pin!(tokio::signal::ctrl_c()));
             let both = poll_fn(|context| match work.as_mut().poll(context) {
                 Poll::Pending => stopped.as_mut().poll(context).map(|_| Err(Stopped.into())),
                 done => done,
@@ -71,11 +73,6 @@ impl ClusterArgs {
             both.await
         })
     }
-}
-
-/// The same cluster, whose API server may be away for a moment. That is said.
-pub(crate) fn patient(cluster: Cluster) -> Cluster {
-    cluster.waiting(|error, pause| talk(&format!("{error}; trying again in {} s", pause.as_secs())))
 }
 
 /// An error of what was done there, with what somebody can do about it where it is a call that failed.

@@ -480,8 +480,7 @@ impl<'r> RollRunner<'r> {
                     }
                     // Somebody has approved, paused or resumed it: what was planned is of yesterday.
                     Err(error) if error.code() == Some(409) => {
-                        let status = RollStatus::of(&document);
-                        return Ok(Wrote { status, any: true, moved: false, stale: true });
+                        return Ok(Wrote { status: RollStatus::of(&document), any: true, moved: false, stale: true });
                     }
                     Err(error) => return Err(error.into()),
                 },

@@ -310,8 +310,7 @@ impl Schema {
         if self.kind.is_none() && self.properties.is_empty() && self.each.is_none() {
             return value.every_number(|number| go_number(number).is_some());
         }
-        let nothing = Self::default();
-        let each = self.each.as_deref().unwrap_or(&nothing);
+        let each = self.each.as_deref().unwrap_or(&ANYTHING);
         let item = |item: &Json<'_>| (!item.is_null() || each.can_be_null()) && each.has_types_of(item);
         self.is_type_of(value)
             && match value.type_name() {
@@ -319,7 +318,7 @@ impl Schema {
                 "object" => value
                     .members()
                     .iter()
-                    .all(|(name, member)| self.member(name).unwrap_or(&nothing).has_types_of(member)),
+                    .all(|(name, member)| self.member(name).unwrap_or(&ANYTHING).has_types_of(member)),
                 "number" => value.scalar().is_some_and(|number| go_number(number).is_some()),
                 _ => true,
             }

@@ -1,6 +1,7 @@
 //! What is registered, changed by hand: whatever is another than what is printed is found, what is a choice is not.
 
 use pointsman_core::definition::Kind;
+use pointsman_core::pointer_token;
 use pointsman_core::registration::{
     Address, ClientConfig, Finding, GuardMode, Selection, Service, Trust, guard, incomplete, inspect, unserved,
     webhooks,
@@ -37,10 +38,9 @@ const NONE: [Finding; 0] = [];
 
 /// Every place of a value, as a JSON pointer.
 fn places(value: &Value, at: String, all: &mut Vec<String>) {
-    let escaped = |name: &str| name.replace('~', "~0").replace('/', "~1");
     match value {
         Value::Object(members) => {
-            members.iter().for_each(|(name, value)| places(value, format!("{at}/{}", escaped(name)), all));
+            members.iter().for_each(|(name, value)| places(value, format!("{at}/{}", pointer_token(name)), all));
         }
         Value::Array(items) => {
             items.iter().enumerate().for_each(|(index, value)| places(value, format!("{at}/{index}"), all));

@@ -134,15 +134,19 @@ fn nest(value: &mut Value, left: &mut usize) -> bool {
     }
 }
 
-/// Converts a text there and back, and has it judged and stamped, with what is nested deep in its place.
-fn goes_all_ways(trip: &Trip, object: &str) {
-    let quoted = text(DEEP).to_text();
-    let nested = [
+/// What stands there in truth.
+fn nested() -> [String; 3] {
+    [
         "[".repeat(DEPTH) + &"]".repeat(DEPTH),
         r#"{"a":"#.repeat(DEPTH) + "1" + &"}".repeat(DEPTH),
         r#"[{"a":"#.repeat(DEPTH / 2) + "1e400" + &"}]".repeat(DEPTH / 2),
-    ];
-    for nested in nested {
+    ]
+}
+
+/// Converts a text there and back, and has it judged and stamped, with what is nested deep in its place.
+fn goes_all_ways(trip: &Trip, object: &str) {
+    let quoted = text(DEEP).to_text();
+    for nested in nested() {
         let object = object.replace(&quoted, &nested);
         if let Ok(there) = WEBHOOK.convert(&object, trip.to) {
             assert!(WEBHOOK.convert(&there.text, trip.from).is_ok(), "{}", trip.name());
@@ -189,7 +193,7 @@ fn what_an_annotation_nests_deep_costs_no_stack() {
             members.insert("fields".to_owned(), fields);
         }
         nest(&mut kept, &mut random.below(8));
-        for nested in ["[".repeat(DEPTH) + &"]".repeat(DEPTH), r#"{"a":"#.repeat(DEPTH) + "1" + &"}".repeat(DEPTH)] {
+        for nested in nested() {
             let kept = kept.to_text().replace(&text(DEEP).to_text(), &nested);
             let mut annotations = there.field("metadata.annotations").cloned().unwrap_or_else(Value::object);
             if let Value::Object(all) = &mut annotations {
