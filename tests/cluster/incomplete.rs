@@ -1,15 +1,13 @@
 //! Readers never pay: an object that another version cannot hold fails no list, before, during and after a flip of the
 //! storage version. Who writes it is refused, by the policy that is printed with the CRD, and by `/validate`.
 
-use std::time::Duration;
-
 use hyper::Method;
 use serde_json::{Value, json};
 
 use crate::losses::PARCELS;
 use crate::scenario::Scenario;
 use crate::support::client::Answer;
-use crate::support::process::eventually;
+use crate::support::process::{SOON, eventually};
 use crate::support::scene::Scene;
 use crate::support::side_by_side::{A, SideBySide};
 
@@ -79,7 +77,7 @@ pub(crate) fn guard(scene: &Scene<'_>, storage: &str, version: &str, refused: &V
     let policy = scene.printed_policy(storage);
     scene.kubectl(&["apply"], &policy);
     let path = format!("{}?dryRun=All", scene.all(version));
-    eventually("the policy is in force", Duration::from_secs(20), || {
+    eventually("the policy is in force", SOON, || {
         let answer = scene.post(&path, refused);
         (answer.code == 422 && answer.message().contains(&format!("{storage} is stored"))).then_some(())
     });

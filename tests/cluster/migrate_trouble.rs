@@ -210,31 +210,35 @@ fn several(scene: &Scene<'_>) {
     }
 }
 
-type Change<'c> = &'c dyn Fn(&mut Value);
+type Change<'c> = Box<dyn Fn(&mut Value) + 'c>;
 
-/// Somebody changes the CRD under it: it stops, nothing is trimmed, and what it writes after that is a handful.
-fn another_crd(scene: &Scene<'_>) {
-    let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.arm(old);
-    let names = create(scene, 150);
-    let drop_stanza = |crd: &mut Value| drop(crd["spec"].as_object_mut().unwrap().remove("conversion"));
-    let flip_back = |crd: &mut Value| {
-        for version in crd["spec"]["versions"].as_array_mut().unwrap() {
-            version["storage"] = json!(version["name"] == old);
-        }
-    };
+/// What somebody may do to a CRD while its objects are migrated away from a version.
+fn changes_of_crd(old: &str) -> [(&'static str, Change<'_>); 3] {
     let add_version = |crd: &mut Value| {
         let versions = crd["spec"]["versions"].as_array_mut().unwrap();
         let mut more = versions[0].clone();
         (more["name"], more["storage"], more["served"]) = (json!("v3"), json!(false), json!(false));
         versions.push(more);
     };
-    let changes: [(&str, Change<'_>); 3] = [
-        ("a version is added", &add_version),
-        ("storage is flipped back", &flip_back),
-        ("the stanza is dropped", &drop_stanza),
-    ];
-    for (what, change) in changes {
+    let flip_back = move |crd: &mut Value| {
+        for version in crd["spec"]["versions"].as_array_mut().unwrap() {
+            version["storage"] = json!(version["name"] == old);
+        }
+    };
+    let drop_stanza = |crd: &mut Value| drop(crd["spec"].as_object_mut().unwrap().remove("conversion"));
+    [
+        ("a version is added", Box::new(add_version)),
+        ("storage is flipped back", Box::new(flip_back)),
+        ("the stanza is dropped", Box::new(drop_stanza)),
+    ]
+}
+
+/// Somebody changes the CRD under it: it stops, nothing is trimmed, and what it writes after that is a handful.
+fn another_crd(scene: &Scene<'_>) {
+    let (old, new) = (scene.sample.old, scene.sample.new);
+    scene.arm(old);
+    let names = create(scene, 150);
+    for (what, change) in changes_of_crd(old) {
         // As it was.
         let (code, _, errors) = scene.migrate(&["--to", old, "--settle=0s"]);
         assert_eq!(code, 0, "{what}: {errors}");
@@ -249,7 +253,10 @@ fn another_crd(scene: &Scene<'_>) {
         });
         let through = scene.through(proxy.port);
         let mut process = start(scene, &through, &["--to", new, "--settle=0s", "--page=40", "--at-once=1"]);
-        scene.eventually(|| (writes.load(Ordering::Relaxed) > 30).then_some(()));
+        scene.eventually(|| {
+            assert_eq!(process.obituary(), None, "{what}");
+            (writes.load(Ordering::Relaxed) > 30).then_some(())
+        });
         scene.change_crd(change);
         proxy.release();
         let code = process.end(Duration::from_secs(30));

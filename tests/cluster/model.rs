@@ -6,7 +6,6 @@
 //! objects each kind has.
 
 use std::fs;
-use std::time::Duration;
 
 use hyper::Method;
 use pointsman_core::definition::Kind;
@@ -19,7 +18,7 @@ use serde_json::Value as Json;
 use crate::scenario::Scenario;
 use crate::support::client::Answer;
 use crate::support::pointsman::Pointsman;
-use crate::support::process::eventually;
+use crate::support::process::{SOON, eventually};
 use crate::support::sample::{FIGURE, Sample};
 use crate::support::scene::{CRDS, JSON, Scene};
 
@@ -392,7 +391,7 @@ fn install(scene: &Scene<'_>, seed: u64) -> Vec<Modelled> {
     for kind in &kinds {
         for version in &kind.versions {
             let path = format!("/apis/{}/{version}/{}", kind.kind().group(), kind.kind().plural());
-            eventually(&format!("{path} is served"), Duration::from_secs(20), || {
+            eventually(&format!("{path} is served"), SOON, || {
                 scene.call(Method::GET, &path, None).is_ok().then_some(())
             });
         }

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::scenario::Scenario;
 use crate::support::installations::{Belongings, LABEL, REPLICAS};
-use crate::support::process::eventually;
+use crate::support::process::{SOON, eventually};
 use crate::support::proxy::{Fate, Proxy};
 use crate::support::sample::{MATTERMOST, Sample};
 use crate::support::scene::{MERGE, Scene};
@@ -601,7 +601,7 @@ fn taken_over(scene: &Scene<'_>) {
     let began = Instant::now();
     starts(scene, &scene.ns, &json!({}));
     let mut runs_on = scene.rolls_on("test");
-    eventually("it is waited for", Duration::from_secs(20), || {
+    eventually("it is waited for", SOON, || {
         scene.does(&["show"]).contains("the garbage collector may hear of that as late as").then_some(())
     });
     let uid = || scene.call_get(&format!("{}/{name}", scene.deployments()))["metadata"]["uid"].clone();

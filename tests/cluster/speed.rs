@@ -18,7 +18,7 @@ use crate::scenario::PLANS;
 use crate::support::assets::Assets;
 use crate::support::bed::Bed;
 use crate::support::metrics::sum;
-use crate::support::process::{Process, eventually, free_port};
+use crate::support::process::{Process, SOON, eventually, free_port};
 use crate::support::sample::MATERIALIZE;
 use crate::support::scene::{APPLY, JSON, Scene};
 
@@ -115,7 +115,7 @@ impl Servers {
                 args.insert(0, NULL.to_owned());
             }
             running.push(Process::start(name, &program, &args, &scene.setup.log.with_extension(name)));
-            eventually(name, Duration::from_secs(20), || std::net::TcpStream::connect(("127.0.0.1", port)).ok());
+            eventually(name, SOON, || std::net::TcpStream::connect(("127.0.0.1", port)).ok());
             all.push((name, port));
         }
         Self { all, _running: running }

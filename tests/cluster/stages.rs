@@ -3,7 +3,6 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use hyper::Method;
 use serde_json::{Value, json};
@@ -11,7 +10,7 @@ use serde_json::{Value, json};
 use crate::scenario::Scenario;
 use crate::support::client::Answer;
 use crate::support::pointsman::Pointsman;
-use crate::support::process::eventually;
+use crate::support::process::{SOON, eventually};
 use crate::support::sample::{Sample, WIDGET};
 use crate::support::scene::{MERGE, Scene};
 
@@ -186,7 +185,7 @@ fn followed(scene: &Scene<'_>) {
     annotate(scene, FINISHED);
     // One that is created now is what the others became.
     scene.call(Method::DELETE, &path(scene, "kube-scheduler"), None).ok();
-    let made = eventually("it is gone", Duration::from_secs(20), || {
+    let made = eventually("it is gone", SOON, || {
         let made = scene.post(&path(scene, ""), &deployment(scene, "kube-scheduler"));
         made.is_ok().then_some(made.body)
     });

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::assets::Assets;
 use super::client::plain;
-use super::process::{Process, eventually, free_port};
+use super::process::{Process, SOON, eventually, free_port};
 
 pub(crate) struct Etcd {
     process: Process,
@@ -40,7 +40,7 @@ impl Etcd {
         ];
         let log = logs.join("etcd.log");
         let mut process = Process::start("etcd", &assets.path("etcd"), &args, &log);
-        let ended = eventually("etcd is ready", Duration::from_secs(20), || {
+        let ended = eventually("etcd is ready", SOON, || {
             if let Some(obituary) = process.obituary() {
                 return Some(Err(obituary));
             }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use hyper::Method;
 
 use super::client::plain;
-use super::process::{Process, eventually, free_port};
+use super::process::{Process, SOON, eventually, free_port};
 
 /// How an instance is started.
 #[derive(Clone)]
@@ -48,7 +48,7 @@ impl Pointsman {
         args.extend(setup.flags.iter().cloned());
         let program = Path::new(env!("CARGO_BIN_EXE_pointsman"));
         let mut process = Process::start("pointsman", program, &args, &setup.log);
-        eventually("pointsman is ready", Duration::from_secs(20), || {
+        eventually("pointsman is ready", SOON, || {
             if let Some(obituary) = process.obituary() {
                 panic!("{obituary}");
             }

@@ -176,6 +176,10 @@ pub(crate) fn free_port() -> u16 {
     }
 }
 
+/// How long is waited for what comes by itself, where how fast it comes is not what is tested. A minute is for machines
+/// that have much else to do: beds run beside each other, and Go compiles beside them.
+pub(crate) const SOON: Duration = Duration::from_secs(60);
+
 /// Asks again and again until there is an answer: soon at first, and less often the longer it takes, since an API
 /// server that many ask all the time has less time for what they wait for.
 ///

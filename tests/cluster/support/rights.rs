@@ -9,7 +9,7 @@ use hyper::Method;
 use serde_json::{Value, json};
 
 use super::client::Client;
-use super::process::{Process, eventually};
+use super::process::{Process, SOON, eventually};
 use super::scene::{JSON, Scene};
 
 /// A verb of RBAC on a resource.
@@ -300,7 +300,7 @@ impl Story<'_> {
         });
         let review = json!({"spec": {"user": user, "resourceAttributes": attributes}}).to_string();
         let path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
-        eventually(&format!("{right:?} of {user}"), Duration::from_secs(20), || {
+        eventually(&format!("{right:?} of {user}"), SOON, || {
             let answer = self.client().call(Method::POST, path, Some((JSON, review.clone()))).ok();
             (answer["status"]["allowed"] == true).then_some(())
         });

@@ -12,7 +12,7 @@ use hyper::Method;
 use serde_json::{Value, json};
 
 use super::acting::Told;
-use super::process::Process;
+use super::process::{Process, SOON};
 use super::scene::{MERGE, Scene};
 use super::side_by_side::{A, B};
 
@@ -247,7 +247,7 @@ impl Scene<'_> {
     pub(crate) fn roll_tells(&self, about: &str, reason: &str, said: &str) {
         let mut told = Vec::new();
         let place = std::panic::Location::caller();
-        let found = eventually_or(Duration::from_secs(20), || {
+        let found = eventually_or(SOON, || {
             told = self.roll_events();
             let is_it = |(name, why, note): &(String, String, String)| {
                 (&name[..], &why[..]) == (about, reason) && note.contains(said)

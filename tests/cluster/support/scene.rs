@@ -15,7 +15,7 @@ use super::bed::{Bed, Route, Running};
 use super::client::Answer;
 use super::metrics;
 use super::pointsman::{Pointsman, Setup, write_pair};
-use super::process::{eventually, free_port};
+use super::process::{SOON, eventually, free_port};
 use super::sample::Sample;
 
 pub(crate) struct Scene<'a> {
@@ -118,7 +118,7 @@ impl<'a> Scene<'a> {
         let object = self.object(version, "probe");
         let path = format!("{}?dryRun=All", self.all(version));
         let mut last = String::new();
-        eventually(&format!("{version} is served"), Duration::from_secs(20), || {
+        eventually(&format!("{version} is served"), SOON, || {
             let answer = self.post(&path, &object);
             last.clone_from(&answer.message());
             // 404: not there yet. 503: the handler of a CRD that has changed meanwhile is being replaced by the next
@@ -136,7 +136,7 @@ impl<'a> Scene<'a> {
             }
         });
         let mut count = 0;
-        eventually("the storage version", Duration::from_secs(20), || {
+        eventually("the storage version", SOON, || {
             count += 1;
             let name = format!("probe-{count}");
             let answer = self.create(storage, &self.object(storage, &name));
@@ -150,7 +150,7 @@ impl<'a> Scene<'a> {
     /// Changes the CRD, whoever else does meanwhile.
     pub(crate) fn change_crd(&self, change: impl Fn(&mut Value)) {
         let path = format!("{CRDS}/{}", self.crd_name());
-        eventually("the CRD is changed", Duration::from_secs(10), || {
+        eventually("the CRD is changed", SOON, || {
             let mut crd = self.call(Method::GET, &path, None).ok();
             change(&mut crd);
             let answer = self.call(Method::PUT, &path, Some((JSON, crd.to_string())));
@@ -210,7 +210,7 @@ impl<'a> Scene<'a> {
     #[track_caller]
     pub(crate) fn eventually<T>(&self, ask: impl FnMut() -> Option<T>) -> T {
         let place = std::panic::Location::caller();
-        eventually(&place.to_string(), Duration::from_secs(20), ask)
+        eventually(&place.to_string(), SOON, ask)
     }
 
     /// How many conversions succeeded and failed so far.

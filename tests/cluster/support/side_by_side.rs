@@ -2,12 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use super::pointsman::{Pointsman, Setup, write_pair};
-use super::process::eventually;
+use super::process::{SOON, eventually};
 use super::scene::Scene;
 
 pub(crate) const A: &str = "2.16.0";
@@ -81,7 +80,7 @@ impl<'a> SideBySide<'a> {
         self.wait_until_asked(0, None);
         // In the other modes nobody hears of it.
         if matches!(guard, "deny" | "warn") {
-            eventually("the guard is in force", Duration::from_secs(20), || {
+            eventually("the guard is in force", SOON, || {
                 let answer = self.dry_run(Some(MALFORMED));
                 let heard = [answer.warnings.concat(), answer.message()].concat();
                 heard.contains("no controller version").then_some(())
@@ -92,7 +91,7 @@ impl<'a> SideBySide<'a> {
     fn wait_until_asked(&self, index: usize, label: Option<&str>) {
         let what = format!("{label:?} is asked about");
         let before = self.servers[index].answers();
-        eventually(&what, Duration::from_secs(20), || {
+        eventually(&what, SOON, || {
             let answer = self.dry_run(label);
             // Services are seen later than what refers to them.
             assert!(answer.is_ok() || answer.code == 500, "{}", answer.message());
