@@ -43,6 +43,37 @@ fn definitions_are_shown_as_they_are_written() {
     assert!(error.contains("known are elasticsearch, materialize"), "{error}");
 }
 
+/// A server holds what its directory holds, so that has bounds; lists of lists of aliases are a million values in 200
+/// bytes.
+#[test]
+fn definitions_are_no_longer_than_any_crd_and_aliases_stand_for_few_values() {
+    let refusal = |file: &str, text: &str| {
+        let dir = TempDir::new().unwrap();
+        fs::write(dir.path().join("widgets.yaml"), read("tests/data/kinds/widgets.yaml")).unwrap();
+        fs::write(dir.path().join("widgets.crd.yaml"), read("tests/data/kinds/widgets.crd.yaml")).unwrap();
+        fs::write(dir.path().join(file), text).unwrap();
+        let dir = dir.path().to_str().unwrap();
+        pointsman(&["kinds", "--kinds", dir]).refusal(1).replace(dir, "DIR")
+    };
+    let mut bomb = "x0: &x0 [1,1,1,1,1,1,1,1,1,1]\n".to_owned();
+    for level in 1..6 {
+        let alias = format!("*x{}", level - 1);
+        bomb += &format!("x{level}: &x{level} [{}]\n", [&*alias; 10].join(","));
+    }
+    let aliases = "aliases stand for more than 100000 values here: write out what they stand for";
+    let refused = refusal("bomb.yaml", &bomb);
+    assert!(refused.starts_with("error: DIR/bomb.yaml:") && refused.contains(aliases), "{refused}");
+    let crd = format!("{bomb}---\n{}", read("tests/data/kinds/widgets.crd.yaml"));
+    let refused = refusal("widgets.crd.yaml", &crd);
+    assert!(refused.contains("widgets.crd.yaml:") && refused.contains(aliases), "{refused}");
+
+    let long = "# a line of a comment that is long\n".repeat((4 << 20) / 32);
+    for file in ["long.yaml", "widgets.crd.yaml"] {
+        let refused = refusal(file, &long);
+        assert!(refused.contains(file) && refused.contains("longer than 4 MiB"), "{refused}");
+    }
+}
+
 #[test]
 fn the_schema_of_a_definition_is_json_schema() {
     let schema = json(&pointsman(&["kinds", "schema"]).data());

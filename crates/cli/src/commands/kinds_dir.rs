@@ -1,6 +1,5 @@
 //! The kinds a command knows: those that are built in, and those of `--kinds DIR`.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -188,7 +187,7 @@ pub(crate) fn kind_of<'w>(webhook: &'w Webhook, object: &InputObject) -> Result<
 
 /// The definition in a file, or nothing if the file holds other things, such as the CRD.
 fn definition_in(file: &Path) -> anyhow::Result<Option<KnownDefinition>> {
-    let source = input::read(file)?;
+    let source = input::read_definition(file)?;
     let documents = input::values(&source).map_err(anyhow::Error::msg)?;
     let is_ours = |json: &JsonTree| json.get("kind").and_then(JsonTree::as_str) == Some(definition::KIND);
     let ours = documents.iter().filter(|json| is_ours(json)).count();
@@ -208,7 +207,7 @@ pub(crate) fn read(file: &Path, source: Source) -> Result<KnownDefinition, defin
     let found = Definition::load(&source.name, &source.text, &mut |crd| {
         let crd = beside(file, crd);
         files.push(crd.clone());
-        fs::read_to_string(crd)
+        input::read_crd(&crd)
     })?;
     let Source { name, text, .. } = source;
     Ok(match found {

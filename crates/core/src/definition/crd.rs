@@ -34,7 +34,7 @@ impl Crd {
                 return None;
             }
         };
-        let mut documents: Vec<Value> = match serde_saphyr::from_multiple(&text) {
+        let mut documents: Vec<Value> = match yaml::read_all(&text) {
             Ok(documents) => documents,
             Err(error) => {
                 let (at, message) = yaml::explain(&error);

@@ -80,7 +80,7 @@ struct Head {
 
 impl DefinitionSpec {
     pub(super) fn read(text: &str, problems: &mut Problems) -> Option<Self> {
-        let spec: Self = match serde_saphyr::from_multiple::<Self>(text).map(|mut all| (all.pop(), all.len())) {
+        let spec: Self = match yaml::read_all::<Self>(text).map(|mut all| (all.pop(), all.len())) {
             Ok((Some(spec), 0)) => spec,
             Ok((Some(second), _)) => {
                 let at_line = line(&second.api_version);
@@ -110,7 +110,7 @@ impl DefinitionSpec {
         if self.journeys.is_empty() {
             return BTreeMap::new();
         }
-        serde_saphyr::from_str::<JourneyWords>(text).map(|words| words.journeys).unwrap_or_default()
+        yaml::read::<JourneyWords>(text).map(|words| words.journeys).unwrap_or_default()
     }
 }
 
@@ -122,7 +122,7 @@ struct JourneyWords {
 
 /// Why a text that cannot be read is no definition at all, which matters more than its first key that nobody knows.
 fn no_definition(text: &str) -> Option<(u64, String)> {
-    let head = serde_saphyr::from_str::<Head>(text).ok();
+    let head = yaml::read::<Head>(text).ok();
     if let Some(kind) = head.and_then(|head| head.kind).filter(|kind| kind.value != KIND) {
         return Some((line(&kind), format!("kind is {:?}, this build reads {KIND:?}", kind.value)));
     }

@@ -11,6 +11,7 @@ use super::definition_spec::DefinitionSpec;
 use super::kind::Kind;
 use super::problems::BadDefinition;
 use super::stages::{StagedKind, StagesFileSpec};
+use super::yaml;
 
 /// What a file defines.
 #[derive(Debug)]
@@ -39,7 +40,7 @@ impl Definition {
         text: &str,
         read: &mut dyn FnMut(&str) -> io::Result<String>,
     ) -> Result<Self, BadDefinition> {
-        let sort = serde_saphyr::from_str::<Sort>(text).ok();
+        let sort = yaml::read::<Sort>(text).ok();
         if sort.is_some_and(|sort| sort.resource.is_some() || sort.stages.is_some()) {
             return StagedKind::load(file, text).map(Self::Stages);
         }

@@ -3,10 +3,31 @@
 
 use std::borrow::Cow;
 
+use serde::de::DeserializeOwned;
 use serde_saphyr::localizer::Localizer;
-use serde_saphyr::{DefaultMessageFormatter, Error, Location};
+use serde_saphyr::{DefaultMessageFormatter, Error, Location, Options};
 
 use crate::apimachinery::meant_within;
+
+/// Reads the one document of a file.
+pub(crate) fn read<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
+    serde_saphyr::from_str_with_options(text, options())
+}
+
+/// Reads all documents of a file.
+pub(crate) fn read_all<T: DeserializeOwned>(text: &str) -> Result<Vec<T>, Error> {
+    serde_saphyr::from_multiple_with_options(text, options())
+}
+
+fn options() -> Options {
+    serde_saphyr::options! {
+        alias_limits: serde_saphyr::alias_limits! { max_total_replayed_events: ALIASED },
+    }
+}
+
+/// How many words, lists and objects aliases may stand for in one file, beside what is written out. Each takes up to
+/// 270 bytes: 27 MB while it is read. The longest CRDs there are have a tenth of that.
+const ALIASED: usize = 100_000;
 
 /// The line of an error, 0 where there is none, and what is wrong there.
 pub(crate) fn explain(error: &Error) -> (u64, String) {
@@ -38,6 +59,9 @@ fn message(error: &Error) -> String {
             _ => "true or false belongs here".to_owned(),
         },
         Error::Eof { .. } => "ends where something is still to come".to_owned(),
+        Error::AliasReplayLimitExceeded { .. } => {
+            format!("aliases stand for more than {ALIASED} values here: write out what they stand for")
+        }
         Error::RecursiveReferencesRequireWeakTypes { .. } => "an alias stands inside of what it stands for".to_owned(),
         error => error.render_with_formatter(&DefaultMessageFormatter.with_localizer(&WithoutPlace)),
     }

@@ -61,6 +61,36 @@ pub(crate) fn read(file: &Path) -> anyhow::Result<Source> {
         let bytes = fs::read(file).with_context(|| format!("failed to read {}", file.display()))?;
         (file.display().to_string(), bytes)
     };
+    source(name, bytes)
+}
+
+/// Reads the file of a definition.
+pub(crate) fn read_definition(file: &Path) -> anyhow::Result<Source> {
+    let bytes = definition_bytes(file).with_context(|| format!("failed to read {}", file.display()))?;
+    source(file.display().to_string(), bytes)
+}
+
+/// Reads the file of a CRD that a definition names.
+pub(crate) fn read_crd(file: &Path) -> io::Result<String> {
+    let text = String::from_utf8(definition_bytes(file)?);
+    text.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.utf8_error()))
+}
+
+/// Whoever serves holds what it reads, and reads it again when it changes, whatever was put there.
+fn definition_bytes(file: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    fs::File::open(file)?.take(LARGEST_DEFINITION + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > LARGEST_DEFINITION {
+        let why = format!(
+            "longer than {} MiB: no definition is, and no CRD that an API server takes",
+            LARGEST_DEFINITION >> 20
+        );
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, why));
+    }
+    Ok(bytes)
+}
+
+fn source(name: String, bytes: Vec<u8>) -> anyhow::Result<Source> {
     let text = String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         let line = 1 + error.as_bytes().iter().take(at).filter(|byte| **byte == b'\n').count();
@@ -69,3 +99,7 @@ pub(crate) fn read(file: &Path) -> anyhow::Result<Source> {
     let text = text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text);
     Ok(Source { name, text })
 }
+
+/// Bytes. An API server takes bodies of 3 MiB (`MaxRequestBodyBytes`), and etcd half of that; as YAML with its comments
+/// a CRD is a third longer than as JSON.
+const LARGEST_DEFINITION: u64 = 4 << 20;

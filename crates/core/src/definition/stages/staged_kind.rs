@@ -75,7 +75,7 @@ impl StagedKind {
     }
 
     fn compile(text: &str, problems: &mut Problems) -> Option<Self> {
-        let spec: StagesFileSpec = match serde_saphyr::from_str(text) {
+        let spec: StagesFileSpec = match yaml::read(text) {
             Ok(spec) => spec,
             Err(error) => {
                 let (line, message) = yaml::explain(&error);
