@@ -11,6 +11,7 @@ use super::definition_spec::DefinitionSpec;
 use super::growth::Growth;
 use super::healthy::{Health, HealthySpec};
 use super::journeys::{self, Journey};
+use super::opened::Opened;
 use super::path::Path;
 use super::problems::{BadDefinition, Problems, line};
 use super::step::{Step, StepSummary};
@@ -316,6 +317,11 @@ impl Kind {
     /// How much its conversions add to objects.
     pub(crate) fn growth(&self) -> Growth {
         Growth::of(&self.steps)
+    }
+
+    /// What its conversions look into.
+    pub(crate) fn opened(&self) -> Opened {
+        Opened::of(&self.steps)
     }
 
     /// The annotation that holds what only this version can say, on an object of another one. Where there is but one

@@ -25,6 +25,7 @@ mod journeys;
 mod kind;
 mod moved;
 mod note;
+mod opened;
 mod operation;
 mod path;
 mod place;
@@ -66,6 +67,7 @@ pub(crate) use journeys::{
 };
 pub(crate) use moved::{MOVED, lost_mark};
 pub(crate) use note::read_note;
+pub(crate) use opened::Opened;
 #[cfg(feature = "laws")]
 pub(crate) use operation::Condition;
 pub(crate) use operation::{Fragment, Level, Operation, is_set};

@@ -6,6 +6,7 @@ use super::admission::{self, Judgement, Settings, Write};
 use super::becoming::{self, BecomeError, OtherKind};
 use super::caller::Caller;
 use super::convert::{self, Change, ConvertError, Converted, Facts, Metadata, Object, Texts};
+use super::costs::Costs;
 use super::endpoint::Endpoint;
 use super::facts::{FactUnknown, KnownFacts};
 use super::kinds::{DefinedTwice, Kinds};
@@ -15,7 +16,7 @@ use super::staged::staged;
 use super::unanswered::Unanswered;
 use super::weight::weight_with;
 use super::{answer, rollout::Preimage};
-use crate::definition::{Growth, Kind, StagedKind, VersionIndex};
+use crate::definition::{Kind, StagedKind, VersionIndex};
 use crate::json::{Json, Members};
 
 /// What is changed of an object, and what whoever writes it is warned of.
@@ -32,8 +33,8 @@ pub struct Webhook {
     metadata: Metadata,
     settings: Settings,
     facts: Facts,
-    /// What the definitions add to objects.
-    growth: Growth,
+    /// What the definitions take memory for.
+    costs: Costs,
 }
 
 impl Webhook {
@@ -44,8 +45,8 @@ impl Webhook {
     pub fn new(kinds: Vec<Kind>, metadata: Metadata) -> Result<Self, DefinedTwice> {
         let (settings, facts) = (Settings::default(), Facts::default());
         let kinds = Kinds::new(kinds)?;
-        let growth = kinds.growth();
-        Ok(Self { kinds, staged: Vec::new(), metadata, settings, facts, growth })
+        let costs = kinds.costs();
+        Ok(Self { kinds, staged: Vec::new(), metadata, settings, facts, costs })
     }
 
     /// The same server, with stages for objects of other kinds.
@@ -124,11 +125,6 @@ impl Webhook {
     /// ```
     pub fn handle(&self, endpoint: Endpoint, body: &[u8]) -> Result<Reply, Unanswered> {
         self.answer(endpoint, body, &Caller::patient())
-    }
-
-    /// How much the definitions add to objects.
-    pub(super) fn growth(&self) -> &Growth {
-        &self.growth
     }
 
     /// Answers one request body as [`Self::handle`] does, by what is known of the facts that stages wait for.
@@ -230,9 +226,10 @@ impl Webhook {
     /// The most memory, in bytes, that [`handle`](Self::handle) takes for this body at one time: the answer is
     /// included, the body itself is not.
     ///
-    /// It is [`weight`](super::weight()), and more for what the definitions give to objects and to the items of their
-    /// lists: each brace of the body may begin one, and a long text in an item stands in each list that it is in for a
-    /// moment.
+    /// It is what [`weight`](super::weight()) says, and more for what the definitions give to objects and to the items
+    /// of their lists: each brace of the body may begin one, and a long text in an item stands in each list that it is
+    /// in for a moment. Where that is much, the body is looked at more closely: it counts whose objects these may be,
+    /// and what their conversions look into.
     ///
     /// # Examples
     /// ```
@@ -246,7 +243,7 @@ impl Webhook {
     /// ```
     #[must_use]
     pub fn weight(&self, endpoint: Endpoint, body: &[u8]) -> u64 {
-        weight_with(self.growth(), endpoint, body)
+        weight_with(&self.costs, endpoint, body)
     }
 
     /// Converts one object to a version of its kind, named as `v2` or as `group/v2`, with all its metadata.

@@ -1,8 +1,9 @@
 //! The kinds of one server, and whose an object is.
 
 use super::convert::{ConvertError, Object};
+use super::costs::Costs;
 use crate::apimachinery::excerpt;
-use crate::definition::{Growth, Kind, StagedKind};
+use crate::definition::{Kind, StagedKind};
 
 /// Two definitions of one kind.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
@@ -36,9 +37,9 @@ impl Kinds {
         Ok(Self(kinds))
     }
 
-    /// How much the conversions of any of them add to objects.
-    pub(super) fn growth(&self) -> Growth {
-        self.0.iter().map(Kind::growth).fold(Growth::default(), Growth::or)
+    /// What their conversions take memory for.
+    pub(super) fn costs(&self) -> Costs {
+        Costs::of(&self.0)
     }
 
     /// Whether the objects of some stages are of none of these kinds, and each has stages once.

@@ -10,6 +10,8 @@ mod becoming;
 mod caller;
 mod changes;
 mod convert;
+mod costs;
+mod counts;
 mod door;
 mod endpoint;
 mod facts;

@@ -64,6 +64,9 @@ pub(crate) fn objects(kind: &Kind, size: usize) -> Vec<HostileObject> {
     all
 }
 
+/// A field that no schema knows.
+const UNKNOWN: &str = "nobodyKnows";
+
 /// One step on the way from an object to a place in it.
 #[derive(Clone, Debug)]
 enum Step {
@@ -86,7 +89,7 @@ fn spelled(way: &[Step]) -> String {
 }
 
 /// All places of a schema outside of metadata, with what the schema says of them; those in maps also behind a key that
-/// is `long`.
+/// is `long`, and in each object one that the schema does not know.
 fn find<'s>(schema: &'s Value, long: usize, way: &mut Vec<Step>, found: &mut Vec<(Vec<Step>, &'s Value)>) {
     if !way.is_empty() {
         found.push((way.clone(), schema));
@@ -97,6 +100,11 @@ fn find<'s>(schema: &'s Value, long: usize, way: &mut Vec<Step>, found: &mut Vec
         }
         way.push(Step::Field(name.clone()));
         find(field, long, way, found);
+        way.pop();
+    }
+    if schema["properties"].is_object() {
+        way.push(Step::Field(UNKNOWN.to_owned()));
+        found.push((way.clone(), &Value::Null));
         way.pop();
     }
     if schema["items"].is_object() {
@@ -135,6 +143,9 @@ fn fillings(schema: &Value, size: usize) -> Vec<(String, String)> {
         }
         _ => all.push(("a number".to_owned(), "1".repeat(size))),
     }
+    // What the schema does not allow comes as well: it was stored before, or the API server does not look at it.
+    all.push(("many of nothing".to_owned(), format!("[{}]", repeated("{}", size))));
+    all.push(("names of nothing".to_owned(), format!("{{{}}}", members("{}", size))));
     all
 }
 

@@ -131,13 +131,13 @@ fn items_take_no_more_than_their_weight() {
     weighed.end();
 }
 
-/// Whatever a kind's lists, maps and fields are filled with.
+/// Whatever a kind's lists, maps and fields are filled with. The bodies are longer than what any body is given beside.
 #[test]
 fn a_decision_about_any_kind_takes_no_more_than_its_weight() {
     let mut weighed = Weighed::default();
     for webhook in servers() {
         let kind = &webhook.kinds()[0];
-        for Hostile { name, endpoint, body } in some_of(hostile::bodies(kind, size(32 << 10)), 200) {
+        for Hostile { name, endpoint, body } in some_of(hostile::bodies(kind, size(160 << 10)), 100) {
             weighed.weigh(&webhook, &name, endpoint, &body);
         }
     }
@@ -188,6 +188,34 @@ fn many_objects_take_no_more_than_their_weight() {
         }
     }
     weighed.end();
+}
+
+/// What no operation looks into goes through as text, and is hashed at most: nothing is given to it, however much there
+/// is in it, whatever its kind gives to others and whatever other kinds are served beside it.
+#[test]
+fn what_nobody_looks_into_weighs_what_its_text_does() {
+    let size = size(960 << 10);
+    let all = || ["mailboxes", "proxies", "gadgets", "engines"].map(load);
+    let together = Webhook::new(all().into(), Metadata::Identity).unwrap();
+    for kind in all() {
+        let versions: Vec<String> = kind.versions().map(str::to_owned).collect();
+        let (name, group) = (kind.kind().to_owned(), kind.group().to_owned());
+        let alone = Webhook::new(vec![kind], Metadata::Identity).unwrap();
+        let count = size / 3;
+        for [at, to] in versions.windows(2).flat_map(|pair| [[&pair[0], &pair[1]], [&pair[1], &pair[0]]]) {
+            let head = format!("\"apiVersion\":\"{group}/{at}\",\"kind\":\"{name}\",\"metadata\":{{\"name\":\"a\"}}");
+            let many = vec!["{}"; count].join(",");
+            let object = format!("{{{head},\"spec\":{{\"nobodyKnows\":[{many}]}}}}");
+            for (endpoint, body) in [
+                (Endpoint::Convert, review(&object, &format!("{group}/{to}"))),
+                (Endpoint::Validate, admission(&alone.kinds()[0], &object, "null")),
+            ] {
+                let weight = alone.weight(endpoint, body.as_bytes());
+                assert!(weight < 240 * count as u64 + 16 * size as u64, "{name} {at}, {endpoint:?}: {weight}");
+                assert_eq!(together.weight(endpoint, body.as_bytes()), weight, "{name} {at}, {endpoint:?}");
+            }
+        }
+    }
 }
 
 /// In allocations and in the bytes that the allocator is asked for.

@@ -1,0 +1,78 @@
+//! What the definitions of a server take memory for.
+
+use crate::definition::{Growth, Kind, Opened};
+
+/// Of all kinds together, and of each.
+#[derive(Debug, Default)]
+pub(super) struct Costs {
+    all: Growth,
+    kinds: Vec<KindCosts>,
+}
+
+#[derive(Debug)]
+struct KindCosts {
+    /// Its name as it stands in objects, with its quotes.
+    named: String,
+    costs: BodyCosts,
+}
+
+/// Of those whose objects a body may have.
+#[derive(Clone, Debug)]
+pub(super) struct BodyCosts {
+    /// How much they add to objects.
+    pub(super) growth: Growth,
+    /// What their conversions look into.
+    pub(super) opened: Opened,
+    /// Whether objects are hashed.
+    pub(super) hashes: bool,
+}
+
+impl BodyCosts {
+    /// Of definitions of which nothing is known.
+    pub(super) fn unknown() -> Self {
+        Self { growth: Growth::default(), opened: Opened::Everything, hashes: true }
+    }
+
+    fn or(self, other: &Self) -> Self {
+        let (growth, opened) = (self.growth.or(other.growth), self.opened.or(other.opened.clone()));
+        Self { growth, opened, hashes: self.hashes || other.hashes }
+    }
+}
+
+impl Costs {
+    pub(super) fn of(kinds: &[Kind]) -> Self {
+        let costs = |kind: &Kind| {
+            let (growth, opened, hashes) = (kind.growth(), kind.opened(), kind.rollout.is_some());
+            KindCosts { named: format!("\"{}\"", kind.kind), costs: BodyCosts { growth, opened, hashes } }
+        };
+        let all = kinds.iter().map(Kind::growth).fold(Growth::default(), Growth::or);
+        Self { all, kinds: kinds.iter().map(costs).collect() }
+    }
+
+    /// How much any of the definitions adds to objects.
+    pub(super) fn most(&self) -> &Growth {
+        &self.all
+    }
+
+    /// Of the kinds whose objects a body may have.
+    pub(super) fn of_body(&self, body: &[u8]) -> BodyCosts {
+        if self.kinds.is_empty() {
+            return BodyCosts::unknown();
+        }
+        let spelled = spells_names(body);
+        let is_there = |kind: &&KindCosts| spelled || memchr::memmem::find(body, kind.named.as_bytes()).is_some();
+        let none = BodyCosts { growth: Growth::default(), opened: Opened::of_any(), hashes: false };
+        self.kinds.iter().filter(is_there).fold(none, |all, kind| all.or(&kind.costs))
+    }
+}
+
+/// Whether letters or digits are spelled as escapes, so that a name could stand there and not be found. Nobody writes
+/// them so: Go spells `<`, `>` and `&`, what cannot be printed, and two ends of lines.
+fn spells_names(body: &[u8]) -> bool {
+    let mut escapes = memchr::memmem::find_iter(body, b"\\u00");
+    escapes.any(|at| match body.get(at + 4..at + 6) {
+        Some([b'3', digit]) => digit.is_ascii_digit(),
+        Some([row, _]) => (b'4'..=b'7').contains(row),
+        _ => true,
+    })
+}

@@ -1,0 +1,244 @@
+//! What there is in a body that a decision may have to look at, counted without reading it.
+
+use crate::definition::Opened;
+
+/// Of what there may be how much. A body that is no JSON has any counts.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct BodyCounts {
+    /// Objects of `request.objects`.
+    pub(super) objects: u64,
+    /// The bytes of the longest of these.
+    pub(super) longest: u64,
+    /// What is in all objects.
+    pub(super) all: Contents,
+    /// The most there is of each in one of them.
+    pub(super) most: Contents,
+}
+
+/// What is in objects.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Contents {
+    /// Objects that may be the items of a list or map that is taken apart.
+    pub(super) items: u64,
+    /// Values that stand beside another one, where conversions look.
+    pub(super) seen: u64,
+    /// The same, wherever they are.
+    pub(super) values: u64,
+}
+
+impl Contents {
+    fn or(self, other: Self) -> Self {
+        let [items, seen, values] = [(self.items, other.items), (self.seen, other.seen), (self.values, other.values)]
+            .map(|(one, two)| one.max(two));
+        Self { items, seen, values }
+    }
+
+    pub(super) fn and(self, other: Self) -> Self {
+        Self { items: self.items + other.items, seen: self.seen + other.seen, values: self.values + other.values }
+    }
+}
+
+impl BodyCounts {
+    /// The most there may be: to count is much faster than to look where things stand.
+    pub(super) fn at_most(body: &[u8]) -> Self {
+        let values = count(b',', body);
+        let all = Contents { items: count(b'{', body), seen: values, values };
+        Self { objects: may_be_objects(body).min(all.values + 1), longest: body.len() as u64, all, most: all }
+    }
+
+    /// What there is where conversions look, in the objects of a conversion review: in any list which is the value of a
+    /// member of a member. Of an admission review each such value may be an object, and no list is.
+    pub(super) fn within(body: &[u8], opened: &Opened) -> Self {
+        let mut look = Look { opened, ..Look::default() };
+        let mut at = 0;
+        while let Some(byte) = body.get(at) {
+            at += 1;
+            match byte {
+                b'"' => {
+                    let end = behind_string(body, at);
+                    look.string(body.get(at..end).unwrap_or_default());
+                    at = end;
+                }
+                b'{' | b'[' => look.opens(*byte, at),
+                b'}' | b']' => look.closes(at),
+                b',' => look.comma(at),
+                _ => {}
+            }
+        }
+        // One that does not end is not read.
+        look.object_ends(at);
+        look.found
+    }
+}
+
+/// A look at a body, up to some byte of it.
+struct Look<'r> {
+    /// What is looked into of an object.
+    opened: &'r Opened,
+    /// What is open there, from the review on, as far as it is looked into.
+    open: Vec<Open<'r>>,
+    /// How many more are open inside of that.
+    below: usize,
+    /// Whether what is in these counts.
+    counts: bool,
+    /// What was found in this object.
+    own: Contents,
+    /// Where it began.
+    begun: usize,
+    found: BodyCounts,
+}
+
+/// An object, list or map that is open.
+struct Open<'r> {
+    spot: Spot<'r>,
+    is_list: bool,
+    /// The next string is a name.
+    awaits_name: bool,
+    /// What the value behind the last name is, and whether it is a value of a map that is taken apart.
+    value: (Spot<'r>, bool),
+}
+
+#[derive(Clone, Copy)]
+enum Spot<'r> {
+    /// The review, or a member of it.
+    Around,
+    /// The objects of a conversion review.
+    Objects,
+    /// An object, or something in one, of which this is looked into.
+    Of(&'r Opened),
+}
+
+impl Default for Look<'_> {
+    fn default() -> Self {
+        let (own, found) = (Contents::default(), BodyCounts::default());
+        Self { opened: &Opened::Nothing, open: Vec::new(), below: 0, counts: false, own, begun: 0, found }
+    }
+}
+
+impl<'r> Look<'r> {
+    /// A name or a value, with its last quote.
+    fn string(&mut self, text: &[u8]) {
+        match self.open.last_mut() {
+            // An annotation may hold JSON.
+            _ if self.below > 0 => self.beside(count(b',', text), self.counts),
+            Some(open) if open.awaits_name => {
+                open.awaits_name = false;
+                if let Spot::Of(opened) = open.spot {
+                    let (member, is_item) = member(opened, text.strip_suffix(b"\"").unwrap_or(text));
+                    open.value = (Spot::Of(member), is_item);
+                }
+            }
+            _ => {
+                let is_seen = matches!(self.next(), (Spot::Of(Opened::Everything), _));
+                self.beside(count(b',', text), is_seen);
+            }
+        }
+    }
+
+    fn opens(&mut self, bracket: u8, at: usize) {
+        let is_list = bracket == b'[';
+        if self.below > 0 {
+            self.below += 1;
+            self.own.items += u64::from(self.counts && !is_list);
+            return;
+        }
+        let (mut spot, is_item) = self.next();
+        if self.open.len() == REQUEST && matches!(spot, Spot::Around) {
+            spot = if is_list { Spot::Objects } else { Spot::Of(self.opened) };
+            self.begun = at;
+            self.found.objects += u64::from(is_list);
+        }
+        let counts = matches!(spot, Spot::Of(Opened::Everything));
+        self.own.items += u64::from(!is_list && (is_item || counts));
+        match spot {
+            Spot::Of(Opened::Nothing | Opened::Everything) => (self.below, self.counts) = (1, counts),
+            _ => self.open.push(Open { spot, is_list, awaits_name: !is_list, value: (spot, false) }),
+        }
+    }
+
+    fn closes(&mut self, at: usize) {
+        if self.below > 0 {
+            self.below -= 1;
+            return;
+        }
+        self.open.pop();
+        if self.open.len() == REQUEST {
+            self.object_ends(at);
+        }
+    }
+
+    fn comma(&mut self, at: usize) {
+        if self.below > 0 {
+            return self.beside(1, self.counts);
+        }
+        let Some(open) = self.open.last_mut() else { return };
+        open.awaits_name = !open.is_list;
+        match open.spot {
+            Spot::Around => {}
+            Spot::Objects => {
+                self.found.objects += 1;
+                self.object_ends(at);
+            }
+            Spot::Of(_) => self.beside(1, true),
+        }
+    }
+
+    /// So many values stand beside others.
+    fn beside(&mut self, values: u64, is_seen: bool) {
+        self.own.values += values;
+        self.own.seen += if is_seen { values } else { 0 };
+    }
+
+    fn object_ends(&mut self, at: usize) {
+        self.found.longest = self.found.longest.max((at - self.begun.min(at)) as u64);
+        self.found.all = self.found.all.and(self.own);
+        self.found.most = self.found.most.or(self.own);
+        (self.begun, self.own) = (at, Contents::default());
+    }
+
+    /// What the next value is, and whether it is an item of a list or map that is taken apart.
+    fn next(&self) -> (Spot<'r>, bool) {
+        match self.open.last() {
+            None => (Spot::Around, false),
+            Some(Open { spot: Spot::Objects, .. }) => (Spot::Of(self.opened), false),
+            Some(Open { spot: Spot::Of(opened), is_list: true, .. }) => {
+                let (item, is_item) = opened.item();
+                (Spot::Of(item), is_item)
+            }
+            Some(open) => open.value,
+        }
+    }
+}
+
+/// What is looked into of a member. A name that is spelled with escapes may be any.
+fn member<'r>(opened: &'r Opened, name: &[u8]) -> (&'r Opened, bool) {
+    match str::from_utf8(name) {
+        Ok(name) if !name.contains('\\') => opened.member(name),
+        _ => (&Opened::Everything, true),
+    }
+}
+
+/// How many objects a body reviews at most: one has a member of this name, which may be spelled with escapes.
+fn may_be_objects(body: &[u8]) -> u64 {
+    let named = memchr::memmem::find_iter(body, b"\"apiVersion\"").count();
+    named as u64 + memchr::memmem::find_iter(body, b"\\u").count() as u64
+}
+
+pub(super) fn count(byte: u8, text: &[u8]) -> u64 {
+    memchr::memchr_iter(byte, text).count() as u64
+}
+
+/// The position behind the quote that closes a string in which `at` stands.
+fn behind_string(body: &[u8], mut at: usize) -> usize {
+    while let Some(found) = body.get(at..).and_then(|rest| memchr::memchr2(b'"', b'\\', rest)) {
+        at += found;
+        match body.get(at) {
+            Some(b'\\') => at += 2,
+            _ => return at + 1,
+        }
+    }
+    body.len()
+}
+
+/// How much is open around the members of the request: the review, and the request.
+const REQUEST: usize = 2;
