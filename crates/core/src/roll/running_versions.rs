@@ -60,11 +60,11 @@ pub struct VersionStanding {
 pub enum VersionState {
     /// It runs everywhere.
     Active,
-    /// It runs somewhere.
+    /// It runs somewhere: of an object, or of a part of one.
     Partial,
     /// It runs nowhere, and the path leads to it from the one that runs everywhere.
     Available,
-    /// It runs nowhere, and cannot come next.
+    /// It is not known to run anywhere, and cannot come next.
     Unavailable,
 }
 
@@ -124,11 +124,13 @@ impl<'k> RunningVersions<'k> {
         let own: Vec<PartVersions> = parts.iter().map(|part| part.own(object)).collect();
         let text = |path: &str| object.pointer(path).and_then(Value::as_str);
         let named = (text("/metadata/namespace"), text("/metadata/name").unwrap_or_default());
-        for part in whole_parts(parts, &own, &|source| self.answers.versions_of(source, named)) {
-            match part {
-                Ok(versions) => found.extend(versions.iter().map(|version| VersionText::new(version))),
-                Err(why) => return self.cannot_read(object, why),
-            }
+        let others = |source: &_| self.answers.versions_of(source, named);
+        let unread = whole_parts(parts, &own, &others).into_iter().find_map(Result::err);
+        // What is known of one part runs, whatever runs of another one.
+        let known = parts.iter().flat_map(|part| part.known(object, &others));
+        found.extend(known.map(|version| VersionText::new(&version)));
+        if let Some(why) = unread {
+            self.cannot_read(object, why);
         }
         for (at, one) in found.iter().enumerate() {
             if found.iter().take(at).any(|other| other.is(one)) {

@@ -126,6 +126,29 @@ fn nothing_is_active_while_nobody_knows_what_runs_on_an_object() {
     assert_eq!(seen(&all_optional, &[json!({"metadata": {}})]).shown()[0].why, "nothing of it says a version");
 }
 
+/// What is not known of another part, or of the same one at another place, makes that no less true.
+#[test]
+fn what_is_known_of_a_part_runs_somewhere() {
+    let parts = "[{part: control-plane, field: status.image, as: imageTag, optional: true}, {part: kubelet, field: \
+                 status.kubelet}]";
+    let fine = host("a", Some("v1.16.4"), "v1.16.4");
+    let half = json!({"metadata": {"name": "b"}, "status": {"image": "registry:5000/api:v1.18.1"}});
+    for observe in [PLACES, parts] {
+        let kind = hosts(observe, VERSIONS).unwrap();
+        let running = seen(&kind, &[fine.clone(), half.clone()]);
+        let rows = [
+            "v1.16.3 False unavailable",
+            "v1.16.4 False partial",
+            "v1.17.1 False unavailable",
+            "v1.18.1 False partial",
+        ];
+        assert_eq!(told(&running, &[]), rows, "{observe}");
+        let objects: Vec<usize> = running.standings(&[]).iter().map(|one| one.objects).collect();
+        assert_eq!((objects, running.unread()), (vec![0, 1, 0, 1], 1), "{observe}");
+        assert_eq!(running.shown()[0].why, "status.kubelet is not set");
+    }
+}
+
 /// Two spellings of one version are one, as paths have it; what no definition names is told as it is found.
 #[test]
 fn versions_are_known_by_what_they_mean() {

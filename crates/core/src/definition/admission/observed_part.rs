@@ -85,6 +85,19 @@ impl ObservedPart {
         Ok(versions)
     }
 
+    /// What is known to run of it, whatever else nobody knows: what an object says itself, and what others say.
+    pub(crate) fn known(&self, object: &Value, others: &dyn Fn(&OtherSource) -> PartVersions) -> Vec<String> {
+        let mut versions = Vec::new();
+        for place in &self.places {
+            let read = match place {
+                VersionPlace::Own(source) => source.read(object).map(|version| version.into_iter().collect()),
+                VersionPlace::Others(source) => others(source),
+            };
+            add(&mut versions, read.unwrap_or_default());
+        }
+        versions
+    }
+
     /// The same with what others say of it.
     fn with_others(&self, own: &PartVersions, others: &dyn Fn(&OtherSource) -> PartVersions) -> PartVersions {
         let mut versions = own.clone()?;
