@@ -1,7 +1,7 @@
 //! What goes wrong with a fleet, and what the Roll says of that.
 
 use super::fleet_object::FleetObject;
-use super::fleet_roll::{Direction, OnFailure};
+use super::fleet_roll::{Direction, FleetRoll, OnFailure};
 use super::planner::Planner;
 use super::standing::Standing;
 use super::status::{HELD, Reservation, RollFailure, TIMED_OUT};
@@ -85,12 +85,24 @@ fn failing<'a>(planner: &Planner<'a>) -> Vec<Failing<'a>> {
         if let Standing::Failed(why) = judge.standing(object, Some(reservation))
             && known.is_none_or(|known| known.back && judge.has_landed(object, reservation))
         {
-            let why = format!("label {} to {}: {why}", planner.roll.label, planner.roll.to);
-            let can_go = object.mark_of(planner.roll).is_some();
+            let why = format!("{}: {why}", told_way(planner.roll, object, back));
+            let can_go = object.mark_of(planner.roll).is_some() && !object.is_going;
             failed.push(Failing { object, back, reason: TIMED_OUT, why, can_go });
         }
     }
     failed
+}
+
+/// What is done to the version label of an object, on its way there or back.
+fn told_way(roll: &FleetRoll, object: &FleetObject, back: bool) -> String {
+    let label = &roll.label;
+    // The mark says where it came from, until it is there again.
+    let was = object.mark_of(roll).map_or_else(|| object.version(), |mark| mark.was.as_deref());
+    match was {
+        _ if !back => format!("label {label} to {}", roll.to),
+        Some(was) => format!("label {label} back to {was}"),
+        None => format!("label {label} taken off again"),
+    }
 }
 
 /// What was mended by somebody while nobody had resumed the roll is not run anew when they do.

@@ -13,6 +13,7 @@ mod boat;
 mod controllers;
 mod digests;
 mod documents;
+mod failures;
 mod freezes;
 mod gates;
 mod hand_over;
