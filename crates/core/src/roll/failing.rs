@@ -83,7 +83,7 @@ fn failing<'a>(planner: &Planner<'a>) -> Vec<Failing<'a>> {
             continue;
         }
         if let Standing::Failed(why) = judge.standing(object, Some(reservation))
-            && known.is_none_or(|known| known.back && judge.has_landed(object, reservation))
+            && known.is_none_or(|known| known.back && (object.is_going || judge.has_landed(object, reservation)))
         {
             let why = format!("{}: {why}", told_way(planner.roll, object, back));
             let can_go = object.mark_of(planner.roll).is_some() && !object.is_going;

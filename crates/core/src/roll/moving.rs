@@ -22,7 +22,9 @@ pub(super) fn moves(planner: &Planner<'_>) -> Vec<FleetMove> {
         let object = planner.object(&reservation.uid).filter(|object| object.legs.is_none())?;
         // Whoever is taken back goes to the old controller, and the new one may be dead.
         let waits = planner.facts.shut.is_some() && !reservation.back;
-        if waits || judge.has_landed(object, reservation) || judge.was_taken(object, reservation) {
+        // It goes back to whoever it was with, who may be the one to let it go.
+        let goes = object.is_going && !reservation.back;
+        if goes || waits || judge.has_landed(object, reservation) || judge.was_taken(object, reservation) {
             return None;
         }
         match reservation.back {

@@ -62,8 +62,11 @@ pub(super) fn release(planner: &mut Planner<'_>) {
             reserved.extend(unlanded.stays.then_some(reservation));
             continue;
         }
-        let through = matches!(judge.under_way(object, &reservation), Standing::New | Standing::Old);
-        if !object.is_going && !through {
+        let standing = match object.is_going {
+            true => judge.going(object, &reservation),
+            false => judge.under_way(object, &reservation),
+        };
+        if !matches!(standing, Standing::New | Standing::Old | Standing::Gone) {
             reserved.push(reservation);
         }
     }
@@ -94,8 +97,9 @@ fn unlanded(planner: &Planner<'_>, object: &FleetObject, reservation: &Reservati
         return Unlanded { stays: false, wants_list: false, refused_back: None };
     }
     // By what is told late it may have moved since.
-    let has_nothing = judge.was_taken(object, reservation) || judge.was_never_moved(object, reservation);
-    let is_gone = object.is_going || judge.was_turned_back(object, reservation) || (has_nothing && consistent);
+    let is_left = judge.was_taken(object, reservation) || judge.was_never_moved(object, reservation);
+    let has_nothing = is_left || object.is_going && judge.going(object, reservation) == Standing::Gone;
+    let is_gone = judge.was_turned_back(object, reservation) || (has_nothing && consistent);
     let refused = planner.facts.remembered.answer(&object.uid).map(|answer| &answer.message);
     let fails = reservation.back && planner.status.failure(&object.uid).is_some();
     let refused_back = refused.filter(|_| fails);

@@ -7,7 +7,6 @@ use super::fleet_object::FleetObject;
 use super::fleet_roll::FleetRoll;
 use super::fleet_view::FleetView;
 use super::ordered_version::OrderedVersion;
-use super::standing::Standing;
 use super::status::{Reservation, RollStatus};
 use super::version_range::VersionRange;
 use crate::definition::admission::PartVersions;
@@ -26,8 +25,9 @@ pub(super) struct RunningRange {
 pub(super) fn running_range(view: &FleetView<'_, '_>, before: &RollStatus, facts: &RollFacts) -> RunningRange {
     let (roll, consistent) = (view.roll, facts.consistent);
     let is_one = |object: &FleetObject| !object.is_run() && object.former.is_none();
-    let there = view.all().filter(|(object, standing)| **standing != Standing::Gone && is_one(object));
-    let there: Vec<Running<'_>> = there.map(|(object, _)| (object, object.runs(roll, &facts.answers))).collect();
+    // What is being deleted runs until it is gone.
+    let there = view.fleet.iter().filter(|object| is_one(object));
+    let there: Vec<Running<'_>> = there.map(|object| (object, object.runs(roll, &facts.answers))).collect();
     let reserved = view.status.reservations();
     let mut whole = BTreeSet::new();
     there.iter().for_each(|object| versions(roll, &reserved, object, &mut whole));

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::beside::{Ahead, StepProgress, refused_ahead};
 use super::beside_standing::{beside_earlier_one, half_done, has_begun_beside, progress_of, stepping_of, way};
 use super::facts::RollFacts;
-use super::fleet_object::FleetObject;
+use super::fleet_object::{FleetObject, Going};
 use super::fleet_roll::FleetRoll;
 use super::job_write::{SeenJob, job_write};
 use super::leading::{Applies, applies, leading_wait};
@@ -96,7 +96,7 @@ impl Judge<'_> {
     /// How an object stands, which is under way by this reservation, or is not.
     pub(super) fn standing(&self, object: &FleetObject, reservation: Option<&Reservation>) -> Standing {
         if object.is_going {
-            return Standing::Gone;
+            return reservation.map_or(Standing::Gone, |reservation| self.going(object, reservation));
         }
         if object.is_left {
             return Standing::Outside;
@@ -374,26 +374,14 @@ impl Judge<'_> {
     /// Why an object that is under way on its journey fails: a word, and a sentence.
     pub(super) fn failed(&self, traveller: Traveller<'_>, reservation: &Reservation) -> Option<(&'static str, String)> {
         if traveller.object.is_going {
-            return self.goes_for_ever(traveller, reservation);
+            let late = self.goes_for_ever(traveller.object, reservation);
+            return late.map(|why| (TIMED_OUT, why));
         }
         let late = || match self.on_the_way(traveller, reservation) {
             Standing::Failed(why) if self.has_landed(traveller.object, reservation) => Some((TIMED_OUT, why)),
             _ => None,
         };
         self.trouble(traveller, reservation).or_else(late)
-    }
-
-    /// Why an object is not gone in time that is being deleted, and that another one has taken the place of.
-    fn goes_for_ever(&self, traveller: Traveller<'_>, reservation: &Reservation) -> Option<(&'static str, String)> {
-        let going = self.roll.pair.as_ref().and(traveller.object.going.as_ref())?;
-        let timeout = self.timeout(traveller, reservation);
-        let since = going.since.max(wall(&reservation.since).unwrap_or_default()).max(self.status.resumed_at());
-        let why = match going.finalizers.as_slice() {
-            [] => "nobody says what holds it".to_owned(),
-            names => format!("{} of its metadata.finalizers hold it: whoever set them has to act", names.join(", ")),
-        };
-        (self.now.wall.saturating_sub(since) > timeout.as_secs())
-            .then(|| (TIMED_OUT, format!("it is being deleted, and not gone within {}: {why}", shown(timeout))))
     }
 
     /// How long the step at hand may take.
@@ -661,6 +649,62 @@ impl Judge<'_> {
             (Stepping::Next(_), Some(refused)) => format!("{place}: {refused}"),
             (Stepping::Next(_) | Stepping::Landed, _) => place,
         }
+    }
+}
+
+/// Objects that somebody deletes while they are under way, and that a finalizer keeps: what was written of them is
+/// still so, and nobody else goes in their place before they are gone.
+impl Judge<'_> {
+    /// How an object stands that is being deleted, and is under way by this reservation. One of which nothing was
+    /// written only goes, and so does one that is through.
+    pub(super) fn going(&self, object: &FleetObject, reservation: &Reservation) -> Standing {
+        // What becomes another one goes at its end, and is told of there.
+        if self.roll.pair.is_some() || !self.was_written(object, reservation) {
+            return Standing::Gone;
+        }
+        let standing = match Traveller::of(self.roll, object, reservation) {
+            Some(traveller) if self.has_arrived(traveller, reservation) => self.on_the_way(traveller, reservation),
+            None if object.legs.is_none() => self.under_way(object, reservation),
+            _ => Standing::Reserved,
+        };
+        match standing {
+            Standing::New | Standing::Old => Standing::Gone,
+            Standing::Settling => Standing::Settling,
+            _ => match self.goes_for_ever(object, reservation) {
+                Some(why) => Standing::Failed(why),
+                None => Standing::Moving(format!("it is being deleted, and not gone yet: {}", held_by(object))),
+            },
+        }
+    }
+
+    /// Whether an object that is being deleted is, or may be, something else than it was before the roll.
+    fn was_written(&self, object: &FleetObject, reservation: &Reservation) -> bool {
+        if object.legs.is_some() {
+            let traveller = Traveller::of(self.roll, object, reservation);
+            return traveller.is_some_and(|traveller| reservation.back || self.has_begun(traveller, reservation));
+        }
+        let goes_back = reservation.back && !self.was_never_moved(object, reservation);
+        goes_back || self.has_landed(object, reservation)
+    }
+
+    /// Why an object fails that is being deleted, and is not gone in time.
+    fn goes_for_ever(&self, object: &FleetObject, reservation: &Reservation) -> Option<String> {
+        let since = object.going.as_ref()?.since.max(wall(&reservation.since).unwrap_or_default());
+        let traveller = Traveller::of(self.roll, object, reservation);
+        let timeout = traveller.map_or(self.roll.timeout, |traveller| self.timeout(traveller, reservation));
+        let lasted = Duration::from_secs(self.now.wall.saturating_sub(since.max(self.status.resumed_at())));
+        let late = || format!("it is being deleted, and not gone within {}: {}", shown(timeout), held_by(object));
+        (lasted > timeout).then(late)
+    }
+}
+
+/// Who keeps an object that is being deleted.
+fn held_by(object: &FleetObject) -> String {
+    match object.going.as_deref() {
+        Some(Going { finalizers, .. }) if !finalizers.is_empty() => {
+            format!("{} of its metadata.finalizers hold it: whoever set them has to act", finalizers.join(", "))
+        }
+        _ => "nobody says what holds it".to_owned(),
     }
 }
 

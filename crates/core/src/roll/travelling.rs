@@ -205,7 +205,8 @@ pub(super) fn turned(
 pub(super) fn stays(planner: &Planner<'_>, traveller: Traveller<'_>, reservation: &Reservation) -> bool {
     if traveller.object.is_going {
         // It is let go when it is gone, and not before: then it is known what is left of it.
-        return planner.roll.pair.is_some() || may_run(planner, reservation);
+        let is_kept = planner.judge().going(traveller.object, reservation) != Standing::Gone;
+        return is_kept || planner.roll.pair.is_some() || may_run(planner, reservation);
     }
     let judge = planner.judge();
     if judge.has_arrived(traveller, reservation) {
@@ -282,6 +283,10 @@ pub(super) fn step_writes(planner: &Planner<'_>) -> Vec<RollWrite> {
         };
         if gap(planner, reservation).is_some() {
             // It is among the first writes.
+            return None;
+        }
+        if traveller.object.is_going && planner.roll.pair.is_none() {
+            // Nothing more is done to what is being deleted.
             return None;
         }
         let waits = planner.facts.shut.is_some() && !reservation.back;

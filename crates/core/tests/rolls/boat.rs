@@ -102,6 +102,17 @@ impl Boat {
         Some(self.mark()?["was"].as_str().map(str::to_owned))
     }
 
+    /// Somebody deletes it, and a finalizer keeps it.
+    pub(super) fn deleted(&mut self, now: u64) {
+        let metadata = std::rc::Rc::make_mut(&mut self.metadata);
+        metadata["deletionTimestamp"] = json!(rfc3339(now));
+        metadata["finalizers"] = json!(["example.com/keep"]);
+    }
+
+    pub(super) fn is_going(&self) -> bool {
+        !self.metadata["deletionTimestamp"].is_null()
+    }
+
     /// Whether a roll holds it.
     pub(super) fn is_held(&self) -> bool {
         self.hold().is_some()

@@ -134,6 +134,8 @@ impl<'a> History<'a> {
             Happening::TurnBack(at) => world.turn_back(&world.name(at)),
             Happening::MoveOn(at) => world.move_on(&world.name(at)),
             Happening::Delete(at) => world.delete(&world.name(at)),
+            Happening::Keep(at) => world.keep(&world.name(at)),
+            Happening::LetGo(at) => world.let_go(&world.name(at)),
             Happening::Recreate(at) => world.recreate(&world.name(at)),
             Happening::Create => drop(world.create(Some(OLD), false)),
             Happening::CreateHeld(by) => world.create_held(by),
@@ -195,7 +197,11 @@ impl<'a> History<'a> {
     fn holds_nothing_back(&mut self, at: usize) {
         let listed = self.runners[at].listed;
         let is_known = |object: &Boat| self.world.created[object.uid()] < listed;
-        let held = self.world.objects.iter().find(|(_, object)| object.is_held_by_it() && is_known(object));
+        let held = self
+            .world
+            .objects
+            .iter()
+            .find(|(_, object)| object.is_held_by_it() && !object.is_going() && is_known(object));
         let held = held.map(|(name, _)| name.clone());
         let lost = self.world.objects.iter().find(|(_, object)| {
             let was_asked = self.world.asked.contains(object.uid()) && !self.moved.contains_key(object.uid());
@@ -574,6 +580,7 @@ impl<'a> History<'a> {
                 if helped == 5 {
                     self.tells_of_texts(&status);
                     self.world.takes_texts_off();
+                    self.world.let_all_go();
                 }
                 (helped, still) = (helped + 1, 0);
                 self.admit();
@@ -593,7 +600,7 @@ impl<'a> History<'a> {
 
     /// What is not moved, since somebody's own text stands on it, is told, and the roll does not end without it.
     fn tells_of_texts(&mut self, status: &RollStatus) {
-        let is_to_go = |object: &&Boat| object.has_text() && object.label() == Some(OLD);
+        let is_to_go = |object: &&Boat| object.has_text() && object.label() == Some(OLD) && !object.is_going();
         let texts = self.world.objects.values().filter(is_to_go).count();
         let goes = status.direction == Direction::Forward && status.started.is_some();
         let counts = &status.counts;

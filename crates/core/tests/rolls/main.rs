@@ -16,6 +16,7 @@ mod documents;
 mod failures;
 mod freezes;
 mod gates;
+mod going;
 mod hand_over;
 mod health;
 mod history;

@@ -93,6 +93,10 @@ pub(super) enum Happening {
     /// Somebody moves an object by hand, before the roll does.
     MoveOn(usize),
     Delete(usize),
+    /// Somebody deletes an object, and a finalizer keeps it.
+    Keep(usize),
+    /// Whoever set that finalizer takes it off.
+    LetGo(usize),
     /// The same name, another object.
     Recreate(usize),
     Create,
@@ -203,7 +207,20 @@ impl Setup {
             setup.script.push(happening);
         }
         let setup = setup.gated(&mut Random::new(seed ^ GATED)).met(&mut Random::new(seed ^ STRANGE));
-        setup.noted(&mut Random::new(seed ^ NOTED))
+        setup.noted(&mut Random::new(seed ^ NOTED)).kept(&mut Random::new(seed ^ KEPT))
+    }
+
+    /// The same with objects that are deleted and kept for a while: the rest of a history stays what it was.
+    fn kept(mut self, random: &mut Random) -> Self {
+        if random.percent(75) {
+            return self;
+        }
+        for _ in 0..1 + random.below(4) {
+            let at = random.below(self.objects + 2);
+            let happening = if random.percent(70) { Happening::Keep(at) } else { Happening::LetGo(at) };
+            self.script.insert(random.below(self.script.len() + 1), happening);
+        }
+        self
     }
 
     /// The same with others who write where rolls note what they have done, and who create what an export says: the
@@ -312,12 +329,13 @@ impl Setup {
     }
 
     /// Whether whoever runs the roll has its Lease first. Without one two runners do each other no harm as long as the
-    /// fleet goes one way, nothing is held, and nobody's text comes to stand on an object and goes again: else what one
-    /// of them holds or moves, the other may have seen before that, and be over, or let go for the text.
+    /// fleet goes one way, nothing is held, nobody's text comes to stand on an object and goes again, and nothing that
+    /// is deleted is kept: else what one of them holds or moves, the other may have seen before that, and be over, or
+    /// let go for the text or the deletion.
     pub(super) fn leases(&self) -> bool {
         let counts = |one: &Happening| {
             let is_text = matches!(one, Happening::Stranger(_, Stranger::Notes(_)));
-            is_text || matches!(one, Happening::Back | Happening::Stop | Happening::Hold(_))
+            is_text || matches!(one, Happening::Back | Happening::Stop | Happening::Hold(_) | Happening::Keep(_))
         };
         self.hold || self.on_failure.starts_with("Back") || self.script.iter().any(counts)
     }
@@ -387,3 +405,6 @@ const STRANGE: u64 = 0x57a9;
 
 /// What those who write where rolls do are drawn by.
 const NOTED: u64 = 0x407e;
+
+/// What is deleted and kept is drawn by.
+const KEPT: u64 = 0x6e97;

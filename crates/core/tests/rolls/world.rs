@@ -244,6 +244,28 @@ impl World {
         }
     }
 
+    /// Somebody deletes an object, and a finalizer keeps it: nobody waits for it to come home.
+    pub(super) fn keep(&mut self, name: &str) {
+        if self.objects.get(name).is_some_and(|object| !object.is_going()) {
+            let uid = self.write(name, Boat::deleted);
+            self.touched.extend(uid);
+        }
+    }
+
+    /// Whoever set the finalizer takes it off.
+    pub(super) fn let_go(&mut self, name: &str) {
+        if self.objects.get(name).is_some_and(Boat::is_going) {
+            self.delete(name);
+        }
+    }
+
+    /// The same of all that are kept.
+    pub(super) fn let_all_go(&mut self) {
+        let going = self.objects.iter().filter(|(_, object)| object.is_going());
+        let names: Vec<String> = going.map(|(name, _)| name.clone()).collect();
+        names.iter().for_each(|name| self.let_go(name));
+    }
+
     /// Writes an object, and returns its uid; nothing where there is none.
     fn write(&mut self, name: &str, write: impl FnOnce(&mut Boat, u64)) -> Option<String> {
         let object = self.objects.get_mut(name)?;

@@ -3,6 +3,7 @@
 
 mod draw;
 mod fields;
+mod going;
 mod harbour;
 mod laws;
 mod refused;

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::stations::CRD;
 
-fn rolled(journeys: &Value, spec: &Value) -> Result<FleetRoll, String> {
+pub(super) fn rolled(journeys: &Value, spec: &Value) -> Result<FleetRoll, String> {
     let definition = format!(
         "apiVersion: pointsman.dev/v1\nkind: KindDefinition\ncrd: ships.crd.yaml\nhealthy: {{all: [{{condition: \
          Ready}}]}}\njourneys: {journeys}\n"
