@@ -171,4 +171,24 @@ fn texts(scene: &Scene<'_>) {
     let (code, text, errors) = scene.runs_roll(&[]);
     assert_eq!((code, scene.versions(), marks(scene)), (0, [(A.to_owned(), COUNT)].into(), 0), "{text}{errors}");
     scene.forgets_roll();
+    lost(scene);
+}
+
+/// What stands in the place of a mark is no way back. Such objects stay, and whoever takes the fleet back is told.
+fn lost(scene: &Scene<'_>) {
+    scene.starts_roll(&json!({}));
+    let (code, text, errors) = scene.runs_roll(&[]);
+    assert_eq!((code, marks(scene)), (0, COUNT), "{text}{errors}");
+    for (name, text) in [("e-0", ""), ("e-1", "mine")] {
+        scene.patch(scene.sample.new, name, &json!({"metadata": {"annotations": {MARK: text}}})).ok();
+    }
+    scene.does(&["back"]);
+    let (code, text, errors) = scene.runs_roll(&[]);
+    let said = format!(
+        "of 2 objects nobody knows any more whether they were moved, and they stay as they are: {0}/e-0, {0}/e-1. ",
+        scene.ns
+    );
+    assert!(code == 1 && text.contains(&said), "{code} {text}{errors}");
+    assert_eq!(scene.versions(), [(A.to_owned(), 2), (B.to_owned(), 2)].into());
+    scene.forgets_roll();
 }

@@ -7,7 +7,7 @@ use super::holding::{holds_first, lets_go_first};
 use super::moment::rfc3339;
 use super::planner::Planner;
 use super::standing::Standing;
-use super::status::{Reservation, RollPhase};
+use super::status::{Reservation, RollPhase, TAKEN_BACK};
 use super::telling::WaitsFor;
 use super::wave::Wave;
 
@@ -85,7 +85,7 @@ pub(super) fn go_back(planner: &mut Planner<'_>, standings: &[Standing]) {
         }
         if !is_stuck && planner.status.reserved.is_empty() && planner.facts.consistent {
             if !lets_go_first(planner) {
-                planner.end(RollPhase::Aborted, Some("TakenBack"));
+                planner.end(RollPhase::Aborted, Some(TAKEN_BACK));
             }
         } else if !is_stuck && planner.status.reserved.is_empty() {
             planner.ask_for_list();

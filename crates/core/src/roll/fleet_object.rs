@@ -298,6 +298,11 @@ impl FleetObject {
         self.noted.refuses(roll, self.namespace(), &self.name)
     }
 
+    /// Why nobody knows any more whether a roll has moved it, where a text stands in the place of its mark.
+    pub(super) fn has_lost_mark(&self, roll: &FleetRoll) -> Option<String> {
+        self.has_no_room(roll).or_else(|| self.noted.is_emptied(roll, self.namespace(), &self.name))
+    }
+
     /// What stands where a hold does.
     pub(super) fn held_text(&self) -> Option<&str> {
         self.held.as_ref()?.mark.as_ref().map(|(text, _)| text.as_str())

@@ -53,6 +53,8 @@ impl<'f, 'a> FleetView<'f, 'a> {
             let counts = match standing {
                 // While the fleet goes back, those that were moved are why.
                 Standing::New => !back,
+                // Nobody knows of it that it was not.
+                Standing::Refused(_) | Standing::Waiting(_) if back && self.is_new(object) => false,
                 Standing::Old | Standing::Held(_) | Standing::Waiting(_) | Standing::Refused(_) => true,
                 // It was taken back.
                 Standing::Failed(why) if self.status.reservation(&object.uid).is_none() => {
@@ -64,6 +66,11 @@ impl<'f, 'a> FleetView<'f, 'a> {
             Some(format!("{} ({why})", object.title()))
         };
         self.all().filter_map(of).collect()
+    }
+
+    /// Whether its label says that it is where the roll leads.
+    fn is_new(&self, object: &FleetObject) -> bool {
+        object.legs.is_none() && object.is_at(&self.roll.to)
     }
 
     pub(super) fn counts(&self) -> RollCounts {

@@ -51,11 +51,27 @@ impl Noted {
     /// Why a roll writes nothing there, and what makes room; nothing where it may.
     pub(super) fn refuses(&self, roll: &FleetRoll, namespace: Option<&str>, name: &str) -> Option<String> {
         let Self::Foreign(text) = self else { return None };
-        let place = namespace.map(|namespace| format!(" --namespace={namespace}")).unwrap_or_default();
         Some(format!(
             "annotation {ANNOTATION} is {text:?}, which no roll has written, and no roll writes over it. Where nobody \
-             needs it: kubectl annotate --field-manager={ROLL_MANAGER}{place} {} {name} {ANNOTATION}-",
-            roll.resource()
+             needs it: {}",
+            takes_off(roll, namespace, name)
         ))
     }
+
+    /// That somebody has emptied it, so that nobody knows what stood there, and what to do; nothing where nobody has.
+    pub(super) fn is_emptied(&self, roll: &FleetRoll, namespace: Option<&str>, name: &str) -> Option<String> {
+        let Self::Empty = self else { return None };
+        Some(format!(
+            "annotation {ANNOTATION} is \"\", and may have been the mark of its move, by which it would be taken back. Take it \
+             back by hand, where it is to go, and then: {}",
+            takes_off(roll, namespace, name)
+        ))
+    }
+}
+
+/// What takes off whatever stands there.
+fn takes_off(roll: &FleetRoll, namespace: Option<&str>, name: &str) -> String {
+    let place = namespace.map(|namespace| format!(" --namespace={namespace}")).unwrap_or_default();
+    let resource = roll.resource();
+    format!("kubectl annotate --field-manager={ROLL_MANAGER}{place} {resource} {name} {ANNOTATION}-")
 }

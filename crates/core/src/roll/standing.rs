@@ -121,7 +121,7 @@ impl Judge<'_> {
             let to_go = self.back && marked.is_some();
             let answer = to_go.then(|| self.answered(object)).flatten();
             // Nobody knows any more whether the roll has moved it.
-            let lost = self.back.then(|| object.has_no_room(self.roll)).flatten().map(Standing::Refused);
+            let lost = self.back.then(|| object.has_lost_mark(self.roll)).flatten().map(Standing::Refused);
             return answer.or(lost).unwrap_or(Standing::New);
         }
         if marked.is_some() {
@@ -306,7 +306,7 @@ impl Judge<'_> {
             return match (legs.back(), legs.has_begun()) {
                 (Some(_), _) => self.answered_step(object).unwrap_or(Standing::New),
                 (None, true) => Standing::New,
-                (None, false) => object.has_no_room(self.roll).map_or(Standing::Old, Standing::Refused),
+                (None, false) => object.has_lost_mark(self.roll).map_or(Standing::Old, Standing::Refused),
             };
         }
         if let Some(why) = legs.refused.as_ref().filter(|_| !legs.has_begun()) {

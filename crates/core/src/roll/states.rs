@@ -1,7 +1,7 @@
 //! How far a roll is, in a word that its user may choose.
 
 use super::fleet_roll::{Direction, FleetRoll};
-use super::status::{RollPhase, RollStatus};
+use super::status::{RollPhase, RollStatus, TAKEN_BACK};
 
 /// The word for how far a roll is, which has begun and is at a wave. `told` is the one that is told before it goes on.
 pub(super) fn state(roll: &FleetRoll, status: &RollStatus, at: usize, told: Option<&str>) -> Option<String> {
@@ -11,7 +11,7 @@ pub(super) fn state(roll: &FleetRoll, status: &RollStatus, at: usize, told: Opti
     let wave = roll.waves.get(at)?;
     let word = match (status.phase, status.direction) {
         (RollPhase::Complete, _) => &roll.waves.last()?.states.done,
-        (RollPhase::Aborted, _) if status.reason.as_deref() == Some("TakenBack") => {
+        (RollPhase::Aborted, _) if status.reason.as_deref() == Some(TAKEN_BACK) => {
             return Some("taken-back".to_owned());
         }
         (RollPhase::Aborted, _) => return Some("aborted".to_owned()),

@@ -318,6 +318,13 @@ impl RollStatus {
         matches!(self.phase, RollPhase::Rolling | RollPhase::Waiting | RollPhase::Paused)
     }
 
+    /// Whether everything was taken back but objects of which nobody knows any more whether they were moved.
+    #[must_use]
+    pub fn leaves_objects(&self) -> bool {
+        let is_back = self.phase == RollPhase::Aborted && self.reason.as_deref() == Some(TAKEN_BACK);
+        is_back && self.counts.refused > 0
+    }
+
     /// Whether it waits for somebody's approval: before its wave where [`Self::before`] says so, else after it.
     #[must_use]
     pub fn waits_for_approval(&self) -> bool {
@@ -483,6 +490,9 @@ pub(super) const APPROVAL: &str = "Approval";
 
 /// The reason of a failure where something took too long.
 pub(super) const TIMED_OUT: &str = "TimedOut";
+
+/// Why a roll is over that was taken back.
+pub(super) const TAKEN_BACK: &str = "TakenBack";
 
 /// Why a roll halts whose journeys have changed.
 pub(super) const CHANGED: &str = "Changed";

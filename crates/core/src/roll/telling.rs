@@ -4,7 +4,7 @@ use super::fleet_object::FleetObject;
 use super::fleet_roll::{Direction, FleetRoll};
 use super::fleet_view::FleetView;
 use super::states::state;
-use super::status::{RollPhase, RollStatus, WaveCounts};
+use super::status::{RollPhase, RollStatus, TAKEN_BACK, Unmoved, WaveCounts};
 
 /// What is in the way, beside what the status says.
 #[derive(Default)]
@@ -62,16 +62,32 @@ fn over(roll: &FleetRoll, status: &RollStatus) -> Option<String> {
     match (status.phase, status.reason.as_deref()) {
         (RollPhase::Complete, _) => Some(at),
         (RollPhase::Failed, _) => Some(format!("{at}; taken back because they failed: {}", status.counts.failed)),
-        (RollPhase::Aborted, Some("TakenBack")) if roll.has_journeys() && status.counts.new > 0 => {
+        (RollPhase::Aborted, Some(TAKEN_BACK)) if roll.has_journeys() && status.counts.new > 0 => {
             let stay = counted(status.counts.new);
-            Some(format!("taken back as far as it goes: a step of {stay} cannot be undone"))
+            Some(format!("taken back as far as it goes: a step of {stay} cannot be undone{}", lost(status)))
         }
-        (RollPhase::Aborted, Some("TakenBack")) => {
-            Some("every object with the mark of its move is what it was before".to_owned())
+        (RollPhase::Aborted, Some(TAKEN_BACK)) => {
+            Some(format!("every object with the mark of its move is what it was before{}", lost(status)))
         }
         (RollPhase::Aborted, _) => Some(format!("stopped: {at}, and {} at what they were before", status.counts.old)),
         _ => None,
     }
+}
+
+/// Objects that are left as they are, since nobody knows any more whether they were moved.
+fn lost(status: &RollStatus) -> String {
+    if !status.leaves_objects() {
+        return String::new();
+    }
+    let is_lost = |unmoved: &&Unmoved| unmoved.state != "Held";
+    let names: Vec<String> = status.unmoved.iter().filter(is_lost).map(|unmoved| unmoved.object.clone()).collect();
+    let Some(first) = status.unmoved.iter().find(is_lost) else { return String::new() };
+    let (of, what) = (counted(status.counts.refused), format!("{}: {}", first.object, first.message));
+    if status.counts.refused == 1 {
+        return format!("; of {of} nobody knows any more whether it was moved, and it stays as it is: {what}");
+    }
+    let names = some(&names);
+    format!("; of {of} nobody knows any more whether they were moved, and they stay as they are: {names}. {what}")
 }
 
 fn words(

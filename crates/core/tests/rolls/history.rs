@@ -264,6 +264,7 @@ impl<'a> History<'a> {
                 self.says_what_runs(&plan, &fleet);
                 self.needs_light(&plan);
                 self.waits_for_checks(&plan);
+                self.tells_what_is_lost(&plan);
             }
             Done::Wrote(status) => {
                 self.world.note(|| {
@@ -607,6 +608,23 @@ impl<'a> History<'a> {
         if goes && counts.refused + counts.held + counts.failed < texts {
             let what = format!("{texts} are not moved: {:?} {:?}", status.counts, status.message);
             self.breaks("what somebody's text holds up is told", what);
+        }
+    }
+
+    /// At an end at which all was taken back, what nobody knows to be so is told.
+    fn tells_what_is_lost(&mut self, plan: &RollPlan) {
+        let ends = plan.writes.iter().any(|write| matches!(write, RollWrite::Status(_)));
+        if !ends || plan.status.reason.as_deref() != Some("TakenBack") {
+            return;
+        }
+        let is_lost = |object: &&Boat| {
+            let has_none = object.noted() == Some("") || object.has_text();
+            has_none && object.label() == Some(NEW) && !object.is_going()
+        };
+        let lost = self.world.objects.values().filter(is_lost).count();
+        if plan.status.counts.refused < lost || plan.status.leaves_objects() != (lost > 0) {
+            let what = format!("{lost} have lost their marks: {:?} {:?}", plan.status.counts, plan.status.message);
+            self.breaks("what nobody knows to be taken back is told", what);
         }
     }
 

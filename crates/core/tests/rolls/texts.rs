@@ -24,6 +24,14 @@ fn boat(label: &str, text: &str) -> Boat {
     }))
 }
 
+/// One of several.
+fn named(at: usize, label: &str, text: &str) -> Boat {
+    let (name, uid) = (format!("b-{at}"), format!("u-{at}"));
+    Boat::new(json!({
+        "namespace": "n", "name": name, "uid": uid, "labels": {LABEL: label}, "annotations": {ANNOTATION: text},
+    }))
+}
+
 fn planned(roll: &FleetRoll, status: &RollStatus, boat: &Boat) -> RollPlan {
     let fleet = [FleetObject::of(&boat.value(), roll).unwrap()];
     plan(roll, status, &fleet, RollFacts { consistent: true, ..RollFacts::default() }, NOW)
@@ -110,9 +118,65 @@ fn a_text_that_comes_meanwhile_keeps_no_place_and_is_told_on_the_way_back() {
         status = plan.status;
     }
     assert_eq!((status.phase, status.counts.refused), (RollPhase::Aborted, 1), "{status:?}");
+    assert!(status.message.contains("no roll writes over it"), "{}", status.message);
     let fleet = [FleetObject::of(&boat(NEW, "mine").value(), &back).unwrap()];
     let told = forecast(&back, &status, &fleet, RollFacts::default(), NOW);
     assert!(told[0].standing.why().contains("no roll writes over it"), "{:?}", told[0].standing);
+}
+
+/// What was moved and has no mark any more is left where it is: that is no end at which nobody has to look.
+#[test]
+fn what_was_moved_and_lost_its_mark_is_told_where_the_roll_was_taken_back() {
+    let mark = json!({"roll": "roll-1", "was": OLD, "to": NEW, "at": "2026-11-18T11:06:40Z"}).to_string();
+    let ends = |texts: &[&str]| {
+        let there: Vec<Boat> = texts.iter().enumerate().map(|(at, text)| named(at, NEW, text)).collect();
+        let end = |roll: &FleetRoll, mut status: RollStatus| {
+            for _ in 0..3 {
+                let fleet: Vec<FleetObject> =
+                    there.iter().map(|boat| FleetObject::of(&boat.value(), roll).unwrap()).collect();
+                status =
+                    plan(roll, &status, &fleet, RollFacts { consistent: true, ..RollFacts::default() }, NOW).status;
+            }
+            status
+        };
+        let complete = end(&roll(&json!({"unhealthyMax": 5})), RollStatus::default());
+        assert_eq!(complete.phase, RollPhase::Complete, "{texts:?}: {}", complete.message);
+        end(&roll(&json!({"direction": "Back"})), complete)
+    };
+    for (text, what) in
+        [("", "annotation pointsman.dev/roll is \"\""), ("mine", "annotation pointsman.dev/roll is \"mine\"")]
+    {
+        let status = ends(&[text]);
+        assert_eq!((status.phase, status.reason.as_deref()), (RollPhase::Aborted, Some("TakenBack")), "{text:?}");
+        assert_eq!((status.counts.refused, status.counts.new), (1, 0), "{text:?}");
+        let said = "every object with the mark of its move is what it was before; of 1 object nobody knows any more \
+                    whether it was moved, and it stays as it is: n/b-0: ";
+        assert!(status.message.starts_with(said) && status.message.contains(what), "{text:?}: {}", status.message);
+        assert!(status.leaves_objects(), "{text:?}");
+        let does =
+            "kubectl annotate --field-manager=pointsman-roll --namespace=n boats.example.com b-0 pointsman.dev/roll-";
+        assert!(status.message.ends_with(does), "{text:?}: {}", status.message);
+    }
+    let two = ends(&["", "mine"]);
+    assert!(two.message.contains("; of 2 objects nobody knows any more whether they were moved, and they stay as they are: n/b-0, n/b-1. n/b-0: "), "{}", two.message);
+    // The marks of other rolls are theirs.
+    let other = mark.replace("roll-1", "roll-0");
+    let status = ends(&[&other]);
+    assert!(!status.leaves_objects(), "{}", status.message);
+    assert_eq!(status.message, "every object with the mark of its move is what it was before");
+}
+
+/// While the fleet goes back, what nobody knows to be moved may be why: it does not keep the others from going.
+#[test]
+fn what_lost_its_mark_and_is_not_healthy_keeps_nobody_from_going_back() {
+    let back = roll(&json!({"direction": "Back", "unhealthyMax": 0}));
+    let mark = json!({"roll": "roll-1", "was": OLD, "to": NEW, "at": "2026-11-18T11:06:40Z"}).to_string();
+    let status =
+        RollStatus { started: Some(rfc3339(NOW.wall - 60)), phase: RollPhase::Rolling, ..RollStatus::default() };
+    let there = [named(0, NEW, ""), named(1, NEW, "mine"), named(2, NEW, &mark)];
+    let fleet: Vec<FleetObject> = there.iter().map(|boat| FleetObject::of(&boat.value(), &back).unwrap()).collect();
+    let status = plan(&back, &status, &fleet, RollFacts { consistent: true, ..RollFacts::default() }, NOW).status;
+    assert_eq!((status.reserved.len(), status.counts.refused), (1, 2), "{}", status.message);
 }
 
 /// Somebody else may change what a mark says, and a clock may be wrong.

@@ -98,8 +98,8 @@ Examples:
 Exit codes:
   0    it is complete, or was taken back or aborted by somebody; with --once,
        also where it waits
-  1    it is paused, failed or refused, or has taken everything back by itself;
-       of several: one is
+  1    it is paused, failed or refused, has taken everything back by itself, or
+       has left objects behind that have lost their marks; of several: one is
   2    the flags are wrong
   130  stopped by Ctrl-C";
 

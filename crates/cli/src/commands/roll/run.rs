@@ -90,7 +90,8 @@ fn every(args: &RunArgs, all: &[Known], options: &RollOptions, stop: &Stop) -> a
 }
 
 fn needs_a_person(status: &RollStatus) -> bool {
-    matches!(status.phase, RollPhase::Paused | RollPhase::Failed | RollPhase::Refused) || status.back_all
+    let is_stuck = matches!(status.phase, RollPhase::Paused | RollPhase::Failed | RollPhase::Refused);
+    is_stuck || status.back_all || status.leaves_objects()
 }
 
 fn line(status: &RollStatus) -> String {
