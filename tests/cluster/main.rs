@@ -62,6 +62,7 @@ mod promotions;
 #[expect(dead_code, reason = "reviews are made by the API server here")]
 #[path = "../../benches/data/reviews.rs"]
 mod reviews;
+mod roll_bounds;
 mod roll_controllers;
 mod roll_freezes;
 mod roll_holds;
@@ -134,6 +135,7 @@ const SCENARIOS: &[&[scenario::Scenario]] = &[
     stage_policies_by_hand::SCENARIOS,
     stages::SCENARIOS,
     hand_over::SCENARIOS,
+    roll_bounds::SCENARIOS,
     roll_controllers::SCENARIOS,
     roll_freezes::SCENARIOS,
     roll_holds::SCENARIOS,

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use pointsman_core::definition::{HttpAddress, Kind, StagedKind};
 use pointsman_core::roll::{
-    FleetMove, FleetObject, FleetRoll, JobWrite, ObjectCall, ObjectWrite, PaceChange, Remembered, RollAnswers,
+    BadRoll, FleetMove, FleetObject, FleetRoll, JobWrite, ObjectCall, ObjectWrite, PaceChange, Remembered, RollAnswers,
     RollFacts, RollPhase, RollPlan, RollQuestion, RollStatus, RollWrite, Standing, TimedCall, answered_roll,
     asks_for_others, formers, missing_stages, plan, stays_over, step_questions, steps_not_compared, waiting_questions,
 };
@@ -221,10 +221,10 @@ impl<'r> RollRunner<'r> {
             }
             let passed = match self.pass().await {
                 Ok(passed) => passed,
-                Err(error) => {
-                    self.passes(error).await?;
-                    continue;
-                }
+                Err(error) => match self.recovers(error).await? {
+                    Some(paused) => return Ok(paused),
+                    None => continue,
+                },
             };
             last = passed.status;
             if passed.stale {
@@ -255,6 +255,47 @@ impl<'r> RollRunner<'r> {
             }
             error => Err(error),
         }
+    }
+
+    /// Waits a moment after a pass that failed, where it may be better then. Returns the status where it only waits for
+    /// somebody, and is run once.
+    async fn recovers(&mut self, error: RollError) -> Result<Option<RollStatus>, RollError> {
+        let told = match error {
+            RollError::Bad(bad) => self.unreadable(bad).await,
+            error => Err(error),
+        };
+        match told {
+            Ok(paused) => Ok(paused.filter(|_| self.options.once)),
+            Err(error) => self.passes(error).await.map(|()| None),
+        }
+    }
+
+    /// Nobody can read what the Roll says: its status says so where it is under way, and it is read again in a moment.
+    /// Meanwhile somebody else may run it, who knows more.
+    async fn unreadable(&mut self, bad: BadRoll) -> Result<Option<RollStatus>, RollError> {
+        let document = get_roll(self.cluster, self.name).await?;
+        let before = RollStatus::of(&document);
+        let Some(paused) = before.unreadable(&bad) else { return Err(bad.into()) };
+        if answered_roll(&document, self.kind).is_ok() {
+            return Ok(None);
+        }
+        if paused != before {
+            self.holds().await?;
+            match self.put(&document, &paused).await {
+                Ok(_) => {}
+                Err(error) if error.code() == Some(409) => return Ok(None),
+                // An API server that would not take it any more takes no status of it either.
+                Err(error) if error.code() == Some(422) => return Err(bad.into()),
+                Err(error) => return Err(error.into()),
+            }
+            self.tells(&document, &paused).await;
+            (self.say)(RollEvent::Status(Box::new(paused.clone())));
+        }
+        if !self.options.once {
+            self.lease.release(self.cluster).await;
+            sleep(SELDOM).await;
+        }
+        Ok(Some(paused))
     }
 
     /// Waits for so long, and listens to what becomes of the fleet meanwhile.

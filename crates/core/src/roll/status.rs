@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::bad_roll::BadRoll;
 use super::fleet_roll::{Direction, FleetRoll};
 use super::moment::{Moment, rfc3339, wall};
 use super::ordered_version::OrderedVersion;
@@ -410,6 +411,29 @@ impl RollStatus {
         named.collect()
     }
 
+    /// The same where nobody can read any more what the Roll says, and why; nothing where nothing of it is under way.
+    /// The next plan that is made of it says something else again.
+    #[must_use]
+    pub fn unreadable(&self, bad: &BadRoll) -> Option<Self> {
+        let is_under_way = self.started.is_some() && !self.is_over();
+        is_under_way.then(|| Self {
+            phase: RollPhase::Paused,
+            reason: Some(UNREADABLE.to_owned()),
+            message: format!(
+                "it says what nobody can read, and nobody looks after what is under way: {}. Mend the Roll: it goes on by \
+                 itself",
+                bad.to_string().replace('\n', "; ")
+            ),
+            ..self.clone()
+        })
+    }
+
+    /// Whether nobody could read what the Roll says, when it was looked at last.
+    #[must_use]
+    pub fn is_unreadable(&self) -> bool {
+        self.phase == RollPhase::Paused && self.reason.as_deref() == Some(UNREADABLE)
+    }
+
     /// Where the fleet is to go.
     pub(super) fn direction_of(&self, roll: &FleetRoll) -> Direction {
         self.heading(roll.direction)
@@ -499,6 +523,9 @@ pub(super) const CHANGED: &str = "Changed";
 
 /// The reason of a failure where somebody has to look before anything can be done.
 pub(super) const STUCK: &str = "Stuck";
+
+/// Why a roll is paused that says what nobody can read.
+const UNREADABLE: &str = "Unreadable";
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
 fn is_zero(value: &u32) -> bool {

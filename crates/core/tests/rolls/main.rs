@@ -10,6 +10,7 @@
 mod asked_versions;
 mod becoming;
 mod boat;
+mod bounds;
 mod controllers;
 mod digests;
 mod documents;
