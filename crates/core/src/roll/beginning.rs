@@ -48,10 +48,10 @@ pub(super) fn looks_again(roll: &FleetRoll, status: &RollStatus) -> bool {
 }
 
 /// Whether it has to be known which other rolls are under way over the same objects: before it begins, and before it
-/// turns once it is over.
+/// turns once it is over, or looks again for what it has left.
 #[must_use]
 pub fn asks_for_others(roll: &FleetRoll, status: &RollStatus) -> bool {
-    status.started.is_none() || status.turns_after_end(roll.direction)
+    status.started.is_none() || status.turns_after_end(roll.direction) || status.leaves_objects()
 }
 
 /// Why a roll that is over does not turn now: what it would move is moved by others.

@@ -25,7 +25,7 @@ pub(super) fn decide(planner: &mut Planner<'_>) {
         return;
     }
     turn(planner);
-    if planner.status.is_over() {
+    if planner.status.is_over() && !looks_for_left(planner) {
         planner.rests = true;
         return;
     }
@@ -57,6 +57,16 @@ pub(super) fn decide(planner: &mut Planner<'_>) {
         Direction::Back => go_back(planner, &standings),
         Direction::Stop => stop(planner),
     }
+}
+
+/// Whether a roll that was taken back looks again for the objects that it left: somebody may have mended them since.
+fn looks_for_left(planner: &mut Planner<'_>) -> bool {
+    if !planner.status.leaves_objects() || !planner.facts.consistent {
+        return false;
+    }
+    (planner.status.phase, planner.status.reason) = (RollPhase::Rolling, None);
+    planner.ended = planner.status.history.pop();
+    true
 }
 
 /// Whether the roll has begun, or does now.

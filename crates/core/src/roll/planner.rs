@@ -38,6 +38,8 @@ pub(super) struct Planner<'a> {
     pub(super) has_become: bool,
     /// Nothing is decided: it was over before, or too little is seen.
     pub(super) rests: bool,
+    /// How it had ended, where it looks again whether that is all.
+    pub(super) ended: Option<RollEnd>,
 }
 
 impl<'a> Planner<'a> {
@@ -70,6 +72,7 @@ impl<'a> Planner<'a> {
             looked_again,
             has_become: false,
             rests,
+            ended: None,
         }
     }
 
@@ -158,13 +161,14 @@ impl<'a> Planner<'a> {
         let state = if phase == RollPhase::Complete { "Complete" } else { "Partial" };
         let risk = self.roll.accepts(NO_WAY_BACK) && self.roll.no_way_back().is_some();
         let steps = self.roll.irreversible().into_iter().map(|(name, _)| name);
-        self.status.history.push(RollEnd {
+        let before = self.ended.take().filter(|before| before.direction == self.status.direction);
+        self.status.history.push(before.unwrap_or_else(|| RollEnd {
             state: state.to_owned(),
             direction: self.status.direction,
             started: self.status.started.clone(),
             ended: self.now(),
             accepted: risk.then_some(NO_WAY_BACK).into_iter().chain(steps).map(str::to_owned).collect(),
-        });
+        }));
         let more = self.status.history.len().saturating_sub(HISTORY);
         self.status.history.drain(..more);
     }

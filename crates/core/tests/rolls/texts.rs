@@ -166,6 +166,37 @@ fn what_was_moved_and_lost_its_mark_is_told_where_the_roll_was_taken_back() {
     assert_eq!(status.message, "every object with the mark of its move is what it was before");
 }
 
+/// Once somebody has mended what was left, the same roll is run again: it takes back what has its mark, and ends with
+/// nothing left.
+#[test]
+fn what_was_left_is_looked_for_again_once_somebody_has_mended_it() {
+    let (complete, back) = (roll(&json!({})), roll(&json!({"direction": "Back"})));
+    let pass = |roll: &FleetRoll, status: &RollStatus, boat: &Boat| {
+        let fleet = [FleetObject::of(&boat.value(), roll).unwrap()];
+        plan(roll, status, &fleet, RollFacts { consistent: true, ..RollFacts::default() }, NOW)
+    };
+    let mut status = RollStatus::default();
+    for _ in 0..3 {
+        status = pass(&complete, &status, &boat(NEW, "mine")).status;
+    }
+    for _ in 0..3 {
+        status = pass(&back, &status, &boat(NEW, "mine")).status;
+    }
+    assert!(status.leaves_objects(), "{}", status.message);
+    let again = pass(&back, &status, &boat(NEW, "mine")).status;
+    assert_eq!(again, status, "it says the same as long as it is so");
+
+    let plain = Boat::new(json!({"namespace": "n", "name": "b", "uid": "u", "labels": {LABEL: OLD}}));
+    let ended = pass(&back, &status, &plain).status;
+    assert_eq!((ended.phase, ended.leaves_objects()), (RollPhase::Aborted, false));
+    assert_eq!(ended.message, "every object with the mark of its move is what it was before");
+
+    let mark = json!({"roll": "roll-1", "was": OLD, "to": NEW, "at": "2026-11-18T11:06:40Z"}).to_string();
+    let goes = pass(&back, &status, &boat(NEW, &mark)).status;
+    assert_eq!((goes.phase, goes.reserved.len()), (RollPhase::Rolling, 1), "{}", goes.message);
+    assert!(goes.reserved[0].back);
+}
+
 /// While the fleet goes back, what nobody knows to be moved may be why: it does not keep the others from going.
 #[test]
 fn what_lost_its_mark_and_is_not_healthy_keeps_nobody_from_going_back() {
