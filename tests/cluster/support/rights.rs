@@ -340,8 +340,8 @@ impl Scene<'_> {
 /// So many runners beside each other.
 const AT_ONCE: usize = 16;
 
-/// How long a roll may take that ends by itself, or tells what it lacks, beside so many others. Where it does neither, it
-/// never will.
+/// How long a roll may take that ends by itself, or tells what it lacks, beside so many others. Where it does neither,
+/// it never will.
 const PATIENCE: Duration = Duration::from_secs(300);
 
 const RBAC: &str = "/apis/rbac.authorization.k8s.io/v1";
