@@ -54,6 +54,7 @@ pub use moved::ROLL_MANAGER;
 pub use problems::{BadDefinition, Problem};
 pub use stages::{FactLook, FactScope, StagedKind, WatchedFact};
 pub use step::StepSummary;
+pub use yaml::MOST_ALIASED;
 
 pub(crate) use checks::{Checks, HttpCheck, ListCheck, MetricCheck, NamedCheck, StartCheck};
 pub(crate) use completeness::{Completeness, Required};

@@ -21,13 +21,13 @@ pub(crate) fn read_all<T: DeserializeOwned>(text: &str) -> Result<Vec<T>, Error>
 
 fn options() -> Options {
     serde_saphyr::options! {
-        alias_limits: serde_saphyr::alias_limits! { max_total_replayed_events: ALIASED },
+        alias_limits: serde_saphyr::alias_limits! { max_total_replayed_events: MOST_ALIASED },
     }
 }
 
-/// How many words, lists and objects aliases may stand for in one file, beside what is written out. Each takes up to
-/// 270 bytes: 27 MB while it is read. The longest CRDs there are have a tenth of that.
-const ALIASED: usize = 100_000;
+/// How many words, lists and objects aliases of YAML may stand for in one file, beside what is written out. Each takes
+/// up to 270 bytes, 27 MB for all of them while the file is read; 600 bytes of text can have a million.
+pub const MOST_ALIASED: usize = 100_000;
 
 /// The line of an error, 0 where there is none, and what is wrong there.
 pub(crate) fn explain(error: &Error) -> (u64, String) {
@@ -60,7 +60,7 @@ fn message(error: &Error) -> String {
         },
         Error::Eof { .. } => "ends where something is still to come".to_owned(),
         Error::AliasReplayLimitExceeded { .. } => {
-            format!("aliases stand for more than {ALIASED} values here: write out what they stand for")
+            format!("aliases stand for more than {MOST_ALIASED} values here: write out what they stand for")
         }
         Error::RecursiveReferencesRequireWeakTypes { .. } => "an alias stands inside of what it stands for".to_owned(),
         error => error.render_with_formatter(&DefaultMessageFormatter.with_localizer(&WithoutPlace)),

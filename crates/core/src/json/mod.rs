@@ -20,5 +20,5 @@ pub(crate) use normal::{Canonical, normal, normal_keeping_numbers};
 pub(crate) use number::go_number;
 pub use pointer::{pointer_names, pointer_token};
 pub(crate) use reader::Reader;
-pub(crate) use scan::unescape;
+pub(crate) use scan::{string_end, unescape};
 pub(crate) use value::{Duplicate, Json, Members, OnlyMembers};

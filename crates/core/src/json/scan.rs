@@ -70,8 +70,8 @@ pub(super) fn token(text: &str, at: usize) -> Option<&str> {
     text.get(at..end).filter(|token| !token.is_empty())
 }
 
-/// One past the closing quote of the string that opens at `at`.
-fn string_end(bytes: &[u8], at: usize) -> usize {
+/// One past the closing quote of the string that opens at `at`; the end where none closes it.
+pub(crate) fn string_end(bytes: &[u8], at: usize) -> usize {
     let mut at = at + 1;
     while let Some(found) = bytes.get(at..).and_then(|rest| memchr::memchr2(b'"', b'\\', rest)) {
         at += found;

@@ -65,7 +65,7 @@ fn looks_for_left(planner: &mut Planner<'_>) -> bool {
         return false;
     }
     (planner.status.phase, planner.status.reason) = (RollPhase::Rolling, None);
-    planner.ended = planner.status.history.pop();
+    planner.was_over = true;
     true
 }
 

@@ -38,8 +38,8 @@ pub(super) struct Planner<'a> {
     pub(super) has_become: bool,
     /// Nothing is decided: it was over before, or too little is seen.
     pub(super) rests: bool,
-    /// How it had ended, where it looks again whether that is all.
-    pub(super) ended: Option<RollEnd>,
+    /// It was over, and looks again whether that is all: where it is, the end that was written down stands.
+    pub(super) was_over: bool,
 }
 
 impl<'a> Planner<'a> {
@@ -72,7 +72,7 @@ impl<'a> Planner<'a> {
             looked_again,
             has_become: false,
             rests,
-            ended: None,
+            was_over: false,
         }
     }
 
@@ -158,17 +158,19 @@ impl<'a> Planner<'a> {
         self.status.phase = phase;
         self.status.reason = reason.map(str::to_owned);
         (self.status.wave_done, self.status.wave_since) = (None, None);
+        if self.was_over {
+            return;
+        }
         let state = if phase == RollPhase::Complete { "Complete" } else { "Partial" };
         let risk = self.roll.accepts(NO_WAY_BACK) && self.roll.no_way_back().is_some();
         let steps = self.roll.irreversible().into_iter().map(|(name, _)| name);
-        let before = self.ended.take().filter(|before| before.direction == self.status.direction);
-        self.status.history.push(before.unwrap_or_else(|| RollEnd {
+        self.status.history.push(RollEnd {
             state: state.to_owned(),
             direction: self.status.direction,
             started: self.status.started.clone(),
             ended: self.now(),
             accepted: risk.then_some(NO_WAY_BACK).into_iter().chain(steps).map(str::to_owned).collect(),
-        }));
+        });
         let more = self.status.history.len().saturating_sub(HISTORY);
         self.status.history.drain(..more);
     }

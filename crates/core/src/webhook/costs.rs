@@ -29,7 +29,7 @@ pub(super) struct BodyCosts {
 
 impl BodyCosts {
     /// Of definitions of which nothing is known.
-    pub(super) fn unknown() -> Self {
+    fn unknown() -> Self {
         Self { growth: Growth::default(), opened: Opened::Everything, hashes: true }
     }
 
@@ -45,8 +45,9 @@ impl Costs {
             let (growth, opened, hashes) = (kind.growth(), kind.opened(), kind.rollout.is_some());
             KindCosts { named: format!("\"{}\"", kind.kind), costs: BodyCosts { growth, opened, hashes } }
         };
-        let all = kinds.iter().map(Kind::growth).fold(Growth::default(), Growth::or);
-        Self { all, kinds: kinds.iter().map(costs).collect() }
+        let kinds: Vec<KindCosts> = kinds.iter().map(costs).collect();
+        let all = kinds.iter().fold(Growth::default(), |all, kind| all.or(kind.costs.growth));
+        Self { all, kinds }
     }
 
     /// How much any of the definitions adds to objects.

@@ -1,6 +1,7 @@
 //! What there is in a body that a decision may have to look at, counted without reading it.
 
 use crate::definition::Opened;
+use crate::json::string_end;
 
 /// Of what there may be how much. A body that is no JSON has any counts.
 #[derive(Clone, Copy, Debug, Default)]
@@ -55,7 +56,7 @@ impl BodyCounts {
             at += 1;
             match byte {
                 b'"' => {
-                    let end = behind_string(body, at);
+                    let end = string_end(body, at - 1);
                     look.string(body.get(at..end).unwrap_or_default());
                     at = end;
                 }
@@ -226,18 +227,6 @@ fn may_be_objects(body: &[u8]) -> u64 {
 
 pub(super) fn count(byte: u8, text: &[u8]) -> u64 {
     memchr::memchr_iter(byte, text).count() as u64
-}
-
-/// The position behind the quote that closes a string in which `at` stands.
-fn behind_string(body: &[u8], mut at: usize) -> usize {
-    while let Some(found) = body.get(at..).and_then(|rest| memchr::memchr2(b'"', b'\\', rest)) {
-        at += found;
-        match body.get(at) {
-            Some(b'\\') => at += 2,
-            _ => return at + 1,
-        }
-    }
-    body.len()
 }
 
 /// How much is open around the members of the request: the review, and the request.

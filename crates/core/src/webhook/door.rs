@@ -45,7 +45,7 @@ impl Webhook {
     pub fn new(kinds: Vec<Kind>, metadata: Metadata) -> Result<Self, DefinedTwice> {
         let (settings, facts) = (Settings::default(), Facts::default());
         let kinds = Kinds::new(kinds)?;
-        let costs = kinds.costs();
+        let costs = Costs::of(kinds.all());
         Ok(Self { kinds, staged: Vec::new(), metadata, settings, facts, costs })
     }
 

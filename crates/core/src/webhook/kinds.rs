@@ -1,7 +1,6 @@
 //! The kinds of one server, and whose an object is.
 
 use super::convert::{ConvertError, Object};
-use super::costs::Costs;
 use crate::apimachinery::excerpt;
 use crate::definition::{Kind, StagedKind};
 
@@ -35,11 +34,6 @@ impl Kinds {
             }
         }
         Ok(Self(kinds))
-    }
-
-    /// What their conversions take memory for.
-    pub(super) fn costs(&self) -> Costs {
-        Costs::of(&self.0)
     }
 
     /// Whether the objects of some stages are of none of these kinds, and each has stages once.

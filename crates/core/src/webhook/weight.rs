@@ -36,7 +36,8 @@ pub(super) fn weight_with(costs: &Costs, endpoint: Endpoint, body: &[u8]) -> u64
         return at_most;
     }
     let BodyCosts { growth, opened, hashes } = costs.of_body(body);
-    let counts = BodyCounts::within(body, &opened);
+    let within = BodyCounts::within(body, &opened);
+    let counts = BodyCounts { objects: within.objects.min(most.objects), ..within };
     let Contents { seen, values, .. } = counts.most;
     measures.weigh(&growth, endpoint, &counts, if hashes { values } else { seen })
 }
@@ -61,10 +62,9 @@ impl Measures {
                 // The answer is there twice while it moves, with all that is given. What an object needs on its way is
                 // needed of one at a time.
                 let BodyCounts { objects, longest, most, .. } = counts;
-                let objects = (*objects).min(values + 1);
                 let answered = (BYTE * length).max(MOVED * (length + objects * added) + (BYTE - MOVED) * longest);
-                let given = given(growth, objects, counts.all, items(growth, *most, 1));
-                text + answered + VALUE * read.min(*values) + given
+                let given = given(growth, *objects, counts.all, items(growth, *most, 1));
+                text + answered + VALUE * read + given
             }
             // Whoever judges an object looks at all of it, and converts it to each version.
             Endpoint::Mutate | Endpoint::Validate => {

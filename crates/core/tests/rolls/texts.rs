@@ -195,6 +195,7 @@ fn what_was_left_is_looked_for_again_once_somebody_has_mended_it() {
     let goes = pass(&back, &status, &boat(NEW, &mark)).status;
     assert_eq!((goes.phase, goes.reserved.len()), (RollPhase::Rolling, 1), "{}", goes.message);
     assert!(goes.reserved[0].back);
+    assert_eq!((goes.history, ended.history), (status.history.clone(), status.history), "it has ended once");
 }
 
 /// While the fleet goes back, what nobody knows to be moved may be why: it does not keep the others from going.

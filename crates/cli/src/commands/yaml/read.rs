@@ -8,6 +8,8 @@ use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 use serde_saphyr::{DefaultMessageFormatter, Error, Localizer, Location, Options, Spanned};
 
+use pointsman_core::definition::MOST_ALIASED;
+
 use crate::commands::json_tree::JsonTree;
 
 /// What is wrong with a document, and the line, from 1.
@@ -31,15 +33,11 @@ fn message(error: &Error) -> String {
         Error::DuplicateMappingKey { key: Some(key), .. } => format!("the key {key:?} stands twice: say it once"),
         Error::AliasError { error, .. } => message(error.without_snippet()),
         Error::AliasReplayLimitExceeded { .. } => {
-            format!("aliases stand for more than {ALIASED} values here: write out what they stand for")
+            format!("aliases stand for more than {MOST_ALIASED} values here: write out what they stand for")
         }
         error => error.render_with_formatter(&DefaultMessageFormatter.with_localizer(&NoPlace)),
     }
 }
-
-/// How many words, lists and objects aliases may stand for in one file, beside what is written out. Each takes up to
-/// 270 bytes, and a file of 600 bytes can have a million of them.
-const ALIASED: usize = 100_000;
 
 /// Leaves places out: lines count from where the document begins, and the caller says where that is.
 struct NoPlace;
@@ -60,7 +58,7 @@ fn options() -> Options {
     budget.max_depth = 128;
     serde_saphyr::options! {
         budget: Some(budget),
-        alias_limits: serde_saphyr::alias_limits! { max_total_replayed_events: ALIASED },
+        alias_limits: serde_saphyr::alias_limits! { max_total_replayed_events: MOST_ALIASED },
         // As kubectl reads it: `defaultMode: 0644` is 420.
         legacy_octal_numbers: true,
         with_snippet: false,
