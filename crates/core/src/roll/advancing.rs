@@ -9,6 +9,7 @@ use super::planner::Planner;
 use super::standing::Standing;
 use super::status::{Reservation, RollPhase, TAKEN_BACK};
 use super::telling::WaitsFor;
+use super::travelling::job_under_way;
 use super::wave::Wave;
 
 /// From wave to wave, as far as they are through; then the next objects of the wave.
@@ -111,6 +112,13 @@ pub(super) fn go_back(planner: &mut Planner<'_>, standings: &[Standing]) {
 
 pub(super) fn stop(planner: &mut Planner<'_>) {
     if !planner.status.reserved.is_empty() {
+        // What cannot be taken back is left only once nothing changes it any more.
+        let failed = |one: &&Reservation| planner.status.failure(&one.uid).is_some_and(|known| !known.back);
+        let mut under_way = planner.status.reserved.iter().filter(failed);
+        planner.in_the_way.waits = under_way.find_map(|one| job_under_way(planner, one)).map(|job| WaitsFor {
+            reason: Some("Job"),
+            what: format!("{job}: the roll ends once that has ended, or somebody has deleted it"),
+        });
         return;
     }
     // What is held has to be let go, also what is not heard of yet, and what was held before the Roll said otherwise.

@@ -6,7 +6,7 @@ use super::planner::Planner;
 use super::standing::Standing;
 use super::status::{HELD, Reservation, RollFailure, TIMED_OUT};
 use super::telling::some;
-use super::travelling::gap;
+use super::travelling::{gap, job_under_way};
 
 /// Somebody else turned a label back that was moved: nobody knows what they want, so that nothing more is moved.
 pub(super) fn note_turned_back(planner: &mut Planner<'_>) {
@@ -123,19 +123,27 @@ fn note_mended(planner: &mut Planner<'_>) {
 pub(super) fn note_failures(planner: &mut Planner<'_>) {
     note_mended(planner);
     let failed = failing(planner);
+    note_failed(planner, &failed);
+    if planner.status.direction == Direction::Stop && planner.roll.has_steps() {
+        leave_failed(planner);
+    }
+}
+
+/// What the Roll says, and does, of objects of which it was not known that they fail.
+fn note_failed(planner: &mut Planner<'_>, failed: &[Failing<'_>]) {
     let Some(Failing { object: first, why, reason, .. }) = failed.first() else { return };
     let reason = *reason;
     let more = failed.len() - 1;
     let more = if more > 0 { format!("; and {more} more") } else { String::new() };
     let message = format!("{}: {why}{more}", first.title());
     let back = planner.status.direction == Direction::Back || failed.iter().any(|one| one.back);
-    for Failing { object, why, reason, .. } in &failed {
+    for Failing { object, why, reason, .. } in failed {
         let failure = failure(planner, object, reason, why.clone());
         planner.status.failures.retain(|known| known.uid != object.uid);
         planner.status.failures.push(failure);
     }
     if planner.status.direction == Direction::Stop && planner.roll.has_steps() {
-        return end_failed(planner, &failed);
+        return turn_failed(planner, failed);
     }
     let can_go_back = failed.iter().all(|one| one.can_go);
     let many = planner.status.failures.len() >= FAILURES;
@@ -158,22 +166,36 @@ pub(super) fn note_failures(planner: &mut Planner<'_>) {
     }
 }
 
-/// Nobody is going to resume a roll that stops: what failed goes back as far as it can, and what fails on its way back
-/// is let go. The end names it.
-fn end_failed(planner: &mut Planner<'_>, failed: &[Failing<'_>]) {
-    let uids = |back| -> Vec<&str> {
-        failed.iter().filter(|one| one.back == back).map(|one| one.object.uid.as_str()).collect()
-    };
-    let (to_turn, mut to_leave, now) = (uids(false), uids(true), planner.now());
-    // What was deleted for another one, and is not there yet, is never left so.
-    to_leave.retain(|uid| planner.status.reservation(uid).is_none_or(|one| gap(planner, one).is_none()));
-    planner.status.reserved.retain(|one| !to_leave.contains(&one.uid.as_str()));
+/// Nobody is going to resume a roll that stops: what failed goes back as far as it can.
+fn turn_failed(planner: &mut Planner<'_>, failed: &[Failing<'_>]) {
+    let to_turn: Vec<&str> = failed.iter().filter(|one| !one.back).map(|one| one.object.uid.as_str()).collect();
+    let now = planner.now();
     for reservation in planner.status.reserved.iter_mut().filter(|one| to_turn.contains(&one.uid.as_str())) {
         (reservation.back, reservation.since) = (true, now.clone());
     }
     for failure in planner.status.failures.iter_mut().filter(|one| to_turn.contains(&one.uid.as_str())) {
         failure.back = true;
     }
+}
+
+/// What fails on its way back is let go by a roll that stops, and the end names it: but for what was deleted for
+/// another one, and is not there yet, and for what a Job may still change. Nobody would look after those any more.
+fn leave_failed(planner: &mut Planner<'_>) {
+    let judge = planner.judge();
+    let is_left = |reservation: &Reservation| {
+        let failed = planner.status.failure(&reservation.uid).is_some_and(|known| !known.back);
+        let Some(object) = planner.object(&reservation.uid).filter(|_| reservation.back && failed) else { return false };
+        match planner.traveller(reservation) {
+            Some(traveller) => {
+                let fails = judge.failed(traveller, reservation).is_some();
+                fails && job_under_way(planner, reservation).is_none() && gap(planner, reservation).is_none()
+            }
+            None => matches!(judge.standing(object, Some(reservation)), Standing::Failed(_)),
+        }
+    };
+    let left: Vec<bool> = planner.status.reserved.iter().map(is_left).collect();
+    let mut left = left.into_iter();
+    planner.status.reserved.retain(|_| !left.next().unwrap_or_default());
 }
 
 /// Objects that are not healthy and not under way: moved or not, something else is wrong with the fleet. While it

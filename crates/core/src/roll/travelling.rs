@@ -130,6 +130,18 @@ pub(super) fn may_run(planner: &Planner<'_>, reservation: &Reservation) -> bool 
     titles.any(|title| matches!(SeenJob::of(&title, &planner.facts.answers), SeenJob::Runs | SeenJob::Unknown(_)))
 }
 
+/// The Job of the step that an object is at, where nobody knows that it has ended, in words.
+pub(super) fn job_under_way(planner: &Planner<'_>, reservation: &Reservation) -> Option<String> {
+    let traveller = planner.traveller(reservation)?;
+    let seen = traveller.seen_job(reservation).map(|job| job.name.clone());
+    let title = seen.or_else(|| Some(traveller.wanted_job(reservation)?.title))?;
+    match SeenJob::of(&title, &planner.facts.answers) {
+        SeenJob::Runs => Some(format!("job {title} still runs")),
+        SeenJob::Unknown(why) => Some(why),
+        SeenJob::Absent | SeenJob::Complete | SeenJob::Failed(_) => None,
+    }
+}
+
 /// Writes down which Jobs were seen: one that is gone afterwards was there, and may have done something.
 pub(super) fn note_jobs(planner: &mut Planner<'_>) {
     let mut reserved = planner.status.reserved.clone();

@@ -389,6 +389,10 @@ impl<'a> Voyage<'a> {
         if let Some(name) = half.map(|(name, _)| name.clone()) {
             self.breaks("nothing is half done at an end", name);
         }
+        let is_ours = |title: &&String| node(&self.harbour.jobs[*title].body).is_none_or(|of| !self.noted.contains(&of));
+        if let Some(job) = self.harbour.running().iter().find(is_ours) {
+            self.breaks("no Job runs at an end", job.clone());
+        }
     }
 
     /// Nothing is left behind by a roll that is complete, by what is seen when that is decided.

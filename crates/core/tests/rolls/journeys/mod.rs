@@ -8,6 +8,7 @@ mod harbour;
 mod laws;
 mod refused;
 mod stations;
+mod stopped;
 
 use draw::Draft;
 use laws::{Broken, Voyage};
