@@ -31,6 +31,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("a_roll_stops_where_the_rest_of_the_fleet_turns_red", red).of(&ENGINES).newest(),
     Scenario::new("a_roll_that_is_killed_fifty_times_writes_every_label_once", killed).of(&ENGINES).newest(),
     Scenario::new("a_runner_that_was_frozen_has_lost_its_roll", frozen).of(&ENGINES).newest(),
+    Scenario::new("who_runs_a_roll_once_takes_over_from_one_that_was_killed", killed_before).of(&ENGINES).newest(),
     Scenario::new("a_roll_is_kept_while_its_fleet_takes_long_to_list", slow).of(&ENGINES).newest(),
     Scenario::new("a_roll_moves_objects_that_others_write_all_the_time", busy).of(&ENGINES).newest(),
     Scenario::new("all_rolls_of_a_cluster_are_run_beside_each_other", every).of(&ENGINES).newest(),
@@ -243,6 +244,27 @@ fn frozen(scene: &Scene<'_>) {
     let mut writes = scene.roll_writes();
     writes.sort();
     assert_eq!(writes, names(6), "each was moved once");
+    scene.forgets_roll();
+}
+
+/// In CI nobody waits for whoever runs it already; one that was killed does not run it.
+fn killed_before(scene: &Scene<'_>) {
+    begins(scene, 3);
+    scene.starts_roll(&json!({"waves": [{"name": "all", "atOnce": 1}], "timeout": "5m"}));
+    let mut first = scene.rolls_on("first");
+    scene.eventually(|| (count(scene, B) == 1).then_some(()));
+    let namespace = format!("--namespace={}", scene.ns);
+    let once = || scene.command(&["roll", "run", &scene.ns, "--once", "--holder=second", &namespace]);
+    let (code, _, errors) = once();
+    assert_eq!(code, 1, "{errors}");
+    assert!(errors.contains(&format!("roll {} is run by first", scene.ns)), "{errors}");
+    first.kill();
+    let (code, text, errors) = once();
+    assert_eq!(code, 0, "{text}{errors}");
+    assert!(errors.contains("first runs it: waiting until it is gone"), "{errors}");
+    let _controllers = Controllers::start(scene, |_, _| Some(true));
+    assert_eq!(scene.runs_roll(&[]).0, 0);
+    assert_eq!(count(scene, B), 3);
     scene.forgets_roll();
 }
 

@@ -8,10 +8,14 @@ use serde_json::Value;
 use super::scene::Scene;
 
 impl Scene<'_> {
-    /// Runs kubectl with a manifest in a file, and returns what it printed.
+    /// Runs kubectl with a manifest in a file, and returns what it printed. Of an API server that did not come to an
+    /// end in time it is asked again, as a person would.
     #[track_caller]
     pub(crate) fn kubectl(&self, args: &[&str], manifest: &Value) -> String {
-        let (ok, text) = self.try_kubectl(args, manifest);
+        let (mut ok, mut text) = self.try_kubectl(args, manifest);
+        if !ok && args.first() == Some(&"apply") && text.contains("Error from server (Timeout)") {
+            (ok, text) = self.try_kubectl(args, manifest);
+        }
         assert!(ok, "kubectl {args:?}: {text}");
         text
     }

@@ -29,8 +29,8 @@ pub(super) struct RollLease {
 pub(super) enum Leased {
     /// It is held.
     Held,
-    /// Somebody else holds it.
-    By(String),
+    /// Somebody else holds it, and whether they are known to be alive: it was renewed since it was looked at first.
+    By { holder: String, is_alive: bool },
 }
 
 impl RollLease {
@@ -55,11 +55,12 @@ impl RollLease {
             Err(error) => return Err(error.into()),
         };
         let text = |path: &str| found.pointer(path).and_then(Value::as_str).unwrap_or_default().to_owned();
-        let by = text("/spec/holderIdentity");
-        if by != self.holder && !by.is_empty() && !self.has_expired(text("/metadata/resourceVersion")) {
+        let (by, version) = (text("/spec/holderIdentity"), text("/metadata/resourceVersion"));
+        let is_alive = self.seen.as_ref().is_some_and(|(seen, _)| *seen != version);
+        if by != self.holder && !by.is_empty() && !self.has_expired(version) {
             return match self.renewed.take() {
                 Some(_) => Err(RollError::Lost { name: self.roll.clone(), to: by }),
-                None => Ok(Leased::By(by)),
+                None => Ok(Leased::By { holder: by, is_alive }),
             };
         }
         let mut next = found;
@@ -86,7 +87,7 @@ impl RollLease {
                 return done.map_err(Into::into);
             }
             match self.hold(cluster).await {
-                Ok(Leased::By(to)) => return Err(RollError::Lost { name: self.roll.clone(), to }),
+                Ok(Leased::By { holder: to, .. }) => return Err(RollError::Lost { name: self.roll.clone(), to }),
                 Err(lost @ RollError::Lost { .. }) => return Err(lost),
                 Ok(Leased::Held) | Err(_) => {}
             }
@@ -110,7 +111,9 @@ impl RollLease {
                 Ok(Leased::Held)
             }
             // Somebody else was quicker: the next look says who.
-            Err(error) if error.code() == Some(409) => Ok(Leased::By("somebody else".to_owned())),
+            Err(error) if error.code() == Some(409) => {
+                Ok(Leased::By { holder: "somebody else".to_owned(), is_alive: false })
+            }
             Err(error) => Err(error.into()),
         }
     }

@@ -202,8 +202,9 @@ impl<'r> RollRunner<'r> {
             if !self.lease.is_fresh() {
                 match self.lease.hold(self.cluster).await {
                     Ok(Leased::Held) => {}
-                    Ok(Leased::By(by)) => {
-                        if self.options.once {
+                    Ok(Leased::By { holder: by, is_alive }) => {
+                        // Whoever was killed renews nothing: then it is taken over, also by whoever runs it once.
+                        if self.options.once && is_alive {
                             return Err(RollError::Held { name: self.name.to_owned(), by });
                         }
                         if told != by {
@@ -608,7 +609,7 @@ impl<'r> RollRunner<'r> {
     async fn holds(&mut self) -> Result<(), RollError> {
         self.cluster.may_be_asked().await;
         if !self.lease.is_fresh()
-            && let Leased::By(to) = self.lease.hold(self.cluster).await?
+            && let Leased::By { holder: to, .. } = self.lease.hold(self.cluster).await?
         {
             return Err(RollError::Lost { name: self.name.to_owned(), to });
         }

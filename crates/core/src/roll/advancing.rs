@@ -7,9 +7,9 @@ use super::holding::{holds_first, lets_go_first};
 use super::moment::rfc3339;
 use super::planner::Planner;
 use super::standing::Standing;
-use super::status::{Reservation, RollPhase, TAKEN_BACK};
+use super::status::{JOB, Reservation, RollPhase, TAKEN_BACK};
 use super::telling::WaitsFor;
-use super::travelling::job_under_way;
+use super::travelling::{is_lost, job_under_way};
 use super::wave::Wave;
 
 /// From wave to wave, as far as they are through; then the next objects of the wave.
@@ -112,11 +112,14 @@ pub(super) fn go_back(planner: &mut Planner<'_>, standings: &[Standing]) {
 
 pub(super) fn stop(planner: &mut Planner<'_>) {
     if !planner.status.reserved.is_empty() {
-        // What cannot be taken back is left only once nothing changes it any more.
-        let failed = |one: &&Reservation| planner.status.failure(&one.uid).is_some_and(|known| !known.back);
-        let mut under_way = planner.status.reserved.iter().filter(failed);
+        // What is not to go on is let go only once nothing changes it any more.
+        let ends = |one: &&Reservation| {
+            let failed = planner.status.failure(&one.uid).is_some_and(|known| !known.back);
+            failed || is_lost(planner, one)
+        };
+        let mut under_way = planner.status.reserved.iter().filter(ends);
         planner.in_the_way.waits = under_way.find_map(|one| job_under_way(planner, one)).map(|job| WaitsFor {
-            reason: Some("Job"),
+            reason: Some(JOB),
             what: format!("{job}: the roll ends once that has ended, or somebody has deleted it"),
         });
         return;

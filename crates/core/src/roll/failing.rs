@@ -184,7 +184,9 @@ fn leave_failed(planner: &mut Planner<'_>) {
     let judge = planner.judge();
     let is_left = |reservation: &Reservation| {
         let failed = planner.status.failure(&reservation.uid).is_some_and(|known| !known.back);
-        let Some(object) = planner.object(&reservation.uid).filter(|_| reservation.back && failed) else { return false };
+        let Some(object) = planner.object(&reservation.uid).filter(|_| reservation.back && failed) else {
+            return false;
+        };
         match planner.traveller(reservation) {
             Some(traveller) => {
                 let fails = judge.failed(traveller, reservation).is_some();

@@ -156,6 +156,11 @@ impl Legs {
         self.legs.iter().find(|leg| leg.wave == wave)
     }
 
+    /// Whether it is somewhere on a leg, and not at its end.
+    pub(super) fn is_half_way(&self) -> bool {
+        self.last().is_some_and(|leg| !leg.is_done())
+    }
+
     /// Whether any step of it was done.
     pub(super) fn has_begun(&self) -> bool {
         self.last().is_some()

@@ -332,6 +332,12 @@ impl RollStatus {
         self.phase == RollPhase::Waiting && self.reason.as_deref() == Some(APPROVAL)
     }
 
+    /// Whether it ends once a Job has ended, or is deleted.
+    #[must_use]
+    pub fn waits_for_job(&self) -> bool {
+        self.phase == RollPhase::Waiting && self.reason.as_deref() == Some(JOB)
+    }
+
     /// The same after somebody let it go on before a wave, or behind one: on which side may be left out where the wave
     /// asks for one approval alone. Returns on which side that was.
     ///
@@ -514,6 +520,9 @@ pub(super) const APPROVAL: &str = "Approval";
 
 /// The reason of a failure where something took too long.
 pub(super) const TIMED_OUT: &str = "TimedOut";
+
+/// Why a roll waits that ends once a Job has ended.
+pub(super) const JOB: &str = "Job";
 
 /// Why a roll is over that was taken back.
 pub(super) const TAKEN_BACK: &str = "TakenBack";

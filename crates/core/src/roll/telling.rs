@@ -3,6 +3,7 @@
 use super::fleet_object::FleetObject;
 use super::fleet_roll::{Direction, FleetRoll};
 use super::fleet_view::FleetView;
+use super::standing::Standing;
 use super::states::state;
 use super::status::{RollPhase, RollStatus, TAKEN_BACK, Unmoved, WaveCounts};
 
@@ -35,43 +36,52 @@ pub(super) fn described(view: &FleetView<'_, '_>, in_the_way: &InTheWay, told: O
     if status.started.is_none() {
         return RollStatus { waves, ..status };
     }
-    let (phase, reason, message) = match over(view.roll, &status) {
-        Some(message) => (status.phase, status.reason.clone(), message + &left(view)),
+    let (phase, reason, message) = match over(view, &status) {
+        Some(message) => (status.phase, status.reason.clone(), message),
         None => words(view.roll, &status, waves.get(at), in_the_way),
     };
     let status = RollStatus { phase, reason, message, waves, ..status };
     RollStatus { state: state(view.roll, &status, at, told), ..status }
 }
 
-/// What a roll has left half-way, which was stopped.
-fn left(view: &FleetView<'_, '_>) -> String {
-    let is_left = |object: &FleetObject| {
-        let failed = view.status.failure(object.uid()).is_some();
-        failed && object.legs.as_ref().is_some_and(|legs| legs.has_begun())
-    };
-    let left: Vec<String> = view.fleet.iter().filter(|object| is_left(object)).map(FleetObject::title).collect();
-    if view.status.direction != Direction::Stop || left.is_empty() {
-        return String::new();
-    }
-    format!("; failed, and left where they are: {}", some(&left))
-}
-
 /// Of one that is over.
-fn over(roll: &FleetRoll, status: &RollStatus) -> Option<String> {
-    let at = format!("{} at {}", counted(status.counts.new), roll.to);
+fn over(view: &FleetView<'_, '_>, status: &RollStatus) -> Option<String> {
+    let at = format!("{} at {}", counted(status.counts.new), view.roll.to);
     match (status.phase, status.reason.as_deref()) {
         (RollPhase::Complete, _) => Some(at),
         (RollPhase::Failed, _) => Some(format!("{at}; taken back because they failed: {}", status.counts.failed)),
-        (RollPhase::Aborted, Some(TAKEN_BACK)) if roll.has_journeys() && status.counts.new > 0 => {
-            let stay = counted(status.counts.new);
-            Some(format!("taken back as far as it goes: a step of {stay} cannot be undone{}", lost(status)))
-        }
         (RollPhase::Aborted, Some(TAKEN_BACK)) => {
-            Some(format!("every object with the mark of its move is what it was before{}", lost(status)))
+            let stay = match status.counts.new {
+                new if view.roll.has_journeys() && new > 0 => Some(format!("a step of {}", counted(new))),
+                _ => status.ran.first().map(|wave| format!("what wave {wave} has run")),
+            };
+            let told = match stay {
+                Some(stay) => format!("taken back as far as it goes: {stay} cannot be undone"),
+                None => "every object with the mark of its move is what it was before".to_owned(),
+            };
+            Some(told + &lost(status))
         }
-        (RollPhase::Aborted, _) => Some(format!("stopped: {at}, and {} at what they were before", status.counts.old)),
+        (RollPhase::Aborted, _) => Some(format!("stopped: {at}, {}", stopped(view))),
         _ => None,
     }
+}
+
+/// What a roll that was stopped has not moved, and what it has left half-way.
+fn stopped(view: &FleetView<'_, '_>) -> String {
+    let is_half_way = |object: &FleetObject| object.legs.as_ref().is_some_and(|legs| legs.is_half_way());
+    let is_before = |(object, standing): &(&FleetObject, &Standing)| match standing {
+        Standing::Old => !is_half_way(object) && !object.is_run(),
+        // It was taken back.
+        Standing::Failed(_) => object.legs.as_ref().is_some_and(|legs| !legs.is_run && !legs.has_begun()),
+        _ => false,
+    };
+    let before = format!("and {} at what they were before", view.all().filter(is_before).count());
+    let left = view.fleet.iter().filter(|object| is_half_way(object) || object.has_lost_mark(view.roll).is_some());
+    let left: Vec<String> = left.map(FleetObject::title).collect();
+    if left.is_empty() {
+        return before;
+    }
+    format!("{before}; left where they are, and not taken back: {}", some(&left))
 }
 
 /// Objects that are left as they are, since nobody knows any more whether they were moved.

@@ -41,12 +41,15 @@ pub fn step_questions(roll: &FleetRoll, status: &RollStatus, fleet: &[FleetObjec
         let object = all().find(|object| object.uid == reservation.uid && !object.is_going);
         questions.extend(reservation.job.as_ref().map(|seen| RollQuestion::of_job(&seen.name)));
         let Some(traveller) = object.and_then(|object| Traveller::of(roll, object, reservation)) else {
-            questions.extend(jobs_of(roll, reservation).iter().map(|title| RollQuestion::of_job(title)));
+            questions.extend(jobs_of(roll, reservation).iter().map(|job| RollQuestion::of_job(&job.name)));
             questions.extend(questions_after(roll, reservation));
             questions.extend(beside::questions_again(roll, reservation));
             continue;
         };
         questions.extend(questions_beside(traveller, reservation));
+        if status.direction_of(roll) != Direction::Forward && object.is_some_and(|object| is_unmarked(roll, object)) {
+            questions.extend(all_jobs_of(roll, reservation).map(|job| RollQuestion::of_job(&job.name)));
+        }
         if traveller.seen_job(reservation).is_some() {
             continue;
         }
@@ -105,18 +108,38 @@ pub fn waiting_questions(roll: &FleetRoll, status: &RollStatus, fleet: &[FleetOb
     asked.into_values().collect()
 }
 
-/// What the Jobs of a reservation may be called, whose object is there no more.
-fn jobs_of(roll: &FleetRoll, reservation: &Reservation) -> Vec<String> {
+/// What the Jobs of a reservation may be called, of which nobody knows how far it is.
+fn jobs_of(roll: &FleetRoll, reservation: &Reservation) -> Vec<SeenStepJob> {
     let journey = roll.waves.iter().find(|wave| wave.name == reservation.wave).and_then(|wave| wave.journey.as_ref());
-    let mut titles = Vec::new();
-    for step in journey.into_iter().flat_map(|journey| &journey.steps) {
+    let mut jobs = Vec::new();
+    for (at, step) in journey.into_iter().flat_map(|journey| &journey.steps).enumerate() {
         let JourneyAct::Job { job, undo } = &step.act else { continue };
-        let title =
-            |job: &JourneyJob, way| format!("{}/{}", job.namespace(), job_name(roll, reservation, &step.name, way));
-        titles.push(title(job, StepWay::Done));
-        titles.extend(undo.as_ref().map(|undo| title(undo, StepWay::Undone)));
+        let named = |job: &JourneyJob, way| SeenStepJob {
+            name: format!("{}/{}", job.namespace(), job_name(roll, reservation, &step.name, way)),
+            step: at,
+            back: way == StepWay::Undone,
+        };
+        jobs.push(named(job, StepWay::Done));
+        jobs.extend(undo.as_ref().map(|undo| named(undo, StepWay::Undone)));
     }
-    titles
+    jobs
+}
+
+/// Those, and what was seen of it before.
+fn all_jobs_of(roll: &FleetRoll, reservation: &Reservation) -> impl Iterator<Item = SeenStepJob> {
+    let seen = [&reservation.job, &reservation.tried].into_iter().flatten().cloned();
+    seen.chain(jobs_of(roll, reservation))
+}
+
+/// Whether an object says nothing of its steps: none is done, or somebody has taken off, or written over, what it said.
+fn is_unmarked(roll: &FleetRoll, object: &FleetObject) -> bool {
+    object.mark_of(roll).is_none() && object.legs.as_ref().is_some_and(|legs| !legs.is_run)
+}
+
+/// Whether nobody knows which step of its journey something under way is at: it is gone, or goes, or says nothing.
+pub(super) fn is_lost(planner: &Planner<'_>, reservation: &Reservation) -> bool {
+    let object = planner.object(&reservation.uid);
+    object.is_none_or(|object| object.is_going || is_unmarked(planner.roll, object))
 }
 
 /// Whether a Job of a reservation may run, whose object is there no more, or something is left of that: it keeps its
@@ -125,21 +148,31 @@ pub(super) fn may_run(planner: &Planner<'_>, reservation: &Reservation) -> bool 
     if has_leftovers(planner, reservation) {
         return true;
     }
-    let seen = reservation.job.iter().map(|seen| seen.name.clone());
-    let mut titles = seen.chain(jobs_of(planner.roll, reservation));
-    titles.any(|title| matches!(SeenJob::of(&title, &planner.facts.answers), SeenJob::Runs | SeenJob::Unknown(_)))
+    let seen = reservation.job.iter().cloned();
+    seen.chain(jobs_of(planner.roll, reservation)).any(|job| told_of(planner, &job).is_some())
 }
 
-/// The Job of the step that an object is at, where nobody knows that it has ended, in words.
-pub(super) fn job_under_way(planner: &Planner<'_>, reservation: &Reservation) -> Option<String> {
-    let traveller = planner.traveller(reservation)?;
-    let seen = traveller.seen_job(reservation).map(|job| job.name.clone());
-    let title = seen.or_else(|| Some(traveller.wanted_job(reservation)?.title))?;
-    match SeenJob::of(&title, &planner.facts.answers) {
-        SeenJob::Runs => Some(format!("job {title} still runs")),
+/// That a Job runs, or that nobody knows it, in words.
+fn told_of(planner: &Planner<'_>, job: &SeenStepJob) -> Option<String> {
+    match SeenJob::of(&job.name, &planner.facts.answers) {
+        SeenJob::Runs => Some(format!("job {} still runs", job.name)),
         SeenJob::Unknown(why) => Some(why),
         SeenJob::Absent | SeenJob::Complete | SeenJob::Failed(_) => None,
     }
+}
+
+/// The Job that may still change an object that is not to go on, in words: of the step that it is at, or any one where it
+/// is not known which that is.
+pub(super) fn job_under_way(planner: &Planner<'_>, reservation: &Reservation) -> Option<String> {
+    let Some(traveller) = planner.traveller(reservation).filter(|_| !is_lost(planner, reservation)) else {
+        return all_jobs_of(planner.roll, reservation).find_map(|job| told_of(planner, &job));
+    };
+    let seen = traveller.seen_job(reservation).cloned();
+    let wanted = || {
+        let wanted = traveller.wanted_job(reservation)?;
+        Some(SeenStepJob { name: wanted.title, step: wanted.step, back: reservation.back })
+    };
+    told_of(planner, &seen.or_else(wanted)?)
 }
 
 /// Writes down which Jobs were seen: one that is gone afterwards was there, and may have done something.
@@ -160,6 +193,12 @@ pub(super) fn note_jobs(planner: &mut Planner<'_>) {
         };
         if before != reservation.job {
             reservation.tried = before.or_else(|| reservation.tried.take());
+        }
+        if reservation.job.is_none() && is_unmarked(planner.roll, traveller.object) {
+            // Another attempt calls its Jobs by other names.
+            let runs = |job: &SeenStepJob| SeenJob::of(&job.name, &planner.facts.answers) == SeenJob::Runs;
+            let found = jobs_of(planner.roll, reservation).into_iter().find(runs);
+            reservation.tried = found.or_else(|| reservation.tried.take());
         }
     }
     planner.status.reserved = reserved;
@@ -195,7 +234,8 @@ pub(super) fn turned(
     mut reservation: Reservation,
     wanted: Direction,
 ) -> Option<Reservation> {
-    let has_begun = planner.judge().has_begun(traveller, &reservation);
+    let runs = || is_unmarked(planner.roll, traveller.object) && job_under_way(planner, &reservation).is_some();
+    let has_begun = planner.judge().has_begun(traveller, &reservation) || runs();
     let back = match wanted {
         Direction::Back if !reservation.back && !has_begun => return None,
         Direction::Back => true,
@@ -219,6 +259,10 @@ pub(super) fn stays(planner: &Planner<'_>, traveller: Traveller<'_>, reservation
         // It is let go when it is gone, and not before: then it is known what is left of it.
         let is_kept = planner.judge().going(traveller.object, reservation) != Standing::Gone;
         return is_kept || planner.roll.pair.is_some() || may_run(planner, reservation);
+    }
+    let is_unmarked = is_unmarked(planner.roll, traveller.object);
+    if planner.status.direction != Direction::Forward && is_unmarked && job_under_way(planner, reservation).is_some() {
+        return true;
     }
     let judge = planner.judge();
     if judge.has_arrived(traveller, reservation) {

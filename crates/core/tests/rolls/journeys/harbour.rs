@@ -1,6 +1,8 @@
 //! A cluster as far as journeys can tell: objects, Jobs, a Roll, and whoever runs it, call by call.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::rc::Rc;
 use std::time::Duration;
 
 use pointsman_core::definition::Kind;
@@ -36,6 +38,8 @@ pub(super) struct Harbour {
     pub(super) created: usize,
     pub(super) log: Vec<String>,
     lease: Option<(usize, u64)>,
+    /// What the Roll says, and what comes of it, which takes longer than a step of a history.
+    read: RefCell<Option<(Value, Rc<FleetRoll>)>>,
 }
 
 /// A process that runs the roll.
@@ -75,6 +79,7 @@ impl Harbour {
             created: 0,
             log: Vec::new(),
             lease: None,
+            read: RefCell::default(),
         }
     }
 
@@ -101,8 +106,16 @@ impl Harbour {
         RollStatus::of(&self.roll)
     }
 
-    pub(super) fn compiled(&self) -> FleetRoll {
-        answered_roll(&self.roll, &self.kind).unwrap()
+    fn compiled(&self) -> Rc<FleetRoll> {
+        let (spec, mut read) = (&self.roll["spec"], self.read.borrow_mut());
+        match read.as_ref().filter(|(known, _)| known == spec) {
+            Some((_, roll)) => Rc::clone(roll),
+            None => {
+                let roll = Rc::new(answered_roll(&self.roll, &self.kind).unwrap());
+                *read = Some((spec.clone(), Rc::clone(&roll)));
+                roll
+            }
+        }
     }
 
     pub(super) fn set(&mut self, name: &str, value: Value) {

@@ -1,10 +1,11 @@
 //! What a roll that somebody stops leaves where it is, and when.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use pointsman_core::roll::{
-    FleetObject, FleetRoll, Moment, RollAnswers, RollFacts, RollPhase, RollStatus, RollWrite, WantedObjects, plan,
-    step_questions,
+    FleetObject, FleetRoll, Moment, Remembered, RollAnswers, RollFacts, RollPhase, RollStatus, RollWrite,
+    WantedObjects, plan, step_questions,
 };
 use serde_json::{Value, json};
 
@@ -12,21 +13,27 @@ use super::refused::rolled;
 use crate::boat::apply;
 use crate::patches::NOW;
 
-/// An object whose one step runs a Job.
+/// An object that is locked, and for which a Job is run.
 struct Pier {
     direction: &'static str,
-    ship: Value,
+    /// The step has no way back.
+    is_for_good: bool,
+    ship: Option<Value>,
     /// By their names, in the order in which they were made.
     jobs: Vec<(String, Value)>,
     status: RollStatus,
+    remembered: Remembered,
     /// Nobody may read Jobs.
     shut: bool,
 }
 
 impl Pier {
     fn new() -> Self {
-        let ship = json!({"metadata": {"namespace": "n", "name": "a", "uid": "u-a"}, "spec": {}, "status": {}});
-        Self { direction: "Forward", ship, jobs: Vec::new(), status: RollStatus::default(), shut: false }
+        let metadata = json!({"namespace": "n", "name": "a", "uid": "u-a"});
+        let healthy = json!({"conditions": [{"type": "Ready", "status": "True"}]});
+        let ship = Some(json!({"metadata": metadata, "spec": {}, "status": healthy}));
+        let (status, remembered) = (RollStatus::default(), Remembered::default());
+        Self { direction: "Forward", is_for_good: false, ship, jobs: Vec::new(), status, remembered, shut: false }
     }
 
     fn compiled(&self) -> FleetRoll {
@@ -34,8 +41,15 @@ impl Pier {
         let manifest = json!({
             "apiVersion": "batch/v1", "kind": "Job", "metadata": {"namespace": "yard"}, "spec": {"template": template},
         });
-        let lift = json!({"name": "lift", "job": {"manifest": manifest, "undo": {"manifest": manifest}}});
-        rolled(&json!({"j": [lift]}), &json!({"timeout": "10m", "direction": self.direction})).unwrap()
+        let lift = match self.is_for_good {
+            false => json!({"name": "lift", "job": {"manifest": manifest, "undo": {"manifest": manifest}}}),
+            true => json!({"name": "lift", "job": {"manifest": manifest}, "irreversible": "it is for good"}),
+        };
+        let wait = json!({"name": "wait", "wait": {"until": {"field": "status.level", "is": "{to}"}}});
+        let accept = if self.is_for_good { json!(["lift"]) } else { json!([]) };
+        let spec = json!({"timeout": "10m", "direction": self.direction, "accept": accept});
+        let lock = json!({"name": "lock", "set": {"fields": {"spec.lock": "{to}"}}});
+        rolled(&json!({"j": [lock, lift, wait]}), &spec).unwrap()
     }
 
     fn answers(&self, roll: &FleetRoll, fleet: &[FleetObject]) -> RollAnswers {
@@ -55,10 +69,13 @@ impl Pier {
     fn settles(&mut self, after: u64) -> RollStatus {
         let roll = self.compiled();
         for _ in 0..20 {
-            let fleet = [FleetObject::of(&self.ship, &roll).unwrap()];
+            let fleet: Vec<FleetObject> = self.ship.iter().map(|ship| FleetObject::of(ship, &roll).unwrap()).collect();
             let answers = self.answers(&roll, &fleet);
-            let facts = RollFacts { consistent: true, answers, ..RollFacts::default() };
-            let planned = plan(&roll, &self.status, &fleet, facts, Moment { wall: NOW.wall + after, ..NOW });
+            let remembered = self.remembered.clone();
+            let facts = RollFacts { consistent: true, answers, remembered, ..RollFacts::default() };
+            let now = Moment { wall: NOW.wall + after, steady: Duration::from_secs(after) };
+            let planned = plan(&roll, &self.status, &fleet, facts, now);
+            self.remembered = planned.remembered;
             if planned.writes.is_empty() {
                 return planned.status;
             }
@@ -68,7 +85,8 @@ impl Pier {
                     RollWrite::Job(write) => self.jobs.push((write.name, write.body)),
                     RollWrite::Move(write) => {
                         let operations = write.patch.as_array().unwrap();
-                        operations.iter().for_each(|operation| apply(&mut self.ship, operation).unwrap());
+                        let ship = self.ship.as_mut().unwrap();
+                        operations.iter().for_each(|operation| apply(ship, operation).unwrap());
                     }
                     other => panic!("{other:?}"),
                 }
@@ -77,53 +95,120 @@ impl Pier {
         panic!("it goes on for ever: {:?}", self.status);
     }
 
+    /// Its Job hangs, somebody stops the roll, and it has waited for that twice.
+    fn hangs(is_for_good: bool) -> Self {
+        let mut pier = Self { is_for_good, ..Self::new() };
+        pier.settles(0);
+        assert_eq!(pier.jobs.len(), 1, "{:?}", pier.status);
+        pier.direction = "Stop";
+        for after in [10, 700, 1_400] {
+            pier.settles(after);
+        }
+        pier
+    }
+
     fn ends(&mut self, job: usize, how: &str) {
         self.jobs[job].1["status"] = json!({"conditions": [{"type": how, "status": "True"}]});
     }
 }
 
+/// That it waits for its Job.
+#[track_caller]
+fn waits(status: &RollStatus, why: &str) {
+    assert_eq!((status.phase, status.reason.as_deref()), (RollPhase::Waiting, Some("Job")), "{status:?}");
+    assert!(status.message.contains(why), "{}", status.message);
+}
+
+/// That it has ended, and what it says.
+#[track_caller]
+fn stopped(status: &RollStatus, told: &str) {
+    assert_eq!((status.phase, status.reason.as_deref()), (RollPhase::Aborted, Some("Stopped")), "{status:?}");
+    assert_eq!(status.message, format!("stopped: 0 objects at v2, {told}"));
+}
+
 /// Its Job hangs, on the way there and on the way back: what it still does is nothing that a roll leaves behind.
 #[test]
 fn what_a_job_may_still_change_is_not_left_by_a_roll_that_stops() {
-    let mut pier = Pier::new();
-    let ship = pier.ship.clone();
-    pier.settles(0);
-    assert_eq!(pier.jobs.len(), 1, "{:?}", pier.status);
-    pier.direction = "Stop";
-    pier.settles(10);
-    let back = pier.settles(700);
-    assert!(back.reserved[0].back, "{back:?}");
-    for (shut, why) in [(false, "still runs"), (true, "cannot be read: nobody may")] {
-        pier.shut = shut;
-        let late = pier.settles(1_400);
-        assert_eq!((late.phase, late.reason.as_deref()), (RollPhase::Waiting, Some("Job")), "{late:?}");
-        let told = format!("job yard/{} {why}", pier.jobs[0].0);
-        assert!(late.message.contains(&told), "{}", late.message);
-    }
+    let before = Pier::new().ship.unwrap();
+    let mut pier = Pier::hangs(false);
+    assert!(pier.status.reserved[0].back, "{:?}", pier.status);
+    waits(&pier.settles(1_400), &format!("job yard/{} still runs", pier.jobs[0].0));
+    pier.shut = true;
+    waits(&pier.settles(1_400), &format!("job yard/{} cannot be read: nobody may", pier.jobs[0].0));
     pier.shut = false;
     pier.ends(0, "Failed");
     pier.settles(1_410);
     assert_eq!(pier.jobs.len(), 2, "{:?}", pier.status);
     pier.ends(1, "Complete");
-    let home = pier.settles(1_420);
-    assert_eq!((home.phase, home.reason.as_deref()), (RollPhase::Aborted, Some("Stopped")), "{home:?}");
-    assert_eq!(pier.ship["spec"], ship["spec"]);
-    assert_eq!(pier.ship["metadata"]["annotations"].as_object().map_or(0, serde_json::Map::len), 0, "{}", pier.ship);
+    pier.settles(1_420);
+    stopped(&pier.settles(1_500), "and 1 at what they were before");
+    let ship = pier.ship.unwrap();
+    assert_eq!(ship["spec"], before["spec"]);
+    assert_eq!(ship["metadata"]["annotations"].as_object().map_or(0, serde_json::Map::len), 0, "{ship}");
 }
 
 /// What it does cannot be taken back: it is left once its Job has ended, and the last words name it.
 #[test]
 fn what_cannot_be_undone_is_left_by_a_roll_that_stops_once_its_job_has_ended() {
-    let mut pier = Pier::new();
-    pier.settles(0);
-    pier.direction = "Stop";
-    pier.settles(10);
-    pier.settles(700);
-    pier.settles(1_400);
+    let left = "and 0 at what they were before; left where they are, and not taken back: n/a";
+    let mut pier = Pier::hangs(false);
     pier.ends(0, "Failed");
     pier.settles(1_410);
     pier.ends(1, "Failed");
-    let left = pier.settles(1_420);
-    assert_eq!((left.phase, left.reason.as_deref()), (RollPhase::Aborted, Some("Stopped")), "{left:?}");
-    assert!(left.message.contains("left where they are: n/a"), "{}", left.message);
+    stopped(&pier.settles(1_420), left);
+    for how in ["Complete", "Failed"] {
+        let mut pier = Pier::hangs(true);
+        waits(&pier.status, "still runs");
+        pier.ends(0, how);
+        pier.settles(1_410);
+        stopped(&pier.settles(1_500), left);
+    }
+}
+
+/// A Job fails, and is undone, while the roll stops: its object is what it was before.
+#[test]
+fn what_failed_and_was_taken_back_counts_as_what_it_was_before() {
+    let mut pier = Pier::new();
+    pier.settles(0);
+    pier.ends(0, "Failed");
+    pier.settles(5);
+    pier.direction = "Stop";
+    pier.settles(10);
+    pier.ends(1, "Complete");
+    pier.settles(20);
+    stopped(&pier.settles(90), "and 1 at what they were before");
+}
+
+/// Somebody deletes it, takes its mark off, or writes over it, while its Job runs: that is what the roll waits for, whichever
+/// way it was to go, and no other object takes its place.
+#[test]
+fn a_job_whose_object_says_nothing_of_it_any_more_is_waited_for() {
+    for (direction, mark) in ["Stop", "Back"].iter().flat_map(|way| [(way, None), (way, Some("")), (way, Some("mine"))])
+    {
+        let mut pier = Pier::new();
+        pier.settles(0);
+        let ship = pier.ship.as_mut().unwrap();
+        match mark {
+            None => drop(ship["metadata"].as_object_mut().unwrap().remove("annotations")),
+            Some(text) => ship["metadata"]["annotations"] = json!({"pointsman.dev/roll": text}),
+        }
+        pier.direction = direction;
+        let told = pier.settles(10);
+        assert!(!told.is_over() && told.reserved.len() == 1, "{direction} {mark:?}: {told:?}");
+        if *direction == "Stop" {
+            waits(&told, "still runs");
+        }
+        pier.ends(0, "Complete");
+        pier.settles(20);
+        let after = pier.settles(90);
+        // What nobody knows the way back of waits for a person.
+        let is_held = (*direction, mark) == ("Back", Some("mine")) && after.reason.as_deref() == Some("Held");
+        assert!((after.is_over() || is_held) && pier.jobs.len() == 1, "{direction} {mark:?}: {after:?}");
+        assert_eq!(after.message.contains("n/a"), mark.is_some(), "{}", after.message);
+    }
+    let mut pier = Pier::hangs(false);
+    pier.ship = None;
+    waits(&pier.settles(1_410), "still runs");
+    pier.ends(0, "Complete");
+    stopped(&pier.settles(1_420), "and 0 at what they were before");
 }
