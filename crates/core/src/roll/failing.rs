@@ -6,7 +6,7 @@ use super::planner::Planner;
 use super::standing::Standing;
 use super::status::{HELD, Reservation, RollFailure, TIMED_OUT};
 use super::telling::some;
-use super::travelling::{gap, job_under_way};
+use super::travelling::{gap, job_under_way, turn_back};
 
 /// Somebody else turned a label back that was moved: nobody knows what they want, so that nothing more is moved.
 pub(super) fn note_turned_back(planner: &mut Planner<'_>) {
@@ -154,28 +154,26 @@ fn note_failed(planner: &mut Planner<'_>, failed: &[Failing<'_>]) {
         OnFailure::Pause => planner.halt(reason, message),
         OnFailure::BackAll => planner.status.back_all = true,
         OnFailure::Back => {
-            let uids: Vec<String> = failed.iter().map(|one| one.object.uid.clone()).collect();
-            let now = planner.now();
-            for failure in planner.status.failures.iter_mut().filter(|failure| uids.contains(&failure.uid)) {
-                failure.back = true;
-            }
-            for reservation in planner.status.reserved.iter_mut().filter(|one| uids.contains(&one.uid)) {
-                (reservation.back, reservation.since) = (true, now.clone());
-            }
+            let uids: Vec<&str> = failed.iter().map(|one| one.object.uid.as_str()).collect();
+            take_back(planner, &uids);
         }
     }
+}
+
+/// What failed goes back from here.
+fn take_back(planner: &mut Planner<'_>, uids: &[&str]) {
+    for failure in planner.status.failures.iter_mut().filter(|one| uids.contains(&one.uid.as_str())) {
+        failure.back = true;
+    }
+    let mut reserved = planner.status.reserved.clone();
+    reserved.iter_mut().filter(|one| uids.contains(&one.uid.as_str())).for_each(|one| turn_back(planner, one));
+    planner.status.reserved = reserved;
 }
 
 /// Nobody is going to resume a roll that stops: what failed goes back as far as it can.
 fn turn_failed(planner: &mut Planner<'_>, failed: &[Failing<'_>]) {
     let to_turn: Vec<&str> = failed.iter().filter(|one| !one.back).map(|one| one.object.uid.as_str()).collect();
-    let now = planner.now();
-    for reservation in planner.status.reserved.iter_mut().filter(|one| to_turn.contains(&one.uid.as_str())) {
-        (reservation.back, reservation.since) = (true, now.clone());
-    }
-    for failure in planner.status.failures.iter_mut().filter(|one| to_turn.contains(&one.uid.as_str())) {
-        failure.back = true;
-    }
+    take_back(planner, &to_turn);
 }
 
 /// What fails on its way back is let go by a roll that stops, and the end names it: but for what was deleted for

@@ -150,7 +150,14 @@ impl<'a> Traveller<'a> {
     /// Whether anything of the leg is done, or was begun with.
     pub(super) fn has_begun(self, reservation: &Reservation) -> bool {
         let done = if reservation.back { self.leg.done < self.leg.steps || self.leg.half } else { self.leg.done > 0 };
-        done || self.leg.open || self.seen_job(reservation).is_some()
+        done || self.leg.open || self.seen_job(reservation).is_some() || self.half_tried(reservation).is_some()
+    }
+
+    /// The Job of an attempt before at the step that comes next, where no other one was seen since: nobody knows how much
+    /// of that it has done.
+    pub(super) fn half_tried(self, reservation: &Reservation) -> Option<&SeenStepJob> {
+        let is_next = |job: &&SeenStepJob| !reservation.back && !job.back && job.step == self.leg.done;
+        reservation.tried.as_ref().filter(is_next).filter(|_| self.seen_job(reservation).is_none())
     }
 
     /// The step that comes next, and its index.

@@ -244,13 +244,24 @@ pub(super) fn turned(
         Direction::Stop => reservation.back,
         Direction::Forward => false,
     };
-    if back != reservation.back {
+    if back && !reservation.back {
+        turn_back(planner, &mut reservation);
+    } else if back != reservation.back {
         reservation.back = back;
         reservation.since = planner.now();
     }
     // What is run from now on is another attempt.
     reservation.attempt = planner.status.attempt;
     Some(reservation)
+}
+
+/// Something under way goes back from here. What a Job of an attempt before has done is undone as well.
+pub(super) fn turn_back(planner: &Planner<'_>, reservation: &mut Reservation) {
+    let tried = planner.traveller(reservation).and_then(|traveller| traveller.half_tried(reservation).cloned());
+    if tried.is_some() {
+        reservation.job = tried;
+    }
+    (reservation.back, reservation.since) = (true, planner.now());
 }
 
 /// Whether an object on a journey stays under way, by what is seen of it.

@@ -212,3 +212,25 @@ fn a_job_whose_object_says_nothing_of_it_any_more_is_waited_for() {
     pier.ends(0, "Complete");
     stopped(&pier.settles(1_420), "and 0 at what they were before");
 }
+
+/// Its Job is gone, or has failed, and somebody has resumed the roll and then turns it: what that Job has done is undone,
+/// or done to its end, though no other one was made since.
+#[test]
+fn what_an_attempt_before_has_done_is_not_left() {
+    for (direction, is_gone) in [("Back", true), ("Back", false), ("Stop", true)] {
+        let mut pier = Pier::new();
+        pier.settles(0);
+        match is_gone {
+            true => pier.jobs.clear(),
+            false => pier.ends(0, "Failed"),
+        }
+        let paused = pier.settles(5);
+        assert_eq!(paused.reason.as_deref(), Some("JobFailed"), "{paused:?}");
+        let made = pier.jobs.len();
+        pier.status.resume(Moment { wall: NOW.wall + 6, ..NOW });
+        pier.direction = direction;
+        let goes = pier.settles(10);
+        assert!(!goes.is_over() && pier.jobs.len() == made + 1, "{direction} {is_gone}: {goes:?}");
+        assert_eq!(goes.reserved[0].back, direction == "Back", "{goes:?}");
+    }
+}
