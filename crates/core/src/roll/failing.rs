@@ -6,7 +6,7 @@ use super::planner::Planner;
 use super::standing::Standing;
 use super::status::{HELD, Reservation, RollFailure, TIMED_OUT};
 use super::telling::some;
-use super::travelling::{gap, job_under_way, turn_back};
+use super::travelling::{gap, is_unmarked, job_under_way, turn_back};
 
 /// Somebody else turned a label back that was moved: nobody knows what they want, so that nothing more is moved.
 pub(super) fn note_turned_back(planner: &mut Planner<'_>) {
@@ -187,7 +187,9 @@ fn leave_failed(planner: &mut Planner<'_>) {
         };
         match planner.traveller(reservation) {
             Some(traveller) => {
-                let fails = judge.failed(traveller, reservation).is_some();
+                // What a Job did to it, and nobody could write down, no way back would know of.
+                let is_known = traveller.seen_job(reservation).is_none() || !is_unmarked(planner.roll, object);
+                let fails = is_known && judge.failed(traveller, reservation).is_some();
                 fails && job_under_way(planner, reservation).is_none() && gap(planner, reservation).is_none()
             }
             None => matches!(judge.standing(object, Some(reservation)), Standing::Failed(_)),

@@ -161,6 +161,11 @@ impl Legs {
         self.last().is_some_and(|leg| !leg.is_done())
     }
 
+    /// Whether it is an object of which no step is done.
+    pub(super) fn is_home(&self) -> bool {
+        !self.is_run && !self.has_begun()
+    }
+
     /// Whether any step of it was done.
     pub(super) fn has_begun(&self) -> bool {
         self.last().is_some()

@@ -124,7 +124,9 @@ impl RollQuestion {
     /// About a Job, by namespace and name.
     pub(super) fn of_job(title: &str) -> Self {
         let (namespace, name) = title.split_once('/').unwrap_or(("", title));
-        Self::of_one(Self::about_job(title), ("jobs", "batch"), namespace, name)
+        // The version in which it was made: nobody has to be asked for it.
+        let version = Some("v1".to_owned());
+        Self { version, ..Self::of_one(Self::about_job(title), ("jobs", "batch"), namespace, name) }
     }
 
     /// What the answer is for that says how a Job stands.

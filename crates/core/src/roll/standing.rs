@@ -424,6 +424,9 @@ impl Judge<'_> {
     /// What comes next of an object that is under way.
     pub(super) fn stepping(&self, traveller: Traveller<'_>, reservation: &Reservation) -> Stepping {
         let leg = traveller.leg;
+        if let Some(job) = traveller.lost_job(reservation) {
+            return Stepping::Waits { why: format!("job {} still runs, and ends first", job.name), spent: false };
+        }
         if let Some(in_the_way) = self.in_the_way(traveller.object) {
             return Stepping::Held(in_the_way.why().to_owned());
         }

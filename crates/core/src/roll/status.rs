@@ -183,6 +183,9 @@ pub struct SeenStepJob {
     /// It undoes the step.
     #[serde(default, skip_serializing_if = "is_false")]
     pub back: bool,
+    /// Its object said nothing of it any more before it had ended: nothing else is done to that until it has.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub runs: bool,
 }
 
 /// The CRD by which objects are stored anew, as it was before the first of them was written.
@@ -323,7 +326,12 @@ impl RollStatus {
     #[must_use]
     pub fn leaves_objects(&self) -> bool {
         let is_back = self.phase == RollPhase::Aborted && self.reason.as_deref() == Some(TAKEN_BACK);
-        is_back && self.counts.refused > 0
+        is_back && (self.counts.refused > 0 || self.lost().next().is_some())
+    }
+
+    /// What a Job has done something to, and that said nothing of that any more when it was let go.
+    pub(super) fn lost(&self) -> impl Iterator<Item = &RollFailure> {
+        self.failures.iter().filter(|failure| failure.reason == MARK_LOST && !failure.cleared)
     }
 
     /// Whether it waits for somebody's approval: before its wave where [`Self::before`] says so, else after it.
@@ -520,6 +528,9 @@ pub(super) const APPROVAL: &str = "Approval";
 
 /// The reason of a failure where something took too long.
 pub(super) const TIMED_OUT: &str = "TimedOut";
+
+/// Why it is not known any more what a roll has done to an object.
+pub(super) const MARK_LOST: &str = "MarkLost";
 
 /// Why a roll waits that ends once a Job has ended.
 pub(super) const JOB: &str = "Job";

@@ -59,7 +59,7 @@ fn over(view: &FleetView<'_, '_>, status: &RollStatus) -> Option<String> {
                 Some(stay) => format!("taken back as far as it goes: {stay} cannot be undone"),
                 None => "every object with the mark of its move is what it was before".to_owned(),
             };
-            Some(told + &lost(status))
+            Some(told + &marks_lost(status) + &lost(status))
         }
         (RollPhase::Aborted, _) => Some(format!("stopped: {at}, {}", stopped(view))),
         _ => None,
@@ -68,20 +68,30 @@ fn over(view: &FleetView<'_, '_>, status: &RollStatus) -> Option<String> {
 
 /// What a roll that was stopped has not moved, and what it has left half-way.
 fn stopped(view: &FleetView<'_, '_>) -> String {
-    let is_half_way = |object: &FleetObject| object.legs.as_ref().is_some_and(|legs| legs.is_half_way());
+    let is_left = |object: &FleetObject| {
+        object.legs.as_ref().is_some_and(|legs| legs.is_half_way())
+            || object.has_lost_mark(view.roll).is_some()
+            || view.status.lost().any(|lost| lost.uid == object.uid)
+    };
     let is_before = |(object, standing): &(&FleetObject, &Standing)| match standing {
-        Standing::Old => !is_half_way(object) && !object.is_run(),
+        Standing::Old => !is_left(object) && !object.is_run(),
         // It was taken back.
-        Standing::Failed(_) => object.legs.as_ref().is_some_and(|legs| !legs.is_run && !legs.has_begun()),
+        Standing::Failed(_) => !is_left(object) && object.legs.as_ref().is_some_and(|legs| legs.is_home()),
         _ => false,
     };
     let before = format!("and {} at what they were before", view.all().filter(is_before).count());
-    let left = view.fleet.iter().filter(|object| is_half_way(object) || object.has_lost_mark(view.roll).is_some());
-    let left: Vec<String> = left.map(FleetObject::title).collect();
+    let left: Vec<String> = view.fleet.iter().filter(|object| is_left(object)).map(FleetObject::title).collect();
     if left.is_empty() {
         return before;
     }
     format!("{before}; left where they are, and not taken back: {}", some(&left))
+}
+
+/// Objects of which Jobs have done something that is not taken back.
+fn marks_lost(status: &RollStatus) -> String {
+    let names: Vec<String> = status.lost().map(|lost| lost.object.clone()).collect();
+    let Some(first) = status.lost().next() else { return String::new() };
+    format!("; left where they are: {}. {}: {}", some(&names), first.object, first.message)
 }
 
 /// Objects that are left as they are, since nobody knows any more whether they were moved.

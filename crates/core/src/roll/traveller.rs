@@ -142,6 +142,11 @@ impl<'a> Traveller<'a> {
         self.object.mark_of(self.roll).is_some_and(|mark| mark.kept.contains_key(&self.place(step)))
     }
 
+    /// A Job that was seen, and that the object says nothing of any more, where it may still run.
+    pub(super) fn lost_job(self, reservation: &Reservation) -> Option<&SeenStepJob> {
+        reservation.tried.as_ref().filter(|job| job.runs)
+    }
+
     /// Whether any Job of the step at hand was seen, in this attempt or the one before.
     pub(super) fn was_tried(self, reservation: &Reservation, step: usize) -> bool {
         [&reservation.job, &reservation.tried].into_iter().flatten().any(|job| job.step == step)

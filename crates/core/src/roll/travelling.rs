@@ -47,9 +47,8 @@ pub fn step_questions(roll: &FleetRoll, status: &RollStatus, fleet: &[FleetObjec
             continue;
         };
         questions.extend(questions_beside(traveller, reservation));
-        if status.direction_of(roll) != Direction::Forward && object.is_some_and(|object| is_unmarked(roll, object)) {
-            questions.extend(all_jobs_of(roll, reservation).map(|job| RollQuestion::of_job(&job.name)));
-        }
+        let lost = lost_jobs(roll, status, traveller, reservation);
+        questions.extend(lost.iter().map(|job| RollQuestion::of_job(&job.name)));
         if traveller.seen_job(reservation).is_some() {
             continue;
         }
@@ -118,6 +117,7 @@ fn jobs_of(roll: &FleetRoll, reservation: &Reservation) -> Vec<SeenStepJob> {
             name: format!("{}/{}", job.namespace(), job_name(roll, reservation, &step.name, way)),
             step: at,
             back: way == StepWay::Undone,
+            runs: false,
         };
         jobs.push(named(job, StepWay::Done));
         jobs.extend(undo.as_ref().map(|undo| named(undo, StepWay::Undone)));
@@ -131,8 +131,24 @@ fn all_jobs_of(roll: &FleetRoll, reservation: &Reservation) -> impl Iterator<Ite
     seen.chain(jobs_of(roll, reservation))
 }
 
+/// Jobs that may run though the object says nothing of them: one that was seen before, and where a roll goes another way
+/// any one that it may have made a moment ago.
+fn lost_jobs(
+    roll: &FleetRoll,
+    status: &RollStatus,
+    traveller: Traveller<'_>,
+    reservation: &Reservation,
+) -> Vec<SeenStepJob> {
+    let (object, wanted) = (traveller.object, status.direction_of(roll));
+    let turns = wanted != status.direction || !reservation.back || object.has_lost_mark(roll).is_some();
+    if is_unmarked(roll, object) && wanted != Direction::Forward && turns {
+        return all_jobs_of(roll, reservation).collect();
+    }
+    traveller.lost_job(reservation).into_iter().cloned().collect()
+}
+
 /// Whether an object says nothing of its steps: none is done, or somebody has taken off, or written over, what it said.
-fn is_unmarked(roll: &FleetRoll, object: &FleetObject) -> bool {
+pub(super) fn is_unmarked(roll: &FleetRoll, object: &FleetObject) -> bool {
     object.mark_of(roll).is_none() && object.legs.as_ref().is_some_and(|legs| !legs.is_run)
 }
 
@@ -164,13 +180,17 @@ fn told_of(planner: &Planner<'_>, job: &SeenStepJob) -> Option<String> {
 /// The Job that may still change an object that is not to go on, in words: of the step that it is at, or any one where it
 /// is not known which that is.
 pub(super) fn job_under_way(planner: &Planner<'_>, reservation: &Reservation) -> Option<String> {
-    let Some(traveller) = planner.traveller(reservation).filter(|_| !is_lost(planner, reservation)) else {
+    let Some(traveller) = planner.traveller(reservation).filter(|one| !one.object.is_going) else {
         return all_jobs_of(planner.roll, reservation).find_map(|job| told_of(planner, &job));
     };
+    let lost = lost_jobs(planner.roll, &planner.status, traveller, reservation);
+    if let Some(told) = lost.iter().find_map(|job| told_of(planner, job)) {
+        return Some(told);
+    }
     let seen = traveller.seen_job(reservation).cloned();
     let wanted = || {
         let wanted = traveller.wanted_job(reservation)?;
-        Some(SeenStepJob { name: wanted.title, step: wanted.step, back: reservation.back })
+        Some(SeenStepJob { name: wanted.title, step: wanted.step, back: reservation.back, runs: false })
     };
     told_of(planner, &seen.or_else(wanted)?)
 }
@@ -187,21 +207,36 @@ pub(super) fn note_jobs(planner: &mut Planner<'_>) {
                 let seen = SeenJob::of(&wanted.title, &planner.facts.answers);
                 let step = traveller.next_step(reservation).map_or(0, |(step, _)| step);
                 let is_there = !matches!(seen, SeenJob::Unknown(_) | SeenJob::Absent);
-                is_there.then_some(SeenStepJob { name: wanted.title, step, back: reservation.back })
+                is_there.then_some(SeenStepJob { name: wanted.title, step, back: reservation.back, runs: false })
             }
             (None, None) => None,
         };
         if before != reservation.job {
-            reservation.tried = before.or_else(|| reservation.tried.take());
+            // What was counted has ended: by what the object says, unless somebody has changed that.
+            let may_run = |job: SeenStepJob| SeenStepJob { runs: told_of(planner, &job).is_some(), ..job };
+            reservation.tried = before.map(may_run).or_else(|| reservation.tried.take());
         }
-        if reservation.job.is_none() && is_unmarked(planner.roll, traveller.object) {
-            // Another attempt calls its Jobs by other names.
-            let runs = |job: &SeenStepJob| SeenJob::of(&job.name, &planner.facts.answers) == SeenJob::Runs;
-            let found = jobs_of(planner.roll, reservation).into_iter().find(runs);
-            reservation.tried = found.or_else(|| reservation.tried.take());
-        }
+        note_lost_job(planner, traveller, reservation);
     }
     planner.status.reserved = reserved;
+}
+
+/// Writes down which Job may run that an object says nothing of, and whether it has ended by now. Where the object says
+/// again that it is at its step, it is the Job of that step.
+fn note_lost_job(planner: &Planner<'_>, traveller: Traveller<'_>, reservation: &mut Reservation) {
+    let lost = lost_jobs(planner.roll, &planner.status, traveller, reservation);
+    let running = lost.into_iter().find(|job| told_of(planner, job).is_some());
+    let is_told = reservation.job.is_some() && reservation.job == running;
+    match running.filter(|_| !is_told) {
+        Some(job) => reservation.tried = Some(SeenStepJob { runs: true, ..job }),
+        None => reservation.tried.iter_mut().for_each(|job| job.runs = false),
+    }
+    if reservation.job.is_none()
+        && let Some(job) = traveller.lost_job(reservation).filter(|job| traveller.is_at(job)).cloned()
+        && traveller.object.mark_of(planner.roll).is_some()
+    {
+        (reservation.job, reservation.tried) = (Some(SeenStepJob { runs: false, ..job }), None);
+    }
 }
 
 /// Writes down what waves have run.
@@ -234,8 +269,7 @@ pub(super) fn turned(
     mut reservation: Reservation,
     wanted: Direction,
 ) -> Option<Reservation> {
-    let runs = || is_unmarked(planner.roll, traveller.object) && job_under_way(planner, &reservation).is_some();
-    let has_begun = planner.judge().has_begun(traveller, &reservation) || runs();
+    let has_begun = planner.judge().has_begun(traveller, &reservation) || traveller.lost_job(&reservation).is_some();
     let back = match wanted {
         Direction::Back if !reservation.back && !has_begun => return None,
         Direction::Back => true,
@@ -271,9 +305,12 @@ pub(super) fn stays(planner: &Planner<'_>, traveller: Traveller<'_>, reservation
         let is_kept = planner.judge().going(traveller.object, reservation) != Standing::Gone;
         return is_kept || planner.roll.pair.is_some() || may_run(planner, reservation);
     }
-    let is_unmarked = is_unmarked(planner.roll, traveller.object);
-    if planner.status.direction != Direction::Forward && is_unmarked && job_under_way(planner, reservation).is_some() {
+    if traveller.lost_job(reservation).is_some() {
         return true;
+    }
+    if planner.status.direction == Direction::Back && traveller.object.has_lost_mark(planner.roll).is_some() {
+        // Nobody knows what to take back of it: the others wait for it no longer.
+        return false;
     }
     let judge = planner.judge();
     if judge.has_arrived(traveller, reservation) {
