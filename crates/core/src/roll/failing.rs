@@ -195,9 +195,9 @@ fn leave_failed(planner: &mut Planner<'_>) {
             None => matches!(judge.standing(object, Some(reservation)), Standing::Failed(_)),
         }
     };
-    let left: Vec<bool> = planner.status.reserved.iter().map(is_left).collect();
-    let mut left = left.into_iter();
-    planner.status.reserved.retain(|_| !left.next().unwrap_or_default());
+    let left: Vec<String> =
+        planner.status.reserved.iter().filter(|one| is_left(one)).map(|one| one.uid.clone()).collect();
+    planner.status.reserved.retain(|one| !left.contains(&one.uid));
 }
 
 /// Objects that are not healthy and not under way: moved or not, something else is wrong with the fleet. While it

@@ -428,7 +428,14 @@ impl Judge<'_> {
             return Stepping::Waits { why: format!("job {} still runs, and ends first", job.name), spent: false };
         }
         if let Some(in_the_way) = self.in_the_way(traveller.object) {
-            return Stepping::Held(in_the_way.why().to_owned());
+            let runs = traveller.seen_job(reservation).filter(|job| !self.has_ended(job));
+            return match runs.filter(|_| self.back) {
+                // It is left once that has ended.
+                Some(job) => {
+                    Stepping::Waits { why: format!("job {} still runs, and ends first", job.name), spent: false }
+                }
+                None => Stepping::Held(in_the_way.why().to_owned()),
+            };
         }
         if let Some(other) = traveller.seen_job(reservation).filter(|seen| seen.back != reservation.back) {
             return self.of_other_way(traveller, other);
@@ -472,6 +479,10 @@ impl Judge<'_> {
             (JourneyAct::Beside(beside), _) => self.of_others(traveller, reservation, (at, &beside.act)),
             _ => self.counts(traveller, way, Doneness::Whole),
         }
+    }
+
+    fn has_ended(&self, job: &SeenStepJob) -> bool {
+        !matches!(SeenJob::of(&job.name, &self.facts.answers), SeenJob::Runs | SeenJob::Unknown(_))
     }
 
     /// What comes of a Job that was begun with when the roll went the other way: nobody knows what it does half-way

@@ -309,8 +309,8 @@ pub(super) fn stays(planner: &Planner<'_>, traveller: Traveller<'_>, reservation
         return true;
     }
     if planner.status.direction == Direction::Back && traveller.object.has_lost_mark(planner.roll).is_some() {
-        // Nobody knows what to take back of it: the others wait for it no longer.
-        return false;
+        // Nobody knows what to take back of it: the others wait for its Job, and no longer.
+        return job_under_way(planner, reservation).is_some();
     }
     let judge = planner.judge();
     if judge.has_arrived(traveller, reservation) {

@@ -18,6 +18,8 @@ struct Pier {
     direction: &'static str,
     /// The step has no way back.
     is_for_good: bool,
+    /// It is locked before the Job runs.
+    has_lock: bool,
     ship: Option<Value>,
     /// By their names, in the order in which they were made.
     jobs: Vec<(String, Value)>,
@@ -33,7 +35,16 @@ impl Pier {
         let healthy = json!({"conditions": [{"type": "Ready", "status": "True"}]});
         let ship = Some(json!({"metadata": metadata, "spec": {}, "status": healthy}));
         let (status, remembered) = (RollStatus::default(), Remembered::default());
-        Self { direction: "Forward", is_for_good: false, ship, jobs: Vec::new(), status, remembered, shut: false }
+        Self {
+            direction: "Forward",
+            is_for_good: false,
+            has_lock: true,
+            ship,
+            jobs: Vec::new(),
+            status,
+            remembered,
+            shut: false,
+        }
     }
 
     fn compiled(&self) -> FleetRoll {
@@ -49,7 +60,8 @@ impl Pier {
         let accept = if self.is_for_good { json!(["lift"]) } else { json!([]) };
         let spec = json!({"timeout": "10m", "direction": self.direction, "accept": accept});
         let lock = json!({"name": "lock", "set": {"fields": {"spec.lock": "{to}"}}});
-        rolled(&json!({"j": [lock, lift, wait]}), &spec).unwrap()
+        let steps = if self.has_lock { json!([lock, lift, wait]) } else { json!([lift, wait]) };
+        rolled(&json!({"j": steps}), &spec).unwrap()
     }
 
     fn answers(&self, roll: &FleetRoll, fleet: &[FleetObject]) -> RollAnswers {
@@ -206,6 +218,15 @@ fn a_job_whose_object_says_nothing_of_it_any_more_is_waited_for() {
         assert!(after.message.contains("n/a"), "{}", after.message);
         assert!(!after.message.contains("1 at what they were"), "{}", after.message);
     }
+    // At its first step, nothing is noted on it yet, and its Job is known.
+    let mut pier = Pier { has_lock: false, ..Pier::new() };
+    pier.settles(0);
+    pier.ship.as_mut().unwrap()["metadata"]["annotations"] = json!({"pointsman.dev/roll": "mine"});
+    pier.direction = "Back";
+    let held = pier.settles(10);
+    assert_eq!((held.phase, held.reserved.len()), (RollPhase::Rolling, 1), "{held:?}");
+    pier.ends(0, "Complete");
+    assert!(pier.settles(20).is_over());
     let mut pier = Pier::hangs(false);
     pier.ship = None;
     waits(&pier.settles(1_410), "still runs");
