@@ -112,16 +112,7 @@ pub(super) fn go_back(planner: &mut Planner<'_>, standings: &[Standing]) {
 
 pub(super) fn stop(planner: &mut Planner<'_>) {
     if !planner.status.reserved.is_empty() {
-        // What is not to go on is let go only once nothing changes it any more.
-        let ends = |one: &&Reservation| {
-            let failed = planner.status.failure(&one.uid).is_some_and(|known| !known.back);
-            failed || is_lost(planner, one)
-        };
-        let mut under_way = planner.status.reserved.iter().filter(ends);
-        planner.in_the_way.waits = under_way.find_map(|one| job_under_way(planner, one)).map(|job| WaitsFor {
-            reason: Some(JOB),
-            what: format!("{job}: the roll ends once that has ended, or somebody has deleted it"),
-        });
+        tell_job(planner);
         return;
     }
     // What is held has to be let go, also what is not heard of yet, and what was held before the Roll said otherwise.
@@ -130,6 +121,19 @@ pub(super) fn stop(planner: &mut Planner<'_>) {
     } else if !lets_go_first(planner) {
         planner.end(RollPhase::Aborted, Some("Stopped"));
     }
+}
+
+/// What is not to go on is let go only once no Job changes it any more: says which one it waits for.
+fn tell_job(planner: &mut Planner<'_>) {
+    let ends = |one: &&Reservation| {
+        let failed = planner.status.failure(&one.uid).is_some_and(|known| !known.back);
+        failed || is_lost(planner, one)
+    };
+    let mut under_way = planner.status.reserved.iter().filter(ends);
+    planner.in_the_way.waits = under_way.find_map(|one| job_under_way(planner, one)).map(|job| WaitsFor {
+        reason: Some(JOB),
+        what: format!("{job}: the roll ends once that has ended, or somebody has deleted it"),
+    });
 }
 
 fn is_through(planner: &Planner<'_>, standings: &[Standing], wave: usize) -> bool {

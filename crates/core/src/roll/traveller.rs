@@ -158,8 +158,8 @@ impl<'a> Traveller<'a> {
         done || self.leg.open || self.seen_job(reservation).is_some() || self.half_tried(reservation).is_some()
     }
 
-    /// The Job of an attempt before at the step that comes next, where no other one was seen since: nobody knows how much
-    /// of that it has done.
+    /// The Job of an attempt before at the step that comes next, where no other one was seen since: nobody knows how
+    /// much of that it has done.
     pub(super) fn half_tried(self, reservation: &Reservation) -> Option<&SeenStepJob> {
         let is_next = |job: &&SeenStepJob| !reservation.back && !job.back && job.step == self.leg.done;
         reservation.tried.as_ref().filter(is_next).filter(|_| self.seen_job(reservation).is_none())

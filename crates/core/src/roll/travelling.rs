@@ -131,8 +131,8 @@ fn all_jobs_of(roll: &FleetRoll, reservation: &Reservation) -> impl Iterator<Ite
     seen.chain(jobs_of(roll, reservation))
 }
 
-/// Jobs that may run though the object says nothing of them: one that was seen before, and where a roll goes another way
-/// any one that it may have made a moment ago.
+/// Jobs that may run though the object says nothing of them: one that was seen before, and where a roll goes another
+/// way any one that it may have made a moment ago.
 fn lost_jobs(
     roll: &FleetRoll,
     status: &RollStatus,
@@ -177,8 +177,8 @@ fn told_of(planner: &Planner<'_>, job: &SeenStepJob) -> Option<String> {
     }
 }
 
-/// The Job that may still change an object that is not to go on, in words: of the step that it is at, or any one where it
-/// is not known which that is.
+/// The Job that may still change an object that is not to go on, in words: of the step that it is at, or any one where
+/// it is not known which that is.
 pub(super) fn job_under_way(planner: &Planner<'_>, reservation: &Reservation) -> Option<String> {
     let Some(traveller) = planner.traveller(reservation).filter(|one| !one.object.is_going) else {
         return all_jobs_of(planner.roll, reservation).find_map(|job| told_of(planner, &job));

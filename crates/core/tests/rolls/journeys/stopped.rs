@@ -191,8 +191,8 @@ fn what_failed_and_was_taken_back_counts_as_what_it_was_before() {
     stopped(&pier.settles(90), "and 1 at what they were before");
 }
 
-/// Somebody deletes it, takes its mark off, or writes over it, while its Job runs: that is what the roll waits for, whichever
-/// way it was to go, and no other object takes its place.
+/// Somebody deletes it, takes its mark off, or writes over it, while its Job runs: that is what the roll waits for,
+/// whichever way it was to go, and no other object takes its place.
 #[test]
 fn a_job_whose_object_says_nothing_of_it_any_more_is_waited_for() {
     for (direction, mark) in ["Stop", "Back"].iter().flat_map(|way| [(way, None), (way, Some("")), (way, Some("mine"))])
@@ -234,8 +234,8 @@ fn a_job_whose_object_says_nothing_of_it_any_more_is_waited_for() {
     stopped(&pier.settles(1_420), "and 0 at what they were before");
 }
 
-/// Its Job is gone, or has failed, and somebody has resumed the roll and then turns it: what that Job has done is undone,
-/// or done to its end, though no other one was made since.
+/// Its Job is gone, or has failed, and somebody has resumed the roll and then turns it: what that Job has done is
+/// undone, or done to its end, though no other one was made since.
 #[test]
 fn what_an_attempt_before_has_done_is_not_left() {
     for (direction, is_gone) in [("Back", true), ("Back", false), ("Stop", true)] {
@@ -256,8 +256,8 @@ fn what_an_attempt_before_has_done_is_not_left() {
     }
 }
 
-/// What was written over is put back while the Job runs: it is the Job of that step again, whichever way the roll goes by
-/// then, and nothing is done before it has ended.
+/// What was written over is put back while the Job runs: it is the Job of that step again, whichever way the roll goes
+/// by then, and nothing is done before it has ended.
 #[test]
 fn a_mark_that_is_put_back_finds_its_job() {
     for way in [["Stop", "Stop"], ["Back", "Back"], ["Stop", "Forward"], ["Back", "Forward"]] {
