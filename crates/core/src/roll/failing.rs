@@ -4,9 +4,9 @@ use super::fleet_object::FleetObject;
 use super::fleet_roll::{Direction, FleetRoll, OnFailure};
 use super::planner::Planner;
 use super::standing::Standing;
-use super::status::{HELD, Reservation, RollFailure, TIMED_OUT};
+use super::status::{HELD, MARK_LOST, Reservation, RollFailure, TIMED_OUT};
 use super::telling::some;
-use super::travelling::{gap, is_unmarked, job_under_way, turn_back};
+use super::travelling::{gap, job_under_way, turn_back};
 
 /// Somebody else turned a label back that was moved: nobody knows what they want, so that nothing more is moved.
 pub(super) fn note_turned_back(planner: &mut Planner<'_>) {
@@ -72,7 +72,9 @@ fn failing<'a>(planner: &Planner<'a>) -> Vec<Failing<'a>> {
     let mut failed = Vec::new();
     for reservation in &planner.status.reserved {
         let Some(object) = planner.object(&reservation.uid) else { continue };
-        let (known, back) = (planner.status.failure(&object.uid), reservation.back);
+        // That its mark was lost says nothing of how it goes on.
+        let known = planner.status.failure(&object.uid).filter(|known| known.reason != MARK_LOST);
+        let back = reservation.back;
         if let Some(traveller) = planner.traveller(reservation) {
             let told = judge.failed(traveller, reservation).filter(|_| known.is_none_or(|known| known.back));
             let can_go = traveller.can_go_back(reservation) && !object.is_going;
@@ -188,7 +190,8 @@ fn leave_failed(planner: &mut Planner<'_>) {
         match planner.traveller(reservation) {
             Some(traveller) => {
                 // What a Job did to it, and nobody could write down, no way back would know of.
-                let is_known = traveller.seen_job(reservation).is_none() || !is_unmarked(planner.roll, object);
+                let is_known = traveller.seen_job(reservation).is_none_or(|job| job.back)
+                    || object.has_lost_mark(planner.roll).is_some();
                 let fails = is_known && judge.failed(traveller, reservation).is_some();
                 fails && job_under_way(planner, reservation).is_none() && gap(planner, reservation).is_none()
             }

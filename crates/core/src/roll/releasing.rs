@@ -5,9 +5,8 @@ use super::fleet_object::FleetObject;
 use super::fleet_roll::Direction;
 use super::planner::Planner;
 use super::standing::Standing;
-use super::status::{MARK_LOST, Reservation, RollFailure};
-use super::traveller::Traveller;
-use super::travelling::{is_unmarked, may_run, stays};
+use super::status::{Reservation, RollFailure};
+use super::travelling::{lost_failure, may_run, stays};
 
 /// Since when objects that are under way have been healthy. What was healthy before its move begins anew.
 pub(super) fn remember(planner: &mut Planner<'_>) {
@@ -47,7 +46,8 @@ pub(super) fn release(planner: &mut Planner<'_>) {
             if stays(planner, traveller, &reservation) {
                 reserved.push(reservation);
             } else {
-                abandoned.extend(lost_of(planner, traveller, &reservation));
+                let goes_back = reservation.back || planner.status.direction != Direction::Forward;
+                abandoned.extend(lost_failure(planner, &reservation).filter(|_| goes_back));
             }
             continue;
         }
@@ -146,26 +146,6 @@ fn abandoned_of(planner: &Planner<'_>, reservation: &Reservation) -> Option<Roll
         message: format!(
             "somebody deleted it on its way: {kept} stays, and has its Deployment under data.old, and under data.new the one \
              that was to be made"
-        ),
-        at: planner.now(),
-        back: false,
-        cleared: false,
-    })
-}
-
-/// What is said of an object of which a Job has done something, and that says nothing of that any more.
-fn lost_of(planner: &Planner<'_>, traveller: Traveller<'_>, reservation: &Reservation) -> Option<RollFailure> {
-    let job = reservation.tried.as_ref().filter(|job| !job.back)?;
-    let is_lost = planner.status.direction != Direction::Forward
-        && is_unmarked(planner.roll, traveller.object)
-        && traveller.half_tried(reservation).is_none();
-    is_lost.then(|| RollFailure {
-        object: reservation.object.clone(),
-        uid: reservation.uid.clone(),
-        reason: MARK_LOST.to_owned(),
-        message: format!(
-            "somebody has taken off, or written over, what the roll had noted on it: what job {} has done is not taken back",
-            job.name
         ),
         at: planner.now(),
         back: false,

@@ -12,7 +12,7 @@ use super::job_write::{SeenJob, job_write};
 use super::leading::{Applies, applies, leading_wait};
 use super::legs::Legs;
 use super::moment::{Moment, rfc3339, wall};
-use super::status::{HELD, JOB_FAILED, Reservation, RollStatus, STUCK, SeenStepJob, TIMED_OUT};
+use super::status::{HELD, JOB_FAILED, MARK_LOST, Reservation, RollFailure, RollStatus, STUCK, SeenStepJob, TIMED_OUT};
 use super::stepping::{StepWrite, Stepping};
 use super::traveller::{Doneness, Traveller, WantedJob};
 use super::waited::{Waited, begins_for_good, waited};
@@ -296,7 +296,9 @@ const UNANSWERED: Duration = Duration::from_secs(60);
 impl Judge<'_> {
     /// How an object on a journey stands that is not under way.
     pub(super) fn at_rest(&self, object: &FleetObject, legs: &Legs) -> Standing {
-        if let Some(failure) = self.status.failure(&object.uid) {
+        // What has its mark again goes on by that.
+        let goes_on = |known: &RollFailure| known.reason == MARK_LOST && object.mark_of(self.roll).is_some();
+        if let Some(failure) = self.status.failure(&object.uid).filter(|known| !goes_on(known)) {
             return Standing::Failed(failure.message.clone());
         }
         if let Some(why) = self.made_again(object) {
@@ -424,7 +426,7 @@ impl Judge<'_> {
     /// What comes next of an object that is under way.
     pub(super) fn stepping(&self, traveller: Traveller<'_>, reservation: &Reservation) -> Stepping {
         let leg = traveller.leg;
-        if let Some(job) = traveller.lost_job(reservation) {
+        if let Some(job) = traveller.lost_job(reservation).filter(|job| !self.has_ended(job)) {
             return Stepping::Waits { why: format!("job {} still runs, and ends first", job.name), spent: false };
         }
         if let Some(in_the_way) = self.in_the_way(traveller.object) {

@@ -183,9 +183,9 @@ pub struct SeenStepJob {
     /// It undoes the step.
     #[serde(default, skip_serializing_if = "is_false")]
     pub back: bool,
-    /// Its object said nothing of it any more before it had ended: nothing else is done to that until it has.
+    /// Its object says nothing of it any more: somebody has taken off, or written over, what the roll had noted.
     #[serde(default, skip_serializing_if = "is_false")]
-    pub runs: bool,
+    pub lost: bool,
 }
 
 /// The CRD by which objects are stored anew, as it was before the first of them was written.
@@ -398,6 +398,10 @@ impl RollStatus {
         for reservation in self.reserved.iter_mut().filter(|one| is_spent(&one.uid)) {
             reservation.attempt = self.attempt;
             reservation.tried = reservation.job.take().or_else(|| reservation.tried.take());
+        }
+        if self.leaves_objects() {
+            // What was left has been looked at: the last words are another ones.
+            (self.phase, self.reason) = (RollPhase::Rolling, None);
         }
         self.failures.retain(|failure| failure.reason == HELD);
         self.failures.iter_mut().for_each(|failure| failure.cleared = true);

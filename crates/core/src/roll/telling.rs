@@ -49,7 +49,10 @@ fn over(view: &FleetView<'_, '_>, status: &RollStatus) -> Option<String> {
     let at = format!("{} at {}", counted(status.counts.new), view.roll.to);
     match (status.phase, status.reason.as_deref()) {
         (RollPhase::Complete, _) => Some(at),
-        (RollPhase::Failed, _) => Some(format!("{at}; taken back because they failed: {}", status.counts.failed)),
+        (RollPhase::Failed, _) => {
+            let failed = status.counts.failed;
+            Some(format!("{at}; taken back because they failed: {failed}{}", marks_lost(status)))
+        }
         (RollPhase::Aborted, Some(TAKEN_BACK)) => {
             let stay = match status.counts.new {
                 new if view.roll.has_journeys() && new > 0 => Some(format!("a step of {}", counted(new))),
@@ -75,8 +78,10 @@ fn stopped(view: &FleetView<'_, '_>) -> String {
     };
     let is_before = |(object, standing): &(&FleetObject, &Standing)| match standing {
         Standing::Old => !is_left(object) && !object.is_run(),
-        // It was taken back.
-        Standing::Failed(_) => !is_left(object) && object.legs.as_ref().is_some_and(|legs| legs.is_home()),
+        // It was taken back, or never moved.
+        Standing::Failed(_) | Standing::Waiting(_) | Standing::Refused(_) => {
+            !is_left(object) && object.legs.as_ref().is_some_and(|legs| legs.is_home())
+        }
         _ => false,
     };
     let before = format!("and {} at what they were before", view.all().filter(is_before).count());

@@ -142,9 +142,9 @@ impl<'a> Traveller<'a> {
         self.object.mark_of(self.roll).is_some_and(|mark| mark.kept.contains_key(&self.place(step)))
     }
 
-    /// A Job that was seen, and that the object says nothing of any more, where it may still run.
+    /// A Job that was seen, and that the object says nothing of any more.
     pub(super) fn lost_job(self, reservation: &Reservation) -> Option<&SeenStepJob> {
-        reservation.tried.as_ref().filter(|job| job.runs)
+        reservation.tried.as_ref().filter(|job| job.lost)
     }
 
     /// Whether any Job of the step at hand was seen, in this attempt or the one before.

@@ -15,7 +15,7 @@ use super::planner::Planner;
 use super::questions::{RollQuestion, WantedObjects};
 use super::roll_write::RollWrite;
 use super::standing::Standing;
-use super::status::{CHANGED, Reservation, RollStatus, SeenStepJob};
+use super::status::{CHANGED, MARK_LOST, Reservation, RollFailure, RollStatus, SeenStepJob};
 use super::stepping::{StepWrite, Stepping};
 use super::traveller::Traveller;
 use crate::definition::{JobSource, JourneyAct, JourneyJob, StepWay};
@@ -117,7 +117,7 @@ fn jobs_of(roll: &FleetRoll, reservation: &Reservation) -> Vec<SeenStepJob> {
             name: format!("{}/{}", job.namespace(), job_name(roll, reservation, &step.name, way)),
             step: at,
             back: way == StepWay::Undone,
-            runs: false,
+            lost: false,
         };
         jobs.push(named(job, StepWay::Done));
         jobs.extend(undo.as_ref().map(|undo| named(undo, StepWay::Undone)));
@@ -148,7 +148,7 @@ fn lost_jobs(
 }
 
 /// Whether an object says nothing of its steps: none is done, or somebody has taken off, or written over, what it said.
-pub(super) fn is_unmarked(roll: &FleetRoll, object: &FleetObject) -> bool {
+fn is_unmarked(roll: &FleetRoll, object: &FleetObject) -> bool {
     object.mark_of(roll).is_none() && object.legs.as_ref().is_some_and(|legs| !legs.is_run)
 }
 
@@ -190,14 +190,14 @@ pub(super) fn job_under_way(planner: &Planner<'_>, reservation: &Reservation) ->
     let seen = traveller.seen_job(reservation).cloned();
     let wanted = || {
         let wanted = traveller.wanted_job(reservation)?;
-        Some(SeenStepJob { name: wanted.title, step: wanted.step, back: reservation.back, runs: false })
+        Some(SeenStepJob { name: wanted.title, step: wanted.step, back: reservation.back, lost: false })
     };
     told_of(planner, &seen.or_else(wanted)?)
 }
 
 /// Writes down which Jobs were seen: one that is gone afterwards was there, and may have done something.
 pub(super) fn note_jobs(planner: &mut Planner<'_>) {
-    let mut reserved = planner.status.reserved.clone();
+    let (mut reserved, mut forgotten) = (planner.status.reserved.clone(), Vec::new());
     for reservation in &mut reserved {
         let Some(traveller) = planner.traveller(reservation) else { continue };
         let (before, wanted) = (reservation.job.clone(), traveller.wanted_job(reservation));
@@ -207,36 +207,65 @@ pub(super) fn note_jobs(planner: &mut Planner<'_>) {
                 let seen = SeenJob::of(&wanted.title, &planner.facts.answers);
                 let step = traveller.next_step(reservation).map_or(0, |(step, _)| step);
                 let is_there = !matches!(seen, SeenJob::Unknown(_) | SeenJob::Absent);
-                is_there.then_some(SeenStepJob { name: wanted.title, step, back: reservation.back, runs: false })
+                is_there.then_some(SeenStepJob { name: wanted.title, step, back: reservation.back, lost: false })
             }
             (None, None) => None,
         };
         if before != reservation.job {
-            // What was counted has ended: by what the object says, unless somebody has changed that.
-            let may_run = |job: SeenStepJob| SeenStepJob { runs: told_of(planner, &job).is_some(), ..job };
-            reservation.tried = before.map(may_run).or_else(|| reservation.tried.take());
+            forgotten.extend(before.as_ref().and_then(|_| lost_failure(planner, reservation)));
+            let is_lost = |job: &SeenStepJob| is_lost_job(planner, traveller, job);
+            let noted = before.map(|job| SeenStepJob { lost: is_lost(&job), ..job });
+            reservation.tried = noted.or_else(|| reservation.tried.take());
         }
         note_lost_job(planner, traveller, reservation);
     }
     planner.status.reserved = reserved;
+    planner.status.failures.extend(forgotten);
 }
 
 /// Writes down which Job may run that an object says nothing of, and whether it has ended by now. Where the object says
 /// again that it is at its step, it is the Job of that step.
 fn note_lost_job(planner: &Planner<'_>, traveller: Traveller<'_>, reservation: &mut Reservation) {
+    let known = reservation.job.as_ref().map(|job| job.name.clone());
     let lost = lost_jobs(planner.roll, &planner.status, traveller, reservation);
-    let running = lost.into_iter().find(|job| told_of(planner, job).is_some());
-    let is_told = reservation.job.is_some() && reservation.job == running;
-    match running.filter(|_| !is_told) {
-        Some(job) => reservation.tried = Some(SeenStepJob { runs: true, ..job }),
-        None => reservation.tried.iter_mut().for_each(|job| job.runs = false),
+    let mut others = lost.into_iter().filter(|job| known.as_ref() != Some(&job.name));
+    if let Some(job) = others.find(|job| told_of(planner, job).is_some()) {
+        reservation.tried = Some(SeenStepJob { lost: true, ..job });
     }
     if reservation.job.is_none()
         && let Some(job) = traveller.lost_job(reservation).filter(|job| traveller.is_at(job)).cloned()
         && traveller.object.mark_of(planner.roll).is_some()
     {
-        (reservation.job, reservation.tried) = (Some(SeenStepJob { runs: false, ..job }), None);
+        (reservation.job, reservation.tried) = (Some(SeenStepJob { lost: false, ..job }), None);
     }
+}
+
+/// Whether a Job that its object is not at any more was not counted, so that somebody has changed what that says. What
+/// undid the first step takes the mark off as well.
+fn is_lost_job(planner: &Planner<'_>, traveller: Traveller<'_>, job: &SeenStepJob) -> bool {
+    let is_counted = match job.back {
+        false => traveller.leg.done > job.step,
+        true => SeenJob::of(&job.name, &planner.facts.answers) == SeenJob::Complete && traveller.leg.done <= job.step,
+    };
+    !is_counted && !traveller.legs.is_run
+}
+
+/// What is said of something of which a Job has done something that nobody takes back, since it says nothing of that.
+pub(super) fn lost_failure(planner: &Planner<'_>, reservation: &Reservation) -> Option<RollFailure> {
+    let job = reservation.tried.as_ref().filter(|job| job.lost)?;
+    let is_known = planner.status.lost().any(|known| known.uid == reservation.uid);
+    (!is_known).then(|| RollFailure {
+        object: reservation.object.clone(),
+        uid: reservation.uid.clone(),
+        reason: MARK_LOST.to_owned(),
+        message: format!(
+            "somebody has taken off, or written over, what the roll had noted on it: what job {} has done is not taken back",
+            job.name
+        ),
+        at: planner.now(),
+        back: false,
+        cleared: false,
+    })
 }
 
 /// Writes down what waves have run.
@@ -269,7 +298,8 @@ pub(super) fn turned(
     mut reservation: Reservation,
     wanted: Direction,
 ) -> Option<Reservation> {
-    let has_begun = planner.judge().has_begun(traveller, &reservation) || traveller.lost_job(&reservation).is_some();
+    let runs = traveller.lost_job(&reservation).is_some_and(|job| told_of(planner, job).is_some());
+    let has_begun = planner.judge().has_begun(traveller, &reservation) || runs;
     let back = match wanted {
         Direction::Back if !reservation.back && !has_begun => return None,
         Direction::Back => true,
@@ -305,7 +335,7 @@ pub(super) fn stays(planner: &Planner<'_>, traveller: Traveller<'_>, reservation
         let is_kept = planner.judge().going(traveller.object, reservation) != Standing::Gone;
         return is_kept || planner.roll.pair.is_some() || may_run(planner, reservation);
     }
-    if traveller.lost_job(reservation).is_some() {
+    if traveller.lost_job(reservation).is_some_and(|job| told_of(planner, job).is_some()) {
         return true;
     }
     if planner.status.direction == Direction::Back && traveller.object.has_lost_mark(planner.roll).is_some() {

@@ -58,11 +58,12 @@ pub(super) fn pause(args: &ChangeArgs) -> anyhow::Result<ExitCode> {
 }
 
 pub(super) fn back(args: &ChangeArgs) -> anyhow::Result<ExitCode> {
-    set(args, &json!({"direction": "Back"}), "goes back: pointsman roll run takes back what was moved")
+    // Whoever says where it goes has it go: a pause of before ends.
+    set(args, &json!({"direction": "Back", "paused": false}), "goes back: pointsman roll run takes back what was moved")
 }
 
 pub(super) fn abort(args: &ChangeArgs) -> anyhow::Result<ExitCode> {
-    set(args, &json!({"direction": "Stop"}), "ends: pointsman roll run waits for what is under way")
+    set(args, &json!({"direction": "Stop", "paused": false}), "ends: pointsman roll run waits for what is under way")
 }
 
 fn set(args: &ChangeArgs, members: &Value, done: &str) -> anyhow::Result<ExitCode> {

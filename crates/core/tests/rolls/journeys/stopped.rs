@@ -27,6 +27,8 @@ struct Pier {
     remembered: Remembered,
     /// Nobody may read Jobs.
     shut: bool,
+    /// A webhook refuses every write of the object.
+    denied: bool,
 }
 
 impl Pier {
@@ -44,6 +46,7 @@ impl Pier {
             status,
             remembered,
             shut: false,
+            denied: false,
         }
     }
 
@@ -95,6 +98,7 @@ impl Pier {
                 match write {
                     RollWrite::Status(status) => self.status = *status,
                     RollWrite::Job(write) => self.jobs.push((write.name, write.body)),
+                    RollWrite::Move(write) if self.denied => self.remembered.refused(&write.uid, "no", now),
                     RollWrite::Move(write) => {
                         let operations = write.patch.as_array().unwrap();
                         let ship = self.ship.as_mut().unwrap();
@@ -285,4 +289,54 @@ fn a_mark_that_is_put_back_finds_its_job() {
         pier.settles(after);
     }
     assert_eq!((pier.jobs.len(), pier.status.reserved.len()), (1, 1), "{:?}", pier.status);
+}
+
+/// Nobody may write the object, so that nothing says what its Job has done: it is not let go before that is noted.
+#[test]
+fn what_cannot_be_noted_is_not_left() {
+    for how in ["Complete", "Failed"] {
+        let mut pier = Pier::new();
+        pier.settles(0);
+        (pier.denied, pier.direction) = (true, "Stop");
+        pier.settles(10);
+        pier.ends(0, how);
+        for after in [20, 700, 1_400, 2_100] {
+            let waits = pier.settles(after);
+            assert!(!waits.is_over() && waits.reserved.len() == 1, "{how} {after}: {waits:?}");
+        }
+        (pier.denied, pier.direction) = (false, "Back");
+        pier.remembered.allowed("u-a");
+        pier.settles(2_110);
+        assert_eq!(pier.jobs.len(), 2, "{how}: {:?}", pier.status);
+    }
+}
+
+/// Somebody takes the mark off while the Job runs that undoes the step: what that has undone nobody knows. Put back by
+/// then, it is gone on with, by whoever runs the roll again.
+#[test]
+fn what_is_not_undone_is_named_until_somebody_has_looked() {
+    let mut pier = Pier::new();
+    pier.settles(0);
+    pier.ends(0, "Failed");
+    pier.settles(5);
+    pier.direction = "Back";
+    pier.settles(10);
+    assert_eq!(pier.jobs.len(), 2, "{:?}", pier.status);
+    let marked = pier.ship.clone();
+    pier.ship.as_mut().unwrap()["metadata"].as_object_mut().unwrap().remove("annotations");
+    assert!(!pier.settles(20).is_over());
+    pier.ends(1, "Failed");
+    pier.settles(30);
+    let left = pier.settles(100);
+    assert!(left.is_over() && left.leaves_objects() && left.message.contains("n/a"), "{left:?}");
+    pier.ship = marked;
+    let failed = pier.settles(110);
+    assert_eq!(failed.reason.as_deref(), Some("JobFailed"), "{failed:?}");
+    pier.status.resume(Moment { wall: NOW.wall + 115, ..NOW });
+    pier.settles(120);
+    pier.ends(2, "Complete");
+    pier.settles(130);
+    let home = pier.settles(200);
+    assert!(home.is_over() && !home.leaves_objects() && !home.message.contains("n/a"), "{home:?}");
+    assert!(pier.ship.as_ref().unwrap()["spec"].get("lock").is_none(), "{:?}", pier.ship);
 }
