@@ -240,14 +240,17 @@ fn note_lost_job(planner: &Planner<'_>, traveller: Traveller<'_>, reservation: &
     }
 }
 
-/// Whether a Job that its object is not at any more was not counted, so that somebody has changed what that says. What
-/// undid the first step takes the mark off as well.
+/// Whether a Job that its object is not at any more was not counted, so that somebody has changed what that says. Who
+/// counts what undid the first step takes the mark off.
 fn is_lost_job(planner: &Planner<'_>, traveller: Traveller<'_>, job: &SeenStepJob) -> bool {
-    let is_counted = match job.back {
-        false => traveller.leg.done > job.step,
-        true => SeenJob::of(&job.name, &planner.facts.answers) == SeenJob::Complete && traveller.leg.done <= job.step,
-    };
-    !is_counted && !traveller.legs.is_run
+    if traveller.legs.is_run {
+        return false;
+    }
+    let is_complete = || SeenJob::of(&job.name, &planner.facts.answers) == SeenJob::Complete;
+    match job.back {
+        false => traveller.leg.done <= job.step,
+        true => is_unmarked(planner.roll, traveller.object) && (job.step > 0 || !is_complete()),
+    }
 }
 
 /// What is said of something of which a Job has done something that nobody takes back, since it says nothing of that.
