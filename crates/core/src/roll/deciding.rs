@@ -42,6 +42,10 @@ pub(super) fn decide(planner: &mut Planner<'_>) {
         planner.ask_for_list();
         return;
     }
+    if turns(planner) && planner.roll.has_steps() {
+        // Nobody has asked yet for Jobs that may run though their objects say nothing of them: the next plan turns.
+        return;
+    }
     turn(planner);
     let standings = planner.standings();
     look_for_unhealthy(planner, &standings);

@@ -15,7 +15,7 @@ use super::planner::Planner;
 use super::questions::{RollQuestion, WantedObjects};
 use super::roll_write::RollWrite;
 use super::standing::Standing;
-use super::status::{CHANGED, MARK_LOST, Reservation, RollFailure, RollStatus, SeenStepJob};
+use super::status::{CHANGED, MARK_LOST, Reservation, RollFailure, RollStatus, SeenStepJob, TIMED_OUT};
 use super::stepping::{StepWrite, Stepping};
 use super::traveller::Traveller;
 use crate::definition::{JobSource, JourneyAct, JourneyJob, StepWay};
@@ -432,7 +432,12 @@ pub(super) fn step_writes(planner: &Planner<'_>) -> Vec<RollWrite> {
         let is_idle = only_begun && !judge.has_begun(traveller, reservation);
         let is_held =
             !reservation.back && !judge.has_begun(traveller, reservation) && is_held_ahead(planner, traveller);
-        if waits || was_refused || is_idle || is_held || judge.trouble(traveller, reservation).is_some() {
+        // Nobody resumes a roll that stops, and what a Job has done has to be noted.
+        let is_unnoted = planner.status.direction == Direction::Stop
+            && reservation.back
+            && traveller.seen_job(reservation).is_some_and(|job| !job.back);
+        let trouble = judge.trouble(traveller, reservation).filter(|(reason, _)| !is_unnoted || *reason != TIMED_OUT);
+        if waits || was_refused || is_idle || is_held || trouble.is_some() {
             return None;
         }
         match judge.stepping(traveller, reservation) {
