@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use hyper::Method;
 use serde_json::{Value, json};
@@ -113,9 +113,10 @@ fn interrupted(scene: &Scene<'_>) {
             (ended.is_some() || proxy.calls().len() > last).then_some(())
         });
         if ended.is_none() {
+            let began = Instant::now();
             process.interrupt();
-            // Without waiting for the call, which may take 65 s.
-            ended = process.end(Duration::from_secs(20));
+            ended = process.end(Duration::from_secs(10));
+            assert!(began.elapsed() < Duration::from_secs(3), "call {last}: {:?}", began.elapsed());
             assert_eq!(ended, Some(130), "call {last}, {:?}", proxy.calls().last());
             let text = std::fs::read_to_string(scene.dir.join("migrate.log")).unwrap();
             let said = text.strip_prefix(log.as_str()).unwrap();

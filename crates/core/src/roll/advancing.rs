@@ -4,12 +4,13 @@ use super::fleet_object::FleetObject;
 use super::former::formers_unknown;
 use super::gating::{come_to, waits_before, waits_then};
 use super::holding::{holds_first, lets_go_first};
+use super::job_write::SeenJob;
 use super::moment::rfc3339;
 use super::planner::Planner;
 use super::standing::Standing;
 use super::status::{JOB, Reservation, RollPhase, TAKEN_BACK};
 use super::telling::WaitsFor;
-use super::travelling::{is_lost, job_under_way};
+use super::travelling::{is_anywhere, job_under_way};
 use super::wave::Wave;
 
 /// From wave to wave, as far as they are through; then the next objects of the wave.
@@ -123,17 +124,19 @@ pub(super) fn stop(planner: &mut Planner<'_>) {
     }
 }
 
-/// What is not to go on is let go only once no Job changes it any more: says which one it waits for.
+/// What is not to go on is let go only once no Job changes it any more: says which one it waits for, and what to do.
 fn tell_job(planner: &mut Planner<'_>) {
     let ends = |one: &&Reservation| {
         let failed = planner.status.failure(&one.uid).is_some_and(|known| !known.back);
-        failed || is_lost(planner, one)
+        failed || is_anywhere(planner, one)
     };
     let mut under_way = planner.status.reserved.iter().filter(ends);
-    planner.in_the_way.waits = under_way.find_map(|one| job_under_way(planner, one)).map(|job| WaitsFor {
-        reason: Some(JOB),
-        what: format!("{job}: the roll ends once that has ended, or somebody has deleted it"),
-    });
+    let Some(job) = under_way.find_map(|one| job_under_way(planner, one)) else { return };
+    let why = SeenJob::under_way(&job, &planner.facts.answers).unwrap_or_default();
+    let (namespace, name) = job.split_once('/').unwrap_or(("", &job));
+    let deletes = format!("kubectl delete job --namespace={namespace} {name}");
+    let what = format!("{why}: the roll ends once that has ended, or somebody has deleted it: {deletes}");
+    planner.in_the_way.waits = Some(WaitsFor { reason: Some(JOB), what });
 }
 
 fn is_through(planner: &Planner<'_>, standings: &[Standing], wave: usize) -> bool {

@@ -8,7 +8,7 @@ use super::fleet_roll::Direction;
 use super::holding::holds_first;
 use super::planner::Planner;
 use super::releasing::{release, remember};
-use super::status::{MARK_LOST, RollPhase, RollStatus};
+use super::status::{MARK_LOST, RollFailure, RollPhase, RollStatus};
 use super::travelling::{note_jobs, note_runs};
 use super::turning::{note_changed, note_stored, turn, turns};
 
@@ -70,9 +70,10 @@ fn looks_for_left(planner: &mut Planner<'_>) -> bool {
     }
     (planner.status.phase, planner.status.reason) = (RollPhase::Rolling, None);
     planner.was_over = true;
-    // What is there no more is not left.
-    let there: Vec<&str> = planner.fleet.iter().map(|object| object.uid.as_str()).collect();
-    planner.status.failures.retain(|known| known.reason != MARK_LOST || there.contains(&known.uid.as_str()));
+    // What is there no more, or somebody has looked at, is not left.
+    let (fleet, failures) = (planner.fleet, &mut planner.status.failures);
+    let is_left = |known: &RollFailure| !known.cleared && fleet.iter().any(|object| object.uid == known.uid);
+    failures.retain(|known| known.reason != MARK_LOST || is_left(known));
     true
 }
 

@@ -222,15 +222,7 @@ pub(super) fn look_for_unhealthy(planner: &mut Planner<'_>, standings: &[Standin
 }
 
 fn failure(planner: &Planner<'_>, object: &FleetObject, reason: &str, message: String) -> RollFailure {
-    RollFailure {
-        object: object.title(),
-        uid: object.uid.clone(),
-        reason: reason.to_owned(),
-        message,
-        at: planner.now(),
-        back: false,
-        cleared: false,
-    }
+    RollFailure::of((&object.title(), &object.uid), reason, message, planner.now())
 }
 
 /// The reason of a failure where the old controller still acts on a moved object.

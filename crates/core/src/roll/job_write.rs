@@ -44,6 +44,15 @@ impl SeenJob {
         }
     }
 
+    /// That a Job that is called so runs, or why nobody knows whether it has ended, in words; nothing where it has.
+    pub(super) fn under_way(title: &str, answers: &RollAnswers) -> Option<String> {
+        match Self::of(title, answers) {
+            Self::Runs => Some(format!("job {title} still runs")),
+            Self::Unknown(why) => Some(why),
+            Self::Absent | Self::Complete | Self::Failed(_) => None,
+        }
+    }
+
     /// Source: `kubernetes pkg/apis/batch/types.go`, `JobConditionType`.
     fn read(job: &Value) -> Self {
         let conditions = job.pointer("/status/conditions").and_then(Value::as_array).into_iter().flatten();

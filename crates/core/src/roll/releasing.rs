@@ -139,18 +139,14 @@ fn unseen(planner: &Planner<'_>, reservation: &Reservation) -> Unseen {
 fn abandoned_of(planner: &Planner<'_>, reservation: &Reservation) -> Option<RollFailure> {
     let kept = kept_of(planner, reservation)?;
     let is_known = planner.status.failures.iter().any(|one| one.uid == reservation.uid && one.reason == ABANDONED);
-    (!is_known).then(|| RollFailure {
-        object: reservation.object.clone(),
-        uid: reservation.uid.clone(),
-        reason: ABANDONED.to_owned(),
-        message: format!(
+    let message = || {
+        format!(
             "somebody deleted it on its way: {kept} stays, and has its Deployment under data.old, and under data.new the one \
              that was to be made"
-        ),
-        at: planner.now(),
-        back: false,
-        cleared: false,
-    })
+        )
+    };
+    let of = (reservation.object.as_str(), reservation.uid.as_str());
+    (!is_known).then(|| RollFailure::of(of, ABANDONED, message(), planner.now()))
 }
 
 /// The reason where somebody else has deleted an object that was under way.

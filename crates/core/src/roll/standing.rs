@@ -426,16 +426,14 @@ impl Judge<'_> {
     /// What comes next of an object that is under way.
     pub(super) fn stepping(&self, traveller: Traveller<'_>, reservation: &Reservation) -> Stepping {
         let leg = traveller.leg;
-        if let Some(job) = traveller.lost_job(reservation).filter(|job| !self.has_ended(job)) {
-            return Stepping::Waits { why: format!("job {} still runs, and ends first", job.name), spent: false };
+        if let Some(why) = self.lost_job_under_way(traveller, reservation) {
+            return Stepping::Waits { why, spent: false };
         }
         if let Some(in_the_way) = self.in_the_way(traveller.object) {
-            let runs = traveller.seen_job(reservation).filter(|job| !self.has_ended(job));
-            return match runs.filter(|_| self.back) {
-                // It is left once that has ended.
-                Some(job) => {
-                    Stepping::Waits { why: format!("job {} still runs, and ends first", job.name), spent: false }
-                }
+            let runs = |job: &SeenStepJob| SeenJob::under_way(&job.name, &self.facts.answers);
+            // On the way back it is left once its Job has ended.
+            return match traveller.seen_job(reservation).filter(|_| self.back).and_then(runs) {
+                Some(why) => Stepping::Waits { why, spent: false },
                 None => Stepping::Held(in_the_way.why().to_owned()),
             };
         }
@@ -483,8 +481,9 @@ impl Judge<'_> {
         }
     }
 
-    fn has_ended(&self, job: &SeenStepJob) -> bool {
-        !matches!(SeenJob::of(&job.name, &self.facts.answers), SeenJob::Runs | SeenJob::Unknown(_))
+    /// That a Job may still run that its object says nothing of any more, in words.
+    pub(super) fn lost_job_under_way(&self, traveller: Traveller<'_>, reservation: &Reservation) -> Option<String> {
+        SeenJob::under_way(&traveller.lost_job(reservation)?.name, &self.facts.answers)
     }
 
     /// What comes of a Job that was begun with when the roll went the other way: nobody knows what it does half-way

@@ -221,6 +221,14 @@ pub struct RollFailure {
     pub cleared: bool,
 }
 
+impl RollFailure {
+    /// What is said of an object, by its title and its uid, that is not taken back for it.
+    pub(super) fn of((object, uid): (&str, &str), reason: &str, message: String, at: String) -> Self {
+        let (object, uid, reason) = (object.to_owned(), uid.to_owned(), reason.to_owned());
+        Self { object, uid, reason, message, at, back: false, cleared: false }
+    }
+}
+
 /// An object that could not be moved.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct Unmoved {
@@ -326,7 +334,7 @@ impl RollStatus {
     #[must_use]
     pub fn leaves_objects(&self) -> bool {
         let is_back = self.phase == RollPhase::Aborted && self.reason.as_deref() == Some(TAKEN_BACK);
-        is_back && (self.counts.refused > 0 || self.lost().next().is_some())
+        is_back && (self.counts.refused > 0 || self.failures.iter().any(|failure| failure.reason == MARK_LOST))
     }
 
     /// What a Job has done something to, and that said nothing of that any more when it was let go.
@@ -399,11 +407,9 @@ impl RollStatus {
             reservation.attempt = self.attempt;
             reservation.tried = reservation.job.take().or_else(|| reservation.tried.take());
         }
-        if self.leaves_objects() {
-            // What was left has been looked at: the last words are another ones.
-            (self.phase, self.reason) = (RollPhase::Rolling, None);
-        }
-        self.failures.retain(|failure| failure.reason == HELD);
+        // What was left at an end has been looked at: whoever looks again ends with other words.
+        let is_over = self.is_over();
+        self.failures.retain(|failure| failure.reason == HELD || (is_over && failure.reason == MARK_LOST));
         self.failures.iter_mut().for_each(|failure| failure.cleared = true);
         self.resumed = Some(rfc3339(now.wall));
         if matches!(self.phase, RollPhase::Paused | RollPhase::Failed) {

@@ -94,8 +94,8 @@ fn stopped(view: &FleetView<'_, '_>) -> String {
 
 /// Objects of which Jobs have done something that is not taken back.
 fn marks_lost(status: &RollStatus) -> String {
-    let names: Vec<String> = status.lost().map(|lost| lost.object.clone()).collect();
     let Some(first) = status.lost().next() else { return String::new() };
+    let names: Vec<String> = status.lost().map(|lost| lost.object.clone()).collect();
     format!("; left where they are: {}. {}: {}", some(&names), first.object, first.message)
 }
 

@@ -41,7 +41,7 @@ pub fn step_questions(roll: &FleetRoll, status: &RollStatus, fleet: &[FleetObjec
         let object = all().find(|object| object.uid == reservation.uid && !object.is_going);
         questions.extend(reservation.job.as_ref().map(|seen| RollQuestion::of_job(&seen.name)));
         let Some(traveller) = object.and_then(|object| Traveller::of(roll, object, reservation)) else {
-            questions.extend(jobs_of(roll, reservation).iter().map(|job| RollQuestion::of_job(&job.name)));
+            questions.extend(all_jobs_of(roll, reservation).map(|job| RollQuestion::of_job(&job.name)));
             questions.extend(questions_after(roll, reservation));
             questions.extend(beside::questions_again(roll, reservation));
             continue;
@@ -140,8 +140,10 @@ fn lost_jobs(
     reservation: &Reservation,
 ) -> Vec<SeenStepJob> {
     let (object, wanted) = (traveller.object, status.direction_of(roll));
-    let turns = wanted != status.direction || !reservation.back || object.has_lost_mark(roll).is_some();
-    if is_unmarked(roll, object) && wanted != Direction::Forward && turns {
+    // What goes back has made none since it turned, and on its way home it is unmarked without anybody's doing.
+    let has_turned = wanted == status.direction && reservation.back;
+    let may_be_new = !has_turned || object.has_lost_mark(roll).is_some();
+    if is_unmarked(roll, object) && wanted != Direction::Forward && may_be_new {
         return all_jobs_of(roll, reservation).collect();
     }
     traveller.lost_job(reservation).into_iter().cloned().collect()
@@ -153,7 +155,7 @@ fn is_unmarked(roll: &FleetRoll, object: &FleetObject) -> bool {
 }
 
 /// Whether nobody knows which step of its journey something under way is at: it is gone, or goes, or says nothing.
-pub(super) fn is_lost(planner: &Planner<'_>, reservation: &Reservation) -> bool {
+pub(super) fn is_anywhere(planner: &Planner<'_>, reservation: &Reservation) -> bool {
     let object = planner.object(&reservation.uid);
     object.is_none_or(|object| object.is_going || is_unmarked(planner.roll, object))
 }
@@ -164,35 +166,27 @@ pub(super) fn may_run(planner: &Planner<'_>, reservation: &Reservation) -> bool 
     if has_leftovers(planner, reservation) {
         return true;
     }
-    let seen = reservation.job.iter().cloned();
-    seen.chain(jobs_of(planner.roll, reservation)).any(|job| told_of(planner, &job).is_some())
+    all_jobs_of(planner.roll, reservation).any(|job| under_way(planner, &job).is_some())
 }
 
-/// That a Job runs, or that nobody knows it, in words.
-fn told_of(planner: &Planner<'_>, job: &SeenStepJob) -> Option<String> {
-    match SeenJob::of(&job.name, &planner.facts.answers) {
-        SeenJob::Runs => Some(format!("job {} still runs", job.name)),
-        SeenJob::Unknown(why) => Some(why),
-        SeenJob::Absent | SeenJob::Complete | SeenJob::Failed(_) => None,
-    }
+fn under_way(planner: &Planner<'_>, job: &SeenStepJob) -> Option<String> {
+    SeenJob::under_way(&job.name, &planner.facts.answers)
 }
 
-/// The Job that may still change an object that is not to go on, in words: of the step that it is at, or any one where
-/// it is not known which that is.
+/// The Job that may still change an object that is not to go on, by its title: of the step that it is at, or any one
+/// where it is not known which that is.
 pub(super) fn job_under_way(planner: &Planner<'_>, reservation: &Reservation) -> Option<String> {
+    let may_run = |job: &SeenStepJob| under_way(planner, job).is_some();
     let Some(traveller) = planner.traveller(reservation).filter(|one| !one.object.is_going) else {
-        return all_jobs_of(planner.roll, reservation).find_map(|job| told_of(planner, &job));
+        return all_jobs_of(planner.roll, reservation).find(may_run).map(|job| job.name);
     };
     let lost = lost_jobs(planner.roll, &planner.status, traveller, reservation);
-    if let Some(told) = lost.iter().find_map(|job| told_of(planner, job)) {
-        return Some(told);
-    }
-    let seen = traveller.seen_job(reservation).cloned();
-    let wanted = || {
-        let wanted = traveller.wanted_job(reservation)?;
-        Some(SeenStepJob { name: wanted.title, step: wanted.step, back: reservation.back, lost: false })
+    let at_hand = match traveller.seen_job(reservation) {
+        Some(seen) => Some(seen.name.clone()),
+        None => traveller.wanted_job(reservation).map(|wanted| wanted.title),
     };
-    told_of(planner, &seen.or_else(wanted)?)
+    let mut titles = lost.into_iter().map(|job| job.name).chain(at_hand);
+    titles.find(|title| SeenJob::under_way(title, &planner.facts.answers).is_some())
 }
 
 /// Writes down which Jobs were seen: one that is gone afterwards was there, and may have done something.
@@ -213,8 +207,7 @@ pub(super) fn note_jobs(planner: &mut Planner<'_>) {
         };
         if before != reservation.job {
             forgotten.extend(before.as_ref().and_then(|_| lost_failure(planner, reservation)));
-            let is_lost = |job: &SeenStepJob| is_lost_job(planner, traveller, job);
-            let noted = before.map(|job| SeenStepJob { lost: is_lost(&job), ..job });
+            let noted = before.map(|job| SeenStepJob { lost: is_uncounted(planner, traveller, &job), ..job });
             reservation.tried = noted.or_else(|| reservation.tried.take());
         }
         note_lost_job(planner, traveller, reservation);
@@ -223,13 +216,13 @@ pub(super) fn note_jobs(planner: &mut Planner<'_>) {
     planner.status.failures.extend(forgotten);
 }
 
-/// Writes down which Job may run that an object says nothing of, and whether it has ended by now. Where the object says
-/// again that it is at its step, it is the Job of that step.
+/// Writes down which Job may run that an object says nothing of. Where the object says again that it is at its step, it
+/// is the Job of that step.
 fn note_lost_job(planner: &Planner<'_>, traveller: Traveller<'_>, reservation: &mut Reservation) {
     let known = reservation.job.as_ref().map(|job| job.name.clone());
     let lost = lost_jobs(planner.roll, &planner.status, traveller, reservation);
     let mut others = lost.into_iter().filter(|job| known.as_ref() != Some(&job.name));
-    if let Some(job) = others.find(|job| told_of(planner, job).is_some()) {
+    if let Some(job) = others.find(|job| under_way(planner, job).is_some()) {
         reservation.tried = Some(SeenStepJob { lost: true, ..job });
     }
     if reservation.job.is_none()
@@ -242,7 +235,7 @@ fn note_lost_job(planner: &Planner<'_>, traveller: Traveller<'_>, reservation: &
 
 /// Whether a Job that its object is not at any more was not counted, so that somebody has changed what that says. Who
 /// counts what undid the first step takes the mark off.
-fn is_lost_job(planner: &Planner<'_>, traveller: Traveller<'_>, job: &SeenStepJob) -> bool {
+fn is_uncounted(planner: &Planner<'_>, traveller: Traveller<'_>, job: &SeenStepJob) -> bool {
     if traveller.legs.is_run {
         return false;
     }
@@ -257,19 +250,17 @@ fn is_lost_job(planner: &Planner<'_>, traveller: Traveller<'_>, job: &SeenStepJo
 pub(super) fn lost_failure(planner: &Planner<'_>, reservation: &Reservation) -> Option<RollFailure> {
     let job = reservation.tried.as_ref().filter(|job| job.lost)?;
     let is_known = planner.status.lost().any(|known| known.uid == reservation.uid);
-    (!is_known).then(|| RollFailure {
-        object: reservation.object.clone(),
-        uid: reservation.uid.clone(),
-        reason: MARK_LOST.to_owned(),
-        message: format!(
-            "somebody has taken off, or written over, what the roll had noted on it: what job {} has done is not taken back",
-            job.name
-        ),
-        at: planner.now(),
-        back: false,
-        cleared: false,
-    })
+    let message = format!(
+        "somebody has taken off, or written over, what the roll had noted on it: what job {} has done is not taken back",
+        job.name
+    );
+    let of = (reservation.object.as_str(), reservation.uid.as_str());
+    let has_room = planner.status.failures.len() < MOST_LOST;
+    (!is_known && has_room).then(|| RollFailure::of(of, MARK_LOST, message, planner.now()))
 }
+
+/// Failures of this kind in a status: 400 bytes each, together a quarter of the 1.5 MB that etcd takes.
+const MOST_LOST: usize = 1_000;
 
 /// Writes down what waves have run.
 pub(super) fn note_runs(planner: &mut Planner<'_>) {
@@ -301,8 +292,9 @@ pub(super) fn turned(
     mut reservation: Reservation,
     wanted: Direction,
 ) -> Option<Reservation> {
-    let runs = traveller.lost_job(&reservation).is_some_and(|job| told_of(planner, job).is_some());
-    let has_begun = planner.judge().has_begun(traveller, &reservation) || runs;
+    let judge = planner.judge();
+    let runs = judge.lost_job_under_way(traveller, &reservation).is_some();
+    let has_begun = runs || judge.has_begun(traveller, &reservation);
     let back = match wanted {
         Direction::Back if !reservation.back && !has_begun => return None,
         Direction::Back => true,
@@ -311,11 +303,10 @@ pub(super) fn turned(
         Direction::Stop => reservation.back,
         Direction::Forward => false,
     };
-    if back && !reservation.back {
-        turn_back(planner, &mut reservation);
-    } else if back != reservation.back {
-        reservation.back = back;
-        reservation.since = planner.now();
+    match (reservation.back, back) {
+        (false, true) => turn_back(planner, &mut reservation),
+        (true, false) => (reservation.back, reservation.since) = (false, planner.now()),
+        (false, false) | (true, true) => {}
     }
     // What is run from now on is another attempt.
     reservation.attempt = planner.status.attempt;
@@ -338,14 +329,14 @@ pub(super) fn stays(planner: &Planner<'_>, traveller: Traveller<'_>, reservation
         let is_kept = planner.judge().going(traveller.object, reservation) != Standing::Gone;
         return is_kept || planner.roll.pair.is_some() || may_run(planner, reservation);
     }
-    if traveller.lost_job(reservation).is_some_and(|job| told_of(planner, job).is_some()) {
+    let judge = planner.judge();
+    if judge.lost_job_under_way(traveller, reservation).is_some() {
         return true;
     }
     if planner.status.direction == Direction::Back && traveller.object.has_lost_mark(planner.roll).is_some() {
         // Nobody knows what to take back of it: the others wait for its Job, and no longer.
         return job_under_way(planner, reservation).is_some();
     }
-    let judge = planner.judge();
     if judge.has_arrived(traveller, reservation) {
         let standing = judge.on_the_way(traveller, reservation);
         return !matches!(standing, Standing::New | Standing::Old);

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::fleet_roll::Direction;
 use super::moment::wall;
 use super::planner::Planner;
-use super::status::{CHANGED, RollPhase, StoredBy};
+use super::status::{CHANGED, MARK_LOST, RollPhase, StoredBy};
 use super::steps_digest::{ComparedSteps, compare, digest_of_steps};
 use super::storing::{not_stored, seen_crd};
 use super::travelling::{may_run, turned};
@@ -59,7 +59,9 @@ pub(super) fn turn(planner: &mut Planner<'_>) {
     planner.status.reserved = reserved;
     planner.status.direction = wanted;
     planner.status.halted = None;
-    planner.status.failures.iter_mut().for_each(|failure| failure.cleared = true);
+    // What lost its mark is as it is, until somebody has looked or it begins anew.
+    planner.status.failures.retain(|failure| failure.reason != MARK_LOST || wanted != Direction::Forward);
+    planner.status.failures.iter_mut().filter(|failure| failure.reason != MARK_LOST).for_each(|one| one.cleared = true);
     let status = &mut planner.status;
     (status.wave, status.wave_since, status.wave_done, status.before) = (None, None, None, false);
     // Who approved has seen another fleet than the one that goes next.

@@ -130,7 +130,7 @@ pub(super) fn next(document: &Value, status: &RollStatus) -> Option<String> {
             Some(format!("pointsman roll approve {name} {wave}{side}"))
         }
         RollPhase::Waiting if status.waits_for_job() => {
-            Some("wait for that Job, or kubectl delete job: it goes on by itself".to_owned())
+            Some("wait for that Job, or delete it as the message says: it goes on by itself".to_owned())
         }
         RollPhase::Refused => Some(format!("mend that, then pointsman roll run {name}")),
         RollPhase::Paused if status.is_unreadable() => Some(format!("kubectl edit roll {name}: it goes on by itself")),

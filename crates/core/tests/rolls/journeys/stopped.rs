@@ -123,6 +123,18 @@ impl Pier {
         pier
     }
 
+    /// Its Job has failed, somebody turns the roll, and the Job that undoes it runs.
+    fn failed(direction: &'static str) -> Self {
+        let mut pier = Self::new();
+        pier.settles(0);
+        pier.ends(0, "Failed");
+        pier.settles(5);
+        pier.direction = direction;
+        pier.settles(10);
+        assert_eq!(pier.jobs.len(), 2, "{:?}", pier.status);
+        pier
+    }
+
     fn ends(&mut self, job: usize, how: &str) {
         self.jobs[job].1["status"] = json!({"conditions": [{"type": how, "status": "True"}]});
     }
@@ -184,12 +196,7 @@ fn what_cannot_be_undone_is_left_by_a_roll_that_stops_once_its_job_has_ended() {
 /// A Job fails, and is undone, while the roll stops: its object is what it was before.
 #[test]
 fn what_failed_and_was_taken_back_counts_as_what_it_was_before() {
-    let mut pier = Pier::new();
-    pier.settles(0);
-    pier.ends(0, "Failed");
-    pier.settles(5);
-    pier.direction = "Stop";
-    pier.settles(10);
+    let mut pier = Pier::failed("Stop");
     pier.ends(1, "Complete");
     pier.settles(20);
     stopped(&pier.settles(90), "and 1 at what they were before");
@@ -315,13 +322,7 @@ fn what_cannot_be_noted_is_not_left() {
 /// then, it is gone on with, by whoever runs the roll again.
 #[test]
 fn what_is_not_undone_is_named_until_somebody_has_looked() {
-    let mut pier = Pier::new();
-    pier.settles(0);
-    pier.ends(0, "Failed");
-    pier.settles(5);
-    pier.direction = "Back";
-    pier.settles(10);
-    assert_eq!(pier.jobs.len(), 2, "{:?}", pier.status);
+    let mut pier = Pier::failed("Back");
     let marked = pier.ship.clone();
     pier.ship.as_mut().unwrap()["metadata"].as_object_mut().unwrap().remove("annotations");
     assert!(!pier.settles(20).is_over());
@@ -329,7 +330,13 @@ fn what_is_not_undone_is_named_until_somebody_has_looked() {
     pier.settles(30);
     let left = pier.settles(100);
     assert!(left.is_over() && left.leaves_objects() && left.message.contains("n/a"), "{left:?}");
-    pier.ship = marked;
+    // Somebody says that they have looked: it has not ended a second time.
+    let status = pier.status.clone();
+    pier.status.resume(Moment { wall: NOW.wall + 105, ..NOW });
+    let looked = pier.settles(108);
+    assert!(looked.is_over() && !looked.leaves_objects() && !looked.message.contains("n/a"), "{looked:?}");
+    assert_eq!(looked.history, status.history);
+    (pier.status, pier.ship) = (status, marked);
     let failed = pier.settles(110);
     assert_eq!(failed.reason.as_deref(), Some("JobFailed"), "{failed:?}");
     pier.status.resume(Moment { wall: NOW.wall + 115, ..NOW });
