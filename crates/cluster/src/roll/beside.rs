@@ -28,7 +28,7 @@ pub(super) async fn write_beside(
 ) -> Result<Landed, CallError> {
     let Some(of) = &write.cluster else { return write_at_home(cluster, staged, write).await };
     match &write.call {
-        ObjectCall::Delete { uid, resource_version, propagation, successor: None } => {
+        ObjectCall::Delete { uid, resource_version, propagation, replacement: None } => {
             let options = delete_options(uid, resource_version, propagation.word());
             Ok(elsewhere.write(of, write, &options).await)
         }
@@ -69,9 +69,9 @@ async fn write_at_home(cluster: &Cluster, staged: &[StagedKind], write: &ObjectW
                 landed => Ok(landed.unwrap_or(Landed::Stale)),
             };
         }
-        ObjectCall::Delete { uid, resource_version, propagation, successor } => {
-            if let Some(successor) = successor
-                && let Some(no) = makes_no_way(cluster, &all, (write, uid), successor).await?
+        ObjectCall::Delete { uid, resource_version, propagation, replacement } => {
+            if let Some(replacement) = replacement
+                && let Some(no) = makes_no_way(cluster, &all, (write, uid), replacement).await?
             {
                 return Ok(no);
             }

@@ -1,18 +1,18 @@
 //! Whether an object may go for another one in its place: asked before anything is deleted.
 
 use pointsman_core::definition::quoted_in_address;
-use pointsman_core::roll::{ObjectWrite, ROLL_MANAGER, Successor, not_left_behind, rfc3339};
+use pointsman_core::roll::{Counterpart, ObjectWrite, ROLL_MANAGER, Replacement, Successor, not_left_behind, rfc3339};
 use serde_json::{Value, json};
 
 use super::clock::RollClock;
-use super::collection::collection;
+use super::collection::{collection, named};
 use super::writes::{Landed, refused};
 use crate::call_error::CallError;
 use crate::cluster::{Cluster, Extent};
 use crate::pages::items;
 
-/// Why an object does not go yet for another one: that would not be let through, or what belongs to the old one would
-/// go with it. Nothing where neither is so.
+/// Why an object does not go yet for another one: that is gone meanwhile, or would not be let through, or what belongs
+/// to the old one would go with it. Nothing where none of these is so.
 ///
 /// # Errors
 /// Whoever runs this may not ask for that.
@@ -20,8 +20,12 @@ pub(super) async fn makes_no_way(
     cluster: &Cluster,
     all: &str,
     (write, uid): (&ObjectWrite, &str),
-    successor: &Successor,
+    replacement: &Replacement,
 ) -> Result<Option<Landed>, CallError> {
+    let successor = match replacement {
+        Replacement::Successor(successor) => successor,
+        Replacement::Counterpart(counterpart) => return is_gone(cluster, write, counterpart).await,
+    };
     if let Some(no) = try_successor(cluster, all, &successor.object).await? {
         return Ok(Some(no));
     }
@@ -30,6 +34,31 @@ pub(super) async fn makes_no_way(
         Ok(Some(why)) => Ok(Some(Landed::NotYet(format!("{} is not deleted yet: {why}", write.title())))),
         Err(error) => refused(error).map(Some),
     }
+}
+
+/// Why an object does not go for one that was there as that was planned: somebody has deleted that one since.
+async fn is_gone(
+    cluster: &Cluster,
+    write: &ObjectWrite,
+    counterpart: &Counterpart,
+) -> Result<Option<Landed>, CallError> {
+    let Counterpart { plural, group, version, name, uid } = counterpart;
+    let found = async {
+        let all = collection(cluster, (plural, group), Some(version), write.namespace.as_deref()).await?;
+        named(cluster, &format!("{all}/{name}")).await
+    };
+    let found = match found.await {
+        Ok(found) => found,
+        Err(error) => return refused(error).map(Some),
+    };
+    let metadata = found.as_ref().and_then(|found| found.get("metadata"));
+    let has = |member: &str| metadata.and_then(|metadata| metadata.get(member)).and_then(Value::as_str);
+    let why = match (has("uid") == Some(uid), has("deletionTimestamp")) {
+        (true, None) => return Ok(None),
+        (true, Some(_)) => "is being deleted",
+        (false, _) => "is not there any more",
+    };
+    Ok(Some(Landed::NotYet(format!("{} is not deleted: {plural}.{group} {name} {why}", write.title()))))
 }
 
 /// Why what belongs to an object would not be left behind now.

@@ -90,7 +90,7 @@ pub use bad_roll::BadRoll;
 pub use beginning::{
     asks_for_crd, asks_for_others, roll_questions, shut_now, start_refusals, stays_over, web_questions,
 };
-pub use beside::{ObjectCall, ObjectWrite, Propagation, Successor, not_left_behind};
+pub use beside::{Counterpart, ObjectCall, ObjectWrite, Propagation, Replacement, Successor, not_left_behind};
 pub use facts::{Remembered, RollFacts};
 pub use fleet_object::{FleetObject, OF_WAVE};
 pub use fleet_roll::{Direction, FleetRoll};

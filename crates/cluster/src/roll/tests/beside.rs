@@ -3,8 +3,8 @@
 use kube::{Client, Config};
 use pointsman_core::definition::Kind;
 use pointsman_core::roll::{
-    FleetObject, FleetRoll, ObjectCall, ObjectWrite, Propagation, RollAnswers, RollStatus, Successor, answered_roll,
-    step_questions,
+    Counterpart, FleetObject, FleetRoll, ObjectCall, ObjectWrite, Propagation, Replacement, RollAnswers, RollStatus,
+    Successor, answered_roll, step_questions,
 };
 use serde_json::{Value, json};
 
@@ -69,11 +69,11 @@ fn makes_way_beside(code: u16, message: &'static str, sets: &Value) -> (Result<L
         uid: "d".to_owned(),
         resource_version: "7".to_owned(),
         propagation: Propagation::Orphan,
-        successor: Some(Box::new(Successor {
+        replacement: Some(Box::new(Replacement::Successor(Successor {
             object: successor,
             owned: ("replicasets".to_owned(), "apps".to_owned()),
             labels: "app=a,old=a".to_owned(),
-        })),
+        }))),
     };
     let landed = against(&server, async |cluster| writes(cluster, &write(call)).await);
     (landed, server.heads().iter().any(|head| head.starts_with("DELETE")))
@@ -128,6 +128,43 @@ fn nothing_is_deleted_before_what_belongs_to_it_would_be_left_behind() {
         let Ok(Landed::NotYet(why)) = landed else { panic!("{landed:?}") };
         assert!(why.starts_with("deployments.apps n/a is not deleted yet: a-1 ") && !is_deleted, "{why}");
     }
+}
+
+/// Somebody may delete that between the look and the deletion, and nothing would be left of either.
+#[test]
+fn nothing_is_deleted_for_what_is_gone_meanwhile() {
+    let there = |metadata: Value| answer(200, &json!({"metadata": metadata}).to_string());
+    let gone = json!({"code": 404, "message": "houses.example.com \"a\" not found"}).to_string();
+    let left = |found: Vec<u8>| {
+        let server = SmallServer::start(move |path| match group(path) {
+            Some(manner) => manner,
+            None if path == "/apis/example.com/v1/namespaces/n/houses/a" => Manner::Says(found.clone()),
+            None => Manner::Says(answer(200, "{}")),
+        });
+        let [plural, group, version, name, uid] = ["houses", "example.com", "v1", "a", "h"].map(str::to_owned);
+        let call = ObjectCall::Delete {
+            uid: "d".to_owned(),
+            resource_version: "7".to_owned(),
+            propagation: Propagation::Orphan,
+            replacement: Some(Box::new(Replacement::Counterpart(Counterpart { plural, group, version, name, uid }))),
+        };
+        let landed = against(&server, async |cluster| writes(cluster, &write(call)).await);
+        (landed, server.heads().iter().any(|head| head.starts_with("DELETE")))
+    };
+    let (landed, is_deleted) = left(there(json!({"uid": "h"})));
+    assert!(matches!(landed, Ok(Landed::Written(_))) && is_deleted, "{landed:?}");
+    for (found, told) in [
+        (there(json!({"uid": "h", "deletionTimestamp": "2026-11-20T10:48:31Z"})), "is being deleted"),
+        (there(json!({"uid": "another one"})), "is not there any more"),
+        (answer(404, &gone), "is not there any more"),
+    ] {
+        let (landed, is_deleted) = left(found);
+        let Ok(Landed::NotYet(why)) = landed else { panic!("{landed:?}") };
+        assert_eq!(why, format!("deployments.apps n/a is not deleted: houses.example.com a {told}"));
+        assert!(!is_deleted);
+    }
+    let (landed, is_deleted) = left(answer(503, &json!({"code": 503, "message": "busy"}).to_string()));
+    assert!(matches!(landed, Ok(Landed::Later(_))) && !is_deleted, "{landed:?}");
 }
 
 /// It would fail again each time, and would hold up whatever comes behind it.

@@ -112,7 +112,7 @@ fn deletion(name: &str) -> (OtherCluster, ObjectWrite) {
         uid: "d".to_owned(),
         resource_version: "7".to_owned(),
         propagation: Propagation::Background,
-        successor: None,
+        replacement: None,
     };
     let (namespace, version, uid) = (None, Some(version), name.to_owned());
     let (name, title) = ("a".to_owned(), format!("n/{name}"));

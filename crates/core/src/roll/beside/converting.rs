@@ -6,7 +6,7 @@ use super::behind::{behind, behind_questions};
 use super::deleting::belongs;
 use super::looking::{object_question, target_question};
 use super::names::{BECAME, GENERATION, MADE_BY, RETURNED, SHARED};
-use super::object_write::{ObjectCall, Propagation};
+use super::object_write::ObjectCall;
 use super::progress::{Beside, StepProgress};
 use super::seen::{SeenOther, annotation, text};
 use super::shared::carried;
@@ -100,9 +100,9 @@ pub(super) fn back(step: Beside<'_>) -> StepProgress {
                      annotation {RETURNED} to its metadata.generation, and resume"
                 ));
             }
-            behind(step).or_else(|| given_back(step, object)).unwrap_or_else(|| {
-                step.delete(&pair.target.resource, Some(pair.target.version()), object, Propagation::Orphan)
-            })
+            behind(step)
+                .or_else(|| given_back(step, object))
+                .unwrap_or_else(|| step.gives_way((&pair.target, object), (&pair.source, step.uid())))
         }
         SeenOther::There(object) => not_ours(step, &target, object),
         SeenOther::Absent => StepProgress::Done,

@@ -123,7 +123,7 @@ pub(super) fn source(step: Beside<'_>) -> StepProgress {
         }
         SeenOther::There(object) if text(object, "/metadata/uid") == uid => {
             carried(step, object, became, StepWay::Done).unwrap_or_else(|| {
-                step.delete(&pair.source.resource, Some(pair.source.version()), object, Propagation::Orphan)
+                step.gives_way((&pair.source, object), (&pair.target, text(became, "/metadata/uid")))
             })
         }
         SeenOther::Unknown(why) => StepProgress::Waits(why),
@@ -218,7 +218,7 @@ pub(in crate::roll) fn leftovers(
             uid: text(object, "/metadata/uid").to_owned(),
             resource_version: text(object, "/metadata/resourceVersion").to_owned(),
             propagation: Propagation::Background,
-            successor: None,
+            replacement: None,
         },
         of: reservation.object.clone(),
         uid: reservation.uid.clone(),

@@ -35,7 +35,7 @@ pub(super) use deleting::{has_become, kept_of, leftover_questions, leftovers};
 pub(super) use doing::progress;
 pub(super) use earlier::{beside_earlier, earlier_question};
 pub(super) use names::{BECAME, MADE_BY, ON_WHAT_WAS_MADE};
-pub use object_write::{ObjectCall, ObjectWrite, Propagation, Successor};
+pub use object_write::{Counterpart, ObjectCall, ObjectWrite, Propagation, Replacement, Successor};
 pub(super) use progress::{Ahead, Beside, StepProgress};
 pub(super) use readmitting::questions as readmitted;
 pub(super) use returning::questions_again;

@@ -49,9 +49,34 @@ pub enum ObjectCall {
         resource_version: String,
         /// What becomes of what it owns.
         propagation: Propagation,
-        /// What is made next in its place, and by its name.
-        successor: Option<Box<Successor>>,
+        /// What it goes for, which is asked about before.
+        replacement: Option<Box<Replacement>>,
     },
+}
+
+/// What stands in the place of an object that is deleted for it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Replacement {
+    /// It is made next, by the name of the old one.
+    Successor(Successor),
+    /// It is there already.
+    Counterpart(Counterpart),
+}
+
+/// An object that has to be there still as another one is deleted for it. No precondition of an API server names a
+/// second object: this one is read right before, and nothing is deleted where it is gone, or about to go.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Counterpart {
+    /// The plural of its resource.
+    pub plural: String,
+    /// Its group.
+    pub group: String,
+    /// The version in which it is read.
+    pub version: String,
+    /// Its name, in the namespace of the one that goes.
+    pub name: String,
+    /// Its uid.
+    pub uid: String,
 }
 
 /// What is made in the place of an object that is deleted for it. Two things have to be asked before anything is

@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 
-use super::object_write::{ObjectCall, ObjectWrite, Propagation, Successor};
+use super::object_write::{Counterpart, ObjectCall, ObjectWrite, Propagation, Replacement, Successor};
 use super::seen::{SeenOther, look};
 use crate::apimachinery::ResourceName;
 use crate::roll::answers::RollAnswers;
-use crate::roll::kind_pair::KindPair;
+use crate::roll::kind_pair::{KindPair, PairedKind};
 use crate::roll::place::FilledPlace;
 use crate::roll::questions::RollQuestion;
 use crate::roll::traveller::Traveller;
@@ -131,7 +131,27 @@ impl<'a> Beside<'a> {
 
     /// Deletes an object, as it was seen, for another one of its name; what belongs to it stays.
     pub(super) fn makes_way(self, resource: &ResourceName, object: &Value, successor: Successor) -> StepProgress {
-        self.goes(&self.home(), (resource, None), object, (Propagation::Orphan, Some(Box::new(successor))))
+        let replacement = Some(Box::new(Replacement::Successor(successor)));
+        self.goes(&self.home(), (resource, None), object, (Propagation::Orphan, replacement))
+    }
+
+    /// Deletes one of two objects, as it was seen, if the other one is there still; what belongs to it stays.
+    pub(super) fn gives_way(
+        self,
+        (kind, object): (&PairedKind, &Value),
+        (other, uid): (&PairedKind, &str),
+    ) -> StepProgress {
+        // Both have one name.
+        let counterpart = Counterpart {
+            plural: other.resource.plural.clone(),
+            group: other.resource.group.clone(),
+            version: other.version().to_owned(),
+            name: self.traveller.object.name().to_owned(),
+            uid: uid.to_owned(),
+        };
+        let replacement = Some(Box::new(Replacement::Counterpart(counterpart)));
+        let named = (&kind.resource, Some(kind.version()));
+        self.goes(&self.home(), named, object, (Propagation::Orphan, replacement))
     }
 
     /// Deletes an object, as it was seen, wherever it is.
@@ -150,7 +170,7 @@ impl<'a> Beside<'a> {
         place: &FilledPlace,
         (resource, version): (&ResourceName, Option<&str>),
         object: &Value,
-        (propagation, successor): (Propagation, Option<Box<Successor>>),
+        (propagation, replacement): (Propagation, Option<Box<Replacement>>),
     ) -> StepProgress {
         let text = |path: &str| object.pointer(path).and_then(Value::as_str).unwrap_or_default();
         let (uid, resource_version) = (text("/metadata/uid"), text("/metadata/resourceVersion"));
@@ -162,7 +182,7 @@ impl<'a> Beside<'a> {
                 text("/metadata/name")
             ));
         }
-        let call = ObjectCall::Delete { uid, resource_version, propagation, successor };
+        let call = ObjectCall::Delete { uid, resource_version, propagation, replacement };
         self.next_at(place, (resource, version), text("/metadata/name"), call)
     }
 }

@@ -1,6 +1,6 @@
 //! What a runner does to other objects, and whether it may.
 
-use pointsman_core::roll::{ObjectCall, ObjectWrite, Propagation, Successor, not_left_behind, rfc3339};
+use pointsman_core::roll::{ObjectCall, ObjectWrite, Propagation, Replacement, Successor, not_left_behind, rfc3339};
 use serde_json::Value;
 
 use super::drover::{County, is_controlled};
@@ -8,18 +8,33 @@ use super::village::{No, Village};
 
 /// Does what is asked for, as an API server does.
 pub(super) fn write(county: &mut County, write: &ObjectWrite) -> Result<(), No> {
+    if let Some(no) = makes_no_way(county, write) {
+        return Err(no);
+    }
     let village = &mut county.village;
     match &write.call {
         ObjectCall::Readmit(_) => panic!("nothing here is staged"),
         ObjectCall::Create(_) | ObjectCall::Succeed(_) if county.refuses => Err(No::Refused),
-        // Whether another one would be let through is asked before anything is deleted for it.
-        ObjectCall::Delete { successor: Some(_), .. } if county.refuses => Err(No::Refused),
-        ObjectCall::Delete { uid, successor: Some(next), .. } if !stays(village, uid, next) => Err(No::NotYet),
         ObjectCall::Create(object) | ObjectCall::Succeed(object) => village.create(&write.plural, object.clone()),
         ObjectCall::Patch(patch) | ObjectCall::Tell(patch) => village.patch(&write.plural, &write.name, patch),
         ObjectCall::Delete { uid, resource_version, propagation, .. } => {
             let orphan = *propagation == Propagation::Orphan;
             village.delete(&write.plural, &write.name, uid, resource_version, orphan)
+        }
+    }
+}
+
+/// Why an object is not deleted for another one, about which is asked before.
+pub(super) fn makes_no_way(county: &County, write: &ObjectWrite) -> Option<No> {
+    let ObjectCall::Delete { uid, replacement, .. } = &write.call else { return None };
+    match replacement.as_deref()? {
+        Replacement::Successor(_) if county.refuses => Some(No::Refused),
+        Replacement::Successor(next) => (!stays(&county.village, uid, next)).then_some(No::NotYet),
+        Replacement::Counterpart(one) => {
+            let found = county.village.get(&one.plural, &one.name);
+            let found = found.filter(|found| found["metadata"]["uid"] == one.uid.as_str());
+            let stays = found.is_some_and(|found| found["metadata"]["deletionTimestamp"].is_null());
+            (!stays).then_some(No::NotYet)
         }
     }
 }
@@ -34,7 +49,7 @@ fn stays(village: &Village, uid: &str, next: &Successor) -> bool {
 
 /// Why something must not be deleted.
 pub(super) fn must_not_go(county: &County, write: &ObjectWrite) -> Option<String> {
-    let ObjectCall::Delete { uid, resource_version, propagation, successor } = &write.call else { return None };
+    let ObjectCall::Delete { uid, resource_version, propagation, replacement } = &write.call else { return None };
     let object = county.village.get(&write.plural, &write.name)?;
     let is_it = object["metadata"]["uid"] == uid.as_str();
     if !is_it || object["metadata"]["resourceVersion"] != resource_version.as_str() {
@@ -58,7 +73,13 @@ pub(super) fn must_not_go(county: &County, write: &ObjectWrite) -> Option<String
             (of != write.uid.as_str()).then_some("it was not made by the roll").or(why)
         }
         "deployments" if !orphans => Some("its Pods go with it"),
-        "deployments" => deployment(county, &write.uid, object, successor.as_deref().map(|next| &next.object)),
+        "deployments" => {
+            let next = replacement.as_deref().and_then(|replacement| match replacement {
+                Replacement::Successor(next) => Some(&next.object),
+                Replacement::Counterpart(_) => None,
+            });
+            deployment(county, &write.uid, object, next)
+        }
         "replicasets" => is_controlled(object).then_some("somebody controls it"),
         "controllerrevisions" => {
             let name = &object["data"]["old"]["metadata"]["name"];

@@ -6,7 +6,7 @@ use pointsman_core::roll::{ObjectCall, Reservation, RollPhase, RollPlan, RollWri
 use serde_json::{Value, json};
 
 use super::drover::{County, Deed, Drover};
-use super::errands::{must_not_go, write};
+use super::errands::{makes_no_way, must_not_go, write};
 use super::settlers::{HOUSE, Happening, Plot, REWORDED, Stranger};
 use super::village::{No, PODS, Village, name, old_deployment, taken};
 
@@ -276,7 +276,10 @@ impl<'a> Chronicle<'a> {
                 self.log.push(format!("{now} drover {at} marks {name}: {marked}"));
             }
             Deed::Writes(asked) => {
-                if let Some(why) = must_not_go(&self.county, &asked) {
+                // What is asked about before is not deleted where the answer is no.
+                if makes_no_way(&self.county, &asked).is_none()
+                    && let Some(why) = must_not_go(&self.county, &asked)
+                {
                     self.is_wrong("nothing is deleted that is not ours, or not safe to go", why);
                 }
                 let done = write(&mut self.county, &asked);

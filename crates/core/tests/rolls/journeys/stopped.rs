@@ -175,6 +175,39 @@ fn what_a_job_may_still_change_is_not_left_by_a_roll_that_stops() {
     assert_eq!(ship["metadata"]["annotations"].as_object().map_or(0, serde_json::Map::len), 0, "{ship}");
 }
 
+/// The Job that undoes its step hangs: so it is with that one.
+#[test]
+fn what_a_job_may_still_undo_is_not_left_by_a_roll_that_stops() {
+    let mut pier = Pier::failed("Stop");
+    [20, 700].iter().for_each(|after| assert!(!pier.settles(*after).is_over()));
+    for after in [1_400, 2_100] {
+        waits(&pier.settles(after), &format!("job yard/{} still runs", pier.jobs[1].0));
+    }
+    pier.ends(1, "Complete");
+    pier.settles(2_110);
+    stopped(&pier.settles(2_200), "and 1 at what they were before");
+}
+
+/// Whoever made its Job was killed before that was noted, and somebody has taken the mark off: what that Job does is
+/// waited for, and named.
+#[test]
+fn a_job_that_nobody_has_noted_is_waited_for() {
+    for direction in ["Stop", "Back"] {
+        let mut pier = Pier::new();
+        pier.settles(0);
+        pier.status.reserved[0].job = None;
+        pier.ship.as_mut().unwrap()["metadata"].as_object_mut().unwrap().remove("annotations");
+        pier.direction = direction;
+        assert!(!pier.settles(10).is_over(), "{direction}");
+        pier.ends(0, "Complete");
+        pier.settles(20);
+        let after = pier.settles(90);
+        assert!(after.is_over() && after.message.contains("n/a"), "{direction}: {after:?}");
+        let named: Vec<&str> = after.failures.iter().map(|one| one.message.as_str()).collect();
+        assert!(named.iter().any(|message| message.contains(&pier.jobs[0].0)), "{direction}: {named:?}");
+    }
+}
+
 /// What it does cannot be taken back: it is left once its Job has ended, and the last words name it.
 #[test]
 fn what_cannot_be_undone_is_left_by_a_roll_that_stops_once_its_job_has_ended() {
