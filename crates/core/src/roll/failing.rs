@@ -116,7 +116,12 @@ fn note_mended(planner: &mut Planner<'_>) {
     };
     let mended = planner.status.reserved.iter().filter(is_mended).map(|one| one.uid.clone());
     let mended: Vec<String> = mended.collect();
-    for failure in planner.status.failures.iter_mut().filter(|one| !one.back && mended.contains(&one.uid)) {
+    for failure in planner
+        .status
+        .failures
+        .iter_mut()
+        .filter(|one| one.reason != MARK_LOST && !one.back && mended.contains(&one.uid))
+    {
         failure.cleared = true;
     }
 }

@@ -56,6 +56,8 @@ impl<'f, 'a> FleetView<'f, 'a> {
                 // Nobody knows of it that it was not.
                 Standing::Refused(_) | Standing::Waiting(_) if back && self.is_new(object) => false,
                 Standing::Old | Standing::Held(_) | Standing::Waiting(_) | Standing::Refused(_) => true,
+                // It is named at the end: nothing more is taken back of it, and nothing has to wait for it.
+                Standing::Failed(_) if back && self.status.lost().any(|lost| lost.uid == object.uid) => false,
                 // It was taken back.
                 Standing::Failed(why) if self.status.reservation(&object.uid).is_none() => {
                     return Some(format!("{} ({why})", object.title()));

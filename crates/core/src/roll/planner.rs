@@ -149,7 +149,8 @@ impl<'a> Planner<'a> {
             if let Some(became) = self.status.became.get_mut(&wave).filter(|_| target.is_some()) {
                 *became = became.saturating_sub(1);
             }
-            let (job, tried) = (None, None);
+            // Its mark may be there again: then that says of which step its Job was.
+            let (job, tried) = (None, self.status.lost_job(&uid).filter(|_| back).cloned());
             self.status.reserved.push(Reservation { object, uid, since, back, wave, attempt, job, tried, target });
         }
     }

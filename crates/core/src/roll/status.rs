@@ -219,13 +219,16 @@ pub struct RollFailure {
     /// Somebody has resumed the roll since.
     #[serde(default, skip_serializing_if = "is_false")]
     pub cleared: bool,
+    /// The Job that has done what nobody takes back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub job: Option<SeenStepJob>,
 }
 
 impl RollFailure {
     /// What is said of an object, by its title and its uid, that is not taken back for it.
     pub(super) fn of((object, uid): (&str, &str), reason: &str, message: String, at: String) -> Self {
         let (object, uid, reason) = (object.to_owned(), uid.to_owned(), reason.to_owned());
-        Self { object, uid, reason, message, at, back: false, cleared: false }
+        Self { object, uid, reason, message, at, back: false, cleared: false, job: None }
     }
 }
 
@@ -330,11 +333,22 @@ impl RollStatus {
         matches!(self.phase, RollPhase::Rolling | RollPhase::Waiting | RollPhase::Paused)
     }
 
+    /// Whether it takes back what was moved.
+    #[must_use]
+    pub fn goes_back(&self) -> bool {
+        self.direction == Direction::Back
+    }
+
     /// Whether everything was taken back but objects of which nobody knows any more whether they were moved.
     #[must_use]
     pub fn leaves_objects(&self) -> bool {
         let is_back = self.phase == RollPhase::Aborted && self.reason.as_deref() == Some(TAKEN_BACK);
         is_back && (self.counts.refused > 0 || self.failures.iter().any(|failure| failure.reason == MARK_LOST))
+    }
+
+    /// The Job that has done something to an object, which said nothing of that any more when it was let go.
+    pub(super) fn lost_job(&self, uid: &str) -> Option<&SeenStepJob> {
+        self.lost().find(|lost| lost.uid == uid)?.job.as_ref()
     }
 
     /// What a Job has done something to, and that said nothing of that any more when it was let go.
@@ -407,10 +421,13 @@ impl RollStatus {
             reservation.attempt = self.attempt;
             reservation.tried = reservation.job.take().or_else(|| reservation.tried.take());
         }
-        // What was left at an end has been looked at: whoever looks again ends with other words.
-        let is_over = self.is_over();
-        self.failures.retain(|failure| failure.reason == HELD || (is_over && failure.reason == MARK_LOST));
-        self.failures.iter_mut().for_each(|failure| failure.cleared = true);
+        // What is left at an end has been looked at by whoever resumes the roll then, who ends with other words. On the
+        // way there it is something else that they have looked at.
+        let (is_over, goes_back) = (self.is_over(), self.direction != Direction::Forward);
+        let is_lost = |failure: &RollFailure| failure.reason == MARK_LOST && goes_back;
+        self.failures.retain(|failure| failure.reason == HELD || is_lost(failure));
+        let looked_at = self.failures.iter_mut().filter(|failure| is_over || !is_lost(failure));
+        looked_at.for_each(|failure| failure.cleared = true);
         self.resumed = Some(rfc3339(now.wall));
         if matches!(self.phase, RollPhase::Paused | RollPhase::Failed) {
             self.phase = RollPhase::Rolling;

@@ -212,8 +212,14 @@ pub(super) fn note_jobs(planner: &mut Planner<'_>) {
         }
         note_lost_job(planner, traveller, reservation);
     }
-    planner.status.reserved = reserved;
     planner.status.failures.extend(forgotten);
+    // What says again of which step its Job was goes on by that.
+    let is_found = |job: &SeenStepJob, uid: &str| {
+        let known = reserved.iter().find(|reservation| reservation.uid == uid).and_then(|one| one.job.as_ref());
+        known.is_some_and(|known| known.name == job.name)
+    };
+    planner.status.failures.retain(|lost| !lost.job.as_ref().is_some_and(|job| is_found(job, &lost.uid)));
+    planner.status.reserved = reserved;
 }
 
 /// Writes down which Job may run that an object says nothing of. Where the object says again that it is at its step, it
@@ -256,7 +262,8 @@ pub(super) fn lost_failure(planner: &Planner<'_>, reservation: &Reservation) -> 
     );
     let of = (reservation.object.as_str(), reservation.uid.as_str());
     let has_room = planner.status.failures.len() < MOST_LOST;
-    (!is_known && has_room).then(|| RollFailure::of(of, MARK_LOST, message, planner.now()))
+    let failure = || RollFailure { job: Some(job.clone()), ..RollFailure::of(of, MARK_LOST, message, planner.now()) };
+    (!is_known && has_room).then(failure)
 }
 
 /// Failures of this kind in a status: 400 bytes each, together a quarter of the 1.5 MB that etcd takes.

@@ -59,7 +59,20 @@ pub(super) fn pause(args: &ChangeArgs) -> anyhow::Result<ExitCode> {
 
 pub(super) fn back(args: &ChangeArgs) -> anyhow::Result<ExitCode> {
     // Whoever says where it goes has it go: a pause of before ends.
-    set(args, &json!({"direction": "Back", "paused": false}), "goes back: pointsman roll run takes back what was moved")
+    let members = json!({"direction": "Back", "paused": false});
+    let now =
+        args.cluster.patiently(async |cluster| set_in_roll(&cluster, &args.name, &members).await.map_err(advise))?;
+    let (name, status) = (&args.name, RollStatus::of(&now));
+    let told = match status.halted.as_ref().filter(|_| status.goes_back()) {
+        // To say so once more is no answer to what failed.
+        Some(halt) => format!(
+            "roll {name} goes back already, and is paused ({}): {}; mend it, then pointsman roll resume {name}\n",
+            halt.reason, halt.message
+        ),
+        None => format!("roll {name} goes back: pointsman roll run takes back what was moved\n"),
+    };
+    output::text(&told)?;
+    Ok(ExitCode::SUCCESS)
 }
 
 pub(super) fn abort(args: &ChangeArgs) -> anyhow::Result<ExitCode> {

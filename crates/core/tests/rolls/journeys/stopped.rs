@@ -18,6 +18,8 @@ struct Pier {
     direction: &'static str,
     /// The step has no way back.
     is_for_good: bool,
+    /// Another Job is run before that.
+    is_towed: bool,
     /// It is locked before the Job runs.
     has_lock: bool,
     ship: Option<Value>,
@@ -40,6 +42,7 @@ impl Pier {
         Self {
             direction: "Forward",
             is_for_good: false,
+            is_towed: false,
             has_lock: true,
             ship,
             jobs: Vec::new(),
@@ -61,9 +64,12 @@ impl Pier {
         };
         let wait = json!({"name": "wait", "wait": {"until": {"field": "status.level", "is": "{to}"}}});
         let accept = if self.is_for_good { json!(["lift"]) } else { json!([]) };
-        let spec = json!({"timeout": "10m", "direction": self.direction, "accept": accept});
+        // What is left and named is not what a fleet waits for.
+        let spec = json!({"timeout": "10m", "direction": self.direction, "accept": accept, "unhealthyMax": 0});
+        let tow = json!({"name": "tow", "job": {"manifest": manifest, "undo": {"manifest": manifest}}});
         let lock = json!({"name": "lock", "set": {"fields": {"spec.lock": "{to}"}}});
-        let steps = if self.has_lock { json!([lock, lift, wait]) } else { json!([lift, wait]) };
+        let before = self.is_towed.then_some(tow).into_iter().chain(self.has_lock.then_some(lock));
+        let steps: Vec<Value> = before.chain([lift, wait]).collect();
         rolled(&json!({"j": steps}), &spec).unwrap()
     }
 
@@ -329,6 +335,85 @@ fn a_mark_that_is_put_back_finds_its_job() {
         pier.settles(after);
     }
     assert_eq!((pier.jobs.len(), pier.status.reserved.len()), (1, 1), "{:?}", pier.status);
+}
+
+/// That it has ended on the way back, and names the object and its Job.
+#[track_caller]
+fn names_job(pier: &Pier, job: usize) {
+    let told = &pier.status;
+    assert!(told.is_over() && told.leaves_objects(), "{told:?}");
+    assert!(told.message.contains("n/a") && told.message.contains(&pier.jobs[job].0), "{}", told.message);
+}
+
+/// What was written over is put back after the roll has ended, which named it: it goes on from there.
+#[test]
+fn a_mark_that_is_put_back_after_the_end_finds_its_job() {
+    let mut pier = Pier::new();
+    pier.settles(0);
+    let marked = pier.ship.clone();
+    pier.ship.as_mut().unwrap()["metadata"]["annotations"] = json!({"pointsman.dev/roll": "mine"});
+    pier.direction = "Back";
+    pier.settles(10);
+    pier.ends(0, "Complete");
+    pier.settles(20);
+    names_job(&pier, 0);
+    pier.ship = marked;
+    let goes = pier.settles(30);
+    assert!(!goes.is_over() && pier.jobs.len() == 2, "{goes:?}");
+    pier.ends(1, "Complete");
+    pier.settles(40);
+    let home = pier.settles(110);
+    assert!(home.is_over() && !home.leaves_objects() && !home.message.contains("n/a"), "{home:?}");
+    assert!(pier.ship.as_ref().unwrap()["spec"].get("lock").is_none(), "{:?}", pier.ship);
+}
+
+/// Somebody puts an older mark back while its Job runs, which says that this was not begun with: it is taken back by
+/// that mark, and what the Job has done is named, however often the roll is run, until somebody has looked.
+#[test]
+fn an_older_mark_hides_no_job() {
+    let mut pier = Pier { is_towed: true, ..Pier::new() };
+    pier.settles(0);
+    pier.ends(0, "Complete");
+    pier.settles(1);
+    let mark = &mut pier.ship.as_mut().unwrap()["metadata"]["annotations"]["pointsman.dev/roll"];
+    let older = mark.as_str().unwrap().replace(r#""step":{"rest":2}"#, r#""step":{"rest":1}"#);
+    assert_ne!(*mark, older.as_str());
+    *mark = older.into();
+    pier.direction = "Back";
+    pier.settles(10);
+    pier.ends(1, "Complete");
+    pier.settles(20);
+    assert_eq!(pier.jobs.len(), 3, "{:?}", pier.status);
+    pier.settles(21);
+    pier.ends(2, "Complete");
+    pier.settles(30);
+    for after in [100, 105] {
+        pier.settles(after);
+        names_job(&pier, 1);
+    }
+    pier.status.resume(Moment { wall: NOW.wall + 110, ..NOW });
+    let looked = pier.settles(120);
+    assert!(looked.is_over() && !looked.leaves_objects(), "{looked:?}");
+}
+
+/// Somebody resumes a roll on its way back, since another object had paused it: what its Job has done is named all the
+/// same.
+#[test]
+fn who_resumes_a_roll_under_way_has_not_looked_at_its_end() {
+    let mut pier = Pier::new();
+    pier.settles(0);
+    pier.ship.as_mut().unwrap()["metadata"].as_object_mut().unwrap().remove("annotations");
+    pier.direction = "Back";
+    pier.settles(10);
+    pier.ends(0, "Complete");
+    pier.settles(20);
+    pier.settles(90);
+    names_job(&pier, 0);
+    // The other one is under way still.
+    (pier.status.phase, pier.status.reason) = (RollPhase::Paused, None);
+    pier.status.resume(Moment { wall: NOW.wall + 95, ..NOW });
+    pier.settles(100);
+    names_job(&pier, 0);
 }
 
 /// Nobody may write the object, so that nothing says what its Job has done: it is not let go before that is noted.
