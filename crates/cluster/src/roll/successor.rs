@@ -42,7 +42,7 @@ async fn is_gone(
     write: &ObjectWrite,
     counterpart: &Counterpart,
 ) -> Result<Option<Landed>, CallError> {
-    let Counterpart { plural, group, version, name, uid } = counterpart;
+    let Counterpart { plural, group, version, name, uid, annotation } = counterpart;
     let found = async {
         let all = collection(cluster, (plural, group), Some(version), write.namespace.as_deref()).await?;
         named(cluster, &format!("{all}/{name}")).await
@@ -53,10 +53,17 @@ async fn is_gone(
     };
     let metadata = found.as_ref().and_then(|found| found.get("metadata"));
     let has = |member: &str| metadata.and_then(|metadata| metadata.get(member)).and_then(Value::as_str);
+    let annotations = metadata.and_then(|metadata| metadata.get("annotations"));
+    let says = |(name, value): &(String, String)| {
+        annotations.and_then(|all| all.get(name)).and_then(Value::as_str) == Some(value.as_str())
+    };
     let why = match (has("uid") == Some(uid), has("deletionTimestamp")) {
-        (true, None) => return Ok(None),
-        (true, Some(_)) => "is being deleted",
-        (false, _) => "is not there any more",
+        (false, _) => "is not there any more".to_owned(),
+        (true, Some(_)) => "is being deleted".to_owned(),
+        (true, None) => match annotation.as_ref().filter(|annotation| !says(annotation)) {
+            Some((name, value)) => format!("does not say any more {name}: {value}"),
+            None => return Ok(None),
+        },
     };
     Ok(Some(Landed::NotYet(format!("{} is not deleted: {plural}.{group} {name} {why}", write.title()))))
 }

@@ -142,21 +142,25 @@ fn nothing_is_deleted_for_what_is_gone_meanwhile() {
             None => Manner::Says(answer(200, "{}")),
         });
         let [plural, group, version, name, uid] = ["houses", "example.com", "v1", "a", "h"].map(str::to_owned);
+        let annotation = Some(("made-of".to_owned(), "d".to_owned()));
+        let counterpart = Counterpart { plural, group, version, name, uid, annotation };
         let call = ObjectCall::Delete {
             uid: "d".to_owned(),
             resource_version: "7".to_owned(),
             propagation: Propagation::Orphan,
-            replacement: Some(Box::new(Replacement::Counterpart(Counterpart { plural, group, version, name, uid }))),
+            replacement: Some(Box::new(Replacement::Counterpart(counterpart))),
         };
         let landed = against(&server, async |cluster| writes(cluster, &write(call)).await);
         (landed, server.heads().iter().any(|head| head.starts_with("DELETE")))
     };
-    let (landed, is_deleted) = left(there(json!({"uid": "h"})));
+    let (landed, is_deleted) = left(there(json!({"uid": "h", "annotations": {"made-of": "d"}})));
     assert!(matches!(landed, Ok(Landed::Written(_))) && is_deleted, "{landed:?}");
     for (found, told) in [
         (there(json!({"uid": "h", "deletionTimestamp": "2026-11-20T10:48:31Z"})), "is being deleted"),
         (there(json!({"uid": "another one"})), "is not there any more"),
         (answer(404, &gone), "is not there any more"),
+        (there(json!({"uid": "h", "annotations": {"made-of": "another"}})), "does not say any more made-of: d"),
+        (there(json!({"uid": "h"})), "does not say any more made-of: d"),
     ] {
         let (landed, is_deleted) = left(found);
         let Ok(Landed::NotYet(why)) = landed else { panic!("{landed:?}") };

@@ -102,7 +102,7 @@ pub(super) fn back(step: Beside<'_>) -> StepProgress {
             }
             behind(step)
                 .or_else(|| given_back(step, object))
-                .unwrap_or_else(|| step.gives_way((&pair.target, object), (&pair.source, step.uid())))
+                .unwrap_or_else(|| step.gives_way((&pair.target, object), (&pair.source, step.uid(), None)))
         }
         SeenOther::There(object) => not_ours(step, &target, object),
         SeenOther::Absent => StepProgress::Done,

@@ -123,7 +123,7 @@ pub(super) fn source(step: Beside<'_>) -> StepProgress {
         }
         SeenOther::There(object) if text(object, "/metadata/uid") == uid => {
             carried(step, object, became, StepWay::Done).unwrap_or_else(|| {
-                step.gives_way((&pair.source, object), (&pair.target, text(became, "/metadata/uid")))
+                step.gives_way((&pair.source, object), (&pair.target, text(became, "/metadata/uid"), Some(BECAME)))
             })
         }
         SeenOther::Unknown(why) => StepProgress::Waits(why),

@@ -64,7 +64,8 @@ pub enum Replacement {
 }
 
 /// An object that has to be there still as another one is deleted for it. No precondition of an API server names a
-/// second object: this one is read right before, and nothing is deleted where it is gone, or about to go.
+/// second object: this one is read right before, and nothing is deleted where it is gone, or about to go, or says no longer
+/// what it stands for.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Counterpart {
     /// The plural of its resource.
@@ -77,6 +78,8 @@ pub struct Counterpart {
     pub name: String,
     /// Its uid.
     pub uid: String,
+    /// An annotation by which it is known to stand for the one that goes, and what that says.
+    pub annotation: Option<(String, String)>,
 }
 
 /// What is made in the place of an object that is deleted for it. Two things have to be asked before anything is

@@ -139,7 +139,7 @@ impl<'a> Beside<'a> {
     pub(super) fn gives_way(
         self,
         (kind, object): (&PairedKind, &Value),
-        (other, uid): (&PairedKind, &str),
+        (other, uid, annotation): (&PairedKind, &str, Option<&str>),
     ) -> StepProgress {
         // Both have one name.
         let counterpart = Counterpart {
@@ -148,6 +148,7 @@ impl<'a> Beside<'a> {
             version: other.version().to_owned(),
             name: self.traveller.object.name().to_owned(),
             uid: uid.to_owned(),
+            annotation: annotation.map(|name| (name.to_owned(), self.uid().to_owned())),
         };
         let replacement = Some(Box::new(Replacement::Counterpart(counterpart)));
         let named = (&kind.resource, Some(kind.version()));
