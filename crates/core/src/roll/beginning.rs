@@ -51,7 +51,7 @@ pub(super) fn looks_again(roll: &FleetRoll, status: &RollStatus) -> bool {
 /// turns once it is over, or looks again for what it has left.
 #[must_use]
 pub fn asks_for_others(roll: &FleetRoll, status: &RollStatus) -> bool {
-    status.started.is_none() || status.turns_after_end(roll.direction) || status.leaves_objects()
+    status.started.is_none() || status.turns_after_end(roll.direction) || status.looks_for_left()
 }
 
 /// Why a roll that is over does not turn now: what it would move is moved by others.

@@ -65,15 +65,15 @@ pub(super) fn decide(planner: &mut Planner<'_>) {
 
 /// Whether a roll that was taken back looks again for the objects that it left: somebody may have mended them since.
 fn looks_for_left(planner: &mut Planner<'_>) -> bool {
-    if !planner.status.leaves_objects() || !planner.facts.consistent {
+    if !planner.status.looks_for_left() || !planner.facts.consistent {
         return false;
     }
     (planner.status.phase, planner.status.reason) = (RollPhase::Rolling, None);
     planner.was_over = true;
-    // What is there no more, or somebody has looked at, is not left.
+    // What is there no more is not left.
     let (fleet, failures) = (planner.fleet, &mut planner.status.failures);
-    let is_left = |known: &RollFailure| !known.cleared && fleet.iter().any(|object| object.uid == known.uid);
-    failures.retain(|known| known.reason != MARK_LOST || is_left(known));
+    let is_there = |known: &RollFailure| fleet.iter().any(|object| object.uid == known.uid);
+    failures.retain(|known| known.reason != MARK_LOST || is_there(known));
     true
 }
 

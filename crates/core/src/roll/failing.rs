@@ -146,7 +146,7 @@ fn note_failed(planner: &mut Planner<'_>, failed: &[Failing<'_>]) {
     let back = planner.status.direction == Direction::Back || failed.iter().any(|one| one.back);
     for Failing { object, why, reason, .. } in failed {
         let failure = failure(planner, object, reason, why.clone());
-        planner.status.failures.retain(|known| known.uid != object.uid);
+        planner.status.failures.retain(|known| known.uid != object.uid || known.reason == MARK_LOST);
         planner.status.failures.push(failure);
     }
     if planner.status.direction == Direction::Stop && planner.roll.has_steps() {

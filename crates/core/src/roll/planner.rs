@@ -160,6 +160,8 @@ impl<'a> Planner<'a> {
         self.status.reason = reason.map(str::to_owned);
         (self.status.wave_done, self.status.wave_since) = (None, None);
         if self.was_over {
+            // Whoever has asked for another look has had it.
+            self.status.resumed = None;
             return;
         }
         let state = if phase == RollPhase::Complete { "Complete" } else { "Partial" };

@@ -342,13 +342,26 @@ impl RollStatus {
     /// Whether everything was taken back but objects of which nobody knows any more whether they were moved.
     #[must_use]
     pub fn leaves_objects(&self) -> bool {
-        let is_back = self.phase == RollPhase::Aborted && self.reason.as_deref() == Some(TAKEN_BACK);
-        is_back && (self.counts.refused > 0 || self.failures.iter().any(|failure| failure.reason == MARK_LOST))
+        self.is_taken_back() && (self.counts.refused > 0 || self.lost().next().is_some())
     }
 
-    /// The Job that has done something to an object, which said nothing of that any more when it was let go.
+    fn is_taken_back(&self) -> bool {
+        self.phase == RollPhase::Aborted && self.reason.as_deref() == Some(TAKEN_BACK)
+    }
+
+    /// Whether whoever runs it looks again for what it has left at its end: somebody may have mended that since. They
+    /// may say so, too.
+    #[must_use]
+    pub fn looks_for_left(&self) -> bool {
+        let ended = self.history.last().map(|end| &end.ended);
+        let is_resumed = self.resumed.as_ref().is_some_and(|resumed| Some(resumed) >= ended);
+        self.leaves_objects() || (self.is_taken_back() && is_resumed)
+    }
+
+    /// The Job that has done something to an object, which said nothing of that any more when it was let go; also where
+    /// somebody has looked at that since.
     pub(super) fn lost_job(&self, uid: &str) -> Option<&SeenStepJob> {
-        self.lost().find(|lost| lost.uid == uid)?.job.as_ref()
+        self.failures.iter().find(|lost| lost.reason == MARK_LOST && lost.uid == uid)?.job.as_ref()
     }
 
     /// What a Job has done something to, and that said nothing of that any more when it was let go.
@@ -513,9 +526,10 @@ impl RollStatus {
         self.reserved.iter().find(|reservation| reservation.uid == uid)
     }
 
-    /// What is known against an object, since somebody resumed the roll last.
+    /// What is known against an object, since somebody resumed the roll last: what it fails by now before what was lost.
     pub(super) fn failure(&self, uid: &str) -> Option<&RollFailure> {
-        self.failures.iter().find(|failure| failure.uid == uid && !failure.cleared)
+        let known = self.failures.iter().filter(|failure| failure.uid == uid && !failure.cleared);
+        known.max_by_key(|failure| failure.reason != MARK_LOST)
     }
 
     /// When somebody resumed it, in seconds since 1970.

@@ -213,12 +213,12 @@ pub(super) fn note_jobs(planner: &mut Planner<'_>) {
         note_lost_job(planner, traveller, reservation);
     }
     planner.status.failures.extend(forgotten);
-    // What says again of which step its Job was goes on by that.
-    let is_found = |job: &SeenStepJob, uid: &str| {
+    // Where it says again of which step its Job was, it goes on by that: it is not left once that is undone.
+    let is_undone = |job: &SeenStepJob, uid: &str| {
         let known = reserved.iter().find(|reservation| reservation.uid == uid).and_then(|one| one.job.as_ref());
-        known.is_some_and(|known| known.name == job.name)
+        known.is_some_and(|known| known.back && known.step == job.step)
     };
-    planner.status.failures.retain(|lost| !lost.job.as_ref().is_some_and(|job| is_found(job, &lost.uid)));
+    planner.status.failures.retain(|lost| !lost.job.as_ref().is_some_and(|job| is_undone(job, &lost.uid)));
     planner.status.reserved = reserved;
 }
 

@@ -31,6 +31,8 @@ struct Pier {
     shut: bool,
     /// A webhook refuses every write of the object.
     denied: bool,
+    /// No Job can be made.
+    jobless: bool,
 }
 
 impl Pier {
@@ -50,6 +52,7 @@ impl Pier {
             remembered,
             shut: false,
             denied: false,
+            jobless: false,
         }
     }
 
@@ -103,6 +106,7 @@ impl Pier {
             for write in planned.writes {
                 match write {
                     RollWrite::Status(status) => self.status = *status,
+                    RollWrite::Job(write) if self.jobless => self.remembered.refused(&write.uid, "no", now),
                     RollWrite::Job(write) => self.jobs.push((write.name, write.body)),
                     RollWrite::Move(write) if self.denied => self.remembered.refused(&write.uid, "no", now),
                     RollWrite::Move(write) => {
@@ -357,14 +361,83 @@ fn a_mark_that_is_put_back_after_the_end_finds_its_job() {
     pier.ends(0, "Complete");
     pier.settles(20);
     names_job(&pier, 0);
+    let (left, status) = (pier.ship.clone(), pier.status.clone());
+    let goes_home = |pier: &mut Pier, after: u64| {
+        let goes = pier.settles(after);
+        assert!(!goes.is_over() && pier.jobs.len() == 2, "{goes:?}");
+        pier.ends(1, "Complete");
+        pier.settles(after + 10);
+        let home = pier.settles(after + 80);
+        assert!(home.is_over() && !home.leaves_objects() && !home.message.contains("n/a"), "{home:?}");
+        assert!(pier.ship.as_ref().unwrap()["spec"].get("lock").is_none(), "{:?}", pier.ship);
+    };
+    pier.ship = marked.clone();
+    goes_home(&mut pier, 30);
+    // Somebody has looked, and puts it back then: whoever wants that looked at says so.
+    (pier.ship, pier.status) = (left, status);
+    pier.ship.as_mut().unwrap()["metadata"].as_object_mut().unwrap().remove("annotations");
+    pier.jobs.truncate(1);
+    pier.status.resume(Moment { wall: NOW.wall + 150, ..NOW });
+    assert!(pier.settles(155).is_over() && !pier.status.leaves_objects(), "{:?}", pier.status);
     pier.ship = marked;
-    let goes = pier.settles(30);
-    assert!(!goes.is_over() && pier.jobs.len() == 2, "{goes:?}");
+    assert!(pier.settles(160).is_over());
+    pier.status.resume(Moment { wall: NOW.wall + 165, ..NOW });
+    goes_home(&mut pier, 170);
+}
+
+/// Somebody changes a field that is put back later, while a Job is to be undone: told of it, they resume the roll, which
+/// leaves that field.
+#[test]
+fn what_somebody_has_changed_holds_a_way_back_once() {
+    let mut pier = Pier::new();
+    pier.settles(0);
+    pier.ends(0, "Complete");
+    pier.settles(5);
+    pier.ship.as_mut().unwrap()["spec"]["lock"] = json!("mine");
+    pier.direction = "Back";
+    let held = pier.settles(10);
+    assert_eq!((held.reason.as_deref(), pier.jobs.len()), (Some("Held"), 1), "{held:?}");
+    pier.status.resume(Moment { wall: NOW.wall + 15, ..NOW });
+    pier.settles(20);
+    assert_eq!(pier.jobs.len(), 2, "{:?}", pier.status);
     pier.ends(1, "Complete");
-    pier.settles(40);
+    pier.settles(30);
     let home = pier.settles(110);
-    assert!(home.is_over() && !home.leaves_objects() && !home.message.contains("n/a"), "{home:?}");
-    assert!(pier.ship.as_ref().unwrap()["spec"].get("lock").is_none(), "{:?}", pier.ship);
+    assert!(home.is_over() && !home.leaves_objects(), "{home:?}");
+    assert_eq!(pier.ship.unwrap()["spec"]["lock"], "mine");
+}
+
+/// What was written over is put back after the end, and taken off once more before its Job is undone: no Job can be
+/// made, or somebody has changed one of its fields. It is named again.
+#[test]
+fn a_mark_that_comes_and_goes_hides_no_job() {
+    for is_changed in [true, false] {
+        let mut pier = Pier::new();
+        pier.settles(0);
+        let mut marked = pier.ship.clone().unwrap();
+        pier.ship.as_mut().unwrap()["metadata"].as_object_mut().unwrap().remove("annotations");
+        pier.direction = "Back";
+        pier.settles(10);
+        pier.ends(0, "Complete");
+        pier.settles(90);
+        names_job(&pier, 0);
+        if is_changed {
+            marked["spec"]["lock"] = json!("mine");
+        }
+        pier.jobless = !is_changed;
+        pier.ship = Some(marked);
+        let waits = pier.settles(100);
+        assert!(!waits.is_over() && pier.jobs.len() == 1, "{waits:?}");
+        pier.ship.as_mut().unwrap()["metadata"].as_object_mut().unwrap().remove("annotations");
+        if is_changed {
+            assert_eq!(waits.reason.as_deref(), Some("Held"), "{waits:?}");
+            pier.status.resume(Moment { wall: NOW.wall + 105, ..NOW });
+        }
+        pier.jobless = false;
+        pier.settles(110);
+        pier.settles(200);
+        names_job(&pier, 0);
+    }
 }
 
 /// Somebody puts an older mark back while its Job runs, which says that this was not begun with: it is taken back by
