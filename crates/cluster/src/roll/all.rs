@@ -146,11 +146,12 @@ impl<'a> Rolls<'a> {
     }
 }
 
-/// Whether a roll may wait for another one to end: it is refused, or is over and is to turn.
+/// Whether a roll may wait for another one to end: it is refused, or is over and is to turn, or to look once more.
 fn may_wait(document: &Value) -> bool {
     let status = RollStatus::of(document);
     let asked = document.pointer("/spec/direction").and_then(|asked| serde_json::from_value(asked.clone()).ok());
-    status.phase == RollPhase::Refused || status.turns_after_end(asked.unwrap_or_default())
+    let is_over = status.turns_after_end(asked.unwrap_or_default()) || status.looks_again;
+    status.phase == RollPhase::Refused || is_over
 }
 
 fn name_of(document: &Value) -> String {

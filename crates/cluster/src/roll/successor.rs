@@ -24,7 +24,7 @@ pub(super) async fn makes_no_way(
 ) -> Result<Option<Landed>, CallError> {
     let successor = match replacement {
         Replacement::Successor(successor) => successor,
-        Replacement::Counterpart(counterpart) => return is_gone(cluster, write, counterpart).await,
+        Replacement::Counterpart(counterpart) => return stands_no_more(cluster, write, counterpart).await,
     };
     if let Some(no) = try_successor(cluster, all, &successor.object).await? {
         return Ok(Some(no));
@@ -36,8 +36,9 @@ pub(super) async fn makes_no_way(
     }
 }
 
-/// Why an object does not go for one that was there as that was planned: somebody has deleted that one since.
-async fn is_gone(
+/// Why an object does not go for one that was there as that was planned: that one is gone since, or is about to go, or
+/// says no longer what it stands for.
+async fn stands_no_more(
     cluster: &Cluster,
     write: &ObjectWrite,
     counterpart: &Counterpart,

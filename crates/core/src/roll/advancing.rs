@@ -126,10 +126,7 @@ pub(super) fn stop(planner: &mut Planner<'_>) {
 
 /// What is not to go on is let go only once no Job changes it any more: says which one it waits for, and what to do.
 fn tell_job(planner: &mut Planner<'_>) {
-    let ends = |one: &&Reservation| {
-        let failed = planner.status.failure(&one.uid).is_some_and(|known| !known.back);
-        failed || is_anywhere(planner, one)
-    };
+    let ends = |one: &&Reservation| planner.fails(&one.uid) || is_anywhere(planner, one);
     let mut under_way = planner.status.reserved.iter().filter(ends);
     let Some(job) = under_way.find_map(|one| job_under_way(planner, one)) else { return };
     let why = SeenJob::under_way(&job, &planner.facts.answers).unwrap_or_default();

@@ -58,10 +58,13 @@ pub fn asks_for_others(roll: &FleetRoll, status: &RollStatus) -> bool {
 #[must_use]
 pub fn stays_over(roll: &FleetRoll, status: &RollStatus, facts: &RollFacts) -> Option<String> {
     let (other, _) = facts.others.first().filter(|_| status.started.is_some() && asks_for_others(roll, status))?;
+    let wanted = match status.turns_after_end(roll.direction) {
+        true => format!("does not go {:?}", status.direction_of(roll)),
+        false => "does not look again for what it has left".to_owned(),
+    };
     Some(format!(
-        "roll {} is over, and does not go {:?}: {}: let it end, or end it with pointsman roll abort {other}",
+        "roll {} is over, and {wanted}: {}: let it end, or end it with pointsman roll abort {other}",
         roll.name(),
-        status.direction_of(roll),
         overlaps(facts).join("; "),
     ))
 }

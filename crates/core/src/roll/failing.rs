@@ -146,7 +146,9 @@ fn note_failed(planner: &mut Planner<'_>, failed: &[Failing<'_>]) {
     let back = planner.status.direction == Direction::Back || failed.iter().any(|one| one.back);
     for Failing { object, why, reason, .. } in failed {
         let failure = failure(planner, object, reason, why.clone());
-        planner.status.failures.retain(|known| known.uid != object.uid || known.reason == MARK_LOST);
+        // What was lost stays lost, and what somebody has been told of is known.
+        let stays = |known: &RollFailure| known.reason == MARK_LOST || (known.reason == HELD && known.cleared);
+        planner.status.failures.retain(|known| known.uid != object.uid || (known.reason != *reason && stays(known)));
         planner.status.failures.push(failure);
     }
     if planner.status.direction == Direction::Stop && planner.roll.has_steps() {
@@ -169,9 +171,8 @@ fn note_failed(planner: &mut Planner<'_>, failed: &[Failing<'_>]) {
 
 /// What failed goes back from here.
 fn take_back(planner: &mut Planner<'_>, uids: &[&str]) {
-    for failure in planner.status.failures.iter_mut().filter(|one| uids.contains(&one.uid.as_str())) {
-        failure.back = true;
-    }
+    let is_of = |one: &RollFailure| one.reason != MARK_LOST && uids.contains(&one.uid.as_str());
+    planner.status.failures.iter_mut().filter(|one| is_of(one)).for_each(|failure| failure.back = true);
     let mut reserved = planner.status.reserved.clone();
     reserved.iter_mut().filter(|one| uids.contains(&one.uid.as_str())).for_each(|one| turn_back(planner, one));
     planner.status.reserved = reserved;
@@ -188,7 +189,7 @@ fn turn_failed(planner: &mut Planner<'_>, failed: &[Failing<'_>]) {
 fn leave_failed(planner: &mut Planner<'_>) {
     let judge = planner.judge();
     let is_left = |reservation: &Reservation| {
-        let failed = planner.status.failure(&reservation.uid).is_some_and(|known| !known.back);
+        let failed = planner.fails(&reservation.uid);
         let Some(object) = planner.object(&reservation.uid).filter(|_| reservation.back && failed) else {
             return false;
         };
@@ -211,7 +212,9 @@ fn leave_failed(planner: &mut Planner<'_>) {
 /// Objects that are not healthy and not under way: moved or not, something else is wrong with the fleet. While it
 /// goes back, those that were moved are why.
 pub(super) fn look_for_unhealthy(planner: &mut Planner<'_>, standings: &[Standing]) {
-    if planner.status.direction == Direction::Stop || planner.status.halted.is_some() {
+    // Whoever looks once more at what is over moves nothing but what is under way by that.
+    let is_over = planner.was_over && planner.status.reserved.is_empty();
+    if planner.status.direction == Direction::Stop || planner.status.halted.is_some() || is_over {
         return;
     }
     let unhealthy = planner.view(standings).unhealthy();

@@ -53,6 +53,8 @@ impl<'f, 'a> FleetView<'f, 'a> {
             let counts = match standing {
                 // While the fleet goes back, those that were moved are why.
                 Standing::New => !back,
+                // Somebody has looked at it.
+                Standing::Old if back && self.status.is_looked_at(&object.uid) => false,
                 // Nobody knows of it that it was not.
                 Standing::Refused(_) | Standing::Waiting(_) if back && self.is_new(object) => false,
                 Standing::Old | Standing::Held(_) | Standing::Waiting(_) | Standing::Refused(_) => true,

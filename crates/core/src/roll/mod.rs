@@ -120,8 +120,8 @@ pub use staged::Staged;
 pub use stages_of::{missing_stages, seen_by_stage};
 pub use standing::Standing;
 pub use status::{
-    Halt, Reservation, RollCounts, RollEnd, RollFailure, RollPhase, RollStatus, SeenStepJob, StoredBy, Unmoved,
-    WaveCounts,
+    Halt, LostJob, Reservation, RollCounts, RollEnd, RollFailure, RollPhase, RollStatus, SeenStepJob, StoredBy,
+    Unmoved, WaveCounts,
 };
 pub use step_telling::{ToldStep, told_steps};
 pub use steps_digest::steps_not_compared;

@@ -10,7 +10,7 @@ use super::fleet_view::FleetView;
 use super::moment::{Moment, rfc3339};
 use super::patch::FleetMove;
 use super::standing::{Judge, Standing};
-use super::status::{Halt, Reservation, RollEnd, RollPhase, RollStatus};
+use super::status::{Halt, MARK_LOST, Reservation, RollEnd, RollPhase, RollStatus};
 use super::storing::unheard;
 use super::telling::InTheWay;
 use super::traveller::Traveller;
@@ -113,6 +113,11 @@ impl<'a> Planner<'a> {
         Traveller::of(self.roll, self.object(&reservation.uid)?, reservation)
     }
 
+    /// Whether an object fails, and does not go back. That its mark was lost says nothing of how it goes on.
+    pub(super) fn fails(&self, uid: &str) -> bool {
+        self.status.failure(uid).is_some_and(|known| known.reason != MARK_LOST && !known.back)
+    }
+
     pub(super) fn now(&self) -> String {
         rfc3339(self.now.wall)
     }
@@ -150,7 +155,7 @@ impl<'a> Planner<'a> {
                 *became = became.saturating_sub(1);
             }
             // Its mark may be there again: then that says of which step its Job was.
-            let (job, tried) = (None, self.status.lost_job(&uid).filter(|_| back).cloned());
+            let (job, tried) = (None, self.status.lost_job(&uid, &wave).filter(|_| back).cloned());
             self.status.reserved.push(Reservation { object, uid, since, back, wave, attempt, job, tried, target });
         }
     }
@@ -159,9 +164,9 @@ impl<'a> Planner<'a> {
         self.status.phase = phase;
         self.status.reason = reason.map(str::to_owned);
         (self.status.wave_done, self.status.wave_since) = (None, None);
+        // Whoever has asked for another look has had it.
+        self.status.looks_again = false;
         if self.was_over {
-            // Whoever has asked for another look has had it.
-            self.status.resumed = None;
             return;
         }
         let state = if phase == RollPhase::Complete { "Complete" } else { "Partial" };

@@ -78,11 +78,22 @@ pub(super) fn release(planner: &mut Planner<'_>) {
     for wave in became {
         *planner.status.became.entry(wave).or_default() += 1;
     }
-    planner.status.failures.retain(|known| !abandoned.iter().any(|one| one.uid == known.uid));
-    planner.status.failures.extend(abandoned);
+    tell(planner, abandoned);
     if let Some(why) = refused_back {
         planner.halt("NotTakenBack", why);
     }
+}
+
+/// Writes down what is said of objects that are let go, instead of what was said of them before.
+fn tell(planner: &mut Planner<'_>, abandoned: Vec<RollFailure>) {
+    let is_same = |known: &RollFailure, one: &RollFailure| match (&known.job, &one.job) {
+        // Each wave may have lost a Job of it.
+        (Some(known), Some(one)) => known.wave == one.wave,
+        (job, _) => job.is_none(),
+    };
+    let is_told_anew = |known: &RollFailure| abandoned.iter().any(|one| one.uid == known.uid && is_same(known, one));
+    planner.status.failures.retain(|known| !is_told_anew(known));
+    planner.status.failures.extend(abandoned);
 }
 
 /// What becomes of an object under way whose write is not to be seen on it.

@@ -96,6 +96,9 @@ pub struct RollStatus {
     /// When the first object could have been moved.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub started: Option<String>,
+    /// Somebody has resumed it after it was taken back: whoever runs it looks once more at what it has left.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub looks_again: bool,
     /// When somebody resumed it last: objects have their whole time again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resumed: Option<String>,
@@ -216,12 +219,23 @@ pub struct RollFailure {
     /// It is taken back, or was.
     #[serde(default, skip_serializing_if = "is_false")]
     pub back: bool,
-    /// Somebody has resumed the roll since.
+    /// Somebody has looked at it: they have resumed the roll since, and where it is about a Job that nobody undoes,
+    /// after the end that named it.
     #[serde(default, skip_serializing_if = "is_false")]
     pub cleared: bool,
     /// The Job that has done what nobody takes back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub job: Option<SeenStepJob>,
+    pub job: Option<LostJob>,
+}
+
+/// A Job of which its object says nothing any more.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub struct LostJob {
+    /// The wave whose journey it was of.
+    pub wave: String,
+    /// The Job.
+    #[serde(flatten)]
+    pub seen: SeenStepJob,
 }
 
 impl RollFailure {
@@ -349,19 +363,22 @@ impl RollStatus {
         self.phase == RollPhase::Aborted && self.reason.as_deref() == Some(TAKEN_BACK)
     }
 
-    /// Whether whoever runs it looks again for what it has left at its end: somebody may have mended that since. They
-    /// may say so, too.
+    /// Whether whoever runs it looks again for what it has left at its end: somebody may have mended that since.
     #[must_use]
     pub fn looks_for_left(&self) -> bool {
-        let ended = self.history.last().map(|end| &end.ended);
-        let is_resumed = self.resumed.as_ref().is_some_and(|resumed| Some(resumed) >= ended);
-        self.leaves_objects() || (self.is_taken_back() && is_resumed)
+        self.leaves_objects() || (self.is_taken_back() && self.looks_again)
     }
 
-    /// The Job that has done something to an object, which said nothing of that any more when it was let go; also where
-    /// somebody has looked at that since.
-    pub(super) fn lost_job(&self, uid: &str) -> Option<&SeenStepJob> {
-        self.failures.iter().find(|lost| lost.reason == MARK_LOST && lost.uid == uid)?.job.as_ref()
+    /// The Job of a wave that has done something to an object, which said nothing of that any more when it was let go;
+    /// also where somebody has looked at that since.
+    pub(super) fn lost_job(&self, uid: &str, wave: &str) -> Option<&SeenStepJob> {
+        let of_it = self.failures.iter().filter(|lost| lost.uid == uid);
+        of_it.filter_map(|lost| lost.job.as_ref()).find(|job| job.wave == wave).map(|job| &job.seen)
+    }
+
+    /// Whether somebody has looked at what a Job has done to an object, and that nobody undoes.
+    pub(super) fn is_looked_at(&self, uid: &str) -> bool {
+        self.failures.iter().any(|lost| lost.reason == MARK_LOST && lost.uid == uid && lost.cleared)
     }
 
     /// What a Job has done something to, and that said nothing of that any more when it was let go.
@@ -442,6 +459,7 @@ impl RollStatus {
         let looked_at = self.failures.iter_mut().filter(|failure| is_over || !is_lost(failure));
         looked_at.for_each(|failure| failure.cleared = true);
         self.resumed = Some(rfc3339(now.wall));
+        self.looks_again = self.is_taken_back();
         if matches!(self.phase, RollPhase::Paused | RollPhase::Failed) {
             self.phase = RollPhase::Rolling;
         }
@@ -526,7 +544,7 @@ impl RollStatus {
         self.reserved.iter().find(|reservation| reservation.uid == uid)
     }
 
-    /// What is known against an object, since somebody resumed the roll last: what it fails by now before what was lost.
+    /// What is known against an object, and nobody has looked at: what it fails by now before what was lost.
     pub(super) fn failure(&self, uid: &str) -> Option<&RollFailure> {
         let known = self.failures.iter().filter(|failure| failure.uid == uid && !failure.cleared);
         known.max_by_key(|failure| failure.reason != MARK_LOST)

@@ -15,7 +15,7 @@ use super::planner::Planner;
 use super::questions::{RollQuestion, WantedObjects};
 use super::roll_write::RollWrite;
 use super::standing::Standing;
-use super::status::{CHANGED, MARK_LOST, Reservation, RollFailure, RollStatus, SeenStepJob, TIMED_OUT};
+use super::status::{CHANGED, LostJob, MARK_LOST, Reservation, RollFailure, RollStatus, SeenStepJob, TIMED_OUT};
 use super::stepping::{StepWrite, Stepping};
 use super::traveller::Traveller;
 use crate::definition::{JobSource, JourneyAct, JourneyJob, StepWay};
@@ -213,13 +213,23 @@ pub(super) fn note_jobs(planner: &mut Planner<'_>) {
         note_lost_job(planner, traveller, reservation);
     }
     planner.status.failures.extend(forgotten);
-    // Where it says again of which step its Job was, it goes on by that: it is not left once that is undone.
-    let is_undone = |job: &SeenStepJob, uid: &str| {
-        let known = reserved.iter().find(|reservation| reservation.uid == uid).and_then(|one| one.job.as_ref());
-        known.is_some_and(|known| known.back && known.step == job.step)
-    };
-    planner.status.failures.retain(|lost| !lost.job.as_ref().is_some_and(|job| is_undone(job, &lost.uid)));
-    planner.status.reserved = reserved;
+    let mut failures = std::mem::take(&mut planner.status.failures);
+    failures.retain(|lost| {
+        let of_it = reserved.iter().find(|reservation| reservation.uid == lost.uid);
+        !lost.job.as_ref().zip(of_it).is_some_and(|(job, reservation)| is_found(planner, job, reservation))
+    });
+    (planner.status.failures, planner.status.reserved) = (failures, reserved);
+}
+
+/// Whether a Job that was lost is none any more: its object says again of which step it was, and that is undone by now,
+/// or is for good.
+fn is_found(planner: &Planner<'_>, job: &LostJob, reservation: &Reservation) -> bool {
+    let Some(traveller) = planner.traveller(reservation).filter(|_| job.wave == reservation.wave) else { return false };
+    let is_step = |known: &SeenStepJob| known.back && known.step == job.seen.step;
+    let was_counted = reservation.tried.as_ref().is_some_and(|known| known.name == job.seen.name && !known.lost);
+    let is_over = traveller.leg.done <= job.seen.step || traveller.leg.floor > job.seen.step;
+    let says = !is_unmarked(planner.roll, traveller.object);
+    reservation.job.as_ref().is_some_and(is_step) || (was_counted && is_over && says)
 }
 
 /// Writes down which Job may run that an object says nothing of. Where the object says again that it is at its step, it
@@ -255,14 +265,17 @@ fn is_uncounted(planner: &Planner<'_>, traveller: Traveller<'_>, job: &SeenStepJ
 /// What is said of something of which a Job has done something that nobody takes back, since it says nothing of that.
 pub(super) fn lost_failure(planner: &Planner<'_>, reservation: &Reservation) -> Option<RollFailure> {
     let job = reservation.tried.as_ref().filter(|job| job.lost)?;
-    let is_known = planner.status.lost().any(|known| known.uid == reservation.uid);
+    let is_same = |known: &LostJob| known.wave == reservation.wave && known.seen.name == job.name;
+    let mut known = planner.status.lost().filter(|known| known.uid == reservation.uid);
+    let is_known = known.any(|known| known.job.as_ref().is_none_or(is_same));
     let message = format!(
         "somebody has taken off, or written over, what the roll had noted on it: what job {} has done is not taken back",
         job.name
     );
     let of = (reservation.object.as_str(), reservation.uid.as_str());
     let has_room = planner.status.failures.len() < MOST_LOST;
-    let failure = || RollFailure { job: Some(job.clone()), ..RollFailure::of(of, MARK_LOST, message, planner.now()) };
+    let lost = || LostJob { wave: reservation.wave.clone(), seen: job.clone() };
+    let failure = || RollFailure { job: Some(lost()), ..RollFailure::of(of, MARK_LOST, message, planner.now()) };
     (!is_known && has_room).then(failure)
 }
 

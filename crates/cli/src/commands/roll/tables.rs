@@ -134,6 +134,10 @@ pub(super) fn next(document: &Value, status: &RollStatus) -> Option<String> {
         }
         RollPhase::Refused => Some(format!("mend that, then pointsman roll run {name}")),
         RollPhase::Paused if status.is_unreadable() => Some(format!("kubectl edit roll {name}: it goes on by itself")),
+        // It goes back by itself, and whoever resumes it sends it on again.
+        RollPhase::Paused if status.back_all => {
+            Some(format!("mend it, then pointsman roll back {name} and pointsman roll resume {name}"))
+        }
         RollPhase::Paused if status.goes_back() => Some(format!("mend it, then pointsman roll resume {name}")),
         RollPhase::Paused => Some(format!("mend it, then pointsman roll resume {name}; or pointsman roll back {name}")),
         RollPhase::Failed => {

@@ -18,6 +18,10 @@ struct Pier {
     direction: &'static str,
     /// The step has no way back.
     is_for_good: bool,
+    /// Another wave comes before its own.
+    is_second: bool,
+    /// What the Job did is undone where the object says so.
+    says_undone: bool,
     /// Another Job is run before that.
     is_towed: bool,
     /// It is locked before the Job runs.
@@ -44,6 +48,8 @@ impl Pier {
         Self {
             direction: "Forward",
             is_for_good: false,
+            is_second: false,
+            says_undone: false,
             is_towed: false,
             has_lock: true,
             ship,
@@ -61,19 +67,27 @@ impl Pier {
         let manifest = json!({
             "apiVersion": "batch/v1", "kind": "Job", "metadata": {"namespace": "yard"}, "spec": {"template": template},
         });
+        let undo = match self.says_undone {
+            true => json!({"manifest": manifest, "until": {"field": "status.level", "is": "low"}}),
+            false => json!({"manifest": manifest}),
+        };
         let lift = match self.is_for_good {
-            false => json!({"name": "lift", "job": {"manifest": manifest, "undo": {"manifest": manifest}}}),
+            false => json!({"name": "lift", "job": {"manifest": manifest, "undo": undo}}),
             true => json!({"name": "lift", "job": {"manifest": manifest}, "irreversible": "it is for good"}),
         };
         let wait = json!({"name": "wait", "wait": {"until": {"field": "status.level", "is": "{to}"}}});
         let accept = if self.is_for_good { json!(["lift"]) } else { json!([]) };
         // What is left and named is not what a fleet waits for.
-        let spec = json!({"timeout": "10m", "direction": self.direction, "accept": accept, "unhealthyMax": 0});
+        let mut spec = json!({"timeout": "10m", "direction": self.direction, "accept": accept, "unhealthyMax": 0});
+        if self.is_second {
+            spec["waves"] = json!([{"name": "first", "journey": "k"}, {"name": "rest"}]);
+        }
+        let flag = json!({"name": "flag", "set": {"fields": {"spec.flag": true}}});
         let tow = json!({"name": "tow", "job": {"manifest": manifest, "undo": {"manifest": manifest}}});
         let lock = json!({"name": "lock", "set": {"fields": {"spec.lock": "{to}"}}});
         let before = self.is_towed.then_some(tow).into_iter().chain(self.has_lock.then_some(lock));
         let steps: Vec<Value> = before.chain([lift, wait]).collect();
-        rolled(&json!({"j": steps}), &spec).unwrap()
+        rolled(&json!({"j": steps, "k": [flag]}), &spec).unwrap()
     }
 
     fn answers(&self, roll: &FleetRoll, fleet: &[FleetObject]) -> RollAnswers {
@@ -375,8 +389,9 @@ fn a_mark_that_is_put_back_after_the_end_finds_its_job() {
     goes_home(&mut pier, 30);
     // Somebody has looked, and puts it back then: whoever wants that looked at says so.
     (pier.ship, pier.status) = (left, status);
-    pier.ship.as_mut().unwrap()["metadata"].as_object_mut().unwrap().remove("annotations");
     pier.jobs.truncate(1);
+    // Neither what stands in the place of its mark, nor how it is, holds up a roll that is over.
+    pier.ship.as_mut().unwrap()["status"]["conditions"][0]["status"] = json!("False");
     pier.status.resume(Moment { wall: NOW.wall + 150, ..NOW });
     assert!(pier.settles(155).is_over() && !pier.status.leaves_objects(), "{:?}", pier.status);
     pier.ship = marked;
@@ -385,8 +400,8 @@ fn a_mark_that_is_put_back_after_the_end_finds_its_job() {
     goes_home(&mut pier, 170);
 }
 
-/// Somebody changes a field that is put back later, while a Job is to be undone: told of it, they resume the roll, which
-/// leaves that field.
+/// Somebody changes a field that is put back later, while a Job is to be undone: told of it, they resume the roll,
+/// which leaves that field.
 #[test]
 fn what_somebody_has_changed_holds_a_way_back_once() {
     let mut pier = Pier::new();
@@ -399,8 +414,13 @@ fn what_somebody_has_changed_holds_a_way_back_once() {
     assert_eq!((held.reason.as_deref(), pier.jobs.len()), (Some("Held"), 1), "{held:?}");
     pier.status.resume(Moment { wall: NOW.wall + 15, ..NOW });
     pier.settles(20);
-    assert_eq!(pier.jobs.len(), 2, "{:?}", pier.status);
-    pier.ends(1, "Complete");
+    // Nor does one that fails have them be told of it once more.
+    pier.ends(1, "Failed");
+    assert_eq!(pier.settles(22).reason.as_deref(), Some("JobFailed"));
+    pier.status.resume(Moment { wall: NOW.wall + 24, ..NOW });
+    pier.settles(26);
+    assert_eq!(pier.jobs.len(), 3, "{:?}", pier.status);
+    pier.ends(2, "Complete");
     pier.settles(30);
     let home = pier.settles(110);
     assert!(home.is_over() && !home.leaves_objects(), "{home:?}");
@@ -438,6 +458,54 @@ fn a_mark_that_comes_and_goes_hides_no_job() {
         pier.settles(200);
         names_job(&pier, 0);
     }
+}
+
+/// An older mark says that the first of two waves has moved it, and nothing of the second one, whose Job is lost: it is
+/// none of the first one's, whose steps have the same numbers.
+#[test]
+fn a_job_that_is_lost_is_of_its_wave() {
+    let mut pier = Pier { is_second: true, ..Pier::new() };
+    pier.settles(0);
+    pier.settles(70);
+    assert_eq!(pier.jobs.len(), 1, "{:?}", pier.status);
+    let mark = &mut pier.ship.as_mut().unwrap()["metadata"]["annotations"]["pointsman.dev/roll"];
+    let older = mark.as_str().unwrap().replace(r#","rest":1}"#, "}");
+    assert_ne!(*mark, older.as_str());
+    *mark = older.into();
+    pier.direction = "Back";
+    pier.settles(80);
+    pier.ends(0, "Complete");
+    pier.settles(90);
+    // It is looked at once more before the first wave is undone.
+    pier.denied = true;
+    pier.settles(200);
+    pier.denied = false;
+    pier.remembered.allowed("u-a");
+    pier.settles(210);
+    pier.settles(300);
+    names_job(&pier, 0);
+    assert_eq!(pier.jobs.len(), 1, "{:?}", pier.status);
+    assert!(pier.ship.as_ref().unwrap()["spec"].get("flag").is_none(), "{:?}", pier.ship);
+}
+
+/// Its mark is there again, and what its Job did is undone without another one.
+#[test]
+fn what_is_undone_by_hand_is_not_named() {
+    let mut pier = Pier { says_undone: true, ..Pier::new() };
+    pier.settles(0);
+    let mut marked = pier.ship.clone().unwrap();
+    pier.ship.as_mut().unwrap()["metadata"].as_object_mut().unwrap().remove("annotations");
+    pier.direction = "Back";
+    pier.settles(10);
+    pier.ends(0, "Complete");
+    pier.settles(90);
+    names_job(&pier, 0);
+    marked["status"]["level"] = json!("low");
+    pier.ship = Some(marked);
+    pier.settles(100);
+    let home = pier.settles(200);
+    assert!(home.is_over() && !home.leaves_objects() && home.failures.is_empty(), "{home:?}");
+    assert!(pier.jobs.len() == 1 && pier.ship.as_ref().unwrap()["spec"].get("lock").is_none(), "{:?}", pier.ship);
 }
 
 /// Somebody puts an older mark back while its Job runs, which says that this was not begun with: it is taken back by
