@@ -64,8 +64,8 @@ pub enum Replacement {
 }
 
 /// An object that has to be there still as another one is deleted for it. No precondition of an API server names a
-/// second object: this one is read right before, and nothing is deleted where it is gone, or about to go, or says no longer
-/// what it stands for.
+/// second object: this one is read right before, and nothing is deleted where it is gone, or about to go, or no longer
+/// says what it stands for.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Counterpart {
     /// The plural of its resource.
