@@ -150,8 +150,7 @@ impl<'a> Rolls<'a> {
 fn may_wait(document: &Value) -> bool {
     let status = RollStatus::of(document);
     let asked = document.pointer("/spec/direction").and_then(|asked| serde_json::from_value(asked.clone()).ok());
-    let is_over = status.turns_after_end(asked.unwrap_or_default()) || status.looks_again;
-    status.phase == RollPhase::Refused || is_over
+    status.phase == RollPhase::Refused || status.looks_again || status.turns_after_end(asked.unwrap_or_default())
 }
 
 fn name_of(document: &Value) -> String {

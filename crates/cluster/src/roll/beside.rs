@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::collection::{asked_for, collection, named};
 use super::elsewhere::Elsewhere;
-use super::successor::makes_no_way;
+use super::replacement::makes_no_way;
 use super::writes::{Landed, delete_options, refused};
 use crate::call_error::{CallError, RIGHTS};
 use crate::cluster::{Cluster, Extent, PatchForm};

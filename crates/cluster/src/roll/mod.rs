@@ -18,9 +18,9 @@ mod local_times;
 mod other_clusters;
 mod others;
 mod outside;
+mod replacement;
 mod runner;
 mod store;
-mod successor;
 mod survey;
 #[cfg(test)]
 mod tests;

@@ -53,13 +53,11 @@ impl<'f, 'a> FleetView<'f, 'a> {
             let counts = match standing {
                 // While the fleet goes back, those that were moved are why.
                 Standing::New => !back,
-                // Somebody has looked at it.
-                Standing::Old if back && self.status.is_looked_at(&object.uid) => false,
+                // It is named at the end: nothing more is taken back of it, and nothing has to wait for it.
+                Standing::Old | Standing::Failed(_) if back && self.status.is_left(&object.uid) => false,
                 // Nobody knows of it that it was not.
                 Standing::Refused(_) | Standing::Waiting(_) if back && self.is_new(object) => false,
                 Standing::Old | Standing::Held(_) | Standing::Waiting(_) | Standing::Refused(_) => true,
-                // It is named at the end: nothing more is taken back of it, and nothing has to wait for it.
-                Standing::Failed(_) if back && self.status.lost().any(|lost| lost.uid == object.uid) => false,
                 // It was taken back.
                 Standing::Failed(why) if self.status.reservation(&object.uid).is_none() => {
                     return Some(format!("{} ({why})", object.title()));

@@ -309,7 +309,7 @@ impl Judge<'_> {
                 (Some(_), _) => self.answered_step(object).unwrap_or(Standing::New),
                 (None, true) => Standing::New,
                 // Somebody has looked at what is there now.
-                (None, false) if self.status.is_looked_at(&object.uid) => Standing::Old,
+                (None, false) if self.status.is_left(&object.uid) => Standing::Old,
                 (None, false) => object.has_lost_mark(self.roll).map_or(Standing::Old, Standing::Refused),
             };
         }

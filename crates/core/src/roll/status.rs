@@ -376,9 +376,9 @@ impl RollStatus {
         of_it.filter_map(|lost| lost.job.as_ref()).find(|job| job.wave == wave).map(|job| &job.seen)
     }
 
-    /// Whether somebody has looked at what a Job has done to an object, and that nobody undoes.
-    pub(super) fn is_looked_at(&self, uid: &str) -> bool {
-        self.failures.iter().any(|lost| lost.reason == MARK_LOST && lost.uid == uid && lost.cleared)
+    /// Whether a Job has done something to an object that nobody undoes, whether or not somebody has looked at that.
+    pub(super) fn is_left(&self, uid: &str) -> bool {
+        self.failures.iter().any(|lost| lost.reason == MARK_LOST && lost.uid == uid)
     }
 
     /// What a Job has done something to, and that said nothing of that any more when it was let go.

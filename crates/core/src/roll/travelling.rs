@@ -215,8 +215,8 @@ pub(super) fn note_jobs(planner: &mut Planner<'_>) {
     planner.status.failures.extend(forgotten);
     let mut failures = std::mem::take(&mut planner.status.failures);
     failures.retain(|lost| {
-        let of_it = reserved.iter().find(|reservation| reservation.uid == lost.uid);
-        !lost.job.as_ref().zip(of_it).is_some_and(|(job, reservation)| is_found(planner, job, reservation))
+        let Some(job) = &lost.job else { return true };
+        !reserved.iter().any(|reservation| reservation.uid == lost.uid && is_found(planner, job, reservation))
     });
     (planner.status.failures, planner.status.reserved) = (failures, reserved);
 }

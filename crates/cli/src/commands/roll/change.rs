@@ -59,9 +59,7 @@ pub(super) fn pause(args: &ChangeArgs) -> anyhow::Result<ExitCode> {
 
 pub(super) fn back(args: &ChangeArgs) -> anyhow::Result<ExitCode> {
     // Whoever says where it goes has it go: a pause of before ends.
-    let members = json!({"direction": "Back", "paused": false});
-    let now =
-        args.cluster.patiently(async |cluster| set_in_roll(&cluster, &args.name, &members).await.map_err(advise))?;
+    let now = change(args, &json!({"direction": "Back", "paused": false}))?;
     let (name, status) = (&args.name, RollStatus::of(&now));
     let told = match status.halted.as_ref().filter(|_| status.goes_back()) {
         // To say so once more is no answer to what failed.
@@ -80,9 +78,14 @@ pub(super) fn abort(args: &ChangeArgs) -> anyhow::Result<ExitCode> {
 }
 
 fn set(args: &ChangeArgs, members: &Value, done: &str) -> anyhow::Result<ExitCode> {
-    args.cluster.patiently(async |cluster| set_in_roll(&cluster, &args.name, members).await.map_err(advise))?;
+    change(args, members)?;
     output::text(&format!("roll {} {done}\n", args.name))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The Roll with other members of its spec.
+fn change(args: &ChangeArgs, members: &Value) -> anyhow::Result<Value> {
+    args.cluster.patiently(async |cluster| set_in_roll(&cluster, &args.name, members).await.map_err(advise))
 }
 
 /// The failure first: whoever runs it must not see a roll that goes on with what has failed.

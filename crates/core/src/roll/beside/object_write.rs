@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::seen::{annotation, is_going, text};
 use crate::roll::other_cluster::OtherCluster;
 
 /// One call of the API server.
@@ -80,6 +81,23 @@ pub struct Counterpart {
     pub uid: String,
     /// An annotation by which it is known to stand for the one that goes, and what that says.
     pub annotation: Option<(String, String)>,
+}
+
+impl Counterpart {
+    /// Why nothing is deleted for it, by what is found by its name, as far as its metadata. Nothing where it is there
+    /// still.
+    #[must_use]
+    pub fn missing(&self, found: Option<&Value>) -> Option<String> {
+        let Some(found) = found.filter(|found| text(found, "/metadata/uid") == self.uid) else {
+            return Some("is not there any more".to_owned());
+        };
+        if is_going(found) {
+            return Some("is being deleted".to_owned());
+        }
+        let (name, value) = self.annotation.as_ref()?;
+        let says = annotation(found, name) == Some(value);
+        (!says).then(|| format!("does not say any more {name}: {value}, which has to be set again"))
+    }
 }
 
 /// What is made in the place of an object that is deleted for it. Two things have to be asked before anything is

@@ -30,16 +30,7 @@ pub(super) fn makes_no_way(county: &County, write: &ObjectWrite) -> Option<No> {
     match replacement.as_deref()? {
         Replacement::Successor(_) if county.refuses => Some(No::Refused),
         Replacement::Successor(next) => (!stays(&county.village, uid, next)).then_some(No::NotYet),
-        Replacement::Counterpart(one) => {
-            let found = county.village.get(&one.plural, &one.name);
-            let found = found.filter(|found| found["metadata"]["uid"] == one.uid.as_str());
-            let says = |found: &Value| {
-                let annotation = one.annotation.as_ref();
-                annotation.is_none_or(|(name, value)| found["metadata"]["annotations"][name] == value.as_str())
-            };
-            let stays = found.is_some_and(|found| found["metadata"]["deletionTimestamp"].is_null() && says(found));
-            (!stays).then_some(No::NotYet)
-        }
+        Replacement::Counterpart(one) => one.missing(county.village.get(&one.plural, &one.name)).map(|_| No::NotYet),
     }
 }
 

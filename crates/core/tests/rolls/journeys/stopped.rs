@@ -159,6 +159,25 @@ impl Pier {
         pier
     }
 
+    /// Somebody takes its mark off while its Job runs, and the roll goes back: it has ended, and names that. With the
+    /// object as it was before.
+    fn loses_its_mark(mut self) -> (Self, Value) {
+        self.settles(0);
+        let marked = self.ship.clone().unwrap();
+        self.unmark();
+        self.direction = "Back";
+        self.settles(10);
+        self.ends(0, "Complete");
+        self.settles(20);
+        self.settles(90);
+        names_job(&self, 0);
+        (self, marked)
+    }
+
+    fn unmark(&mut self) {
+        self.ship.as_mut().unwrap()["metadata"].as_object_mut().unwrap().remove("annotations");
+    }
+
     fn ends(&mut self, job: usize, how: &str) {
         self.jobs[job].1["status"] = json!({"conditions": [{"type": how, "status": "True"}]});
     }
@@ -220,7 +239,7 @@ fn a_job_that_nobody_has_noted_is_waited_for() {
         let mut pier = Pier::new();
         pier.settles(0);
         pier.status.reserved[0].job = None;
-        pier.ship.as_mut().unwrap()["metadata"].as_object_mut().unwrap().remove("annotations");
+        pier.unmark();
         pier.direction = direction;
         assert!(!pier.settles(10).is_over(), "{direction}");
         pier.ends(0, "Complete");
@@ -347,7 +366,7 @@ fn a_mark_that_is_put_back_finds_its_job() {
     // It begins anew, and no second Job runs beside the first.
     let mut pier = Pier::new();
     pier.settles(0);
-    pier.ship.as_mut().unwrap()["metadata"].as_object_mut().unwrap().remove("annotations");
+    pier.unmark();
     for (direction, after) in [("Back", 10), ("Forward", 20)] {
         pier.direction = direction;
         pier.settles(after);
@@ -432,15 +451,7 @@ fn what_somebody_has_changed_holds_a_way_back_once() {
 #[test]
 fn a_mark_that_comes_and_goes_hides_no_job() {
     for is_changed in [true, false] {
-        let mut pier = Pier::new();
-        pier.settles(0);
-        let mut marked = pier.ship.clone().unwrap();
-        pier.ship.as_mut().unwrap()["metadata"].as_object_mut().unwrap().remove("annotations");
-        pier.direction = "Back";
-        pier.settles(10);
-        pier.ends(0, "Complete");
-        pier.settles(90);
-        names_job(&pier, 0);
+        let (mut pier, mut marked) = Pier::new().loses_its_mark();
         if is_changed {
             marked["spec"]["lock"] = json!("mine");
         }
@@ -448,7 +459,7 @@ fn a_mark_that_comes_and_goes_hides_no_job() {
         pier.ship = Some(marked);
         let waits = pier.settles(100);
         assert!(!waits.is_over() && pier.jobs.len() == 1, "{waits:?}");
-        pier.ship.as_mut().unwrap()["metadata"].as_object_mut().unwrap().remove("annotations");
+        pier.unmark();
         if is_changed {
             assert_eq!(waits.reason.as_deref(), Some("Held"), "{waits:?}");
             pier.status.resume(Moment { wall: NOW.wall + 105, ..NOW });
@@ -491,15 +502,7 @@ fn a_job_that_is_lost_is_of_its_wave() {
 /// Its mark is there again, and what its Job did is undone without another one.
 #[test]
 fn what_is_undone_by_hand_is_not_named() {
-    let mut pier = Pier { says_undone: true, ..Pier::new() };
-    pier.settles(0);
-    let mut marked = pier.ship.clone().unwrap();
-    pier.ship.as_mut().unwrap()["metadata"].as_object_mut().unwrap().remove("annotations");
-    pier.direction = "Back";
-    pier.settles(10);
-    pier.ends(0, "Complete");
-    pier.settles(90);
-    names_job(&pier, 0);
+    let (mut pier, mut marked) = Pier { says_undone: true, ..Pier::new() }.loses_its_mark();
     marked["status"]["level"] = json!("low");
     pier.ship = Some(marked);
     pier.settles(100);
@@ -541,15 +544,7 @@ fn an_older_mark_hides_no_job() {
 /// same.
 #[test]
 fn who_resumes_a_roll_under_way_has_not_looked_at_its_end() {
-    let mut pier = Pier::new();
-    pier.settles(0);
-    pier.ship.as_mut().unwrap()["metadata"].as_object_mut().unwrap().remove("annotations");
-    pier.direction = "Back";
-    pier.settles(10);
-    pier.ends(0, "Complete");
-    pier.settles(20);
-    pier.settles(90);
-    names_job(&pier, 0);
+    let (mut pier, _) = Pier::new().loses_its_mark();
     // The other one is under way still.
     (pier.status.phase, pier.status.reason) = (RollPhase::Paused, None);
     pier.status.resume(Moment { wall: NOW.wall + 95, ..NOW });
@@ -583,7 +578,7 @@ fn what_cannot_be_noted_is_not_left() {
 fn what_is_not_undone_is_named_until_somebody_has_looked() {
     let mut pier = Pier::failed("Back");
     let marked = pier.ship.clone();
-    pier.ship.as_mut().unwrap()["metadata"].as_object_mut().unwrap().remove("annotations");
+    pier.unmark();
     assert!(!pier.settles(20).is_over());
     pier.ends(1, "Failed");
     pier.settles(30);

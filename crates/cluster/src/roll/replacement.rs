@@ -43,30 +43,21 @@ async fn stands_no_more(
     write: &ObjectWrite,
     counterpart: &Counterpart,
 ) -> Result<Option<Landed>, CallError> {
-    let Counterpart { plural, group, version, name, uid, annotation } = counterpart;
+    let Counterpart { plural, group, version, name, .. } = counterpart;
+    let place = write.namespace.as_deref();
     let found = async {
-        let all = collection(cluster, (plural, group), Some(version), write.namespace.as_deref()).await?;
+        let all = collection(cluster, (plural, group), Some(version), place).await?;
         named(cluster, &format!("{all}/{name}")).await
     };
     let found = match found.await {
         Ok(found) => found,
         Err(error) => return refused(error).map(Some),
     };
-    let metadata = found.as_ref().and_then(|found| found.get("metadata"));
-    let has = |member: &str| metadata.and_then(|metadata| metadata.get(member)).and_then(Value::as_str);
-    let annotations = metadata.and_then(|metadata| metadata.get("annotations"));
-    let says = |(name, value): &(String, String)| {
-        annotations.and_then(|all| all.get(name)).and_then(Value::as_str) == Some(value.as_str())
+    let told = |why: String| {
+        let place = place.map(|place| format!("{place}/")).unwrap_or_default();
+        Landed::NotYet(format!("{} is not deleted: {plural}.{group} {place}{name} {why}", write.title()))
     };
-    let why = match (has("uid") == Some(uid), has("deletionTimestamp")) {
-        (false, _) => "is not there any more".to_owned(),
-        (true, Some(_)) => "is being deleted".to_owned(),
-        (true, None) => match annotation.as_ref().filter(|annotation| !says(annotation)) {
-            Some((name, value)) => format!("does not say any more {name}: {value}"),
-            None => return Ok(None),
-        },
-    };
-    Ok(Some(Landed::NotYet(format!("{} is not deleted: {plural}.{group} {name} {why}", write.title()))))
+    Ok(counterpart.missing(found.as_ref()).map(told))
 }
 
 /// Why what belongs to an object would not be left behind now.
