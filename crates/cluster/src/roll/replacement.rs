@@ -1,14 +1,16 @@
 //! Whether an object may go for another one in its place: asked before anything is deleted.
 
 use pointsman_core::definition::quoted_in_address;
-use pointsman_core::roll::{Counterpart, ObjectWrite, ROLL_MANAGER, Replacement, Successor, not_left_behind, rfc3339};
+use pointsman_core::roll::{
+    Counterpart, ObjectCall, ObjectWrite, ROLL_MANAGER, Replacement, Successor, not_left_behind, rfc3339,
+};
 use serde_json::{Value, json};
 
 use super::clock::RollClock;
 use super::collection::{collection, named};
 use super::writes::{Landed, refused};
 use crate::call_error::CallError;
-use crate::cluster::{Cluster, Extent};
+use crate::cluster::{Cluster, Extent, PatchForm};
 use crate::pages::items;
 
 /// Why an object does not go yet for another one: that is gone meanwhile, or would not be let through, or what belongs
@@ -45,11 +47,18 @@ async fn stands_no_more(
 ) -> Result<Option<Landed>, CallError> {
     let Counterpart { plural, group, version, name, .. } = counterpart;
     let place = write.namespace.as_deref();
-    let found = async {
-        let all = collection(cluster, (plural, group), Some(version), place).await?;
-        named(cluster, &format!("{all}/{name}")).await
+    let one = match collection(cluster, (plural, group), Some(version), place).await {
+        Ok(all) => format!("{all}/{name}"),
+        Err(error) => return refused(error).map(Some),
     };
-    let found = match found.await {
+    let (found, unsaid) = match stays(cluster, &one, write, counterpart).await {
+        Ok(Some(written)) => (Ok(Some(written)), None),
+        Ok(None) => (named(cluster, &one).await, None),
+        // It is another one by now, or none: what is there tells which.
+        Err(error) if matches!(error.code(), Some(404 | 409 | 422)) => (named(cluster, &one).await, Some(error)),
+        Err(error) => (Err(error), None),
+    };
+    let found = match found {
         Ok(found) => found,
         Err(error) => return refused(error).map(Some),
     };
@@ -57,7 +66,21 @@ async fn stands_no_more(
         let place = place.map(|place| format!("{place}/")).unwrap_or_default();
         Landed::NotYet(format!("{} is not deleted: {plural}.{group} {place}{name} {why}", write.title()))
     };
-    Ok(counterpart.missing(found.as_ref()).map(told))
+    let unsaid = || unsaid.map(|error| format!("cannot be written: {}", error.message()));
+    Ok(counterpart.missing(found.as_ref()).or_else(unsaid).map(told))
+}
+
+/// Has an object say for which one it stays, where it is one that says so. Returns its metadata then.
+async fn stays(
+    cluster: &Cluster,
+    one: &str,
+    write: &ObjectWrite,
+    counterpart: &Counterpart,
+) -> Result<Option<Value>, CallError> {
+    let ObjectCall::Delete { resource_version, .. } = &write.call else { return Ok(None) };
+    let Some(patch) = counterpart.stays(resource_version) else { return Ok(None) };
+    let path = format!("{one}?fieldManager={ROLL_MANAGER}");
+    cluster.patch(&path, PatchForm::Json, &patch, Extent::Metadata).await.map(Some)
 }
 
 /// Why what belongs to an object would not be left behind now.

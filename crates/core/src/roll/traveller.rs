@@ -134,7 +134,12 @@ impl<'a> Traveller<'a> {
 
     /// Whether a Job is of the step that is under way.
     pub(super) fn is_at(self, job: &SeenStepJob) -> bool {
-        job.step + usize::from(job.back) == self.leg.done
+        job.step + usize::from(job.back) == self.leg.done && !self.forgot_waves()
+    }
+
+    /// Whether the object says nothing of waves that it has gone before this one: nobody knows then how far it is.
+    fn forgot_waves(self) -> bool {
+        !self.legs.is_run && self.object.mark_of(self.roll).is_none() && self.legs.has_gone_before(self.leg)
     }
 
     /// Whether a step that runs a Job counted as done without one: nothing is there to undo.

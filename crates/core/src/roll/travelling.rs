@@ -201,7 +201,8 @@ pub(super) fn note_jobs(planner: &mut Planner<'_>) {
                 let seen = SeenJob::of(&wanted.title, &planner.facts.answers);
                 let step = traveller.next_step(reservation).map_or(0, |(step, _)| step);
                 let is_there = !matches!(seen, SeenJob::Unknown(_) | SeenJob::Absent);
-                is_there.then_some(SeenStepJob { name: wanted.title, step, back: reservation.back, lost: false })
+                let job = SeenStepJob { name: wanted.title, step, back: reservation.back, lost: false };
+                Some(job).filter(|job| is_there && traveller.is_at(job))
             }
             (None, None) => None,
         };

@@ -135,10 +135,11 @@ fn nothing_is_deleted_before_what_belongs_to_it_would_be_left_behind() {
 fn nothing_is_deleted_for_what_is_gone_meanwhile() {
     let there = |metadata: Value| answer(200, &json!({"metadata": metadata}).to_string());
     let gone = json!({"code": 404, "message": "houses.example.com \"a\" not found"}).to_string();
-    let left = |found: Vec<u8>| {
+    let left = |written: Vec<u8>, found: Vec<u8>| {
         let server = SmallServer::start(move |path| match group(path) {
             Some(manner) => manner,
             None if path == "/apis/example.com/v1/namespaces/n/houses/a" => Manner::Says(found.clone()),
+            None if path.starts_with("/apis/example.com/v1/namespaces/n/houses/a?") => Manner::Says(written.clone()),
             None => Manner::Says(answer(200, "{}")),
         });
         let [plural, group, version, name, uid] = ["houses", "example.com", "v1", "a", "h"].map(str::to_owned);
@@ -153,8 +154,15 @@ fn nothing_is_deleted_for_what_is_gone_meanwhile() {
         let landed = against(&server, async |cluster| writes(cluster, &write(call)).await);
         (landed, server.heads().iter().any(|head| head.starts_with("DELETE")))
     };
-    let (landed, is_deleted) = left(there(json!({"uid": "h", "annotations": {"made-of": "d"}})));
+    let fits = || there(json!({"uid": "h", "annotations": {"made-of": "d"}}));
+    // It is what was written that counts: a deletion of it that is late does not find that any more.
+    let (landed, is_deleted) = left(fits(), answer(500, "{}"));
     assert!(matches!(landed, Ok(Landed::Written(_))) && is_deleted, "{landed:?}");
+    let no = |code: u16, message: &str| answer(code, &json!({"code": code, "message": message}).to_string());
+    let (landed, is_deleted) = left(no(403, "admission webhook \"a\" denied the request: no"), fits());
+    assert!(matches!(&landed, Ok(Landed::Refused(why)) if why.contains("denied")) && !is_deleted, "{landed:?}");
+    let (landed, is_deleted) = left(no(422, "houses.example.com \"a\" is invalid"), fits());
+    assert!(matches!(&landed, Ok(Landed::NotYet(why)) if why.ends_with("is invalid")) && !is_deleted, "{landed:?}");
     let unsaid = "does not say any more made-of: d, which has to be set again";
     for (found, told) in [
         (there(json!({"uid": "h", "deletionTimestamp": "2026-11-20T10:48:31Z"})), "is being deleted"),
@@ -163,13 +171,20 @@ fn nothing_is_deleted_for_what_is_gone_meanwhile() {
         (there(json!({"uid": "h", "annotations": {"made-of": "another"}})), unsaid),
         (there(json!({"uid": "h"})), unsaid),
     ] {
-        let (landed, is_deleted) = left(found);
-        let Ok(Landed::NotYet(why)) = landed else { panic!("{landed:?}") };
-        assert_eq!(why, format!("deployments.apps n/a is not deleted: houses.example.com n/a {told}"));
-        assert!(!is_deleted);
+        for written in [no(422, "the server rejected our request"), no(404, "not found"), no(409, "conflict")] {
+            let (landed, is_deleted) = left(written, found.clone());
+            let Ok(Landed::NotYet(why)) = landed else { panic!("{landed:?}") };
+            assert_eq!(why, format!("deployments.apps n/a is not deleted: houses.example.com n/a {told}"));
+            assert!(!is_deleted);
+        }
     }
-    let (landed, is_deleted) = left(answer(503, &json!({"code": 503, "message": "busy"}).to_string()));
-    assert!(matches!(landed, Ok(Landed::Later(_))) && !is_deleted, "{landed:?}");
+    let going = json!({"uid": "h", "annotations": {"made-of": "d"}, "deletionTimestamp": "2026-11-20T10:48:31Z"});
+    let (landed, is_deleted) = left(there(going), fits());
+    assert!(matches!(&landed, Ok(Landed::NotYet(why)) if why.ends_with("is being deleted")), "{landed:?}");
+    assert!(!is_deleted);
+    for busy in [left(no(503, "busy"), fits()), left(no(409, "conflict"), no(503, "busy"))] {
+        assert!(matches!(busy.0, Ok(Landed::Later(_))) && !busy.1, "{busy:?}");
+    }
 }
 
 /// It would fail again each time, and would hold up whatever comes behind it.

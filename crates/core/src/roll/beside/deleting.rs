@@ -106,7 +106,15 @@ pub(super) fn source(step: Beside<'_>) -> StepProgress {
     let became = match step.look(&target) {
         SeenOther::Unknown(why) => return StepProgress::Waits(why),
         SeenOther::There(object) if annotation(object, BECAME) == Some(step.uid()) => object,
-        SeenOther::There(_) | SeenOther::Going(_) | SeenOther::Absent => {
+        SeenOther::There(_) => {
+            let uid = step.uid();
+            return StepProgress::Waits(format!(
+                "{target} does not say any more that it was made of this object: set its annotation {BECAME} to {uid}, \
+                 or go back"
+            ));
+        }
+        SeenOther::Going(_) => return StepProgress::Waits(format!("{target} is being deleted")),
+        SeenOther::Absent => {
             return StepProgress::Waits(format!("{target}, which was made of this object, is not there"));
         }
     };

@@ -22,8 +22,12 @@ pub(in crate::roll) const MADE_BY: &str = "pointsman.dev/made-by";
 /// An annotation of the same object: which labels and annotations it was made with, and the hash of each.
 pub(super) const SHARED: &str = "pointsman.dev/made-with";
 
+/// An annotation of the same object: `metadata.resourceVersion` of the one that it was made of, as that was deleted.
+/// What it says is for nobody: it was written, so that what was to be done to it before is not done any more.
+pub(super) const STAYS: &str = "pointsman.dev/stays-for";
+
 /// All annotations of such an object.
-pub(in crate::roll) const ON_WHAT_WAS_MADE: [&str; 5] = [BECAME, GENERATION, RETURNED, MADE_BY, SHARED];
+pub(in crate::roll) const ON_WHAT_WAS_MADE: [&str; 6] = [BECAME, GENERATION, RETURNED, MADE_BY, SHARED, STAYS];
 
 /// A label of what is saved of an object before it is made anew: the uid of the object that a roll is about.
 pub(super) const JOURNEY_LABEL: &str = "pointsman.dev/journey";

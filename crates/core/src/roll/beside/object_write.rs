@@ -1,8 +1,10 @@
 //! A write of another object than the one that a roll is about.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use super::names::STAYS;
 use super::seen::{annotation, is_going, text};
+use crate::roll::json_patch::{pointer, test};
 use crate::roll::other_cluster::OtherCluster;
 
 /// One call of the API server.
@@ -65,8 +67,8 @@ pub enum Replacement {
 }
 
 /// An object that has to be there still as another one is deleted for it. No precondition of an API server names a
-/// second object: this one is read right before, and nothing is deleted where it is gone, or about to go, or no longer
-/// says what it stands for.
+/// second object: this one is written, or read, right before, and nothing is deleted where it is gone, or about to go,
+/// or no longer says what it stands for.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Counterpart {
     /// The plural of its resource.
@@ -84,6 +86,21 @@ pub struct Counterpart {
 }
 
 impl Counterpart {
+    /// The patch by which it says for which state of the other one it stays, where it is one that says so: behind it, no
+    /// deletion of this object that somebody has asked for before finds what it is to find. One that is on its way, of
+    /// a runner that was frozen and is the last no more, would come after all, and nothing would be left of either.
+    ///
+    /// One without an annotation is the object of the roll itself, in which each step on the way back is noted.
+    #[must_use]
+    pub fn stays(&self, resource_version: &str) -> Option<Value> {
+        let (name, value) = self.annotation.as_ref()?;
+        Some(Value::Array(vec![
+            test("/metadata/uid", json!(self.uid)),
+            test(&pointer("annotations", name), json!(value)),
+            json!({"op": "add", "path": pointer("annotations", STAYS), "value": resource_version}),
+        ]))
+    }
+
     /// Why nothing is deleted for it, by what is found by its name, as far as its metadata. Nothing where it is there
     /// still.
     #[must_use]

@@ -11,6 +11,12 @@ pub(super) fn write(county: &mut County, write: &ObjectWrite) -> Result<(), No> 
     if let Some(no) = makes_no_way(county, write) {
         return Err(no);
     }
+    stays(county, write)?;
+    write_as_asked(county, write)
+}
+
+/// The same, of whoever has asked about it before.
+pub(super) fn write_as_asked(county: &mut County, write: &ObjectWrite) -> Result<(), No> {
     let village = &mut county.village;
     match &write.call {
         ObjectCall::Readmit(_) => panic!("nothing here is staged"),
@@ -24,18 +30,28 @@ pub(super) fn write(county: &mut County, write: &ObjectWrite) -> Result<(), No> 
     }
 }
 
+/// What another object is deleted for says so before.
+fn stays(county: &mut County, write: &ObjectWrite) -> Result<(), No> {
+    let ObjectCall::Delete { resource_version, replacement: Some(replacement), .. } = &write.call else {
+        return Ok(());
+    };
+    let Replacement::Counterpart(one) = &**replacement else { return Ok(()) };
+    let Some(patch) = one.stays(resource_version) else { return Ok(()) };
+    county.village.patch(&one.plural, &one.name, &patch)
+}
+
 /// Why an object is not deleted for another one, about which is asked before.
 pub(super) fn makes_no_way(county: &County, write: &ObjectWrite) -> Option<No> {
     let ObjectCall::Delete { uid, replacement, .. } = &write.call else { return None };
     match replacement.as_deref()? {
         Replacement::Successor(_) if county.refuses => Some(No::Refused),
-        Replacement::Successor(next) => (!stays(&county.village, uid, next)).then_some(No::NotYet),
+        Replacement::Successor(next) => (!is_left(&county.village, uid, next)).then_some(No::NotYet),
         Replacement::Counterpart(one) => one.missing(county.village.get(&one.plural, &one.name)).map(|_| No::NotYet),
     }
 }
 
 /// Whether what belongs to an object would be left behind, as whoever deletes it finds out.
-fn stays(village: &Village, uid: &str, next: &Successor) -> bool {
+fn is_left(village: &Village, uid: &str, next: &Successor) -> bool {
     let wanted: Vec<(&str, &str)> = next.labels.split(',').filter_map(|one| one.split_once('=')).collect();
     let has = |one: &&Value| wanted.iter().all(|(label, value)| one["metadata"]["labels"][label] == *value);
     let owned: Vec<Value> = village.all(&next.owned.0).filter(has).cloned().collect();

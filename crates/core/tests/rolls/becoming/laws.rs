@@ -488,12 +488,13 @@ pub(super) fn names(object: &mut Value, now: u64) {
 const STILL: u64 = 150;
 
 /// Our annotations of what was made.
-const OURS: [&str; 5] = [
+const OURS: [&str; 6] = [
     "pointsman.dev/made-of",
     "pointsman.dev/made-of-generation",
     "pointsman.dev/returned-generation",
     "pointsman.dev/made-by",
     "pointsman.dev/made-with",
+    "pointsman.dev/stays-for",
 ];
 
 /// What an installation is, but for what differs from one Deployment to the next.

@@ -21,6 +21,8 @@ pub(super) struct Ordeal {
     is_stuck: bool,
     /// Whoever runs the roll goes on while it is paused.
     goes_on: bool,
+    /// The next write goes off, and gets nowhere for now.
+    pub(super) is_late: bool,
     /// Somebody has a Service belong to these again, time after time.
     rival: Option<Value>,
 }
@@ -43,7 +45,15 @@ impl DerefMut for Ordeal {
 pub(super) fn county(huts: usize) -> Ordeal {
     let plot = Plot { huts, at_once: huts, accepted: true, on_failure: "Pause", runners: 1, script: Vec::new() };
     let county = County::new(Village::settled(huts), &HOUSE, plot.roll());
-    Ordeal { drover: Drover::started(county.village.now), county, huts, is_stuck: false, goes_on: false, rival: None }
+    Ordeal {
+        drover: Drover::started(county.village.now),
+        county,
+        huts,
+        is_stuck: false,
+        goes_on: false,
+        is_late: false,
+        rival: None,
+    }
 }
 
 /// Runs it until it is over, or paused, or so many seconds have passed. Somebody may do something before each write to
@@ -69,6 +79,9 @@ pub(super) fn drives_all(county: &mut Ordeal, seconds: u64, mut at: impl FnMut(&
                 _ => continue,
             };
             at(county, Some(&asked));
+            if std::mem::take(&mut county.is_late) {
+                continue;
+            }
             assert_eq!(makes_no_way(county, &asked).map_or_else(|| must_not_go(county, &asked), |_| None), None);
             match write(county, &asked) {
                 Ok(()) => county.drover.answered(&asked.uid),

@@ -5,11 +5,12 @@ use pointsman_core::roll::{Direction, RollPhase};
 use serde_json::{Value, json};
 
 use super::drover::Drover;
+use super::errands::write_as_asked;
 use super::laws::told;
 use super::returns::ended;
 use super::settlers::{HOUSE, REWORDED};
-use super::trials::{Ordeal, county, drives_all, said};
-use super::village::name;
+use super::trials::{Ordeal, county, deletes, drives_all, said};
+use super::village::{No, name};
 
 /// Where a roll goes, and from where.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -210,6 +211,33 @@ fn whoever_is_killed_at_any_write_has_it_ended_by_somebody_else() {
             comes_through(&mut county, way, &before, what);
         },
     );
+}
+
+/// Whoever was frozen as it deleted one of two, so long that somebody else has taken over and gone the other way: what
+/// it has asked for is done only then, or is not.
+#[test]
+fn a_deletion_that_is_late_finds_nothing_after_a_turn() {
+    let before = at_home(1);
+    for (way, plural) in [(Way::Forth, "huts"), (Way::Back, "houses"), (Way::BackAfterTheEnd, "houses")] {
+        let (mut county, mut late) = (begins(way), None);
+        for _ in 0..400 {
+            drives_all(&mut county, 1, |county, asked| {
+                let Some(asked) = asked.filter(|asked| late.is_none() && deletes(asked, plural)) else { return };
+                late = Some(asked.clone());
+                county.is_late = true;
+                county.drover = Drover::started(county.village.now);
+                let is_back = county.roll["spec"]["direction"] == "Back";
+                county.set("direction", json!(if is_back { "Forward" } else { "Back" }));
+            });
+        }
+        let late = late.unwrap_or_else(|| panic!("{way:?}: {}", said(&county)));
+        let other = if way == Way::Forth { Way::Back } else { Way::Forth };
+        comes_through(&mut county, other, &before, &format!("{way:?}"));
+        let there = county.village.things.clone();
+        let landed = write_as_asked(&mut county, &late);
+        assert!(matches!(landed, Err(No::Stale)), "{way:?}: {landed:?}");
+        assert_eq!(county.village.things, there, "{way:?}");
+    }
 }
 
 #[test]

@@ -499,6 +499,31 @@ fn a_job_that_is_lost_is_of_its_wave() {
     assert!(pier.ship.as_ref().unwrap()["spec"].get("flag").is_none(), "{:?}", pier.ship);
 }
 
+/// The first step of its second wave is a Job. Without its mark nobody knows that it has gone the first wave.
+#[test]
+fn a_job_of_a_later_wave_hides_no_wave_before() {
+    let mut pier = Pier { is_second: true, has_lock: false, ..Pier::new() };
+    pier.settles(0);
+    pier.settles(70);
+    assert_eq!(pier.jobs.len(), 1, "{:?}", pier.status);
+    let marked = pier.ship.clone();
+    pier.unmark();
+    pier.direction = "Back";
+    pier.settles(80);
+    pier.ends(0, "Complete");
+    pier.settles(90);
+    pier.settles(180);
+    names_job(&pier, 0);
+    assert_eq!(pier.ship.as_ref().unwrap()["spec"]["flag"], true);
+    // What is put back says of the first wave, which is undone, and nothing of that Job.
+    pier.ship = marked;
+    pier.settles(200);
+    pier.settles(300);
+    assert!(pier.ship.as_ref().unwrap()["spec"].get("flag").is_none(), "{:?}", pier.ship);
+    names_job(&pier, 0);
+    assert_eq!(pier.jobs.len(), 1, "{:?}", pier.status);
+}
+
 /// Its mark is there again, and what its Job did is undone without another one.
 #[test]
 fn what_is_undone_by_hand_is_not_named() {
