@@ -20,14 +20,23 @@ use crate::support::sample::{SHOOT, Sample};
 use crate::support::scene::{MERGE, Scene};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario::new("shoots_are_handed_over_new_ones_at_once_and_failed_ones_never", whole).of(&SHOOTS).newest().alone(),
-    Scenario::new("a_shoot_that_sleeps_is_old_or_is_away_is_waited_for", waits).of(&SHOOTS).newest().alone(),
-    Scenario::new("nothing_is_finished_while_a_server_has_not_heard_of_the_fact", behind).of(&SHOOTS).newest().alone(),
+    Scenario::new("shoots_are_handed_over_new_ones_at_once_and_failed_ones_never", whole)
+        .of(&SHOOTS)
+        .newest()
+        .handing_over(),
+    Scenario::new("a_shoot_that_sleeps_is_old_or_is_away_is_waited_for", waits).of(&SHOOTS).newest().handing_over(),
+    Scenario::new("nothing_is_finished_while_a_server_has_not_heard_of_the_fact", behind)
+        .of(&SHOOTS)
+        .newest()
+        .handing_over(),
     Scenario::new("of_two_servers_one_that_has_not_heard_of_the_fact_leaves_nothing_half_done", one_of_two)
         .of(&SHOOTS)
         .newest()
-        .alone(),
-    Scenario::new("a_hand_over_that_is_killed_after_each_write_ends_the_same_way", killed).of(&SHOOTS).newest().alone(),
+        .handing_over(),
+    Scenario::new("a_hand_over_that_is_killed_after_each_write_ends_the_same_way", killed)
+        .of(&SHOOTS)
+        .newest()
+        .handing_over(),
 ];
 
 static SHOOTS: [&Sample; 1] = [&SHOOT];

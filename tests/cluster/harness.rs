@@ -13,7 +13,6 @@ use crate::support::assets::Assets;
 use crate::support::bed::{Bed, Plan, log_dir};
 use crate::support::client::trail;
 use crate::support::metrics;
-use crate::support::sample::SHOOT;
 use crate::support::scene::{Scene, group_of};
 
 /// Runs what the arguments select. Returns whether all of it held.
@@ -114,25 +113,23 @@ impl Report {
     }
 }
 
-/// What there is to do of a plan, bed by bed. Those that want to be alone have a bed of their own. Of these, those that
-/// wait for the controllers of Kubernetes, and let no webhook die, are not in each other's way: they have one together.
-/// Hand-overs are in each other's way only, and mostly wait: others need not wait for them.
+/// What there is to do of a plan, bed by bed. Those that want to be alone have beds of their own. Of these, those that
+/// wait for the controllers of Kubernetes, and let no webhook die, are not in each other's way.
 fn tasks_of(plan: &'static Plan, assets: &Assets, jobs: Vec<Job>) -> impl Iterator<Item = Task> {
-    let (alone, shared): (Vec<Job>, Vec<Job>) = jobs.into_iter().partition(|job| job.scenario.alone);
-    let waits = |job: &Job| job.scenario.needs == "kube-controller-manager" && !job.scenario.may_fail;
-    let (controlled, alone): (Vec<Job>, Vec<Job>) = alone.into_iter().partition(waits);
-    let (handed_over, alone): (Vec<Job>, Vec<Job>) = alone.into_iter().partition(|job| job.sample.name == SHOOT.name);
-    let all = [
-        ("", WORKERS, shared),
-        ("-alone", 1, alone),
-        ("-controlled", FEW_WORKERS, controlled),
-        ("-handed-over", 1, handed_over),
-    ];
-    let tasks = all.map(|(of, workers, jobs)| {
+    let waits = |of: &Scenario| of.needs == "kube-controller-manager" && !of.may_fail;
+    let mut beds: BTreeMap<(&str, usize), Vec<Job>> = BTreeMap::new();
+    for job in jobs {
+        let bed = match job.scenario.alone {
+            None => ("", WORKERS),
+            Some("-alone") if waits(&job.scenario) => ("-controlled", FEW_WORKERS),
+            Some(bed) => (bed, 1),
+        };
+        beds.entry(bed).or_default().push(job);
+    }
+    beds.into_iter().map(move |((of, workers), jobs)| {
         let name = format!("{}{of}", plan.name);
         Task { plan, name, assets: assets.clone(), jobs, workers }
-    });
-    tasks.into_iter().filter(|task| !task.jobs.is_empty())
+    })
 }
 
 /// What is run on one bed.
@@ -279,4 +276,4 @@ const WORKERS: usize = 7;
 /// Of those that wait for controllers.
 const FEW_WORKERS: usize = 4;
 /// So many beds at a time: an API server takes half a gigabyte.
-const LANES: usize = 4;
+const LANES: usize = 5;

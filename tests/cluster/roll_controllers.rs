@@ -20,6 +20,7 @@ static ENGINES: [&Sample; 1] = [&ENGINE];
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("a_roll_moves_nothing_to_a_controller_that_does_not_run", dead).of(&ENGINES).newest(),
+    Scenario::new("a_roll_stops_where_a_controller_runs_and_writes_nothing", silent).of(&ENGINES).newest(),
     Scenario::new("a_roll_stops_where_the_old_controller_still_writes", contested).of(&ENGINES).newest(),
 ];
 
@@ -104,18 +105,47 @@ fn dead(scene: &Scene<'_>) {
     let controllers = Controllers::start(scene, |_, _| Some(true));
     let mut running = scene.rolls_on("one");
     scene.eventually(|| (at(scene, B) >= 1).then_some(()));
-    drop(new);
+    // It looks at nothing any more either.
+    drop((new, controllers));
     let status = scene.roll_says("controller 2.17.0 does not run");
     let message = status["message"].as_str().unwrap();
     assert!(message.contains("engine-v2-17-0 was not renewed for") && message.contains("lasts 5 s"), "{message}");
-    let moved = at(scene, B);
+    let under_way = || {
+        let status = scene.roll_status();
+        let uids: Vec<Value> = status["reserved"].as_array().unwrap().iter().map(|one| one["uid"].clone()).collect();
+        (uids, status["counts"]["new"].clone(), at(scene, B))
+    };
+    let before = under_way();
     sleep(Duration::from_secs(5));
-    assert_eq!((at(scene, B), moved < 18), (moved, true), "nothing more was moved");
+    assert_eq!(under_way(), before, "nothing more was moved, and what was is not taken for healthy");
+    assert!(before.2 < 18, "{before:?}");
     let _new = Renewed::start(scene, B);
+    let controllers = Controllers::start(scene, |_, _| Some(true));
     scene.roll_says("Complete");
     assert_eq!(running.end(Duration::from_secs(20)), Some(0));
     drop(controllers);
     assert_eq!(scene.roll_writes().len(), 18);
+    scene.forgets_roll();
+}
+
+/// Its Lease is renewed, and nobody looks at what was moved: that it is healthy was said before.
+fn silent(scene: &Scene<'_>) {
+    begins(scene, 3);
+    let _leases = [A, B].map(|version| Renewed::start(scene, version));
+    scene.starts_roll(&json!({"waves": [{"name": "all", "atOnce": 1}], "timeout": "5s"}));
+    let (code, text, errors) = scene.runs_roll(&["--once"]);
+    assert_eq!(code, 0, "{text}{errors}");
+    sleep(Duration::from_secs(6));
+    let (code, text, errors) = scene.runs_roll(&["--once"]);
+    assert_eq!(code, 1, "{text}{errors}");
+    let status = scene.roll_status();
+    assert_eq!((&status["phase"], &status["reason"]), (&json!("Paused"), &json!("TimedOut")), "{status}");
+    let message = status["message"].as_str().unwrap();
+    assert!(
+        message.contains("not healthy within 5s") && message.contains("engine-controller has not written"),
+        "{message}"
+    );
+    assert_eq!(scene.roll_writes(), ["e-00"]);
     scene.forgets_roll();
 }
 

@@ -61,7 +61,7 @@ impl Yard {
                 for host in list["items"].as_array().into_iter().flatten() {
                     let is_locked = host["spec"]["administrative"] == "locked";
                     let taint = if is_locked { json!("NoExecute") } else { Value::Null };
-                    if is_locked {
+                    if is_locked || !host["status"]["taint"].is_null() {
                         let personality = host["metadata"]["labels"]["personality"].as_str().unwrap_or("none");
                         *locked.entry(personality.to_owned()).or_default() += 1;
                     }
@@ -446,11 +446,14 @@ fn table_says(scene: &Scene<'_>, more: &[&str], hosts: &[(&str, &[&str])]) -> Ve
 
 /// The table of the hosts, between the masters and the kubelets.
 fn tells_each_host(scene: &Scene<'_>) {
-    let hosts: [(&str, &[&str]); 2] =
-        [("controller-1", &["controllers", NEW, OLD]), ("compute-0", &["workers", "-", OLD])];
+    let (master, worker): (&[&str], &[&str]) = (&["controllers", NEW, OLD], &["workers", "-", OLD]);
+    let hosts = [("controller-0", master), ("controller-1", master), ("compute-0", worker), ("compute-1", worker)];
     let head = table_says(scene, &[], &hosts);
     assert_eq!(head, ["NAMESPACE", "NAME", "WAVE", "CONTROL-PLANE", "KUBELET", "STATE", "WHY"]);
-    let head = table_says(scene, &["-o", "wide"], &[("compute-0", &["worker", "workers", NEW, "-", OLD])]);
+    let (master, worker): (&[&str], &[&str]) =
+        (&["controller", "controllers", NEW, NEW, OLD], &["worker", "workers", NEW, "-", OLD]);
+    let hosts = hosts.map(|(name, _)| (name, if name.starts_with("controller") { master } else { worker }));
+    let head = table_says(scene, &["-o", "wide"], &hosts);
     assert_eq!(head[2..5], ["ROLE", "WAVE", "TARGET"]);
     let told: Value = serde_json::from_str(&scene.does(&["objects", "-o", "json"])).unwrap();
     let host = |name: &str| told.as_array().unwrap().iter().find(|host| host["name"] == name).unwrap();

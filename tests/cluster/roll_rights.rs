@@ -35,7 +35,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         .alone(),
     Scenario::new("each_right_of_a_roll_is_enough_and_needed", labels).of(&ENGINES).newest(),
     Scenario::new("a_roll_that_may_read_no_object_by_itself_lets_none_go", read_alone).of(&ENGINES).newest(),
-    Scenario::new("each_right_of_a_hand_over_is_enough_and_needed", handed_over).of(&SHOOTS).newest().alone(),
+    Scenario::new("each_right_of_a_hand_over_is_enough_and_needed", handed_over).of(&SHOOTS).newest().handing_over(),
 ];
 
 static ENGINES: [&Sample; 1] = [&ENGINE];

@@ -1,28 +1,51 @@
 //! A roll that has every object stored anew.
 
+use std::fs;
 use std::time::Duration;
 
 use serde_json::json;
 
+use crate::controllers::{Phase, new_controller, rolls};
 use crate::scenario::Scenario;
 use crate::support::sample::{ENGINE, Sample};
 use crate::support::scene::Scene;
 
 static ENGINES: [&Sample; 1] = [&ENGINE];
 
-pub(crate) const SCENARIOS: &[Scenario] =
-    &[Scenario::new("a_roll_that_is_killed_five_times_stores_every_object_anew_once", stored).of(&ENGINES).newest()];
+pub(crate) const SCENARIOS: &[Scenario] = &[
+    Scenario::new("a_roll_that_is_killed_five_times_stores_every_object_anew_once", stored).of(&ENGINES).newest(),
+    Scenario::new("a_roll_that_stores_every_object_anew_rolls_nothing_out", settled).materialize().newest(),
+];
 
 fn stored(scene: &Scene<'_>) {
+    scene.arm(scene.sample.old);
+    stores_anew(scene, |name| {
+        scene.create(scene.sample.old, &scene.object(scene.sample.old, name)).ok();
+        scene.report(name, true);
+    });
+}
+
+/// What its definition has not said: who is healthy.
+fn settled(scene: &Scene<'_>) {
+    let file = scene.setup.kinds.join("kind.yaml");
+    let definition = fs::read_to_string(&file).unwrap();
+    fs::write(&file, format!("{definition}\nhealthy:\n  all: [{{condition: UpToDate}}]\n  settle: 0s\n  seen: {{manager: environmentd}}\n")).unwrap();
+    scene.arm(scene.sample.old);
+    let names = stores_anew(scene, |name| {
+        scene.create(scene.sample.old, &scene.object(scene.sample.old, name)).ok();
+        new_controller(scene, name, Phase::Settled);
+        assert!(!rolls(scene, name), "{name}");
+    });
+    names.iter().for_each(|name| assert!(!rolls(scene, name), "{name} is rolled out"));
+}
+
+/// A fleet is stored in the new version, by a roll that is killed five times, and once more. Returns its names.
+fn stores_anew(scene: &Scene<'_>, make: impl Fn(&str)) -> Vec<String> {
     let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.arm(old);
     scene.knows_rolls();
     let count = std::env::var("POINTSMAN_OBJECTS").map_or(60, |count| count.parse().unwrap());
     let names: Vec<String> = (0..count).map(|at| format!("e-{at:04}")).collect();
-    for name in &names {
-        scene.create(old, &scene.object(old, name)).ok();
-        scene.report(name, true);
-    }
+    names.iter().for_each(|name| make(name));
     let waves = json!([{"name": "all", "atOnce": 20.max(count / 16).min(256)}]);
     let file = scene.roll_file(&json!({"journey": "rewrite", "from": null, "to": new, "waves": waves}));
     let file = file.display().to_string();
@@ -55,4 +78,5 @@ fn stored(scene: &Scene<'_>) {
     assert_eq!((code, writes()), (0, after), "what is stored so is not written: {text}{errors}");
     assert_eq!(scene.stored_versions(), json!([new]));
     scene.forgets_roll();
+    names
 }

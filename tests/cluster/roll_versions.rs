@@ -330,6 +330,11 @@ fn watched(scene: &Scene<'_>) {
     assert_eq!(states()[1..3], [format!("{OLD} True active"), format!("{NEW} False available")]);
     api_server(scene, "controller-0", NEW);
     assert_eq!(states()[1..3], [format!("{OLD} False partial"), format!("{NEW} False partial")]);
+    // While a roll goes there, that is where they are to be.
+    scene.kubectl(&["apply"], &document(&roll(scene, &json!({"run": false}))));
+    set_phase(scene, "Rolling");
+    assert_eq!(states()[1..3], [format!("{OLD} False partial"), format!("{NEW} True partial")]);
+    scene.forgets_roll();
     // The Roll is looked at, and moves nothing.
     let freeze = json!([{
         "resources": ["configmaps"], "operations": ["CREATE"], "namespaces": [scene.ns], "part": "control-plane",

@@ -1,14 +1,16 @@
 //! A fleet goes from one controller version to another: each story once, on the real API server.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::sleep;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use hyper::Method;
 use serde_json::{Value, json};
 
+use crate::controllers::calculated;
 use crate::scenario::Scenario;
+use crate::support::client::Heard;
 use crate::support::pointsman::Pointsman;
 use crate::support::process::Process;
 use crate::support::proxy::{Fate, Proxy, status};
@@ -26,10 +28,11 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("a_roll_waits_for_its_window", closed).of(&ENGINES).newest(),
     Scenario::new("a_roll_waits_for_a_webhook_that_is_down", down).of(&ENGINES).newest(),
     Scenario::new("an_object_that_was_made_again_is_looked_at_again_by_a_roll", made_again).of(&ENGINES).newest(),
-    Scenario::new("a_roll_waits_behind_its_canary_for_approval", approval).of(&ENGINES).newest(),
+    Scenario::new("what_is_replaced_while_it_is_written_is_not_written", replaced).of(&ENGINES).newest(),
+    Scenario::new("a_roll_waits_behind_its_canary_for_approval", approval).of(&ENGINES),
     Scenario::new("a_roll_stops_at_its_budget_where_nobody_gets_healthy", never_healthy).of(&ENGINES).newest(),
     Scenario::new("a_roll_stops_where_the_rest_of_the_fleet_turns_red", red).of(&ENGINES).newest(),
-    Scenario::new("a_roll_that_is_killed_fifty_times_writes_every_label_once", killed).of(&ENGINES).newest(),
+    Scenario::new("a_roll_that_is_killed_fifty_times_writes_every_label_once", killed).of(&ENGINES),
     Scenario::new("a_runner_that_was_frozen_has_lost_its_roll", frozen).of(&ENGINES).newest(),
     Scenario::new("who_runs_a_roll_once_takes_over_from_one_that_was_killed", killed_before).of(&ENGINES).newest(),
     Scenario::new("a_roll_is_kept_while_its_fleet_takes_long_to_list", slow).of(&ENGINES).newest(),
@@ -94,6 +97,7 @@ fn approval(scene: &Scene<'_>) {
     let mut running = scene.rolls_through("one", &scene.through(proxy.port));
     let status = scene.roll_says("canary 1/1, waiting for approval");
     assert_eq!((&status["phase"], &status["wave"]), (&json!("Waiting"), &json!("canary")));
+    assert_eq!((count(scene, B), scene.roll_writes()), (1, vec!["e-01".to_owned()]), "one was moved, and no other");
     // The controllers have looked at everything that was there.
     sleep(Duration::from_secs(3));
     let others = || ["e-00", "e-02"].map(|name| scene.get(scene.sample.new, name).ok());
@@ -160,23 +164,29 @@ fn never_healthy(scene: &Scene<'_>) {
 
 fn red(scene: &Scene<'_>) {
     begins(scene, 8);
+    let _controllers = Controllers::start(scene, |_, _| Some(true));
+    // They have looked at everything that was there.
+    sleep(Duration::from_secs(3));
     scene.starts_roll(&json!({"waves": [{"name": "all", "atOnce": 1}], "unhealthyMax": 1}));
+    let mut running = scene.rolls_on("one");
+    scene.eventually(|| (count(scene, B) >= 1).then_some(()));
     for name in ["e-06", "e-07"] {
         scene.report(name, false);
     }
-    let (code, text, errors) = scene.runs_roll(&["--once"]);
-    assert_eq!(code, 1, "{text}{errors}");
-    let status = scene.roll_status();
+    let status = scene.roll_says("Unhealthy");
     assert_eq!((&status["phase"], &status["reason"]), (&json!("Paused"), &json!("Unhealthy")), "{status}");
     assert!(status["message"].as_str().unwrap().contains("e-06"), "{status}");
-    assert_eq!(count(scene, B), 0);
+    let moved = count(scene, B);
+    sleep(Duration::from_secs(3));
+    assert_eq!((count(scene, B), moved < 6), (moved, true), "none more is moved");
+    running.interrupt();
+    assert_eq!(running.end(Duration::from_secs(20)), Some(130));
     // Green again is not enough: somebody has looked.
     for name in ["e-06", "e-07"] {
         scene.report(name, true);
     }
     assert_eq!(scene.runs_roll(&["--once"]).0, 1);
-    assert_eq!(count(scene, B), 0);
-    let _controllers = Controllers::start(scene, |_, _| Some(true));
+    assert_eq!(count(scene, B), moved);
     scene.does(&["resume"]);
     let (code, text, errors) = scene.runs_roll(&[]);
     assert_eq!(code, 0, "{text}{errors}");
@@ -189,32 +199,32 @@ fn killed(scene: &Scene<'_>) {
     begins(scene, 20);
     let _controllers = Controllers::start(scene, |_, _| Some(true));
     scene.starts_roll(&json!({"timeout": "60s"}));
-    let moving = || {
-        let list = scene.list(scene.sample.new).ok();
-        // Moved, and nothing written since by the controller.
-        let is_moving = |object: &&Value| {
-            let at = |manager: &str| {
-                let entries = object["metadata"]["managedFields"].as_array().unwrap().iter();
-                entries
-                    .filter(|entry| entry["manager"] == manager)
-                    .map(|entry| entry["time"].as_str().unwrap())
-                    .max()
-                    .map(str::to_owned)
-            };
-            at("pointsman-roll").is_some_and(|moved| at("engine-controller").is_none_or(|looked| looked <= moved))
-        };
-        list["items"].as_array().unwrap().iter().filter(is_moving).count()
-    };
-    for round in 0_u64..50 {
-        let mut running = scene.rolls_on("test");
-        // Not by chance, so that what is found is found again: every instant of a pass has its turn.
-        sleep(Duration::from_millis(30 + round * 37 % 400));
-        running.kill();
-        assert!(moving() <= 3, "never more than three");
-    }
-    let (code, text, errors) = scene.runs_roll(&[]);
-    assert_eq!(code, 0, "{text}{errors}");
+    let (ends, client) = (AtomicBool::new(false), scene.bed.api.client.another());
+    let (all, label) = (scene.all(scene.sample.new), scene.label_key());
+    let followed = std::thread::scope(|scope| {
+        let following = scope.spawn(|| {
+            let mut followed = Followed::default();
+            client.follow(&all, &ends, |heard| match heard {
+                Heard::All(objects) => objects.into_iter().for_each(|object| followed.hears(object, &label)),
+                Heard::Changed(object) => followed.hears(object, &label),
+                Heard::Gone(_) => {}
+            });
+            followed
+        });
+        for round in 0_u64..50 {
+            let mut running = scene.rolls_on("test");
+            // Not by chance, so that what is found is found again: every instant of a pass has its turn.
+            sleep(Duration::from_millis(30 + round * 37 % 400));
+            running.kill();
+        }
+        assert!(count(scene, B) > 0, "some were killed as they wrote");
+        let (code, text, errors) = scene.runs_roll(&[]);
+        ends.store(true, Ordering::Relaxed);
+        assert_eq!(code, 0, "{text}{errors}");
+        following.join().unwrap()
+    });
     assert_eq!(count(scene, B), 20);
+    assert_eq!((followed.moves, followed.most <= 3), (20, true), "{} moving at a time", followed.most);
     // A write whose client was killed before the answer is in the log with another code than 200.
     let mut writes = scene.roll_writes();
     writes.sort();
@@ -223,6 +233,38 @@ fn killed(scene: &Scene<'_>) {
     assert_eq!(writes.len(), all, "no label was written twice: {writes:?}");
     assert!(all >= 15, "{writes:?}");
     scene.forgets_roll();
+}
+
+/// What whoever watches a fleet has seen of it.
+#[derive(Default)]
+struct Followed {
+    objects: BTreeMap<String, Value>,
+    /// Labels that have changed.
+    moves: usize,
+    /// The most objects that were moving at a time.
+    most: usize,
+}
+
+impl Followed {
+    fn hears(&mut self, object: Value, label: &str) {
+        let version = |object: &Value| object["metadata"]["labels"][label].clone();
+        let (name, now) = (object["metadata"]["name"].as_str().unwrap().to_owned(), version(&object));
+        let before = self.objects.insert(name, object);
+        self.moves += usize::from(before.is_some_and(|before| version(&before) != now));
+        self.most = self.most.max(self.objects.values().filter(|object| is_moving(object)).count());
+    }
+}
+
+/// Whether an object was moved, and nothing was written since by its controller.
+fn is_moving(object: &Value) -> bool {
+    let at = |manager: &str| {
+        let entries = object["metadata"]["managedFields"].as_array().unwrap().iter();
+        entries
+            .filter(|entry| entry["manager"] == manager)
+            .map(|entry| entry["time"].as_str().unwrap().to_owned())
+            .max()
+    };
+    at("pointsman-roll").is_some_and(|moved| at("engine-controller").is_none_or(|looked| looked <= moved))
 }
 
 fn frozen(scene: &Scene<'_>) {
@@ -296,21 +338,24 @@ fn slow(scene: &Scene<'_>) {
 }
 
 fn busy(scene: &Scene<'_>) {
-    begins(scene, 6);
+    begins(scene, 3);
     let _controllers = Controllers::start(scene, |_, _| Some(true));
     let ends = AtomicBool::new(false);
     scene.starts_roll(&json!({}));
+    let (began, noise) = (Instant::now(), AtomicUsize::new(0));
     std::thread::scope(|scope| {
-        for part in 0..2 {
-            let (client, all, ends) = (scene.bed.api.client.another(), scene.all(scene.sample.new), &ends);
+        for name in names(3) {
+            let (client, all, ends, noise) =
+                (scene.bed.api.client.another(), scene.all(scene.sample.new), &ends, &noise);
             scope.spawn(move || {
                 for round in 0.. {
                     if ends.load(Ordering::Relaxed) {
                         return;
                     }
-                    let path = format!("{all}/e-{:02}/status?fieldManager=noise", part * 3 + round % 3);
+                    let path = format!("{all}/{name}/status?fieldManager=noise");
                     let body = json!({"status": {"replicas": round}}).to_string();
-                    client.call(Method::PATCH, &path, Some((MERGE, body)));
+                    let written = client.call(Method::PATCH, &path, Some((MERGE, body)));
+                    noise.fetch_add(usize::from(written.is_ok()), Ordering::Relaxed);
                 }
             });
         }
@@ -319,9 +364,11 @@ fn busy(scene: &Scene<'_>) {
         assert_eq!(code, 0, "{text}{errors}");
         assert!(!errors.contains("looked at again") && !errors.contains("trying again"), "{errors}");
     });
+    let each = noise.into_inner() as f64 / began.elapsed().as_secs_f64() / 3.0;
+    println!("     others wrote the status of each object {each:.0} times a second");
     let mut writes = scene.roll_writes();
     writes.sort();
-    assert_eq!(writes, names(6), "no write was lost, and none repeated");
+    assert_eq!(writes, names(3), "no write was lost, and none repeated");
     scene.forgets_roll();
 }
 
@@ -371,12 +418,19 @@ fn every(scene: &Scene<'_>) {
 
 fn late(scene: &Scene<'_>) {
     begins(scene, 3);
+    // Whoever gives an object no label gets that of the default version.
+    let servers = SideBySide::start(scene, &[A, B], &[]);
+    servers.register("deny");
     let _controllers = Controllers::start(scene, |_, _| Some(true));
     scene.starts_roll(&json!({"waves": [{"name": "all", "atOnce": 1}]}));
     let mut running = scene.rolls_on("one");
     scene.eventually(|| (count(scene, B) >= 2).then_some(()));
-    let more: Vec<String> = (0..5).map(|at| format!("late-{at}")).collect();
-    scene.engines(&more, Some(A));
+    for at in 0..5 {
+        let new = scene.sample.new;
+        let made = scene.create(new, &scene.object(new, &format!("late-{at}"))).ok();
+        assert_eq!(made["metadata"]["labels"][scene.label_key()], A, "{made}");
+        scene.report(&format!("late-{at}"), true);
+    }
     assert_eq!(running.end(Duration::from_secs(90)), Some(0));
     assert_eq!(scene.versions(), [(B.to_owned(), 8)].into());
     scene.forgets_roll();
@@ -604,12 +658,15 @@ fn adopted(scene: &Scene<'_>) {
     let annotate = json!({"metadata": {"annotations": {"own": "text"}}});
     names(30).iter().for_each(|name| drop(scene.patch(scene.sample.new, name, &annotate).ok()));
     let before: Vec<Value> = names(30).iter().map(|name| content(name)).collect();
+    let hashes = || names(30).iter().map(|name| calculated(scene, name)).collect::<Vec<_>>();
+    let hashed = hashes();
     scene.starts_roll(&json!({"from": null, "to": A, "waves": [{"name": "all", "atOnce": 10}]}));
     let (code, text, errors) = scene.runs_roll(&[]);
     assert_eq!(code, 0, "{text}{errors}");
     assert_eq!(scene.versions(), [(A.to_owned(), 30)].into());
     let after: Vec<Value> = names(30).iter().map(|name| content(name)).collect();
     assert_eq!(before, after, "nothing else of them has changed");
+    assert_eq!(hashed, hashes(), "nothing is rolled out");
     scene.forgets_roll();
 }
 
@@ -651,7 +708,8 @@ fn planned(scene: &Scene<'_>) {
     assert!(text.contains("going back is on the path\n"), "{text}");
     let line = |name: &str| text.lines().find(|line| line.contains(name)).unwrap_or_default().to_owned();
     for name in ["weak-0", "weak-1"] {
-        assert!(line(name).contains("Refused") && line(name).contains("greater than or equal to 50"), "{text}");
+        let why = "spec.power: Invalid value: 20: must be greater than or equal to 50";
+        assert!(line(name).contains("Refused") && line(name).contains(why), "{text}");
     }
     assert!(line("promoting").contains("Waiting"), "{text}");
     assert!(line("promoting").contains("2.16.0 is promoting this object"), "{text}");
@@ -690,13 +748,20 @@ fn taken_back(scene: &Scene<'_>) {
     begins(scene, 6);
     let servers = SideBySide::start(scene, &[A, B], &[]);
     servers.register("deny");
-    let _controllers = Controllers::start(scene, |name, version| Some(name != "e-03" || version != B));
+    let _controllers = Controllers::start(scene, |name, version| Some(name != "e-04" || version != B));
     scene.starts_roll(&json!({"waves": [{"name": "all", "atOnce": 1}], "timeout": "6s", "onFailure": "BackAll"}));
     let ((code, text, errors), heard) = servers.answered(|| scene.runs_roll(&[]));
     assert_eq!(code, 1, "{text}{errors}");
     assert!(text.contains("Aborted: every object with the mark of its move is what it was before"), "{text}");
-    assert_eq!(scene.roll_writes(), ["e-00", "e-01", "e-02", "e-03", "e-03", "e-02", "e-01", "e-00"]);
-    assert!(heard.contains("A: ") && heard.contains("B: "), "both judged the flips: {heard}");
+    let (there, mut home) = (names(5), names(5));
+    home.reverse();
+    assert_eq!(scene.roll_writes(), [there, home].concat());
+    for server in ["A", "B"] {
+        let judged = heard.split("; ").find_map(|of| of.strip_prefix(&format!("{server}: "))).unwrap_or_default();
+        let allowed = judged.split("validate allow x").nth(1).map(|rest| rest.split([',', '+']).next().unwrap());
+        let allowed: usize = allowed.and_then(|count| count.parse().ok()).unwrap_or_default();
+        assert!(allowed >= 10 && !heard.contains("deny"), "{server} judged each flip: {heard}");
+    }
     assert_eq!(scene.versions(), [(A.to_owned(), 6)].into());
     for name in names(6) {
         let object = scene.get(scene.sample.new, &name).ok();
@@ -795,6 +860,46 @@ fn made_again(scene: &Scene<'_>) {
     // Planned anew, and moved once.
     assert_eq!(running.end(Duration::from_secs(90)), Some(0));
     assert_eq!(scene.roll_writes(), ["e-00"]);
+    assert_eq!(scene.names(scene.sample.new), ["e-00"], "no skeleton was made");
+    scene.forgets_roll();
+}
+
+/// The same while the write is on its way: it is about the one that is gone.
+fn replaced(scene: &Scene<'_>) {
+    begins(scene, 1);
+    let one = format!("/{}/e-00?", scene.sample.plural);
+    let is_move = move |call: &str| call.starts_with("PATCH ") && call.contains(&one) && !call.contains("dryRun");
+    let (moves, is_first) = (is_move.clone(), AtomicBool::new(true));
+    let proxy = Proxy::start(&scene.bed.api.client, move |_, method, path| {
+        match moves(&format!("{method} {path}")) && is_first.swap(false, Ordering::Relaxed) {
+            true => Fate::HeldBefore,
+            false => Fate::Pass,
+        }
+    });
+    scene.starts_roll(&json!({}));
+    let mut running = scene.rolls_through("one", &scene.through(proxy.port));
+    scene.eventually(|| proxy.calls().iter().any(|call| is_move(call)).then_some(()));
+    scene.delete(scene.sample.new, "e-00").ok();
+    scene.engines(&names(1), Some(A));
+    let there = scene.get(scene.sample.new, "e-00").ok();
+    proxy.release();
+    let said = format!("{}/e-00 was replaced, or moved by somebody else", scene.ns);
+    let log = || std::fs::read_to_string(scene.dir.join("one.log")).unwrap();
+    scene.eventually(|| log().contains(&said).then_some(()));
+    let audit = scene.bed.audit();
+    let codes: Vec<&Value> = audit
+        .iter()
+        .filter(|event| event["verb"] == "patch" && event["objectRef"]["namespace"] == scene.ns.as_str())
+        .filter(|event| event["requestURI"].as_str().is_some_and(|uri| uri.contains("pointsman-roll")))
+        .map(|event| &event["responseStatus"]["code"])
+        .collect();
+    assert_eq!(codes[0], 422, "{codes:?}");
+    let _controllers = Controllers::start(scene, |_, _| Some(true));
+    // Planned anew, and moved once.
+    assert_eq!(running.end(Duration::from_secs(90)), Some(0));
+    assert_eq!(scene.roll_writes(), ["e-00"]);
+    let moved = scene.get(scene.sample.new, "e-00").ok();
+    assert_eq!(moved["metadata"]["uid"], there["metadata"]["uid"]);
     assert_eq!(scene.names(scene.sample.new), ["e-00"], "no skeleton was made");
     scene.forgets_roll();
 }

@@ -14,18 +14,19 @@ pub(crate) struct Scenario {
     /// A program without which there is nothing to run.
     pub(crate) needs: &'static str,
     pub(crate) may_fail: bool,
-    pub(crate) alone: bool,
+    /// The bed that is for such scenarios only, by what its name ends in.
+    pub(crate) alone: Option<&'static str>,
     thorough: bool,
     /// The group, where it is not one of the scenario's own.
     pub(crate) group: Option<&'static str>,
 }
 
 impl Scenario {
-    /// Of both kinds, on every bed.
+    /// Of both kinds, on every bed. Where `POINTSMAN_THOROUGH` is not set, of one of them on all beds but the first.
     pub(crate) const fn new(name: &'static str, run: fn(&Scene<'_>)) -> Self {
         let kinds = &KINDS;
         let needs = "kube-apiserver";
-        Self { name, run, kinds, newest: false, needs, may_fail: false, alone: false, thorough: false, group: None }
+        Self { name, run, kinds, newest: false, needs, may_fail: false, alone: None, thorough: false, group: None }
     }
 
     pub(crate) const fn materialize(mut self) -> Self {
@@ -76,7 +77,19 @@ impl Scenario {
     /// Kubernetes that it waits for, which look at every kind there is, also at one whose webhook is dead. Other beds
     /// run beside it.
     pub(crate) const fn alone(mut self) -> Self {
-        self.alone = true;
+        self.alone = Some("-alone");
+        self
+    }
+
+    /// On a bed of those that hand over: they are in each other's way only, and mostly wait.
+    pub(crate) const fn handing_over(mut self) -> Self {
+        self.alone = Some("-handed-over");
+        self
+    }
+
+    /// On a bed of those that install policies for everybody's Deployments.
+    pub(crate) const fn under_policies(mut self) -> Self {
+        self.alone = Some("-policies");
         self
     }
 }
@@ -93,12 +106,22 @@ pub(crate) fn jobs(plan: &Plan, scenarios: &[Scenario]) -> Vec<Job> {
     let thorough = std::env::var_os("POINTSMAN_THOROUGH").is_some();
     let wanted = scenarios.iter().filter(|scenario| thorough || !scenario.thorough);
     let fitting = wanted.filter(|scenario| !scenario.newest || plan.name == PLANS[0].name);
-    let pairs = fitting.flat_map(|scenario| scenario.kinds.iter().map(|sample| (*scenario, *sample)));
+    let kinds = |scenario: &Scenario| if thorough { scenario.kinds } else { kinds_on(plan, scenario.kinds) };
+    let pairs = fitting.flat_map(|scenario| kinds(scenario).iter().map(|sample| (*scenario, *sample)));
     let job = |(scenario, sample): (Scenario, &'static Sample)| {
         let id = format!("{}::{}::{}", plan.name, sample.name, scenario.name);
         Job { id, scenario, sample }
     };
     pairs.map(job).collect()
+}
+
+/// All of them on the first bed. Beds differ in what an API server does, and kinds in what a definition does: one kind
+/// shows the first, and each of the other beds takes another one.
+fn kinds_on(plan: &Plan, kinds: &'static [&'static Sample]) -> &'static [&'static Sample] {
+    match PLANS.iter().position(|other| other.name == plan.name) {
+        None | Some(0) => kinds,
+        Some(bed) => kinds.chunks(1).cycle().nth(bed).unwrap_or(kinds),
+    }
 }
 
 static KINDS: [&Sample; 2] = [&WIDGET, &MATERIALIZE];

@@ -28,11 +28,14 @@ mod chance;
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("three_deployments_follow_a_fact_while_no_server_is_up", followed_alone).of(&WIDGETS).newest(),
-    Scenario::new("a_policy_makes_of_an_object_what_a_server_makes_of_it", alike).of(&WIDGETS).newest().alone(),
+    Scenario::new("a_policy_makes_of_an_object_what_a_server_makes_of_it", alike)
+        .of(&WIDGETS)
+        .newest()
+        .under_policies(),
     Scenario::new("a_policy_beside_a_server_and_other_policies_does_nothing_twice", beside_others)
         .of(&WIDGETS)
         .newest()
-        .alone(),
+        .under_policies(),
 ];
 
 static WIDGETS: [&Sample; 1] = [&WIDGET];

@@ -13,7 +13,10 @@ use crate::support::sample::{Sample, WIDGET};
 use crate::support::scene::{CRDS, JSON, Scene};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario::new("a_policy_leaves_nothing_behind_that_a_server_would_not", alike).of(&WIDGETS).newest().alone(),
+    Scenario::new("a_policy_leaves_nothing_behind_that_a_server_would_not", alike)
+        .of(&WIDGETS)
+        .newest()
+        .under_policies(),
     Scenario::new("what_a_policy_refuses_is_documented", refused).of(&WIDGETS).newest(),
 ];
 

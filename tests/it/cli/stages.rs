@@ -86,6 +86,17 @@ fn a_webhook_is_printed_for_each_stage() {
 }
 
 #[test]
+fn a_stage_is_a_webhook_where_kubernetes_knows_no_policy_for_it() {
+    let args = ["webhooks", "stages", "--kinds", KINDS[1], "--service", "ns/pointsman", "-o", "json", "--policy"];
+    let told = pointsman(&[&args[..], &["--kind", "Deployment", "--kube-version", "1.34"]].concat());
+    let words = "stage csi is printed as a webhook, not as a policy: Kubernetes has MutatingAdmissionPolicy";
+    assert!(told.code == 0 && told.stderr.contains(words), "{}", told.stderr);
+    let printed = json(&told.stdout);
+    assert_eq!(printed["kind"], "MutatingWebhookConfiguration", "{printed}");
+    assert_eq!(printed["webhooks"][0]["name"], "csi.stages.deployments.apps");
+}
+
+#[test]
 fn comments_on_webhooks_of_stages_are_about_stages() {
     let args = ["webhooks", "stages", "--kinds", KINDS[1], "--kind", "Deployment", "--service", "ns/pointsman"];
     let printed = pointsman(&args).data();
