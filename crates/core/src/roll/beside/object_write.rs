@@ -86,8 +86,8 @@ pub struct Counterpart {
 }
 
 impl Counterpart {
-    /// The patch by which it says for which state of the other one it stays, where it is one that says so: behind it, no
-    /// deletion of this object that somebody has asked for before finds what it is to find. One that is on its way, of
+    /// The patch by which it says for which state of the other one it stays, where it is one that says so. Behind it
+    /// no deletion of this object finds what it is to find that somebody has asked for before. One on its way, of
     /// a runner that was frozen and is the last no more, would come after all, and nothing would be left of either.
     ///
     /// One without an annotation is the object of the roll itself, in which each step on the way back is noted.
