@@ -201,20 +201,27 @@ fn killed(scene: &Scene<'_>) {
     scene.starts_roll(&json!({"timeout": "60s"}));
     let (ends, client) = (AtomicBool::new(false), scene.bed.api.client.another());
     let (all, label) = (scene.all(scene.sample.new), scene.label_key());
+    let (ends, is_heard) = (&ends, &AtomicBool::new(false));
     let followed = std::thread::scope(|scope| {
+        let _end = AtEnd(ends);
         let following = scope.spawn(|| {
             let mut followed = Followed::default();
-            client.follow(&all, &ends, |heard| match heard {
-                Heard::All(objects) => objects.into_iter().for_each(|object| followed.hears(object, &label)),
+            client.follow(&all, ends, |heard| match heard {
+                Heard::All(objects) => {
+                    objects.into_iter().for_each(|object| followed.hears(object, &label));
+                    is_heard.store(true, Ordering::Relaxed);
+                }
                 Heard::Changed(object) => followed.hears(object, &label),
                 Heard::Gone(_) => {}
             });
             followed
         });
+        scene.eventually(|| is_heard.load(Ordering::Relaxed).then_some(()));
         for round in 0_u64..50 {
             let mut running = scene.rolls_on("test");
-            // Not by chance, so that what is found is found again: every instant of a pass has its turn.
-            sleep(Duration::from_millis(30 + round * 37 % 400));
+            // Not by chance, so that what is found is found again: every instant of a pass has its turn, and a slow
+            // machine has some time at the end.
+            sleep(Duration::from_millis(30 + round * 37 % 400 + 40 * round.saturating_sub(40)));
             running.kill();
         }
         assert!(count(scene, B) > 0, "some were killed as they wrote");
@@ -233,6 +240,15 @@ fn killed(scene: &Scene<'_>) {
     assert_eq!(writes.len(), all, "no label was written twice: {writes:?}");
     assert!(all >= 15, "{writes:?}");
     scene.forgets_roll();
+}
+
+/// Has somebody end who goes on until this is set, also where a scenario fails before.
+struct AtEnd<'a>(&'a AtomicBool);
+
+impl Drop for AtEnd<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 /// What whoever watches a fleet has seen of it.
@@ -344,6 +360,7 @@ fn busy(scene: &Scene<'_>) {
     scene.starts_roll(&json!({}));
     let (began, noise) = (Instant::now(), AtomicUsize::new(0));
     std::thread::scope(|scope| {
+        let _end = AtEnd(&ends);
         for name in names(3) {
             let (client, all, ends, noise) =
                 (scene.bed.api.client.another(), scene.all(scene.sample.new), &ends, &noise);
@@ -364,7 +381,9 @@ fn busy(scene: &Scene<'_>) {
         assert_eq!(code, 0, "{text}{errors}");
         assert!(!errors.contains("looked at again") && !errors.contains("trying again"), "{errors}");
     });
-    let each = noise.into_inner() as f64 / began.elapsed().as_secs_f64() / 3.0;
+    let noise = noise.into_inner();
+    assert!(noise >= 30, "{noise}: others wrote as well");
+    let each = noise as f64 / began.elapsed().as_secs_f64() / 3.0;
     println!("     others wrote the status of each object {each:.0} times a second");
     let mut writes = scene.roll_writes();
     writes.sort();

@@ -51,23 +51,37 @@ async fn stands_no_more(
         Ok(all) => format!("{all}/{name}"),
         Err(error) => return refused(error).map(Some),
     };
-    let (found, unsaid) = match stays(cluster, &one, write, counterpart).await {
-        Ok(Some(written)) => (Ok(Some(written)), None),
-        Ok(None) => (named(cluster, &one).await, None),
-        // It is another one by now, or none: what is there tells which.
-        Err(error) if matches!(error.code(), Some(404 | 409 | 422)) => (named(cluster, &one).await, Some(error)),
-        Err(error) => (Err(error), None),
-    };
-    let found = match found {
-        Ok(found) => found,
-        Err(error) => return refused(error).map(Some),
-    };
     let told = |why: String| {
         let place = place.map(|place| format!("{place}/")).unwrap_or_default();
-        Landed::NotYet(format!("{} is not deleted: {plural}.{group} {place}{name} {why}", write.title()))
+        format!("{} is not deleted: {plural}.{group} {place}{name} {why}", write.title())
     };
-    let unsaid = || unsaid.map(|error| format!("cannot be written: {}", error.message()));
-    Ok(counterpart.missing(found.as_ref()).or_else(unsaid).map(told))
+    let refused = |error: CallError| match error.code() {
+        // It would fail again, and that is of these two alone.
+        Some(500..) if !error.passes() => Ok(Some(Landed::Refused(told(unwritten(&error.message()))))),
+        _ => Ok(Some(match refused(error)? {
+            Landed::Refused(why) => Landed::Refused(told(unwritten(&why))),
+            other => other,
+        })),
+    };
+    let mut unsaid = None;
+    let found = match stays(cluster, &one, write, counterpart).await {
+        Ok(Some(written)) => Ok(Some(written)),
+        Ok(None) => named(cluster, &one).await,
+        // It is another one by now, or none: what is there tells which.
+        Err(error) if matches!(error.code(), Some(404 | 409 | 422)) => {
+            unsaid = Some(unwritten(&error.message()));
+            named(cluster, &one).await
+        }
+        Err(error) => return refused(error),
+    };
+    match found {
+        Ok(found) => Ok(counterpart.missing(found.as_ref()).or(unsaid).map(told).map(Landed::NotYet)),
+        Err(error) => refused(error),
+    }
+}
+
+fn unwritten(why: &str) -> String {
+    format!("cannot be written: {why}")
 }
 
 /// Has an object say for which one it stays, where it is one that says so. Returns its metadata then.

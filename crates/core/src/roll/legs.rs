@@ -132,11 +132,6 @@ impl Legs {
             .find_map(|leg| Some((leg, leg.outside.as_deref().filter(|_| !leg.counts())?)))
     }
 
-    /// Whether something had to be done before this leg: a wave begins behind the one before.
-    pub(super) fn has_gone_before(&self, leg: &Leg) -> bool {
-        self.own().any(|before| before.wave < leg.wave && before.steps > 0 && before.counts())
-    }
-
     fn own(&self) -> impl DoubleEndedIterator<Item = &Leg> {
         self.legs.iter().filter(|leg| leg.is_own)
     }

@@ -150,13 +150,15 @@ impl<'a> Planner<'a> {
             let wave = object.leg(back).and_then(|leg| self.roll.waves.get(leg.wave));
             let (wave, attempt) = wave.map_or((String::new(), 0), |wave| (wave.name.clone(), self.status.attempt));
             let target = object.former.clone();
+            let marked = object.legs.is_some() && object.mark_of(self.roll).is_some();
             let (object, uid, since) = (object.title(), object.uid.clone(), self.now());
             if let Some(became) = self.status.became.get_mut(&wave).filter(|_| target.is_some()) {
                 *became = became.saturating_sub(1);
             }
             // Its mark may be there again: then that says of which step its Job was.
             let (job, tried) = (None, self.status.lost_job(&uid, &wave).filter(|_| back).cloned());
-            self.status.reserved.push(Reservation { object, uid, since, back, wave, attempt, job, tried, target });
+            let reservation = Reservation { object, uid, since, back, wave, attempt, marked, job, tried, target };
+            self.status.reserved.push(reservation);
         }
     }
 

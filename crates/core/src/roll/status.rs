@@ -154,6 +154,9 @@ pub struct Reservation {
     /// Which attempt at its next steps this is.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub attempt: u32,
+    /// The object had said by then what the roll had done with it.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub marked: bool,
     /// The Job of the step that it is at, once that was seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub job: Option<SeenStepJob>,

@@ -129,17 +129,18 @@ impl<'a> Traveller<'a> {
 
     /// The Job that was seen of the step that is under way, whichever way it went.
     pub(super) fn seen_job(self, reservation: &Reservation) -> Option<&SeenStepJob> {
-        reservation.job.as_ref().filter(|job| self.is_at(job))
+        reservation.job.as_ref().filter(|job| self.is_at(reservation, job))
     }
 
     /// Whether a Job is of the step that is under way.
-    pub(super) fn is_at(self, job: &SeenStepJob) -> bool {
-        job.step + usize::from(job.back) == self.leg.done && !self.forgot_waves()
+    pub(super) fn is_at(self, reservation: &Reservation, job: &SeenStepJob) -> bool {
+        job.step + usize::from(job.back) == self.leg.done && !self.forgot_waves(reservation)
     }
 
-    /// Whether the object says nothing of waves that it has gone before this one: nobody knows then how far it is.
-    fn forgot_waves(self) -> bool {
-        !self.legs.is_run && self.object.mark_of(self.roll).is_none() && self.legs.has_gone_before(self.leg)
+    /// Whether the object says no more what it did as it was reserved, before it had done a step of this wave: nobody
+    /// knows then how far it is.
+    pub(super) fn forgot_waves(self, reservation: &Reservation) -> bool {
+        reservation.marked && !self.legs.is_run && self.object.mark_of(self.roll).is_none()
     }
 
     /// Whether a step that runs a Job counted as done without one: nothing is there to undo.

@@ -195,14 +195,14 @@ pub(super) fn note_jobs(planner: &mut Planner<'_>) {
     for reservation in &mut reserved {
         let Some(traveller) = planner.traveller(reservation) else { continue };
         let (before, wanted) = (reservation.job.clone(), traveller.wanted_job(reservation));
-        reservation.job = match (before.as_ref().filter(|job| traveller.is_at(job)), wanted) {
+        reservation.job = match (before.as_ref().filter(|job| traveller.is_at(reservation, job)), wanted) {
             (Some(seen), _) => Some(seen.clone()),
             (None, Some(wanted)) => {
                 let seen = SeenJob::of(&wanted.title, &planner.facts.answers);
                 let step = traveller.next_step(reservation).map_or(0, |(step, _)| step);
                 let is_there = !matches!(seen, SeenJob::Unknown(_) | SeenJob::Absent);
                 let job = SeenStepJob { name: wanted.title, step, back: reservation.back, lost: false };
-                Some(job).filter(|job| is_there && traveller.is_at(job))
+                Some(job).filter(|job| is_there && traveller.is_at(reservation, job))
             }
             (None, None) => None,
         };
@@ -243,7 +243,7 @@ fn note_lost_job(planner: &Planner<'_>, traveller: Traveller<'_>, reservation: &
         reservation.tried = Some(SeenStepJob { lost: true, ..job });
     }
     if reservation.job.is_none()
-        && let Some(job) = traveller.lost_job(reservation).filter(|job| traveller.is_at(job)).cloned()
+        && let Some(job) = traveller.lost_job(reservation).filter(|job| traveller.is_at(reservation, job)).cloned()
         && traveller.object.mark_of(planner.roll).is_some()
     {
         (reservation.job, reservation.tried) = (Some(SeenStepJob { lost: false, ..job }), None);
@@ -269,8 +269,11 @@ pub(super) fn lost_failure(planner: &Planner<'_>, reservation: &Reservation) -> 
     let is_same = |known: &LostJob| known.wave == reservation.wave && known.seen.name == job.name;
     let mut known = planner.status.lost().filter(|known| known.uid == reservation.uid);
     let is_known = known.any(|known| known.job.as_ref().is_none_or(is_same));
+    // Of the step that it was at, the object would say no more than of the waves before.
+    let before = if reservation.marked && job.step == 0 { ", nor what it had gone through before" } else { "" };
     let message = format!(
-        "somebody has taken off, or written over, what the roll had noted on it: what job {} has done is not taken back",
+        "somebody has taken off, or written over, what the roll had noted on it: what job {} has done is not taken \
+         back{before}",
         job.name
     );
     let of = (reservation.object.as_str(), reservation.uid.as_str());

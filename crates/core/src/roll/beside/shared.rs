@@ -67,7 +67,8 @@ fn is_carried(
     if !is_old && is_of_roll(stays, member) {
         return true;
     }
-    let is_later = || written_last(goes, member) > written_last(stays, member);
+    // Of what the roll has carried, whoever writes that object once more moves the time.
+    let is_later = || !is_of_roll(goes, member) && written_last(goes, member) > written_last(stays, member);
     !shared.is(member, goes_with) && (is_old || is_later())
 }
 

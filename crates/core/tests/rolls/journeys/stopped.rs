@@ -515,6 +515,7 @@ fn a_job_of_a_later_wave_hides_no_wave_before() {
     pier.settles(180);
     names_job(&pier, 0);
     assert_eq!(pier.ship.as_ref().unwrap()["spec"]["flag"], true);
+    assert!(pier.status.message.contains("nor what it had gone through before"), "{}", pier.status.message);
     // What is put back says of the first wave, which is undone, and nothing of that Job.
     pier.ship = marked;
     pier.settles(200);
