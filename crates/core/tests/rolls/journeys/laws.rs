@@ -361,10 +361,9 @@ impl<'a> Voyage<'a> {
             _ => false,
         };
         let at = self.drawn(wave).iter().position(is_it).unwrap();
-        let undoes = env(&job.body, "LEVEL").as_deref() == Some("v1");
+        let undoes = env(&job.body, "UNDOES").is_some();
         self.met.extend(undoes.then_some("undone"));
-        let of_it =
-            |other: &SimJob| self::told(&other.body) == told && env(&other.body, "LEVEL").as_deref() == Some("v2");
+        let of_it = |other: &SimJob| self::told(&other.body) == told && env(&other.body, "UNDOES").is_none();
         if undoes && !self.harbour.jobs.values().chain(&self.harbour.gone).any(of_it) {
             return self.breaks("a Job undoes what a Job has done", told);
         }

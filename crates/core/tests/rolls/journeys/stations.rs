@@ -7,9 +7,10 @@ use super::draw::{Draft, Drawn};
 
 /// Ships, whose journeys are those that were drawn.
 pub(super) fn kind(draft: &Draft) -> Kind {
-    let mut journeys = json!({"first": steps(&draft.steps, "first")});
+    let mut journeys = json!({"first": steps(&draft.steps, "first", "{from}")});
     if !draft.more.is_empty() {
-        journeys["second"] = steps(&draft.more, "second");
+        let was = if draft.steps.iter().any(|step| step.raises()) { "{to}" } else { "{from}" };
+        journeys["second"] = steps(&draft.more, "second", was);
     }
     let definition = format!(
         "apiVersion: pointsman.dev/v1\nkind: KindDefinition\ncrd: ships.crd.yaml\nhealthy: {{all: [{{condition: Ready}}], \
@@ -18,8 +19,22 @@ pub(super) fn kind(draft: &Draft) -> Kind {
     Kind::from_crd(&definition, CRD).unwrap_or_else(|error| panic!("{error}\n{journeys:#}"))
 }
 
-fn steps(drawn: &[Drawn], journey: &str) -> Value {
-    drawn.iter().map(|step| written(*step, journey)).collect()
+/// Whoever undoes a Job puts back the level that was there before it: the one with which the journey begins, or that of
+/// the Job before.
+fn steps(drawn: &[Drawn], journey: &str, mut was: &'static str) -> Value {
+    let mut steps = Vec::new();
+    for step in drawn {
+        steps.push(written(*step, journey, was));
+        was = if step.raises() { "{to}" } else { was };
+    }
+    Value::Array(steps)
+}
+
+impl Drawn {
+    /// Whether a Job of it changes the level.
+    fn raises(self) -> bool {
+        matches!(self, Self::Job | Self::Until | Self::Irreversible)
+    }
 }
 
 fn job(level: &str, more: &Value) -> Value {
@@ -35,8 +50,9 @@ fn manifest() -> Value {
     })
 }
 
-fn written(step: Drawn, journey: &str) -> Value {
-    let undo = job("{from}", &json!({}));
+fn written(step: Drawn, journey: &str, was: &str) -> Value {
+    let mut undo = job(was, &json!({}));
+    undo["env"]["UNDOES"] = json!("yes");
     match step {
         Drawn::Lock => json!({"name": "lock", "set": {"fields": {"spec.lock": "{to}"}}}),
         Drawn::Deep => {
