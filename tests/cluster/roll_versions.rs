@@ -321,6 +321,15 @@ fn rights(scene: &Scene<'_>) {
     scene.call(Method::DELETE, &format!("/api/v1/nodes/{}", scene.ns), None).ok();
 }
 
+/// While a roll goes there, that is where they are to be.
+fn is_the_target_of_a_roll(scene: &Scene<'_>) {
+    scene.kubectl(&["apply"], &document(&roll(scene, &json!({"run": false}))));
+    set_phase(scene, "Rolling");
+    let states: Vec<String> = rows(scene).into_iter().map(|row| row.join(" ")).collect();
+    assert_eq!(states[1..3], [format!("{OLD} False partial"), format!("{NEW} True partial")]);
+    scene.forgets_roll();
+}
+
 /// Pods and Nodes say what runs on a host; what it says itself is not looked at.
 fn watched(scene: &Scene<'_>) {
     begins(scene);
@@ -330,11 +339,7 @@ fn watched(scene: &Scene<'_>) {
     assert_eq!(states()[1..3], [format!("{OLD} True active"), format!("{NEW} False available")]);
     api_server(scene, "controller-0", NEW);
     assert_eq!(states()[1..3], [format!("{OLD} False partial"), format!("{NEW} False partial")]);
-    // While a roll goes there, that is where they are to be.
-    scene.kubectl(&["apply"], &document(&roll(scene, &json!({"run": false}))));
-    set_phase(scene, "Rolling");
-    assert_eq!(states()[1..3], [format!("{OLD} False partial"), format!("{NEW} True partial")]);
-    scene.forgets_roll();
+    is_the_target_of_a_roll(scene);
     // The Roll is looked at, and moves nothing.
     let freeze = json!([{
         "resources": ["configmaps"], "operations": ["CREATE"], "namespaces": [scene.ns], "part": "control-plane",
