@@ -63,38 +63,28 @@ async fn stands_no_more(
             other => other,
         })),
     };
-    let mut unsaid = None;
-    let found = match stays(cluster, &one, write, counterpart).await {
-        Ok(Some(written)) => Ok(Some(written)),
-        Ok(None) => named(cluster, &one).await,
-        // It is another one by now, or none: what is there tells which.
-        Err(error) if matches!(error.code(), Some(404 | 409 | 422)) => {
-            unsaid = Some(unwritten(&error.message()));
-            named(cluster, &one).await
-        }
+    let found = match named(cluster, &one).await {
+        Ok(found) => found,
         Err(error) => return refused(error),
     };
-    match found {
-        Ok(found) => Ok(counterpart.missing(found.as_ref()).or(unsaid).map(told).map(Landed::NotYet)),
+    if let Some(why) = counterpart.missing(found.as_ref()) {
+        return Ok(Some(Landed::NotYet(told(why))));
+    }
+    let ObjectCall::Delete { resource_version, .. } = &write.call else { return Ok(None) };
+    let Some(patch) = counterpart.stays(found.as_ref(), resource_version) else { return Ok(None) };
+    let path = format!("{one}?fieldManager={ROLL_MANAGER}");
+    match cluster.patch(&path, PatchForm::Json, &patch, Extent::Metadata).await {
+        Ok(written) => Ok(counterpart.missing(Some(&written)).map(told).map(Landed::NotYet)),
+        // It is another one by now, or none.
+        Err(error) if matches!(error.code(), Some(404 | 409 | 422)) => {
+            Ok(Some(Landed::NotYet(told(unwritten(&error.message())))))
+        }
         Err(error) => refused(error),
     }
 }
 
 fn unwritten(why: &str) -> String {
     format!("cannot be written: {why}")
-}
-
-/// Has an object say for which one it stays, where it is one that says so. Returns its metadata then.
-async fn stays(
-    cluster: &Cluster,
-    one: &str,
-    write: &ObjectWrite,
-    counterpart: &Counterpart,
-) -> Result<Option<Value>, CallError> {
-    let ObjectCall::Delete { resource_version, .. } = &write.call else { return Ok(None) };
-    let Some(patch) = counterpart.stays(resource_version) else { return Ok(None) };
-    let path = format!("{one}?fieldManager={ROLL_MANAGER}");
-    cluster.patch(&path, PatchForm::Json, &patch, Extent::Metadata).await.map(Some)
 }
 
 /// Why what belongs to an object would not be left behind now.

@@ -154,11 +154,21 @@ fn nothing_is_deleted_for_what_is_gone_meanwhile() {
         let landed = against(&server, async |cluster| writes(cluster, &write(call)).await);
         (landed, server.heads().iter().any(|head| head.starts_with("DELETE")))
     };
-    let fits = || there(json!({"uid": "h", "annotations": {"made-of": "d"}}));
-    // It is what was written that counts: a deletion of it that is late does not find that any more.
-    let (landed, is_deleted) = left(fits(), answer(500, "{}"));
-    assert!(matches!(landed, Ok(Landed::Written(_))) && is_deleted, "{landed:?}");
+    let says = |more: &[(&str, &str)]| {
+        let all = [&[("made-of", "d")], more].concat().into_iter().collect::<std::collections::BTreeMap<_, _>>();
+        there(json!({"uid": "h", "annotations": all}))
+    };
+    let fits = || says(&[]);
     let no = |code: u16, message: &str| answer(code, &json!({"code": code, "message": message}).to_string());
+    // It is what was written that counts: a deletion of it that is late does not find that any more.
+    let (landed, is_deleted) = left(fits(), fits());
+    assert!(matches!(landed, Ok(Landed::Written(_))) && is_deleted, "{landed:?}");
+    // Whoever was killed in between does not write it once more.
+    let said = says(&[("pointsman.dev/stays-for", "7")]);
+    let (landed, is_deleted) = left(no(403, "no"), said);
+    assert!(matches!(landed, Ok(Landed::Written(_))) && is_deleted, "{landed:?}");
+    let said = says(&[("pointsman.dev/stays-for", "6")]);
+    assert!(!left(no(403, "admission webhook"), said).1, "it was another state of the other one");
     let (landed, is_deleted) = left(no(403, "admission webhook \"a\" denied the request: no"), fits());
     let whose = "deployments.apps n/a is not deleted: houses.example.com n/a cannot be written: ";
     assert!(matches!(&landed, Ok(Landed::Refused(why)) if why.starts_with(whose)) && !is_deleted, "{landed:?}");
@@ -175,18 +185,20 @@ fn nothing_is_deleted_for_what_is_gone_meanwhile() {
         (there(json!({"uid": "h", "annotations": {"made-of": "another"}})), unsaid),
         (there(json!({"uid": "h"})), unsaid),
     ] {
-        for written in [no(422, "the server rejected our request"), no(404, "not found"), no(409, "conflict")] {
-            let (landed, is_deleted) = left(written, found.clone());
-            let Ok(Landed::NotYet(why)) = landed else { panic!("{landed:?}") };
-            assert_eq!(why, format!("deployments.apps n/a is not deleted: houses.example.com n/a {told}"));
-            assert!(!is_deleted);
-        }
+        let (landed, is_deleted) = left(no(500, "nobody asks"), found);
+        let Ok(Landed::NotYet(why)) = landed else { panic!("{landed:?}") };
+        assert_eq!(why, format!("deployments.apps n/a is not deleted: houses.example.com n/a {told}"));
+        assert!(!is_deleted);
+    }
+    for (code, message) in [(404, "not found"), (409, "conflict"), (422, "the server rejected our request")] {
+        let (landed, is_deleted) = left(no(code, message), fits());
+        assert!(matches!(&landed, Ok(Landed::NotYet(why)) if why.ends_with(message)) && !is_deleted, "{landed:?}");
     }
     let going = json!({"uid": "h", "annotations": {"made-of": "d"}, "deletionTimestamp": "2026-11-20T10:48:31Z"});
     let (landed, is_deleted) = left(there(going), fits());
     assert!(matches!(&landed, Ok(Landed::NotYet(why)) if why.ends_with("is being deleted")), "{landed:?}");
     assert!(!is_deleted);
-    for busy in [left(no(503, "busy"), fits()), left(no(409, "conflict"), no(503, "busy"))] {
+    for busy in [left(no(503, "busy"), fits()), left(fits(), no(503, "busy"))] {
         assert!(matches!(busy.0, Ok(Landed::Later(_))) && !busy.1, "{busy:?}");
     }
 }

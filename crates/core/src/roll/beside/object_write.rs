@@ -90,10 +90,14 @@ impl Counterpart {
     /// no deletion of this object finds what it is to find that somebody has asked for before. One on its way, of
     /// a runner that was frozen and is the last no more, would come after all, and nothing would be left of either.
     ///
-    /// One without an annotation is the object of the roll itself, in which each step on the way back is noted.
+    /// One without an annotation is the object of the roll itself, in which each step on the way back is noted: so one
+    /// that says so already has heard of no way back since, and needs no other write.
     #[must_use]
-    pub fn stays(&self, resource_version: &str) -> Option<Value> {
+    pub fn stays(&self, found: Option<&Value>, resource_version: &str) -> Option<Value> {
         let (name, value) = self.annotation.as_ref()?;
+        if found.and_then(|found| annotation(found, STAYS)) == Some(resource_version) {
+            return None;
+        }
         Some(Value::Array(vec![
             test("/metadata/uid", json!(self.uid)),
             test(&pointer("annotations", name), json!(value)),

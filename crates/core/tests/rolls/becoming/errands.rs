@@ -36,7 +36,7 @@ fn stays(county: &mut County, write: &ObjectWrite) -> Result<(), No> {
         return Ok(());
     };
     let Replacement::Counterpart(one) = &**replacement else { return Ok(()) };
-    let Some(patch) = one.stays(resource_version) else { return Ok(()) };
+    let Some(patch) = one.stays(county.village.get(&one.plural, &one.name), resource_version) else { return Ok(()) };
     county.village.patch(&one.plural, &one.name, &patch)
 }
 
