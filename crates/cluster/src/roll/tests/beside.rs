@@ -130,77 +130,87 @@ fn nothing_is_deleted_before_what_belongs_to_it_would_be_left_behind() {
     }
 }
 
+/// What comes of the deletion of one of two objects, where the other one is found like this, and its write is answered
+/// like that; and whether it was asked for.
+fn leaves(written: Vec<u8>, found: Vec<u8>) -> (Result<Landed, CallError>, bool) {
+    let server = SmallServer::start(move |path| match group(path) {
+        Some(manner) => manner,
+        None if path == "/apis/example.com/v1/namespaces/n/houses/a" => Manner::Says(found.clone()),
+        None if path.starts_with("/apis/example.com/v1/namespaces/n/houses/a?") => Manner::Says(written.clone()),
+        None => Manner::Says(answer(200, "{}")),
+    });
+    let [plural, group, version, name, uid] = ["houses", "example.com", "v1", "a", "h"].map(str::to_owned);
+    let annotation = Some(("made-of".to_owned(), "d".to_owned()));
+    let counterpart = Counterpart { plural, group, version, name, uid, annotation };
+    let call = ObjectCall::Delete {
+        uid: "d".to_owned(),
+        resource_version: "7".to_owned(),
+        propagation: Propagation::Orphan,
+        replacement: Some(Box::new(Replacement::Counterpart(counterpart))),
+    };
+    let landed = against(&server, async |cluster| writes(cluster, &write(call)).await);
+    (landed, server.heads().iter().any(|head| head.starts_with("DELETE")))
+}
+
+fn there(metadata: &Value) -> Vec<u8> {
+    answer(200, &json!({"metadata": metadata}).to_string())
+}
+
+fn no(code: u16, message: &str) -> Vec<u8> {
+    answer(code, &json!({"code": code, "message": message}).to_string())
+}
+
+/// The one that stays, and what it says to be that.
+fn fits() -> Vec<u8> {
+    there(&json!({"uid": "h", "annotations": {"made-of": "d"}}))
+}
+
 /// Somebody may delete that between the look and the deletion, and nothing would be left of either.
 #[test]
 fn nothing_is_deleted_for_what_is_gone_meanwhile() {
-    let there = |metadata: Value| answer(200, &json!({"metadata": metadata}).to_string());
-    let gone = json!({"code": 404, "message": "houses.example.com \"a\" not found"}).to_string();
-    let left = |written: Vec<u8>, found: Vec<u8>| {
-        let server = SmallServer::start(move |path| match group(path) {
-            Some(manner) => manner,
-            None if path == "/apis/example.com/v1/namespaces/n/houses/a" => Manner::Says(found.clone()),
-            None if path.starts_with("/apis/example.com/v1/namespaces/n/houses/a?") => Manner::Says(written.clone()),
-            None => Manner::Says(answer(200, "{}")),
-        });
-        let [plural, group, version, name, uid] = ["houses", "example.com", "v1", "a", "h"].map(str::to_owned);
-        let annotation = Some(("made-of".to_owned(), "d".to_owned()));
-        let counterpart = Counterpart { plural, group, version, name, uid, annotation };
-        let call = ObjectCall::Delete {
-            uid: "d".to_owned(),
-            resource_version: "7".to_owned(),
-            propagation: Propagation::Orphan,
-            replacement: Some(Box::new(Replacement::Counterpart(counterpart))),
-        };
-        let landed = against(&server, async |cluster| writes(cluster, &write(call)).await);
-        (landed, server.heads().iter().any(|head| head.starts_with("DELETE")))
-    };
-    let says = |more: &[(&str, &str)]| {
-        let all = [&[("made-of", "d")], more].concat().into_iter().collect::<std::collections::BTreeMap<_, _>>();
-        there(json!({"uid": "h", "annotations": all}))
-    };
-    let fits = || says(&[]);
-    let no = |code: u16, message: &str| answer(code, &json!({"code": code, "message": message}).to_string());
-    // It is what was written that counts: a deletion of it that is late does not find that any more.
-    let (landed, is_deleted) = left(fits(), fits());
-    assert!(matches!(landed, Ok(Landed::Written(_))) && is_deleted, "{landed:?}");
-    // Whoever was killed in between does not write it once more.
-    let said = says(&[("pointsman.dev/stays-for", "7")]);
-    let (landed, is_deleted) = left(no(403, "no"), said);
-    assert!(matches!(landed, Ok(Landed::Written(_))) && is_deleted, "{landed:?}");
-    let said = says(&[("pointsman.dev/stays-for", "6")]);
-    assert!(!left(no(403, "admission webhook"), said).1, "it was another state of the other one");
-    let (landed, is_deleted) = left(no(403, "admission webhook \"a\" denied the request: no"), fits());
-    let whose = "deployments.apps n/a is not deleted: houses.example.com n/a cannot be written: ";
-    assert!(matches!(&landed, Ok(Landed::Refused(why)) if why.starts_with(whose)) && !is_deleted, "{landed:?}");
-    // That it is too large by now is of these two alone.
-    let (landed, is_deleted) = left(no(500, "etcdserver: request is too large"), fits());
-    assert!(matches!(&landed, Ok(Landed::Refused(why)) if why.starts_with(whose)) && !is_deleted, "{landed:?}");
-    let (landed, is_deleted) = left(no(422, "houses.example.com \"a\" is invalid"), fits());
-    assert!(matches!(&landed, Ok(Landed::NotYet(why)) if why.ends_with("is invalid")) && !is_deleted, "{landed:?}");
     let unsaid = "does not say any more made-of: d, which has to be set again";
     for (found, told) in [
-        (there(json!({"uid": "h", "deletionTimestamp": "2026-11-20T10:48:31Z"})), "is being deleted"),
-        (there(json!({"uid": "another one"})), "is not there any more"),
-        (answer(404, &gone), "is not there any more"),
-        (there(json!({"uid": "h", "annotations": {"made-of": "another"}})), unsaid),
-        (there(json!({"uid": "h"})), unsaid),
+        (there(&json!({"uid": "h", "deletionTimestamp": "2026-11-20T10:48:31Z"})), "is being deleted"),
+        (there(&json!({"uid": "another one"})), "is not there any more"),
+        (no(404, "houses.example.com \"a\" not found"), "is not there any more"),
+        (there(&json!({"uid": "h", "annotations": {"made-of": "another"}})), unsaid),
+        (there(&json!({"uid": "h"})), unsaid),
     ] {
-        let (landed, is_deleted) = left(no(500, "nobody asks"), found);
+        let (landed, is_deleted) = leaves(no(500, "nobody asks"), found);
         let Ok(Landed::NotYet(why)) = landed else { panic!("{landed:?}") };
         assert_eq!(why, format!("deployments.apps n/a is not deleted: houses.example.com n/a {told}"));
         assert!(!is_deleted);
     }
+    for busy in [leaves(no(503, "busy"), fits()), leaves(fits(), no(503, "busy"))] {
+        assert!(matches!(busy.0, Ok(Landed::Later(_))) && !busy.1, "{busy:?}");
+    }
+}
+
+/// It is what was written that counts: a deletion of it that is late does not find that any more.
+#[test]
+fn what_stays_is_written_before_the_other_one_goes() {
+    let (landed, is_deleted) = leaves(fits(), fits());
+    assert!(matches!(landed, Ok(Landed::Written(_))) && is_deleted, "{landed:?}");
+    let says =
+        |state: &str| there(&json!({"uid": "h", "annotations": {"made-of": "d", "pointsman.dev/stays-for": state}}));
+    // Whoever was killed in between does not write it once more.
+    let (landed, is_deleted) = leaves(no(403, "no"), says("7"));
+    assert!(matches!(landed, Ok(Landed::Written(_))) && is_deleted, "{landed:?}");
+    assert!(!leaves(no(403, "admission webhook"), says("6")).1, "it was another state of the other one");
+    let whose = "deployments.apps n/a is not deleted: houses.example.com n/a cannot be written: ";
+    // That it is too large by now is of these two alone.
+    for (code, message) in [(403, "admission webhook \"a\" denied the request: no"), (500, "request is too large")] {
+        let (landed, is_deleted) = leaves(no(code, message), fits());
+        assert!(matches!(&landed, Ok(Landed::Refused(why)) if why.starts_with(whose)) && !is_deleted, "{landed:?}");
+    }
     for (code, message) in [(404, "not found"), (409, "conflict"), (422, "the server rejected our request")] {
-        let (landed, is_deleted) = left(no(code, message), fits());
+        let (landed, is_deleted) = leaves(no(code, message), fits());
         assert!(matches!(&landed, Ok(Landed::NotYet(why)) if why.ends_with(message)) && !is_deleted, "{landed:?}");
     }
     let going = json!({"uid": "h", "annotations": {"made-of": "d"}, "deletionTimestamp": "2026-11-20T10:48:31Z"});
-    let (landed, is_deleted) = left(there(going), fits());
+    let (landed, is_deleted) = leaves(there(&going), fits());
     assert!(matches!(&landed, Ok(Landed::NotYet(why)) if why.ends_with("is being deleted")), "{landed:?}");
     assert!(!is_deleted);
-    for busy in [left(no(503, "busy"), fits()), left(fits(), no(503, "busy"))] {
-        assert!(matches!(busy.0, Ok(Landed::Later(_))) && !busy.1, "{busy:?}");
-    }
 }
 
 /// It would fail again each time, and would hold up whatever comes behind it.
