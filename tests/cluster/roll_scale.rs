@@ -16,7 +16,7 @@ use crate::support::client::Client;
 use crate::support::metrics::sum;
 use crate::support::process::Process;
 use crate::support::proxy::{Fate, Proxy, status};
-use crate::support::rolling;
+use crate::support::rolling::{self, Over};
 use crate::support::sample::{ENGINE, Sample};
 use crate::support::scene::{JSON, MERGE, Scene};
 use crate::support::side_by_side::{A, B};
@@ -219,15 +219,6 @@ fn others_wait(scene: &Scene<'_>, work: impl FnOnce()) -> Vec<Duration> {
         drop(over);
         asks.join().unwrap()
     })
-}
-
-/// Ends what goes on beside something, however that ends.
-struct Over<'a>(&'a AtomicBool);
-
-impl Drop for Over<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
 }
 
 /// What the runner has asked of the API server.

@@ -25,11 +25,19 @@ fn stored(scene: &Scene<'_>) {
     });
 }
 
-/// What its definition has not said: who is healthy.
+/// What the definition of Materialize does not say.
+const HEALTHY: &str = "
+healthy:
+  all: [{condition: UpToDate}]
+  settle: 0s
+  seen: {manager: environmentd}
+";
+
+/// Each has done what is asked of it, and has to do nothing more.
 fn settled(scene: &Scene<'_>) {
     let file = scene.setup.kinds.join("kind.yaml");
     let definition = fs::read_to_string(&file).unwrap();
-    fs::write(&file, format!("{definition}\nhealthy:\n  all: [{{condition: UpToDate}}]\n  settle: 0s\n  seen: {{manager: environmentd}}\n")).unwrap();
+    fs::write(&file, definition + HEALTHY).unwrap();
     scene.arm(scene.sample.old);
     let names = stores_anew(scene, |name| {
         scene.create(scene.sample.old, &scene.object(scene.sample.old, name)).ok();

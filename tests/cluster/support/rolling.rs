@@ -73,6 +73,15 @@ impl Drop for Controllers {
     }
 }
 
+/// Ends what goes on beside something, however that ends.
+pub(crate) struct Over<'a>(pub(crate) &'a AtomicBool);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 const LOOKS: Duration = Duration::from_millis(2_500);
 
 pub(crate) fn status(healthy: bool, reason: &str) -> Value {

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::collection::{asked_for, collection, named};
 use super::elsewhere::Elsewhere;
 use super::replacement::makes_no_way;
-use super::writes::{Landed, delete_options, refused};
+use super::writes::{Landed, delete_options, refused, refused_alone};
 use crate::call_error::{CallError, RIGHTS};
 use crate::cluster::{Cluster, Extent, PatchForm};
 use crate::pages::{Pages, WaitsOut, items};
@@ -101,12 +101,7 @@ fn landed(write: &ObjectWrite, answer: Result<(), CallError>) -> Result<Landed, 
         Err(error) if error.code() == Some(409) => Ok(Landed::Stale),
         // A namespace, or a kind, that is not there.
         Err(error) if error.code() == Some(404) && write.call.makes() => Ok(Landed::Refused(error.message())),
-        // It would fail again, such as what is too large to be stored: that is told of this object, and holds up no
-        // other.
-        Err(error) if error.code().is_some_and(|code| code >= 500) && !error.passes() => {
-            Ok(Landed::Refused(error.message()))
-        }
-        Err(error) => refused(error),
+        Err(error) => refused_alone(error),
     }
 }
 

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::clock::RollClock;
 use super::collection::{collection, named};
-use super::writes::{Landed, refused};
+use super::writes::{Landed, refused, refused_alone};
 use crate::call_error::CallError;
 use crate::cluster::{Cluster, Extent, PatchForm};
 use crate::pages::items;
@@ -47,25 +47,25 @@ async fn stands_no_more(
 ) -> Result<Option<Landed>, CallError> {
     let Counterpart { plural, group, version, name, .. } = counterpart;
     let place = write.namespace.as_deref();
-    let one = match collection(cluster, (plural, group), Some(version), place).await {
-        Ok(all) => format!("{all}/{name}"),
-        Err(error) => return refused(error).map(Some),
-    };
     let told = |why: String| {
         let place = place.map(|place| format!("{place}/")).unwrap_or_default();
         format!("{} is not deleted: {plural}.{group} {place}{name} {why}", write.title())
     };
-    let refused = |error: CallError| match error.code() {
-        // It would fail again, and that is of these two alone.
-        Some(500..) if !error.passes() => Ok(Some(Landed::Refused(told(unwritten(&error.message()))))),
-        _ => Ok(Some(match refused(error)? {
-            Landed::Refused(why) => Landed::Refused(told(unwritten(&why))),
+    let cannot = |be: &str, why: &str| told(format!("cannot be {be}: {why}"));
+    let failed = |be: &str, error: CallError| {
+        Ok(Some(match refused_alone(error)? {
+            Landed::Refused(why) => Landed::Refused(cannot(be, &why)),
             other => other,
-        })),
+        }))
     };
-    let found = match named(cluster, &one).await {
+    let found = async {
+        let all = collection(cluster, (plural, group), Some(version), place).await?;
+        let one = format!("{all}/{name}");
+        Ok::<_, CallError>((named(cluster, &one).await?, one))
+    };
+    let (found, one) = match found.await {
         Ok(found) => found,
-        Err(error) => return refused(error),
+        Err(error) => return failed("read", error),
     };
     if let Some(why) = counterpart.missing(found.as_ref()) {
         return Ok(Some(Landed::NotYet(told(why))));
@@ -77,14 +77,10 @@ async fn stands_no_more(
         Ok(written) => Ok(counterpart.missing(Some(&written)).map(told).map(Landed::NotYet)),
         // It is another one by now, or none.
         Err(error) if matches!(error.code(), Some(404 | 409 | 422)) => {
-            Ok(Some(Landed::NotYet(told(unwritten(&error.message())))))
+            Ok(Some(Landed::NotYet(cannot("written", &error.message()))))
         }
-        Err(error) => refused(error),
+        Err(error) => failed("written", error),
     }
-}
-
-fn unwritten(why: &str) -> String {
-    format!("cannot be written: {why}")
 }
 
 /// Why what belongs to an object would not be left behind now.

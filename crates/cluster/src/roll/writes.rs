@@ -92,6 +92,15 @@ pub(super) fn refused(error: CallError) -> Result<Landed, CallError> {
     }
 }
 
+/// The same of a write that nothing else waits for: what would fail again each time, such as what is too large to be
+/// stored, is told of that object, and holds up no other.
+pub(super) fn refused_alone(error: CallError) -> Result<Landed, CallError> {
+    match error.code() {
+        Some(500..) if !error.passes() => Ok(Landed::Refused(error.message())),
+        _ => refused(error),
+    }
+}
+
 /// What can be done where owner references are guarded, and whoever runs this may not change them.
 /// Source: `kubernetes plugin/pkg/admission/gc/gc_admission.go`, `Validate`.
 fn guarded(message: String) -> String {

@@ -139,7 +139,7 @@ impl<'a> Traveller<'a> {
 
     /// Whether the object says no more what it did as it was reserved, before it had done a step of this wave: nobody
     /// knows then how far it is.
-    pub(super) fn forgot_waves(self, reservation: &Reservation) -> bool {
+    fn forgot_waves(self, reservation: &Reservation) -> bool {
         reservation.marked && !self.legs.is_run && self.object.mark_of(self.roll).is_none()
     }
 

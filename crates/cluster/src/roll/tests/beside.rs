@@ -181,6 +181,9 @@ fn nothing_is_deleted_for_what_is_gone_meanwhile() {
         assert_eq!(why, format!("deployments.apps n/a is not deleted: houses.example.com n/a {told}"));
         assert!(!is_deleted);
     }
+    let (landed, is_deleted) = leaves(fits(), no(500, "conversion failed"));
+    let unread = "deployments.apps n/a is not deleted: houses.example.com n/a cannot be read: ";
+    assert!(matches!(&landed, Ok(Landed::Refused(why)) if why.starts_with(unread)) && !is_deleted, "{landed:?}");
     for busy in [leaves(no(503, "busy"), fits()), leaves(fits(), no(503, "busy"))] {
         assert!(matches!(busy.0, Ok(Landed::Later(_))) && !busy.1, "{busy:?}");
     }

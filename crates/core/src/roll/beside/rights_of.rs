@@ -60,8 +60,7 @@ pub(in crate::roll) fn rights_of(
         BesideAct::DeleteLabelled { resource, .. } => vec![(resource.clone(), &["list", "delete"])],
         // What belongs to the object is looked for among everything that a namespace holds: of each, its metadata.
         BesideAct::DeleteSource => {
-            // What somebody has changed of its labels is carried to what it has become, which is written once more
-            // before the object goes.
+            // What it has become gets what somebody has changed of its labels, and is written once more before it goes.
             [some(source, &["get", "delete"]), some(target, &["get", "patch"]), some(Some(named("*", "*")), LIST)]
                 .into_iter()
                 .flatten()

@@ -106,3 +106,26 @@ fn patch(object: &Value, changes: &[MetadataChange<'_>]) -> Value {
     }
     Value::Array(patch)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What was carried is of whoever changed it first: the roll writes that object once more before the other one goes,
+    /// and API servers keep one time for all that a manager has written.
+    #[test]
+    fn what_was_carried_is_no_later_change() {
+        let member = ("labels", "team");
+        let is_carried = |by: &str| {
+            let written = |manager: &str, time: &str| {
+                let fields = json!({"f:metadata": {"f:labels": {"f:team": {}}}});
+                json!({"metadata": {"managedFields": [{"manager": manager, "time": time, "fieldsV1": fields}]}})
+            };
+            let goes = written(by, "2026-11-20T10:48:31Z");
+            let stays = written("kubectl-edit", "2026-11-20T10:48:30Z");
+            is_carried(member, (&goes, Some("a")), (&stays, Some("b")), &SharedMetadata::default())
+        };
+        assert!(is_carried("kubectl-edit"), "the later change counts");
+        assert!(!is_carried(ROLL_MANAGER));
+    }
+}

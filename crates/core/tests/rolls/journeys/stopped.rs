@@ -160,16 +160,18 @@ impl Pier {
     }
 
     /// Somebody takes its mark off while its Job runs, and the roll goes back: it has ended, and names that. With the
-    /// object as it was before.
-    fn loses_its_mark(mut self) -> (Self, Value) {
+    /// object as it was before. The Job runs after so many seconds.
+    fn loses_its_mark(mut self, after: u64) -> (Self, Value) {
         self.settles(0);
+        self.settles(after);
+        assert_eq!(self.jobs.len(), 1, "{:?}", self.status);
         let marked = self.ship.clone().unwrap();
         self.unmark();
         self.direction = "Back";
-        self.settles(10);
+        self.settles(after + 10);
         self.ends(0, "Complete");
-        self.settles(20);
-        self.settles(90);
+        self.settles(after + 20);
+        self.settles(after + 90);
         names_job(&self, 0);
         (self, marked)
     }
@@ -451,7 +453,7 @@ fn what_somebody_has_changed_holds_a_way_back_once() {
 #[test]
 fn a_mark_that_comes_and_goes_hides_no_job() {
     for is_changed in [true, false] {
-        let (mut pier, mut marked) = Pier::new().loses_its_mark();
+        let (mut pier, mut marked) = Pier::new().loses_its_mark(0);
         if is_changed {
             marked["spec"]["lock"] = json!("mine");
         }
@@ -502,22 +504,12 @@ fn a_job_that_is_lost_is_of_its_wave() {
 /// The first step of its second wave is a Job. Without its mark nobody knows that it has gone the first wave.
 #[test]
 fn a_job_of_a_later_wave_hides_no_wave_before() {
-    let mut pier = Pier { is_second: true, has_lock: false, ..Pier::new() };
-    pier.settles(0);
-    pier.settles(70);
-    assert_eq!(pier.jobs.len(), 1, "{:?}", pier.status);
-    let marked = pier.ship.clone();
-    pier.unmark();
-    pier.direction = "Back";
-    pier.settles(80);
-    pier.ends(0, "Complete");
-    pier.settles(90);
-    pier.settles(180);
-    names_job(&pier, 0);
+    let second = Pier { is_second: true, has_lock: false, ..Pier::new() };
+    let (mut pier, marked) = second.loses_its_mark(70);
     assert_eq!(pier.ship.as_ref().unwrap()["spec"]["flag"], true);
     assert!(pier.status.message.contains("nor what it had gone through before"), "{}", pier.status.message);
     // What is put back says of the first wave, which is undone, and nothing of that Job.
-    pier.ship = marked;
+    pier.ship = Some(marked);
     pier.settles(200);
     pier.settles(300);
     assert!(pier.ship.as_ref().unwrap()["spec"].get("flag").is_none(), "{:?}", pier.ship);
@@ -528,7 +520,7 @@ fn a_job_of_a_later_wave_hides_no_wave_before() {
 /// Its mark is there again, and what its Job did is undone without another one.
 #[test]
 fn what_is_undone_by_hand_is_not_named() {
-    let (mut pier, mut marked) = Pier { says_undone: true, ..Pier::new() }.loses_its_mark();
+    let (mut pier, mut marked) = Pier { says_undone: true, ..Pier::new() }.loses_its_mark(0);
     marked["status"]["level"] = json!("low");
     pier.ship = Some(marked);
     pier.settles(100);
@@ -570,7 +562,7 @@ fn an_older_mark_hides_no_job() {
 /// same.
 #[test]
 fn who_resumes_a_roll_under_way_has_not_looked_at_its_end() {
-    let (mut pier, _) = Pier::new().loses_its_mark();
+    let (mut pier, _) = Pier::new().loses_its_mark(0);
     // The other one is under way still.
     (pier.status.phase, pier.status.reason) = (RollPhase::Paused, None);
     pier.status.resume(Moment { wall: NOW.wall + 95, ..NOW });
