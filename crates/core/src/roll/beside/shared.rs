@@ -111,7 +111,7 @@ fn patch(object: &Value, changes: &[MetadataChange<'_>]) -> Value {
 mod tests {
     use super::*;
 
-    /// What was carried is of whoever changed it first: the roll writes that object once more before the other one goes,
+    /// What was carried is of whoever changed it first: the roll writes that object once more before the other goes,
     /// and API servers keep one time for all that a manager has written.
     #[test]
     fn what_was_carried_is_no_later_change() {
