@@ -1,6 +1,5 @@
 //! Processes that never outlive the test run, however it ends.
 
-use std::collections::HashSet;
 use std::fmt::Display;
 use std::fs::File;
 use std::io::Write;
@@ -164,16 +163,21 @@ fn tell_watchdog(what: &str, it: impl Display) {
     writeln!(pipe, "{what} {it}").unwrap();
 }
 
-/// A loopback port that nobody listens on and that was not handed out before.
+/// A loopback port that nobody listens on, and that nobody gets but who asks for it here: Linux takes the ports of
+/// outgoing connections, and those of whoever lets it choose, from 32768 up (net.ipv4.ip_local_port_range), and a
+/// connection of a busy bed would have one of these between its choice and its use.
 pub(crate) fn free_port() -> u16 {
-    static GIVEN: LazyLock<Mutex<HashSet<u16>>> = LazyLock::new(Mutex::default);
-    loop {
-        let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
-        let port = listener.local_addr().unwrap().port();
-        if GIVEN.lock().unwrap().insert(port) {
+    static NEXT: LazyLock<Mutex<u32>> = LazyLock::new(|| Mutex::new(std::process::id() * 1000));
+    const FIRST: u16 = 12_000;
+    let mut next = NEXT.lock().unwrap();
+    for _ in FIRST..32_768 {
+        *next = next.wrapping_add(1);
+        let port = FIRST + u16::try_from(*next % u32::from(32_768 - FIRST)).unwrap();
+        if TcpListener::bind(("0.0.0.0", port)).is_ok() {
             return port;
         }
     }
+    panic!("no port from {FIRST} to 32767 is free");
 }
 
 /// How long is waited for what comes by itself, where how fast it comes is not what is tested. A minute is for machines
