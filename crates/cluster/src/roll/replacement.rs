@@ -74,7 +74,10 @@ async fn stands_no_more(
     let Some(patch) = counterpart.stays(found.as_ref(), resource_version) else { return Ok(None) };
     let path = format!("{one}?fieldManager={ROLL_MANAGER}");
     match cluster.patch(&path, PatchForm::Json, &patch, Extent::Metadata).await {
-        Ok(written) => Ok(counterpart.missing(Some(&written)).map(told).map(Landed::NotYet)),
+        Ok(written) => Ok(match counterpart.missing(Some(&written)) {
+            Some(why) => Some(Landed::NotYet(told(why))),
+            None => Counterpart::unwritten(&written, resource_version).map(told).map(Landed::Refused),
+        }),
         // It is another one by now, or none.
         Err(error) if matches!(error.code(), Some(404 | 409 | 422)) => {
             Ok(Some(Landed::NotYet(cannot("written", &error.message()))))

@@ -220,7 +220,7 @@ impl<'a> RollCompiler<'a> {
         if !known.contains(&spec.to.as_str()) {
             let (to, hint) = (&spec.to, near(&spec.to, &known));
             let message =
-                format!("to: {to:?} is no version of {}{hint}. Known here: {}", self.kind.name(), known.join(", "));
+                format!("to: {to:?} is no version of {}{hint} Known here: {}", self.kind.name(), known.join(", "));
             self.bad(message);
         }
         if spec.from.is_some() {
@@ -428,7 +428,7 @@ impl<'a> RollCompiler<'a> {
         if found.is_none() {
             let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
             let (hint, names) = (near(text, &names), names.join(", "));
-            self.bad(format!("{what}: {text:?} is not known{hint}. Known here: {names}"));
+            self.bad(format!("{what}: {text:?} is not known{hint} Known here: {names}"));
         }
         found
     }
@@ -465,7 +465,7 @@ impl RollCompiler<'_> {
         known.dedup();
         for risk in accept.iter().filter(|risk| !known.contains(&risk.as_str())) {
             let (hint, known) = (near(risk, &known), known.join(", "));
-            self.bad(format!("accept: {risk:?} is no risk that a plan names{hint}. Known here: {known}"));
+            self.bad(format!("accept: {risk:?} is no risk that a plan names{hint} Known here: {known}"));
         }
     }
 
@@ -481,7 +481,7 @@ impl RollCompiler<'_> {
                 .chain(self.kind.journeys.iter().map(|journey| journey.name.as_str()))
                 .collect();
             let (hint, known) = (near(name, &known), known.join(", "));
-            self.bad(format!("journey: {name:?} is not known{hint}. Known here: {known}"));
+            self.bad(format!("journey: {name:?} is not known{hint} Known here: {known}"));
             return None;
         };
         self.asks_for_from(&format!("journey {name}"), journey, spec);

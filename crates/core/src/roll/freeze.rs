@@ -6,7 +6,7 @@
 use super::near::near;
 use super::ordered_version::OrderedVersion;
 use super::spec::FreezeSpec;
-use crate::apimachinery::{Requirement, ResourceName, Selector, did_you_mean, is_dns_label};
+use crate::apimachinery::{Requirement, ResourceName, Selector, is_dns_label};
 
 /// Resources, and which of their writes are refused.
 #[derive(Clone, Debug)]
@@ -111,7 +111,7 @@ fn bad_part(part: &str, parts: &[&str], is_bound: bool) -> Option<String> {
     }
     if !parts.contains(&part) {
         let (hint, known) = (near(part, parts), parts.join(", "));
-        return Some(format!("part: {part:?} is not known{hint}. Known here: {known}"));
+        return Some(format!("part: {part:?} is not known{hint} Known here: {known}"));
     }
     (!is_bound).then(|| {
         format!("part: {part} goes with atLeast or atMost: without either, it is frozen while the roll is under way")
@@ -124,8 +124,8 @@ fn operations(spec: Option<&[String]>) -> Result<Vec<&'static str>, String> {
         return Err("operations is empty: leave it out for all of them".to_owned());
     }
     if let Some(unknown) = texts.iter().find(|text| !OPERATIONS.contains(&text.as_str())) {
-        let (hint, known) = (did_you_mean(unknown, OPERATIONS), OPERATIONS.join(", "));
-        return Err(format!("operations: {unknown:?} is not known{hint}. Known here: {known}"));
+        let (hint, known) = (near(unknown, &OPERATIONS), OPERATIONS.join(", "));
+        return Err(format!("operations: {unknown:?} is not known{hint} Known here: {known}"));
     }
     Ok(OPERATIONS.into_iter().filter(|known| texts.iter().any(|text| text == known)).collect())
 }

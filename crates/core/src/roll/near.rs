@@ -1,8 +1,8 @@
 //! Words that somebody may have meant.
 
-/// `, did you mean "x"?` where a word is near to one that is known.
+/// The end of a sentence: `, did you mean "x"?` where a word is near to one that is known, and a full stop otherwise.
 pub(super) fn near(word: &str, known: &[&str]) -> String {
     let distances = known.iter().map(|known| (strsim::damerau_levenshtein(known, word), known));
     let near = distances.min().filter(|(distance, _)| *distance <= word.len().max(3) / 2);
-    near.map(|(_, near)| format!(", did you mean {near:?}?")).unwrap_or_default()
+    near.map_or_else(|| ".".to_owned(), |(_, near)| format!(", did you mean {near:?}?"))
 }

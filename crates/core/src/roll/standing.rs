@@ -418,6 +418,29 @@ impl Judge<'_> {
         traveller.leg.has_landed(reservation.back)
             && traveller.seen_job(reservation).is_none()
             && half_done(traveller, reservation, &self.facts.answers).is_none()
+            && self.may_come(traveller, reservation).is_none()
+    }
+
+    /// Whether something that is not there may have been asked for, by who went this way: what the object becomes, or
+    /// the object itself where it is to be made anew. A runner that was frozen as it asked knows no more than anybody
+    /// else whether it was heard.
+    pub(super) fn may_have_asked(&self, traveller: Traveller<'_>, back: bool) -> bool {
+        match traveller.object.former.is_some() {
+            true => back,
+            false => !back && traveller.may_be_made() && !has_begun_beside(traveller, &self.facts.answers),
+        }
+    }
+
+    /// What may still come of a call that was sent before the roll turned, in words. Nothing is let go, or undone, before
+    /// that is sure: what comes later would stand beside an object that nobody looks at any more.
+    pub(super) fn may_come(&self, traveller: Traveller<'_>, reservation: &Reservation) -> Option<String> {
+        let went_back = traveller.object.former.is_some() && !reservation.back;
+        let may_come = reservation.may_come && self.may_have_asked(traveller, went_back);
+        let sure = wall(&reservation.since).unwrap_or(self.now.wall).saturating_add(LONGEST_CALL);
+        let what = if went_back { "it" } else { "what it was to become" };
+        // When, and not how long: the same words are not written each second.
+        let told = || format!("{what} is not there, and may have been asked for: that is sure at {}", rfc3339(sure));
+        (may_come && self.now.wall < sure).then(told)
     }
 
     /// Whether anything of the journey of an object is done, or was begun with.
@@ -453,6 +476,9 @@ impl Judge<'_> {
         }
         if let Some(half) = half_done(traveller, reservation, &self.facts.answers) {
             return half;
+        }
+        if let Some(why) = self.may_come(traveller, reservation) {
+            return Stepping::Away(why);
         }
         let landed = leg.has_landed(reservation.back);
         let Some((at, step)) = traveller.next_step(reservation).filter(|_| !landed) else { return Stepping::Landed };
@@ -725,6 +751,10 @@ fn held_by(object: &FleetObject) -> String {
         _ => "nobody says what holds it".to_owned(),
     }
 }
+
+/// How long an API server works on a call that was sent, in seconds, and some for clocks that differ.
+/// Source: `k8s.io/apiserver pkg/server/config.go`, `RequestTimeout`: a minute, unless `--request-timeout` says otherwise.
+const LONGEST_CALL: u64 = 65;
 
 /// Says of a write that it was tried all the time.
 fn never_lands(write: &StepWrite) -> String {

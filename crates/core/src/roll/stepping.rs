@@ -13,7 +13,7 @@ pub(super) enum Stepping {
     Next(StepWrite),
     /// Nothing yet, and why. `spent`: its Job has ended, and would have to be run anew.
     Waits { why: String, spent: bool },
-    /// Nothing while another cluster does not answer, and why.
+    /// Nothing while another cluster does not answer, or something may still come, and why: no time is too long.
     Away(String),
     /// Nothing, before somebody resumes the roll, and why.
     Fails(String),

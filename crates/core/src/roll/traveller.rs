@@ -85,6 +85,12 @@ impl<'a> Traveller<'a> {
         })
     }
 
+    /// Whether the step at hand makes what the object becomes.
+    pub(super) fn may_be_made(self) -> bool {
+        let step = self.steps().get(self.leg.done).and_then(JourneyStep::beside);
+        step.is_some_and(|step| matches!(step.act, BesideAct::Convert))
+    }
+
     /// Whether it was made anew of what it had become.
     pub(super) fn is_again(self) -> bool {
         self.object.mark_of(self.roll).is_some_and(|mark| mark.again.is_some())

@@ -256,9 +256,11 @@ fn is_uncounted(planner: &Planner<'_>, traveller: Traveller<'_>, job: &SeenStepJ
     if traveller.legs.is_run {
         return false;
     }
-    let is_complete = || SeenJob::of(&job.name, &planner.facts.answers) == SeenJob::Complete;
+    let seen = SeenJob::of(&job.name, &planner.facts.answers);
+    let is_complete = || seen == SeenJob::Complete;
     match job.back {
-        false => traveller.leg.done <= job.step,
+        // Nobody counts what still runs: what says so is the mark of another object, or was put on by hand.
+        false => traveller.leg.done <= job.step || seen == SeenJob::Runs,
         true => is_unmarked(planner.roll, traveller.object) && (job.step > 0 || !is_complete()),
     }
 }
@@ -319,7 +321,10 @@ pub(super) fn turned(
     let judge = planner.judge();
     let runs = judge.lost_job_under_way(traveller, &reservation).is_some();
     let has_begun = runs || judge.has_begun(traveller, &reservation);
+    let may_come = judge.may_have_asked(traveller, reservation.back);
     let back = match wanted {
+        // What was asked for may still come.
+        Direction::Back | Direction::Stop if may_come => reservation.back || wanted == Direction::Back,
         Direction::Back if !reservation.back && !has_begun => return None,
         Direction::Back => true,
         // What is half done ends, whichever way it goes.
@@ -330,8 +335,13 @@ pub(super) fn turned(
     match (reservation.back, back) {
         (false, true) => turn_back(planner, &mut reservation),
         (true, false) => (reservation.back, reservation.since) = (false, planner.now()),
+        (false, false) if may_come => reservation.since = planner.now(),
         (false, false) | (true, true) => {}
     }
+    reservation.may_come = match (wanted, traveller.object.former.is_some()) {
+        (Direction::Forward, false) => false,
+        _ => reservation.may_come || may_come,
+    };
     // What is run from now on is another attempt.
     reservation.attempt = planner.status.attempt;
     Some(reservation)
@@ -339,7 +349,9 @@ pub(super) fn turned(
 
 /// Something under way goes back from here. What a Job of an attempt before has done is undone as well.
 pub(super) fn turn_back(planner: &Planner<'_>, reservation: &mut Reservation) {
-    let tried = planner.traveller(reservation).and_then(|traveller| traveller.half_tried(reservation).cloned());
+    let traveller = planner.traveller(reservation);
+    reservation.may_come |= traveller.is_some_and(|traveller| planner.judge().may_have_asked(traveller, false));
+    let tried = traveller.and_then(|traveller| traveller.half_tried(reservation).cloned());
     if tried.is_some() {
         reservation.job = tried;
     }
@@ -360,6 +372,9 @@ pub(super) fn stays(planner: &Planner<'_>, traveller: Traveller<'_>, reservation
     if planner.status.direction == Direction::Back && traveller.object.has_lost_mark(planner.roll).is_some() {
         // Nobody knows what to take back of it: the others wait for its Job, and no longer.
         return job_under_way(planner, reservation).is_some();
+    }
+    if judge.may_come(traveller, reservation).is_some() {
+        return true;
     }
     if judge.has_arrived(traveller, reservation) {
         let standing = judge.on_the_way(traveller, reservation);
@@ -391,12 +406,16 @@ pub(super) fn gap(planner: &Planner<'_>, reservation: &Reservation) -> Option<Bo
     open_gap(planner.traveller(reservation)?, reservation, &planner.facts.answers)
 }
 
-/// Who is under way and does not get on, since somebody says no to its next write: the first one, and what is said.
+/// Who is under way and does not get on, since somebody says no to its next write, or something may still come: the
+/// first one, and what is said.
 pub(super) fn refused_on_the_way(planner: &Planner<'_>) -> Option<String> {
     let judge = planner.judge();
     planner.status.reserved.iter().find_map(|reservation| {
-        planner.facts.remembered.answer(&reservation.uid)?;
         let traveller = planner.traveller(reservation)?;
+        if let Some(why) = judge.may_come(traveller, reservation) {
+            return Some(format!("{}: {why}", reservation.object));
+        }
+        planner.facts.remembered.answer(&reservation.uid)?;
         let is_begun = reservation.back || judge.has_begun(traveller, reservation);
         is_begun.then(|| format!("{}: {}", reservation.object, judge.waits(traveller, reservation)))
     })

@@ -73,13 +73,13 @@ impl WaveGate {
             Value::String(word) if word == CHECKS => std::mem::replace(&mut self.checks, true),
             Value::String(word) => {
                 let hint = near(word, &[APPROVAL, CHECKS]);
-                return Err(format!("{word:?} is not known{hint}. Known here: {KNOWN}"));
+                return Err(format!("{word:?} is not known{hint} Known here: {KNOWN}"));
             }
             Value::Object(members) => match members.iter().next().filter(|_| members.len() == 1) {
                 Some((name, time)) if name == WAIT => self.wait.replace(duration(time)?).is_some(),
                 Some((name, _)) => {
                     let hint = near(name, &[WAIT]);
-                    return Err(format!("{name:?} is not known{hint}. Known here: {KNOWN}"));
+                    return Err(format!("{name:?} is not known{hint} Known here: {KNOWN}"));
                 }
                 None => return Err(format!("{one} is not one thing to wait for: write a list of {KNOWN}")),
             },

@@ -240,12 +240,12 @@ fn what_a_rewriting_roll_cannot_be_is_refused() {
     let last = json!({"name": "rest"});
     let (label, other) = (json!({"name": "a", "journey": "controller-version"}), json!({"name": "a", "journey": "x"}));
     for (members, why) in [
-        (json!({"to": "v2"}), "to: \"v2\" is no version of boat, did you mean \"v1\"?. Known here: v1"),
+        (json!({"to": "v2"}), "to: \"v2\" is no version of boat, did you mean \"v1\"? Known here: v1"),
         (json!({"from": "v1"}), "nobody can read in which version an object is stored"),
         (json!({"waves": [label, last]}), "a roll either changes version labels or does not"),
         (json!({"waves": [other, last]}), "journey: rewrite is one of a whole Roll"),
         (json!({"journey": null, "to": "2.17.0", "waves": [{"name": "all", "journey": "rewrite"}]}), "of a whole Roll"),
-        (json!({"journey": "rewrit"}), "did you mean \"rewrite\"?. Known here: controller-version, rewrite"),
+        (json!({"journey": "rewrit"}), "did you mean \"rewrite\"? Known here: controller-version, rewrite"),
     ] {
         let error = roll(&members).map(|_| ()).unwrap_err();
         assert!(error.contains(why), "{members}: {error}");

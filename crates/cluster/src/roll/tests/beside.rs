@@ -192,10 +192,16 @@ fn nothing_is_deleted_for_what_is_gone_meanwhile() {
 /// It is what was written that counts: a deletion of it that is late does not find that any more.
 #[test]
 fn what_stays_is_written_before_the_other_one_goes() {
-    let (landed, is_deleted) = leaves(fits(), fits());
-    assert!(matches!(landed, Ok(Landed::Written(_))) && is_deleted, "{landed:?}");
     let says =
         |state: &str| there(&json!({"uid": "h", "annotations": {"made-of": "d", "pointsman.dev/stays-for": state}}));
+    let (landed, is_deleted) = leaves(says("7"), fits());
+    assert!(matches!(landed, Ok(Landed::Written(_))) && is_deleted, "{landed:?}");
+    // A policy takes it off again: it was answered 200, and nothing was written.
+    for answered in [fits(), says("6")] {
+        let (landed, is_deleted) = leaves(answered, fits());
+        let why = "n/a does not keep the annotation pointsman.dev/stays-for: a mutating webhook or policy takes it off";
+        assert!(matches!(&landed, Ok(Landed::Refused(said)) if said.contains(why)) && !is_deleted, "{landed:?}");
+    }
     // Whoever was killed in between does not write it once more.
     let (landed, is_deleted) = leaves(no(403, "no"), says("7"));
     assert!(matches!(landed, Ok(Landed::Written(_))) && is_deleted, "{landed:?}");

@@ -105,6 +105,19 @@ impl Counterpart {
         ]))
     }
 
+    /// Why nothing is deleted for it, by what an API server answers to [`stays`](Self::stays): somebody takes off what was
+    /// written, and a deletion that is on its way would find it as it was.
+    #[must_use]
+    pub fn unwritten(written: &Value, resource_version: &str) -> Option<String> {
+        let is_there = annotation(written, STAYS) == Some(resource_version);
+        (!is_there).then(|| {
+            format!(
+                "does not keep the annotation {STAYS}: a mutating webhook or policy takes it off; have it leave the \
+                 annotations of pointsman.dev alone"
+            )
+        })
+    }
+
     /// Why nothing is deleted for it, by what is found by its name, as far as its metadata. Nothing where it is there
     /// still.
     #[must_use]

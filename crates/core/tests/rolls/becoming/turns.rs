@@ -240,6 +240,87 @@ fn a_deletion_that_is_late_finds_nothing_after_a_turn() {
     }
 }
 
+/// The same of whoever was frozen as it made one of two: whenever that comes, the roll is not over yet, and takes it as
+/// its own.
+#[test]
+fn a_creation_that_is_late_stands_beside_nothing() {
+    let before = at_home(1);
+    let turns =
+        [(Way::Forth, "houses", "Back"), (Way::Forth, "houses", "Stop"), (Way::BackAfterTheEnd, "huts", "Forward")];
+    for (way, plural, turn) in turns {
+        for after in [0, 20, 59] {
+            let (mut county, mut late, what) = (begins(way), None, format!("{way:?}, {turn}, after {after}"));
+            for _ in 0..400 {
+                drives_all(&mut county, 1, |county, asked| {
+                    let Some(asked) = asked.filter(|asked| asked.plural == plural && asked.call.makes()) else {
+                        return;
+                    };
+                    if late.is_none() {
+                        late = Some(asked.clone());
+                        county.is_late = true;
+                        county.drover = Drover::started(county.village.now);
+                        county.set("direction", json!(turn));
+                    }
+                });
+                if late.is_some() {
+                    break;
+                }
+            }
+            (0..after)
+                .for_each(|_| drives_all(&mut county, 1, |_, asked| assert!(asked.is_none(), "{what}: {asked:?}")));
+            assert!(!county.status().is_over(), "{what}: {}", said(&county));
+            write_as_asked(&mut county, &late.expect("it is asked for")).unwrap();
+            match turn {
+                "Stop" => drives_until(&mut county, |county| county.status().is_over()),
+                "Back" => comes_through(&mut county, Way::Back, &before, &what),
+                _ => comes_through(&mut county, Way::Forth, &before, &what),
+            }
+            is_one_or_the_other(&county, &before, &what);
+        }
+    }
+}
+
+/// Nothing comes: the roll ends all the same, once that is sure.
+#[test]
+fn what_was_never_made_is_waited_for_as_long_as_a_call_takes() {
+    let before = at_home(1);
+    let (mut county, mut is_asked) = (begins(Way::Forth), false);
+    while !is_asked {
+        drives_all(&mut county, 1, |county, asked| {
+            if asked.is_some_and(|asked| asked.plural == "houses" && asked.call.makes()) {
+                is_asked = true;
+                county.is_late = true;
+                county.set("direction", json!("Back"));
+            }
+        });
+    }
+    let began = county.village.now;
+    (0..10).for_each(|_| drives_all(&mut county, 1, |_, _| {}));
+    assert!(said(&county).contains("may have been asked for: that is sure at"), "{}", said(&county));
+    comes_through(&mut county, Way::Back, &before, "back");
+    assert!((65..300).contains(&(county.village.now - began)), "{}", county.village.now);
+}
+
+/// Somebody is killed right after it has made the old one anew, and the roll goes forward again: the new one still says
+/// that it was made of the one before.
+#[test]
+fn what_was_made_anew_and_not_said_so_goes_forward_again() {
+    let before = at_home(1);
+    let (mut county, mut is_made) = (begins(Way::BackAfterTheEnd), false);
+    while !is_made {
+        drives_all(&mut county, 1, |county, asked| {
+            // The write behind it.
+            if !is_made && !county.village.names("huts").is_empty() && asked.is_some() {
+                is_made = true;
+                county.is_late = true;
+                county.drover = Drover::started(county.village.now);
+                county.set("direction", json!("Forward"));
+            }
+        });
+    }
+    comes_through(&mut county, Way::Forth, &before, "forward");
+}
+
 #[test]
 fn one_object_goes_there_and_back_three_times() {
     let before = at_home(2);

@@ -501,6 +501,31 @@ fn a_job_that_is_lost_is_of_its_wave() {
     assert!(pier.ship.as_ref().unwrap()["spec"].get("flag").is_none(), "{:?}", pier.ship);
 }
 
+/// Somebody puts the mark of another object on it, which is through, while its Job runs.
+#[test]
+fn a_mark_that_is_ahead_of_a_job_ends_nothing_before_it() {
+    for direction in ["Forward", "Back"] {
+        let mut pier = Pier::new();
+        pier.settles(0);
+        assert_eq!(pier.jobs.len(), 1, "{:?}", pier.status);
+        let mark = &mut pier.ship.as_mut().unwrap()["metadata"]["annotations"]["pointsman.dev/roll"];
+        let ahead = mark.as_str().unwrap().replace(r#""step":{"rest":1}"#, r#""step":{"rest":3}"#);
+        assert_ne!(*mark, ahead.as_str());
+        *mark = ahead.into();
+        pier.settles(10);
+        pier.direction = direction;
+        for after in [20, 100] {
+            let waits = pier.settles(after);
+            assert!(!waits.is_over() && pier.jobs.len() == 1, "{direction}: {waits:?}");
+        }
+        pier.ends(0, "Complete");
+        pier.settles(110);
+        if direction == "Forward" {
+            assert!(pier.settles(200).is_over(), "{:?}", pier.status);
+        }
+    }
+}
+
 /// The first step of its second wave is a Job. Without its mark nobody knows that it has gone the first wave.
 #[test]
 fn a_job_of_a_later_wave_hides_no_wave_before() {
