@@ -1,5 +1,6 @@
 use serde_json::Value;
 
+use super::trial::directory;
 use super::*;
 
 fn fixtures() -> Vec<String> {
@@ -128,6 +129,40 @@ fn explanations_name_the_operation_of_each_field() {
     assert_eq!(item["changes"][1]["kept"], true);
 }
 
+/// A reader of the API server is answered without it, as it is still stored. A file is all there is.
+#[test]
+fn what_is_too_large_for_an_annotation_is_refused() {
+    let directory = directory("  - drop: spec.note\n", ["note: {type: string}", "other: {type: string}"]);
+    let kinds = directory.path().join("kind.yaml");
+    let definition = std::fs::read_to_string(&kinds).unwrap();
+    std::fs::write(&kinds, format!("{definition}  - add: spec.other\n")).unwrap();
+    let kinds = ["--kinds", directory.path().to_str().unwrap()];
+    let head = "apiVersion: example.com/v1\nkind: Thing\nmetadata: {name: a}\n";
+    let object = format!("{head}spec: {{note: {}}}\n", "x".repeat(300_000));
+    let refused =
+        with_stdin(&[&["convert", "--to", "v2", "--explain"][..], &kinds].concat(), object.as_bytes()).refusal(1);
+    assert!(refused.contains("what only v1 can say is too large for an annotation, and would be lost"), "{refused}");
+    // As it was read of a cluster.
+    let marked = "apiVersion: example.com/v2\nkind: Thing\nmetadata:\n  name: a\n  annotations:\n    \
+                  pointsman.dev/incomplete: pointsman.dev/kept-v1\nspec: {}\n";
+    let answer = with_stdin(&[&["convert", "--to", "v1"][..], &kinds].concat(), marked.as_bytes());
+    assert_eq!(answer.code, 0);
+    assert!(
+        answer.stderr.contains("warning: stdin: Thing a: has the annotation pointsman.dev/incomplete"),
+        "{}",
+        answer.stderr
+    );
+    let plan = with_stdin(&[&["plan"][..], &kinds].concat(), marked.as_bytes()).stdout;
+    assert!(plan.contains("tooLarge   has the annotation pointsman.dev/incomplete"), "{plan}");
+}
+
+#[test]
+fn labels_that_are_no_text_are_refused_before_an_api_server_does() {
+    let object = "apiVersion: materialize.cloud/v1alpha1\nkind: Materialize\nmetadata: {name: a, labels: {x: y}}\n";
+    let refused = with_stdin(&["convert", "--to", "v1alpha2"], object.as_bytes()).refusal(1);
+    assert!(refused.contains("metadata.labels[\"x\"] is true, and must be a string: put it in quotes"), "{refused}");
+}
+
 #[test]
 fn other_kinds_pass_through_on_request() {
     let args = ["convert", "--to", "v1alpha2", "-f", "manifests/examples", "--keep-unknown"];
@@ -138,7 +173,7 @@ fn other_kinds_pass_through_on_request() {
         refused,
         "error: manifests/examples/review.json: ConversionReview (no name): no definition of apiextensions.k8s.io/v1 \
          ConversionReview; known are Elasticsearch.elasticsearch.k8s.elastic.co, Materialize.materialize.cloud. Give the \
-         directory of its definition with --kinds\n1 of 3 objects refused; nothing was written\n"
+         directory of its definition with --kinds, or have objects of other kinds stay as they are by --keep-unknown\n1 of 3 objects refused; nothing was written\n"
     );
 }
 

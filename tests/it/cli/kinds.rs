@@ -156,6 +156,7 @@ fn unusable_kinds_directories_are_refused() {
     fs::write(both.path().join("other.yaml"), other.replace("materializes.crd.yaml", "others.crd.yaml")).unwrap();
     let crd = fs::read_to_string(both.path().join("materializes.crd.yaml")).unwrap();
     let crd = crd.replace("group: materialize.cloud", "group: example.com");
+    let crd = crd.replace("name: materializes.materialize.cloud", "name: materializes.example.com");
     fs::write(both.path().join("others.crd.yaml"), crd).unwrap();
     let error = pointsman(&["kinds", "--kinds", both.path().to_str().unwrap()]).refusal(1);
     let expected = "other.yaml: Materialize.example.com is called \"balloon\" here, and so is \

@@ -21,7 +21,7 @@ fn check_stdin(args: &[&str], stdin: &str) -> Answer {
 }
 
 /// A directory with a definition, `kind.yaml`, of kind `Thing`. `versions` are the properties of `spec` in v1 and v2.
-fn directory(operations: &str, versions: [&str; 2]) -> TempDir {
+pub(super) fn directory(operations: &str, versions: [&str; 2]) -> TempDir {
     let directory = TempDir::new().unwrap();
     let head =
         "apiVersion: pointsman.dev/v1\nkind: KindDefinition\ncrd: things.crd.yaml\nsteps:\n- from: v1\n  to: v2\n";
@@ -39,6 +39,28 @@ fn directory(operations: &str, versions: [&str; 2]) -> TempDir {
     }
     fs::write(directory.path().join("things.crd.yaml"), crd).unwrap();
     directory
+}
+
+#[test]
+fn what_was_tried_on_nothing_is_not_fine() {
+    let refused = pointsman(&["kinds", "check", WIDGETS, "--time", "0s"]).refusal(2);
+    assert!(refused.contains("in no time nothing is tried; --try 0 says that"), "{refused}");
+    let short = pointsman(&["kinds", "check", WIDGETS, "--time", "1ns"]);
+    assert!(short.stderr.contains(" laws were tried: see --time"), "{}{}", short.stdout, short.stderr);
+}
+
+/// Stored as a number, 2.0 comes back as 2: who applies the text again and again would see it change each time.
+#[test]
+fn a_number_becomes_the_text_that_comes_back_from_an_api_server() {
+    let directory = directory("  - type: spec.cpu\n", ["cpu: {type: number}", "cpu: {type: string}"]);
+    let kinds = directory.path().to_str().unwrap();
+    for (number, text) in [("2.0", "2"), ("1e-07", "1e-7"), ("-0.0", "0"), ("0.10", "0.1"), ("1e2", "100")] {
+        let object = format!("apiVersion: example.com/v1\nkind: Thing\nmetadata:\n  name: a\nspec:\n  cpu: {number}\n");
+        let convert = ["convert", "--kinds", kinds, "--to"];
+        let there = with_stdin(&[&convert[..], &["v2"]].concat(), object.as_bytes()).data();
+        assert!(there.ends_with(&format!("\n  cpu: \"{text}\"\n")), "{there}");
+        assert_eq!(with_stdin(&[&convert[..], &["v1"]].concat(), there.as_bytes()).data(), object);
+    }
 }
 
 #[test]

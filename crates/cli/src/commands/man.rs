@@ -24,6 +24,7 @@ pub(crate) struct ManArgs {
 
 /// Prints or writes manual pages.
 pub(crate) fn run(args: &ManArgs, mut command: Command) -> anyhow::Result<ExitCode> {
+    command = without_help(command);
     command.build();
     if let Some(directory) = &args.directory {
         let failed = || format!("failed to write into {}", directory.display());
@@ -43,6 +44,11 @@ pub(crate) fn run(args: &ManArgs, mut command: Command) -> anyhow::Result<ExitCo
     Man::new(asked.clone()).render(&mut page)?;
     output::data(&String::from_utf8(page)?)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// `help` is a command below every other one, and has nothing to say in a page of its own.
+fn without_help(command: Command) -> Command {
+    command.disable_help_subcommand(true).mut_subcommands(without_help)
 }
 
 const EXAMPLES: &str = "\

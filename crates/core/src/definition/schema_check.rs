@@ -6,16 +6,49 @@
 //! `pkg/apis/apiextensions/validation/validation.go`.
 
 use super::schema::Schema;
+use crate::apimachinery::meant_within;
 use crate::json::Json;
 
-/// What is wrong in a schema, each with the place of the field.
+/// What is wrong in a schema, each with the place of the field and what comes of it.
 pub(super) fn wrong(schema: &Schema) -> Vec<String> {
-    let mut found = Vec::new();
-    look("", schema, &mut found);
+    let (mut refused, mut found) = (Vec::new(), Vec::new());
+    look("", schema, &mut refused);
+    found.extend(refused.into_iter().map(|wrong| format!("{wrong}. The API server refuses such a CRD")));
+    nobody_can_write("", schema, &mut found);
     found
 }
 
+/// Fields that every object has to have, and that are taken out of each: no object at all can be written.
+fn nobody_can_write(path: &str, schema: &Schema, found: &mut Vec<String>) {
+    let inside = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
+    let is_head = path.is_empty() || schema.embedded;
+    let is_kept = |name: &str| {
+        schema.member(name).is_some()
+            || schema.preserve
+            || is_head && matches!(name, "apiVersion" | "kind" | "metadata")
+    };
+    let pruned = schema.required.iter().filter(|name| schema.is("object") && !is_kept(name));
+    found.extend(pruned.map(|name| {
+        format!(
+            "{} is required, and no property: the API server takes it out of every object, and then misses it. Make it \
+             a property, or require it no more",
+            inside(name)
+        )
+    }));
+    for (name, property) in &schema.properties {
+        nobody_can_write(&inside(name), property, found);
+    }
+    if let Some(each) = &schema.each {
+        nobody_can_write(&format!("{path}[*]"), each, found);
+    }
+}
+
 fn look(path: &str, schema: &Schema, found: &mut Vec<String>) {
+    if let Some(kind) = schema.kind.as_deref().filter(|kind| !TYPES.contains(kind) && *kind != "int-or-string") {
+        let (at, meant) = (if path.is_empty() { "." } else { path }, meant_within(kind, TYPES, kind.len().max(3) / 2));
+        let meant = if meant.is_empty() { "." } else { &meant };
+        found.push(format!("{at} is of type {kind:?}, which is none{meant} Known are {}", TYPES.join(", ")));
+    }
     if let Some(default) = schema.default_value().filter(|default| !schema.takes(default)) {
         let reason = match lacking(schema, &default, "") {
             Some(field) => {
@@ -58,6 +91,9 @@ fn look(path: &str, schema: &Schema, found: &mut Vec<String>) {
         look(&format!("{path}[*]"), each, found);
     }
 }
+
+/// The types of a structural schema (`pkg/apiserver/schema/validation.go`).
+const TYPES: [&str; 6] = ["array", "boolean", "integer", "number", "object", "string"];
 
 /// The first field of a value that the API server would prune.
 fn unknown(schema: &Schema, value: &Json<'_>, path: &str) -> Option<String> {

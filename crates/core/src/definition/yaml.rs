@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 
 use serde::de::DeserializeOwned;
+use serde_saphyr::budget::BudgetBreach;
 use serde_saphyr::localizer::Localizer;
 use serde_saphyr::{DefaultMessageFormatter, Error, Location, Options};
 
@@ -62,8 +63,25 @@ fn message(error: &Error) -> String {
         Error::AliasReplayLimitExceeded { .. } => {
             format!("aliases stand for more than {MOST_ALIASED} values here: write out what they stand for")
         }
+        Error::Budget { breach, .. } => too_much(breach),
         Error::RecursiveReferencesRequireWeakTypes { .. } => "an alias stands inside of what it stands for".to_owned(),
         error => error.render_with_formatter(&DefaultMessageFormatter.with_localizer(&WithoutPlace)),
+    }
+}
+
+/// More than a file may have: the library's own limits, which no definition comes near.
+fn too_much(breach: &BudgetBreach) -> String {
+    match breach {
+        BudgetBreach::Depth { depth } => {
+            format!("{depth} lists and objects stand inside each other here, and {} may", depth.saturating_sub(1))
+        }
+        BudgetBreach::Nodes { .. } | BudgetBreach::Events { .. } | BudgetBreach::ScalarBytes { .. } => {
+            "there is more in this file than is read of one: divide it".to_owned()
+        }
+        BudgetBreach::Anchors { .. } | BudgetBreach::Aliases { .. } | BudgetBreach::MergeKeys { .. } => {
+            "there are too many anchors and aliases here: write out what they stand for".to_owned()
+        }
+        other => format!("more than is read of one file: {other:?}"),
     }
 }
 

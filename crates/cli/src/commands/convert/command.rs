@@ -47,9 +47,11 @@ pub(crate) fn run(args: &ConvertArgs) -> anyhow::Result<ExitCode> {
     let facts = facts(&args.facts, &webhook)?;
     let wanted = ConversionWish { to: &args.to, facts: &facts, explain: args.explain };
     let is_known = |object: &InputObject| kind_of(&webhook, object).is_ok() || becomes_another(&webhook, object);
-    let converted = args.files.decide(EXAMPLE, |object| match args.keep_unknown && !is_known(object) {
-        true => ConversionResult::unchanged(object),
-        false => convert(&webhook, object, &wanted),
+    let converted = args.files.decide(EXAMPLE, |object| match (is_known(object), args.keep_unknown) {
+        (false, true) => ConversionResult::unchanged(object),
+        (false, false) => convert(&webhook, object, &wanted)
+            .map_err(|message| format!("{message}, or have objects of other kinds stay as they are by --keep-unknown")),
+        (true, _) => convert(&webhook, object, &wanted),
     })?;
     let Some(converted) = converted else {
         return Ok(ExitCode::FAILURE);
@@ -150,7 +152,7 @@ Examples:
     pointsman convert --to v1alpha2 -f manifests/examples --keep-unknown
 
 Nothing is lost: what a version cannot say is kept in an annotation, and comes
-back on the way home.
+back on the way home. What is too large for an annotation is refused here.
 
 Exit codes:
   0  all objects were converted

@@ -1,8 +1,9 @@
 //! One object in another version.
 
-use pointsman_core::webhook::{Change, Facts, Fit, OtherKind, Webhook};
+use pointsman_core::webhook::{Change, Facts, Fit, INCOMPLETE, OtherKind, Webhook};
 
 use crate::commands::{input::InputObject, json_tree::JsonTree, kind_names, kinds_dir::kind_of, output::warn};
+use crate::terminal::escaped;
 
 /// An object after conversion.
 pub(super) struct ConversionResult {
@@ -49,16 +50,42 @@ pub(super) fn convert(
         }
         .map_err(|error| refused(&error))?,
     };
-    let size = match converted.fit {
-        Fit::Well => None,
-        Fit::Barely => Some("takes more than three quarters of what an object's annotations may have"),
-        Fit::Not => Some("is too large for an annotation and was left out"),
-    };
-    if let Some(size) = size {
-        warn(&format!("{}: what only {} can say {size}", object.label(), converted.from));
+    let only = format!("{}: what only {} can say", object.label(), converted.from);
+    match converted.fit {
+        Fit::Well => {}
+        Fit::Barely => warn(&format!("{only} takes more than three quarters of what an object's annotations may have")),
+        // The webhook answers a reader without it, as the object is still stored whole. A file is all there is.
+        Fit::Not => {
+            return Err(format!(
+                "{only} is too large for an annotation, and would be lost: keep this one at {}, or make the field \
+                 smaller there",
+                converted.from
+            ));
+        }
     }
-    let object = JsonTree::from_json(&converted.text).map_err(|error| refused(&error))?;
-    Ok(ConversionResult { object, changes })
+    if object.is_incomplete() {
+        warn(&format!(
+            "{}: has the annotation {INCOMPLETE}: it was read without what was too large for an annotation, which is \
+             not in this file",
+            object.label()
+        ));
+    }
+    let result = JsonTree::from_json(&converted.text).map_err(|error| refused(&error))?;
+    for member in ["labels", "annotations"] {
+        let map = result.get("metadata").and_then(|metadata| metadata.get(member));
+        if let Some((key, value)) = map.and_then(not_text) {
+            let what = format!("metadata.{member}[{key:?}] is {value}, and must be a string: put it in quotes");
+            return Err(format!("{}: {}", object.label(), escaped(&what)));
+        }
+    }
+    Ok(ConversionResult { object: result, changes })
+}
+
+/// The first entry of a map of texts that is none.
+fn not_text(map: &JsonTree) -> Option<(&str, &JsonTree)> {
+    let JsonTree::Object(entries) = map else { return None };
+    let mut entries = entries.iter().map(|(key, value)| (key.as_str(), value));
+    entries.find(|(_, value)| !matches!(value, JsonTree::String(_) | JsonTree::Null))
 }
 
 /// What a name after `--to` means for an object.

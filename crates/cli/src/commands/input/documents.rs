@@ -42,6 +42,9 @@ pub(crate) fn documents(source: &Source) -> Result<Vec<Document>, Vec<String>> {
 fn document(place: String, json: JsonTree) -> Result<Document, Vec<String>> {
     let is_list = json.get("kind").and_then(JsonTree::as_str).is_some_and(|kind| kind.ends_with("List"));
     match json.get("items") {
+        Some(items) if is_any_list(&json) && !matches!(items, JsonTree::Array(_) | JsonTree::Null) => {
+            Err(vec![format!("{place}: items of a List is no list: each object begins with `- ` there")])
+        }
         Some(JsonTree::Array(items)) if is_list => {
             let items = (1..).zip(items);
             let items = items.map(|(index, item)| InputObject::read(format!("{place}, item {index}"), item));
@@ -56,6 +59,12 @@ fn document(place: String, json: JsonTree) -> Result<Document, Vec<String>> {
     }
 }
 
+/// Whether it is what kubectl puts objects of several kinds into.
+fn is_any_list(json: &JsonTree) -> bool {
+    let says = |member: &str, text: &str| json.get(member).and_then(JsonTree::as_str) == Some(text);
+    says("kind", "List") && says("apiVersion", "v1")
+}
+
 /// The values of a source's documents, whatever they are.
 pub(crate) fn values(source: &Source) -> Result<Vec<JsonTree>, String> {
     Ok(split(source)?.into_iter().map(|(_, json)| json).collect())
@@ -64,8 +73,9 @@ pub(crate) fn values(source: &Source) -> Result<Vec<JsonTree>, String> {
 /// Place and value of each document that is not empty.
 fn split(source: &Source) -> Result<Vec<(String, JsonTree)>, String> {
     let read = match source.text.trim_start().starts_with(['{', '[']) {
-        // It may be YAML in braces. If it is not either, JSON is what was meant.
-        true => json(source).or_else(|message| yaml(source).map_err(|_| message))?,
+        true => json(source).or_else(|bad_json| {
+            yaml(source).map_err(|bad_yaml| if is_meant_as_json(&source.text) { bad_json } else { bad_yaml })
+        })?,
         false => yaml(source)?,
     };
     let several = read.len() > 1;
@@ -75,6 +85,12 @@ fn split(source: &Source) -> Result<Vec<(String, JsonTree)>, String> {
     };
     let present = (1..).zip(read).filter(|(_, json)| *json != JsonTree::Null);
     Ok(present.map(|(index, json)| (place(index), json)).collect())
+}
+
+/// Whether what is in braces is JSON rather than YAML: names of JSON stand in quotes.
+fn is_meant_as_json(text: &str) -> bool {
+    let inside = text.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '{' | '['));
+    inside.is_empty() || inside.starts_with(['"', '}', ']'])
 }
 
 fn json(source: &Source) -> Result<Vec<JsonTree>, String> {

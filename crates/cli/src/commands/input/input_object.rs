@@ -1,5 +1,7 @@
 //! One Kubernetes object.
 
+use pointsman_core::webhook::INCOMPLETE;
+
 use crate::{commands::json_tree::JsonTree, terminal::escaped};
 
 /// An object as JSON text, and what it is called.
@@ -26,6 +28,15 @@ impl InputObject {
     /// Where it stands and what it is, for messages.
     pub(crate) fn label(&self) -> String {
         escaped(&format!("{}: {} {}", self.place, self.kind, self.name()))
+    }
+
+    /// Whether it says that something is missing of it: it was read at a version at which that was too large to come
+    /// along.
+    pub(crate) fn is_incomplete(&self) -> bool {
+        // The text is looked at first: most objects say nothing like it.
+        let json = self.text.contains(INCOMPLETE).then(|| JsonTree::from_json(&self.text).ok()).flatten();
+        let marked = json.as_ref().and_then(|json| json.get("metadata")?.get("annotations")?.get(INCOMPLETE));
+        marked.is_some()
     }
 
     pub(crate) fn group(&self) -> &str {

@@ -132,6 +132,11 @@ impl Checked {
                 warn(&format!("{place}: {why}"));
             }
         }
+        let untried = self.results().iter().filter(|result| result.cases == 0).count();
+        if !trial.survey.through && !trial.interrupted && self.wrong() == 0 && untried > 0 {
+            let all = self.results().len();
+            warn(&format!("{}: the time was up before {untried} of {all} laws were tried: see --time", self.file));
+        }
         // Where it is refused, or was not tried to the end, there is another reason for what was not seen.
         if !trial.survey.through || self.wrong() > 0 {
             return;

@@ -24,9 +24,15 @@ pub(super) struct TrialArgs {
     /// Where the cases start. The same seed makes the same objects.
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u64).range(..=LAST_SEED))]
     pub(super) seed: u64,
-    /// The longest that one definition is tried for.
-    #[arg(long, value_name = "DURATION", value_parser = parse_duration, default_value = "20s")]
+    /// The longest that one definition is tried for. To try nothing there is --try 0.
+    #[arg(long, value_name = "DURATION", value_parser = some_time, default_value = "20s")]
     time: Duration,
+}
+
+/// A time in which something can be tried: what was tried on nothing is not fine.
+fn some_time(text: &str) -> Result<Duration, String> {
+    let time = parse_duration(text).map_err(|error| error.to_string())?;
+    (!time.is_zero()).then_some(time).ok_or_else(|| "in no time nothing is tried; --try 0 says that".to_owned())
 }
 
 /// There is room for the cases behind it.

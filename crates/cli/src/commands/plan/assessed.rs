@@ -1,8 +1,8 @@
 //! What is found out about one object.
 
 use pointsman_core::definition::Kind;
-use pointsman_core::laws::{Preview, Value, preview};
-use pointsman_core::webhook::Webhook;
+use pointsman_core::laws::{Preview, Value, apiserver::bad_metadata, preview};
+use pointsman_core::webhook::{INCOMPLETE, Webhook};
 
 use crate::commands::hash::stamped;
 use crate::commands::{input::InputObject, json_tree::JsonTree, kinds_dir::kind_of};
@@ -47,6 +47,7 @@ impl Questions<'_> {
         };
         let previews = self.previews(kind, object)?;
         let mut remarks: Vec<Remark> = previews.iter().flat_map(|(to, preview)| remarks(to, preview)).collect();
+        remarks.extend(here(kind, object));
         remarks.extend(denied.map(|detail| Remark { to: None, what: Severity::Denied, detail }));
         remarks.extend(self.rolls(kind, object));
         Ok(Assessed {
@@ -136,6 +137,17 @@ impl Severity {
     pub(super) fn stops(self) -> bool {
         matches!(self, Self::Refused | Self::Lost)
     }
+}
+
+/// What there is to say about an object as it is, at whatever version it is read.
+fn here(kind: &Kind, object: &InputObject) -> Vec<Remark> {
+    let bad = Value::read(&object.text).ok().and_then(|value| bad_metadata(kind, &value));
+    let bad = bad.map(|bad| (Severity::Invalid, format!("{} {}", bad.field, bad.message)));
+    let marked = object.is_incomplete().then(|| {
+        let said = format!("has the annotation {INCOMPLETE}: what was too large to come along is not in it");
+        (Severity::TooLarge, said)
+    });
+    bad.into_iter().chain(marked).map(|(what, detail)| Remark { to: None, what, detail }).collect()
 }
 
 /// What there is to say about an object at a version.

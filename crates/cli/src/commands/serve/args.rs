@@ -31,10 +31,10 @@ pub struct ServeArgs {
 
     /// Address of the webhooks (HTTPS). [::] is every address of the host. [default: [::]:8443, with --dev
     /// 127.0.0.1:8443]
-    #[arg(long, value_name = "ADDR", env = "POINTSMAN_LISTEN", help_heading = "Network")]
+    #[arg(long, value_name = "ADDR", value_parser = address, env = "POINTSMAN_LISTEN", help_heading = "Network")]
     pub listen: Option<SocketAddr>,
     /// Address of /metrics, /errors and the probes (plain HTTP). [default: [::]:8080, with --dev 127.0.0.1:8080]
-    #[arg(long, value_name = "ADDR", env = "POINTSMAN_ADMIN_LISTEN", help_heading = "Network")]
+    #[arg(long, value_name = "ADDR", value_parser = address, env = "POINTSMAN_ADMIN_LISTEN", help_heading = "Network")]
     pub admin_listen: Option<SocketAddr>,
 
     /// Certificate to serve, PEM, leaf first. Read again whenever it changes, no restart needed.
@@ -137,6 +137,12 @@ impl ServeArgs {
     }
 }
 
+/// An address to listen on.
+fn address(text: &str) -> Result<SocketAddr, String> {
+    let said = "takes an IP address and a port, and no name, such as 127.0.0.1:8443, or [::]:8443 for every address";
+    text.parse().map_err(|_| said.to_owned())
+}
+
 const EXAMPLES: &str = "\
 Examples:
   Try it on this machine; prints a curl to go on with:
@@ -150,8 +156,9 @@ Examples:
     pointsman serve --kinds /kinds --client-ca-file /client-ca/ca.crt \\
       --tls-cert-file /tls/tls.crt --tls-private-key-file /tls/tls.key
 
-Definitions of --kinds are read again when their files change. What cannot be served, or lacks a version that is served,
-changes nothing and is said in the log.
+Definitions of --kinds are read again when their files change. What cannot be
+served, or lacks a version that is served, changes nothing and is said in the
+log. Replace a file as a whole, by `mv`: one that was cut off may be a good one.
 
 Signals:
   The first SIGTERM or SIGINT drains, the second aborts. SIGHUP is ignored.

@@ -6,6 +6,7 @@ use std::fmt;
 use serde::de::value::SeqAccessDeserializer;
 use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
+use serde_saphyr::budget::BudgetBreach;
 use serde_saphyr::{DefaultMessageFormatter, Error, Localizer, Location, Options, Spanned};
 
 use pointsman_core::definition::MOST_ALIASED;
@@ -35,9 +36,15 @@ fn message(error: &Error) -> String {
         Error::AliasReplayLimitExceeded { .. } => {
             format!("aliases stand for more than {MOST_ALIASED} values here: write out what they stand for")
         }
+        Error::Budget { breach: BudgetBreach::Depth { .. }, .. } => {
+            format!("more than {MOST_DEEP} lists and objects stand inside each other here, which is more than is read")
+        }
         error => error.render_with_formatter(&DefaultMessageFormatter.with_localizer(&NoPlace)),
     }
 }
+
+/// As deep as objects are read. The API server's own limit is 10,000 (`sigs.k8s.io/json`); no schema describes so many.
+const MOST_DEEP: usize = 128;
 
 /// Leaves places out: lines count from where the document begins, and the caller says where that is.
 struct NoPlace;
@@ -55,7 +62,7 @@ fn options() -> Options {
     budget.max_events = usize::MAX;
     budget.max_nodes = usize::MAX;
     budget.max_total_scalar_bytes = usize::MAX;
-    budget.max_depth = 128;
+    budget.max_depth = MOST_DEEP;
     serde_saphyr::options! {
         budget: Some(budget),
         alias_limits: serde_saphyr::alias_limits! { max_total_replayed_events: MOST_ALIASED },

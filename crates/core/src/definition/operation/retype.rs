@@ -122,7 +122,7 @@ pub(super) fn retype<'a>(value: Json<'a>, place: &Place) -> Option<Json<'a>> {
         return Some(value);
     }
     let converted = match (place.schema.kind.as_deref(), value.as_str()) {
-        (Some("string"), None) => Json::string(&spelled(value.scalar()?)?),
+        (Some("string"), None) => Json::string(&spelled(&value)?),
         (Some("integer" | "int-or-string"), Some(text)) => Json::owned(integer(&text)?),
         (Some("number"), Some(text)) => Json::owned(number(&text)?),
         (Some("boolean"), Some(text)) => Json::owned(matches!(&*text, "true" | "false").then(|| text.into_owned())?),
@@ -131,9 +131,14 @@ pub(super) fn retype<'a>(value: Json<'a>, place: &Place) -> Option<Json<'a>> {
     place.schema.admits(&converted).then_some(converted)
 }
 
-/// A number or a boolean, as it is written. One that is longer than the API server leaves them is spelled as it would.
-fn spelled(scalar: &str) -> Option<Cow<'_, str>> {
-    if scalar.len() as u64 <= DIGITS { Some(Cow::Borrowed(scalar)) } else { go_number(scalar).map(Cow::Owned) }
+/// A boolean as it is written, and a number as the API server would spell it: stored as a number, it is that text that
+/// comes back, and somebody who has applied another one would see it change.
+fn spelled<'v>(value: &'v Json<'_>) -> Option<Cow<'v, str>> {
+    let scalar = value.scalar()?;
+    match value.type_name() {
+        "number" => Some(Cow::Owned(go_number(&go_number(scalar)?)?)),
+        _ => Some(Cow::Borrowed(scalar)),
+    }
 }
 
 /// Decimal digits, perhaps with a sign, as the API server leaves them.

@@ -129,6 +129,36 @@ fn defaults_that_their_own_schema_does_not_take() {
 }
 
 #[test]
+fn crds_that_no_api_server_takes() {
+    let definition = format!("{HEAD}steps:\n- {{from: v1, to: v2}}\n");
+    let spec = |of: &str| format!("properties: {{a: {{type: {of}}}}}");
+    let told = problems_of(&definition, &crd(&spec("integr"), &spec("string")));
+    assert!(
+        told.starts_with(
+            "thing.yaml:3: crd: version v1: spec.a is of type \"integr\", which is none, did you mean \"integer\"? Known \
+             are array, boolean, integer, number, object, string. The API server refuses such a CRD"
+        ),
+        "{told}"
+    );
+    let same = crd(SAME, SAME);
+    for (right, slip, wrong) in [
+        ("name: things.e", "name: thing.e", "metadata.name is \"thing.example.com\", and has to be things.example.com"),
+        (
+            "k8s.io/v1",
+            "k8s.io/v1beta1",
+            "apiVersion is \"apiextensions.k8s.io/v1beta1\", and has to be apiextensions.k8s.io/v1",
+        ),
+        ("group:", "scope: namespaced\n  group:", "spec.scope is \"namespaced\", and has to be Namespaced or Cluster"),
+    ] {
+        let told = problems_of(&definition, &same.replacen(right, slip, 1));
+        check(told, &format!("thing.yaml:3: crd: things.yaml: {wrong}. The API server refuses such a CRD"));
+    }
+    let ghost = "required: [ghost], properties: {a: {type: string}}";
+    let told = problems_of(&definition, &crd(ghost, ghost));
+    assert!(told.contains("spec.ghost is required, and no property"), "{told}");
+}
+
+#[test]
 fn list_keys_that_no_item_has() {
     let spec = |keys: &str| {
         format!(

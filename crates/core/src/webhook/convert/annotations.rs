@@ -23,7 +23,7 @@ pub(crate) struct Annotations<'a> {
 /// The mark of an object that was answered without what the version it came from alone can say, because that was too
 /// large. Its value are the annotations that are missing. Who writes such an object is refused by the policy that is
 /// printed with the CRD, and by `/validate`: a review does not tell a writer from a reader, who has done nothing wrong.
-pub(crate) const INCOMPLETE: &str = "pointsman.dev/incomplete";
+pub const INCOMPLETE: &str = "pointsman.dev/incomplete";
 
 #[derive(Clone, Copy, Eq, PartialEq)]
 enum Shape {

@@ -34,7 +34,7 @@ pub(super) mod tree;
 mod unsaid;
 mod waiting;
 
-pub(crate) use annotations::INCOMPLETE;
+pub use annotations::INCOMPLETE;
 pub use change::Change;
 pub(super) use change::Trace;
 pub use converted::Converted;
