@@ -431,8 +431,8 @@ impl Judge<'_> {
         }
     }
 
-    /// What may still come of a call that was sent before the roll turned, in words. Nothing is let go, or undone, before
-    /// that is sure: what comes later would stand beside an object that nobody looks at any more.
+    /// What may still come of a call that was sent before the roll turned, in words. Nothing is let go, or undone,
+    /// before that is sure: what comes later would stand beside an object that nobody looks at any more.
     pub(super) fn may_come(&self, traveller: Traveller<'_>, reservation: &Reservation) -> Option<String> {
         let went_back = traveller.object.former.is_some() && !reservation.back;
         let may_come = reservation.may_come && self.may_have_asked(traveller, went_back);
@@ -753,7 +753,8 @@ fn held_by(object: &FleetObject) -> String {
 }
 
 /// How long an API server works on a call that was sent, in seconds, and some for clocks that differ.
-/// Source: `k8s.io/apiserver pkg/server/config.go`, `RequestTimeout`: a minute, unless `--request-timeout` says otherwise.
+/// Source: `k8s.io/apiserver pkg/server/config.go`, `RequestTimeout`: a minute, unless `--request-timeout` says
+/// otherwise.
 const LONGEST_CALL: u64 = 65;
 
 /// Says of a write that it was tried all the time.

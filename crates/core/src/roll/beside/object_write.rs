@@ -105,8 +105,8 @@ impl Counterpart {
         ]))
     }
 
-    /// Why nothing is deleted for it, by what an API server answers to [`stays`](Self::stays): somebody takes off what was
-    /// written, and a deletion that is on its way would find it as it was.
+    /// Why nothing is deleted for it, by what an API server answers to [`stays`](Self::stays): somebody takes off what
+    /// was written, and a deletion that is on its way would find it as it was.
     #[must_use]
     pub fn unwritten(written: &Value, resource_version: &str) -> Option<String> {
         let is_there = annotation(written, STAYS) == Some(resource_version);
