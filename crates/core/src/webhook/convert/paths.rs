@@ -2,13 +2,7 @@
 
 use std::fmt::Write as _;
 
-/// A path below another one.
-pub(super) fn join(prefix: &str, id: &str) -> String {
-    match prefix.is_empty() {
-        true => id.to_owned(),
-        false => format!("{prefix}.{id}"),
-    }
-}
+use crate::definition::joined;
 
 /// Where what is converted stands: it is the object, or an item in it. Links to what it is in, and is spelled only for
 /// somebody who is told of it: a key may be as long as the request, and stand in front of as many items.
@@ -35,7 +29,7 @@ impl Whereabouts<'_> {
     /// The path of it. Empty for the object itself.
     pub(super) fn spelled(&self) -> String {
         let Self::Item { outer, list, name } = self else { return String::new() };
-        let mut path = join(&outer.spelled(), list);
+        let mut path = joined(&outer.spelled(), list);
         // Nothing can go wrong in a string.
         _ = match name {
             ItemName::Index(index) => write!(path, "[{index}]"),
@@ -46,7 +40,7 @@ impl Whereabouts<'_> {
 
     /// The path of a place below it.
     pub(super) fn below(&self, id: &str) -> String {
-        join(&self.spelled(), id)
+        joined(&self.spelled(), id)
     }
 }
 
