@@ -157,7 +157,7 @@ impl<'a> Planner<'a> {
             }
             // Its mark may be there again: then that says of which step its Job was.
             let (job, tried) = (None, self.status.lost_job(&uid, &wave).filter(|_| back).cloned());
-            let may_come = false;
+            let may_come = None;
             let reservation =
                 Reservation { object, uid, since, back, wave, attempt, marked, may_come, job, tried, target };
             self.status.reserved.push(reservation);

@@ -7,7 +7,7 @@ use super::beside::{Ahead, StepProgress, refused_ahead};
 use super::beside_standing::{beside_earlier_one, half_done, has_begun_beside, progress_of, stepping_of, way};
 use super::facts::RollFacts;
 use super::fleet_object::{FleetObject, Going};
-use super::fleet_roll::FleetRoll;
+use super::fleet_roll::{Direction, FleetRoll};
 use super::job_write::{SeenJob, job_write};
 use super::leading::{Applies, applies, leading_wait};
 use super::legs::Legs;
@@ -421,23 +421,32 @@ impl Judge<'_> {
             && self.may_come(traveller, reservation).is_none()
     }
 
-    /// Whether something that is not there may have been asked for, by who went this way: what the object becomes, or
-    /// the object itself where it is to be made anew. A runner that was frozen as it asked knows no more than anybody
-    /// else whether it was heard.
-    pub(super) fn may_have_asked(&self, traveller: Traveller<'_>, back: bool) -> bool {
-        match traveller.object.former.is_some() {
-            true => back,
-            false => !back && traveller.may_be_made() && !has_begun_beside(traveller, &self.facts.answers),
+    /// Whether something that is not there may have been asked for, by who went this way: what the object becomes, a
+    /// Job, or the object itself where it is to be made anew. A runner that was frozen as it asked knows no more than
+    /// anybody else whether it was heard.
+    pub(super) fn may_have_asked(&self, traveller: Traveller<'_>, reservation: &Reservation, back: bool) -> bool {
+        if back || traveller.object.former.is_some() {
+            return back && traveller.object.former.is_some();
+        }
+        match traveller.job_ahead(reservation) {
+            Some(job) => SeenJob::of(&job.name, &self.facts.answers) == SeenJob::Absent,
+            None => traveller.may_be_made() && !has_begun_beside(traveller, &self.facts.answers),
         }
     }
 
     /// What may still come of a call that was sent before the roll turned, in words. Nothing is let go, or undone,
     /// before that is sure: what comes later would stand beside an object that nobody looks at any more.
     pub(super) fn may_come(&self, traveller: Traveller<'_>, reservation: &Reservation) -> Option<String> {
-        let went_back = traveller.object.former.is_some() && !reservation.back;
-        let may_come = reservation.may_come && self.may_have_asked(traveller, went_back);
+        let is_stopped = self.status.direction == Direction::Stop;
+        let went_back = traveller.object.former.is_some() && (is_stopped || !reservation.back);
+        let is_at = reservation.may_come == Some(traveller.leg.done);
+        let may_come = is_at && self.may_have_asked(traveller, reservation, went_back);
         let sure = wall(&reservation.since).unwrap_or(self.now.wall).saturating_add(LONGEST_CALL);
-        let what = if went_back { "it" } else { "what it was to become" };
+        let what = match traveller.job_ahead(reservation) {
+            _ if went_back => "it".to_owned(),
+            Some(job) => format!("job {}", job.name),
+            None => "what it was to become".to_owned(),
+        };
         // When, and not how long: the same words are not written each second.
         let told = || format!("{what} is not there, and may have been asked for: that is sure at {}", rfc3339(sure));
         (may_come && self.now.wall < sure).then(told)

@@ -157,10 +157,10 @@ pub struct Reservation {
     /// The object had said by then what the roll had done with it.
     #[serde(default, skip_serializing_if = "is_false")]
     pub marked: bool,
-    /// It turned as the object that it becomes was to be made: who was to make it may have been frozen since, and what
-    /// was asked for comes late.
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub may_come: bool,
+    /// It turned at this step, as something was to be made: who was to make it may have been frozen since, and what was
+    /// asked for comes late.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub may_come: Option<usize>,
     /// The Job of the step that it is at, once that was seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub job: Option<SeenStepJob>,

@@ -91,6 +91,14 @@ impl<'a> Traveller<'a> {
         step.is_some_and(|step| matches!(step.act, BesideAct::Convert))
     }
 
+    /// The Job that the step at hand runs on the way forward.
+    pub(super) fn job_ahead(self, reservation: &Reservation) -> Option<SeenStepJob> {
+        let (step, it) = (self.leg.done, self.steps().get(self.leg.done)?);
+        let JourneyAct::Job { job, .. } = &it.act else { return None };
+        let name = format!("{}/{}", job.namespace(), job_name(self.roll, reservation, &it.name, StepWay::Done));
+        Some(SeenStepJob { name, step, back: false, lost: false })
+    }
+
     /// Whether it was made anew of what it had become.
     pub(super) fn is_again(self) -> bool {
         self.object.mark_of(self.roll).is_some_and(|mark| mark.again.is_some())

@@ -49,6 +49,8 @@ pub fn step_questions(roll: &FleetRoll, status: &RollStatus, fleet: &[FleetObjec
         questions.extend(questions_beside(traveller, reservation));
         let lost = lost_jobs(roll, status, traveller, reservation);
         questions.extend(lost.iter().map(|job| RollQuestion::of_job(&job.name)));
+        // Whoever turns has to know whether it was made.
+        questions.extend(traveller.job_ahead(reservation).map(|job| RollQuestion::of_job(&job.name)));
         if traveller.seen_job(reservation).is_some() {
             continue;
         }
@@ -206,6 +208,14 @@ pub(super) fn note_jobs(planner: &mut Planner<'_>) {
             }
             (None, None) => None,
         };
+        if reservation.job.is_none() && reservation.may_come == Some(traveller.leg.done) {
+            let came = |job: &SeenStepJob| {
+                !matches!(SeenJob::of(&job.name, &planner.facts.answers), SeenJob::Unknown(_) | SeenJob::Absent)
+            };
+            reservation.job = traveller.job_ahead(reservation).filter(came);
+            // Once it is undone, it is not one that comes.
+            reservation.may_come = reservation.may_come.filter(|_| reservation.job.is_none());
+        }
         if before != reservation.job {
             forgotten.extend(before.as_ref().and_then(|_| lost_failure(planner, reservation)));
             let noted = before.map(|job| SeenStepJob { lost: is_uncounted(planner, traveller, &job), ..job });
@@ -321,7 +331,7 @@ pub(super) fn turned(
     let judge = planner.judge();
     let runs = judge.lost_job_under_way(traveller, &reservation).is_some();
     let has_begun = runs || judge.has_begun(traveller, &reservation);
-    let may_come = judge.may_have_asked(traveller, reservation.back);
+    let may_come = judge.may_have_asked(traveller, &reservation, reservation.back);
     let back = match wanted {
         // What was asked for may still come.
         Direction::Back | Direction::Stop if may_come => reservation.back || wanted == Direction::Back,
@@ -339,18 +349,22 @@ pub(super) fn turned(
         (false, false) | (true, true) => {}
     }
     reservation.may_come = match (wanted, traveller.object.former.is_some()) {
-        (Direction::Forward, false) => false,
-        _ => reservation.may_come || may_come,
+        (Direction::Forward, false) => None,
+        _ => may_come.then_some(traveller.leg.done).or(reservation.may_come),
     };
-    // What is run from now on is another attempt.
-    reservation.attempt = planner.status.attempt;
+    // What is run from now on is another attempt. What may still come is of the one before.
+    if reservation.may_come.is_none() {
+        reservation.attempt = planner.status.attempt;
+    }
     Some(reservation)
 }
 
 /// Something under way goes back from here. What a Job of an attempt before has done is undone as well.
 pub(super) fn turn_back(planner: &Planner<'_>, reservation: &mut Reservation) {
     let traveller = planner.traveller(reservation);
-    reservation.may_come |= traveller.is_some_and(|traveller| planner.judge().may_have_asked(traveller, false));
+    let judge = planner.judge();
+    let asked = traveller.filter(|traveller| judge.may_have_asked(*traveller, reservation, false));
+    reservation.may_come = asked.map(|traveller| traveller.leg.done).or(reservation.may_come);
     let tried = traveller.and_then(|traveller| traveller.half_tried(reservation).cloned());
     if tried.is_some() {
         reservation.job = tried;

@@ -86,7 +86,7 @@ pub(super) fn back(step: Beside<'_>) -> StepProgress {
     let (Some(pair), Some(target)) = (step.pair(), target_question(step.traveller)) else { return StepProgress::Done };
     match step.look(&target) {
         SeenOther::Unknown(why) => StepProgress::Waits(why),
-        SeenOther::Going(_) => StepProgress::Waits(format!("{target} is being deleted")),
+        SeenOther::Going(object) => StepProgress::Waits(goes(&target, object)),
         // What belongs to it stays: the old controller takes it over again.
         SeenOther::There(object) if annotation(object, BECAME) == Some(step.uid()) => {
             let uid = text(object, "/metadata/uid");
@@ -106,6 +106,19 @@ pub(super) fn back(step: Beside<'_>) -> StepProgress {
         }
         SeenOther::There(object) => not_ours(step, &target, object),
         SeenOther::Absent => StepProgress::Done,
+    }
+}
+
+/// That what the object has become is being deleted, and who holds it.
+fn goes(target: &RollQuestion, object: &Value) -> String {
+    let all = object.pointer("/metadata/finalizers").and_then(Value::as_array);
+    let all: Vec<&str> = all.into_iter().flatten().filter_map(Value::as_str).collect();
+    match all.as_slice() {
+        [] => format!("{target} is being deleted"),
+        all => format!(
+            "{target} is being deleted, and {} of its metadata.finalizers hold it: whoever set them has to act",
+            all.join(", ")
+        ),
     }
 }
 
@@ -131,7 +144,8 @@ pub(super) fn not_ours(step: Beside<'_>, target: &RollQuestion, object: &Value) 
     }
     StepProgress::Stuck(format!(
         "{target} does not say that it was made of this object, and both controllers would act: where it was, set its \
-         annotation {BECAME} to {}, otherwise take it out of the way; then resume",
+         annotation {BECAME} to {}, and it goes, with whatever was changed of it; otherwise take it out of the way; then \
+         resume",
         step.uid()
     ))
 }

@@ -245,8 +245,12 @@ fn a_deletion_that_is_late_finds_nothing_after_a_turn() {
 #[test]
 fn a_creation_that_is_late_stands_beside_nothing() {
     let before = at_home(1);
-    let turns =
-        [(Way::Forth, "houses", "Back"), (Way::Forth, "houses", "Stop"), (Way::BackAfterTheEnd, "huts", "Forward")];
+    let turns = [
+        (Way::Forth, "houses", "Back"),
+        (Way::Forth, "houses", "Stop"),
+        (Way::BackAfterTheEnd, "huts", "Forward"),
+        (Way::BackAfterTheEnd, "huts", "Stop"),
+    ];
     for (way, plural, turn) in turns {
         for after in [0, 20, 59] {
             let (mut county, mut late, what) = (begins(way), None, format!("{way:?}, {turn}, after {after}"));

@@ -37,6 +37,8 @@ struct Pier {
     denied: bool,
     /// No Job can be made.
     jobless: bool,
+    /// The last one that was to be made then.
+    late: Option<(String, Value)>,
 }
 
 impl Pier {
@@ -59,6 +61,7 @@ impl Pier {
             shut: false,
             denied: false,
             jobless: false,
+            late: None,
         }
     }
 
@@ -120,7 +123,10 @@ impl Pier {
             for write in planned.writes {
                 match write {
                     RollWrite::Status(status) => self.status = *status,
-                    RollWrite::Job(write) if self.jobless => self.remembered.refused(&write.uid, "no", now),
+                    RollWrite::Job(write) if self.jobless => {
+                        self.remembered.refused(&write.uid, "no", now);
+                        self.late = Some((write.name, write.body));
+                    }
                     RollWrite::Job(write) => self.jobs.push((write.name, write.body)),
                     RollWrite::Move(write) if self.denied => self.remembered.refused(&write.uid, "no", now),
                     RollWrite::Move(write) => {
@@ -340,6 +346,9 @@ fn what_an_attempt_before_has_done_is_not_left() {
         pier.status.resume(Moment { wall: NOW.wall + 6, ..NOW });
         pier.direction = direction;
         let goes = pier.settles(10);
+        assert!(!goes.is_over(), "{direction} {is_gone}: {goes:?}");
+        // Who stops makes no other one before it is sure that none comes that was asked for.
+        let goes = if direction == "Stop" { pier.settles(80) } else { goes };
         assert!(!goes.is_over() && pier.jobs.len() == made + 1, "{direction} {is_gone}: {goes:?}");
         assert_eq!(goes.reserved[0].back, direction == "Back", "{goes:?}");
     }
@@ -524,6 +533,48 @@ fn a_mark_that_is_ahead_of_a_job_ends_nothing_before_it() {
             assert!(pier.settles(200).is_over(), "{:?}", pier.status);
         }
     }
+}
+
+/// A runner was frozen as it made the Job, and another one turns the roll: the Job comes after that.
+#[test]
+fn a_job_that_is_late_is_waited_for_and_undone() {
+    for direction in ["Back", "Stop"] {
+        let mut pier = Pier { jobless: true, ..Pier::new() };
+        pier.settles(0);
+        pier.direction = direction;
+        (pier.remembered, pier.jobless) = (Remembered::default(), false);
+        let waits = pier.settles(10);
+        assert!(waits.message.contains("may have been asked for: that is sure at"), "{direction}: {waits:?}");
+        assert!(!waits.is_over() && pier.jobs.is_empty(), "{direction}: {waits:?}");
+        let late = pier.late.take().expect("it was to be made");
+        pier.jobs.push(late);
+        let runs = pier.settles(70);
+        assert!(!runs.is_over() && pier.jobs.len() == 1, "{direction}: {runs:?}");
+        pier.ends(0, "Complete");
+        pier.settles(71);
+        if direction == "Back" {
+            pier.settles(72);
+            pier.ends(1, "Complete");
+            pier.settles(80);
+            let home = pier.settles(200);
+            assert!(home.is_over() && !home.leaves_objects() && pier.jobs.len() == 2, "{home:?}");
+            assert!(pier.ship.as_ref().unwrap()["spec"].get("lock").is_none(), "{:?}", pier.ship);
+        }
+    }
+}
+
+/// Nothing comes, and it ends all the same, with nothing undone that was not done.
+#[test]
+fn a_job_that_was_never_made_is_not_undone() {
+    let mut pier = Pier { jobless: true, ..Pier::new() };
+    pier.settles(0);
+    pier.direction = "Back";
+    (pier.remembered, pier.jobless) = (Remembered::default(), false);
+    pier.settles(10);
+    pier.settles(80);
+    let home = pier.settles(200);
+    assert!(home.is_over() && !home.leaves_objects() && pier.jobs.is_empty(), "{home:?}");
+    assert!(pier.ship.as_ref().unwrap()["spec"].get("lock").is_none(), "{:?}", pier.ship);
 }
 
 /// The first step of its second wave is a Job. Without its mark nobody knows that it has gone the first wave.
