@@ -23,6 +23,10 @@ pub(super) struct RollLease {
     renewed: Option<Instant>,
     /// What was seen of somebody else's, and since when.
     seen: Option<(String, Instant)>,
+    /// For how many seconds without a renewal it is held.
+    lasts: u64,
+    /// The same as it was written last.
+    written: u64,
 }
 
 /// What came of a try to hold it.
@@ -37,12 +41,19 @@ impl RollLease {
     pub(super) fn new(roll: &str, namespace: &str, holder: &str, clock: RollClock) -> Self {
         let path = format!("/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases");
         let (roll, holder) = (roll.to_owned(), holder.to_owned());
-        Self { roll, path, holder, clock, renewed: None, seen: None }
+        Self { roll, path, holder, clock, renewed: None, seen: None, lasts: DURATION, written: DURATION }
+    }
+
+    /// Says whether who holds it asks for objects to be made. Then nobody takes over before an API server can have
+    /// forgotten whatever a holder has asked for that was frozen, or cut off: what came later would stand beside what
+    /// the next one has taken back. It is renewed with that before anything else is written.
+    pub(super) fn asks_for_objects(&mut self, asks: bool) {
+        self.lasts = if asks { DURATION + LONGEST_CALL } else { DURATION };
     }
 
     /// Whether it was renewed a moment ago, so that nobody else can have taken over.
     pub(super) fn is_fresh(&self) -> bool {
-        self.renewed.is_some_and(|renewed| renewed.elapsed() < RENEW)
+        self.written == self.lasts && self.renewed.is_some_and(|renewed| renewed.elapsed() < RENEW)
     }
 
     /// Takes the Lease, or renews it. `before` is when that was begun: what takes long counts from its beginning.
@@ -56,8 +67,9 @@ impl RollLease {
         };
         let text = |path: &str| found.pointer(path).and_then(Value::as_str).unwrap_or_default().to_owned();
         let (by, version) = (text("/spec/holderIdentity"), text("/metadata/resourceVersion"));
+        let lasts = found.pointer("/spec/leaseDurationSeconds").and_then(Value::as_u64);
         let is_alive = self.seen.as_ref().is_some_and(|(seen, _)| *seen != version);
-        if by != self.holder && !by.is_empty() && !self.has_expired(version) {
+        if by != self.holder && !by.is_empty() && !self.has_expired(version, lasts) {
             return match self.renewed.take() {
                 Some(_) => Err(RollError::Lost { name: self.roll.clone(), to: by }),
                 None => Ok(Leased::By { holder: by, is_alive }),
@@ -107,7 +119,7 @@ impl RollLease {
     fn held(&mut self, answer: Result<Value, CallError>, before: Instant) -> Result<Leased, RollError> {
         match answer {
             Ok(_) => {
-                (self.renewed, self.seen) = (Some(before), None);
+                (self.renewed, self.seen, self.written) = (Some(before), None, self.lasts);
                 Ok(Leased::Held)
             }
             // Somebody else was quicker: the next look says who.
@@ -120,9 +132,10 @@ impl RollLease {
 
     /// Whether somebody else's was not renewed for as long as it says. Their clock may be another one than ours, so
     /// that it counts from when it was seen first.
-    fn has_expired(&mut self, version: String) -> bool {
+    fn has_expired(&mut self, version: String, lasts: Option<u64>) -> bool {
+        let lasts = lasts.unwrap_or(DURATION).clamp(DURATION, DURATION + LONGEST_CALL);
         match &self.seen {
-            Some((known, since)) if *known == version => since.elapsed() > Duration::from_secs(DURATION),
+            Some((known, since)) if *known == version => since.elapsed() > Duration::from_secs(lasts),
             _ => {
                 self.seen = Some((version, Instant::now()));
                 false
@@ -146,12 +159,56 @@ impl RollLease {
 
     fn spec(&self, holder: &str) -> Value {
         let now = rfc3339(self.clock.now().wall).replace('Z', ".000000Z");
-        json!({"holderIdentity": holder, "leaseDurationSeconds": DURATION, "renewTime": now})
+        json!({"holderIdentity": holder, "leaseDurationSeconds": self.lasts, "renewTime": now})
     }
 }
 
 /// Seconds without a renewal after which somebody else takes over, as Kubernetes' own controllers have it.
 const DURATION: u64 = 15;
 
+/// How long an API server works on a call, in seconds, and some more.
+/// Source: `k8s.io/apiserver pkg/server/config.go`, `RequestTimeout`: a minute, unless `--request-timeout` says
+/// otherwise.
+const LONGEST_CALL: u64 = 65;
+
 /// Renewed that often, and before any write that comes later. Below 10 s, after which no call is made without it.
 const RENEW: Duration = Duration::from_secs(3);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// It is what whoever holds it says, within bounds: nobody is kept off for ever.
+    #[test]
+    fn somebody_elses_expires_as_it_says() {
+        let mut lease = RollLease::new("a", "default", "me", RollClock::start());
+        let ago =
+            |seconds: u64| Some(("7".to_owned(), Instant::now().checked_sub(Duration::from_secs(seconds)).unwrap()));
+        for (says, seen, is_over) in [
+            (None, 14, false),
+            (None, 16, true),
+            (Some(15), 16, true),
+            (Some(80), 79, false),
+            (Some(80), 81, true),
+            (Some(0), 14, false),
+            (Some(u64::MAX), 81, true),
+        ] {
+            lease.seen = ago(seen);
+            assert_eq!(lease.has_expired("7".to_owned(), says), is_over, "{says:?} after {seen} s");
+            lease.seen = ago(seen);
+            assert!(!lease.has_expired("8".to_owned(), says), "it was renewed");
+        }
+    }
+
+    #[test]
+    fn who_asks_for_objects_says_so_before_anything_is_written() {
+        let mut lease = RollLease::new("a", "default", "me", RollClock::start());
+        lease.held(Ok(Value::Null), Instant::now()).unwrap();
+        assert!(lease.is_fresh());
+        lease.asks_for_objects(true);
+        assert!(!lease.is_fresh());
+        assert_eq!(lease.spec("me")["leaseDurationSeconds"], 80);
+        lease.held(Ok(Value::Null), Instant::now()).unwrap();
+        assert!(lease.is_fresh());
+    }
+}

@@ -321,6 +321,7 @@ impl<'r> RollRunner<'r> {
         let document = get_roll(self.cluster, self.name).await?;
         self.took(TimedCall::Look, asked);
         let roll = answered_roll(&document, self.kind)?;
+        self.lease.asks_for_objects(roll.makes_objects());
         let status = RollStatus::of(&document);
         if let Some(why) = missing_stages(&roll, &status, &self.options.staged) {
             return Err(RollError::Asked(why));

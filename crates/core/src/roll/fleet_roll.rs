@@ -15,7 +15,9 @@ use super::wave::Wave;
 use super::wave_gate::WaveSide;
 use super::window::RollWindow;
 use crate::definition::admission::{ControllerLease, ObservedPart, OtherSource, PartVersions, RoleSource, UpgradePath};
-use crate::definition::{Health, JobSource, Journey, JourneyAct, JourneyJob, JourneyStep, Path, RollVersions};
+use crate::definition::{
+    BesideAct, Health, JobSource, Journey, JourneyAct, JourneyJob, JourneyStep, Path, RollVersions,
+};
 use crate::upgrade;
 
 /// A Roll, checked: what is moved, from where to where, and how carefully.
@@ -309,6 +311,17 @@ impl FleetRoll {
     #[must_use]
     pub fn has_journeys(&self) -> bool {
         self.waves.iter().any(|wave| wave.journey.is_some() && !wave.is_run)
+    }
+
+    /// Whether its steps make objects. An API server may still make one for as long as a call takes, of which whoever has
+    /// asked for it knows nothing any more.
+    #[must_use]
+    pub fn makes_objects(&self) -> bool {
+        self.journey_steps().any(|step| match &step.act {
+            JourneyAct::Job { .. } => true,
+            JourneyAct::Beside(beside) => matches!(beside.act, BesideAct::Convert | BesideAct::Recreate(_)),
+            JourneyAct::Set(_) | JourneyAct::Wait { .. } => false,
+        })
     }
 
     /// One Job for each template that its steps name.
