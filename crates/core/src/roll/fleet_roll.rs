@@ -313,8 +313,8 @@ impl FleetRoll {
         self.waves.iter().any(|wave| wave.journey.is_some() && !wave.is_run)
     }
 
-    /// Whether its steps make objects. An API server may still make one for as long as a call takes, of which whoever has
-    /// asked for it knows nothing any more.
+    /// Whether its steps make objects. An API server may still make one for as long as a call takes, of which whoever
+    /// has asked for it knows nothing any more.
     #[must_use]
     pub fn makes_objects(&self) -> bool {
         self.journey_steps().any(|step| match &step.act {
