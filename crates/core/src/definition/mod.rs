@@ -72,7 +72,7 @@ pub(crate) use opened::Opened;
 #[cfg(feature = "laws")]
 pub(crate) use operation::Condition;
 pub(crate) use operation::{Fragment, Level, Operation, is_set};
-pub(crate) use path::{Path, joined};
+pub(crate) use path::Path;
 pub(crate) use place::Place;
 pub(crate) use problems::line;
 pub(crate) use rollout::{Rollout, RolloutStatus};

@@ -83,7 +83,11 @@ impl Path {
 
     /// The path as messages name it, behind the path of what it is in: items of lists and maps are `[*]` there.
     pub(crate) fn after(&self, prefix: &str) -> String {
-        joined(prefix, &self.to_string())
+        match (prefix.is_empty(), self.is_empty()) {
+            (true, _) => self.to_string(),
+            (false, true) => prefix.to_owned(),
+            (false, false) => format!("{prefix}.{self}"),
+        }
     }
 
     /// The same place, where what was at `from` is at `to`.
@@ -101,16 +105,6 @@ impl Path {
     /// Whether `self` is `other` or a place inside it.
     pub(crate) fn starts_with(&self, other: &Self) -> bool {
         self.0.starts_with(&other.0)
-    }
-}
-
-/// A path below another one, as people are told of it.
-pub(crate) fn joined(prefix: &str, path: &str) -> String {
-    match path {
-        _ if prefix.is_empty() => path.to_owned(),
-        "." => prefix.to_owned(),
-        quoted if quoted.starts_with('[') => format!("{prefix}{quoted}"),
-        _ => format!("{prefix}.{path}"),
     }
 }
 

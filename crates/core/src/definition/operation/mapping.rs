@@ -13,7 +13,7 @@ use smallvec::SmallVec;
 
 use super::condition::Condition;
 use crate::definition::frontier::{Frontier, Held, Part, Root};
-use crate::definition::path::{Path, joined};
+use crate::definition::path::Path;
 use crate::definition::place::Place;
 use crate::definition::schema::Schema;
 use crate::definition::side::{Side, Sides};
@@ -177,7 +177,7 @@ impl Operation {
     fn describe(&self, prefix: &str) -> Vec<(u64, String)> {
         let ids = |side| {
             let places = self.mapping.described(self.places.of(side)).iter();
-            places.map(|place| joined(prefix, &place.id)).collect::<Vec<_>>().join(" + ")
+            places.map(|place| format!("{prefix}{}", place.id)).collect::<Vec<_>>().join(" + ")
         };
         let (older, newer, name) = (ids(Side::Older), ids(Side::Newer), self.name);
         let described = match (older.is_empty(), newer.is_empty()) {
@@ -187,7 +187,7 @@ impl Operation {
         };
         let mut lines = vec![(self.line, described)];
         if let Some(items) = self.items() {
-            lines.extend(items.level.describe(&format!("{newer}[*]")));
+            lines.extend(items.level.describe(&format!("{newer}[*].")));
         }
         lines
     }

@@ -15,10 +15,10 @@ use smallvec::{SmallVec, smallvec};
 
 use super::bit_set::BitSet;
 use super::error::ConvertError;
-use super::paths::Whereabouts;
+use super::paths::{Whereabouts, join};
 use super::pieces::{Holders, Pieces, Presence, is_natural};
+use crate::definition::Side;
 use crate::definition::frontier::{Branch, Frontier, Holder, Part, position};
-use crate::definition::{Side, joined};
 use crate::json::{Duplicate, Json};
 
 /// What [`take`] takes out of an object.
@@ -151,7 +151,7 @@ pub(super) fn split<'a>(
             for (name, member) in members.iter_mut() {
                 let Some((_, part)) = position(parts, name).and_then(|at| parts.get(at)) else { continue };
                 let inner = std::mem::replace(member, Json::HOLE);
-                if let Some(rest) = split(part, Some(inner), slots, &|| joined(&at(), name))? {
+                if let Some(rest) = split(part, Some(inner), slots, &|| join(&at(), name))? {
                     *member = rest;
                 }
             }

@@ -2,7 +2,13 @@
 
 use std::fmt::Write as _;
 
-use crate::definition::joined;
+/// A path below another one.
+pub(super) fn join(prefix: &str, id: &str) -> String {
+    match prefix.is_empty() {
+        true => id.to_owned(),
+        false => format!("{prefix}.{id}"),
+    }
+}
 
 /// Where what is converted stands: it is the object, or an item in it. Links to what it is in, and is spelled only for
 /// somebody who is told of it: a key may be as long as the request, and stand in front of as many items.
@@ -29,7 +35,7 @@ impl Whereabouts<'_> {
     /// The path of it. Empty for the object itself.
     pub(super) fn spelled(&self) -> String {
         let Self::Item { outer, list, name } = self else { return String::new() };
-        let mut path = joined(&outer.spelled(), list);
+        let mut path = join(&outer.spelled(), list);
         // Nothing can go wrong in a string.
         _ = match name {
             ItemName::Index(index) => write!(path, "[{index}]"),
@@ -40,7 +46,7 @@ impl Whereabouts<'_> {
 
     /// The path of a place below it.
     pub(super) fn below(&self, id: &str) -> String {
-        joined(&self.spelled(), id)
+        join(&self.spelled(), id)
     }
 }
 
