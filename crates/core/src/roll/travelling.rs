@@ -49,8 +49,9 @@ pub fn step_questions(roll: &FleetRoll, status: &RollStatus, fleet: &[FleetObjec
         questions.extend(questions_beside(traveller, reservation));
         let lost = lost_jobs(roll, status, traveller, reservation);
         questions.extend(lost.iter().map(|job| RollQuestion::of_job(&job.name)));
-        // Whoever turns has to know whether it was made.
-        questions.extend(traveller.job_ahead(reservation).map(|job| RollQuestion::of_job(&job.name)));
+        // Of who goes back it is not the one at hand.
+        let may_come = traveller.job_ahead(reservation).filter(|job| reservation.may_come == Some(job.step));
+        questions.extend(may_come.map(|job| RollQuestion::of_job(&job.name)));
         if traveller.seen_job(reservation).is_some() {
             continue;
         }
@@ -345,7 +346,7 @@ pub(super) fn turned(
     match (reservation.back, back) {
         (false, true) => turn_back(planner, &mut reservation),
         (true, false) => (reservation.back, reservation.since) = (false, planner.now()),
-        (false, false) if may_come => reservation.since = planner.now(),
+        (false, false) | (true, true) if may_come => reservation.since = planner.now(),
         (false, false) | (true, true) => {}
     }
     reservation.may_come = match (wanted, traveller.object.former.is_some()) {

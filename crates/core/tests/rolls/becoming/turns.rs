@@ -1,7 +1,7 @@
 //! Somebody says something else between any two writes of a way: that the roll is to pause, to stop, to turn; or says
 //! its journey in other words, or kills whoever runs it.
 
-use pointsman_core::roll::{Direction, RollPhase};
+use pointsman_core::roll::{Direction, ObjectWrite, RollPhase};
 use serde_json::{Value, json};
 
 use super::drover::Drover;
@@ -213,25 +213,44 @@ fn whoever_is_killed_at_any_write_has_it_ended_by_somebody_else() {
     );
 }
 
-/// Whoever was frozen as it deleted one of two, so long that somebody else has taken over and gone the other way: what
-/// it has asked for is done only then, or is not.
+/// The first write of a sort, which comes late: whoever has asked for it was frozen in the call, somebody else has
+/// taken over, and the roll goes another way.
+fn cut_off(county: &mut Ordeal, turn: &str, is_it: impl Fn(&Ordeal, &ObjectWrite) -> bool) -> ObjectWrite {
+    let mut late = None;
+    for _ in 0..400 {
+        drives_all(county, 1, |county, asked| {
+            let Some(asked) = asked.filter(|asked| late.is_none() && is_it(county, asked)) else { return };
+            late = Some(asked.clone());
+            county.is_late = true;
+            county.drover = Drover::started(county.village.now);
+            county.set("direction", json!(turn));
+        });
+        if let Some(late) = late.take() {
+            return late;
+        }
+    }
+    panic!("{}", said(county));
+}
+
+fn makes(write: &ObjectWrite, plural: &str) -> bool {
+    write.plural == plural && write.call.makes()
+}
+
+/// Nothing is asked for meanwhile.
+#[track_caller]
+fn waits(county: &mut Ordeal, seconds: usize, what: &str) {
+    (0..seconds).for_each(|_| drives_all(county, 1, |_, asked| assert!(asked.is_none(), "{what}: {asked:?}")));
+    assert!(!county.status().is_over(), "{what}: {}", said(county));
+}
+
+/// What was asked for to be deleted is deleted only after the turn, or is not.
 #[test]
 fn a_deletion_that_is_late_finds_nothing_after_a_turn() {
     let before = at_home(1);
     for (way, plural) in [(Way::Forth, "huts"), (Way::Back, "houses"), (Way::BackAfterTheEnd, "houses")] {
-        let (mut county, mut late) = (begins(way), None);
-        for _ in 0..400 {
-            drives_all(&mut county, 1, |county, asked| {
-                let Some(asked) = asked.filter(|asked| late.is_none() && deletes(asked, plural)) else { return };
-                late = Some(asked.clone());
-                county.is_late = true;
-                county.drover = Drover::started(county.village.now);
-                let is_back = county.roll["spec"]["direction"] == "Back";
-                county.set("direction", json!(if is_back { "Forward" } else { "Back" }));
-            });
-        }
-        let late = late.unwrap_or_else(|| panic!("{way:?}: {}", said(&county)));
-        let other = if way == Way::Forth { Way::Back } else { Way::Forth };
+        let mut county = begins(way);
+        let (other, turn) = if way == Way::Forth { (Way::Back, "Back") } else { (Way::Forth, "Forward") };
+        let late = cut_off(&mut county, turn, |_, asked| deletes(asked, plural));
         comes_through(&mut county, other, &before, &format!("{way:?}"));
         let there = county.village.things.clone();
         let landed = write_as_asked(&mut county, &late);
@@ -240,8 +259,7 @@ fn a_deletion_that_is_late_finds_nothing_after_a_turn() {
     }
 }
 
-/// The same of whoever was frozen as it made one of two: whenever that comes, the roll is not over yet, and takes it as
-/// its own.
+/// Whenever it comes that was asked for, the roll is not over yet, and takes it as its own.
 #[test]
 fn a_creation_that_is_late_stands_beside_nothing() {
     let before = at_home(1);
@@ -252,28 +270,15 @@ fn a_creation_that_is_late_stands_beside_nothing() {
         (Way::BackAfterTheEnd, "huts", "Stop"),
     ];
     for (way, plural, turn) in turns {
-        for after in [0, 20, 59] {
-            let (mut county, mut late, what) = (begins(way), None, format!("{way:?}, {turn}, after {after}"));
-            for _ in 0..400 {
-                drives_all(&mut county, 1, |county, asked| {
-                    let Some(asked) = asked.filter(|asked| asked.plural == plural && asked.call.makes()) else {
-                        return;
-                    };
-                    if late.is_none() {
-                        late = Some(asked.clone());
-                        county.is_late = true;
-                        county.drover = Drover::started(county.village.now);
-                        county.set("direction", json!(turn));
-                    }
-                });
-                if late.is_some() {
-                    break;
-                }
-            }
-            (0..after)
-                .for_each(|_| drives_all(&mut county, 1, |_, asked| assert!(asked.is_none(), "{what}: {asked:?}")));
-            assert!(!county.status().is_over(), "{what}: {}", said(&county));
-            write_as_asked(&mut county, &late.expect("it is asked for")).unwrap();
+        // It counts from the turn, and not from when the object was taken.
+        for (refused, after) in [(0, 0), (0, 20), (0, 59), (100, 59)] {
+            let (mut county, what) = (begins(way), format!("{way:?}, {turn}, {refused} s and {after} s"));
+            county.refuses = refused > 0;
+            (0..refused).for_each(|_| drives_all(&mut county, 1, |_, _| {}));
+            county.refuses = false;
+            let late = cut_off(&mut county, turn, |_, asked| makes(asked, plural));
+            waits(&mut county, after, &what);
+            write_as_asked(&mut county, &late).unwrap();
             match turn {
                 "Stop" => drives_until(&mut county, |county| county.status().is_over()),
                 "Back" => comes_through(&mut county, Way::Back, &before, &what),
@@ -288,18 +293,10 @@ fn a_creation_that_is_late_stands_beside_nothing() {
 #[test]
 fn what_was_never_made_is_waited_for_as_long_as_a_call_takes() {
     let before = at_home(1);
-    let (mut county, mut is_asked) = (begins(Way::Forth), false);
-    while !is_asked {
-        drives_all(&mut county, 1, |county, asked| {
-            if asked.is_some_and(|asked| asked.plural == "houses" && asked.call.makes()) {
-                is_asked = true;
-                county.is_late = true;
-                county.set("direction", json!("Back"));
-            }
-        });
-    }
+    let mut county = begins(Way::Forth);
+    cut_off(&mut county, "Back", |_, asked| makes(asked, "houses"));
     let began = county.village.now;
-    (0..10).for_each(|_| drives_all(&mut county, 1, |_, _| {}));
+    waits(&mut county, 10, "back");
     assert!(said(&county).contains("may have been asked for: that is sure at"), "{}", said(&county));
     comes_through(&mut county, Way::Back, &before, "back");
     assert!((65..300).contains(&(county.village.now - began)), "{}", county.village.now);
@@ -310,18 +307,9 @@ fn what_was_never_made_is_waited_for_as_long_as_a_call_takes() {
 #[test]
 fn what_was_made_anew_and_not_said_so_goes_forward_again() {
     let before = at_home(1);
-    let (mut county, mut is_made) = (begins(Way::BackAfterTheEnd), false);
-    while !is_made {
-        drives_all(&mut county, 1, |county, asked| {
-            // The write behind it.
-            if !is_made && !county.village.names("huts").is_empty() && asked.is_some() {
-                is_made = true;
-                county.is_late = true;
-                county.drover = Drover::started(county.village.now);
-                county.set("direction", json!("Forward"));
-            }
-        });
-    }
+    let mut county = begins(Way::BackAfterTheEnd);
+    // The write behind it.
+    cut_off(&mut county, "Forward", |county, _| !county.village.names("huts").is_empty());
     comes_through(&mut county, Way::Forth, &before, "forward");
 }
 
