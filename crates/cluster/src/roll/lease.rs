@@ -4,7 +4,7 @@
 use std::pin::pin;
 use std::time::{Duration, Instant};
 
-use pointsman_core::roll::rfc3339;
+use pointsman_core::roll::{LONGEST_CALL, rfc3339};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
@@ -165,11 +165,6 @@ impl RollLease {
 
 /// Seconds without a renewal after which somebody else takes over, as Kubernetes' own controllers have it.
 const DURATION: u64 = 15;
-
-/// How long an API server works on a call, in seconds, and some more.
-/// Source: `k8s.io/apiserver pkg/server/config.go`, `RequestTimeout`: a minute, unless `--request-timeout` says
-/// otherwise.
-const LONGEST_CALL: u64 = 65;
 
 /// Renewed that often, and before any write that comes later. Below 10 s, after which no call is made without it.
 const RENEW: Duration = Duration::from_secs(3);

@@ -102,7 +102,7 @@ pub use gate_telling::{ToldGate, told_gates};
 pub use job_write::JobWrite;
 pub use kind_pair::WantedFact;
 pub use managed::ROLL_MANAGER;
-pub use moment::{Moment, rfc3339, wall};
+pub use moment::{LONGEST_CALL, Moment, rfc3339, wall};
 pub use next_move::{NextMove, next_move};
 pub use ordered_version::OrderedVersion;
 pub use other_cluster::OtherCluster;

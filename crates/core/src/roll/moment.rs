@@ -2,6 +2,12 @@
 
 use std::time::Duration;
 
+/// How long an API server works on a call that was sent, in seconds, and some for clocks that differ: what it was to
+/// make is there by then, or never.
+/// Source: `k8s.io/apiserver pkg/server/config.go`, `RequestTimeout`: a minute, unless `--request-timeout` says
+/// otherwise.
+pub const LONGEST_CALL: u64 = 65;
+
 /// A point in time, by two clocks.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Moment {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::beside::{Ahead, StepProgress, refused_ahead};
+use super::beside::{Ahead, StepProgress, held_by_finalizers, refused_ahead};
 use super::beside_standing::{beside_earlier_one, half_done, has_begun_beside, progress_of, stepping_of, way};
 use super::facts::RollFacts;
 use super::fleet_object::{FleetObject, Going};
@@ -11,7 +11,7 @@ use super::fleet_roll::{Direction, FleetRoll};
 use super::job_write::{SeenJob, job_write};
 use super::leading::{Applies, applies, leading_wait};
 use super::legs::Legs;
-use super::moment::{Moment, rfc3339, wall};
+use super::moment::{LONGEST_CALL, Moment, rfc3339, wall};
 use super::status::{HELD, JOB_FAILED, MARK_LOST, Reservation, RollFailure, RollStatus, STUCK, SeenStepJob, TIMED_OUT};
 use super::stepping::{StepWrite, Stepping};
 use super::traveller::{Doneness, Traveller, WantedJob};
@@ -425,10 +425,9 @@ impl Judge<'_> {
     /// Job, or the object itself where it is to be made anew. A runner that was frozen as it asked knows no more than
     /// anybody else whether it was heard.
     pub(super) fn may_have_asked(&self, traveller: Traveller<'_>, reservation: &Reservation, back: bool) -> bool {
-        if back || traveller.object.former.is_some() {
-            return back && traveller.object.former.is_some();
-        }
+        let is_former = traveller.object.former.is_some();
         match traveller.job_ahead(reservation) {
+            _ if back || is_former => back && is_former,
             Some(job) => SeenJob::of(&job.name, &self.facts.answers) == SeenJob::Absent,
             None => traveller.may_be_made() && !has_begun_beside(traveller, &self.facts.answers),
         }
@@ -754,17 +753,10 @@ impl Judge<'_> {
 /// Who keeps an object that is being deleted.
 fn held_by(object: &FleetObject) -> String {
     match object.going.as_deref() {
-        Some(Going { finalizers, .. }) if !finalizers.is_empty() => {
-            format!("{} of its metadata.finalizers hold it: whoever set them has to act", finalizers.join(", "))
-        }
+        Some(Going { finalizers, .. }) if !finalizers.is_empty() => held_by_finalizers(&finalizers.join(", ")),
         _ => "nobody says what holds it".to_owned(),
     }
 }
-
-/// How long an API server works on a call that was sent, in seconds, and some for clocks that differ.
-/// Source: `k8s.io/apiserver pkg/server/config.go`, `RequestTimeout`: a minute, unless `--request-timeout` says
-/// otherwise.
-const LONGEST_CALL: u64 = 65;
 
 /// Says of a write that it was tried all the time.
 fn never_lands(write: &StepWrite) -> String {

@@ -8,7 +8,7 @@ use super::names::BECAME;
 use super::object_write::ObjectCall;
 use super::owner::{hand_over, place};
 use super::progress::{Beside, StepProgress};
-use super::returning::relinked;
+use super::returning::linked;
 use super::seen::{SeenOther, annotation, is_going, list, text};
 use crate::apimachinery::ResourceName;
 use crate::roll::kind_pair::PairedKind;
@@ -29,22 +29,12 @@ pub(super) fn forward(step: Beside<'_>, resources: &[ResourceName]) -> StepProgr
     let (Some(pair), Some(target)) = (step.pair(), target_question(step.traveller)) else {
         return StepProgress::Stuck("nobody knows what the object becomes".to_owned());
     };
-    // The object was made anew, and goes forward again before anybody has said so where that is said.
-    if let Some(relinked) = relinked(step) {
-        return relinked;
-    }
-    match step.look(&target) {
-        SeenOther::There(object) if annotation(object, BECAME) == Some(step.uid()) => {
+    match linked(step, &target) {
+        Ok(object) => {
             let to = (&pair.target, text(object, "/metadata/name"), text(object, "/metadata/uid"));
             hand_all_over(step, resources, step.uid(), to)
         }
-        SeenOther::Unknown(why) => StepProgress::Waits(why),
-        SeenOther::Going(_) => StepProgress::Waits(format!("{target} is being deleted")),
-        SeenOther::There(_) => StepProgress::Waits(format!(
-            "{target} does not say any more that it was made of this object: set its annotation {BECAME} to {}, or go back",
-            step.uid()
-        )),
-        SeenOther::Absent => StepProgress::Waits(format!("{target}, which was made of this object, is not there")),
+        Err(not_yet) => not_yet,
     }
 }
 

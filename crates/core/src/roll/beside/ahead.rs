@@ -7,7 +7,7 @@ use super::names::BECAME;
 use super::obstacles::{obstacle, obstacle_questions, pods_to_come};
 use super::progress::Ahead;
 use super::room::PodSet;
-use super::seen::{SeenOther, annotation, look};
+use super::seen::{SeenOther, annotation, goes, look};
 use crate::definition::{BesideAct, JourneyStep};
 use crate::roll::answers::{Became, RollAnswers};
 use crate::roll::questions::RollQuestion;
@@ -71,7 +71,7 @@ fn conversion(traveller: Traveller<'_>, answers: &RollAnswers) -> Option<Ahead> 
     let target = target_question(traveller)?;
     match look(answers, &target) {
         SeenOther::Unknown(why) => return Some(Ahead::Waits(why)),
-        SeenOther::Going(_) => return Some(Ahead::Waits(format!("{target} is being deleted"))),
+        SeenOther::Going(object) => return Some(Ahead::Waits(goes(&target, object))),
         SeenOther::There(object) if annotation(object, BECAME) != Some(traveller.object.uid()) => {
             return Some(Ahead::Refused(format!("{target} is there, and was not made of this object")));
         }

@@ -8,7 +8,7 @@ use super::looking::{object_question, target_question};
 use super::names::{BECAME, GENERATION, MADE_BY, RETURNED, SHARED};
 use super::object_write::ObjectCall;
 use super::progress::{Beside, StepProgress};
-use super::seen::{SeenOther, annotation, text};
+use super::seen::{SeenOther, annotation, goes, text};
 use super::shared::carried;
 use crate::definition::{StepObject, StepWay};
 use crate::roll::answers::Became;
@@ -60,7 +60,7 @@ pub(super) fn forward(step: Beside<'_>) -> StepProgress {
     };
     match step.look(&target) {
         SeenOther::Unknown(why) => return StepProgress::Waits(why),
-        SeenOther::Going(_) => return StepProgress::Waits(format!("{target} is being deleted")),
+        SeenOther::Going(object) => return StepProgress::Waits(goes(&target, object)),
         SeenOther::There(object) if annotation(object, BECAME) == Some(step.uid()) => return StepProgress::Done,
         SeenOther::There(_) => {
             return StepProgress::Stuck(format!(
@@ -106,19 +106,6 @@ pub(super) fn back(step: Beside<'_>) -> StepProgress {
         }
         SeenOther::There(object) => not_ours(step, &target, object),
         SeenOther::Absent => StepProgress::Done,
-    }
-}
-
-/// That what the object has become is being deleted, and who holds it.
-fn goes(target: &RollQuestion, object: &Value) -> String {
-    let all = object.pointer("/metadata/finalizers").and_then(Value::as_array);
-    let all: Vec<&str> = all.into_iter().flatten().filter_map(Value::as_str).collect();
-    match all.as_slice() {
-        [] => format!("{target} is being deleted"),
-        all => format!(
-            "{target} is being deleted, and {} of its metadata.finalizers hold it: whoever set them has to act",
-            all.join(", ")
-        ),
     }
 }
 

@@ -8,7 +8,7 @@ use super::object_write::{ObjectCall, ObjectWrite, Propagation};
 use super::owner::controller;
 use super::progress::{Beside, StepProgress};
 use super::recreated::selector_of;
-use super::returning::relinked;
+use super::returning::linked;
 use super::seen::{SeenOther, annotation, is_going, list, look, text};
 use super::shared::carried;
 use super::waiting::not_rolled_out;
@@ -100,23 +100,9 @@ pub(super) fn source(step: Beside<'_>) -> StepProgress {
     let (Some(pair), Some(own), Some(target)) = (step.pair(), own, target_question(step.traveller)) else {
         return StepProgress::Stuck("nobody knows what the object becomes".to_owned());
     };
-    if let Some(relinked) = relinked(step) {
-        return relinked;
-    }
-    let became = match step.look(&target) {
-        SeenOther::Unknown(why) => return StepProgress::Waits(why),
-        SeenOther::There(object) if annotation(object, BECAME) == Some(step.uid()) => object,
-        SeenOther::There(_) => {
-            let uid = step.uid();
-            return StepProgress::Waits(format!(
-                "{target} does not say any more that it was made of this object: set its annotation {BECAME} to {uid}, \
-                 or go back"
-            ));
-        }
-        SeenOther::Going(_) => return StepProgress::Waits(format!("{target} is being deleted")),
-        SeenOther::Absent => {
-            return StepProgress::Waits(format!("{target}, which was made of this object, is not there"));
-        }
+    let became = match linked(step, &target) {
+        Ok(became) => became,
+        Err(not_yet) => return not_yet,
     };
     let (uid, made) = (step.uid(), annotation(became, GENERATION));
     if let Some(why) = belongs(step, uid, "it") {

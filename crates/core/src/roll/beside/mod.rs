@@ -41,5 +41,5 @@ pub(super) use readmitting::questions as readmitted;
 pub(super) use returning::questions_again;
 pub(super) use rights_of::{rights_elsewhere_of, rights_of};
 pub(super) use room::PodSet;
-pub(super) use seen::{annotation, is_going, list};
+pub(super) use seen::{annotation, held_by_finalizers, is_going, list};
 pub use settled::not_left_behind;

@@ -8,7 +8,7 @@ use super::looking::{object_question, target_question};
 use super::names::{BECAME, FIRST_GENERATION, GENERATION, RETURNED};
 use super::object_write::ObjectCall;
 use super::progress::{Beside, StepProgress};
-use super::seen::{SeenOther, annotation, text};
+use super::seen::{SeenOther, annotation, goes, text};
 use crate::definition::{Path, StepObject};
 use crate::roll::answers::Became;
 use crate::roll::fleet_roll::FleetRoll;
@@ -49,7 +49,7 @@ fn made_anew(step: Beside<'_>, target: &str) -> StepProgress {
     };
     match step.look(&own) {
         SeenOther::Unknown(why) => return StepProgress::Waits(why),
-        SeenOther::Going(_) => return StepProgress::Waits(format!("{own} is being deleted")),
+        SeenOther::Going(object) => return StepProgress::Waits(goes(&own, object)),
         SeenOther::There(found) if says_again(found, object.uid()) => {
             return StepProgress::Waits(format!("{own} is made anew"));
         }
@@ -122,6 +122,24 @@ fn put(object: &mut Value, field: &Path, value: Option<Value>) {
         Some(value) => drop(members.insert(last.to_string(), value)),
         None => drop(members.remove(last.as_ref())),
     }
+}
+
+/// What an object has become, where that is there and says so. Where the object was made anew, and goes forward again
+/// before that was said of it, it is said first.
+pub(super) fn linked<'a>(step: Beside<'a>, target: &RollQuestion) -> Result<&'a Value, StepProgress> {
+    if let Some(relinked) = relinked(step) {
+        return Err(relinked);
+    }
+    Err(StepProgress::Waits(match step.look(target) {
+        SeenOther::Unknown(why) => why,
+        SeenOther::There(object) if annotation(object, BECAME) == Some(step.uid()) => return Ok(object),
+        SeenOther::There(_) => format!(
+            "{target} does not say any more that it was made of this object: set its annotation {BECAME} to {}, or go back",
+            step.uid()
+        ),
+        SeenOther::Going(object) => goes(target, object),
+        SeenOther::Absent => format!("{target}, which was made of this object, is not there"),
+    }))
 }
 
 /// The patch by which what an object had become says that it was made of the one that is there now. Nothing where it

@@ -46,6 +46,21 @@ pub(in crate::roll) fn is_going(object: &Value) -> bool {
     object.pointer("/metadata/deletionTimestamp").is_some_and(|at| !at.is_null())
 }
 
+/// That an object is being deleted, and who holds it.
+pub(super) fn goes(called: &RollQuestion, object: &Value) -> String {
+    let all = object.pointer("/metadata/finalizers").and_then(Value::as_array);
+    let all: Vec<&str> = all.into_iter().flatten().filter_map(Value::as_str).collect();
+    match all.as_slice() {
+        [] => format!("{called} is being deleted"),
+        all => format!("{called} is being deleted, and {}", held_by_finalizers(&all.join(", "))),
+    }
+}
+
+/// What stands against the end of an object, by the names of its finalizers.
+pub(in crate::roll) fn held_by_finalizers(names: &str) -> String {
+    format!("{names} of its metadata.finalizers hold it: whoever set them has to act")
+}
+
 pub(super) fn text<'v>(object: &'v Value, path: &str) -> &'v str {
     object.pointer(path).and_then(Value::as_str).unwrap_or_default()
 }

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::looking::object_question;
 use super::progress::{Beside, StepProgress};
-use super::seen::SeenOther;
+use super::seen::{SeenOther, goes};
 use crate::definition::{StepObject, WaitedFor, unmet_of};
 
 pub(super) fn forward(step: Beside<'_>, on: &StepObject, until: &WaitedFor) -> StepProgress {
@@ -14,7 +14,7 @@ pub(super) fn forward(step: Beside<'_>, on: &StepObject, until: &WaitedFor) -> S
     let object = match step.look(&question) {
         SeenOther::Unknown(why) => return StepProgress::Waits(why),
         SeenOther::Absent => return StepProgress::Waits(format!("{question} is not there")),
-        SeenOther::Going(_) => return StepProgress::Waits(format!("{question} is being deleted")),
+        SeenOther::Going(object) => return StepProgress::Waits(goes(&question, object)),
         SeenOther::There(object) => object,
     };
     let unmet = match until {
