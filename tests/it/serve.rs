@@ -50,11 +50,20 @@ fn wrong_flags_are_exit_code_2() {
         &["serve", "--dev", "--shutdown-grace", "soon"],
         &["serve", "--dev", "--log-level", "a=b=c"],
         &["serve", "--dev", "--listen", "localhost"],
+        &["serve", "--dev", "--max-body", "0"],
+        &["serve", "--dev", "--memory-budget", "1"],
+        &["serve", "--dev", "--max-connections", "0"],
         &["serve", "--dev", "--otlp-endpoint", "collector:4317"],
         &["sreve"],
     ] {
         fails(args, 2);
     }
+}
+
+#[test]
+fn what_an_address_is_made_of_is_said() {
+    let error = fails(&["serve", "--dev", "--admin-listen", "localhost:8080"], 2);
+    assert!(error.contains("takes an IP address and a port, and no name, such as 127.0.0.1:8443"), "{error}");
 }
 
 #[test]

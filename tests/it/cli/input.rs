@@ -22,6 +22,15 @@ fn input_without_objects_is_refused_by_place() {
         b"{\"a\": 1} {\"b\": ",
         "error: stdin: document 2: not JSON: EOF while parsing a value at line 1 column 15",
     );
+    // What is no JSON, and was not meant as such, is told as YAML.
+    refused(
+        b"{apiVersion: v1, kind: A, kind: B}",
+        "error: stdin:1: document 1: the key \"kind\" stands twice: say it once",
+    );
+    refused(
+        b"{apiVersion: v1, kind: List, items: 5}",
+        "error: stdin: items of a List is no list: each object begins with `- ` there",
+    );
     refused(
         b"kind: A\nmetadata: {name: x}\n",
         "error: stdin: no apiVersion (metadata.name: x): every object needs both apiVersion and kind",

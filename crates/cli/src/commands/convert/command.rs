@@ -47,11 +47,12 @@ pub(crate) fn run(args: &ConvertArgs) -> anyhow::Result<ExitCode> {
     let facts = facts(&args.facts, &webhook)?;
     let wanted = ConversionWish { to: &args.to, facts: &facts, explain: args.explain };
     let is_known = |object: &InputObject| kind_of(&webhook, object).is_ok() || becomes_another(&webhook, object);
-    let converted = args.files.decide(EXAMPLE, |object| match (is_known(object), args.keep_unknown) {
-        (false, true) => ConversionResult::unchanged(object),
-        (false, false) => convert(&webhook, object, &wanted)
-            .map_err(|message| format!("{message}, or have objects of other kinds stay as they are by --keep-unknown")),
-        (true, _) => convert(&webhook, object, &wanted),
+    let converted = args.files.decide(EXAMPLE, |object| match args.keep_unknown && !is_known(object) {
+        true => ConversionResult::unchanged(object),
+        false => convert(&webhook, object, &wanted).map_err(|message| match is_known(object) {
+            true => message,
+            false => format!("{message}, or have objects of other kinds stay as they are by --keep-unknown"),
+        }),
     })?;
     let Some(converted) = converted else {
         return Ok(ExitCode::FAILURE);

@@ -13,8 +13,8 @@ pub struct LimitArgs {
     /// body is taken of which the memory budget is not eight times the size.
     #[arg(long, value_name = "SIZE", value_parser = some_size, default_value = "64Mi", env = "POINTSMAN_MAX_BODY")]
     pub max_body: u64,
-    /// Memory for requests and their answers, over all connections. [default: what fits into the cgroup's memory limit,
-    /// at most 512Mi]
+    /// Memory for requests and their answers, over all connections: 16Mi or more. [default: what fits into the cgroup's
+    /// memory limit, at most 512Mi]
     #[arg(long, value_name = "SIZE", value_parser = some_budget, env = "POINTSMAN_MEMORY_BUDGET")]
     pub memory_budget: Option<u64>,
     /// Connections held at one time. [default: what fits into the cgroup's memory limit, at most 2048]
