@@ -1,7 +1,7 @@
 //! The documents, from install to uninstall: what they have people type, typed.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread;
@@ -36,6 +36,8 @@ fn journey(scene: &Scene<'_>) {
     setup.flags.push("--default-version".to_owned());
     *scene.pointsman.borrow_mut() = Some(Pointsman::start(&setup));
     let typed = Typed::new(scene);
+    typed.run("install.md", "As a kubectl plugin", 0);
+    is_a_plugin(scene);
     // Printed, looked at and applied.
     assert_eq!(typed.run("install.md", "Register", 0), 1);
     scene.eventually(|| scene.get(new, "production").is_ok().then_some(()));
@@ -75,6 +77,22 @@ fn journey(scene: &Scene<'_>) {
     let annotations = object["metadata"]["annotations"].to_string();
     assert!(!annotations.contains("pointsman.dev/kept-"), "{annotations}");
     scene.patch(new, "production", &json!({"metadata": {"labels": {"still": "works"}}})).ok();
+}
+
+/// What kubectl itself makes of the names.
+fn is_a_plugin(scene: &Scene<'_>) {
+    let dir = scene.dir.join("plugin");
+    fs::create_dir_all(&dir).unwrap();
+    for name in ["kubectl-pointsman", "kubectl_complete-pointsman"] {
+        symlink(env!("CARGO_BIN_EXE_pointsman"), dir.join(name)).unwrap();
+    }
+    let kubectl = |args: &[&str]| {
+        let output = Command::new(scene.bed.assets.path("kubectl")).args(args).env("PATH", &dir).output().unwrap();
+        assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert!(kubectl(&["pointsman", "kinds", "--help"]).contains("\nUsage: kubectl pointsman kinds "));
+    assert_eq!(kubectl(&["__complete", "pointsman", "kinds", "show", "mat"]), "materialize\n:4\n");
 }
 
 /// A shell as the reader of the documents has it, in a directory of its own.

@@ -4,14 +4,14 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 use std::sync::LazyLock;
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::commands::{
     AuthorityRemarks, arm, completion, convert, crd, disarm, doctor, hash, kinds, man, migrate, mutate, plan, roll,
     rotate, serve, status, validate, webhooks,
 };
 use crate::terminal::{escaped_lines, steers};
-use crate::{ended::ended, logging::LogArgs, misread::misread};
+use crate::{ended::ended, logging::LogArgs, misread::misread, plugin};
 
 /// Keeps Kubernetes objects on the right track while their API and their controller change.
 #[derive(Debug, Parser)]
@@ -85,8 +85,10 @@ pub enum Asked {
 /// the code is 2 or 0. `remarks` is for commands that are given authorities to trust.
 #[must_use]
 pub fn run(remarks: AuthorityRemarks) -> Asked {
-    completion::answer(Cli::command);
-    let Cli { log, command } = match Cli::try_parse() {
+    if let Some(answered) = completion::answer(Cli::command) {
+        return Asked::Done(ended(answered, &mut io::stderr()));
+    }
+    let Cli { log, command } = match read() {
         Ok(read) => read,
         Err(error) => return Asked::Done(said(&misread(error, &Cli::command()))),
     };
@@ -95,6 +97,16 @@ pub fn run(remarks: AuthorityRemarks) -> Asked {
     }
     let result = log.start(Box::new(|| Box::new(io::stderr()))).and_then(|()| command.run(remarks));
     Asked::Done(ended(result, &mut io::stderr()))
+}
+
+/// The command line, by the name that was typed.
+fn read() -> Result<Cli, clap::Error> {
+    let mut command = match plugin::name_for_help() {
+        Some(name) => Cli::command().bin_name(name),
+        None => Cli::command(),
+    };
+    let matches = command.try_get_matches_from_mut(std::env::args_os())?;
+    Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
 }
 
 /// Says it, and the code to leave with. What was typed may have come from a file name that a shell put there.

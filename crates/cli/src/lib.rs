@@ -6,6 +6,7 @@ mod ended;
 mod hint;
 mod logging;
 mod misread;
+mod plugin;
 mod terminal;
 
 pub use cli::{Asked, run};

@@ -53,11 +53,10 @@ pub enum ConnectError {
         known: String,
     },
     /// There is neither a kubeconfig nor a service account.
-    #[error("no cluster to ask")]
-    Nowhere {
-        /// Where was looked.
-        source: Box<kube::config::InferConfigError>,
-    },
+    #[error(
+        "no cluster to ask: KUBECONFIG is not set, there is no ~/.kube/config, and this is no Pod with a service account"
+    )]
+    Nowhere,
     /// Its certificates or credentials cannot be used.
     #[error("the certificates or credentials of the kubeconfig cannot be used: {reason}")]
     Credentials {
@@ -74,7 +73,7 @@ impl ConnectError {
             Self::Unread { .. } => Some("check --kubeconfig, or KUBECONFIG"),
             Self::Kubeconfig { .. } => Some("check --kubeconfig and --context"),
             Self::Context { .. } => Some("kubectl config get-contexts lists them"),
-            Self::Nowhere { .. } => Some("give --kubeconfig, set KUBECONFIG, or run in a Pod with a service account"),
+            Self::Nowhere => Some("give --kubeconfig, or set KUBECONFIG"),
             Self::Credentials { .. } => None,
         }
     }
@@ -169,9 +168,11 @@ async fn config(options: &ConnectOptions) -> Result<Config, ConnectError> {
     let kubeconfig = match (&options.kubeconfig, &options.context) {
         (Some(file), _) => Kubeconfig::read_from(file).map_err(|error| unusable(options, error))?,
         (None, Some(_)) => Kubeconfig::read().map_err(|error| unusable(options, error))?,
-        (None, None) => {
-            return Config::infer().await.map_err(|error| ConnectError::Nowhere { source: Box::new(error) });
-        }
+        (None, None) => match Config::infer().await {
+            Ok(config) => return Ok(config),
+            // It tells of both at once, and of each twice.
+            Err(_) => Kubeconfig::read().map_err(|error| unusable(options, error))?,
+        },
     };
     if let Some(context) = &options.context {
         has_context(&kubeconfig, context)?;
@@ -181,8 +182,14 @@ async fn config(options: &ConnectOptions) -> Result<Config, ConnectError> {
 }
 
 fn unusable(options: &ConnectOptions, error: KubeconfigError) -> ConnectError {
-    let theirs = || set(["KUBECONFIG"]).unwrap_or_else(|| "~/.kube/config".to_owned()).into();
+    let named = set(["KUBECONFIG"]);
+    let is_asked_for = named.is_some() || options.kubeconfig.is_some() || options.context.is_some();
+    let theirs = || named.unwrap_or_else(|| "~/.kube/config".to_owned()).into();
     match error {
+        KubeconfigError::FindPath if !is_asked_for => ConnectError::Nowhere,
+        KubeconfigError::ReadConfig(source, _) if !is_asked_for && source.kind() == io::ErrorKind::NotFound => {
+            ConnectError::Nowhere
+        }
         KubeconfigError::ReadConfig(source, file) => ConnectError::Unread { file, source },
         error => {
             let file = options.kubeconfig.clone().unwrap_or_else(theirs);

@@ -216,6 +216,45 @@ fn a_shell_completes_what_only_this_program_knows() {
     }
 }
 
+/// As kubectl calls a plugin, and reads what it completes: words with what they mean, and a number at the end.
+#[test]
+fn kubectl_finds_it_by_its_names() {
+    let here = TempDir::new().unwrap();
+    fs::write(here.path().join("widgets.yaml"), "").unwrap();
+    fs::create_dir(here.path().join("within")).unwrap();
+    let called = |name: &str, args: &[&str]| {
+        let link = here.path().join(name);
+        let _ = symlink(env!("CARGO_BIN_EXE_pointsman"), &link);
+        let output = Command::new(link).args(args).current_dir(&here).env_clear().output().unwrap();
+        let said = [output.stdout, output.stderr].concat();
+        (output.status.code(), String::from_utf8(said).unwrap())
+    };
+    let plugin = |args: &[&str]| called("kubectl-pointsman", args);
+    let (code, help) = plugin(&["kinds", "show", "--help"]);
+    assert!(code == Some(0) && help.contains("Usage: kubectl pointsman kinds show "), "{help}");
+    let (code, refusal) = plugin(&["kinds", "shwo"]);
+    assert!(code == Some(2) && refusal.contains("Usage: kubectl pointsman kinds "), "{refusal}");
+    assert_eq!(plugin(&["--version"]), called("pointsman", &["--version"]));
+    let kinds = format!("--kinds={}/tests/data/kinds", env!("CARGO_MANIFEST_DIR"));
+    for (line, words) in [
+        (&["kinds", "show", "mat"][..], "materialize\n:4\n"),
+        (&["migrate", &kinds, "widget", "--to", "v"], "v1\nv2\n:4\n"),
+        (&["convert", "-f", "widg"], "widgets.yaml\n:4\n"),
+        (&["convert", "-f", "wit"], "within/\n:6\n"),
+        (&["kinds", "show", "nobody"], ":4\n"),
+        (
+            &["migr"],
+            "migrate\tRewrite what a cluster has stored in another version than the one that is stored now\n:4\n",
+        ),
+    ] {
+        assert_eq!(called("kubectl_complete-pointsman", line), (Some(0), words.to_owned()), "{line:?}");
+    }
+    for line in [&[][..], &[""]] {
+        let (code, words) = called("kubectl_complete-pointsman", line);
+        assert!(code == Some(0) && words.contains("\nroll\t") && words.ends_with("\n:4\n"), "{words}");
+    }
+}
+
 /// Through zsh: the first time that it asks, it has loaded the script as a function of that name, and not run it.
 #[test]
 fn zsh_completes_from_the_first_time_on() {
@@ -261,6 +300,14 @@ fn shell_says(shell: &str, here: &Path, args: &[&str]) -> Option<String> {
     };
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     Some(String::from_utf8(output.stdout).unwrap())
+}
+
+/// Every other command has the flag.
+#[test]
+fn definitions_to_check_are_given_without_their_flag() {
+    let refusal = pointsman(&["kinds", "check", "--kinds", "tests/data/kinds"]).refusal(2);
+    assert!(refusal.contains("tip: definitions are given here without a flag"), "{refusal}");
+    assert!(!refusal.contains("-- --kinds"), "{refusal}");
 }
 
 /// kubectl's habit, and a slip that everybody makes.

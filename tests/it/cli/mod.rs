@@ -1,5 +1,6 @@
 //! The commands that work offline, as a person calls them: the binary, spawned.
 
+mod connect;
 mod convert;
 mod crd;
 mod hash;

@@ -21,7 +21,10 @@ const FLOORS: [(&str, &[&[&str]]); 4] = [
         ],
     ),
     ("crates/transport/src", &[&["certificates"], &["connections"], &["lib"]]),
-    ("crates/cli/src", &[&["hint", "terminal"], &["commands"], &["ended", "logging", "misread"], &["cli"], &["lib"]]),
+    (
+        "crates/cli/src",
+        &[&["hint", "plugin", "terminal"], &["commands"], &["ended", "logging", "misread"], &["cli"], &["lib"]],
+    ),
     ("src", &[&["serve"], &["main"]]),
 ];
 

@@ -1,18 +1,19 @@
 //! `pointsman completion`, and what a shell is told that asks.
 
 use std::env;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Arg, Args, Command};
 use clap_complete::Shell;
-use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter};
+use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter, complete};
 use clap_complete::env::{CompleteEnv, Shells};
 
 use super::input::is_document;
 use super::kinds_dir::{KindsArgs, Known};
 use super::{kind_names, output, shell_word};
+use crate::plugin;
 
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
@@ -37,9 +38,36 @@ pub(crate) fn run(args: &CompletionArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Answers a shell that asks how a command line may go on, and ends the process; returns where none asks.
-pub(crate) fn answer(command: impl Fn() -> Command) {
+/// Answers kubectl that asks how a command line may go on, and how that went. Answers a shell that asks, and ends the
+/// process. Nothing where neither asks.
+pub(crate) fn answer(command: impl Fn() -> Command) -> Option<anyhow::Result<ExitCode>> {
+    if plugin::is_asked_to_complete() {
+        return Some(answer_kubectl(command()));
+    }
     CompleteEnv::with_factory(|| completed(command())).var(ASKED).bin(PROGRAM).completer(PROGRAM).complete();
+    None
+}
+
+/// A line for each word that may stand there, a tab before what it means, and a last one that says what is to be done
+/// with them.
+fn answer_kubectl(command: Command) -> anyhow::Result<ExitCode> {
+    let mut words: Vec<OsString> = env::args_os().collect();
+    if words.len() < 2 {
+        words.push(OsString::new());
+    }
+    let begun = words.len() - 1;
+    let found = complete(&mut completed(command), words, begun, env::current_dir().ok().as_deref())?;
+    let mut said = String::new();
+    for word in &found {
+        let help = word.get_help().map(ToString::to_string).unwrap_or_default();
+        let help = help.lines().next().map(|line| format!("\t{line}")).unwrap_or_default();
+        said += &format!("{}{help}\n", word.get_value().to_string_lossy());
+    }
+    // A directory goes on.
+    let goes_on = found.iter().any(|word| word.get_value().to_string_lossy().ends_with('/'));
+    let then = NO_FILES | if goes_on { NO_SPACE } else { 0 };
+    output::data(&format!("{said}:{then}\n"))?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// The command with what its values may be, as far as only this program knows: by what help calls them.
@@ -108,8 +136,18 @@ fn known() -> Vec<Known> {
 /// The line so far. A shell hands it over behind `--`.
 fn words() -> Vec<String> {
     let words = env::args_os().map(|word| word.to_string_lossy().into_owned());
+    if plugin::is_asked_to_complete() {
+        return words.collect();
+    }
     words.skip_while(|word| word != "--").skip(1).collect()
 }
+
+/// Whatever there is was said: a shell adds no names of files.
+/// Source: `ShellCompDirectiveNoFileComp` in `cobra completions.go`, as the other one.
+const NO_FILES: u8 = 4;
+
+/// No space behind the word: `ShellCompDirectiveNoSpace`.
+const NO_SPACE: u8 = 2;
 
 /// What a shell sets when it asks; our own name, since others listen to the usual one.
 const ASKED: &str = "POINTSMAN_COMPLETE";
@@ -136,4 +174,7 @@ Examples:
     pointsman completion zsh > _pointsman
 
   In every fish:
-    pointsman completion fish > ~/.config/fish/completions/pointsman.fish";
+    pointsman completion fish > ~/.config/fish/completions/pointsman.fish
+
+  For `kubectl pointsman`, beside the program, in a directory of your PATH:
+    ln -s pointsman kubectl_complete-pointsman";
