@@ -11,10 +11,12 @@ use std::time::Duration;
 use hyper::Method;
 use serde_json::{Value, json};
 
+use crate::roll_kinds::goes;
 use crate::roll_versions::{HOSTS, NAMES, NEW, OLD, application, begins, node, patch, runs};
 use crate::scenario::Scenario;
 use crate::support::client::Answer;
 use crate::support::process::{Process, eventually};
+use crate::support::proxy::{Fate, Proxy};
 use crate::support::scene::{MERGE, Scene};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
@@ -22,6 +24,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("a_job_that_fails_is_run_again_by_resume_and_not_where_somebody_did_its_work", failed)
         .of(&HOSTS)
         .newest(),
+    Scenario::new("a_job_whose_creation_was_not_answered_runs_once", unanswered).of(&HOSTS).newest(),
     Scenario::new("who_aborts_leaves_no_host_locked", aborted).of(&HOSTS).newest(),
     Scenario::new("what_needs_a_version_of_a_part_waits_for_that_part_alone", bound).of(&HOSTS).newest(),
 ];
@@ -294,6 +297,34 @@ fn whole(scene: &Scene<'_>) {
     );
     ends(scene);
 }
+
+/// The connection breaks as the first Job is made, and the API server makes it much later. Meanwhile somebody turns the
+/// roll back, and forward again: a second attempt would run beside the first one.
+fn unanswered(scene: &Scene<'_>) {
+    let yard = ready(scene);
+    starts(scene);
+    let was_cut = AtomicBool::new(false);
+    let proxy = Proxy::start(&scene.bed.api.client, move |_, method, path| {
+        let is_job = method == Method::POST && path.contains("/jobs?");
+        if is_job && !was_cut.swap(true, Ordering::Relaxed) { Fate::CutAndLate(LATE) } else { Fate::Pass }
+    });
+    let mut running_on = scene.rolls_through("one", &scene.through(proxy.port));
+    let status = scene.roll_says("was asked for, and nobody has said whether it is made");
+    assert_eq!((&status["phase"], &status["reason"]), (&json!("Waiting"), &json!("Trouble")), "{status:#}");
+    for direction in ["Back", "Forward"] {
+        goes(scene, &scene.ns, direction);
+        sleep(Duration::from_secs(4));
+    }
+    assert_eq!(yard.jobs(), BTreeMap::new(), "nothing else is made meanwhile");
+    scene.roll_says("Complete");
+    assert_eq!(running_on.end(Duration::from_secs(20)), Some(0));
+    let jobs = yard.jobs();
+    assert!(jobs.len() == 7 && jobs.values().all(|times| *times == 1), "{jobs:?}");
+    ends(scene);
+}
+
+/// How late it is: longer than somebody takes to turn a roll twice, and less than it takes until it is sure.
+const LATE: Duration = Duration::from_secs(20);
 
 /// S25: (a) the second attempt does it; (b) somebody has done it by hand.
 fn failed(scene: &Scene<'_>) {

@@ -4,7 +4,6 @@
 //! Source: `kubectl pkg/cmd/cmd.go`, `HandlePluginCommand`, and `pkg/cmd/plugin/plugin_completion.go`.
 
 use std::env;
-use std::ffi::OsString;
 use std::path::Path;
 
 /// What help calls this program where kubectl runs it. Nothing where somebody else does.
@@ -18,6 +17,6 @@ pub(crate) fn is_asked_to_complete() -> bool {
 }
 
 fn is_called(name: &str) -> bool {
-    let called = env::args_os().next().unwrap_or_else(OsString::new);
+    let called = env::args_os().next().unwrap_or_default();
     Path::new(&called).file_stem().is_some_and(|stem| stem == name)
 }

@@ -108,6 +108,23 @@ impl CallError {
         }
     }
 
+    /// Whether what was asked for may be done all the same, now or in a while: it was sent, and nobody has said no. An
+    /// API server that gives up waiting for its store does not know, either.
+    pub(crate) fn leaves_open(&self) -> bool {
+        match self {
+            // A connection that was never made: hyper-util's words.
+            Self::NoAnswer { reason, .. } => !reason.contains("client error (Connect)"),
+            Self::NotJson { .. } | Self::TooLarge { .. } => true,
+            Self::Refused { code: 500, message, .. } => {
+                let gave_up = ["timed out", "deadline exceeded", "canceled", "leader changed", "transport is closing"];
+                !self.is_of_a_webhook() && gave_up.iter().any(|words| message.contains(words))
+            }
+            // 503 is of who does not begin with it.
+            Self::Refused { code, .. } => matches!(code, 408 | 502 | 504),
+            Self::NoKind { .. } | Self::NoCrd { .. } | Self::BadCrd { .. } => false,
+        }
+    }
+
     /// Whether the API server did not reach a webhook.
     pub(crate) fn is_of_a_webhook(&self) -> bool {
         match self {
@@ -195,6 +212,16 @@ mod tests {
             let (asked, message) = ("POST /".to_owned(), message.to_owned());
             Self::Refused { asked, code, message, retry_after, next: None, conflicts: Vec::new() }
         }
+    }
+
+    #[test]
+    fn what_was_sent_and_not_answered_may_still_be_done() {
+        let said = |code: u16, message: &str| CallError::of_code(code, message, None).leaves_open();
+        assert!(said(504, "Timeout: request did not complete within requested timeout") && said(502, ""));
+        assert!(said(500, "etcdserver: request timed out") && said(500, "etcdserver: leader changed"));
+        let webhook = "failed calling webhook \"w\": Post \"https://w/m\": context deadline exceeded";
+        assert!(!said(500, webhook) && !said(500, "etcdserver: request is too large"));
+        assert!(![400, 403, 409, 422, 429, 503].into_iter().any(|code| said(code, "no")));
     }
 
     #[test]

@@ -25,6 +25,8 @@ pub(crate) enum Fate {
     Answer(u16, Option<u16>, String),
     /// The connection breaks, and the API server hears nothing of it.
     CutBefore,
+    /// The connection breaks, and the API server hears of it only after so long.
+    CutAndLate(Duration),
     /// The API server does it, and the connection breaks before its answer is through.
     CutAfter,
     /// It waits for [`Proxy::release`], and is passed on then.
@@ -115,11 +117,18 @@ impl Between {
             Fate::CutBefore => return Err(cut()),
             Fate::HeldBefore => self.released().await,
             Fate::Late(time) => sleep(*time).await,
-            Fate::Pass | Fate::CutAfter | Fate::HeldAfter => {}
+            Fate::Pass | Fate::CutAfter | Fate::HeldAfter | Fate::CutAndLate(_) => {}
         }
         let (head, body) = request.into_parts();
         let body = body.collect().await.map_err(io::Error::other)?.to_bytes();
         let target = self.target.lock().unwrap().clone();
+        if let Fate::CutAndLate(time) = fate {
+            tokio::spawn(async move {
+                sleep(time).await;
+                target.forward(head, &path, body).await
+            });
+            return Err(cut());
+        }
         let response = target.forward(head, &path, body).await;
         match fate {
             Fate::CutAfter => return Err(cut()),

@@ -60,10 +60,14 @@ pub async fn run_rolls<'a>(
         }
         let wait = if stop() || options.once { LOOK } else { SEEK };
         rolls.beside(sleep(wait)).await;
-        for (name, ended) in rolls.ended.drain(..) {
+        for (name, ended) in std::mem::take(&mut rolls.ended) {
             match &ended {
                 Ok(status) => say(&name, RollEvent::Ended(Box::new(status.clone()))),
                 Err(error) => say(&name, RollEvent::Left(error.to_string())),
+            }
+            if matches!(ended, Err(RollError::Lost { .. })) {
+                // Whoever has it now may end, and leave nothing that changes.
+                rolls.known.retain(|_, (_, _, known)| *known != name);
             }
             ends.insert(name, ended.ok());
         }
@@ -92,8 +96,8 @@ type RunningRoll<'a> = Pin<Box<dyn Future<Output = Result<RollStatus, RollError>
 struct Rolls<'a> {
     running: Vec<(String, RunningRoll<'a>)>,
     ended: Vec<(String, Result<RollStatus, RollError>)>,
-    /// What each Roll was, by uid, when it was begun or left alone last, and when that was.
-    known: BTreeMap<String, (String, Instant)>,
+    /// What each Roll was, by uid, when it was begun or left alone last, when that was, and its name.
+    known: BTreeMap<String, (String, Instant, String)>,
 }
 
 impl<'a> Rolls<'a> {
@@ -124,7 +128,7 @@ impl<'a> Rolls<'a> {
         let waits = may_wait(document);
         self.known
             .get(text(document, "/metadata/uid"))
-            .is_none_or(|(version, since)| version != version_of(document) || (waits && since.elapsed() > AGAIN))
+            .is_none_or(|(version, since, _)| version != version_of(document) || (waits && since.elapsed() > AGAIN))
     }
 
     fn begin(&mut self, document: &Value, run: RunningRoll<'a>) {
@@ -141,7 +145,7 @@ impl<'a> Rolls<'a> {
     }
 
     fn know(&mut self, document: &Value) {
-        let now = (version_of(document).to_owned(), Instant::now());
+        let now = (version_of(document).to_owned(), Instant::now(), name_of(document));
         self.known.insert(text(document, "/metadata/uid").to_owned(), now);
     }
 }
@@ -197,7 +201,7 @@ mod tests {
             assert!(rolls.is_to_run(&roll), "nobody has run it");
             rolls.know(&roll);
             assert!(!rolls.is_to_run(&roll), "{roll}");
-            rolls.known.insert("u".to_owned(), ("1".to_owned(), long_ago));
+            rolls.known.insert("u".to_owned(), ("1".to_owned(), long_ago, "a".to_owned()));
             assert_eq!(rolls.is_to_run(&roll), again, "{roll}");
         }
     }

@@ -38,8 +38,7 @@ pub(super) async fn write_beside(
 }
 
 async fn write_at_home(cluster: &Cluster, staged: &[StagedKind], write: &ObjectWrite) -> Result<Landed, CallError> {
-    let resource = (write.plural.as_str(), write.group.as_str());
-    let all = match collection(cluster, resource, version_of(write), write.namespace.as_deref()).await {
+    let all = match place_of(cluster, write).await {
         Ok(all) => all,
         Err(error) if error.code() == Some(404) => return Ok(Landed::Refused(error.message())),
         Err(error) => return refused(error),
@@ -48,7 +47,7 @@ async fn write_at_home(cluster: &Cluster, staged: &[StagedKind], write: &ObjectW
     let manager = format!("fieldManager={ROLL_MANAGER}");
     let answer = match &write.call {
         ObjectCall::Create(object) | ObjectCall::Succeed(object) => {
-            cluster.post(&format!("{all}?{manager}"), object).await.map(drop)
+            return made(cluster, write, (&format!("{all}?{manager}"), object)).await;
         }
         ObjectCall::Patch(patch) => {
             let path = format!("{one}?{manager}");
@@ -80,6 +79,52 @@ async fn write_at_home(cluster: &Cluster, staged: &[StagedKind], write: &ObjectW
         }
     };
     landed(write, answer)
+}
+
+/// Makes an object.
+async fn made(cluster: &Cluster, write: &ObjectWrite, made: (&str, &Value)) -> Result<Landed, CallError> {
+    match cluster.post(made.0, made.1).await {
+        Ok(now) => {
+            // What stands in the place of what was deleted for it stays, whatever it says.
+            let name = not_kept(made.1, &now).filter(|_| !write.closes_gap());
+            let Some(name) = name else { return Ok(Landed::Written(Box::default())) };
+            Ok(taken_away(cluster, write, (made.0, &now), name).await)
+        }
+        Err(error) if error.leaves_open() => Ok(Landed::Later(error)),
+        Err(error) => landed(write, Err(error)),
+    }
+}
+
+/// The first annotation of ours that an object was to have, and has not.
+fn not_kept<'s>(sent: &'s Value, now: &Value) -> Option<&'s str> {
+    let of = |object: &'s Value| object.pointer("/metadata/annotations").and_then(Value::as_object);
+    let mut ours = of(sent)?.iter().filter(|(name, _)| name.starts_with("pointsman.dev/"));
+    let kept = now.pointer("/metadata/annotations");
+    ours.find(|(name, value)| kept.and_then(|kept| kept.get(*name)) != Some(*value)).map(|(name, _)| name.as_str())
+}
+
+/// Takes away at once what was made a moment ago and does not say what it is: nobody would know it again, and both of
+/// the two would stay.
+async fn taken_away(cluster: &Cluster, write: &ObjectWrite, (all, now): (&str, &Value), name: &str) -> Landed {
+    let text = |path: &str| now.pointer(path).and_then(Value::as_str).unwrap_or_default();
+    let options = delete_options(text("/metadata/uid"), text("/metadata/resourceVersion"), "Background");
+    let all = all.split('?').next().unwrap_or_default();
+    let gone = cluster.delete_with(&format!("{all}/{}", write.name), &options).await;
+    let then = match gone {
+        Ok(()) => "it was deleted again".to_owned(),
+        Err(error) => format!("it is there, and has to be deleted: {error}"),
+    };
+    Landed::Refused(format!(
+        "{} does not keep the annotation {name}: a mutating webhook or policy takes it off; have it leave the annotations \
+         of pointsman.dev alone; {then}",
+        write.title()
+    ))
+}
+
+/// Where an object is written.
+pub(super) async fn place_of(cluster: &Cluster, write: &ObjectWrite) -> Result<String, CallError> {
+    let resource = (write.plural.as_str(), write.group.as_str());
+    collection(cluster, resource, version_of(write), write.namespace.as_deref()).await
 }
 
 /// The version in which an object is written.

@@ -2,7 +2,7 @@
 //! reserved before, so that two of them together move no more than one.
 
 use std::pin::pin;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use pointsman_core::roll::{LONGEST_CALL, rfc3339};
 use serde_json::{Value, json};
@@ -20,13 +20,29 @@ pub(super) struct RollLease {
     holder: String,
     clock: RollClock,
     /// When it was renewed last, where it is held.
-    renewed: Option<Instant>,
+    renewed: Option<Since>,
     /// What was seen of somebody else's, and since when.
     seen: Option<(String, Instant)>,
     /// For how many seconds without a renewal it is held.
     lasts: u64,
     /// The same as it was written last.
     written: u64,
+}
+
+/// A moment, by two clocks.
+#[derive(Clone, Copy, Debug)]
+struct Since(Instant, SystemTime);
+
+impl Since {
+    fn now() -> Self {
+        Self(Instant::now(), SystemTime::now())
+    }
+
+    /// How long ago that is at most: the one clock stands still while a machine sleeps, and the other one jumps.
+    fn at_most(self) -> Duration {
+        // One that was set back says nothing.
+        self.0.elapsed().max(self.1.elapsed().unwrap_or_default())
+    }
 }
 
 /// What came of a try to hold it.
@@ -53,27 +69,31 @@ impl RollLease {
 
     /// Whether it was renewed a moment ago, so that nobody else can have taken over.
     pub(super) fn is_fresh(&self) -> bool {
-        self.written == self.lasts && self.renewed.is_some_and(|renewed| renewed.elapsed() < RENEW)
+        self.written == self.lasts && self.renewed.is_some_and(|renewed| renewed.at_most() < RENEW)
     }
 
     /// Takes the Lease, or renews it. `before` is when that was begun: what takes long counts from its beginning.
     pub(super) async fn hold(&mut self, cluster: &Cluster) -> Result<Leased, RollError> {
-        let before = Instant::now();
+        let before = Since::now();
         let one = format!("{}/pointsman-roll-{}", self.path, self.roll);
         let found = match cluster.get(&one).await {
             Ok(found) => found,
-            Err(error) if error.code() == Some(404) => return self.make(cluster, before).await,
+            Err(error) if error.code() == Some(404) => {
+                self.was_lost("whoever has deleted its Lease")?;
+                return self.make(cluster, before).await;
+            }
             Err(error) => return Err(error.into()),
         };
         let text = |path: &str| found.pointer(path).and_then(Value::as_str).unwrap_or_default().to_owned();
         let (by, version) = (text("/spec/holderIdentity"), text("/metadata/resourceVersion"));
         let lasts = found.pointer("/spec/leaseDurationSeconds").and_then(Value::as_u64);
         let is_alive = self.seen.as_ref().is_some_and(|(seen, _)| *seen != version);
+        if by != self.holder {
+            // Also where they have let it go since: what was planned is of before.
+            self.was_lost(if by.is_empty() { "somebody else, who is through" } else { &by })?;
+        }
         if by != self.holder && !by.is_empty() && !self.has_expired(version, lasts) {
-            return match self.renewed.take() {
-                Some(_) => Err(RollError::Lost { name: self.roll.clone(), to: by }),
-                None => Ok(Leased::By { holder: by, is_alive }),
-            };
+            return Ok(Leased::By { holder: by, is_alive });
         }
         let mut next = found;
         if let Some(members) = next.as_object_mut() {
@@ -81,6 +101,14 @@ impl RollLease {
         }
         let answer = cluster.put(&one, &next).await;
         self.held(answer, before)
+    }
+
+    /// That somebody else has it, or had it, where it was held.
+    fn was_lost(&mut self, to: &str) -> Result<(), RollError> {
+        match self.renewed.take() {
+            Some(_) => Err(RollError::Lost { name: self.roll.clone(), to: to.to_owned() }),
+            None => Ok(()),
+        }
     }
 
     /// Does something that may take longer than a Lease lasts, and renews it meanwhile.
@@ -106,7 +134,7 @@ impl RollLease {
         }
     }
 
-    async fn make(&mut self, cluster: &Cluster, before: Instant) -> Result<Leased, RollError> {
+    async fn make(&mut self, cluster: &Cluster, before: Since) -> Result<Leased, RollError> {
         let name = format!("pointsman-roll-{}", self.roll);
         let lease = json!({
             "apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": name},
@@ -116,7 +144,7 @@ impl RollLease {
         self.held(answer, before)
     }
 
-    fn held(&mut self, answer: Result<Value, CallError>, before: Instant) -> Result<Leased, RollError> {
+    fn held(&mut self, answer: Result<Value, CallError>, before: Since) -> Result<Leased, RollError> {
         match answer {
             Ok(_) => {
                 (self.renewed, self.seen, self.written) = (Some(before), None, self.lasts);
@@ -172,6 +200,8 @@ const RENEW: Duration = Duration::from_secs(3);
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::roll::tests::beside::{against, says};
+    use crate::web::tests::{Manner, SmallServer, answer};
 
     /// It is what whoever holds it says, within bounds: nobody is kept off for ever.
     #[test]
@@ -195,15 +225,50 @@ mod tests {
         }
     }
 
+    /// A laptop that slept, whose steady clock stood still, and one whose clock was set.
+    #[test]
+    fn who_slept_looks_at_the_lease_again() {
+        let long = Duration::from_secs(100);
+        let mut lease = RollLease::new("a", "default", "me", RollClock::start());
+        for (steady, wall, is_fresh) in [
+            (Duration::ZERO, SystemTime::now() - long, false),
+            (long, SystemTime::now(), false),
+            (Duration::ZERO, SystemTime::now() + long, true),
+        ] {
+            lease.renewed = Some(Since(Instant::now().checked_sub(steady).unwrap(), wall));
+            assert_eq!(lease.is_fresh(), is_fresh, "{steady:?} {wall:?}");
+        }
+    }
+
+    /// Whoever held it meanwhile may be through, and have let it go: what was planned before is not written any more.
+    #[test]
+    fn who_had_it_and_finds_it_free_has_lost_it() {
+        for (holder, is_lost) in [("me", false), ("", true), ("you", true)] {
+            let lease = json!({"metadata": {"resourceVersion": "7"}, "spec": {"holderIdentity": holder}}).to_string();
+            let server = SmallServer::start(move |_| Manner::Says(answer(200, &lease)));
+            let mut lease = RollLease::new("a", "default", "me", RollClock::start());
+            let first = against(&server, async |cluster| lease.hold(cluster).await);
+            assert_eq!(matches!(first, Ok(Leased::Held)), holder != "you", "{holder:?}: it was not held");
+            lease.renewed = Some(Since::now());
+            let again = against(&server, async |cluster| lease.hold(cluster).await);
+            assert_eq!(matches!(again, Err(RollError::Lost { .. })), is_lost, "{holder:?}");
+        }
+        let server = SmallServer::start(|_| says(404, "not found"));
+        let mut lease = RollLease::new("a", "default", "me", RollClock::start());
+        lease.renewed = Some(Since::now());
+        let again = against(&server, async |cluster| lease.hold(cluster).await);
+        assert!(matches!(again, Err(RollError::Lost { .. })), "somebody has deleted it");
+    }
+
     #[test]
     fn who_asks_for_objects_says_so_before_anything_is_written() {
         let mut lease = RollLease::new("a", "default", "me", RollClock::start());
-        lease.held(Ok(Value::Null), Instant::now()).unwrap();
+        lease.held(Ok(Value::Null), Since::now()).unwrap();
         assert!(lease.is_fresh());
         lease.asks_for_objects(true);
         assert!(!lease.is_fresh());
         assert_eq!(lease.spec("me")["leaseDurationSeconds"], 80);
-        lease.held(Ok(Value::Null), Instant::now()).unwrap();
+        lease.held(Ok(Value::Null), Since::now()).unwrap();
         assert!(lease.is_fresh());
     }
 }

@@ -24,6 +24,7 @@ mod store;
 mod survey;
 #[cfg(test)]
 mod tests;
+mod unanswered;
 mod versions;
 mod write_pace;
 mod writes;

@@ -26,6 +26,7 @@ use super::lease::{Leased, RollLease};
 use super::local_times::local_times;
 use super::others::others;
 use super::store::{get_roll, put_status};
+use super::unanswered::{Unanswered, settle};
 use super::write_pace::WritePace;
 use super::writes::{Landed, Really, run_job, write};
 use crate::call_error::{CallError, RIGHTS, is_about_rights};
@@ -129,10 +130,20 @@ pub(super) async fn run_beside(
         knows_who_keeps: false,
         begins,
         has_begun: false,
+        unanswered: Vec::new(),
+        told: String::new(),
         say,
     };
     let ended = runner.run(stop).await;
-    runner.lease.release(cluster).await;
+    if let Err(error) = &ended
+        && !matches!(error, RollError::Lost { .. })
+    {
+        // Who begins again at once, in this process, would not know of it.
+        while !stop() && runner.awaits_answers().await.unwrap_or_default() {
+            sleep(LOOK).await;
+        }
+    }
+    runner.releases().await;
     ended
 }
 
@@ -164,6 +175,10 @@ struct RollRunner<'r> {
     begins: &'r Mutex<()>,
     /// It has begun just now, and has written nothing else: others may have done so at the same moment.
     has_begun: bool,
+    /// What was to be made, and may still come.
+    unanswered: Vec<Unanswered>,
+    /// What is said of that.
+    told: String,
     say: &'r dyn Fn(RollEvent),
 }
 
@@ -220,6 +235,10 @@ impl<'r> RollRunner<'r> {
                     }
                 }
             }
+            if self.awaits_answers().await? {
+                sleep(LOOK).await;
+                continue;
+            }
             let passed = match self.pass().await {
                 Ok(passed) => passed,
                 Err(error) => match self.recovers(error).await? {
@@ -233,7 +252,7 @@ impl<'r> RollRunner<'r> {
             }
             let refused = last.phase == RollPhase::Refused || last.phase == RollPhase::Pending;
             let waits = self.options.once && !passed.goes_on && !passed.settles;
-            if last.is_over() || refused || waits {
+            if self.unanswered.is_empty() && (last.is_over() || refused || waits) {
                 return Ok(last);
             }
             if !passed.goes_on || (passed.moved && !self.options.once) {
@@ -242,6 +261,51 @@ impl<'r> RollRunner<'r> {
             }
         }
         Ok(last)
+    }
+
+    /// Whether something may still come that was to be made. Until then nothing is done that it could stand beside.
+    async fn awaits_answers(&mut self) -> Result<bool, RollError> {
+        if self.unanswered.is_empty() {
+            return Ok(false);
+        }
+        let settles = async {
+            settle(self.cluster, &mut self.unanswered).await;
+            Ok::<(), RollError>(())
+        };
+        if let Err(error) = self.lease.beside(self.cluster, settles).await {
+            self.passes(error).await?;
+        }
+        // What has come is not known from what was heard.
+        self.wants_list = true;
+        if self.unanswered.is_empty() {
+            return Ok(false);
+        }
+        if let Err(error) = self.tells_what_may_come().await {
+            self.passes(error).await?;
+        }
+        Ok(true)
+    }
+
+    /// Has the status say what is waited for.
+    async fn tells_what_may_come(&mut self) -> Result<(), RollError> {
+        let document = get_roll(self.cluster, self.name).await?;
+        let before = RollStatus::of(&document);
+        let now = before.awaiting(&self.told);
+        if now == before {
+            return Ok(());
+        }
+        self.holds().await?;
+        match self.put(&document, &now).await {
+            Err(error) if error.code() != Some(409) => Err(error.into()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Lets the Lease go, unless somebody who takes it at once could undo what is still being made.
+    async fn releases(&mut self) {
+        if self.unanswered.is_empty() {
+            self.lease.release(self.cluster).await;
+        }
     }
 
     /// Waits a moment, where an error passes.
@@ -293,7 +357,7 @@ impl<'r> RollRunner<'r> {
             (self.say)(RollEvent::Status(Box::new(paused.clone())));
         }
         if !self.options.once {
-            self.lease.release(self.cluster).await;
+            self.releases().await;
             sleep(SELDOM).await;
         }
         Ok(Some(paused))
@@ -532,12 +596,16 @@ impl<'r> RollRunner<'r> {
                     wrote.moved = !roll.has_journeys();
                 }
                 RollWrite::Job(one) => {
+                    let sent = Instant::now();
                     let landed = run_job(self.cluster, &one).await?;
+                    if leaves_open(&landed) {
+                        self.may_come(Unanswered::job(&one, sent));
+                    }
                     wrote.any |= self.ran(&one, landed);
                 }
                 RollWrite::Object(one) => wrote.any |= self.object(&one).await?,
                 RollWrite::Hold(one) => wrote.any |= self.held(&one, fleet, roll).await?,
-                RollWrite::Try(one) => wrote.any |= self.tried(&one, fleet).await?,
+                RollWrite::Try(one) => wrote.any |= self.tried(&one, fleet, roll).await?,
             }
             if self.trouble.is_some() {
                 break;
@@ -548,8 +616,16 @@ impl<'r> RollRunner<'r> {
 
     /// Writes another object. Returns whether there may be more to do at once.
     async fn object(&mut self, one: &ObjectWrite) -> Result<bool, CallError> {
+        let sent = Instant::now();
         match write_beside(self.cluster, &self.options.staged, &mut self.elsewhere, one).await {
-            Ok(landed) => Ok(self.wrote(one, landed)),
+            Ok(landed) => {
+                if leaves_open(&landed)
+                    && let Some(open) = Unanswered::object(self.cluster, one, sent).await?
+                {
+                    self.may_come(open);
+                }
+                Ok(self.wrote(one, landed))
+            }
             // What is told an object is said in the Roll as well.
             Err(error) if matches!(one.call, ObjectCall::Tell(_)) => {
                 self.may_not(Some(format!("{error}: {RIGHTS}")));
@@ -689,6 +765,13 @@ impl<'r> RollRunner<'r> {
         true
     }
 
+    /// Something was to be made, and may still come.
+    fn may_come(&mut self, one: Unanswered) {
+        self.told = one.told(self.clock);
+        (self.say)(RollEvent::Noted(self.told.clone()));
+        self.unanswered.push(one);
+    }
+
     /// A write failed that may succeed in a moment.
     fn later(&mut self, error: CallError) {
         self.failed(&error);
@@ -708,9 +791,17 @@ impl<'r> RollRunner<'r> {
     async fn moved(&mut self, one: &FleetMove, fleet: &mut Fleet, roll: &FleetRoll) -> Result<bool, RollError> {
         match self.written(one, fleet).await? {
             Landed::Written(now) => {
-                self.remembered.allowed(&one.uid);
                 fleet.wrote(&now, roll);
-                (self.say)(RollEvent::Moved(one.title()));
+                match one.unkept(&now).filter(|_| roll.has_journeys()) {
+                    None => {
+                        self.remembered.allowed(&one.uid);
+                        (self.say)(RollEvent::Moved(one.title()));
+                    }
+                    Some(why) => {
+                        self.remembered.refused(&one.uid, &why, self.clock.now());
+                        (self.say)(RollEvent::Refused(one.title(), why));
+                    }
+                }
             }
             Landed::Stale => {
                 (self.say)(RollEvent::Replaced(one.title()));
@@ -765,8 +856,15 @@ impl<'r> RollRunner<'r> {
     }
 
     /// Asks again about an object that was refused. Returns whether there may be more to do at once.
-    async fn tried(&mut self, one: &FleetMove, fleet: &Fleet) -> Result<bool, RollError> {
-        match write(self.cluster, fleet, one, Really::Try).await? {
+    async fn tried(&mut self, one: &FleetMove, fleet: &Fleet, roll: &FleetRoll) -> Result<bool, RollError> {
+        let landed = match write(self.cluster, fleet, one, Really::Try).await? {
+            Landed::Written(now) => match one.unkept(&now).filter(|_| roll.has_journeys()) {
+                Some(why) => Landed::Refused(why),
+                None => Landed::Written(now),
+            },
+            landed => landed,
+        };
+        match landed {
             Landed::Written(_) | Landed::Stale => {
                 self.remembered.allowed(&one.uid);
                 return Ok(true);
@@ -776,6 +874,11 @@ impl<'r> RollRunner<'r> {
         }
         Ok(false)
     }
+}
+
+/// Whether nobody has said what came of a write, so that it may still be done.
+fn leaves_open(landed: &Landed) -> bool {
+    matches!(landed, Landed::Later(error) if error.leaves_open())
 }
 
 /// What has to be known as of now, and what may be some seconds old: what is in other clusters, and what is waited for

@@ -59,7 +59,7 @@ pub(super) async fn write(
 /// # Errors
 /// Whoever runs this may not do so.
 pub(super) async fn run_job(cluster: &Cluster, job: &JobWrite) -> Result<Landed, CallError> {
-    let path = format!("/apis/batch/v1/namespaces/{}/jobs?fieldManager={ROLL_MANAGER}", job.namespace);
+    let path = format!("{}?fieldManager={ROLL_MANAGER}", jobs_of(job));
     match cluster.post(&path, &job.body).await {
         Ok(now) => Ok(Landed::Written(Box::new(now))),
         Err(error) if error.code() == Some(409) && error.message().contains("already exists") => Ok(Landed::Stale),
@@ -67,6 +67,11 @@ pub(super) async fn run_job(cluster: &Cluster, job: &JobWrite) -> Result<Landed,
         Err(error) if error.code() == Some(404) => Ok(Landed::Refused(error.message())),
         Err(error) => refused(error),
     }
+}
+
+/// Where a Job is made.
+pub(super) fn jobs_of(job: &JobWrite) -> String {
+    format!("/apis/batch/v1/namespaces/{}/jobs", job.namespace)
 }
 
 /// How to delete an object that was seen, and no other one.

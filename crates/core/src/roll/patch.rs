@@ -63,6 +63,25 @@ impl FleetMove {
         Self::of(object, patch)
     }
 
+    /// Why nobody would know what was done to the object, by what an API server answers to the patch: the mark is not
+    /// stored as it was written.
+    #[must_use]
+    pub fn unkept(&self, written: &Value) -> Option<String> {
+        let mark = pointer("annotations", ANNOTATION);
+        let sent = self.patch.as_array()?.iter().rev().find_map(|one| {
+            let text = |name: &str| one.get(name).and_then(Value::as_str);
+            let rest = mark.strip_prefix(text("path")?).filter(|_| matches!(text("op"), Some("add" | "replace")))?;
+            one.get("value")?.pointer(rest)
+        })?;
+        (written.pointer(&mark) != Some(sent)).then(|| {
+            format!(
+                "the annotation {ANNOTATION} is not kept, by which it would be known what was done: a mutating webhook \
+                 or policy takes it off; have it leave the annotations of pointsman.dev alone. Other fields that this \
+                 step has written stay as they are now"
+            )
+        })
+    }
+
     /// Holds an object until its turn: nobody else changes its label meanwhile. What somebody wanted before, while
     /// another roll held it, is over: since that has let it go, whoever wants it still has done it.
     pub(super) fn hold(roll: &FleetRoll, object: &FleetObject, now: Moment) -> Self {
@@ -186,4 +205,32 @@ fn released(roll: &FleetRoll, text: &str) -> [Value; 2] {
 fn removed(key: &str, text: &str) -> [Value; 2] {
     let path = pointer("annotations", key);
     [test(&path, json!(text)), json!({"op": "remove", "path": path})]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// At whatever depth the patch writes it.
+    #[test]
+    fn a_mark_that_is_not_kept_is_seen_in_the_answer() {
+        let kept = json!({"metadata": {"annotations": {ANNOTATION: "m", "theirs": "x"}}});
+        let path = pointer("annotations", ANNOTATION);
+        let tests = [test("/metadata/uid", json!("u")), test(&path, Value::Null)];
+        for write in [
+            json!({"op": "add", "path": path, "value": "m"}),
+            json!({"op": "replace", "path": path, "value": "m"}),
+            json!({"op": "add", "path": "/metadata/annotations", "value": {ANNOTATION: "m"}}),
+        ] {
+            let patch = Value::Array(tests.iter().cloned().chain([write]).collect());
+            let one = FleetMove { namespace: None, name: "a".to_owned(), uid: "u".to_owned(), patch };
+            assert_eq!(one.unkept(&kept), None, "{}", one.patch);
+            for now in [json!({}), json!({"metadata": {"annotations": {ANNOTATION: "o"}}})] {
+                assert!(one.unkept(&now).is_some_and(|why| why.contains(ANNOTATION)), "{}", one.patch);
+            }
+        }
+        let patch = json!([{"op": "remove", "path": path}, {"op": "add", "path": "/spec", "value": "m"}]);
+        let one = FleetMove { namespace: None, name: "a".to_owned(), uid: "u".to_owned(), patch };
+        assert_eq!(one.unkept(&json!({})), None, "nothing is to be kept");
+    }
 }

@@ -507,6 +507,13 @@ impl RollStatus {
         })
     }
 
+    /// The same of a roll of which nothing is written before it is known what has become of a call, in words.
+    #[must_use]
+    pub fn awaiting(&self, what: &str) -> Self {
+        let (phase, reason, message) = (RollPhase::Waiting, Some("Trouble".to_owned()), what.to_owned());
+        Self { phase, reason, message, ..self.clone() }
+    }
+
     /// Whether nobody could read what the Roll says, when it was looked at last.
     #[must_use]
     pub fn is_unreadable(&self) -> bool {

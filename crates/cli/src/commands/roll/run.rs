@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::process::{self, ExitCode};
 
 use clap::Args;
@@ -24,8 +25,9 @@ pub(crate) struct RunArgs {
     /// End once there is nothing to do but to wait for others.
     #[arg(long)]
     once: bool,
-    /// Who runs it, in the Lease: no two processes at a time by one name. Defaults to the name of this machine and the
-    /// process.
+    /// Who runs it, in the Lease: no two processes at a time by one name. Who is started again by the same name goes on
+    /// at once, without waiting until nothing comes any more of what it asked for before. Defaults to the name of this
+    /// machine and the process, and a number by chance.
     #[arg(long, value_name = "NAME")]
     holder: Option<String>,
     /// Namespace of the Lease that keeps two processes apart.
@@ -134,5 +136,7 @@ impl ToldOfRolls {
 /// Of this process, and of no other that runs at the same time.
 fn own_name() -> String {
     let machine = std::env::var("HOSTNAME").unwrap_or_else(|_| "pointsman".to_owned());
-    format!("{machine}_{}", process::id())
+    // In a container every process is the first one.
+    let chance = RandomState::new().build_hasher().finish();
+    format!("{machine}_{}_{chance:016x}", process::id())
 }

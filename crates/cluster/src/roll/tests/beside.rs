@@ -17,7 +17,7 @@ use crate::cluster::Cluster;
 use crate::web::tests::{Manner, SmallServer, answer, waited};
 
 /// Does something against an API server that answers in this way.
-fn against<T>(server: &SmallServer, work: impl AsyncFnOnce(&Cluster) -> T) -> T {
+pub(in crate::roll) fn against<T>(server: &SmallServer, work: impl AsyncFnOnce(&Cluster) -> T) -> T {
     waited(async {
         let mut config = Config::new(server.url("").parse().unwrap());
         config.default_retry = false;
@@ -25,7 +25,7 @@ fn against<T>(server: &SmallServer, work: impl AsyncFnOnce(&Cluster) -> T) -> T 
     })
 }
 
-fn says(code: u16, message: &str) -> Manner {
+pub(in crate::roll) fn says(code: u16, message: &str) -> Manner {
     let status = json!({"kind": "Status", "status": "Failure", "code": code, "message": message});
     Manner::Says(answer(code, &status.to_string()))
 }
@@ -36,13 +36,13 @@ fn group(path: &str) -> Option<Manner> {
     (path == "/apis/apps").then(|| Manner::Says(answer(200, &apps.to_string())))
 }
 
-fn write(call: ObjectCall) -> ObjectWrite {
+pub(super) fn write(call: ObjectCall) -> ObjectWrite {
     let [plural, group, name, of] = ["deployments", "apps", "a", "n/a"].map(str::to_owned);
     let (namespace, uid) = (Some("n".to_owned()), "u".to_owned());
     ObjectWrite { cluster: None, plural, group, version: None, namespace, name, call, of, uid }
 }
 
-async fn writes(cluster: &Cluster, one: &ObjectWrite) -> Result<Landed, CallError> {
+pub(super) async fn writes(cluster: &Cluster, one: &ObjectWrite) -> Result<Landed, CallError> {
     write_beside(cluster, &[], &mut Elsewhere::default(), one).await
 }
 

@@ -1,7 +1,8 @@
 //! What a roll asks beside the cluster, over real sockets, and what it says then.
 
-mod beside;
+pub(super) mod beside;
 mod elsewhere;
+mod unanswered;
 mod watched;
 
 use std::net::TcpListener;

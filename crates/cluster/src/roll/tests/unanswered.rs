@@ -1,0 +1,124 @@
+//! What was to be made and was not answered, over real sockets.
+
+use std::net::TcpListener;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use kube::{Client, Config};
+use pointsman_core::roll::{ObjectCall, ObjectWrite};
+use serde_json::{Value, json};
+
+use super::super::unanswered::{Unanswered, settle};
+use super::super::writes::Landed;
+use super::beside::{against, says, write, writes};
+use crate::cluster::Cluster;
+use crate::web::tests::{Manner, SmallServer, answer, waited};
+
+fn deployment() -> Value {
+    let metadata = json!({"name": "a", "namespace": "n", "annotations": {"pointsman.dev/made-of": "u", "theirs": "x"}});
+    json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata})
+}
+
+/// An API server that says nothing to a creation, and tells of what is there once that is so.
+fn silent(is_there: &Arc<AtomicBool>) -> SmallServer {
+    let is_there = is_there.clone();
+    SmallServer::start(move |path| match path.contains("/deployments?") {
+        true => Manner::Says(Vec::new()),
+        false if is_there.load(Ordering::Relaxed) => Manner::Says(answer(200, "{}")),
+        false => says(404, "not found"),
+    })
+}
+
+fn posts(server: &SmallServer) -> usize {
+    server.heads().iter().filter(|head| head.starts_with("POST")).count()
+}
+
+async fn open(cluster: &Cluster, one: &ObjectWrite) -> Vec<Unanswered> {
+    let sent = Instant::now();
+    let landed = writes(cluster, one).await;
+    assert!(matches!(&landed, Ok(Landed::Later(error)) if error.leaves_open()), "{landed:?}");
+    Vec::from_iter(Unanswered::object(cluster, one, sent).await.unwrap())
+}
+
+#[test]
+fn what_was_not_answered_is_waited_for_until_it_is_there() {
+    let is_there = Arc::default();
+    let server = silent(&is_there);
+    against(&server, async |cluster| {
+        let mut all = open(cluster, &write(ObjectCall::Create(deployment()))).await;
+        settle(cluster, &mut all).await;
+        assert_eq!((all.len(), posts(&server)), (1, 1), "it is not sent again");
+        is_there.store(true, Ordering::Relaxed);
+        settle(cluster, &mut all).await;
+        assert!(all.is_empty(), "it has come");
+    });
+}
+
+/// What something was deleted for is sent again at once. The first one may come after that one is gone.
+#[test]
+fn what_closes_a_gap_is_sent_again_and_waited_for_to_the_end() {
+    let is_there = Arc::default();
+    let server = silent(&is_there);
+    against(&server, async |cluster| {
+        let mut all = open(cluster, &write(ObjectCall::Succeed(deployment()))).await;
+        settle(cluster, &mut all).await;
+        assert_eq!((all.len(), posts(&server)), (1, 2));
+        is_there.store(true, Ordering::Relaxed);
+        settle(cluster, &mut all).await;
+        assert_eq!((all.len(), posts(&server)), (1, 2));
+    });
+}
+
+#[test]
+fn what_was_never_sent_or_makes_nothing_is_not_waited_for() {
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    waited(async {
+        let url = format!("http://127.0.0.1:{port}");
+        let mut config = Config::new(url.parse().unwrap());
+        config.default_retry = false;
+        let cluster = Cluster::new(Client::try_from(config).unwrap(), url);
+        let landed = writes(&cluster, &write(ObjectCall::Create(deployment()))).await;
+        assert!(matches!(&landed, Ok(Landed::Later(error)) if !error.leaves_open()), "{landed:?}");
+        let changed = Unanswered::object(&cluster, &write(ObjectCall::Patch(json!([]))), Instant::now()).await;
+        assert!(changed.unwrap().is_none());
+    });
+}
+
+/// By what it has of us it is known: where a policy takes that off, it is deleted again, unless something was deleted
+/// for it.
+#[test]
+fn what_does_not_say_what_it_is_goes_again() {
+    let mut stripped = deployment();
+    stripped["metadata"]["annotations"].as_object_mut().unwrap().remove("pointsman.dev/made-of");
+    let without_theirs = {
+        let mut object = deployment();
+        object["metadata"]["annotations"].as_object_mut().unwrap().remove("theirs");
+        object
+    };
+    for (call, now, deletes, goes) in [
+        (ObjectCall::Create(deployment()), &stripped, 200, true),
+        (ObjectCall::Create(deployment()), &stripped, 403, true),
+        (ObjectCall::Create(deployment()), &without_theirs, 200, false),
+        (ObjectCall::Succeed(deployment()), &stripped, 200, false),
+    ] {
+        let now = now.to_string();
+        let server = SmallServer::start(move |path| match path.contains("/deployments?") {
+            true => Manner::Says(answer(201, &now)),
+            false => says(deletes, "no"),
+        });
+        let landed = against(&server, async |cluster| writes(cluster, &write(call)).await).unwrap();
+        assert_eq!(server.heads().iter().any(|head| head.starts_with("DELETE")), goes);
+        match landed {
+            Landed::Refused(why) if goes => {
+                let then = if deletes == 200 { "it was deleted again" } else { "it is there, and has to be deleted" };
+                assert!(
+                    why.contains("does not keep the annotation pointsman.dev/made-of") && why.contains(then),
+                    "{why}"
+                );
+            }
+            Landed::Written(_) if !goes => {}
+            other => panic!("{other:?}"),
+        }
+    }
+}

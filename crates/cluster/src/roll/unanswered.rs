@@ -1,0 +1,100 @@
+//! Creations that were asked for and not answered: an API server may still be working on them.
+//!
+//! Nothing else that a roll writes takes effect late: a change or a deletion names the state that it is of. What is made
+//! late would stand beside whatever was done meanwhile. So a runner that was not answered does nothing else before
+//! what it asked for is there, or cannot come any more; and one that ends before that keeps its Lease, which nobody takes
+//! over in that time.
+
+use std::time::{Duration, Instant};
+
+use pointsman_core::roll::{JobWrite, LONGEST_CALL, ObjectCall, ObjectWrite, ROLL_MANAGER, rfc3339};
+use serde_json::Value;
+
+use super::beside::place_of;
+use super::clock::RollClock;
+use super::writes::jobs_of;
+use crate::call_error::CallError;
+use crate::cluster::Cluster;
+
+/// A creation that was not answered.
+#[derive(Debug)]
+pub(super) struct Unanswered {
+    /// What it makes, as people call it.
+    title: String,
+    /// Where it is made.
+    all: String,
+    name: String,
+    body: Value,
+    /// When it was sent last.
+    sent: Instant,
+    /// Something was deleted for it, so that it is sent again at once. It is the same then, and stands there once.
+    is_urgent: bool,
+    /// It was sent again: what is there may be that, and this one come after that is gone.
+    was_repeated: bool,
+}
+
+impl Unanswered {
+    /// A Job, which was sent then.
+    pub(super) fn job(job: &JobWrite, sent: Instant) -> Self {
+        let title = format!("job {}/{}", job.namespace, job.name);
+        let (all, name, body) = (jobs_of(job), job.name.clone(), job.body.clone());
+        Self { title, all, name, body, sent, is_urgent: false, was_repeated: false }
+    }
+
+    /// Another object, which was sent then. Nothing where none was to be made.
+    pub(super) async fn object(cluster: &Cluster, one: &ObjectWrite, sent: Instant) -> Result<Option<Self>, CallError> {
+        let (ObjectCall::Create(body) | ObjectCall::Succeed(body)) = &one.call else { return Ok(None) };
+        let (title, name, body) = (one.title(), one.name.clone(), body.clone());
+        // It names its version, so that nobody is asked.
+        let all = place_of(cluster, one).await?;
+        let is_urgent = one.closes_gap();
+        Ok(Some(Self { title, all, name, body, sent, is_urgent, was_repeated: false }))
+    }
+
+    /// What is said of it, now.
+    pub(super) fn told(&self, clock: RollClock) -> String {
+        let sure = rfc3339(clock.now().wall.saturating_add(self.left().as_secs()));
+        format!(
+            "{} was asked for, and nobody has said whether it is made: nothing is done before it is there, or cannot come \
+             any more, at {sure}",
+            self.title
+        )
+    }
+
+    /// How long it may still come.
+    fn left(&self) -> Duration {
+        Duration::from_secs(LONGEST_CALL).saturating_sub(self.sent.elapsed())
+    }
+
+    /// Whether nothing comes of it any more: it is there, or too much time is over.
+    async fn is_over(&mut self, cluster: &Cluster) -> bool {
+        if self.left().is_zero() {
+            return true;
+        }
+        match cluster.find(&format!("{}/{}", self.all, self.name)).await {
+            Ok(Some(_)) => !self.was_repeated,
+            Ok(None) if self.is_urgent => {
+                let sent = Instant::now();
+                self.was_repeated = true;
+                let again = cluster.post(&format!("{}?fieldManager={ROLL_MANAGER}", self.all), &self.body).await;
+                if again.is_err_and(|error| error.leaves_open()) {
+                    self.sent = sent;
+                }
+                false
+            }
+            // Who does not answer now has not answered what was asked before, either.
+            Ok(None) | Err(_) => false,
+        }
+    }
+}
+
+/// Forgets those of which nothing comes any more.
+pub(super) async fn settle(cluster: &Cluster, all: &mut Vec<Unanswered>) {
+    let mut open = Vec::new();
+    for mut one in std::mem::take(all) {
+        if !one.is_over(cluster).await {
+            open.push(one);
+        }
+    }
+    *all = open;
+}
