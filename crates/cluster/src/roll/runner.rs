@@ -26,7 +26,7 @@ use super::lease::{Leased, RollLease};
 use super::local_times::local_times;
 use super::others::others;
 use super::store::{get_roll, put_status};
-use super::unanswered::{Unanswered, settle};
+use super::unanswered::{UnansweredCreation, settle};
 use super::write_pace::WritePace;
 use super::writes::{Landed, Really, run_job, write};
 use crate::call_error::{CallError, RIGHTS, is_about_rights};
@@ -176,7 +176,7 @@ struct RollRunner<'r> {
     /// It has begun just now, and has written nothing else: others may have done so at the same moment.
     has_begun: bool,
     /// What was to be made, and may still come.
-    unanswered: Vec<Unanswered>,
+    unanswered: Vec<UnansweredCreation>,
     /// What is said of that.
     told: String,
     say: &'r dyn Fn(RollEvent),
@@ -599,7 +599,7 @@ impl<'r> RollRunner<'r> {
                     let sent = Instant::now();
                     let landed = run_job(self.cluster, &one).await?;
                     if leaves_open(&landed) {
-                        self.may_come(Unanswered::job(&one, sent));
+                        self.may_come(UnansweredCreation::job(&one, sent));
                     }
                     wrote.any |= self.ran(&one, landed);
                 }
@@ -620,7 +620,7 @@ impl<'r> RollRunner<'r> {
         match write_beside(self.cluster, &self.options.staged, &mut self.elsewhere, one).await {
             Ok(landed) => {
                 if leaves_open(&landed)
-                    && let Some(open) = Unanswered::object(self.cluster, one, sent).await?
+                    && let Some(open) = UnansweredCreation::object(self.cluster, one, sent).await?
                 {
                     self.may_come(open);
                 }
@@ -766,7 +766,7 @@ impl<'r> RollRunner<'r> {
     }
 
     /// Something was to be made, and may still come.
-    fn may_come(&mut self, one: Unanswered) {
+    fn may_come(&mut self, one: UnansweredCreation) {
         self.told = one.told(self.clock);
         (self.say)(RollEvent::Noted(self.told.clone()));
         self.unanswered.push(one);

@@ -1,8 +1,8 @@
 //! Creations that were asked for and not answered: an API server may still be working on them.
 //!
 //! Nothing else that a roll writes takes effect late: a change or a deletion names the state that it is of. What is made
-//! late would stand beside whatever was done meanwhile. So a runner that was not answered does nothing else before
-//! what it asked for is there, or cannot come any more; and one that ends before that keeps its Lease, which nobody takes
+//! late would stand beside whatever was done meanwhile. So a runner that was not answered does nothing else before what
+//! it asked for is there, or cannot come any more; and one that ends before that keeps its Lease, which nobody takes
 //! over in that time.
 
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ use crate::cluster::Cluster;
 
 /// A creation that was not answered.
 #[derive(Debug)]
-pub(super) struct Unanswered {
+pub(super) struct UnansweredCreation {
     /// What it makes, as people call it.
     title: String,
     /// Where it is made.
@@ -33,7 +33,7 @@ pub(super) struct Unanswered {
     was_repeated: bool,
 }
 
-impl Unanswered {
+impl UnansweredCreation {
     /// A Job, which was sent then.
     pub(super) fn job(job: &JobWrite, sent: Instant) -> Self {
         let title = format!("job {}/{}", job.namespace, job.name);
@@ -89,7 +89,7 @@ impl Unanswered {
 }
 
 /// Forgets those of which nothing comes any more.
-pub(super) async fn settle(cluster: &Cluster, all: &mut Vec<Unanswered>) {
+pub(super) async fn settle(cluster: &Cluster, all: &mut Vec<UnansweredCreation>) {
     let mut open = Vec::new();
     for mut one in std::mem::take(all) {
         if !one.is_over(cluster).await {

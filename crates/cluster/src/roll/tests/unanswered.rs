@@ -9,7 +9,7 @@ use kube::{Client, Config};
 use pointsman_core::roll::{ObjectCall, ObjectWrite};
 use serde_json::{Value, json};
 
-use super::super::unanswered::{Unanswered, settle};
+use super::super::unanswered::{UnansweredCreation, settle};
 use super::super::writes::Landed;
 use super::beside::{against, says, write, writes};
 use crate::cluster::Cluster;
@@ -34,11 +34,11 @@ fn posts(server: &SmallServer) -> usize {
     server.heads().iter().filter(|head| head.starts_with("POST")).count()
 }
 
-async fn open(cluster: &Cluster, one: &ObjectWrite) -> Vec<Unanswered> {
+async fn open(cluster: &Cluster, one: &ObjectWrite) -> Vec<UnansweredCreation> {
     let sent = Instant::now();
     let landed = writes(cluster, one).await;
     assert!(matches!(&landed, Ok(Landed::Later(error)) if error.leaves_open()), "{landed:?}");
-    Vec::from_iter(Unanswered::object(cluster, one, sent).await.unwrap())
+    Vec::from_iter(UnansweredCreation::object(cluster, one, sent).await.unwrap())
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn what_was_never_sent_or_makes_nothing_is_not_waited_for() {
         let cluster = Cluster::new(Client::try_from(config).unwrap(), url);
         let landed = writes(&cluster, &write(ObjectCall::Create(deployment()))).await;
         assert!(matches!(&landed, Ok(Landed::Later(error)) if !error.leaves_open()), "{landed:?}");
-        let changed = Unanswered::object(&cluster, &write(ObjectCall::Patch(json!([]))), Instant::now()).await;
+        let changed = UnansweredCreation::object(&cluster, &write(ObjectCall::Patch(json!([]))), Instant::now()).await;
         assert!(changed.unwrap().is_none());
     });
 }
