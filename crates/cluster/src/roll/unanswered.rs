@@ -1,9 +1,9 @@
 //! Creations that were asked for and not answered: an API server may still be working on them.
 //!
-//! Nothing else that a roll writes takes effect late: a change or a deletion names the state that it is of. What is made
-//! late would stand beside whatever was done meanwhile. So a runner that was not answered does nothing else before what
-//! it asked for is there, or cannot come any more; and one that ends before that keeps its Lease, which nobody takes
-//! over in that time.
+//! Nothing else that a roll writes takes effect late: a change or a deletion names the state that it is of. What is
+//! made late would stand beside whatever was done meanwhile. So a runner that was not answered does nothing else before
+//! what it asked for is there, or cannot come any more; and one that ends before that keeps its Lease, which nobody
+//! takes over in that time.
 
 use std::time::{Duration, Instant};
 
