@@ -112,6 +112,15 @@ impl CallError {
     /// API server that gives up waiting for its store does not know, either.
     pub(crate) fn leaves_open(&self) -> bool {
         match self {
+            // Nothing comes of what is only tried.
+            Self::NoAnswer { asked, .. }
+            | Self::NotJson { asked, .. }
+            | Self::TooLarge { asked, .. }
+            | Self::Refused { asked, .. }
+                if asked.contains("dryRun=All") =>
+            {
+                false
+            }
             // A connection that was never made: hyper-util's words.
             Self::NoAnswer { reason, .. } => !reason.contains("client error (Connect)"),
             Self::NotJson { .. } | Self::TooLarge { .. } => true,

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::collection::{asked_for, collection, named};
 use super::elsewhere::Elsewhere;
 use super::replacement::makes_no_way;
-use super::writes::{Landed, delete_options, refused, refused_alone};
+use super::writes::{Landed, delete_options, is_of_no_dry_run, refused, refused_alone};
 use crate::call_error::{CallError, RIGHTS};
 use crate::cluster::{Cluster, Extent, PatchForm};
 use crate::pages::{Pages, WaitsOut, items};
@@ -81,11 +81,24 @@ async fn write_at_home(cluster: &Cluster, staged: &[StagedKind], write: &ObjectW
     landed(write, answer)
 }
 
-/// Makes an object.
+/// Makes an object. What would not say what it is, nobody would know again, and both of the two would stay: so it is
+/// tried before. What is made in the place of something that was deleted for it was tried before that, and stays,
+/// whatever it says.
 async fn made(cluster: &Cluster, write: &ObjectWrite, made: (&str, &Value)) -> Result<Landed, CallError> {
+    if !write.closes_gap() {
+        match cluster.post(&format!("{}&dryRun=All", made.0), made.1).await {
+            Ok(now) => {
+                if let Some(name) = not_kept(made.1, &now) {
+                    return Ok(Landed::Refused(format!("{}: nothing was made", takes_off(write, name))));
+                }
+            }
+            Err(error) if is_of_no_dry_run(&error.message()) => {}
+            // Nothing may come of a dry run.
+            Err(error) => return landed(write, Err(error)),
+        }
+    }
     match cluster.post(made.0, made.1).await {
         Ok(now) => {
-            // What stands in the place of what was deleted for it stays, whatever it says.
             let name = not_kept(made.1, &now).filter(|_| !write.closes_gap());
             let Some(name) = name else { return Ok(Landed::Written(Box::default())) };
             Ok(taken_away(cluster, write, (made.0, &now), name).await)
@@ -103,22 +116,29 @@ fn not_kept<'s>(sent: &'s Value, now: &Value) -> Option<&'s str> {
     ours.find(|(name, value)| kept.and_then(|kept| kept.get(*name)) != Some(*value)).map(|(name, _)| name.as_str())
 }
 
-/// Takes away at once what was made a moment ago and does not say what it is: nobody would know it again, and both of
-/// the two would stay.
+fn takes_off(write: &ObjectWrite, name: &str) -> String {
+    format!(
+        "{} does not keep the annotation {name}: a mutating webhook or policy takes it off; have it leave the annotations \
+         of pointsman.dev alone",
+        write.title()
+    )
+}
+
+/// Takes away at once what was made a moment ago, and does not say what it is though it would have by a dry run. Its
+/// controller may have written it since.
 async fn taken_away(cluster: &Cluster, write: &ObjectWrite, (all, now): (&str, &Value), name: &str) -> Landed {
     let text = |path: &str| now.pointer(path).and_then(Value::as_str).unwrap_or_default();
-    let options = delete_options(text("/metadata/uid"), text("/metadata/resourceVersion"), "Background");
+    let options = json!({
+        "apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": "Background",
+        "preconditions": {"uid": text("/metadata/uid")},
+    });
     let all = all.split('?').next().unwrap_or_default();
     let gone = cluster.delete_with(&format!("{all}/{}", write.name), &options).await;
     let then = match gone {
         Ok(()) => "it was deleted again".to_owned(),
         Err(error) => format!("it is there, and has to be deleted: {error}"),
     };
-    Landed::Refused(format!(
-        "{} does not keep the annotation {name}: a mutating webhook or policy takes it off; have it leave the annotations \
-         of pointsman.dev alone; {then}",
-        write.title()
-    ))
+    Landed::Refused(format!("{}; {then}", takes_off(write, name)))
 }
 
 /// Where an object is written.

@@ -28,7 +28,7 @@ use super::others::others;
 use super::store::{get_roll, put_status};
 use super::unanswered::{UnansweredCreation, settle};
 use super::write_pace::WritePace;
-use super::writes::{Landed, Really, run_job, write};
+use super::writes::{Landed, Really, run_job, try_mark, write};
 use crate::call_error::{CallError, RIGHTS, is_about_rights};
 use crate::cluster::Cluster;
 
@@ -277,20 +277,21 @@ impl<'r> RollRunner<'r> {
         }
         // What has come is not known from what was heard.
         self.wants_list = true;
-        if self.unanswered.is_empty() {
-            return Ok(false);
-        }
         if let Err(error) = self.tells_what_may_come().await {
             self.passes(error).await?;
+            return Ok(true);
         }
-        Ok(true)
+        Ok(!self.unanswered.is_empty())
     }
 
-    /// Has the status say what is waited for.
+    /// Has the status say what is waited for, or that it goes on: others could do nothing meanwhile, either.
     async fn tells_what_may_come(&mut self) -> Result<(), RollError> {
         let document = get_roll(self.cluster, self.name).await?;
         let before = RollStatus::of(&document);
-        let now = before.awaiting(&self.told);
+        let now = match self.unanswered.is_empty() {
+            true => before.going_on(self.clock.now()),
+            false => before.awaiting(&self.told),
+        };
         if now == before {
             return Ok(());
         }
@@ -789,19 +790,19 @@ impl<'r> RollRunner<'r> {
 
     /// Moves an object. Returns whether there may be more to do at once.
     async fn moved(&mut self, one: &FleetMove, fleet: &mut Fleet, roll: &FleetRoll) -> Result<bool, RollError> {
-        match self.written(one, fleet).await? {
+        let tried = if roll.has_journeys() { try_mark(self.cluster, fleet, one).await? } else { None };
+        let landed = match tried {
+            Some(no) => no,
+            None => {
+                self.holds().await?;
+                self.written(one, fleet).await?
+            }
+        };
+        match landed {
             Landed::Written(now) => {
+                self.remembered.allowed(&one.uid);
                 fleet.wrote(&now, roll);
-                match one.unkept(&now).filter(|_| roll.has_journeys()) {
-                    None => {
-                        self.remembered.allowed(&one.uid);
-                        (self.say)(RollEvent::Moved(one.title()));
-                    }
-                    Some(why) => {
-                        self.remembered.refused(&one.uid, &why, self.clock.now());
-                        (self.say)(RollEvent::Refused(one.title(), why));
-                    }
-                }
+                (self.say)(RollEvent::Moved(one.title()));
             }
             Landed::Stale => {
                 (self.say)(RollEvent::Replaced(one.title()));

@@ -93,7 +93,12 @@ pub async fn survey_roll(
         for one in all.iter().filter_map(|one| one.write.as_ref()) {
             asked += 1;
             match write(cluster, &listed, one, Really::Try).await? {
-                Landed::Written(_) | Landed::Stale => {}
+                Landed::Written(now) => {
+                    if let Some(why) = one.unkept(&now).filter(|_| roll.has_journeys()) {
+                        facts.remembered.refused(&one.uid, &why, clock.now());
+                    }
+                }
+                Landed::Stale => {}
                 Landed::Refused(why) | Landed::NotYet(why) => facts.remembered.refused(&one.uid, &why, clock.now()),
                 Landed::Later(error) => return Err(error.into()),
             }

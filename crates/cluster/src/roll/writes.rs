@@ -54,6 +54,28 @@ pub(super) async fn write(
     }
 }
 
+/// Why the mark of a move would not be kept, by a dry run of the write. A step is not begun then: nobody would know how
+/// far it is. Nothing where it would be, where none is written, or where whoever is asked knows no dry runs.
+///
+/// # Errors
+/// Whoever runs this may not do so.
+pub(super) async fn try_mark(cluster: &Cluster, fleet: &Fleet, one: &FleetMove) -> Result<Option<Landed>, CallError> {
+    if !one.notes() {
+        return Ok(None);
+    }
+    Ok(match write(cluster, fleet, one, Really::Try).await? {
+        Landed::Written(now) => one.unkept(&now).map(Landed::Refused),
+        Landed::Refused(why) if is_of_no_dry_run(&why) => None,
+        no => Some(no),
+    })
+}
+
+/// Whether a webhook refuses dry runs, and nothing else.
+/// Source: `apiserver pkg/admission/plugin/webhook/errors/statuserror.go`, `NewDryRunUnsupportedErr`.
+pub(super) fn is_of_no_dry_run(why: &str) -> bool {
+    why.contains("does not support dry run")
+}
+
 /// Makes a Job of a step. One that is called so is the one that was meant: nobody else's is.
 ///
 /// # Errors

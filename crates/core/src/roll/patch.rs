@@ -63,22 +63,32 @@ impl FleetMove {
         Self::of(object, patch)
     }
 
+    /// Whether the mark of its move is written.
+    #[must_use]
+    pub fn notes(&self) -> bool {
+        self.mark().is_some()
+    }
+
     /// Why nobody would know what was done to the object, by what an API server answers to the patch: the mark is not
     /// stored as it was written.
     #[must_use]
     pub fn unkept(&self, written: &Value) -> Option<String> {
+        let sent = self.mark()?;
+        (written.pointer(&pointer("annotations", ANNOTATION)) != Some(sent)).then(|| {
+            format!(
+                "the annotation {ANNOTATION} would not be kept, by which it is known what was done: a mutating webhook \
+                 or policy takes it off; have it leave the annotations of pointsman.dev alone"
+            )
+        })
+    }
+
+    /// What is written into the annotation, at whatever depth of the patch.
+    fn mark(&self) -> Option<&Value> {
         let mark = pointer("annotations", ANNOTATION);
-        let sent = self.patch.as_array()?.iter().rev().find_map(|one| {
+        self.patch.as_array()?.iter().rev().find_map(|one| {
             let text = |name: &str| one.get(name).and_then(Value::as_str);
             let rest = mark.strip_prefix(text("path")?).filter(|_| matches!(text("op"), Some("add" | "replace")))?;
             one.get("value")?.pointer(rest)
-        })?;
-        (written.pointer(&mark) != Some(sent)).then(|| {
-            format!(
-                "the annotation {ANNOTATION} is not kept, by which it would be known what was done: a mutating webhook \
-                 or policy takes it off; have it leave the annotations of pointsman.dev alone. Other fields that this \
-                 step has written stay as they are now"
-            )
         })
     }
 

@@ -99,7 +99,8 @@ pub struct RollStatus {
     /// Somebody has resumed it after it was taken back: whoever runs it looks once more at what it has left.
     #[serde(default, skip_serializing_if = "is_false")]
     pub looks_again: bool,
-    /// When somebody resumed it last: objects have their whole time again.
+    /// When it went on last, since somebody resumed it, or since nothing could come any more that was not answered:
+    /// objects have their whole time again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resumed: Option<String>,
     /// How it ended, each time, the last one last.
@@ -505,6 +506,13 @@ impl RollStatus {
             ),
             ..self.clone()
         })
+    }
+
+    /// The same of a roll that goes on after a time in which nobody could do anything: objects have their whole time
+    /// again.
+    #[must_use]
+    pub fn going_on(&self, now: Moment) -> Self {
+        Self { resumed: Some(rfc3339(now.wall)), ..self.clone() }
     }
 
     /// The same of a roll of which nothing is written before it is known what has become of a call, in words.

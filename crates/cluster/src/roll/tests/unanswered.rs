@@ -24,14 +24,16 @@ fn deployment() -> Value {
 fn silent(is_there: &Arc<AtomicBool>) -> SmallServer {
     let is_there = is_there.clone();
     SmallServer::start(move |path| match path.contains("/deployments?") {
+        true if path.contains("dryRun=All") => Manner::Says(answer(201, &deployment().to_string())),
         true => Manner::Says(Vec::new()),
         false if is_there.load(Ordering::Relaxed) => Manner::Says(answer(200, "{}")),
         false => says(404, "not found"),
     })
 }
 
+/// How often something was really to be made.
 fn posts(server: &SmallServer) -> usize {
-    server.heads().iter().filter(|head| head.starts_with("POST")).count()
+    server.heads().iter().filter(|head| head.starts_with("POST") && !head.contains("dryRun=All")).count()
 }
 
 async fn open(cluster: &Cluster, one: &ObjectWrite) -> Vec<UnansweredCreation> {
@@ -96,22 +98,30 @@ fn what_does_not_say_what_it_is_goes_again() {
         object["metadata"]["annotations"].as_object_mut().unwrap().remove("theirs");
         object
     };
-    for (call, now, deletes, goes) in [
-        (ObjectCall::Create(deployment()), &stripped, 200, true),
-        (ObjectCall::Create(deployment()), &stripped, 403, true),
-        (ObjectCall::Create(deployment()), &without_theirs, 200, false),
-        (ObjectCall::Succeed(deployment()), &stripped, 200, false),
+    let kept = deployment();
+    for (call, tried, now, deletes, made, goes) in [
+        (ObjectCall::Create(deployment()), &kept, &stripped, 200, 1, true),
+        (ObjectCall::Create(deployment()), &kept, &stripped, 403, 1, true),
+        (ObjectCall::Create(deployment()), &kept, &without_theirs, 200, 1, false),
+        (ObjectCall::Create(deployment()), &stripped, &kept, 200, 0, false),
+        (ObjectCall::Succeed(deployment()), &stripped, &stripped, 200, 1, false),
     ] {
-        let now = now.to_string();
+        let (tried, now) = (tried.to_string(), now.to_string());
         let server = SmallServer::start(move |path| match path.contains("/deployments?") {
+            true if path.contains("dryRun=All") => Manner::Says(answer(201, &tried)),
             true => Manner::Says(answer(201, &now)),
             false => says(deletes, "no"),
         });
         let landed = against(&server, async |cluster| writes(cluster, &write(call)).await).unwrap();
         assert_eq!(server.heads().iter().any(|head| head.starts_with("DELETE")), goes);
+        assert_eq!(posts(&server), made);
         match landed {
-            Landed::Refused(why) if goes => {
-                let then = if deletes == 200 { "it was deleted again" } else { "it is there, and has to be deleted" };
+            Landed::Refused(why) if goes || made == 0 => {
+                let then = match (made, deletes) {
+                    (0, _) => "nothing was made",
+                    (_, 200) => "it was deleted again",
+                    _ => "it is there, and has to be deleted",
+                };
                 assert!(
                     why.contains("does not keep the annotation pointsman.dev/made-of") && why.contains(then),
                     "{why}"
@@ -121,4 +131,20 @@ fn what_does_not_say_what_it_is_goes_again() {
             other => panic!("{other:?}"),
         }
     }
+}
+
+/// Where a webhook knows no dry runs, what is to be made is made, and looked at.
+#[test]
+fn who_knows_no_dry_runs_is_not_asked_for_one() {
+    let server = SmallServer::start(|path| match path.contains("dryRun=All") {
+        true => says(400, "admission webhook \"w\" does not support dry run"),
+        false => Manner::Says(answer(201, &deployment().to_string())),
+    });
+    let one = write(ObjectCall::Create(deployment()));
+    let landed = against(&server, async |cluster| writes(cluster, &one).await).unwrap();
+    assert!(matches!(landed, Landed::Written(_)) && posts(&server) == 1, "{landed:?}");
+    // An answer that is lost leaves nothing open.
+    let server = SmallServer::start(|_| Manner::Says(Vec::new()));
+    let landed = against(&server, async |cluster| writes(cluster, &one).await).unwrap();
+    assert!(matches!(&landed, Landed::Later(error) if !error.leaves_open()) && posts(&server) == 0, "{landed:?}");
 }

@@ -64,7 +64,9 @@ pub(super) fn forward(step: Beside<'_>) -> StepProgress {
         SeenOther::There(object) if annotation(object, BECAME) == Some(step.uid()) => return StepProgress::Done,
         SeenOther::There(_) => {
             return StepProgress::Stuck(format!(
-                "{target} is there, and was not made of this object: look at it, and take it out of the way"
+                "{target} is there, and does not say that it was made of this object: where it was, set its annotation \
+                 {BECAME} to {}; otherwise take it out of the way",
+                step.uid()
             ));
         }
         SeenOther::Absent => {}
