@@ -125,10 +125,19 @@ impl CallError {
             Self::NoAnswer { reason, .. } => !reason.contains("client error (Connect)"),
             Self::NotJson { .. } | Self::TooLarge { .. } => true,
             Self::Refused { code: 500, message, .. } => {
-                let gave_up = ["timed out", "deadline exceeded", "canceled", "leader changed", "transport is closing"];
+                let gave_up = [
+                    "timed out",
+                    "deadline exceeded",
+                    "canceled",
+                    "leader changed",
+                    "server stopped",
+                    "transport is closing",
+                    "code = Unavailable",
+                ];
                 !self.is_of_a_webhook() && gave_up.iter().any(|words| message.contains(words))
             }
-            // 503 is of who does not begin with it.
+            // Who says so does not begin with it, but for what stands between, which lost a connection in the middle.
+            Self::Refused { code: 503, message, .. } => message.contains("disconnect/reset"),
             Self::Refused { code, .. } => matches!(code, 408 | 502 | 504),
             Self::NoKind { .. } | Self::NoCrd { .. } | Self::BadCrd { .. } => false,
         }
@@ -228,6 +237,8 @@ mod tests {
         let said = |code: u16, message: &str| CallError::of_code(code, message, None).leaves_open();
         assert!(said(504, "Timeout: request did not complete within requested timeout") && said(502, ""));
         assert!(said(500, "etcdserver: request timed out") && said(500, "etcdserver: leader changed"));
+        assert!(said(500, "rpc error: code = Unavailable desc = error reading from server: EOF"));
+        assert!(said(503, "upstream connect error or disconnect/reset before headers"));
         let webhook = "failed calling webhook \"w\": Post \"https://w/m\": context deadline exceeded";
         assert!(!said(500, webhook) && !said(500, "etcdserver: request is too large"));
         assert!(![400, 403, 409, 422, 429, 503].into_iter().any(|code| said(code, "no")));

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use http::{HeaderName, HeaderValue, Uri, header::USER_AGENT};
-use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
+use kube::config::{InferConfigError, KubeConfigOptions, Kubeconfig, KubeconfigError};
 use kube::{Client, Config};
 use pointsman_core::did_you_mean;
 
@@ -52,6 +52,12 @@ pub enum ConnectError {
         /// Those that there are.
         known: String,
     },
+    /// This is a Pod, and its service account cannot be used.
+    #[error("the service account of this Pod cannot be used")]
+    Pod {
+        /// What is wrong with it.
+        source: Box<InferConfigError>,
+    },
     /// There is neither a kubeconfig nor a service account.
     #[error(
         "no cluster to ask: KUBECONFIG is not set, there is no ~/.kube/config, and this is no Pod with a service account"
@@ -74,7 +80,7 @@ impl ConnectError {
             Self::Kubeconfig { .. } => Some("check --kubeconfig and --context"),
             Self::Context { .. } => Some("kubectl config get-contexts lists them"),
             Self::Nowhere => Some("give --kubeconfig, or set KUBECONFIG"),
-            Self::Credentials { .. } => None,
+            Self::Pod { .. } | Self::Credentials { .. } => None,
         }
     }
 }
@@ -171,7 +177,12 @@ async fn config(options: &ConnectOptions) -> Result<Config, ConnectError> {
         (None, None) => match Config::infer().await {
             Ok(config) => return Ok(config),
             // It tells of both at once, and of each twice.
-            Err(_) => Kubeconfig::read().map_err(|error| unusable(options, error))?,
+            Err(error) => Kubeconfig::read().map_err(|why| match unusable(options, why) {
+                ConnectError::Nowhere if set(["KUBERNETES_SERVICE_HOST"]).is_some() => {
+                    ConnectError::Pod { source: Box::new(error) }
+                }
+                why => why,
+            })?,
         },
     };
     if let Some(context) = &options.context {

@@ -81,39 +81,36 @@ async fn write_at_home(cluster: &Cluster, staged: &[StagedKind], write: &ObjectW
     landed(write, answer)
 }
 
-/// Makes an object. What would not say what it is, nobody would know again, and both of the two would stay: so it is
-/// tried before. What is made in the place of something that was deleted for it was tried before that, and stays,
-/// whatever it says.
-async fn made(cluster: &Cluster, write: &ObjectWrite, made: (&str, &Value)) -> Result<Landed, CallError> {
-    if !write.closes_gap() {
-        match cluster.post(&format!("{}&dryRun=All", made.0), made.1).await {
-            Ok(now) => {
-                if let Some(name) = not_kept(made.1, &now) {
-                    return Ok(Landed::Refused(format!("{}: nothing was made", takes_off(write, name))));
-                }
-            }
-            Err(error) if is_of_no_dry_run(&error.message()) => {}
-            // Nothing may come of a dry run.
-            Err(error) => return landed(write, Err(error)),
-        }
-    }
-    match cluster.post(made.0, made.1).await {
-        Ok(now) => {
-            let name = not_kept(made.1, &now).filter(|_| !write.closes_gap());
-            let Some(name) = name else { return Ok(Landed::Written(Box::default())) };
-            Ok(taken_away(cluster, write, (made.0, &now), name).await)
-        }
-        Err(error) if error.leaves_open() => Ok(Landed::Later(error)),
-        Err(error) => landed(write, Err(error)),
+/// Why an object is not made, by a dry run: it is refused, or would not say what it is. Nobody would know it again
+/// then, and both of the two would stay. Nothing where it may be made, where none is to be, where what is made stands in the
+/// place of something that was deleted for it, which was tried before that, and where a webhook knows no dry runs.
+///
+/// # Errors
+/// Whoever runs this may not do so.
+pub(super) async fn try_made(cluster: &Cluster, write: &ObjectWrite) -> Result<Option<Landed>, CallError> {
+    let ObjectCall::Create(object) = &write.call else { return Ok(None) };
+    // Where that cannot be said, it is asked once more as it is made, and told.
+    let Ok(all) = place_of(cluster, write).await else { return Ok(None) };
+    match cluster.post(&format!("{all}?fieldManager={ROLL_MANAGER}&dryRun=All"), object).await {
+        Ok(now) => Ok(write
+            .call
+            .unkept(&now)
+            .map(|name| Landed::Refused(format!("{}: nothing was made", takes_off(write, name))))),
+        Err(error) if is_of_no_dry_run(&error.message()) => Ok(None),
+        Err(error) => landed(write, Err(error)).map(Some),
     }
 }
 
-/// The first annotation of ours that an object was to have, and has not.
-fn not_kept<'s>(sent: &'s Value, now: &Value) -> Option<&'s str> {
-    let of = |object: &'s Value| object.pointer("/metadata/annotations").and_then(Value::as_object);
-    let mut ours = of(sent)?.iter().filter(|(name, _)| name.starts_with("pointsman.dev/"));
-    let kept = now.pointer("/metadata/annotations");
-    ours.find(|(name, value)| kept.and_then(|kept| kept.get(*name)) != Some(*value)).map(|(name, _)| name.as_str())
+/// Makes an object.
+async fn made(cluster: &Cluster, write: &ObjectWrite, made: (&str, &Value)) -> Result<Landed, CallError> {
+    match cluster.post(made.0, made.1).await {
+        Ok(now) => match write.call.unkept(&now) {
+            None => Ok(Landed::Written(Box::default())),
+            Some(name) => Ok(taken_away(cluster, write, (made.0, &now), name).await),
+        },
+        Err(error) if error.leaves_open() => Ok(Landed::Later(error)),
+        Err(error) => landed(write, Err(error)),
+    }
 }
 
 fn takes_off(write: &ObjectWrite, name: &str) -> String {

@@ -44,7 +44,7 @@ pub enum RollError {
         by: String,
     },
     /// Somebody else has taken it over.
-    #[error("lost roll {name} to {to}: it has taken over, and nothing more was written here")]
+    #[error("lost roll {name} to {to}: nothing more was written here")]
     Lost {
         /// The Roll.
         name: String,

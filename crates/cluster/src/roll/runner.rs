@@ -14,7 +14,7 @@ use tokio::sync::{Mutex, MutexGuard};
 use tokio::time::sleep;
 
 use super::answering::{Compiled, LookedUp, look_up_more};
-use super::beside::write_beside;
+use super::beside::{try_made, write_beside};
 use super::clock::RollClock;
 use super::controllers::ControllerLeases;
 use super::elsewhere::Elsewhere;
@@ -28,7 +28,7 @@ use super::others::others;
 use super::store::{get_roll, put_status};
 use super::unanswered::{UnansweredCreation, settle};
 use super::write_pace::WritePace;
-use super::writes::{Landed, Really, run_job, try_mark, write};
+use super::writes::{Landed, Really, is_of_no_dry_run, run_job, try_mark, write};
 use crate::call_error::{CallError, RIGHTS, is_about_rights};
 use crate::cluster::Cluster;
 
@@ -131,17 +131,20 @@ pub(super) async fn run_beside(
         begins,
         has_begun: false,
         unanswered: Vec::new(),
-        told: String::new(),
+        has_waited: false,
+        open: String::new(),
+        granted: String::new(),
         say,
     };
     let ended = runner.run(stop).await;
-    if let Err(error) = &ended
-        && !matches!(error, RollError::Lost { .. })
-    {
-        // Who begins again at once, in this process, would not know of it.
-        while !stop() && runner.awaits_answers().await.unwrap_or_default() {
-            sleep(LOOK).await;
+    // Who begins again at once, in this process, would not know of what may still come.
+    let mut is_ours = !matches!(ended, Err(RollError::Lost { .. }));
+    while ended.is_err() && !stop() && !runner.unanswered.is_empty() {
+        match is_ours {
+            true => is_ours = runner.awaits_answers().await.is_ok(),
+            false => runner.unanswered.retain(|one| !one.is_late()),
         }
+        sleep(LOOK).await;
     }
     runner.releases().await;
     ended
@@ -177,8 +180,12 @@ struct RollRunner<'r> {
     has_begun: bool,
     /// What was to be made, and may still come.
     unanswered: Vec<UnansweredCreation>,
-    /// What is said of that.
-    told: String,
+    /// Nobody could do anything for a while, since something could still come, and that is not noted yet.
+    has_waited: bool,
+    /// What was waited for last.
+    open: String,
+    /// What objects got their time anew for last: not again and again for one that is never answered.
+    granted: String,
     say: &'r dyn Fn(RollEvent),
 }
 
@@ -235,9 +242,16 @@ impl<'r> RollRunner<'r> {
                     }
                 }
             }
-            if self.awaits_answers().await? {
-                sleep(LOOK).await;
-                continue;
+            match self.awaits_answers().await {
+                Ok(false) => {}
+                Ok(true) => {
+                    sleep(LOOK).await;
+                    continue;
+                }
+                Err(error) => {
+                    self.passes(error).await?;
+                    continue;
+                }
             }
             let passed = match self.pass().await {
                 Ok(passed) => passed,
@@ -265,41 +279,48 @@ impl<'r> RollRunner<'r> {
 
     /// Whether something may still come that was to be made. Until then nothing is done that it could stand beside.
     async fn awaits_answers(&mut self) -> Result<bool, RollError> {
-        if self.unanswered.is_empty() {
+        if !self.has_waited {
             return Ok(false);
         }
+        // What closes a gap is sent again.
+        self.holds().await?;
         let settles = async {
-            settle(self.cluster, &mut self.unanswered).await;
+            settle(self.cluster, self.clock, &mut self.unanswered).await;
             Ok::<(), RollError>(())
         };
-        if let Err(error) = self.lease.beside(self.cluster, settles).await {
-            self.passes(error).await?;
+        self.lease.beside(self.cluster, settles).await?;
+        self.has_waited = !self.notes_what_may_come().await?;
+        if !self.has_waited {
+            // What has come is not known from what was heard, and what was in the way is there no more.
+            (self.wants_list, self.trouble) = (true, None);
         }
-        // What has come is not known from what was heard.
-        self.wants_list = true;
-        if let Err(error) = self.tells_what_may_come().await {
-            self.passes(error).await?;
-            return Ok(true);
-        }
-        Ok(!self.unanswered.is_empty())
+        Ok(self.has_waited)
     }
 
-    /// Has the status say what is waited for, or that it goes on: others could do nothing meanwhile, either.
-    async fn tells_what_may_come(&mut self) -> Result<(), RollError> {
+    /// Has the status say what is waited for, or that the roll goes on. Returns whether it does.
+    async fn notes_what_may_come(&mut self) -> Result<bool, RollError> {
         let document = get_roll(self.cluster, self.name).await?;
         let before = RollStatus::of(&document);
-        let now = match self.unanswered.is_empty() {
-            true => before.going_on(self.clock.now()),
-            false => before.awaiting(&self.told),
+        let open = self.unanswered.first().map(|one| before.awaiting(&one.told()));
+        let goes_on = open.is_none();
+        let now = match open {
+            Some(now) => now,
+            None if self.open == self.granted => return Ok(true),
+            None => before.going_on(self.clock.now()),
         };
-        if now == before {
-            return Ok(());
+        if now != before {
+            self.holds().await?;
+            match self.put(&document, &now).await {
+                // Somebody has written it: it is read again in a moment.
+                Err(error) if error.code() == Some(409) => return Ok(false),
+                Err(error) => return Err(error.into()),
+                Ok(_) => {}
+            }
         }
-        self.holds().await?;
-        match self.put(&document, &now).await {
-            Err(error) if error.code() != Some(409) => Err(error.into()),
-            _ => Ok(()),
+        if goes_on {
+            self.granted.clone_from(&self.open);
         }
+        Ok(goes_on)
     }
 
     /// Lets the Lease go, unless somebody who takes it at once could undo what is still being made.
@@ -597,10 +618,11 @@ impl<'r> RollRunner<'r> {
                     wrote.moved = !roll.has_journeys();
                 }
                 RollWrite::Job(one) => {
+                    self.cluster.may_be_asked().await;
                     let sent = Instant::now();
                     let landed = run_job(self.cluster, &one).await?;
                     if leaves_open(&landed) {
-                        self.may_come(UnansweredCreation::job(&one, sent));
+                        self.may_come(UnansweredCreation::job(&one, sent, self.clock));
                     }
                     wrote.any |= self.ran(&one, landed);
                 }
@@ -616,12 +638,18 @@ impl<'r> RollRunner<'r> {
     }
 
     /// Writes another object. Returns whether there may be more to do at once.
-    async fn object(&mut self, one: &ObjectWrite) -> Result<bool, CallError> {
+    async fn object(&mut self, one: &ObjectWrite) -> Result<bool, RollError> {
+        if let Some(no) = try_made(self.cluster, one).await? {
+            return Ok(self.wrote(one, no));
+        }
+        // Right before it is written: what was asked before may have taken long.
+        self.holds().await?;
+        self.cluster.may_be_asked().await;
         let sent = Instant::now();
         match write_beside(self.cluster, &self.options.staged, &mut self.elsewhere, one).await {
             Ok(landed) => {
                 if leaves_open(&landed)
-                    && let Some(open) = UnansweredCreation::object(self.cluster, one, sent).await?
+                    && let Some(open) = UnansweredCreation::object(self.cluster, one, (sent, self.clock)).await?
                 {
                     self.may_come(open);
                 }
@@ -632,7 +660,7 @@ impl<'r> RollRunner<'r> {
                 self.may_not(Some(format!("{error}: {RIGHTS}")));
                 Ok(false)
             }
-            Err(error) => Err(error),
+            Err(error) => Err(error.into()),
         }
     }
 
@@ -649,7 +677,7 @@ impl<'r> RollRunner<'r> {
                 Err(error) => failed = failed.or(Some(error)),
             }
         }
-        failed.map_or(Ok(any), |error| Err(error.into()))
+        failed.map_or(Ok(any), Err)
     }
 
     /// Waits until the next write may be made.
@@ -768,9 +796,10 @@ impl<'r> RollRunner<'r> {
 
     /// Something was to be made, and may still come.
     fn may_come(&mut self, one: UnansweredCreation) {
-        self.told = one.told(self.clock);
-        (self.say)(RollEvent::Noted(self.told.clone()));
+        one.title().clone_into(&mut self.open);
+        (self.say)(RollEvent::Noted(one.told()));
         self.unanswered.push(one);
+        self.has_waited = true;
     }
 
     /// A write failed that may succeed in a moment.
@@ -867,6 +896,11 @@ impl<'r> RollRunner<'r> {
         };
         match landed {
             Landed::Written(_) | Landed::Stale => {
+                self.remembered.allowed(&one.uid);
+                return Ok(true);
+            }
+            // It is known once it is written.
+            Landed::Refused(why) if is_of_no_dry_run(&why) => {
                 self.remembered.allowed(&one.uid);
                 return Ok(true);
             }

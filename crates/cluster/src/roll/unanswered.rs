@@ -27,6 +27,8 @@ pub(super) struct UnansweredCreation {
     body: Value,
     /// When it was sent last.
     sent: Instant,
+    /// When it can come no more, by the clock on the wall, in words.
+    sure: String,
     /// Something was deleted for it, so that it is sent again at once. It is the same then, and stands there once.
     is_urgent: bool,
     /// It was sent again: what is there may be that, and this one come after that is gone.
@@ -35,50 +37,60 @@ pub(super) struct UnansweredCreation {
 
 impl UnansweredCreation {
     /// A Job, which was sent then.
-    pub(super) fn job(job: &JobWrite, sent: Instant) -> Self {
+    pub(super) fn job(job: &JobWrite, sent: Instant, clock: RollClock) -> Self {
         let title = format!("job {}/{}", job.namespace, job.name);
         let (all, name, body) = (jobs_of(job), job.name.clone(), job.body.clone());
-        Self { title, all, name, body, sent, is_urgent: false, was_repeated: false }
+        Self { title, all, name, body, sent, sure: sure(sent, clock), is_urgent: false, was_repeated: false }
     }
 
     /// Another object, which was sent then. Nothing where none was to be made.
-    pub(super) async fn object(cluster: &Cluster, one: &ObjectWrite, sent: Instant) -> Result<Option<Self>, CallError> {
+    pub(super) async fn object(
+        cluster: &Cluster,
+        one: &ObjectWrite,
+        (sent, clock): (Instant, RollClock),
+    ) -> Result<Option<Self>, CallError> {
         let (ObjectCall::Create(body) | ObjectCall::Succeed(body)) = &one.call else { return Ok(None) };
         let (title, name, body) = (one.title(), one.name.clone(), body.clone());
         // It names its version, so that nobody is asked.
         let all = place_of(cluster, one).await?;
         let is_urgent = one.closes_gap();
-        Ok(Some(Self { title, all, name, body, sent, is_urgent, was_repeated: false }))
+        let sure = sure(sent, clock);
+        Ok(Some(Self { title, all, name, body, sent, sure, is_urgent, was_repeated: false }))
     }
 
-    /// What is said of it, now.
-    pub(super) fn told(&self, clock: RollClock) -> String {
-        let sure = rfc3339(clock.now().wall.saturating_add(self.left().as_secs()));
+    /// What is said of it.
+    pub(super) fn told(&self) -> String {
         format!(
             "{} was asked for, and nobody has said whether it is made: nothing is done before it is there, or cannot come \
-             any more, at {sure}",
-            self.title
+             any more, at {}",
+            self.title, self.sure
         )
     }
 
-    /// How long it may still come.
-    fn left(&self) -> Duration {
-        Duration::from_secs(LONGEST_CALL).saturating_sub(self.sent.elapsed())
+    /// What it makes, as people call it.
+    pub(super) fn title(&self) -> &str {
+        &self.title
+    }
+
+    /// Whether no API server works on it any more.
+    pub(super) fn is_late(&self) -> bool {
+        self.sent.elapsed() >= LONGEST
     }
 
     /// Whether nothing comes of it any more: it is there, or too much time is over.
-    async fn is_over(&mut self, cluster: &Cluster) -> bool {
-        if self.left().is_zero() {
+    async fn is_over(&mut self, cluster: &Cluster, clock: RollClock) -> bool {
+        if self.is_late() {
             return true;
         }
         match cluster.find(&format!("{}/{}", self.all, self.name)).await {
             Ok(Some(_)) => !self.was_repeated,
             Ok(None) if self.is_urgent => {
+                cluster.may_be_asked().await;
                 let sent = Instant::now();
                 self.was_repeated = true;
                 let again = cluster.post(&format!("{}?fieldManager={ROLL_MANAGER}", self.all), &self.body).await;
                 if again.is_err_and(|error| error.leaves_open()) {
-                    self.sent = sent;
+                    (self.sent, self.sure) = (sent, sure(sent, clock));
                 }
                 false
             }
@@ -88,13 +100,23 @@ impl UnansweredCreation {
     }
 }
 
-/// Forgets those of which nothing comes any more.
-pub(super) async fn settle(cluster: &Cluster, all: &mut Vec<UnansweredCreation>) {
-    let mut open = Vec::new();
-    for mut one in std::mem::take(all) {
-        if !one.is_over(cluster).await {
-            open.push(one);
+/// When what was sent then can come no more, by the clock on the wall.
+fn sure(sent: Instant, clock: RollClock) -> String {
+    let left = LONGEST.saturating_sub(sent.elapsed()).as_secs();
+    rfc3339(clock.now().wall.saturating_add(left))
+}
+
+/// Forgets those of which nothing comes any more. None is forgotten where it is cut off.
+pub(super) async fn settle(cluster: &Cluster, clock: RollClock, all: &mut Vec<UnansweredCreation>) {
+    let mut at = 0;
+    while let Some(one) = all.get_mut(at) {
+        if one.is_over(cluster, clock).await {
+            all.remove(at);
+        } else {
+            at += 1;
         }
     }
-    *all = open;
 }
+
+/// As long as an API server works on a call.
+const LONGEST: Duration = Duration::from_secs(LONGEST_CALL);

@@ -85,6 +85,7 @@ pub(super) async fn run_job(cluster: &Cluster, job: &JobWrite) -> Result<Landed,
     match cluster.post(&path, &job.body).await {
         Ok(now) => Ok(Landed::Written(Box::new(now))),
         Err(error) if error.code() == Some(409) && error.message().contains("already exists") => Ok(Landed::Stale),
+        Err(error) if error.leaves_open() => Ok(Landed::Later(error)),
         // A namespace that is not there.
         Err(error) if error.code() == Some(404) => Ok(Landed::Refused(error.message())),
         Err(error) => refused(error),

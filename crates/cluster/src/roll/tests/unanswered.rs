@@ -9,6 +9,8 @@ use kube::{Client, Config};
 use pointsman_core::roll::{ObjectCall, ObjectWrite};
 use serde_json::{Value, json};
 
+use super::super::beside::try_made;
+use super::super::clock::RollClock;
 use super::super::unanswered::{UnansweredCreation, settle};
 use super::super::writes::Landed;
 use super::beside::{against, says, write, writes};
@@ -16,7 +18,7 @@ use crate::cluster::Cluster;
 use crate::web::tests::{Manner, SmallServer, answer, waited};
 
 fn deployment() -> Value {
-    let metadata = json!({"name": "a", "namespace": "n", "annotations": {"pointsman.dev/made-of": "u", "theirs": "x"}});
+    let metadata = json!({"name": "a", "namespace": "n", "annotations": {"pointsman.dev/made-of": "u", "pointsman.dev/kept-v2": "{}", "theirs": "x"}});
     json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata})
 }
 
@@ -31,6 +33,14 @@ fn silent(is_there: &Arc<AtomicBool>) -> SmallServer {
     })
 }
 
+/// Makes an object as a runner does.
+async fn makes(cluster: &Cluster, one: &ObjectWrite) -> Landed {
+    match try_made(cluster, one).await.unwrap() {
+        Some(no) => no,
+        None => writes(cluster, one).await.unwrap(),
+    }
+}
+
 /// How often something was really to be made.
 fn posts(server: &SmallServer) -> usize {
     server.heads().iter().filter(|head| head.starts_with("POST") && !head.contains("dryRun=All")).count()
@@ -40,7 +50,7 @@ async fn open(cluster: &Cluster, one: &ObjectWrite) -> Vec<UnansweredCreation> {
     let sent = Instant::now();
     let landed = writes(cluster, one).await;
     assert!(matches!(&landed, Ok(Landed::Later(error)) if error.leaves_open()), "{landed:?}");
-    Vec::from_iter(UnansweredCreation::object(cluster, one, sent).await.unwrap())
+    Vec::from_iter(UnansweredCreation::object(cluster, one, (sent, RollClock::start())).await.unwrap())
 }
 
 #[test]
@@ -49,10 +59,10 @@ fn what_was_not_answered_is_waited_for_until_it_is_there() {
     let server = silent(&is_there);
     against(&server, async |cluster| {
         let mut all = open(cluster, &write(ObjectCall::Create(deployment()))).await;
-        settle(cluster, &mut all).await;
+        settle(cluster, RollClock::start(), &mut all).await;
         assert_eq!((all.len(), posts(&server)), (1, 1), "it is not sent again");
         is_there.store(true, Ordering::Relaxed);
-        settle(cluster, &mut all).await;
+        settle(cluster, RollClock::start(), &mut all).await;
         assert!(all.is_empty(), "it has come");
     });
 }
@@ -64,10 +74,10 @@ fn what_closes_a_gap_is_sent_again_and_waited_for_to_the_end() {
     let server = silent(&is_there);
     against(&server, async |cluster| {
         let mut all = open(cluster, &write(ObjectCall::Succeed(deployment()))).await;
-        settle(cluster, &mut all).await;
+        settle(cluster, RollClock::start(), &mut all).await;
         assert_eq!((all.len(), posts(&server)), (1, 2));
         is_there.store(true, Ordering::Relaxed);
-        settle(cluster, &mut all).await;
+        settle(cluster, RollClock::start(), &mut all).await;
         assert_eq!((all.len(), posts(&server)), (1, 2));
     });
 }
@@ -82,7 +92,12 @@ fn what_was_never_sent_or_makes_nothing_is_not_waited_for() {
         let cluster = Cluster::new(Client::try_from(config).unwrap(), url);
         let landed = writes(&cluster, &write(ObjectCall::Create(deployment()))).await;
         assert!(matches!(&landed, Ok(Landed::Later(error)) if !error.leaves_open()), "{landed:?}");
-        let changed = UnansweredCreation::object(&cluster, &write(ObjectCall::Patch(json!([]))), Instant::now()).await;
+        let changed = UnansweredCreation::object(
+            &cluster,
+            &write(ObjectCall::Patch(json!([]))),
+            (Instant::now(), RollClock::start()),
+        )
+        .await;
         assert!(changed.unwrap().is_none());
     });
 }
@@ -95,7 +110,9 @@ fn what_does_not_say_what_it_is_goes_again() {
     stripped["metadata"]["annotations"].as_object_mut().unwrap().remove("pointsman.dev/made-of");
     let without_theirs = {
         let mut object = deployment();
-        object["metadata"]["annotations"].as_object_mut().unwrap().remove("theirs");
+        let annotations = object["metadata"]["annotations"].as_object_mut().unwrap();
+        // What is kept of another version is none of the roll's: whoever admits the object may know that it is stale.
+        annotations.retain(|name, _| name == "pointsman.dev/made-of");
         object
     };
     let kept = deployment();
@@ -112,7 +129,7 @@ fn what_does_not_say_what_it_is_goes_again() {
             true => Manner::Says(answer(201, &now)),
             false => says(deletes, "no"),
         });
-        let landed = against(&server, async |cluster| writes(cluster, &write(call)).await).unwrap();
+        let landed = against(&server, async |cluster| makes(cluster, &write(call)).await);
         assert_eq!(server.heads().iter().any(|head| head.starts_with("DELETE")), goes);
         assert_eq!(posts(&server), made);
         match landed {
@@ -141,10 +158,10 @@ fn who_knows_no_dry_runs_is_not_asked_for_one() {
         false => Manner::Says(answer(201, &deployment().to_string())),
     });
     let one = write(ObjectCall::Create(deployment()));
-    let landed = against(&server, async |cluster| writes(cluster, &one).await).unwrap();
+    let landed = against(&server, async |cluster| makes(cluster, &one).await);
     assert!(matches!(landed, Landed::Written(_)) && posts(&server) == 1, "{landed:?}");
     // An answer that is lost leaves nothing open.
     let server = SmallServer::start(|_| Manner::Says(Vec::new()));
-    let landed = against(&server, async |cluster| writes(cluster, &one).await).unwrap();
+    let landed = against(&server, async |cluster| makes(cluster, &one).await);
     assert!(matches!(&landed, Landed::Later(error) if !error.leaves_open()) && posts(&server) == 0, "{landed:?}");
 }

@@ -1,5 +1,7 @@
 //! What objects that steps have made say of it.
 
+use crate::definition::MOVED;
+
 /// An annotation of an object of another kind: the uid of the one that it was made of.
 pub(in crate::roll) const BECAME: &str = "pointsman.dev/made-of";
 
@@ -28,6 +30,10 @@ pub(super) const STAYS: &str = "pointsman.dev/stays-for";
 
 /// All annotations of such an object.
 pub(in crate::roll) const ON_WHAT_WAS_MADE: [&str; 6] = [BECAME, GENERATION, RETURNED, MADE_BY, SHARED, STAYS];
+
+/// What an object that is made is known by, as far as it has it. Others say nothing of a roll, and may be changed by
+/// whoever admits it.
+pub(super) const KNOWN_BY: [&str; 5] = [BECAME, GENERATION, MADE_BY, SHARED, MOVED];
 
 /// A label of what is saved of an object before it is made anew: the uid of the object that a roll is about.
 pub(super) const JOURNEY_LABEL: &str = "pointsman.dev/journey";

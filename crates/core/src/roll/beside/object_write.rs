@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::names::STAYS;
+use super::names::{KNOWN_BY, STAYS};
 use super::seen::{annotation, is_going, text};
 use crate::roll::json_patch::{pointer, test};
 use crate::roll::other_cluster::OtherCluster;
@@ -148,6 +148,18 @@ pub struct Successor {
 }
 
 impl ObjectCall {
+    /// The annotation by which an object is known that is to be made, and that is not stored as it was sent, by what an
+    /// API server answers. Nothing where all are, or where something was deleted for what is made: that has to be
+    /// there, whatever it says.
+    #[must_use]
+    pub fn unkept(&self, written: &Value) -> Option<&'static str> {
+        let Self::Create(sent) = self else { return None };
+        KNOWN_BY.into_iter().find(|name| {
+            let sent = annotation(sent, name);
+            sent.is_some() && annotation(written, name) != sent
+        })
+    }
+
     /// Whether it makes an object.
     #[must_use]
     pub fn makes(&self) -> bool {
