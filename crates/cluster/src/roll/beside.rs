@@ -82,8 +82,10 @@ async fn write_at_home(cluster: &Cluster, staged: &[StagedKind], write: &ObjectW
 }
 
 /// Why an object is not made, by a dry run: it is refused, or would not say what it is. Nobody would know it again
-/// then, and both of the two would stay. Nothing where it may be made, where none is to be, where what is made stands in the
-/// place of something that was deleted for it, which was tried before that, and where a webhook knows no dry runs.
+/// then, and both of the two would stay.
+///
+/// Nothing where it may be made, where none is to be, where what is made stands in the place of something that was
+/// deleted for it, which was tried before that, and where a webhook knows no dry runs.
 ///
 /// # Errors
 /// Whoever runs this may not do so.
