@@ -66,8 +66,7 @@ pub async fn run_rolls<'a>(
                 Err(error) => say(&name, RollEvent::Left(error.to_string())),
             }
             if matches!(ended, Err(RollError::Lost { .. })) {
-                // Whoever has it now may end, and leave nothing that changes.
-                rolls.known.retain(|_, (_, _, known)| *known != name);
+                rolls.forget(&name);
             }
             ends.insert(name, ended.ok());
         }
@@ -144,6 +143,11 @@ impl<'a> Rolls<'a> {
         self.know(document);
     }
 
+    /// Begins a roll anew that somebody else has taken over: they may end, and leave nothing that changes.
+    fn forget(&mut self, name: &str) {
+        self.known.retain(|_, (_, _, known)| known != name);
+    }
+
     fn know(&mut self, document: &Value) {
         let now = (version_of(document).to_owned(), Instant::now(), name_of(document));
         self.known.insert(text(document, "/metadata/uid").to_owned(), now);
@@ -203,6 +207,10 @@ mod tests {
             assert!(!rolls.is_to_run(&roll), "{roll}");
             rolls.known.insert("u".to_owned(), ("1".to_owned(), long_ago, "a".to_owned()));
             assert_eq!(rolls.is_to_run(&roll), again, "{roll}");
+            rolls.forget("b");
+            assert_eq!(rolls.is_to_run(&roll), again, "{roll}");
+            rolls.forget("a");
+            assert!(rolls.is_to_run(&roll), "somebody else had it");
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use pointsman_core::definition::{Kind, StagedKind};
 use pointsman_core::roll::{
-    Became, ObjectCall, ObjectWrite, ROLL_MANAGER, RollAnswers, RollQuestion, Staged, WantedFact, WantedObjects,
-    seen_by_stage,
+    Became, ObjectCall, ObjectWrite, Propagation, ROLL_MANAGER, RollAnswers, RollQuestion, Staged, WantedFact,
+    WantedObjects, seen_by_stage,
 };
 use pointsman_core::webhook::{BecomeError, Facts, OtherKind, Webhook};
 use serde_json::{Value, json};
@@ -29,7 +29,7 @@ pub(super) async fn write_beside(
     let Some(of) = &write.cluster else { return write_at_home(cluster, staged, write).await };
     match &write.call {
         ObjectCall::Delete { uid, resource_version, propagation, replacement: None } => {
-            let options = delete_options(uid, resource_version, propagation.word());
+            let options = delete_options(uid, Some(resource_version), *propagation);
             Ok(elsewhere.write(of, write, &options).await)
         }
         // No step does anything else there.
@@ -47,7 +47,7 @@ async fn write_at_home(cluster: &Cluster, staged: &[StagedKind], write: &ObjectW
     let manager = format!("fieldManager={ROLL_MANAGER}");
     let answer = match &write.call {
         ObjectCall::Create(object) | ObjectCall::Succeed(object) => {
-            return made(cluster, write, (&format!("{all}?{manager}"), object)).await;
+            return made(cluster, write, (&all, object)).await;
         }
         ObjectCall::Patch(patch) => {
             let path = format!("{one}?{manager}");
@@ -74,7 +74,7 @@ async fn write_at_home(cluster: &Cluster, staged: &[StagedKind], write: &ObjectW
             {
                 return Ok(no);
             }
-            let options = delete_options(uid, resource_version, propagation.word());
+            let options = delete_options(uid, Some(resource_version), *propagation);
             cluster.delete_with(&one, &options).await
         }
     };
@@ -94,50 +94,38 @@ pub(super) async fn try_made(cluster: &Cluster, write: &ObjectWrite) -> Result<O
     // Where that cannot be said, it is asked once more as it is made, and told.
     let Ok(all) = place_of(cluster, write).await else { return Ok(None) };
     match cluster.post(&format!("{all}?fieldManager={ROLL_MANAGER}&dryRun=All"), object).await {
-        Ok(now) => Ok(write
-            .call
-            .unkept(&now)
-            .map(|name| Landed::Refused(format!("{}: nothing was made", takes_off(write, name))))),
+        Ok(now) => {
+            let refused = |why| Landed::Refused(format!("{} {why}: nothing was made", write.title()));
+            Ok(write.call.unkept(&now).map(refused))
+        }
         Err(error) if is_of_no_dry_run(&error.message()) => Ok(None),
         Err(error) => landed(write, Err(error)).map(Some),
     }
 }
 
 /// Makes an object.
-async fn made(cluster: &Cluster, write: &ObjectWrite, made: (&str, &Value)) -> Result<Landed, CallError> {
-    match cluster.post(made.0, made.1).await {
-        Ok(now) => match write.call.unkept(&now) {
-            None => Ok(Landed::Written(Box::default())),
-            Some(name) => Ok(taken_away(cluster, write, (made.0, &now), name).await),
-        },
+async fn made(cluster: &Cluster, write: &ObjectWrite, (all, object): (&str, &Value)) -> Result<Landed, CallError> {
+    match cluster.post(&format!("{all}?fieldManager={ROLL_MANAGER}"), object).await {
+        Ok(now) => Ok(match write.call.unkept(&now) {
+            None => Landed::Written(Box::default()),
+            Some(why) => {
+                let then = taken_away(cluster, &format!("{all}/{}", write.name), &now).await;
+                Landed::Refused(format!("{} {why}; {then}", write.title()))
+            }
+        }),
         Err(error) if error.leaves_open() => Ok(Landed::Later(error)),
         Err(error) => landed(write, Err(error)),
     }
 }
 
-fn takes_off(write: &ObjectWrite, name: &str) -> String {
-    format!(
-        "{} does not keep the annotation {name}: a mutating webhook or policy takes it off; have it leave the annotations \
-         of pointsman.dev alone",
-        write.title()
-    )
-}
-
 /// Takes away at once what was made a moment ago, and does not say what it is though it would have by a dry run. Its
-/// controller may have written it since.
-async fn taken_away(cluster: &Cluster, write: &ObjectWrite, (all, now): (&str, &Value), name: &str) -> Landed {
-    let text = |path: &str| now.pointer(path).and_then(Value::as_str).unwrap_or_default();
-    let options = json!({
-        "apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": "Background",
-        "preconditions": {"uid": text("/metadata/uid")},
-    });
-    let all = all.split('?').next().unwrap_or_default();
-    let gone = cluster.delete_with(&format!("{all}/{}", write.name), &options).await;
-    let then = match gone {
+/// controller may have written it since. Returns what came of that, in words.
+async fn taken_away(cluster: &Cluster, one: &str, now: &Value) -> String {
+    let uid = now.pointer("/metadata/uid").and_then(Value::as_str).unwrap_or_default();
+    match cluster.delete_with(one, &delete_options(uid, None, Propagation::Background)).await {
         Ok(()) => "it was deleted again".to_owned(),
         Err(error) => format!("it is there, and has to be deleted: {error}"),
-    };
-    Landed::Refused(format!("{}; {then}", takes_off(write, name)))
+    }
 }
 
 /// Where an object is written.

@@ -26,9 +26,9 @@ use super::lease::{Leased, RollLease};
 use super::local_times::local_times;
 use super::others::others;
 use super::store::{get_roll, put_status};
-use super::unanswered::{UnansweredCreation, settle};
+use super::unanswered::{OpenCreations, UnansweredCreation};
 use super::write_pace::WritePace;
-use super::writes::{Landed, Really, is_of_no_dry_run, run_job, try_mark, write};
+use super::writes::{Landed, Really, run_job, try_write, write};
 use crate::call_error::{CallError, RIGHTS, is_about_rights};
 use crate::cluster::Cluster;
 
@@ -130,21 +130,12 @@ pub(super) async fn run_beside(
         knows_who_keeps: false,
         begins,
         has_begun: false,
-        unanswered: Vec::new(),
-        has_waited: false,
-        open: String::new(),
-        granted: String::new(),
+        open: OpenCreations::default(),
         say,
     };
     let ended = runner.run(stop).await;
-    // Who begins again at once, in this process, would not know of what may still come.
-    let mut is_ours = !matches!(ended, Err(RollError::Lost { .. }));
-    while ended.is_err() && !stop() && !runner.unanswered.is_empty() {
-        match is_ours {
-            true => is_ours = runner.awaits_answers().await.is_ok(),
-            false => runner.unanswered.retain(|one| !one.is_late()),
-        }
-        sleep(LOOK).await;
+    if let Err(error) = &ended {
+        runner.waits_out(error, stop).await;
     }
     runner.releases().await;
     ended
@@ -179,13 +170,7 @@ struct RollRunner<'r> {
     /// It has begun just now, and has written nothing else: others may have done so at the same moment.
     has_begun: bool,
     /// What was to be made, and may still come.
-    unanswered: Vec<UnansweredCreation>,
-    /// Nobody could do anything for a while, since something could still come, and that is not noted yet.
-    has_waited: bool,
-    /// What was waited for last.
-    open: String,
-    /// What objects got their time anew for last: not again and again for one that is never answered.
-    granted: String,
+    open: OpenCreations,
     say: &'r dyn Fn(RollEvent),
 }
 
@@ -266,7 +251,7 @@ impl<'r> RollRunner<'r> {
             }
             let refused = last.phase == RollPhase::Refused || last.phase == RollPhase::Pending;
             let waits = self.options.once && !passed.goes_on && !passed.settles;
-            if self.unanswered.is_empty() && (last.is_over() || refused || waits) {
+            if self.open.is_empty() && (last.is_over() || refused || waits) {
                 return Ok(last);
             }
             if !passed.goes_on || (passed.moved && !self.options.once) {
@@ -279,53 +264,52 @@ impl<'r> RollRunner<'r> {
 
     /// Whether something may still come that was to be made. Until then nothing is done that it could stand beside.
     async fn awaits_answers(&mut self) -> Result<bool, RollError> {
-        if !self.has_waited {
+        if !self.open.is_waited_for() {
             return Ok(false);
         }
         // What closes a gap is sent again.
         self.holds().await?;
         let settles = async {
-            settle(self.cluster, self.clock, &mut self.unanswered).await;
+            self.open.settle(self.cluster, self.clock).await;
             Ok::<(), RollError>(())
         };
         self.lease.beside(self.cluster, settles).await?;
-        self.has_waited = !self.notes_what_may_come().await?;
-        if !self.has_waited {
-            // What has come is not known from what was heard, and what was in the way is there no more.
-            (self.wants_list, self.trouble) = (true, None);
-        }
-        Ok(self.has_waited)
-    }
-
-    /// Has the status say what is waited for, or that the roll goes on. Returns whether it does.
-    async fn notes_what_may_come(&mut self) -> Result<bool, RollError> {
         let document = get_roll(self.cluster, self.name).await?;
         let before = RollStatus::of(&document);
-        let open = self.unanswered.first().map(|one| before.awaiting(&one.told()));
-        let goes_on = open.is_none();
-        let now = match open {
-            Some(now) => now,
-            None if self.open == self.granted => return Ok(true),
-            None => before.going_on(self.clock.now()),
-        };
+        let now = self.open.told(&before, self.clock.now());
         if now != before {
             self.holds().await?;
             match self.put(&document, &now).await {
                 // Somebody has written it: it is read again in a moment.
-                Err(error) if error.code() == Some(409) => return Ok(false),
+                Err(error) if error.code() == Some(409) => return Ok(true),
                 Err(error) => return Err(error.into()),
                 Ok(_) => {}
             }
         }
-        if goes_on {
-            self.granted.clone_from(&self.open);
+        self.open.was_told();
+        if !self.open.is_waited_for() {
+            // What has come is not known from what was heard, and what was in the way is there no more.
+            (self.wants_list, self.trouble) = (true, None);
         }
-        Ok(goes_on)
+        Ok(self.open.is_waited_for())
+    }
+
+    /// Waits, after an error, until nothing comes any more: who begins again at once, in this process, would not know
+    /// of it. Where somebody else has the roll, or it cannot be asked, only time is waited for.
+    async fn waits_out(&mut self, error: &RollError, stop: &dyn Fn() -> bool) {
+        let mut is_ours = !matches!(error, RollError::Lost { .. });
+        while !stop() && !self.open.is_empty() {
+            match is_ours {
+                true => is_ours = self.awaits_answers().await.is_ok(),
+                false => self.open.forget_late(),
+            }
+            sleep(LOOK).await;
+        }
     }
 
     /// Lets the Lease go, unless somebody who takes it at once could undo what is still being made.
     async fn releases(&mut self) {
-        if self.unanswered.is_empty() {
+        if self.open.is_empty() {
             self.lease.release(self.cluster).await;
         }
     }
@@ -617,15 +601,7 @@ impl<'r> RollRunner<'r> {
                     wrote.any |= self.moved(&one, fleet, roll).await?;
                     wrote.moved = !roll.has_journeys();
                 }
-                RollWrite::Job(one) => {
-                    self.cluster.may_be_asked().await;
-                    let sent = Instant::now();
-                    let landed = run_job(self.cluster, &one).await?;
-                    if leaves_open(&landed) {
-                        self.may_come(UnansweredCreation::job(&one, sent, self.clock));
-                    }
-                    wrote.any |= self.ran(&one, landed);
-                }
+                RollWrite::Job(one) => wrote.any |= self.job(&one).await?,
                 RollWrite::Object(one) => wrote.any |= self.object(&one).await?,
                 RollWrite::Hold(one) => wrote.any |= self.held(&one, fleet, roll).await?,
                 RollWrite::Try(one) => wrote.any |= self.tried(&one, fleet, roll).await?,
@@ -635,6 +611,17 @@ impl<'r> RollRunner<'r> {
             }
         }
         Ok(wrote)
+    }
+
+    /// Makes a Job. Returns whether there may be more to do at once.
+    async fn job(&mut self, one: &JobWrite) -> Result<bool, CallError> {
+        self.cluster.may_be_asked().await;
+        let sent = Instant::now();
+        let landed = run_job(self.cluster, one).await?;
+        if leaves_open(&landed) {
+            self.may_come(UnansweredCreation::job(one, sent, self.clock));
+        }
+        Ok(self.ran(one, landed))
     }
 
     /// Writes another object. Returns whether there may be more to do at once.
@@ -796,10 +783,8 @@ impl<'r> RollRunner<'r> {
 
     /// Something was to be made, and may still come.
     fn may_come(&mut self, one: UnansweredCreation) {
-        one.title().clone_into(&mut self.open);
         (self.say)(RollEvent::Noted(one.told()));
-        self.unanswered.push(one);
-        self.has_waited = true;
+        self.open.add(one);
     }
 
     /// A write failed that may succeed in a moment.
@@ -819,10 +804,14 @@ impl<'r> RollRunner<'r> {
 
     /// Moves an object. Returns whether there may be more to do at once.
     async fn moved(&mut self, one: &FleetMove, fleet: &mut Fleet, roll: &FleetRoll) -> Result<bool, RollError> {
-        let tried = if roll.has_journeys() { try_mark(self.cluster, fleet, one).await? } else { None };
-        let landed = match tried {
+        let stands_against = match roll.has_journeys() && one.notes() {
+            true => try_write(self.cluster, fleet, one, roll).await?,
+            false => None,
+        };
+        let landed = match stands_against {
             Some(no) => no,
             None => {
+                // What was asked before may have taken long.
                 self.holds().await?;
                 self.written(one, fleet).await?
             }
@@ -887,25 +876,15 @@ impl<'r> RollRunner<'r> {
 
     /// Asks again about an object that was refused. Returns whether there may be more to do at once.
     async fn tried(&mut self, one: &FleetMove, fleet: &Fleet, roll: &FleetRoll) -> Result<bool, RollError> {
-        let landed = match write(self.cluster, fleet, one, Really::Try).await? {
-            Landed::Written(now) => match one.unkept(&now).filter(|_| roll.has_journeys()) {
-                Some(why) => Landed::Refused(why),
-                None => Landed::Written(now),
-            },
-            landed => landed,
-        };
-        match landed {
-            Landed::Written(_) | Landed::Stale => {
+        match try_write(self.cluster, fleet, one, roll).await? {
+            None | Some(Landed::Written(_) | Landed::Stale) => {
                 self.remembered.allowed(&one.uid);
                 return Ok(true);
             }
-            // It is known once it is written.
-            Landed::Refused(why) if is_of_no_dry_run(&why) => {
-                self.remembered.allowed(&one.uid);
-                return Ok(true);
+            Some(Landed::Refused(why) | Landed::NotYet(why)) => {
+                self.remembered.refused(&one.uid, &why, self.clock.now());
             }
-            Landed::Refused(why) | Landed::NotYet(why) => self.remembered.refused(&one.uid, &why, self.clock.now()),
-            Landed::Later(error) => self.failed(&error),
+            Some(Landed::Later(error)) => self.failed(&error),
         }
         Ok(false)
     }

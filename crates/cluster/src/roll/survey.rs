@@ -19,7 +19,7 @@ use super::fleet::Fleet;
 use super::freezing::unfrozen;
 use super::local_times::local_times;
 use super::others::others;
-use super::writes::{Landed, Really, write};
+use super::writes::{Landed, try_write};
 use crate::cluster::Cluster;
 
 /// A fleet, and what is known of it.
@@ -92,15 +92,12 @@ pub async fn survey_roll(
         let all = forecast(roll, status, &listed.objects, facts.clone(), clock.now());
         for one in all.iter().filter_map(|one| one.write.as_ref()) {
             asked += 1;
-            match write(cluster, &listed, one, Really::Try).await? {
-                Landed::Written(now) => {
-                    if let Some(why) = one.unkept(&now).filter(|_| roll.has_journeys()) {
-                        facts.remembered.refused(&one.uid, &why, clock.now());
-                    }
+            match try_write(cluster, &listed, one, roll).await? {
+                None | Some(Landed::Written(_) | Landed::Stale) => {}
+                Some(Landed::Refused(why) | Landed::NotYet(why)) => {
+                    facts.remembered.refused(&one.uid, &why, clock.now());
                 }
-                Landed::Stale => {}
-                Landed::Refused(why) | Landed::NotYet(why) => facts.remembered.refused(&one.uid, &why, clock.now()),
-                Landed::Later(error) => return Err(error.into()),
+                Some(Landed::Later(error)) => return Err(error.into()),
             }
         }
     }

@@ -7,7 +7,9 @@
 
 use std::time::{Duration, Instant};
 
-use pointsman_core::roll::{JobWrite, LONGEST_CALL, ObjectCall, ObjectWrite, ROLL_MANAGER, rfc3339};
+use pointsman_core::roll::{
+    JobWrite, LONGEST_CALL, Moment, ObjectCall, ObjectWrite, ROLL_MANAGER, RollStatus, rfc3339,
+};
 use serde_json::Value;
 
 use super::beside::place_of;
@@ -67,13 +69,8 @@ impl UnansweredCreation {
         )
     }
 
-    /// What it makes, as people call it.
-    pub(super) fn title(&self) -> &str {
-        &self.title
-    }
-
     /// Whether no API server works on it any more.
-    pub(super) fn is_late(&self) -> bool {
+    fn is_late(&self) -> bool {
         self.sent.elapsed() >= LONGEST
     }
 
@@ -106,14 +103,66 @@ fn sure(sent: Instant, clock: RollClock) -> String {
     rfc3339(clock.now().wall.saturating_add(left))
 }
 
-/// Forgets those of which nothing comes any more. None is forgotten where it is cut off.
-pub(super) async fn settle(cluster: &Cluster, clock: RollClock, all: &mut Vec<UnansweredCreation>) {
-    let mut at = 0;
-    while let Some(one) = all.get_mut(at) {
-        if one.is_over(cluster, clock).await {
-            all.remove(at);
-        } else {
-            at += 1;
+/// Those that may still come, and whose time that was.
+#[derive(Default)]
+pub(super) struct OpenCreations {
+    all: Vec<UnansweredCreation>,
+    /// They were waited for, and that nobody could do anything meanwhile is not noted yet.
+    is_waited_for: bool,
+    /// What was waited for last.
+    last: String,
+    /// For what objects got their time anew last: not again and again for what is never answered.
+    granted: String,
+}
+
+impl OpenCreations {
+    pub(super) fn add(&mut self, one: UnansweredCreation) {
+        one.title.clone_into(&mut self.last);
+        self.all.push(one);
+        self.is_waited_for = true;
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// Whether one may still come, or the roll is still to be told that none does.
+    pub(super) fn is_waited_for(&self) -> bool {
+        self.is_waited_for
+    }
+
+    /// Forgets those of which nothing comes any more. None is forgotten where it is cut off.
+    pub(super) async fn settle(&mut self, cluster: &Cluster, clock: RollClock) {
+        let mut at = 0;
+        while let Some(one) = self.all.get_mut(at) {
+            if one.is_over(cluster, clock).await {
+                self.all.remove(at);
+            } else {
+                at += 1;
+            }
+        }
+    }
+
+    /// Forgets those that no API server works on any more, without a look at what is there.
+    pub(super) fn forget_late(&mut self) {
+        self.all.retain(|one| !one.is_late());
+    }
+
+    /// What the status says now: what is waited for, or that the roll goes on, and others have their time again, as
+    /// they could do nothing meanwhile.
+    pub(super) fn told(&self, before: &RollStatus, now: Moment) -> RollStatus {
+        match self.all.first() {
+            Some(one) => before.awaiting(&one.told()),
+            None if self.last == self.granted => before.clone(),
+            None => before.going_on(now),
+        }
+    }
+
+    /// The status says so.
+    pub(super) fn was_told(&mut self) {
+        if self.all.is_empty() {
+            self.granted.clone_from(&self.last);
+            self.is_waited_for = false;
         }
     }
 }

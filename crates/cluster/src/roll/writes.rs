@@ -1,6 +1,6 @@
 //! What came of the write of one object.
 
-use pointsman_core::roll::{FleetMove, JobWrite, ROLL_MANAGER};
+use pointsman_core::roll::{FleetMove, FleetRoll, JobWrite, Propagation, ROLL_MANAGER};
 use serde_json::{Value, json};
 
 use super::fleet::Fleet;
@@ -54,17 +54,20 @@ pub(super) async fn write(
     }
 }
 
-/// Why the mark of a move would not be kept, by a dry run of the write. A step is not begun then: nobody would know how
-/// far it is. Nothing where it would be, where none is written, or where whoever is asked knows no dry runs.
+/// What stands against a write, by a dry run: who refuses it, or, on a journey, that nobody would know how far the
+/// object is. Nothing where it would be written, and where a webhook knows no dry runs: then it is known once it is
+/// written.
 ///
 /// # Errors
 /// Whoever runs this may not do so.
-pub(super) async fn try_mark(cluster: &Cluster, fleet: &Fleet, one: &FleetMove) -> Result<Option<Landed>, CallError> {
-    if !one.notes() {
-        return Ok(None);
-    }
+pub(super) async fn try_write(
+    cluster: &Cluster,
+    fleet: &Fleet,
+    one: &FleetMove,
+    roll: &FleetRoll,
+) -> Result<Option<Landed>, CallError> {
     Ok(match write(cluster, fleet, one, Really::Try).await? {
-        Landed::Written(now) => one.unkept(&now).map(Landed::Refused),
+        Landed::Written(now) => one.unkept(&now).filter(|_| roll.has_journeys()).map(Landed::Refused),
         Landed::Refused(why) if is_of_no_dry_run(&why) => None,
         no => Some(no),
     })
@@ -97,10 +100,10 @@ pub(super) fn jobs_of(job: &JobWrite) -> String {
     format!("/apis/batch/v1/namespaces/{}/jobs", job.namespace)
 }
 
-/// How to delete an object that was seen, and no other one.
-pub(super) fn delete_options(uid: &str, resource_version: &str, propagation: &str) -> Value {
+/// How to delete an object, and no other one: as it was seen, or as it is by now.
+pub(super) fn delete_options(uid: &str, resource_version: Option<&str>, propagation: Propagation) -> Value {
     json!({
-        "apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": propagation,
+        "apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": propagation.word(),
         "preconditions": {"uid": uid, "resourceVersion": resource_version},
     })
 }

@@ -82,3 +82,11 @@ impl RollMark {
         moment::wall(&self.at)
     }
 }
+
+/// What is wrong with an object that lacks an annotation of ours which it was written with.
+pub(super) fn keeps_not(name: &str) -> String {
+    format!(
+        "does not keep the annotation {name}: a mutating webhook or policy takes it off; have it leave the annotations of \
+         pointsman.dev alone"
+    )
+}

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::fleet_object::FleetObject;
 use super::fleet_roll::FleetRoll;
 use super::json_patch::{pointer, test};
-use super::mark::{ANNOTATION, RollMark};
+use super::mark::{ANNOTATION, RollMark, keeps_not};
 use super::moment::{Moment, rfc3339};
 use crate::definition::{HELD, HoldMark, LET_GO, RELEASED, WANTED};
 
@@ -73,13 +73,8 @@ impl FleetMove {
     /// stored as it was written.
     #[must_use]
     pub fn unkept(&self, written: &Value) -> Option<String> {
-        let sent = self.mark()?;
-        (written.pointer(&pointer("annotations", ANNOTATION)) != Some(sent)).then(|| {
-            format!(
-                "the annotation {ANNOTATION} would not be kept, by which it is known what was done: a mutating webhook \
-                 or policy takes it off; have it leave the annotations of pointsman.dev alone"
-            )
-        })
+        let is_kept = written.pointer(&pointer("annotations", ANNOTATION)) == Some(self.mark()?);
+        (!is_kept).then(|| format!("it {}", keeps_not(ANNOTATION)))
     }
 
     /// What is written into the annotation, at whatever depth of the patch.

@@ -518,7 +518,7 @@ impl RollStatus {
     /// The same of a roll of which nothing is written before it is known what has become of a call, in words.
     #[must_use]
     pub fn awaiting(&self, what: &str) -> Self {
-        let (phase, reason, message) = (RollPhase::Waiting, Some("Trouble".to_owned()), what.to_owned());
+        let (phase, reason, message) = (RollPhase::Waiting, Some(TROUBLE.to_owned()), what.to_owned());
         Self { phase, reason, message, ..self.clone() }
     }
 
@@ -621,6 +621,9 @@ pub(super) const TAKEN_BACK: &str = "TakenBack";
 
 /// Why a roll halts whose journeys have changed.
 pub(super) const CHANGED: &str = "Changed";
+
+/// A call failed, and is tried again.
+pub(super) const TROUBLE: &str = "Trouble";
 
 /// The reason of a failure where somebody has to look before anything can be done.
 pub(super) const STUCK: &str = "Stuck";

@@ -5,7 +5,7 @@ use super::fleet_roll::{Direction, FleetRoll};
 use super::fleet_view::FleetView;
 use super::standing::Standing;
 use super::states::state;
-use super::status::{RollPhase, RollStatus, TAKEN_BACK, Unmoved, WaveCounts};
+use super::status::{RollPhase, RollStatus, TAKEN_BACK, TROUBLE, Unmoved, WaveCounts};
 
 /// What is in the way, beside what the status says.
 #[derive(Default)]
@@ -128,7 +128,7 @@ fn words(
         return (RollPhase::Paused, Some("Asked".to_owned()), "somebody paused it: spec.paused".to_owned());
     }
     if let Some(trouble) = &in_the_way.trouble {
-        return (RollPhase::Waiting, Some("Trouble".to_owned()), trouble.clone());
+        return (RollPhase::Waiting, Some(TROUBLE.to_owned()), trouble.clone());
     }
     let place = match (status.direction, wave) {
         (Direction::Forward, Some(wave)) => format!("{} {}/{}", wave.name, wave.done, wave.total),

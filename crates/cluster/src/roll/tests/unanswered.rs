@@ -3,15 +3,15 @@
 use std::net::TcpListener;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use kube::{Client, Config};
-use pointsman_core::roll::{ObjectCall, ObjectWrite};
+use pointsman_core::roll::{JobWrite, ObjectCall, ObjectWrite, RollStatus};
 use serde_json::{Value, json};
 
 use super::super::beside::try_made;
 use super::super::clock::RollClock;
-use super::super::unanswered::{UnansweredCreation, settle};
+use super::super::unanswered::{OpenCreations, UnansweredCreation};
 use super::super::writes::Landed;
 use super::beside::{against, says, write, writes};
 use crate::cluster::Cluster;
@@ -46,40 +46,79 @@ fn posts(server: &SmallServer) -> usize {
     server.heads().iter().filter(|head| head.starts_with("POST") && !head.contains("dryRun=All")).count()
 }
 
-async fn open(cluster: &Cluster, one: &ObjectWrite) -> Vec<UnansweredCreation> {
+async fn open(cluster: &Cluster, one: &ObjectWrite) -> OpenCreations {
     let sent = Instant::now();
     let landed = writes(cluster, one).await;
     assert!(matches!(&landed, Ok(Landed::Later(error)) if error.leaves_open()), "{landed:?}");
-    Vec::from_iter(UnansweredCreation::object(cluster, one, (sent, RollClock::start())).await.unwrap())
+    let mut all = OpenCreations::default();
+    all.add(UnansweredCreation::object(cluster, one, (sent, RollClock::start())).await.unwrap().unwrap());
+    all
 }
 
+/// What something was deleted for is sent again at once, and waited for to the end: the first one may come after that
+/// one is gone.
 #[test]
 fn what_was_not_answered_is_waited_for_until_it_is_there() {
-    let is_there = Arc::default();
-    let server = silent(&is_there);
-    against(&server, async |cluster| {
-        let mut all = open(cluster, &write(ObjectCall::Create(deployment()))).await;
-        settle(cluster, RollClock::start(), &mut all).await;
-        assert_eq!((all.len(), posts(&server)), (1, 1), "it is not sent again");
-        is_there.store(true, Ordering::Relaxed);
-        settle(cluster, RollClock::start(), &mut all).await;
-        assert!(all.is_empty(), "it has come");
-    });
+    for (call, sent, is_over) in
+        [(ObjectCall::Create(deployment()), 1, true), (ObjectCall::Succeed(deployment()), 2, false)]
+    {
+        let is_there = Arc::default();
+        let server = silent(&is_there);
+        against(&server, async |cluster| {
+            let mut all = open(cluster, &write(call)).await;
+            all.settle(cluster, RollClock::start()).await;
+            assert_eq!((all.is_empty(), posts(&server)), (false, sent));
+            is_there.store(true, Ordering::Relaxed);
+            all.settle(cluster, RollClock::start()).await;
+            assert_eq!((all.is_empty(), posts(&server)), (is_over, sent));
+        });
+    }
 }
 
-/// What something was deleted for is sent again at once. The first one may come after that one is gone.
+/// A Job that was asked for so many seconds ago.
+fn job(name: &str, seconds: u64) -> UnansweredCreation {
+    let [namespace, of, uid] = ["n", "n/a", "u"].map(str::to_owned);
+    let job = JobWrite { namespace, name: name.to_owned(), body: json!({}), of, uid };
+    let sent = Instant::now().checked_sub(Duration::from_secs(seconds)).unwrap();
+    UnansweredCreation::job(&job, sent, RollClock::start())
+}
+
+/// Nobody is asked whether it is there.
 #[test]
-fn what_closes_a_gap_is_sent_again_and_waited_for_to_the_end() {
-    let is_there = Arc::default();
-    let server = silent(&is_there);
-    against(&server, async |cluster| {
-        let mut all = open(cluster, &write(ObjectCall::Succeed(deployment()))).await;
-        settle(cluster, RollClock::start(), &mut all).await;
-        assert_eq!((all.len(), posts(&server)), (1, 2));
-        is_there.store(true, Ordering::Relaxed);
-        settle(cluster, RollClock::start(), &mut all).await;
-        assert_eq!((all.len(), posts(&server)), (1, 2));
-    });
+fn what_no_api_server_works_on_any_more_is_waited_for_no_longer() {
+    let server = SmallServer::start(|_| says(404, "not found"));
+    for (seconds, is_over) in [(64, false), (65, true)] {
+        let mut all = OpenCreations::default();
+        all.add(job("a", seconds));
+        all.forget_late();
+        assert_eq!(all.is_empty(), is_over, "after {seconds} s");
+        let asked = server.heads().len();
+        against(&server, async |cluster| all.settle(cluster, RollClock::start()).await);
+        assert_eq!((all.is_empty(), server.heads().len() == asked), (is_over, is_over), "after {seconds} s");
+    }
+}
+
+/// Others could do nothing meanwhile. Where the same one is not answered again and again, a fleet does not wait for
+/// ever.
+#[test]
+fn objects_have_their_time_again_once_for_what_is_waited_for() {
+    let (clock, before) = (RollClock::start(), RollStatus::default());
+    let mut all = OpenCreations::default();
+    for (name, is_granted) in [("a", true), ("a", false), ("b", true), ("a", true)] {
+        all.add(job(name, 65));
+        let waits = all.told(&before, clock.now());
+        assert!(waits.message.starts_with(&format!("job n/{name} was asked for")), "{}", waits.message);
+        all.was_told();
+        assert!(all.is_waited_for(), "it may still come");
+        all.forget_late();
+        // As long as nobody could say so, it is to be said.
+        for _ in 0..2 {
+            assert_eq!(all.told(&before, clock.now()).resumed.is_some(), is_granted, "{name}");
+            assert!(all.is_waited_for());
+        }
+        all.was_told();
+        assert!(!all.is_waited_for());
+    }
 }
 
 #[test]

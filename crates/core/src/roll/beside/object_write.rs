@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::names::{KNOWN_BY, STAYS};
 use super::seen::{annotation, is_going, text};
 use crate::roll::json_patch::{pointer, test};
+use crate::roll::mark::keeps_not;
 use crate::roll::other_cluster::OtherCluster;
 
 /// One call of the API server.
@@ -110,12 +111,7 @@ impl Counterpart {
     #[must_use]
     pub fn unwritten(written: &Value, resource_version: &str) -> Option<String> {
         let is_there = annotation(written, STAYS) == Some(resource_version);
-        (!is_there).then(|| {
-            format!(
-                "does not keep the annotation {STAYS}: a mutating webhook or policy takes it off; have it leave the \
-                 annotations of pointsman.dev alone"
-            )
-        })
+        (!is_there).then(|| keeps_not(STAYS))
     }
 
     /// Why nothing is deleted for it, by what is found by its name, as far as its metadata. Nothing where it is there
@@ -148,16 +144,13 @@ pub struct Successor {
 }
 
 impl ObjectCall {
-    /// The annotation by which an object is known that is to be made, and that is not stored as it was sent, by what an
-    /// API server answers. Nothing where all are, or where something was deleted for what is made: that has to be
-    /// there, whatever it says.
+    /// That an object that is made is not stored with what it is known by, by what an API server answers. Nothing where
+    /// it is, or where something was deleted for it: then it has to be there, whatever it says.
     #[must_use]
-    pub fn unkept(&self, written: &Value) -> Option<&'static str> {
+    pub fn unkept(&self, written: &Value) -> Option<String> {
         let Self::Create(sent) = self else { return None };
-        KNOWN_BY.into_iter().find(|name| {
-            let sent = annotation(sent, name);
-            sent.is_some() && annotation(written, name) != sent
-        })
+        let is_lost = |name: &&str| annotation(sent, name).is_some_and(|sent| annotation(written, name) != Some(sent));
+        KNOWN_BY.into_iter().find(is_lost).map(keeps_not)
     }
 
     /// Whether it makes an object.
