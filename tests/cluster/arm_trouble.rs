@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use crate::scenario::Scenario;
 use crate::support::acting::run;
 use crate::support::pointsman::{Pointsman, Setup};
-use crate::support::process::{Process, free_port};
+use crate::support::process::{Process, SOON, free_port};
 use crate::support::proxy::{Fate, Proxy};
 use crate::support::sample::{Sample, WIDGET};
 use crate::support::scene::{CRDS, MERGE, Scene};
@@ -224,7 +224,7 @@ fn meanwhile(scene: &Scene<'_>) {
         versions.push(more);
     });
     proxy.release();
-    assert_eq!(process.end(Duration::from_secs(30)), Some(1));
+    assert_eq!(process.end(SOON), Some(1));
     let log = std::fs::read_to_string(scene.dir.join("arm.log")).unwrap();
     assert!(log.contains("serves v3, which the definition does not know"), "{log}");
     assert_eq!(scene.crd_now()["spec"]["versions"].as_array().unwrap().len(), 2, "nothing was dropped");
@@ -445,7 +445,7 @@ fn webhook_first(scene: &Scene<'_>) {
     let again = json!({"metadata": {"name": "pointsman"}, "spec": there["spec"]});
     scene.post(&format!("/api/v1/namespaces/{}/services", scene.ns), &again).ok();
     *scene.pointsman.borrow_mut() = Some(Pointsman::start(&scene.setup));
-    assert_eq!(process.end(Duration::from_secs(60)), Some(0), "{}", said());
+    assert_eq!(process.end(SOON), Some(0), "{}", said());
     let stored = scene.etcd("a");
     assert_eq!(stored["apiVersion"], format!("{}/{new}", scene.group));
     assert!(stored["metadata"]["managedFields"].is_array(), "{stored}");

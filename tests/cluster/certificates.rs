@@ -8,7 +8,7 @@ use crate::load::under_load;
 use crate::scenario::Scenario;
 use crate::support::cert_manager::{Volume, renew, secret, start};
 use crate::support::pointsman::Pointsman;
-use crate::support::process::eventually;
+use crate::support::process::{SOON, eventually};
 use crate::support::scene::{CRDS, Scene};
 
 pub(crate) const SCENARIOS: &[Scenario] =
@@ -18,7 +18,7 @@ fn renewed(scene: &Scene<'_>) {
     let _controllers = start(scene);
     issue(scene);
     let mut volume = Volume::new(&scene.dir.join("volume"));
-    let mut pair = eventually("the pair is issued", Duration::from_secs(60), || secret(scene, "leaf"));
+    let mut pair = eventually("the pair is issued", SOON, || secret(scene, "leaf"));
     volume.project(&pair);
     // As in production: the files are those of the Secret, and nobody restarts us for a renewal.
     scene.stop_pointsman();
@@ -30,7 +30,7 @@ fn renewed(scene: &Scene<'_>) {
         for round in 0..RENEWALS {
             renew(scene, "leaf");
             let before = pair["tls.crt"].clone();
-            pair = eventually("a renewed pair", Duration::from_secs(20), || {
+            pair = eventually("a renewed pair", SOON, || {
                 secret(scene, "leaf").filter(|secret| secret["tls.crt"] != before)
             });
             volume.project(&pair);
@@ -95,9 +95,8 @@ fn install(scene: &Scene<'_>) -> Value {
     let client = crd["spec"]["conversion"]["webhook"]["clientConfig"].as_object_mut().unwrap();
     client.remove("caBundle");
     scene.post(CRDS, &crd).ok();
-    let bundle = eventually("the bundle is injected", Duration::from_secs(30), || {
-        Some(ca_bundle(scene)).filter(|bundle| bundle.is_string())
-    });
+    let bundle =
+        eventually("the bundle is injected", SOON, || Some(ca_bundle(scene)).filter(|bundle| bundle.is_string()));
     for version in [scene.sample.old, scene.sample.new] {
         scene.eventually(|| {
             let probe = scene.object(version, "probe");

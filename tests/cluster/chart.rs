@@ -13,7 +13,7 @@ use crate::scenario::Scenario;
 use crate::support::acting::run;
 use crate::support::cert_manager::{self, Volume, secret};
 use crate::support::pointsman::{Pointsman, Setup};
-use crate::support::process::eventually;
+use crate::support::process::{SOON, eventually};
 use crate::support::sample::{ENGINE, Sample};
 use crate::support::scene::{CRDS, MERGE, Scene};
 use crate::support::side_by_side::{A, B, UNKNOWN};
@@ -247,7 +247,7 @@ fn at_work(scene: &Scene<'_>) {
     let webhooks = judge(scene);
     renewed(scene, &crd);
     // The injector goes through all of them, one after the other.
-    let before = eventually("the injector is through", Duration::from_secs(30), || {
+    let before = eventually("the injector is through", SOON, || {
         let before = registered(scene, &webhooks);
         thread::sleep(Duration::from_secs(2));
         (registered(scene, &webhooks) == before).then_some(before)
@@ -266,7 +266,7 @@ fn at_work(scene: &Scene<'_>) {
     leave(scene, &webhooks);
     drop(controllers);
     // What the API server had begun with the other version still ends with us.
-    eventually("nobody is asked any more", Duration::from_secs(60), || {
+    eventually("nobody is asked any more", SOON, || {
         let before = converts.requests();
         let kept = scene.get(scene.sample.old, "stamped").ok();
         scene.update(scene.sample.old, "stamped", &kept).ok();
@@ -306,7 +306,7 @@ fn install(scene: &Scene<'_>, host: u8, name: &str, more: &[&str]) -> Release {
         said.1
     );
     let mut volume = Volume::new(&scene.dir.join(name));
-    let pair = eventually("the pair is issued", Duration::from_secs(60), || secret(scene, &format!("{name}-tls")));
+    let pair = eventually("the pair is issued", SOON, || secret(scene, &format!("{name}-tls")));
     volume.project(&pair);
     let path = format!("/apis/apps/v1/namespaces/{ns}/deployments/{name}");
     let deployment = scene.call_get(&path);
@@ -351,7 +351,7 @@ fn convert(scene: &Scene<'_>) -> Value {
     let service = format!("--service={}/pointsman:{}", scene.ns, scene.setup.port);
     applied(scene, "crd.yaml", &["crd", "--storage", scene.sample.old, &service]);
     let path = format!("{CRDS}/{}", scene.crd_name());
-    let crd = eventually("the bundle is injected", Duration::from_secs(30), || {
+    let crd = eventually("the bundle is injected", SOON, || {
         let crd = scene.call_get(&path);
         crd["spec"]["conversion"]["webhook"]["clientConfig"]["caBundle"].is_string().then_some(crd)
     });
@@ -391,9 +391,9 @@ fn renewed(scene: &Scene<'_>, crd: &Value) {
         let of = if name == "pointsman" { "pointsman-tls" } else { name };
         let old = secret(scene, of).unwrap()["tls.crt"].clone();
         cert_manager::renew(scene, name);
-        eventually(name, Duration::from_secs(30), || secret(scene, of).filter(|pair| pair["tls.crt"] != old));
+        eventually(name, SOON, || secret(scene, of).filter(|pair| pair["tls.crt"] != old));
     }
-    eventually("the bundle of the renewed authority", Duration::from_secs(60), || {
+    eventually("the bundle of the renewed authority", SOON, || {
         (scene.call_get(&crd).pointer(path) != before).then_some(())
     });
     for version in [scene.sample.new, scene.sample.old] {

@@ -1,12 +1,10 @@
 //! How objects go: with their owner, their namespace, their collection, and when a finalizer lets them.
 
-use std::time::Duration;
-
 use hyper::Method;
 use serde_json::{Value, json};
 
 use crate::scenario::Scenario;
-use crate::support::process::eventually;
+use crate::support::process::{SOON, eventually};
 use crate::support::scene::Scene;
 use crate::support::verbs::assert_holds;
 
@@ -43,9 +41,7 @@ fn namespace_deleted(scene: &Scene<'_>) {
     }
     let namespace = format!("/api/v1/namespaces/{ns}");
     scene.call(Method::DELETE, &namespace, None).ok();
-    eventually("the namespace is gone", Duration::from_secs(60), || {
-        (scene.call(Method::GET, &namespace, None).code == 404).then_some(())
-    });
+    eventually("the namespace is gone", SOON, || (scene.call(Method::GET, &namespace, None).code == 404).then_some(()));
     assert_eq!(scene.names(old), ["a", "b", "c", "d"], "and nothing else");
 }
 
@@ -64,7 +60,7 @@ fn owners(scene: &Scene<'_>) {
     }
     scene.delete(old, "owner").ok();
     let gone = || scene.names(new).is_empty().then_some(());
-    eventually("owned objects are gone", Duration::from_secs(90), gone);
+    eventually("owned objects are gone", SOON, gone);
 }
 
 fn finalizers(scene: &Scene<'_>) {

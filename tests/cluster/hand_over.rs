@@ -14,7 +14,7 @@ use crate::stages::{FINISHED, NAMES, NEEDS_COMPLETE, commands, generation, offli
 use crate::support::balancer::Balancer;
 use crate::support::garden::{Landscape, of_example};
 use crate::support::pointsman::{Pointsman, Setup};
-use crate::support::process::{Process, eventually, free_port};
+use crate::support::process::{Process, SOON, eventually, free_port};
 use crate::support::proxy::{Fate, Proxy};
 use crate::support::sample::{SHOOT, Sample};
 use crate::support::scene::{MERGE, Scene};
@@ -188,7 +188,7 @@ fn waits(scene: &Scene<'_>) {
     let mut process = runs(scene, &scene.ns);
     for (full, said) in all.iter().zip(WORDS) {
         let mut last = String::new();
-        eventually(&format!("{full}: {said}"), Duration::from_secs(60), || {
+        eventually(&format!("{full}: {said}"), SOON, || {
             last = unmoved(scene, &scene.ns, full);
             (last.starts_with("Waiting: ") && last.contains(said)).then_some(())
         });
@@ -212,9 +212,7 @@ fn waits(scene: &Scene<'_>) {
 fn each_goes_on(garden: &Landscape<'_>, all: &[String; 5]) {
     let [asleep, away, dead, exec, old] = all;
     let goes_on = |full: &String| {
-        eventually(&format!("{full} goes on"), Duration::from_secs(150), || {
-            garden.says(full, NEEDS_COMPLETE).then_some(())
-        });
+        eventually(&format!("{full} goes on"), SOON, || garden.says(full, NEEDS_COMPLETE).then_some(()));
     };
     let patch = json!({"status": {"nodeInfo": {"kubeletVersion": "v1.18.20"}}}).to_string();
     garden.shoot.client.call(Method::PATCH, "/api/v1/nodes/old/status", Some((MERGE, patch))).ok();
@@ -244,7 +242,7 @@ fn sent_in_vain(garden: &Landscape<'_>) -> (String, Process) {
     are(garden, &one, "false");
     garden.rolls(&garden.scene.ns, &json!({}));
     let process = runs(garden.scene, &garden.scene.ns);
-    eventually("it is sent in vain", Duration::from_secs(60), || (sent(garden.scene).len() >= 3).then_some(()));
+    eventually("it is sent in vain", SOON, || (sent(garden.scene).len() >= 3).then_some(()));
     (one, process)
 }
 
@@ -258,7 +256,7 @@ fn behind(scene: &Scene<'_>) {
     let said = std::fs::read_to_string(scene.log_of(&format!("runs-{}", scene.ns))).unwrap();
     assert!(said.contains("not mutated: spec.template.spec.containers"), "{said}");
     proxy.release();
-    eventually("it is finished", Duration::from_secs(90), || garden.says(&one, FINISHED).then_some(()));
+    eventually("it is finished", SOON, || garden.says(&one, FINISHED).then_some(()));
     are(&garden, &one, "true");
     process.interrupt();
     process.end(Duration::from_secs(10));
@@ -280,7 +278,7 @@ fn one_of_two(scene: &Scene<'_>) {
     balancer.set(&[behind.backend()]);
     let (one, mut process) = sent_in_vain(&garden);
     balancer.set(&[behind.backend(), ahead.backend()]);
-    eventually("it is finished", Duration::from_secs(150), || {
+    eventually("it is finished", SOON, || {
         balancer.breaks();
         sleep(Duration::from_millis(700));
         garden.says(&one, FINISHED).then_some(())

@@ -214,7 +214,7 @@ fn several(scene: &Scene<'_>) {
             assert_eq!(code, 0, "{errors}");
         }
         for process in &mut processes {
-            let code = process.end(Duration::from_secs(60));
+            let code = process.end(SOON);
             assert_eq!(code, Some(0), "{}", std::fs::read_to_string(scene.dir.join("migrate.log")).unwrap());
         }
         assert_migrated(scene, to, &names, &before);
@@ -270,7 +270,7 @@ fn another_crd(scene: &Scene<'_>) {
         });
         scene.change_crd(change);
         proxy.release();
-        let code = process.end(Duration::from_secs(30));
+        let code = process.end(SOON);
         let log = std::fs::read_to_string(scene.dir.join("migrate.log")).unwrap();
         assert_eq!(code, Some(1), "{what}: {log}");
         assert!(log.lines().last().unwrap().contains("was changed, or made again, by somebody else"), "{what}: {log}");
@@ -377,7 +377,7 @@ fn restarted(scene: &Scene<'_>) {
     first.stop();
     let second = start_one("second");
     proxy.lead_to(&second.client);
-    let code = process.end(Duration::from_secs(120));
+    let code = process.end(SOON);
     let log = std::fs::read_to_string(scene.dir.join("migrate.log")).unwrap();
     assert_eq!(code, Some(0), "{log}");
     assert!(log.contains("trying again in"), "{log}");
@@ -396,7 +396,7 @@ fn webhook_away(scene: &Scene<'_>) {
     // Long enough for a list and a write to fail, had nobody waited.
     thread::sleep(Duration::from_secs(5));
     *scene.pointsman.borrow_mut() = Some(crate::support::pointsman::Pointsman::start(&scene.setup));
-    assert_eq!(process.end(Duration::from_secs(60)), Some(0), "{}", log());
+    assert_eq!(process.end(SOON), Some(0), "{}", log());
     assert_migrated(scene, new, &names, &before);
     for name in names {
         assert!(scene.etcd(&name)["metadata"]["managedFields"].is_array(), "{name}");

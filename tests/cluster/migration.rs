@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::migrate::{freeze, policy};
 use crate::scenario::Scenario;
-use crate::support::process::eventually;
+use crate::support::process::{SOON, eventually};
 use crate::support::proxy::{Fate, Proxy, status};
 use crate::support::sample::{Sample, WIDGET};
 use crate::support::scene::{CRDS, Scene};
@@ -163,7 +163,7 @@ fn migrate(scene: &Scene<'_>) {
     scene.post(path, &json!({"metadata": {"name": scene.ns}, "spec": spec})).ok();
     let path = format!("{path}/{}", scene.ns);
     let mut turn = 0;
-    eventually("the migration", Duration::from_secs(100), || {
+    eventually("the migration", SOON, || {
         let migration = scene.call_get(&path);
         let conditions = migration["status"]["conditions"].as_array().cloned().unwrap_or_default();
         let has = |kind: &str| conditions.iter().any(|it| it["type"] == kind && it["status"] == "True");

@@ -447,9 +447,7 @@ fn guarded(scene: &Scene<'_>) {
     let as_user = format!("{{token: secret-token, as: '{user}'}}");
     std::fs::write(&kubeconfig, text.replace("{token: secret-token}", &as_user)).unwrap();
     let mut runs_on = run_through(scene, &scene.ns, &kubeconfig);
-    eventually("it waits for the target", Duration::from_secs(60), || {
-        scene.does(&["objects"]).contains("step stable").then_some(())
-    });
+    eventually("it waits for the target", SOON, || scene.does(&["objects"]).contains("step stable").then_some(()));
     let one = format!("{}/{name}", scene.installations());
     let changed = json!({"spec": {"version": "5.32.0"}}).to_string();
     let refused = scene.eventually(|| {
@@ -468,7 +466,7 @@ fn guarded(scene: &Scene<'_>) {
     let refused = scene.post(&scene.installations(), &another).fails(403);
     assert!(refused.contains("no new ClusterInstallation is made any more: make a Mattermost"), "{refused}");
     town.seen.lock().unwrap().never.clear();
-    assert_eq!(runs_on.end(Duration::from_secs(120)), Some(0), "{}", log(scene));
+    assert_eq!(runs_on.end(SOON), Some(0), "{}", log(scene));
     has_become(scene, &town, name, &was);
     for policy in &policies {
         let path = format!("{}/{}", place(policy), policy["metadata"]["name"].as_str().unwrap());
@@ -519,7 +517,7 @@ fn never_stable(scene: &Scene<'_>) {
         ["Failed", "Complete"].contains(&told["phase"].as_str().unwrap_or_default()).then_some(told)
     });
     println!("{count} installations, {at_once} at once: {} s", began.elapsed().as_secs());
-    assert_eq!(runs_on.end(Duration::from_secs(30)), Some(1), "not all of them have gone");
+    assert_eq!(runs_on.end(SOON), Some(1), "not all of them have gone");
     assert_eq!((&told["phase"], &told["became"]["all"]), (&json!("Failed"), &json!(count - bad.len())), "{told:#}");
     for name in &never {
         let object = format!("{}/{name}", scene.ns);
@@ -608,7 +606,7 @@ fn taken_over(scene: &Scene<'_>) {
     while began.elapsed() < Duration::from_secs(7) {
         assert_eq!(uid(), again, "it is there");
     }
-    assert_eq!(runs_on.end(Duration::from_secs(120)), Some(0), "{:#}", status(scene, &scene.ns));
+    assert_eq!(runs_on.end(SOON), Some(0), "{:#}", status(scene, &scene.ns));
     has_become(scene, &town, name, &was);
     scene.leaves_town(&[&scene.ns]);
 }
@@ -628,14 +626,14 @@ fn belongs(scene: &Scene<'_>) {
     let mut runs_on = scene.rolls_on("test");
     scene.roll_says("under way");
     let said = "step old-object: configmaps notes still belongs to it";
-    eventually(said, Duration::from_secs(120), || {
+    eventually(said, SOON, || {
         let objects = scene.does(&["objects"]);
         objects.contains("configmaps notes still belongs to it").then_some(())
     });
     assert_eq!(scene.belonging(uid), ["configmaps notes"]);
     let path = format!("{}/notes", core(scene, "configmaps"));
     scene.call(Method::PATCH, &path, Some((MERGE, json!({"metadata": {"ownerReferences": null}}).to_string()))).ok();
-    assert_eq!(runs_on.end(Duration::from_secs(90)), Some(0));
+    assert_eq!(runs_on.end(SOON), Some(0));
     has_become(scene, &town, "mm-owns", &was);
     assert!(scene.call(Method::GET, &path, None).is_ok(), "it was not deleted with it");
     scene.leaves_town(&[&scene.ns]);
@@ -701,9 +699,7 @@ fn refused_successor(scene: &Scene<'_>) {
     assert_eq!(uid(), was.deployment["metadata"]["uid"], "it is there");
     town.seen.lock().unwrap().never.push(name.to_owned());
     no_policy(scene, &scene.ns, &new);
-    eventually("it is made anew", Duration::from_secs(90), || {
-        scene.does(&["objects"]).contains("step stable").then_some(())
-    });
+    eventually("it is made anew", SOON, || scene.does(&["objects"]).contains("step stable").then_some(()));
     let anew = uid();
     assert_ne!(anew, was.deployment["metadata"]["uid"]);
     policy(scene, &scene.ns, &is_new, &old);
@@ -711,9 +707,7 @@ fn refused_successor(scene: &Scene<'_>) {
     scene.roll_says("undoing step deployment: what is to be made in its place is refused, so that nothing was deleted");
     assert_eq!(uid(), anew, "it is there");
     no_policy(scene, &scene.ns, &old);
-    eventually("it is taken back", Duration::from_secs(120), || {
-        (status(scene, &scene.ns)["phase"] == "Aborted").then_some(())
-    });
+    eventually("it is taken back", SOON, || (status(scene, &scene.ns)["phase"] == "Aborted").then_some(()));
     runs_on.end(Duration::from_secs(30));
     is_as_before(scene, &town, name, &was);
     scene.call(Method::DELETE, &format!("{}/one", core(scene, "resourcequotas")), None).ok();

@@ -10,7 +10,7 @@ use crate::roll_kinds::{Before, apps, before, core, goes, has_become, killed_aft
 use crate::roll_rights::{applied, installs, is_whole, leaves, phase, town};
 use crate::scenario::Scenario;
 use crate::support::installations::{LABEL, REPLICAS};
-use crate::support::process::eventually;
+use crate::support::process::{SOON, eventually};
 use crate::support::rights::{Right, Story, rights_of};
 use crate::support::sample::{MATTERMOST, Sample};
 use crate::support::scene::{MERGE, Scene};
@@ -117,7 +117,7 @@ fn stands_against_it(scene: &Scene<'_>, name: &str) {
     scene.call(Method::POST, &all, Some(("application/json", scaler.to_string()))).ok();
     scene.does(&["back"]);
     let mut running = scene.rolls_on("test");
-    eventually("it is told what stands against the way back", Duration::from_secs(60), || {
+    eventually("it is told what stands against the way back", SOON, || {
         scene.does(&["objects"]).contains("horizontalpodautoscalers.autoscaling grows scales").then_some(())
     });
     let installation = scene.call_get(&format!("{}/{name}", scene.installations()));
@@ -126,7 +126,7 @@ fn stands_against_it(scene: &Scene<'_>, name: &str) {
     let service = scene.call_get(&format!("{}/{name}", core(scene, "services")));
     assert_eq!(service["metadata"]["ownerReferences"][0]["uid"], new["metadata"]["uid"], "the new one has all of it");
     scene.call(Method::DELETE, &format!("{all}/grows"), None).ok();
-    assert_eq!(running.end(Duration::from_secs(120)), Some(0));
+    assert_eq!(running.end(SOON), Some(0));
 }
 
 /// The same, by somebody who is killed after each write.
@@ -214,9 +214,7 @@ fn rights(scene: &Scene<'_>) {
     });
     let mut begun: Vec<_> = begun.collect();
     for (name, process) in names.iter().zip(&mut begun) {
-        eventually(&format!("{name} is over"), Duration::from_secs(120), || {
-            (phase(scene, name) == "Complete").then_some(())
-        });
+        eventually(&format!("{name} is over"), SOON, || (phase(scene, name) == "Complete").then_some(()));
         process.end(Duration::from_secs(10));
     }
     leaves(scene, &story.try_each(&rights));

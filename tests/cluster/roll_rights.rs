@@ -13,7 +13,7 @@ use crate::scenario::Scenario;
 use crate::stages::{FINISHED, NAMES, NEEDS_COMPLETE, commands};
 use crate::support::apiserver::ApiServer;
 use crate::support::garden::Landscape;
-use crate::support::process::eventually;
+use crate::support::process::{SOON, eventually};
 use crate::support::rights::{Right, Story, rights_of};
 use crate::support::rolling::Controllers;
 use crate::support::sample::{ENGINE, MATTERMOST, SHOOT, Sample};
@@ -402,7 +402,7 @@ fn go_forth(scene: &Scene<'_>, names: &[String]) {
     let mut begun: Vec<_> = begun.collect();
     for name in names {
         let service = format!("/api/v1/namespaces/{}/services/{name}", scene.ns);
-        eventually("all is done that can be", Duration::from_secs(120), || {
+        eventually("all is done that can be", SOON, || {
             let owners = &scene.call_get(&service)["metadata"]["ownerReferences"];
             (owners[0]["kind"] == scene.sample.kind).then_some(())
         });

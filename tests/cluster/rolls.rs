@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::scenario::Scenario;
 use crate::support::client::Heard;
 use crate::support::pointsman::Pointsman;
-use crate::support::process::Process;
+use crate::support::process::{Process, SOON};
 use crate::support::proxy::{Fate, Proxy, status};
 use crate::support::rolling::{Controllers, Over};
 use crate::support::sample::{ENGINE, Sample};
@@ -111,7 +111,7 @@ fn approval(scene: &Scene<'_>) {
     assert!(shown.contains(&next) && shown.contains("canary 1/1"), "{shown}");
     scene.does(&["approve", "canary"]);
     scene.roll_says("Complete");
-    assert_eq!(running.end(Duration::from_secs(20)), Some(0));
+    assert_eq!(running.end(SOON), Some(0));
     assert_eq!(count(scene, B), 3);
     assert_eq!(scene.roll_writes().len(), 3);
     scene.forgets_roll();
@@ -289,13 +289,12 @@ fn frozen(scene: &Scene<'_>) {
     let mut second = scene.rolls_on("second");
     sleep(Duration::from_secs(40));
     first.thaw();
-    let (ended, log) =
-        (first.end(Duration::from_secs(40)), || std::fs::read_to_string(scene.dir.join("roll.log")).unwrap());
+    let (ended, log) = (first.end(SOON), || std::fs::read_to_string(scene.dir.join("roll.log")).unwrap());
     assert_eq!(ended, Some(1), "{}", log());
     assert_eq!(count(scene, B), 2, "nobody is healthy yet");
     let _controllers = Controllers::start(scene, |_, _| Some(true));
     assert!(log().contains(&format!("lost roll {} to second", scene.ns)), "{}", log());
-    assert_eq!(second.end(Duration::from_secs(90)), Some(0));
+    assert_eq!(second.end(SOON), Some(0));
     let mut writes = scene.roll_writes();
     writes.sort();
     assert_eq!(writes, names(6), "each was moved once");
@@ -340,7 +339,7 @@ fn slow(scene: &Scene<'_>) {
     scene.eventually(|| proxy.calls().iter().any(|call| call.contains("?limit=")).then_some(()));
     // Whoever waits takes over as soon as it may.
     let mut second = scene.rolls_on("second");
-    assert_eq!(first.end(Duration::from_secs(90)), Some(0));
+    assert_eq!(first.end(SOON), Some(0));
     second.end(Duration::from_secs(30));
     let mut writes = scene.roll_writes();
     writes.sort();
@@ -445,7 +444,7 @@ fn late(scene: &Scene<'_>) {
         assert_eq!(made["metadata"]["labels"][scene.label_key()], A, "{made}");
         scene.report(&format!("late-{at}"), true);
     }
-    assert_eq!(running.end(Duration::from_secs(90)), Some(0));
+    assert_eq!(running.end(SOON), Some(0));
     assert_eq!(scene.versions(), [(B.to_owned(), 8)].into());
     scene.forgets_roll();
 }
@@ -466,7 +465,7 @@ fn turned_back(scene: &Scene<'_>) {
     assert!(status["message"].as_str().unwrap().contains("kustomize-controller turned it back to 2.16.0"), "{status}");
     // Whoever has looked may go on with the others; that one is left alone.
     scene.does(&["resume"]);
-    assert_eq!(running.end(Duration::from_secs(90)), Some(0));
+    assert_eq!(running.end(SOON), Some(0));
     let writes = scene.roll_writes();
     assert_eq!(writes.iter().filter(|name| *name == "e-00").count(), 1, "{writes:?}");
     assert_eq!((count(scene, A), count(scene, B)), (1, 3));
@@ -624,7 +623,7 @@ fn at_once(scene: &Scene<'_>) {
                 let log = scene.dir.join(format!("{name}.log"));
                 Process::start("roll", env!("CARGO_BIN_EXE_pointsman").as_ref(), &args, &log)
             });
-            both.iter_mut().for_each(|one| assert!(one.end(Duration::from_secs(60)).is_some()));
+            both.iter_mut().for_each(|one| assert!(one.end(SOON).is_some()));
         } else {
             let (code, text, errors) =
                 scene.command(&["roll", "run", "--once", "--holder=both", &namespace, &kubeconfig]);
@@ -849,7 +848,7 @@ fn down(scene: &Scene<'_>) {
     assert!(status["message"].as_str().unwrap().contains("failed calling webhook"), "{status}");
     assert!(status["reserved"].as_array().unwrap().len() <= 2, "{status}");
     servers.servers[1].running = Some(Pointsman::start(&servers.servers[1].setup));
-    assert_eq!(running.end(Duration::from_secs(90)), Some(0));
+    assert_eq!(running.end(SOON), Some(0));
     assert_eq!(scene.versions(), [(B.to_owned(), 6)].into());
     scene.forgets_roll();
 }
@@ -870,7 +869,7 @@ fn made_again(scene: &Scene<'_>) {
     scene.kubectl(&["delete"], &policy);
     let _controllers = Controllers::start(scene, |_, _| Some(true));
     // Planned anew, and moved once.
-    assert_eq!(running.end(Duration::from_secs(90)), Some(0));
+    assert_eq!(running.end(SOON), Some(0));
     assert_eq!(scene.roll_writes(), ["e-00"]);
     assert_eq!(scene.names(scene.sample.new), ["e-00"], "no skeleton was made");
     scene.forgets_roll();
@@ -908,7 +907,7 @@ fn replaced(scene: &Scene<'_>) {
     assert_eq!(codes[0], 422, "{codes:?}");
     let _controllers = Controllers::start(scene, |_, _| Some(true));
     // Planned anew, and moved once.
-    assert_eq!(running.end(Duration::from_secs(90)), Some(0));
+    assert_eq!(running.end(SOON), Some(0));
     assert_eq!(scene.roll_writes(), ["e-00"]);
     let moved = scene.get(scene.sample.new, "e-00").ok();
     assert_eq!(moved["metadata"]["uid"], there["metadata"]["uid"]);

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::scenario::Scenario;
 use crate::support::pki::Authority;
-use crate::support::process::Process;
+use crate::support::process::{Process, SOON};
 use crate::support::proxy::{Fate, Proxy};
 use crate::support::sample::{ENGINE, Sample, WIDGET};
 use crate::support::scene::{CRDS, MERGE, Scene};
@@ -283,7 +283,7 @@ fn served_again(scene: &Scene<'_>) {
         }
     });
     proxy.release();
-    let code = process.end(Duration::from_secs(30));
+    let code = process.end(SOON);
     let said = fs::read_to_string(&log).unwrap();
     assert_eq!(code, Some(1), "{said}");
     assert!(said.contains("was changed, or made again, by somebody else"), "{said}");

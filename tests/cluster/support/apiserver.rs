@@ -10,7 +10,7 @@ use super::assets::Assets;
 use super::client::Client;
 use super::etcd::Etcd;
 use super::pki;
-use super::process::{Process, eventually, free_port};
+use super::process::{Process, SOON, eventually, free_port};
 
 pub(crate) struct ApiServer {
     process: Process,
@@ -33,7 +33,7 @@ impl ApiServer {
         // The certificate it made for itself contains the authority that signed it.
         let authority = dir.join("certs/apiserver.crt");
         let client = Client::new(port, &fs::read_to_string(&authority).unwrap());
-        eventually("kube-apiserver is ready", Duration::from_secs(60), || {
+        eventually("kube-apiserver is ready", SOON, || {
             if let Some(obituary) = process.obituary() {
                 panic!("{obituary}");
             }
@@ -58,7 +58,7 @@ impl ApiServer {
         let log = logs.join("kube-apiserver.log");
         let program = assets.path("kube-apiserver");
         let mut process = Process::start("kube-apiserver", &program, &args, &log);
-        eventually("kube-apiserver listens", Duration::from_secs(60), || {
+        eventually("kube-apiserver listens", SOON, || {
             if let Some(obituary) = process.obituary() {
                 return Some(Err(obituary));
             }
