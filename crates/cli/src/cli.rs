@@ -10,8 +10,11 @@ use crate::commands::{
     AuthorityRemarks, arm, completion, convert, crd, disarm, doctor, hash, kinds, man, migrate, mutate, plan, roll,
     rotate, serve, status, validate, webhooks,
 };
-use crate::terminal::{escaped_lines, steers};
-use crate::{ended::ended, logging::LogArgs, misread::misread, plugin};
+use crate::ended::ended;
+use crate::logging::LogArgs;
+use crate::misread::{hints_for_tips, misread};
+use crate::plugin;
+use crate::terminal::{escaped_lines, in_colour, steers};
 
 /// Keeps Kubernetes objects on the right track while their API and their controller change.
 #[derive(Debug, Parser)]
@@ -122,11 +125,14 @@ fn said(error: &clap::Error) -> ExitCode {
         };
     }
     let hostile = std::env::args_os().any(|word| word.to_string_lossy().chars().any(steers));
-    // Nobody is left to tell where stderr is closed.
-    let _ = match hostile {
-        true => io::stderr().write_all(escaped_lines(&error.render().to_string()).as_bytes()),
-        false => error.print(),
+    let rendered = error.render();
+    let text = match (hostile, in_colour()) {
+        (true, _) => escaped_lines(&rendered.to_string()),
+        (false, true) => rendered.ansi().to_string(),
+        (false, false) => rendered.to_string(),
     };
+    // Nobody is left to tell where stderr is closed.
+    let _ = io::stderr().write_all(hints_for_tips(&text).as_bytes());
     code
 }
 

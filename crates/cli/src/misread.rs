@@ -12,6 +12,11 @@ pub(crate) fn misread(error: Error, command: &Command) -> Error {
     advised(error, of_these(command, &words))
 }
 
+/// clap's message with the word that everything else here says what to do with: clap has no setting for it.
+pub(crate) fn hints_for_tips(message: &str) -> String {
+    message.replace("\n  tip:", "\n  hint:").replace("\n  \u{1b}[32mtip:", "\n  \u{1b}[32mhint:")
+}
+
 /// The subcommand that the words lead to.
 fn of_these<'c>(mut command: &'c Command, words: &[String]) -> &'c Command {
     for word in words {
@@ -42,4 +47,20 @@ fn advised(mut error: Error, command: &Command) -> Error {
     };
     error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![advice.into()]));
     error
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_clap_advises_is_a_hint_in_colour_and_without() {
+        let command = Command::new("points").subcommand(Command::new("show"));
+        let error = command.try_get_matches_from(["points", "shw"]).unwrap_err();
+        let rendered = error.render();
+        for text in [rendered.to_string(), rendered.ansi().to_string()] {
+            let said = hints_for_tips(&text);
+            assert!(said.contains("hint:") && !said.contains("tip:"), "{said:?}");
+        }
+    }
 }

@@ -306,7 +306,7 @@ fn shell_says(shell: &str, here: &Path, args: &[&str]) -> Option<String> {
 #[test]
 fn definitions_to_check_are_given_without_their_flag() {
     let refusal = pointsman(&["kinds", "check", "--kinds", "tests/data/kinds"]).refusal(2);
-    assert!(refusal.contains("tip: definitions are given here without a flag"), "{refusal}");
+    assert!(refusal.contains("hint: definitions are given here without a flag"), "{refusal}");
     assert!(!refusal.contains("-- --kinds"), "{refusal}");
 }
 

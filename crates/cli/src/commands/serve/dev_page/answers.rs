@@ -1,6 +1,6 @@
 //! What the page is answered.
 
-use pointsman_core::definition::Kind;
+use pointsman_core::definition::{Kind, embedded_text};
 use pointsman_core::laws::schema_of;
 use pointsman_core::webhook::Webhook;
 
@@ -27,11 +27,13 @@ impl DevAnswers {
     }
 
     /// The kinds with their versions, each with a small object to begin with, as
-    /// `[{kind, versions: [{name, sample}]}]`.
+    /// `[{kind, versions: [{name, sample}]}]`. Whoever has kinds of their own came for these: they come first.
     #[must_use]
     pub fn kinds(&self) -> String {
         let webhook = self.0.webhook();
-        JsonTree::Array(webhook.kinds().iter().map(kind).collect()).to_string()
+        let mut kinds: Vec<&Kind> = webhook.kinds().iter().collect();
+        kinds.sort_by_key(|kind| embedded_text(kind.name()).is_some());
+        JsonTree::Array(kinds.into_iter().map(kind).collect()).to_string()
     }
 
     /// What becomes of the objects in `{"text": YAML or JSON, "to": VERSION}`, as `{objects: […], errors: […]}`. Where
