@@ -68,6 +68,7 @@ mod roll_freezes;
 mod roll_holds;
 mod roll_journeys;
 mod roll_kinds;
+mod roll_late;
 mod roll_marks;
 mod roll_outside;
 mod roll_returns;
@@ -111,6 +112,7 @@ fn main() -> ExitCode {
 /// The longest first.
 const SCENARIOS: &[&[scenario::Scenario]] = &[
     roll_journeys::SCENARIOS,
+    roll_late::SCENARIOS,
     roll_returns::SCENARIOS,
     roll_rights::SCENARIOS,
     rotate::SCENARIOS,

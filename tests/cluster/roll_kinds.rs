@@ -307,7 +307,7 @@ fn back(scene: &Scene<'_>) {
 }
 
 #[track_caller]
-fn is_as_before(scene: &Scene<'_>, town: &Town, name: &str, was: &Before) {
+pub(crate) fn is_as_before(scene: &Scene<'_>, town: &Town, name: &str, was: &Before) {
     is_as_before_among(scene, town, &scene.belongings(), name, was);
 }
 

@@ -3,7 +3,7 @@
 use pointsman_core::definition::{Kind, StagedKind};
 use pointsman_core::roll::{
     Became, ObjectCall, ObjectWrite, Propagation, ROLL_MANAGER, RollAnswers, RollQuestion, Staged, WantedFact,
-    WantedObjects, seen_by_stage,
+    WantedObjects, is_patched, seen_by_stage,
 };
 use pointsman_core::webhook::{BecomeError, Facts, OtherKind, Webhook};
 use serde_json::{Value, json};
@@ -51,7 +51,10 @@ async fn write_at_home(cluster: &Cluster, staged: &[StagedKind], write: &ObjectW
         }
         ObjectCall::Patch(patch) => {
             let path = format!("{one}?{manager}");
-            cluster.patch(&path, PatchForm::Json, patch, Extent::Metadata).await.map(drop)
+            match cluster.patch(&path, PatchForm::Json, patch, Extent::Metadata).await {
+                Ok(now) => return Ok(kept(write, patch, &now)),
+                Err(error) => Err(error),
+            }
         }
         ObjectCall::Readmit(stage) => match sent_once_more(cluster, &format!("{one}?{manager}")).await {
             Ok(object) => return Ok(readmitted(staged, write, stage, &object)),
@@ -79,6 +82,21 @@ async fn write_at_home(cluster: &Cluster, staged: &[StagedKind], write: &ObjectW
         }
     };
     landed(write, answer)
+}
+
+/// What came of a change, by the metadata that an API server answers with: a policy may undo it in the same write,
+/// and it would be written again and again.
+fn kept(write: &ObjectWrite, patch: &Value, now: &Value) -> Landed {
+    let is_of_metadata =
+        |one: &Value| one.get("path").and_then(Value::as_str).is_some_and(|path| path.starts_with("/metadata/"));
+    let is_seen = patch.as_array().is_some_and(|all| all.iter().all(is_of_metadata));
+    match is_patched(patch, now) {
+        Some(false) if is_seen => Landed::NotYet(format!(
+            "{} was written, and is not as it was to be: a policy or a webhook undoes it in the same write",
+            write.title()
+        )),
+        _ => Landed::Written(Box::default()),
+    }
 }
 
 /// Why an object is not made, by a dry run: it is refused, or would not say what it is. Nobody would know it again

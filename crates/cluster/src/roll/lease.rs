@@ -60,16 +60,22 @@ impl RollLease {
         Self { roll, path, holder, clock, renewed: None, seen: None, lasts: DURATION, written: DURATION }
     }
 
-    /// Says whether who holds it asks for objects to be made. Then nobody takes over before an API server can have
-    /// forgotten whatever a holder has asked for that was frozen, or cut off: what came later would stand beside what
-    /// the next one has taken back. It is renewed with that before anything else is written.
-    pub(super) fn asks_for_objects(&mut self, asks: bool) {
+    /// Says whether who holds it asks for what must not come after the next one has begun. Then nobody takes over
+    /// before an API server can have forgotten whatever a holder has asked for that was frozen, or cut off: what came
+    /// later would stand beside what the next one has taken back. It is renewed with that before anything else is
+    /// written.
+    pub(super) fn outlasts_calls(&mut self, asks: bool) {
         self.lasts = if asks { DURATION + LONGEST_CALL } else { DURATION };
     }
 
     /// Whether it was renewed a moment ago, so that nobody else can have taken over.
     pub(super) fn is_fresh(&self) -> bool {
         self.written == self.lasts && self.renewed.is_some_and(|renewed| renewed.at_most() < RENEW)
+    }
+
+    /// Whether it was taken, and neither lost nor let go since.
+    pub(super) fn is_held(&self) -> bool {
+        self.renewed.is_some()
     }
 
     /// Takes the Lease, or renews it. `before` is when that was begun: what takes long counts from its beginning.
@@ -261,11 +267,11 @@ mod tests {
     }
 
     #[test]
-    fn who_asks_for_objects_says_so_before_anything_is_written() {
+    fn who_outlasts_calls_says_so_before_anything_is_written() {
         let mut lease = RollLease::new("a", "default", "me", RollClock::start());
         lease.held(Ok(Value::Null), Since::now()).unwrap();
         assert!(lease.is_fresh());
-        lease.asks_for_objects(true);
+        lease.outlasts_calls(true);
         assert!(!lease.is_fresh());
         assert_eq!(lease.spec("me")["leaseDurationSeconds"], 80);
         lease.held(Ok(Value::Null), Since::now()).unwrap();

@@ -1,6 +1,6 @@
 //! The loop that runs a roll: look, plan, write, again.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use pointsman_core::definition::{HttpAddress, Kind, StagedKind};
@@ -26,7 +26,7 @@ use super::lease::{Leased, RollLease};
 use super::local_times::local_times;
 use super::others::others;
 use super::store::{get_roll, put_status};
-use super::unanswered::{OpenCreations, UnansweredCreation};
+use super::unanswered::{OpenWrites, UnansweredWrite};
 use super::write_pace::WritePace;
 use super::writes::{Landed, Really, run_job, try_write, write};
 use crate::call_error::{CallError, RIGHTS, is_about_rights};
@@ -127,10 +127,12 @@ pub(super) async fn run_beside(
         trouble: None,
         pace: WritePace::start(clock),
         forbidden: BTreeSet::new(),
+        keeps_marks: false,
         knows_who_keeps: false,
         begins,
         has_begun: false,
-        open: OpenCreations::default(),
+        open: OpenWrites::default(),
+        behind: BTreeMap::new(),
         say,
     };
     let ended = runner.run(stop).await;
@@ -164,13 +166,18 @@ struct RollRunner<'r> {
     pace: WritePace,
     /// What was said that whoever runs it may not do.
     forbidden: BTreeSet<String>,
+    /// An API server has stored the mark of a move as it was written: a fleet that is moved by labels is not asked
+    /// about each.
+    keeps_marks: bool,
     /// Whether anybody keeps others from moving what is held was asked, and said.
     knows_who_keeps: bool,
     begins: &'r Mutex<()>,
     /// It has begun just now, and has written nothing else: others may have done so at the same moment.
     has_begun: bool,
-    /// What was to be made, and may still come.
-    open: OpenCreations,
+    /// What was sent and not answered, and may still come.
+    open: OpenWrites,
+    /// Whose writes failed, and might have succeeded, by uid, and after how many others: they come last.
+    behind: BTreeMap<String, usize>,
     say: &'r dyn Fn(RollEvent),
 }
 
@@ -249,7 +256,8 @@ impl<'r> RollRunner<'r> {
             if passed.stale {
                 continue;
             }
-            let refused = last.phase == RollPhase::Refused || last.phase == RollPhase::Pending;
+            // Where the fleet has to be listed first, nothing is decided yet.
+            let refused = matches!(last.phase, RollPhase::Refused | RollPhase::Pending) && !self.wants_list;
             let waits = self.options.once && !passed.goes_on && !passed.settles;
             if self.open.is_empty() && (last.is_over() || refused || waits) {
                 return Ok(last);
@@ -262,7 +270,8 @@ impl<'r> RollRunner<'r> {
         Ok(last)
     }
 
-    /// Whether something may still come that was to be made. Until then nothing is done that it could stand beside.
+    /// Whether something may still come that was not answered. Until then nothing is done that it could stand beside,
+    /// or undo.
     async fn awaits_answers(&mut self) -> Result<bool, RollError> {
         if !self.open.is_waited_for() {
             return Ok(false);
@@ -311,6 +320,9 @@ impl<'r> RollRunner<'r> {
     async fn releases(&mut self) {
         if self.open.is_empty() {
             self.lease.release(self.cluster).await;
+        } else if self.lease.is_held() {
+            // For how long it is kept is said; where that fails, it was said before by whoever makes objects.
+            let _ = self.lease.hold(self.cluster).await;
         }
     }
 
@@ -391,7 +403,7 @@ impl<'r> RollRunner<'r> {
         let document = get_roll(self.cluster, self.name).await?;
         self.took(TimedCall::Look, asked);
         let roll = answered_roll(&document, self.kind)?;
-        self.lease.asks_for_objects(roll.makes_objects());
+        self.lease.outlasts_calls(roll.makes_objects());
         let status = RollStatus::of(&document);
         if let Some(why) = missing_stages(&roll, &status, &self.options.staged) {
             return Err(RollError::Asked(why));
@@ -564,7 +576,9 @@ impl<'r> RollRunner<'r> {
         let mut wrote = Wrote { status: planned.status, any: false, moved: false, stale: false };
         let mut began = None;
         let is_gap = |write: &RollWrite| matches!(write, RollWrite::Object(one) if one.closes_gap());
-        let (gaps, writes): (Vec<_>, Vec<_>) = planned.writes.into_iter().partition(is_gap);
+        let (gaps, mut writes): (Vec<_>, Vec<_>) = planned.writes.into_iter().partition(is_gap);
+        // Nobody waits for ever behind one whose writes fail.
+        writes.sort_by_key(|write| write.uid().and_then(|uid| self.behind.get(uid)).copied().unwrap_or_default());
         wrote.any |= self.close(&gaps).await?;
         if self.trouble.is_some() {
             return Ok(wrote);
@@ -602,9 +616,15 @@ impl<'r> RollRunner<'r> {
                     wrote.moved = !roll.has_journeys();
                 }
                 RollWrite::Job(one) => wrote.any |= self.job(&one).await?,
-                RollWrite::Object(one) => wrote.any |= self.object(&one).await?,
+                RollWrite::Object(one) => {
+                    wrote.any |= self.object(&one).await?;
+                    if one.opens_gap() {
+                        // What closes it comes next, before anything that might have to be waited for.
+                        return Ok(wrote);
+                    }
+                }
                 RollWrite::Hold(one) => wrote.any |= self.held(&one, fleet, roll).await?,
-                RollWrite::Try(one) => wrote.any |= self.tried(&one, fleet, roll).await?,
+                RollWrite::Try(one) => wrote.any |= self.tried(&one, fleet).await?,
             }
             if self.trouble.is_some() {
                 break;
@@ -619,7 +639,7 @@ impl<'r> RollRunner<'r> {
         let sent = Instant::now();
         let landed = run_job(self.cluster, one).await?;
         if leaves_open(&landed) {
-            self.may_come(UnansweredCreation::job(one, sent, self.clock));
+            self.may_come(UnansweredWrite::job(one, (sent, self.clock)));
         }
         Ok(self.ran(one, landed))
     }
@@ -636,7 +656,7 @@ impl<'r> RollRunner<'r> {
         match write_beside(self.cluster, &self.options.staged, &mut self.elsewhere, one).await {
             Ok(landed) => {
                 if leaves_open(&landed)
-                    && let Some(open) = UnansweredCreation::object(self.cluster, one, (sent, self.clock)).await?
+                    && let Some(open) = UnansweredWrite::object(self.cluster, one, (sent, self.clock)).await
                 {
                     self.may_come(open);
                 }
@@ -731,7 +751,7 @@ impl<'r> RollRunner<'r> {
     fn ran(&mut self, one: &JobWrite, landed: Landed) -> bool {
         match landed {
             Landed::Written(_) | Landed::Stale => {
-                self.remembered.allowed(&one.uid);
+                self.allowed(&one.uid);
                 (self.say)(RollEvent::Ran(format!("{}/{}", one.namespace, one.name), one.of.clone()));
             }
             Landed::Refused(why) | Landed::NotYet(why) => {
@@ -739,7 +759,7 @@ impl<'r> RollRunner<'r> {
                 (self.say)(RollEvent::Refused(format!("job {}/{}", one.namespace, one.name), why));
             }
             Landed::Later(error) => {
-                self.later(error);
+                self.later(&one.uid, error);
                 return false;
             }
         }
@@ -751,7 +771,7 @@ impl<'r> RollRunner<'r> {
     fn wrote(&mut self, one: &ObjectWrite, landed: Landed) -> bool {
         match landed {
             Landed::Written(_) => {
-                self.remembered.allowed(&one.uid);
+                self.allowed(&one.uid);
                 (self.say)(RollEvent::Wrote(one.told(), one.of.clone()));
             }
             Landed::Stale => {
@@ -774,21 +794,33 @@ impl<'r> RollRunner<'r> {
                 return !is_known;
             }
             Landed::Later(error) => {
-                self.later(error);
+                // Others are written meanwhile, and where it is never done it is known why.
+                let why = format!("{}: {}", one.title(), error.message());
+                self.remembered.not_yet(&one.uid, &why, self.clock.now());
+                self.later(&one.uid, error);
                 return false;
             }
         }
         true
     }
 
-    /// Something was to be made, and may still come.
-    fn may_come(&mut self, one: UnansweredCreation) {
+    /// Something was sent, and may still come.
+    fn may_come(&mut self, one: UnansweredWrite) {
         (self.say)(RollEvent::Noted(one.told()));
         self.open.add(one);
+        self.lease.outlasts_calls(true);
     }
 
-    /// A write failed that may succeed in a moment.
-    fn later(&mut self, error: CallError) {
+    /// Something was written for an object, and nobody minds any more.
+    fn allowed(&mut self, uid: &str) {
+        self.behind.remove(uid);
+        self.remembered.allowed(uid);
+    }
+
+    /// A write for an object failed that may succeed in a moment.
+    fn later(&mut self, uid: &str, error: CallError) {
+        let last = self.behind.values().max().copied().unwrap_or_default();
+        self.behind.insert(uid.to_owned(), last + 1);
         self.failed(&error);
         self.trouble = Some(error.message());
         (self.say)(RollEvent::Trying(error));
@@ -799,13 +831,17 @@ impl<'r> RollRunner<'r> {
         let asked = Instant::now();
         let landed = write(self.cluster, fleet, one, Really::Write).await;
         self.took(TimedCall::Object, asked);
+        if landed.as_ref().is_ok_and(leaves_open) {
+            self.may_come(UnansweredWrite::of_fleet(fleet, one, (asked, self.clock)));
+        }
         landed
     }
 
     /// Moves an object. Returns whether there may be more to do at once.
     async fn moved(&mut self, one: &FleetMove, fleet: &mut Fleet, roll: &FleetRoll) -> Result<bool, RollError> {
-        let stands_against = match roll.has_journeys() && one.notes() {
-            true => try_write(self.cluster, fleet, one, roll).await?,
+        let is_tried = one.notes() && (roll.has_journeys() || !self.keeps_marks);
+        let stands_against = match is_tried {
+            true => try_write(self.cluster, fleet, one).await?,
             false => None,
         };
         let landed = match stands_against {
@@ -818,9 +854,10 @@ impl<'r> RollRunner<'r> {
         };
         match landed {
             Landed::Written(now) => {
-                self.remembered.allowed(&one.uid);
+                self.allowed(&one.uid);
                 fleet.wrote(&now, roll);
                 (self.say)(RollEvent::Moved(one.title()));
+                self.notes_mark(one, &now, roll);
             }
             Landed::Stale => {
                 (self.say)(RollEvent::Replaced(one.title()));
@@ -831,11 +868,28 @@ impl<'r> RollRunner<'r> {
                 (self.say)(RollEvent::Refused(one.title(), why));
             }
             Landed::Later(error) => {
-                self.later(error);
+                self.later(&one.uid, error);
                 return Ok(false);
             }
         }
         Ok(true)
+    }
+
+    /// Looks whether the mark of a move was stored: a step that is not noted is taken again, but not again and again,
+    /// and what is moved without one is not taken back.
+    fn notes_mark(&mut self, one: &FleetMove, now: &Value, roll: &FleetRoll) {
+        match one.unkept(now) {
+            Some(why) if roll.has_journeys() => {
+                self.remembered.not_yet(&one.uid, &why, self.clock.now());
+                (self.say)(RollEvent::NotYet(format!("{}: {why}", one.title())));
+            }
+            Some(why) => {
+                self.keeps_marks = false;
+                let then = "`pointsman roll back` will not know that it was moved";
+                (self.say)(RollEvent::Noted(format!("{}: {why}: {then}", one.title())));
+            }
+            None => self.keeps_marks |= one.notes(),
+        }
     }
 
     /// Holds an object, or lets it go. Returns whether there may be more to do at once.
@@ -851,7 +905,7 @@ impl<'r> RollRunner<'r> {
                 (self.say)(RollEvent::Refused(one.title(), why));
             }
             Landed::Later(error) => {
-                self.later(error);
+                self.later(&one.uid, error);
                 return Ok(false);
             }
         }
@@ -875,8 +929,8 @@ impl<'r> RollRunner<'r> {
     }
 
     /// Asks again about an object that was refused. Returns whether there may be more to do at once.
-    async fn tried(&mut self, one: &FleetMove, fleet: &Fleet, roll: &FleetRoll) -> Result<bool, RollError> {
-        match try_write(self.cluster, fleet, one, roll).await? {
+    async fn tried(&mut self, one: &FleetMove, fleet: &Fleet) -> Result<bool, RollError> {
+        match try_write(self.cluster, fleet, one).await? {
             None | Some(Landed::Written(_) | Landed::Stale) => {
                 self.remembered.allowed(&one.uid);
                 return Ok(true);

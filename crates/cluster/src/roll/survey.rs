@@ -92,7 +92,7 @@ pub async fn survey_roll(
         let all = forecast(roll, status, &listed.objects, facts.clone(), clock.now());
         for one in all.iter().filter_map(|one| one.write.as_ref()) {
             asked += 1;
-            match try_write(cluster, &listed, one, roll).await? {
+            match try_write(cluster, &listed, one).await? {
                 None | Some(Landed::Written(_) | Landed::Stale) => {}
                 Some(Landed::Refused(why) | Landed::NotYet(why)) => {
                     facts.remembered.refused(&one.uid, &why, clock.now());

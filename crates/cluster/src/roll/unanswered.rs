@@ -1,72 +1,106 @@
-//! Creations that were asked for and not answered: an API server may still be working on them.
+//! Writes that were sent and not answered: an API server may still be working on them.
 //!
-//! Nothing else that a roll writes takes effect late: a change or a deletion names the state that it is of. What is
-//! made late would stand beside whatever was done meanwhile. So a runner that was not answered does nothing else before
-//! what it asked for is there, or cannot come any more; and one that ends before that keeps its Lease, which nobody
-//! takes over in that time.
+//! Each names the state that it is of, and lands on no other one. But what is undone, or deleted, may be in that state
+//! again, and what was found undone has never left it: a write that comes late then does what was just taken back, or
+//! hands something to an object that is gone meanwhile. What is made late would stand beside whatever was done. So a
+//! runner that was not answered does nothing else before it sees that its write has landed, or cannot any more; and one
+//! that ends before that keeps its Lease, which nobody takes over in that time.
 
 use std::time::{Duration, Instant};
 
 use pointsman_core::roll::{
-    JobWrite, LONGEST_CALL, Moment, ObjectCall, ObjectWrite, ROLL_MANAGER, RollStatus, rfc3339,
+    FleetMove, JobWrite, LONGEST_CALL, Moment, ObjectCall, ObjectWrite, ROLL_MANAGER, RollStatus, is_patched,
+    patched_uid, rfc3339,
 };
 use serde_json::Value;
 
 use super::beside::place_of;
 use super::clock::RollClock;
+use super::fleet::Fleet;
 use super::writes::jobs_of;
-use crate::call_error::CallError;
 use crate::cluster::Cluster;
 
-/// A creation that was not answered.
+/// A write that was not answered.
 #[derive(Debug)]
-pub(super) struct UnansweredCreation {
-    /// What it makes, as people call it.
+pub(super) struct UnansweredWrite {
+    /// What it is about, as people call it.
     title: String,
-    /// Where it is made.
-    all: String,
-    name: String,
-    body: Value,
+    effect: Effect,
     /// When it was sent last.
     sent: Instant,
     /// When it can come no more, by the clock on the wall, in words.
     sure: String,
+}
+
+/// By what it is seen that a write has landed.
+#[derive(Debug)]
+enum Effect {
+    Made(Creation),
+    /// The object at the path is as the patch makes it.
+    Changed {
+        path: String,
+        patch: Value,
+    },
+    /// The object with the uid is gone from the path, or about to go.
+    Deleted {
+        path: String,
+        uid: String,
+    },
+    /// Nobody looks: it is in another cluster, or where it is cannot be said now.
+    Unseen,
+}
+
+/// What is made.
+#[derive(Debug)]
+struct Creation {
+    /// Where it is made.
+    all: String,
+    name: String,
+    body: Value,
     /// Something was deleted for it, so that it is sent again at once. It is the same then, and stands there once.
     is_urgent: bool,
     /// It was sent again: what is there may be that, and this one come after that is gone.
     was_repeated: bool,
 }
 
-impl UnansweredCreation {
+impl UnansweredWrite {
     /// A Job, which was sent then.
-    pub(super) fn job(job: &JobWrite, sent: Instant, clock: RollClock) -> Self {
-        let title = format!("job {}/{}", job.namespace, job.name);
+    pub(super) fn job(job: &JobWrite, sent: (Instant, RollClock)) -> Self {
         let (all, name, body) = (jobs_of(job), job.name.clone(), job.body.clone());
-        Self { title, all, name, body, sent, sure: sure(sent, clock), is_urgent: false, was_repeated: false }
+        let made = Creation { all, name, body, is_urgent: false, was_repeated: false };
+        Self::new(format!("job {}/{}", job.namespace, job.name), Effect::Made(made), sent)
     }
 
-    /// Another object, which was sent then. Nothing where none was to be made.
-    pub(super) async fn object(
-        cluster: &Cluster,
-        one: &ObjectWrite,
-        (sent, clock): (Instant, RollClock),
-    ) -> Result<Option<Self>, CallError> {
-        let (ObjectCall::Create(body) | ObjectCall::Succeed(body)) = &one.call else { return Ok(None) };
-        let (title, name, body) = (one.title(), one.name.clone(), body.clone());
-        // It names its version, so that nobody is asked.
-        let all = place_of(cluster, one).await?;
-        let is_urgent = one.closes_gap();
-        let sure = sure(sent, clock);
-        Ok(Some(Self { title, all, name, body, sent, sure, is_urgent, was_repeated: false }))
+    /// A write of an object of the fleet.
+    pub(super) fn of_fleet(fleet: &Fleet, one: &FleetMove, sent: (Instant, RollClock)) -> Self {
+        let path = fleet.path(one.namespace.as_deref(), &one.name);
+        Self::new(one.title(), Effect::Changed { path, patch: one.patch.clone() }, sent)
+    }
+
+    /// A write of another object. Nothing where nothing depends on when it lands.
+    pub(super) async fn object(cluster: &Cluster, one: &ObjectWrite, sent: (Instant, RollClock)) -> Option<Self> {
+        if matches!(one.call, ObjectCall::Tell(_) | ObjectCall::Readmit(_)) {
+            return None;
+        }
+        let all = if one.cluster.is_some() { None } else { place_of(cluster, one).await.ok() };
+        let effect = all.map_or(Effect::Unseen, |all| Effect::of(one, all));
+        Some(Self::new(one.title(), effect, sent))
+    }
+
+    fn new(title: String, effect: Effect, (sent, clock): (Instant, RollClock)) -> Self {
+        Self { title, effect, sent, sure: sure(sent, clock) }
     }
 
     /// What is said of it.
     pub(super) fn told(&self) -> String {
-        format!(
-            "{} was asked for, and nobody has said whether it is made: nothing is done before it is there, or cannot come \
-             any more, at {}",
-            self.title, self.sure
-        )
+        let (asked, landed) = match self.effect {
+            Effect::Made(_) => ("was asked for, and nobody has said whether it is made", "it is there"),
+            Effect::Changed { .. } => ("was to be changed, and nobody has said whether it is", "that is seen"),
+            Effect::Deleted { .. } => ("was to be deleted, and nobody has said whether it is", "it is gone"),
+            Effect::Unseen => ("was to be changed, and nobody has said whether it is", "that is over"),
+        };
+        let (title, sure) = (&self.title, &self.sure);
+        format!("{title} {asked}: nothing is done before {landed}, or cannot come any more, at {sure}")
     }
 
     /// Whether no API server works on it any more.
@@ -74,27 +108,73 @@ impl UnansweredCreation {
         self.sent.elapsed() >= LONGEST
     }
 
-    /// Whether nothing comes of it any more: it is there, or too much time is over.
+    /// Whether nothing comes of it any more: it has landed, or never will, or too much time is over.
     async fn is_over(&mut self, cluster: &Cluster, clock: RollClock) -> bool {
         if self.is_late() {
             return true;
         }
-        match cluster.find(&format!("{}/{}", self.all, self.name)).await {
-            Ok(Some(_)) => !self.was_repeated,
-            Ok(None) if self.is_urgent => {
-                cluster.may_be_asked().await;
-                let sent = Instant::now();
-                self.was_repeated = true;
-                let again = cluster.post(&format!("{}?fieldManager={ROLL_MANAGER}", self.all), &self.body).await;
-                if again.is_err_and(|error| error.leaves_open()) {
-                    (self.sent, self.sure) = (sent, sure(sent, clock));
+        let path = match &self.effect {
+            Effect::Made(made) => format!("{}/{}", made.all, made.name),
+            Effect::Changed { path, .. } | Effect::Deleted { path, .. } => path.clone(),
+            Effect::Unseen => return false,
+        };
+        // Who does not answer now has not answered what was asked before, either.
+        let Ok(found) = cluster.find(&path).await else { return false };
+        let uid = found.as_ref().and_then(|object| object.pointer("/metadata/uid")?.as_str());
+        match &mut self.effect {
+            Effect::Unseen => false,
+            // Another one by this name is not touched, whenever it comes.
+            Effect::Deleted { uid: of, .. } => uid != Some(of.as_str()) || found.as_ref().is_some_and(goes),
+            Effect::Changed { patch, .. } => match &found {
+                None => true,
+                Some(_) if patched_uid(patch).is_some_and(|of| uid != Some(of)) => true,
+                Some(object) => is_patched(patch, object) == Some(true),
+            },
+            Effect::Made(made) => match found {
+                Some(_) => !made.was_repeated,
+                None => {
+                    if made.is_urgent {
+                        cluster.may_be_asked().await;
+                        let sent = Instant::now();
+                        if made.again(cluster).await {
+                            (self.sent, self.sure) = (sent, sure(sent, clock));
+                        }
+                    }
+                    false
                 }
-                false
-            }
-            // Who does not answer now has not answered what was asked before, either.
-            Ok(None) | Err(_) => false,
+            },
         }
     }
+}
+
+impl Effect {
+    /// Of a write in this place.
+    fn of(one: &ObjectWrite, all: String) -> Self {
+        let path = format!("{all}/{}", one.name);
+        match &one.call {
+            ObjectCall::Create(body) | ObjectCall::Succeed(body) => {
+                let (name, body, is_urgent) = (one.name.clone(), body.clone(), one.closes_gap());
+                Self::Made(Creation { all, name, body, is_urgent, was_repeated: false })
+            }
+            ObjectCall::Delete { uid, .. } => Self::Deleted { path, uid: uid.clone() },
+            ObjectCall::Patch(patch) => Self::Changed { path, patch: patch.clone() },
+            ObjectCall::Tell(_) | ObjectCall::Readmit(_) => Self::Unseen,
+        }
+    }
+}
+
+impl Creation {
+    /// Asks for it once more. Whether nobody has said what came of that.
+    async fn again(&mut self, cluster: &Cluster) -> bool {
+        self.was_repeated = true;
+        let again = cluster.post(&format!("{}?fieldManager={ROLL_MANAGER}", self.all), &self.body).await;
+        again.is_err_and(|error| error.leaves_open())
+    }
+}
+
+/// Whether an object is being deleted.
+fn goes(object: &Value) -> bool {
+    object.pointer("/metadata/deletionTimestamp").is_some()
 }
 
 /// When what was sent then can come no more, by the clock on the wall.
@@ -105,8 +185,8 @@ fn sure(sent: Instant, clock: RollClock) -> String {
 
 /// Those that may still come, and whose time that was.
 #[derive(Default)]
-pub(super) struct OpenCreations {
-    all: Vec<UnansweredCreation>,
+pub(super) struct OpenWrites {
+    all: Vec<UnansweredWrite>,
     /// They were waited for, and that nobody could do anything meanwhile is not noted yet.
     is_waited_for: bool,
     /// What was waited for last.
@@ -115,8 +195,8 @@ pub(super) struct OpenCreations {
     granted: String,
 }
 
-impl OpenCreations {
-    pub(super) fn add(&mut self, one: UnansweredCreation) {
+impl OpenWrites {
+    pub(super) fn add(&mut self, one: UnansweredWrite) {
         one.title.clone_into(&mut self.last);
         self.all.push(one);
         self.is_waited_for = true;

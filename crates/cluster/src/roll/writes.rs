@@ -1,6 +1,6 @@
 //! What came of the write of one object.
 
-use pointsman_core::roll::{FleetMove, FleetRoll, JobWrite, Propagation, ROLL_MANAGER};
+use pointsman_core::roll::{FleetMove, JobWrite, Propagation, ROLL_MANAGER};
 use serde_json::{Value, json};
 
 use super::fleet::Fleet;
@@ -54,20 +54,15 @@ pub(super) async fn write(
     }
 }
 
-/// What stands against a write, by a dry run: who refuses it, or, on a journey, that nobody would know how far the
-/// object is. Nothing where it would be written, and where a webhook knows no dry runs: then it is known once it is
-/// written.
+/// What stands against a write, by a dry run: who refuses it, or that nobody would know what was done, as its mark
+/// would not be kept. Nothing where it would be written, and where a webhook knows no dry runs: then it is known once
+/// it is written.
 ///
 /// # Errors
 /// Whoever runs this may not do so.
-pub(super) async fn try_write(
-    cluster: &Cluster,
-    fleet: &Fleet,
-    one: &FleetMove,
-    roll: &FleetRoll,
-) -> Result<Option<Landed>, CallError> {
+pub(super) async fn try_write(cluster: &Cluster, fleet: &Fleet, one: &FleetMove) -> Result<Option<Landed>, CallError> {
     Ok(match write(cluster, fleet, one, Really::Try).await? {
-        Landed::Written(now) => one.unkept(&now).filter(|_| roll.has_journeys()).map(Landed::Refused),
+        Landed::Written(now) => one.unkept(&now).map(Landed::Refused),
         Landed::Refused(why) if is_of_no_dry_run(&why) => None,
         no => Some(no),
     })

@@ -19,3 +19,70 @@ pub(super) fn field_pointer(path: &Path) -> String {
 pub(super) fn pointer(place: &str, name: &str) -> String {
     format!("/metadata/{place}/{}", pointer_token(name))
 }
+
+/// Whether an object is as a patch makes it, so that it was written, or need not be; nothing where that cannot be
+/// told by what is there: an item was taken out of a list, or put at its end.
+#[must_use]
+pub fn is_patched(patch: &Value, object: &Value) -> Option<bool> {
+    let writes = patch.as_array()?.iter().filter(|one| one.get("op") != Some(&json!("test")));
+    writes.map(|one| is_done(one, object)).try_fold(true, |all, one| one.map(|one| all && one))
+}
+
+fn is_done(one: &Value, object: &Value) -> Option<bool> {
+    let path = one.get("path")?.as_str()?;
+    let (parent, name) = path.rsplit_once('/')?;
+    let there = object.pointer(path);
+    match one.get("op")?.as_str()? {
+        "add" | "replace" if name != "-" => Some(there.is_some_and(|there| contains(there, one.get("value")))),
+        "remove" if !object.pointer(parent).is_some_and(Value::is_array) => Some(there.is_none()),
+        _ => None,
+    }
+}
+
+/// Whether all of that is there: others may have put more beside it.
+fn contains(there: &Value, wanted: Option<&Value>) -> bool {
+    match (there, wanted) {
+        (Value::Object(there), Some(Value::Object(wanted))) => {
+            wanted.iter().all(|(name, value)| there.get(name).is_some_and(|there| contains(there, Some(value))))
+        }
+        (there, wanted) => Some(there) == wanted,
+    }
+}
+
+/// The uid that an object has to have for a patch to land.
+#[must_use]
+pub fn patched_uid(patch: &Value) -> Option<&str> {
+    let tests = patch.as_array()?.iter().filter(|one| one.get("op") == Some(&json!("test")));
+    tests.filter(|one| one.get("path") == Some(&json!("/metadata/uid"))).find_map(|one| one.get("value")?.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_as_a_patch_makes_it_was_written() {
+        let add = |path: &str, value: Value| json!([test("/metadata/uid", json!("u")), {"op": "add", "path": path, "value": value}]);
+        let remove = |path: &str| json!([{"op": "remove", "path": path}]);
+        let owners = json!([{"uid": "p", "kind": "P"}, {"uid": "q"}]);
+        let object =
+            json!({"metadata": {"uid": "u", "annotations": {"a/b": "x", "c": "y"}, "ownerReferences": owners}});
+        for (patch, said) in [
+            (add("/metadata/annotations/a~1b", json!("x")), Some(true)),
+            (add("/metadata/annotations/a~1b", json!("z")), Some(false)),
+            (add("/metadata/annotations", json!({"c": "y"})), Some(true)),
+            (add("/metadata/annotations", json!({"c": "y", "d": ""})), Some(false)),
+            (add("/metadata/ownerReferences/0", json!({"uid": "p"})), Some(true)),
+            (add("/metadata/ownerReferences/1", json!({"uid": "p"})), Some(false)),
+            (add("/metadata/ownerReferences/-", json!({"uid": "p"})), None),
+            (remove("/metadata/labels/a"), Some(true)),
+            (remove("/metadata/annotations/c"), Some(false)),
+            (remove("/metadata/ownerReferences/1"), None),
+            (json!([test("/metadata/uid", json!("v"))]), Some(true)),
+        ] {
+            assert_eq!(is_patched(&patch, &object), said, "{patch}");
+        }
+        assert_eq!(patched_uid(&add("/metadata", json!({}))), Some("u"));
+        assert_eq!(patched_uid(&remove("/metadata/uid")), None);
+    }
+}

@@ -100,6 +100,7 @@ pub(crate) use freeze::Freeze;
 pub use freeze::Frozen;
 pub use gate_telling::{ToldGate, told_gates};
 pub use job_write::JobWrite;
+pub use json_patch::{is_patched, patched_uid};
 pub use kind_pair::WantedFact;
 pub use managed::ROLL_MANAGER;
 pub use moment::{LONGEST_CALL, Moment, rfc3339, wall};

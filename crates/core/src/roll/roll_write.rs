@@ -22,3 +22,16 @@ pub enum RollWrite {
     /// A move, as a dry run: whether it would still be refused. The answer goes to [`super::Remembered`].
     Try(FleetMove),
 }
+
+impl RollWrite {
+    /// The object of the fleet that it is for; nothing of a status.
+    #[must_use]
+    pub fn uid(&self) -> Option<&str> {
+        match self {
+            Self::Status(_) => None,
+            Self::Move(one) | Self::Hold(one) | Self::Try(one) => Some(&one.uid),
+            Self::Job(one) => Some(&one.uid),
+            Self::Object(one) => Some(&one.uid),
+        }
+    }
+}

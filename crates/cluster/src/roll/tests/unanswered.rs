@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use kube::{Client, Config};
-use pointsman_core::roll::{JobWrite, ObjectCall, ObjectWrite, RollStatus};
+use pointsman_core::roll::{JobWrite, ObjectCall, ObjectWrite, Propagation, RollStatus};
 use serde_json::{Value, json};
 
 use super::super::beside::try_made;
 use super::super::clock::RollClock;
-use super::super::unanswered::{OpenCreations, UnansweredCreation};
+use super::super::unanswered::{OpenWrites, UnansweredWrite};
 use super::super::writes::Landed;
 use super::beside::{against, says, write, writes};
 use crate::cluster::Cluster;
@@ -46,12 +46,12 @@ fn posts(server: &SmallServer) -> usize {
     server.heads().iter().filter(|head| head.starts_with("POST") && !head.contains("dryRun=All")).count()
 }
 
-async fn open(cluster: &Cluster, one: &ObjectWrite) -> OpenCreations {
+async fn open(cluster: &Cluster, one: &ObjectWrite) -> OpenWrites {
     let sent = Instant::now();
     let landed = writes(cluster, one).await;
     assert!(matches!(&landed, Ok(Landed::Later(error)) if error.leaves_open()), "{landed:?}");
-    let mut all = OpenCreations::default();
-    all.add(UnansweredCreation::object(cluster, one, (sent, RollClock::start())).await.unwrap().unwrap());
+    let mut all = OpenWrites::default();
+    all.add(UnansweredWrite::object(cluster, one, (sent, RollClock::start())).await.unwrap());
     all
 }
 
@@ -76,11 +76,11 @@ fn what_was_not_answered_is_waited_for_until_it_is_there() {
 }
 
 /// A Job that was asked for so many seconds ago.
-fn job(name: &str, seconds: u64) -> UnansweredCreation {
+fn job(name: &str, seconds: u64) -> UnansweredWrite {
     let [namespace, of, uid] = ["n", "n/a", "u"].map(str::to_owned);
     let job = JobWrite { namespace, name: name.to_owned(), body: json!({}), of, uid };
     let sent = Instant::now().checked_sub(Duration::from_secs(seconds)).unwrap();
-    UnansweredCreation::job(&job, sent, RollClock::start())
+    UnansweredWrite::job(&job, (sent, RollClock::start()))
 }
 
 /// Nobody is asked whether it is there.
@@ -88,7 +88,7 @@ fn job(name: &str, seconds: u64) -> UnansweredCreation {
 fn what_no_api_server_works_on_any_more_is_waited_for_no_longer() {
     let server = SmallServer::start(|_| says(404, "not found"));
     for (seconds, is_over) in [(64, false), (65, true)] {
-        let mut all = OpenCreations::default();
+        let mut all = OpenWrites::default();
         all.add(job("a", seconds));
         all.forget_late();
         assert_eq!(all.is_empty(), is_over, "after {seconds} s");
@@ -103,7 +103,7 @@ fn what_no_api_server_works_on_any_more_is_waited_for_no_longer() {
 #[test]
 fn objects_have_their_time_again_once_for_what_is_waited_for() {
     let (clock, before) = (RollClock::start(), RollStatus::default());
-    let mut all = OpenCreations::default();
+    let mut all = OpenWrites::default();
     for (name, is_granted) in [("a", true), ("a", false), ("b", true), ("a", true)] {
         all.add(job(name, 65));
         let waits = all.told(&before, clock.now());
@@ -121,8 +121,50 @@ fn objects_have_their_time_again_once_for_what_is_waited_for() {
     }
 }
 
+/// A change is seen by what it writes, a deletion by who is gone. Neither lands on another one of that name.
 #[test]
-fn what_was_never_sent_or_makes_nothing_is_not_waited_for() {
+fn a_change_that_was_not_answered_is_waited_for_until_it_is_seen() {
+    let patch = json!([
+        {"op": "test", "path": "/metadata/uid", "value": "u"},
+        {"op": "add", "path": "/metadata/labels/a", "value": "b"},
+    ]);
+    let (uid, resource_version) = ("u".to_owned(), "7".to_owned());
+    let delete = ObjectCall::Delete { uid, resource_version, propagation: Propagation::Background, replacement: None };
+    let is = |uid: &str, more: Value| {
+        let mut object = json!({"metadata": {"uid": uid}});
+        object["metadata"].as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        Some(object)
+    };
+    let labelled = json!({"labels": {"a": "b", "c": "d"}});
+    for (call, there, is_over) in [
+        (ObjectCall::Patch(patch.clone()), is("u", json!({})), false),
+        (ObjectCall::Patch(patch.clone()), is("u", labelled.clone()), true),
+        (ObjectCall::Patch(patch.clone()), is("v", json!({})), true),
+        (ObjectCall::Patch(patch), None, true),
+        (delete.clone(), is("u", labelled), false),
+        (delete.clone(), is("u", json!({"deletionTimestamp": "2026-01-01T00:00:00Z"})), true),
+        (delete.clone(), is("v", json!({})), true),
+        (delete, None, true),
+    ] {
+        let told = format!("{call:?} {there:?}");
+        let server = SmallServer::start(move |path| match (path.contains("fieldManager"), &there) {
+            (true, _) => Manner::Says(Vec::new()),
+            (_, Some(object)) => Manner::Says(answer(200, &object.to_string())),
+            _ => says(404, "not found"),
+        });
+        let one = ObjectWrite { version: Some("v1".to_owned()), ..write(call) };
+        against(&server, async |cluster| {
+            let open = UnansweredWrite::object(cluster, &one, (Instant::now(), RollClock::start())).await;
+            let mut all = OpenWrites::default();
+            all.add(open.unwrap());
+            all.settle(cluster, RollClock::start()).await;
+            assert_eq!(all.is_empty(), is_over, "{told}");
+        });
+    }
+}
+
+#[test]
+fn what_was_never_sent_or_changes_nothing_is_not_waited_for() {
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     waited(async {
         let url = format!("http://127.0.0.1:{port}");
@@ -131,14 +173,27 @@ fn what_was_never_sent_or_makes_nothing_is_not_waited_for() {
         let cluster = Cluster::new(Client::try_from(config).unwrap(), url);
         let landed = writes(&cluster, &write(ObjectCall::Create(deployment()))).await;
         assert!(matches!(&landed, Ok(Landed::Later(error)) if !error.leaves_open()), "{landed:?}");
-        let changed = UnansweredCreation::object(
-            &cluster,
-            &write(ObjectCall::Patch(json!([]))),
-            (Instant::now(), RollClock::start()),
-        )
-        .await;
-        assert!(changed.unwrap().is_none());
+        for call in [ObjectCall::Tell(json!({})), ObjectCall::Readmit("s".to_owned())] {
+            let sent = (Instant::now(), RollClock::start());
+            let open = UnansweredWrite::object(&cluster, &write(call), sent).await;
+            assert!(open.is_none());
+        }
     });
+}
+
+/// A policy that undoes a change in the same write is told, and not written against all the time.
+#[test]
+fn a_change_that_is_undone_as_it_is_written_is_not_yet() {
+    let patch = json!([{"op": "add", "path": "/metadata/labels/a", "value": "b"}]);
+    for (now, is_kept) in [(json!({"metadata": {"labels": {"a": "b"}}}), true), (json!({"metadata": {}}), false)] {
+        let server = SmallServer::start(move |_| Manner::Says(answer(200, &now.to_string())));
+        let landed = against(&server, async |cluster| writes(cluster, &write(ObjectCall::Patch(patch.clone()))).await);
+        match landed.unwrap() {
+            Landed::Written(_) if is_kept => {}
+            Landed::NotYet(why) if !is_kept && why.contains("in the same write") => {}
+            other => panic!("{other:?}"),
+        }
+    }
 }
 
 /// By what it has of us it is known: where a policy takes that off, it is deleted again, unless something was deleted

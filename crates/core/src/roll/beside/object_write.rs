@@ -187,6 +187,13 @@ impl ObjectWrite {
         matches!(self.call, ObjectCall::Succeed(_))
     }
 
+    /// Whether it opens one: something else is to stand in its place, which is not there yet.
+    #[must_use]
+    pub fn opens_gap(&self) -> bool {
+        let ObjectCall::Delete { replacement: Some(replacement), .. } = &self.call else { return false };
+        matches!(**replacement, Replacement::Successor(_))
+    }
+
     /// What is done, in words: `deleted deployments.apps namespace/name`.
     #[must_use]
     pub fn told(&self) -> String {
