@@ -84,6 +84,18 @@ fn moved(scene: &Scene<'_>) {
     scene.forgets_roll();
 }
 
+/// How often this was done to an object, a change by a roll, by the audit log.
+fn done(scene: &Scene<'_>, (method, plural, name): (&str, &str, &str)) -> usize {
+    let is_it = |event: &&Value| {
+        let of = &event["objectRef"];
+        event["verb"] == method.to_lowercase()
+            && (&of["resource"], &of["namespace"], &of["name"]) == (&json!(plural), &json!(scene.ns), &json!(name))
+            && event["responseStatus"]["code"] == 200
+            && (method == "DELETE" || event["requestURI"].as_str().is_some_and(|uri| uri.contains("pointsman-roll")))
+    };
+    scene.bed.audit().iter().filter(is_it).count()
+}
+
 /// What was handed over to an object that is gone meanwhile would be collected, and so would what is deleted for one
 /// that is not made any more be missed.
 fn handed_over(scene: &Scene<'_>) {
@@ -94,7 +106,8 @@ fn handed_over(scene: &Scene<'_>) {
         ("mm-ijkl", Method::DELETE, "deployments", "deleted"),
     ];
     let mut all = Vec::new();
-    for (name, method, plural, word) in lost {
+    for (name, method, plural, word) in &lost {
+        let (method, plural) = (method.clone(), *plural);
         scene.installs(name, &json!({}));
         scene.serves(&town, name);
         let was = before(scene, name);
@@ -111,6 +124,9 @@ fn handed_over(scene: &Scene<'_>) {
     for (name, was, waiting, _) in &mut all {
         waiting.is_taken_back(scene);
         is_as_before(scene, &town, name, was);
+    }
+    for (name, method, plural, _) in &lost {
+        assert!(done(scene, (method.as_str(), plural, name)) > 0, "{plural} {name} were written late, and put back");
     }
     let rolls: Vec<&str> = all.iter().map(|(_, _, waiting, _)| waiting.roll.as_str()).collect();
     scene.leaves_town(&rolls);

@@ -97,6 +97,17 @@ impl CallError {
         }
     }
 
+    /// What was asked, where it was: verb and path.
+    pub(crate) fn asked(&self) -> Option<&str> {
+        match self {
+            Self::NoAnswer { asked, .. }
+            | Self::NotJson { asked, .. }
+            | Self::TooLarge { asked, .. }
+            | Self::Refused { asked, .. } => Some(asked),
+            Self::NoKind { .. } | Self::NoCrd { .. } | Self::BadCrd { .. } => None,
+        }
+    }
+
     /// Whether the same call may succeed in a moment: nobody answered, the API server is busy, starting or stopping, or
     /// it did not reach a webhook, which may be restarted as well.
     #[must_use]
@@ -111,16 +122,11 @@ impl CallError {
     /// Whether what was asked for may be done all the same, now or in a while: it was sent, and nobody has said no. An
     /// API server that gives up waiting for its store does not know, either.
     pub(crate) fn leaves_open(&self) -> bool {
+        // Nothing comes of what is only read, or only tried.
+        if self.asked().is_none_or(|asked| asked.starts_with("GET ") || asked.contains("dryRun=All")) {
+            return false;
+        }
         match self {
-            // Nothing comes of what is only tried.
-            Self::NoAnswer { asked, .. }
-            | Self::NotJson { asked, .. }
-            | Self::TooLarge { asked, .. }
-            | Self::Refused { asked, .. }
-                if asked.contains("dryRun=All") =>
-            {
-                false
-            }
             // A connection that was never made: hyper-util's words.
             Self::NoAnswer { reason, .. } => !reason.contains("client error (Connect)"),
             Self::NotJson { .. } | Self::TooLarge { .. } => true,

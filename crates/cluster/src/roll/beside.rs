@@ -131,7 +131,6 @@ async fn made(cluster: &Cluster, write: &ObjectWrite, (all, object): (&str, &Val
                 Landed::Refused(format!("{} {why}; {then}", write.title()))
             }
         }),
-        Err(error) if error.leaves_open() => Ok(Landed::Later(error)),
         Err(error) => landed(write, Err(error)),
     }
 }

@@ -39,9 +39,9 @@ pub async fn clean_roll(cluster: &Cluster, kind: &Kind, name: &str) -> Result<us
         let landed = write(cluster, &fleet, &one, Really::Write).await?;
         cleaned += usize::from(written(landed, &one.title())?.is_some());
     }
-    cleaned += clean_made(cluster, kind, &roll, &fleet).await?;
+    let made = clean_made(cluster, kind, &roll, &fleet).await;
     thaw(cluster, &roll).await?;
-    Ok(cleaned)
+    made.map(|made| cleaned + made)
 }
 
 /// The same of what its objects have become.
@@ -49,12 +49,16 @@ async fn clean_made(cluster: &Cluster, kind: &Kind, roll: &FleetRoll, fleet: &Fl
     let Some(question) = made_question(roll) else { return Ok(0) };
     let mut answers = RollAnswers::default();
     look_up_more(cluster, Compiled { kind, staged: &[] }, &[question], &mut answers).await?;
-    let (mut cleaned, mut elsewhere) = (0, Elsewhere::default());
+    let (mut cleaned, mut elsewhere, mut failed) = (0, Elsewhere::default(), None);
     for one in unmarked(roll, &fleet.objects, &answers).map_err(RollError::Asked)? {
         let landed = write_beside(cluster, &[], &mut elsewhere, &one).await?;
-        cleaned += usize::from(written(landed, &one.title())?.is_some());
+        match written(landed, &one.title()) {
+            Ok(now) => cleaned += usize::from(now.is_some()),
+            // One that somebody keeps as it is holds up no other.
+            Err(error) => failed = failed.or(Some(error)),
+        }
     }
-    Ok(cleaned)
+    failed.map_or(Ok(cleaned), Err)
 }
 
 /// What was written: the object as it is then; nothing where it is gone, or was written by somebody else.

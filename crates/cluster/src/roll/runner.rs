@@ -127,7 +127,7 @@ pub(super) async fn run_beside(
         trouble: None,
         pace: WritePace::start(clock),
         forbidden: BTreeSet::new(),
-        keeps_marks: false,
+        keeps_marks: None,
         knows_who_keeps: false,
         begins,
         has_begun: false,
@@ -166,9 +166,9 @@ struct RollRunner<'r> {
     pace: WritePace,
     /// What was said that whoever runs it may not do.
     forbidden: BTreeSet<String>,
-    /// An API server has stored the mark of a move as it was written: a fleet that is moved by labels is not asked
-    /// about each.
-    keeps_marks: bool,
+    /// Whether the mark of each move was stored as it was written, so far: then a fleet that is moved by labels is not
+    /// asked about each.
+    keeps_marks: Option<bool>,
     /// Whether anybody keeps others from moving what is held was asked, and said.
     knows_who_keeps: bool,
     begins: &'r Mutex<()>,
@@ -176,7 +176,7 @@ struct RollRunner<'r> {
     has_begun: bool,
     /// What was sent and not answered, and may still come.
     open: OpenWrites,
-    /// Whose writes failed, and might have succeeded, by uid, and after how many others: they come last.
+    /// Whose writes failed, and might have succeeded, by uid, and as the how many-th: they come last, in that order.
     behind: BTreeMap<String, usize>,
     say: &'r dyn Fn(RollEvent),
 }
@@ -308,10 +308,10 @@ impl<'r> RollRunner<'r> {
     async fn waits_out(&mut self, error: &RollError, stop: &dyn Fn() -> bool) {
         let mut is_ours = !matches!(error, RollError::Lost { .. });
         while !stop() && !self.open.is_empty() {
-            match is_ours {
-                true => is_ours = self.awaits_answers().await.is_ok(),
-                false => self.open.forget_late(),
+            if is_ours && let Err(error) = self.awaits_answers().await {
+                is_ours = !matches!(error, RollError::Lost { .. });
             }
+            self.open.forget_late();
             sleep(LOOK).await;
         }
     }
@@ -617,8 +617,9 @@ impl<'r> RollRunner<'r> {
                 }
                 RollWrite::Job(one) => wrote.any |= self.job(&one).await?,
                 RollWrite::Object(one) => {
-                    wrote.any |= self.object(&one).await?;
-                    if one.opens_gap() {
+                    let (more, is_done) = self.object(&one).await?;
+                    wrote.any |= more;
+                    if is_done && one.opens_gap() {
                         // What closes it comes next, before anything that might have to be waited for.
                         return Ok(wrote);
                     }
@@ -644,28 +645,30 @@ impl<'r> RollRunner<'r> {
         Ok(self.ran(one, landed))
     }
 
-    /// Writes another object. Returns whether there may be more to do at once.
-    async fn object(&mut self, one: &ObjectWrite) -> Result<bool, RollError> {
+    /// Writes another object. Returns whether there may be more to do at once, and whether it is done.
+    async fn object(&mut self, one: &ObjectWrite) -> Result<(bool, bool), RollError> {
         if let Some(no) = try_made(self.cluster, one).await? {
-            return Ok(self.wrote(one, no));
+            return Ok((self.wrote(one, no), false));
         }
         // Right before it is written: what was asked before may have taken long.
         self.holds().await?;
         self.cluster.may_be_asked().await;
-        let sent = Instant::now();
         match write_beside(self.cluster, &self.options.staged, &mut self.elsewhere, one).await {
             Ok(landed) => {
-                if leaves_open(&landed)
-                    && let Some(open) = UnansweredWrite::object(self.cluster, one, (sent, self.clock)).await
+                // Before a deletion more is asked, and that may take long. So it counts from now.
+                let sent = (Instant::now(), self.clock);
+                if is_open(one, &landed)
+                    && let Some(open) = UnansweredWrite::object(self.cluster, one, sent).await
                 {
                     self.may_come(open);
                 }
-                Ok(self.wrote(one, landed))
+                let is_done = matches!(landed, Landed::Written(_));
+                Ok((self.wrote(one, landed), is_done))
             }
             // What is told an object is said in the Roll as well.
             Err(error) if matches!(one.call, ObjectCall::Tell(_)) => {
                 self.may_not(Some(format!("{error}: {RIGHTS}")));
-                Ok(false)
+                Ok((false, false))
             }
             Err(error) => Err(error.into()),
         }
@@ -680,7 +683,7 @@ impl<'r> RollRunner<'r> {
             self.paced().await;
             self.holds().await?;
             match self.object(one).await {
-                Ok(more) => any |= more,
+                Ok((more, _)) => any |= more,
                 Err(error) => failed = failed.or(Some(error)),
             }
         }
@@ -794,9 +797,8 @@ impl<'r> RollRunner<'r> {
                 return !is_known;
             }
             Landed::Later(error) => {
-                // Others are written meanwhile, and where it is never done it is known why.
-                let why = format!("{}: {}", one.title(), error.message());
-                self.remembered.not_yet(&one.uid, &why, self.clock.now());
+                // Where it is never done it is known why.
+                self.remembered.failed(&one.uid, &format!("{}: {}", one.title(), error.message()));
                 self.later(&one.uid, error);
                 return false;
             }
@@ -839,7 +841,7 @@ impl<'r> RollRunner<'r> {
 
     /// Moves an object. Returns whether there may be more to do at once.
     async fn moved(&mut self, one: &FleetMove, fleet: &mut Fleet, roll: &FleetRoll) -> Result<bool, RollError> {
-        let is_tried = one.notes() && (roll.has_journeys() || !self.keeps_marks);
+        let is_tried = one.notes() && (roll.has_journeys() || self.keeps_marks != Some(true));
         let stands_against = match is_tried {
             true => try_write(self.cluster, fleet, one).await?,
             false => None,
@@ -884,11 +886,12 @@ impl<'r> RollRunner<'r> {
                 (self.say)(RollEvent::NotYet(format!("{}: {why}", one.title())));
             }
             Some(why) => {
-                self.keeps_marks = false;
+                self.keeps_marks = Some(false);
                 let then = "`pointsman roll back` will not know that it was moved";
                 (self.say)(RollEvent::Noted(format!("{}: {why}: {then}", one.title())));
             }
-            None => self.keeps_marks |= one.notes(),
+            None if one.notes() => self.keeps_marks = self.keeps_marks.or(Some(true)),
+            None => {}
         }
     }
 
@@ -932,7 +935,7 @@ impl<'r> RollRunner<'r> {
     async fn tried(&mut self, one: &FleetMove, fleet: &Fleet) -> Result<bool, RollError> {
         match try_write(self.cluster, fleet, one).await? {
             None | Some(Landed::Written(_) | Landed::Stale) => {
-                self.remembered.allowed(&one.uid);
+                self.allowed(&one.uid);
                 return Ok(true);
             }
             Some(Landed::Refused(why) | Landed::NotYet(why)) => {
@@ -942,6 +945,12 @@ impl<'r> RollRunner<'r> {
         }
         Ok(false)
     }
+}
+
+/// The same of another object: what is asked before it is written leaves nothing open.
+fn is_open(one: &ObjectWrite, landed: &Landed) -> bool {
+    let Landed::Later(error) = landed else { return false };
+    error.leaves_open() && error.asked().is_some_and(|asked| asked.starts_with(one.call.verb()))
 }
 
 /// Whether nobody has said what came of a write, so that it may still be done.

@@ -6,6 +6,7 @@
 //! runner that was not answered does nothing else before it sees that its write has landed, or cannot any more; and one
 //! that ends before that keeps its Lease, which nobody takes over in that time.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use pointsman_core::roll::{
@@ -41,12 +42,13 @@ enum Effect {
         path: String,
         patch: Value,
     },
-    /// The object with the uid is gone from the path, or about to go.
+    /// The object with the uid is gone from the path, or about to go, or was written since it was seen.
     Deleted {
         path: String,
         uid: String,
+        version: String,
     },
-    /// Nobody looks: it is in another cluster, or where it is cannot be said now.
+    /// Where it is cannot be said now, so that nobody looks.
     Unseen,
 }
 
@@ -79,11 +81,11 @@ impl UnansweredWrite {
 
     /// A write of another object. Nothing where nothing depends on when it lands.
     pub(super) async fn object(cluster: &Cluster, one: &ObjectWrite, sent: (Instant, RollClock)) -> Option<Self> {
-        if matches!(one.call, ObjectCall::Tell(_) | ObjectCall::Readmit(_)) {
+        // What another cluster does not answer holds up nobody here.
+        if matches!(one.call, ObjectCall::Tell(_) | ObjectCall::Readmit(_)) || one.cluster.is_some() {
             return None;
         }
-        let all = if one.cluster.is_some() { None } else { place_of(cluster, one).await.ok() };
-        let effect = all.map_or(Effect::Unseen, |all| Effect::of(one, all));
+        let effect = place_of(cluster, one).await.map_or(Effect::Unseen, |all| Effect::of(one, all));
         Some(Self::new(one.title(), effect, sent))
     }
 
@@ -97,7 +99,7 @@ impl UnansweredWrite {
             Effect::Made(_) => ("was asked for, and nobody has said whether it is made", "it is there"),
             Effect::Changed { .. } => ("was to be changed, and nobody has said whether it is", "that is seen"),
             Effect::Deleted { .. } => ("was to be deleted, and nobody has said whether it is", "it is gone"),
-            Effect::Unseen => ("was to be changed, and nobody has said whether it is", "that is over"),
+            Effect::Unseen => ("was to be written, and nobody has said whether it is", "that is over"),
         };
         let (title, sure) = (&self.title, &self.sure);
         format!("{title} {asked}: nothing is done before {landed}, or cannot come any more, at {sure}")
@@ -120,11 +122,14 @@ impl UnansweredWrite {
         };
         // Who does not answer now has not answered what was asked before, either.
         let Ok(found) = cluster.find(&path).await else { return false };
-        let uid = found.as_ref().and_then(|object| object.pointer("/metadata/uid")?.as_str());
+        let text = |place: &str| found.as_ref().and_then(|object| object.pointer(place)?.as_str());
+        let (uid, version) = (text("/metadata/uid"), text("/metadata/resourceVersion"));
         match &mut self.effect {
             Effect::Unseen => false,
-            // Another one by this name is not touched, whenever it comes.
-            Effect::Deleted { uid: of, .. } => uid != Some(of.as_str()) || found.as_ref().is_some_and(goes),
+            // Another one by this name, or in another state, is not touched, whenever it comes.
+            Effect::Deleted { uid: of, version: at, .. } => {
+                uid != Some(of) || version != Some(at) || found.as_ref().is_some_and(goes)
+            }
             Effect::Changed { patch, .. } => match &found {
                 None => true,
                 Some(_) if patched_uid(patch).is_some_and(|of| uid != Some(of)) => true,
@@ -156,7 +161,9 @@ impl Effect {
                 let (name, body, is_urgent) = (one.name.clone(), body.clone(), one.closes_gap());
                 Self::Made(Creation { all, name, body, is_urgent, was_repeated: false })
             }
-            ObjectCall::Delete { uid, .. } => Self::Deleted { path, uid: uid.clone() },
+            ObjectCall::Delete { uid, resource_version, .. } => {
+                Self::Deleted { path, uid: uid.clone(), version: resource_version.clone() }
+            }
             ObjectCall::Patch(patch) => Self::Changed { path, patch: patch.clone() },
             ObjectCall::Tell(_) | ObjectCall::Readmit(_) => Self::Unseen,
         }
@@ -191,8 +198,8 @@ pub(super) struct OpenWrites {
     is_waited_for: bool,
     /// What was waited for last.
     last: String,
-    /// For what objects got their time anew last: not again and again for what is never answered.
-    granted: String,
+    /// For what objects got their time anew: not again and again for what is never answered.
+    granted: BTreeSet<String>,
 }
 
 impl OpenWrites {
@@ -233,7 +240,7 @@ impl OpenWrites {
     pub(super) fn told(&self, before: &RollStatus, now: Moment) -> RollStatus {
         match self.all.first() {
             Some(one) => before.awaiting(&one.told()),
-            None if self.last == self.granted => before.clone(),
+            None if self.granted.contains(&self.last) => before.clone(),
             None => before.going_on(now),
         }
     }
@@ -241,7 +248,7 @@ impl OpenWrites {
     /// The status says so.
     pub(super) fn was_told(&mut self) {
         if self.all.is_empty() {
-            self.granted.clone_from(&self.last);
+            self.granted.insert(self.last.clone());
             self.is_waited_for = false;
         }
     }

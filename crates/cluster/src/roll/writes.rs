@@ -83,7 +83,6 @@ pub(super) async fn run_job(cluster: &Cluster, job: &JobWrite) -> Result<Landed,
     match cluster.post(&path, &job.body).await {
         Ok(now) => Ok(Landed::Written(Box::new(now))),
         Err(error) if error.code() == Some(409) && error.message().contains("already exists") => Ok(Landed::Stale),
-        Err(error) if error.leaves_open() => Ok(Landed::Later(error)),
         // A namespace that is not there.
         Err(error) if error.code() == Some(404) => Ok(Landed::Refused(error.message())),
         Err(error) => refused(error),
@@ -111,6 +110,8 @@ pub(super) fn refused(error: CallError) -> Result<Landed, CallError> {
         Some(403) if error.is_of_missing_rights() => Err(error),
         Some(404) => Ok(Landed::Stale),
         _ if error.is_stale() => Ok(Landed::Stale),
+        // Nobody has said no: it may still be done.
+        _ if error.leaves_open() => Ok(Landed::Later(error)),
         Some(400..=499) if !error.passes() && error.code() != Some(409) => {
             Ok(Landed::Refused(guarded(error.message())))
         }
@@ -122,7 +123,7 @@ pub(super) fn refused(error: CallError) -> Result<Landed, CallError> {
 /// stored, is told of that object, and holds up no other.
 pub(super) fn refused_alone(error: CallError) -> Result<Landed, CallError> {
     match error.code() {
-        Some(500..) if !error.passes() => Ok(Landed::Refused(error.message())),
+        Some(500..) if !error.passes() && !error.leaves_open() => Ok(Landed::Refused(error.message())),
         _ => refused(error),
     }
 }

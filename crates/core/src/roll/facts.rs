@@ -45,6 +45,8 @@ pub struct Remembered {
     told: BTreeMap<String, String>,
     /// Who said no to which object, by uid.
     answers: BTreeMap<String, RefusedMove>,
+    /// Why writes for objects failed that might have succeeded, by uid.
+    failed: BTreeMap<String, String>,
     /// Objects that somebody refused to have held, or let go, by uid.
     unheld: BTreeSet<String>,
 }
@@ -103,6 +105,16 @@ impl Remembered {
         self.answers.insert(uid.to_owned(), RefusedMove { passes: true, pause, ..RefusedMove::new(message, now) });
     }
 
+    /// A write for an object failed that may succeed in a moment. It is written again; this is said where it never is.
+    pub fn failed(&mut self, uid: &str, message: &str) {
+        self.failed.insert(uid.to_owned(), message.to_owned());
+    }
+
+    /// Why the last write for an object failed, where it did.
+    pub(super) fn failure(&self, uid: &str) -> Option<&str> {
+        self.failed.get(uid).map(String::as_str)
+    }
+
     /// Something stands against the journey of an object, which is not begun with.
     pub(super) fn refused_ahead(&mut self, uid: &str, message: &str, now: Moment) {
         self.ahead(uid, message, false, now);
@@ -126,6 +138,7 @@ impl Remembered {
 
     /// Nobody minds any more.
     pub fn allowed(&mut self, uid: &str) {
+        self.failed.remove(uid);
         self.answers.remove(uid);
     }
 

@@ -663,7 +663,9 @@ impl Judge<'_> {
                     let step = self.step_tried(traveller, reservation);
                     let since = remembered.trying_since(&traveller.object.uid, &step)?;
                     let is_late = self.now.steady.saturating_sub(since) > timeout;
-                    return is_late.then(|| (TIMED_OUT, not_done(&never_lands(&write))));
+                    let failure = remembered.failure(&traveller.object.uid);
+                    let why = || failure.map_or_else(|| never_lands(&write), str::to_owned);
+                    return is_late.then(|| (TIMED_OUT, not_done(&why())));
                 }
             },
         };

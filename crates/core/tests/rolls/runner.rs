@@ -119,8 +119,8 @@ impl Fleet {
 
 /// What a runner has just done.
 pub(super) enum Done {
-    Planned(RollPlan, Rc<Vec<FleetObject>>),
-    Wrote(RollStatus),
+    Planned(Box<RollPlan>, Rc<Vec<FleetObject>>),
+    Wrote(Box<RollStatus>),
     /// With the label that the object had before.
     Moved(FleetMove, Option<String>),
     Nothing,
@@ -206,7 +206,7 @@ impl Runner {
         (self.version, self.wants_list) = (world.version, planned.wants_list);
         let objects = Rc::clone(&fleet.objects);
         (self.roll, self.fleet) = (Some((spec, roll)), Some(fleet));
-        Done::Planned(planned, objects)
+        Done::Planned(Box::new(planned), objects)
     }
 
     /// All of the fleet where the plan wants it; else what a watch tells. Returns whether it is all of it as of now. A
@@ -236,7 +236,7 @@ impl Runner {
         if std::mem::take(&mut self.lost) {
             self.writes.clear();
         }
-        Done::Wrote(status)
+        Done::Wrote(Box::new(status))
     }
 
     fn patch(&mut self, write: FleetMove, world: &mut World) -> Done {

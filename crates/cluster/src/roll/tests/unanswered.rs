@@ -104,7 +104,7 @@ fn what_no_api_server_works_on_any_more_is_waited_for_no_longer() {
 fn objects_have_their_time_again_once_for_what_is_waited_for() {
     let (clock, before) = (RollClock::start(), RollStatus::default());
     let mut all = OpenWrites::default();
-    for (name, is_granted) in [("a", true), ("a", false), ("b", true), ("a", true)] {
+    for (name, is_granted) in [("a", true), ("a", false), ("b", true), ("a", false)] {
         all.add(job(name, 65));
         let waits = all.told(&before, clock.now());
         assert!(waits.message.starts_with(&format!("job n/{name} was asked for")), "{}", waits.message);
@@ -138,10 +138,11 @@ fn a_change_that_was_not_answered_is_waited_for_until_it_is_seen() {
     let labelled = json!({"labels": {"a": "b", "c": "d"}});
     for (call, there, is_over) in [
         (ObjectCall::Patch(patch.clone()), is("u", json!({})), false),
-        (ObjectCall::Patch(patch.clone()), is("u", labelled.clone()), true),
+        (ObjectCall::Patch(patch.clone()), is("u", labelled), true),
         (ObjectCall::Patch(patch.clone()), is("v", json!({})), true),
         (ObjectCall::Patch(patch), None, true),
-        (delete.clone(), is("u", labelled), false),
+        (delete.clone(), is("u", json!({"resourceVersion": "7"})), false),
+        (delete.clone(), is("u", json!({"resourceVersion": "8"})), true),
         (delete.clone(), is("u", json!({"deletionTimestamp": "2026-01-01T00:00:00Z"})), true),
         (delete.clone(), is("v", json!({})), true),
         (delete, None, true),
@@ -179,6 +180,22 @@ fn what_was_never_sent_or_changes_nothing_is_not_waited_for() {
             assert!(open.is_none());
         }
     });
+}
+
+/// An API server that gives up waiting for its store has said neither yes nor no.
+#[test]
+fn what_a_store_does_not_say_in_time_may_still_be_done() {
+    let (uid, resource_version) = ("u".to_owned(), "7".to_owned());
+    let delete = ObjectCall::Delete { uid, resource_version, propagation: Propagation::Background, replacement: None };
+    for call in [ObjectCall::Create(deployment()), ObjectCall::Patch(json!([])), delete] {
+        for (message, is_open) in [("etcdserver: request timed out", true), ("etcdserver: request is too large", false)]
+        {
+            let one = ObjectWrite { version: Some("v1".to_owned()), ..write(call.clone()) };
+            let server = SmallServer::start(move |_| says(500, message));
+            let landed = against(&server, async |cluster| writes(cluster, &one).await);
+            assert_eq!(matches!(&landed, Ok(Landed::Later(error)) if error.leaves_open()), is_open, "{landed:?}");
+        }
+    }
 }
 
 /// A policy that undoes a change in the same write is told, and not written against all the time.

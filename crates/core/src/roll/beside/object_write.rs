@@ -153,6 +153,16 @@ impl ObjectCall {
         KNOWN_BY.into_iter().find(is_lost).map(keeps_not)
     }
 
+    /// The method of its call.
+    #[must_use]
+    pub fn verb(&self) -> &'static str {
+        match self {
+            Self::Create(_) | Self::Succeed(_) => "POST",
+            Self::Patch(_) | Self::Tell(_) | Self::Readmit(_) => "PATCH",
+            Self::Delete { .. } => "DELETE",
+        }
+    }
+
     /// Whether it makes an object.
     #[must_use]
     pub fn makes(&self) -> bool {
