@@ -229,6 +229,8 @@ struct Told {
     watches: usize,
     reads: usize,
     writes: usize,
+    /// Writes that store nothing.
+    dry_runs: usize,
     statuses: usize,
     of_the_roll: usize,
     others: usize,
@@ -247,14 +249,16 @@ impl Told {
             lists: count(&|call| call.contains(&format!("{all}?limit=")) && !call.contains("continue=")),
             watches: count(&|call| call.contains(&format!("{all}?watch="))),
             reads: count(&|call| call.starts_with("GET") && call.contains(&one)),
-            writes: count(&|call| call.starts_with("PATCH") && call.contains(&one)),
+            writes: count(&|call| call.starts_with("PATCH") && call.contains(&one) && !call.contains("dryRun=All")),
+            dry_runs: count(&|call| call.contains(&one) && call.contains("dryRun=All")),
             statuses: count(&|call| call.starts_with("PUT") && call.contains(&roll)),
             of_the_roll: count(&|call| call.starts_with("GET") && call.contains(&roll)),
             others: 0,
             left_alone: busy.map(|busy| asked[busy + 1].0 - asked[busy].0),
         };
         let pages = count(&|call| call.contains("continue="));
-        let known = told.lists + told.watches + told.reads + told.writes + told.statuses + told.of_the_roll;
+        let known =
+            told.lists + told.watches + told.reads + told.writes + told.dry_runs + told.statuses + told.of_the_roll;
         told.others = asked.len() - usize::from(busy.is_some()) - known - pages;
         told
     }
@@ -267,6 +271,7 @@ impl Told {
         assert!((1..=watches).contains(&(self.watches as u64)), "{self:?} in {took:?}");
         // And the one that was to come later.
         assert_eq!(self.writes, count + usize::from(was_busy), "{self:?}");
+        assert_eq!(self.dry_runs, 1, "whether the mark of a move is kept: {self:?}");
         let mut written = scene.roll_writes();
         written.sort();
         written.dedup();
