@@ -30,7 +30,7 @@ fn renewed(scene: &Scene<'_>) {
         for round in 0..RENEWALS {
             renew(scene, "leaf");
             let before = pair["tls.crt"].clone();
-            pair = eventually("a renewed pair", SOON, || {
+            pair = eventually("a renewed pair", Duration::from_secs(20), || {
                 secret(scene, "leaf").filter(|secret| secret["tls.crt"] != before)
             });
             volume.project(&pair);

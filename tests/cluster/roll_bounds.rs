@@ -6,7 +6,6 @@ use hyper::Method;
 use serde_json::{Value, json};
 
 use crate::scenario::Scenario;
-use crate::support::process::SOON;
 use crate::support::rolling::Controllers;
 use crate::support::sample::{ENGINE, Sample};
 use crate::support::scene::{MERGE, Scene};
@@ -87,7 +86,7 @@ fn unreadable(scene: &Scene<'_>) {
     scene.roll_says("all 0/3, 1 under way");
     let _controllers = Controllers::start(scene, |_, _| Some(true));
     scene.roll_says("Complete");
-    assert_eq!(running.end(SOON), Some(0));
+    assert_eq!(running.end(Duration::from_secs(20)), Some(0));
     assert_eq!(scene.roll_writes().len(), 3);
     scene.forgets_roll();
 }

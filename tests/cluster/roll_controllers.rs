@@ -11,7 +11,6 @@ use pointsman_core::roll::rfc3339;
 use serde_json::{Value, json};
 
 use crate::scenario::Scenario;
-use crate::support::process::SOON;
 use crate::support::rolling::{Controllers, status};
 use crate::support::sample::{ENGINE, Sample};
 use crate::support::scene::{MERGE, Scene};
@@ -123,7 +122,7 @@ fn dead(scene: &Scene<'_>) {
     let _new = Renewed::start(scene, B);
     let controllers = Controllers::start(scene, |_, _| Some(true));
     scene.roll_says("Complete");
-    assert_eq!(running.end(SOON), Some(0));
+    assert_eq!(running.end(Duration::from_secs(20)), Some(0));
     drop(controllers);
     assert_eq!(scene.roll_writes().len(), 18);
     scene.forgets_roll();
@@ -177,7 +176,7 @@ fn contested(scene: &Scene<'_>) {
     scene.does(&["resume"]);
     scene.does(&["approve", "first"]);
     scene.roll_says("Complete");
-    assert_eq!(running.end(SOON), Some(0));
+    assert_eq!(running.end(Duration::from_secs(20)), Some(0));
     assert_eq!(at(scene, B), 3);
     scene.forgets_roll();
 }

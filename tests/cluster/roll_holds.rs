@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::scenario::Scenario;
 use crate::support::client::Answer;
-use crate::support::process::{SOON, eventually};
+use crate::support::process::eventually;
 use crate::support::proxy::{Fate, Proxy};
 use crate::support::rolling::Controllers;
 use crate::support::sample::{ENGINE, Sample};
@@ -91,7 +91,7 @@ fn held(scene: &Scene<'_>) {
     everybody_asks(scene, &manifest);
     scene.does(&["approve", "canary"]);
     scene.roll_says("Complete");
-    assert_eq!(running.end(SOON), Some(0));
+    assert_eq!(running.end(Duration::from_secs(20)), Some(0));
     // They may still look at what was moved last, and nobody but Git is to write below.
     drop(controllers);
     let log = std::fs::read_to_string(scene.dir.join("roll.log")).unwrap();
@@ -249,7 +249,7 @@ fn created(scene: &Scene<'_>) {
     }
     scene.does(&["approve", "canary"]);
     scene.roll_says("Complete");
-    assert_eq!(running.end(SOON), Some(0));
+    assert_eq!(running.end(Duration::from_secs(20)), Some(0));
     assert_eq!(scene.versions(), [(B.to_owned(), 9)].into());
     for name in ["late-0", "late-1"] {
         assert_eq!((note(scene, name, HELD), note(scene, name, WANTED)), (Value::Null, Value::Null), "{name}");
@@ -284,7 +284,7 @@ fn many(scene: &Scene<'_>) {
     assert!(names.iter().all(|name| note(scene, name, HELD).is_string()));
     scene.does(&["approve", "all"]);
     eventually("it is complete", patience, || (scene.roll_status()["phase"] == "Complete").then_some(()));
-    assert_eq!(running.end(SOON), Some(0));
+    assert_eq!(running.end(Duration::from_secs(20)), Some(0));
     let calls = proxy.calls();
     let of = |calls: &[String], what: &str| calls.iter().filter(|call| call.contains(what)).count();
     let object = |method: &str| format!("{method} {}/e-", scene.all(scene.sample.new));

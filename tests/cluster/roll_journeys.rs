@@ -15,7 +15,7 @@ use crate::roll_kinds::goes;
 use crate::roll_versions::{HOSTS, NAMES, NEW, OLD, application, begins, node, patch, runs};
 use crate::scenario::Scenario;
 use crate::support::client::Answer;
-use crate::support::process::{Process, SOON, eventually};
+use crate::support::process::{Process, eventually};
 use crate::support::proxy::{Fate, Proxy};
 use crate::support::scene::{MERGE, Scene};
 
@@ -317,7 +317,7 @@ fn unanswered(scene: &Scene<'_>) {
     }
     assert_eq!(yard.jobs(), BTreeMap::new(), "nothing else is made meanwhile");
     scene.roll_says("Complete");
-    assert_eq!(running_on.end(SOON), Some(0));
+    assert_eq!(running_on.end(Duration::from_secs(20)), Some(0));
     let jobs = yard.jobs();
     assert!(jobs.len() == 7 && jobs.values().all(|times| *times == 1), "{jobs:?}");
     ends(scene);
@@ -353,7 +353,7 @@ fn failed(scene: &Scene<'_>) {
     sleep(Duration::from_secs(1));
     scene.does(&["resume"]);
     scene.roll_says("Complete");
-    assert_eq!(running_on.end(SOON), Some(0));
+    assert_eq!(running_on.end(Duration::from_secs(20)), Some(0));
     assert_eq!(yard.jobs()[second], 1, "what was done by hand takes no Job");
     let said = words.said();
     assert_eq!(said[0], "upgrade-failed");
@@ -454,7 +454,7 @@ fn bound(scene: &Scene<'_>) {
     eventually("the kubelets are through", Duration::from_secs(240), || {
         Some(()).filter(|()| scene.roll_status()["phase"] == "Complete")
     });
-    assert_eq!(running_on.end(SOON), Some(0));
+    assert_eq!(running_on.end(Duration::from_secs(20)), Some(0));
     scene.eventually(|| tries("serviceaccounts").is_ok().then_some(()));
     tries("services").ok();
     refuses(&deletes, &format!("every kubelet is at most {OLD}; the highest version of kubelet that runs is {NEW}"));

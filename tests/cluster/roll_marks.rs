@@ -4,7 +4,6 @@
 use serde_json::{Value, json};
 
 use crate::scenario::Scenario;
-use crate::support::process::SOON;
 use crate::support::rolling::Controllers;
 use crate::support::sample::{ENGINE, Sample};
 use crate::support::scene::Scene;
@@ -166,7 +165,7 @@ fn texts(scene: &Scene<'_>) {
         assert!(kubectl.status.success(), "{does}: {kubectl:?}");
     }
     scene.roll_says("Complete");
-    assert_eq!(running.end(SOON), Some(0));
+    assert_eq!(running.end(std::time::Duration::from_secs(20)), Some(0));
     assert_eq!((scene.versions(), marks(scene)), ([(B.to_owned(), COUNT)].into(), COUNT));
     scene.does(&["back"]);
     let (code, text, errors) = scene.runs_roll(&[]);

@@ -12,7 +12,7 @@ use hyper::Method;
 use serde_json::json;
 
 use crate::scenario::Scenario;
-use crate::support::process::{Process, SOON};
+use crate::support::process::Process;
 use crate::support::rolling::Controllers;
 use crate::support::sample::{ENGINE, Sample};
 use crate::support::scene::Scene;
@@ -183,7 +183,7 @@ fn under_way(scene: &Scene<'_>, outside: &Outside) {
     assert!(outside.queries() - before <= most, "{} queries, {most} at most", outside.queries() - before);
     outside.say(&["0"], 200);
     scene.roll_says("Complete");
-    assert_eq!(running.end(SOON), Some(0));
+    assert_eq!(running.end(Duration::from_secs(20)), Some(0));
     assert_eq!(moved(scene), 4);
 }
 

@@ -11,7 +11,6 @@ use serde_json::{Value, json};
 
 use crate::access::each_right;
 use crate::scenario::Scenario;
-use crate::support::process::SOON;
 use crate::support::rolling::Controllers;
 use crate::support::sample::{HOST, Sample};
 use crate::support::scene::{CRDS, MERGE, Scene};
@@ -298,7 +297,7 @@ fn during(scene: &Scene<'_>) {
     assert_eq!((scene.versions()[NEW], moved < 4), (moved, true), "nothing more is moved");
     application(scene, true);
     scene.roll_says("Complete");
-    assert_eq!(running.end(SOON), Some(0));
+    assert_eq!(running.end(Duration::from_secs(20)), Some(0));
     scene.forgets_roll();
 }
 

@@ -8,7 +8,6 @@ use hyper::Method;
 use serde_json::{Value, json};
 
 use crate::scenario::Scenario;
-use crate::support::process::SOON;
 use crate::support::rolling::Controllers;
 use crate::support::sample::{ENGINE, Sample};
 use crate::support::scene::{MERGE, Scene};
@@ -111,7 +110,7 @@ fn under_way(scene: &Scene<'_>) {
     assert_eq!(moved(), 1, "what does not hold is waited for");
     ready(scene, "yes");
     scene.roll_says("Complete");
-    assert_eq!(running.end(SOON), Some(0));
+    assert_eq!(running.end(Duration::from_secs(20)), Some(0));
     assert_eq!((moved(), scene.roll_writes().len()), (3, 3));
     let late = scene.refused(&["roll", "approve", &scene.ns, "rest"]);
     assert!(late.contains("is Complete: nothing waits for an approval"), "{late}");

@@ -111,7 +111,7 @@ fn approval(scene: &Scene<'_>) {
     assert!(shown.contains(&next) && shown.contains("canary 1/1"), "{shown}");
     scene.does(&["approve", "canary"]);
     scene.roll_says("Complete");
-    assert_eq!(running.end(SOON), Some(0));
+    assert_eq!(running.end(Duration::from_secs(20)), Some(0));
     assert_eq!(count(scene, B), 3);
     assert_eq!(scene.roll_writes().len(), 3);
     scene.forgets_roll();

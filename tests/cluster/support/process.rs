@@ -180,10 +180,10 @@ pub(crate) fn free_port() -> u16 {
     panic!("no port from {FIRST} to 32767 is free");
 }
 
-/// How long is waited for what comes by itself, and for a program that ends by itself, where how fast that is is not
-/// what is tested. It costs only those who fail. Five minutes is for machines that have much else to do: beds run
-/// beside each other, and Go compiles beside them; three migrations of 120 objects, a few seconds when alone, have
-/// taken more than one.
+/// How long is waited for what comes by itself, and for a program that has much to do before it ends, where how fast
+/// that is is not what is tested. It costs only those who fail. Five minutes is for machines that have much else to
+/// do: beds run beside each other, and Go compiles beside them; three migrations of 120 objects, a few seconds when
+/// alone, have taken more than one.
 pub(crate) const SOON: Duration = Duration::from_secs(300);
 
 /// Asks again and again until there is an answer: soon at first, and less often the longer it takes, since an API

@@ -28,7 +28,7 @@ use super::others::others;
 use super::store::{get_roll, put_status};
 use super::unanswered::{OpenWrites, UnansweredWrite};
 use super::write_pace::WritePace;
-use super::writes::{Landed, Really, run_job, try_write, write};
+use super::writes::{Landed, Really, in_turn, run_job, try_write, write};
 use crate::call_error::{CallError, RIGHTS, is_about_rights};
 use crate::cluster::Cluster;
 
@@ -191,6 +191,23 @@ struct Wrote {
     moved: bool,
     /// Whether somebody has written the Roll since it was read: its status is of yesterday.
     stale: bool,
+}
+
+/// What a write leaves to do.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Then {
+    /// Nothing, or not now.
+    Nothing,
+    /// There may be more to do at once.
+    More,
+    /// It opened a gap. What closes it comes next, before anything that might have to be waited for.
+    CloseGap,
+}
+
+impl From<bool> for Then {
+    fn from(more: bool) -> Self {
+        if more { Self::More } else { Self::Nothing }
+    }
 }
 
 /// How a pass went.
@@ -576,14 +593,12 @@ impl<'r> RollRunner<'r> {
         let mut wrote = Wrote { status: planned.status, any: false, moved: false, stale: false };
         let mut began = None;
         let is_gap = |write: &RollWrite| matches!(write, RollWrite::Object(one) if one.closes_gap());
-        let (gaps, mut writes): (Vec<_>, Vec<_>) = planned.writes.into_iter().partition(is_gap);
-        // Nobody waits for ever behind one whose writes fail.
-        writes.sort_by_key(|write| write.uid().and_then(|uid| self.behind.get(uid)).copied().unwrap_or_default());
+        let (gaps, writes): (Vec<_>, Vec<_>) = planned.writes.into_iter().partition(is_gap);
         wrote.any |= self.close(&gaps).await?;
         if self.trouble.is_some() {
             return Ok(wrote);
         }
-        for next in writes {
+        for next in in_turn(writes, &self.behind) {
             if !matches!(next, RollWrite::Status(_)) {
                 // Whoever pauses the roll does not wait for hundreds of them.
                 if began.get_or_insert_with(Instant::now).elapsed() > LOOK {
@@ -611,21 +626,14 @@ impl<'r> RollRunner<'r> {
                     }
                     Err(error) => return Err(error.into()),
                 },
-                RollWrite::Move(one) => {
-                    wrote.any |= self.moved(&one, fleet, roll).await?;
-                    wrote.moved = !roll.has_journeys();
-                }
-                RollWrite::Job(one) => wrote.any |= self.job(&one).await?,
-                RollWrite::Object(one) => {
-                    let (more, is_done) = self.object(&one).await?;
-                    wrote.any |= more;
-                    if is_done && one.opens_gap() {
-                        // What closes it comes next, before anything that might have to be waited for.
-                        return Ok(wrote);
+                other => {
+                    wrote.moved |= matches!(other, RollWrite::Move(_)) && !roll.has_journeys();
+                    let then = self.carries_out(&other, fleet, roll).await?;
+                    wrote.any |= then != Then::Nothing;
+                    if then == Then::CloseGap {
+                        break;
                     }
                 }
-                RollWrite::Hold(one) => wrote.any |= self.held(&one, fleet, roll).await?,
-                RollWrite::Try(one) => wrote.any |= self.tried(&one, fleet).await?,
             }
             if self.trouble.is_some() {
                 break;
@@ -634,21 +642,33 @@ impl<'r> RollRunner<'r> {
         Ok(wrote)
     }
 
+    /// Writes what is no status.
+    async fn carries_out(&mut self, write: &RollWrite, fleet: &mut Fleet, roll: &FleetRoll) -> Result<Then, RollError> {
+        Ok(match write {
+            RollWrite::Status(_) => Then::Nothing,
+            RollWrite::Move(one) => self.moved(one, fleet, roll).await?.into(),
+            RollWrite::Job(one) => self.job(one).await?.into(),
+            RollWrite::Object(one) => self.object(one).await?,
+            RollWrite::Hold(one) => self.held(one, fleet, roll).await?.into(),
+            RollWrite::Try(one) => self.tried(one, fleet).await?.into(),
+        })
+    }
+
     /// Makes a Job. Returns whether there may be more to do at once.
     async fn job(&mut self, one: &JobWrite) -> Result<bool, CallError> {
         self.cluster.may_be_asked().await;
         let sent = Instant::now();
         let landed = run_job(self.cluster, one).await?;
-        if leaves_open(&landed) {
+        if leaves_open(&landed, "POST") {
             self.may_come(UnansweredWrite::job(one, (sent, self.clock)));
         }
         Ok(self.ran(one, landed))
     }
 
-    /// Writes another object. Returns whether there may be more to do at once, and whether it is done.
-    async fn object(&mut self, one: &ObjectWrite) -> Result<(bool, bool), RollError> {
+    /// Writes another object.
+    async fn object(&mut self, one: &ObjectWrite) -> Result<Then, RollError> {
         if let Some(no) = try_made(self.cluster, one).await? {
-            return Ok((self.wrote(one, no), false));
+            return Ok(self.wrote(one, no).into());
         }
         // Right before it is written: what was asked before may have taken long.
         self.holds().await?;
@@ -657,18 +677,20 @@ impl<'r> RollRunner<'r> {
             Ok(landed) => {
                 // Before a deletion more is asked, and that may take long. So it counts from now.
                 let sent = (Instant::now(), self.clock);
-                if is_open(one, &landed)
+                // What is asked before it is written leaves nothing open.
+                if leaves_open(&landed, one.call.verb())
                     && let Some(open) = UnansweredWrite::object(self.cluster, one, sent).await
                 {
                     self.may_come(open);
                 }
-                let is_done = matches!(landed, Landed::Written(_));
-                Ok((self.wrote(one, landed), is_done))
+                let opened_gap = one.opens_gap() && matches!(landed, Landed::Written(_));
+                let more = self.wrote(one, landed);
+                Ok(if opened_gap { Then::CloseGap } else { more.into() })
             }
             // What is told an object is said in the Roll as well.
             Err(error) if matches!(one.call, ObjectCall::Tell(_)) => {
                 self.may_not(Some(format!("{error}: {RIGHTS}")));
-                Ok((false, false))
+                Ok(Then::Nothing)
             }
             Err(error) => Err(error.into()),
         }
@@ -683,7 +705,7 @@ impl<'r> RollRunner<'r> {
             self.paced().await;
             self.holds().await?;
             match self.object(one).await {
-                Ok((more, _)) => any |= more,
+                Ok(then) => any |= then != Then::Nothing,
                 Err(error) => failed = failed.or(Some(error)),
             }
         }
@@ -833,7 +855,7 @@ impl<'r> RollRunner<'r> {
         let asked = Instant::now();
         let landed = write(self.cluster, fleet, one, Really::Write).await;
         self.took(TimedCall::Object, asked);
-        if landed.as_ref().is_ok_and(leaves_open) {
+        if landed.as_ref().is_ok_and(|landed| leaves_open(landed, "PATCH")) {
             self.may_come(UnansweredWrite::of_fleet(fleet, one, (asked, self.clock)));
         }
         landed
@@ -899,6 +921,7 @@ impl<'r> RollRunner<'r> {
     async fn held(&mut self, one: &FleetMove, fleet: &mut Fleet, roll: &FleetRoll) -> Result<bool, RollError> {
         match self.written(one, fleet).await? {
             Landed::Written(now) => {
+                self.behind.remove(&one.uid);
                 fleet.wrote(&now, roll);
                 self.asks_who_keeps(&now, fleet, roll).await?;
             }
@@ -947,15 +970,10 @@ impl<'r> RollRunner<'r> {
     }
 }
 
-/// The same of another object: what is asked before it is written leaves nothing open.
-fn is_open(one: &ObjectWrite, landed: &Landed) -> bool {
+/// Whether nobody has said what came of a write by this method, so that it may still be done.
+fn leaves_open(landed: &Landed, method: &str) -> bool {
     let Landed::Later(error) = landed else { return false };
-    error.leaves_open() && error.asked().is_some_and(|asked| asked.starts_with(one.call.verb()))
-}
-
-/// Whether nobody has said what came of a write, so that it may still be done.
-fn leaves_open(landed: &Landed) -> bool {
-    matches!(landed, Landed::Later(error) if error.leaves_open())
+    error.leaves_open() && error.asked().is_some_and(|asked| asked.starts_with(method))
 }
 
 /// What has to be known as of now, and what may be some seconds old: what is in other clusters, and what is waited for

@@ -1,6 +1,8 @@
 //! What came of the write of one object.
 
-use pointsman_core::roll::{FleetMove, JobWrite, Propagation, ROLL_MANAGER};
+use std::collections::BTreeMap;
+
+use pointsman_core::roll::{FleetMove, JobWrite, Propagation, ROLL_MANAGER, RollWrite};
 use serde_json::{Value, json};
 
 use super::fleet::Fleet;
@@ -29,6 +31,14 @@ pub(super) enum Really {
     Write,
     /// As a dry run: every webhook is asked, and nothing is stored.
     Try,
+}
+
+/// The writes of a plan, those last that failed last before: nobody waits for ever behind one whose writes fail.
+/// `behind` says as the how many-th they failed, by uid. The rest stays in its order, and the status before all
+/// others.
+pub(super) fn in_turn(mut writes: Vec<RollWrite>, behind: &BTreeMap<String, usize>) -> Vec<RollWrite> {
+    writes.sort_by_key(|write| write.uid().and_then(|uid| behind.get(uid)).copied().unwrap_or_default());
+    writes
 }
 
 /// Writes an object.
@@ -139,4 +149,29 @@ fn guarded(message: String) -> String {
         return message;
     };
     format!("{message}: that takes {takes}; pointsman roll rights --guarded-owners prints the role")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_failed_last_comes_last_and_the_status_first() {
+        let write = |uid: &str, name: &str| {
+            let (uid, name) = (uid.to_owned(), name.to_owned());
+            RollWrite::Move(FleetMove { namespace: None, name, uid, patch: Value::Null })
+        };
+        let status = RollWrite::Status(Box::default());
+        let all = vec![status, write("a", "1"), write("b", "2"), write("c", "3"), write("a", "4"), write("d", "5")];
+        let behind = BTreeMap::from([("a", 2), ("b", 1)].map(|(uid, at)| (uid.to_owned(), at)));
+        let names = |writes: Vec<RollWrite>| -> String {
+            let name = |write: &RollWrite| match write {
+                RollWrite::Move(one) => one.name.clone(),
+                _ => "status ".to_owned(),
+            };
+            writes.iter().map(name).collect()
+        };
+        assert_eq!(names(in_turn(all.clone(), &behind)), "status 35214");
+        assert_eq!(names(in_turn(all, &BTreeMap::new())), "status 12345");
+    }
 }
