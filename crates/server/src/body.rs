@@ -1,4 +1,4 @@
-//! Request bodies: read whole, under a limit for each and a budget for all, and in turn with others.
+//! Request bodies: read whole, under a limit for each and a budget for all.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -40,7 +40,6 @@ pub(super) async fn read(body: &mut Incoming, limit: u64, claim: &Claim) -> Resu
     let most = declared.unwrap_or(limit);
     claim.announce(most);
     let mut bytes = Vec::new();
-    let mut turn = ReadTurn::default();
     loop {
         let frame = tokio::select! {
             frame = body.frame() => frame,
@@ -63,7 +62,6 @@ pub(super) async fn read(body: &mut Incoming, limit: u64, claim: &Claim) -> Resu
             bytes.reserve_exact(usize::try_from(more).map_err(|_| BodyError::TooLarge)?);
         }
         bytes.extend_from_slice(&data);
-        turn.took(data.len()).await;
     }
 }
 
@@ -102,40 +100,18 @@ fn hold(claim: &Claim, bytes: u64) -> Result<(), BodyError> {
 /// before it reads would otherwise be reset and never see the answer; one that is through keeps its connection.
 pub(super) async fn discard(body: &mut Incoming) {
     let drained = async {
-        let (mut left, mut turn) = (DISCARD_BYTES, ReadTurn::default());
+        let mut left = DISCARD_BYTES;
         while let Some(Ok(frame)) = body.frame().await {
             let length = frame.data_ref().map_or(0, Bytes::len);
             let Some(rest) = left.checked_sub(length) else {
                 return;
             };
             left = rest;
-            turn.took(length).await;
         }
     };
     // Out of time or not, the answer goes out next.
     let _ = tokio::time::timeout(DISCARD_TIME, drained).await;
 }
-
-/// Whose turn it is, while a large body arrives faster than it is read: then there is always more to read, and a
-/// runtime that always has something to do looks for other connections only after sixty such somethings.
-#[derive(Default)]
-struct ReadTurn {
-    bytes: usize,
-}
-
-impl ReadTurn {
-    /// So many bytes were read: now and then the others have their turn.
-    async fn took(&mut self, bytes: usize) {
-        self.bytes += bytes;
-        if self.bytes >= TURN {
-            self.bytes = 0;
-            tokio::task::yield_now().await;
-        }
-    }
-}
-
-/// Read, decrypted and copied in a quarter of a millisecond: less than a small request waits for anyway.
-const TURN: usize = 256 << 10;
 
 /// What a body is given to begin with, where it is not declared to be smaller.
 const FIRST: u64 = 4 << 10;

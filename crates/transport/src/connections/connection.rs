@@ -1,13 +1,12 @@
 //! One connection: HTTP on a stream, closed when it has been idle for too long and let go when the server drains.
 
-use std::future::poll_fn;
 use std::pin::{Pin, pin};
 use std::time::Duration;
 
-use hyper::rt::{Read, Write};
 use hyper::server::conn::{http1, http2};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulConnection;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
@@ -16,7 +15,7 @@ use super::connection_slots::ConnectionSlot;
 use super::lifecycle::Lifecycle;
 use super::requests::ConnectionState;
 use super::stream::{Io, Protocol, Stream};
-use super::turn::{OneReadATurn, Turn};
+use super::turn::{InTurn, Turn};
 
 /// How long a connection may stay without a request.
 #[derive(Clone, Copy, Debug)]
@@ -38,8 +37,8 @@ pub fn serve(
 ) -> Pin<Box<dyn Future<Output = ()> + Send>> {
     let protocol = stream.protocol();
     match stream.0 {
-        Io::Plain(socket) => Box::pin(speak(TokioIo::new(socket), protocol, lifecycle, slot, idle, handler)),
-        Io::Tls(tls) => Box::pin(speak(TokioIo::new(*tls), protocol, lifecycle, slot, idle, handler)),
+        Io::Plain(socket) => Box::pin(speak(socket, protocol, lifecycle, slot, idle, handler)),
+        Io::Tls(tls) => Box::pin(speak(*tls, protocol, lifecycle, slot, idle, handler)),
     }
 }
 
@@ -51,7 +50,7 @@ async fn speak<I>(
     idle: IdleTimeouts,
     handler: Handler,
 ) where
-    I: Read + Write + Unpin + Send + 'static,
+    I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     // Given back at the end, whatever happens on the way.
     let ConnectionSlot { requests, .. } = &slot;
@@ -59,6 +58,7 @@ async fn speak<I>(
     let turn = Turn::default();
     let service = CountingService { handler, protocol, requests: requests.clone(), turn: turn.clone() };
     let leave = lifecycle.reached(protocol.leaves_at());
+    let io = TokioIo::new(InTurn { io, turn: turn.clone(), one_read: protocol == Protocol::Http2 });
     let result = match protocol {
         Protocol::Http1 => {
             let mut http = http1::Builder::new();
@@ -73,7 +73,6 @@ async fn speak<I>(
                 .max_header_list_size(HEADERS)
                 .keep_alive_interval(PING_EVERY)
                 .keep_alive_timeout(PING_TIMEOUT);
-            let io = OneReadATurn { io, turn: turn.clone() };
             drive(http.serve_connection(io, service), protocol, turn, seen, leave, idle).await
         }
     };
@@ -124,7 +123,7 @@ where
         };
         tokio::select! {
             biased;
-            result = poll_fn(|context| turn.begin(|| connection.as_mut().poll(context))) => return result,
+            result = turn.drive(|context| connection.as_mut().poll(context)) => return result,
             () = &mut leave, if leaving.is_none() => leaving = Some(Instant::now()),
             // The sender is part of the slot.
             _ = requests.changed() => {}

@@ -2,15 +2,19 @@
 //!
 //! In HTTP/1.1 that is one answer: whoever sends the next request without waiting for an answer would have sixteen, and
 //! others would wait for all of them. In HTTP/2 it is one read: a byte on the wire can be a field of a head that takes
-//! a hundred bytes here, so that what is read has to be dealt with before more is.
+//! a hundred bytes here, so that what is read has to be dealt with before more is. In both it is so many bytes, read
+//! and written: whoever sends as fast as it is read, or reads as fast as it is written to, always has something to do,
+//! and a runtime that always has something to do looks for other connections only after sixty such somethings.
 
+use std::future::poll_fn;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::{Context, Poll, ready};
 
-use hyper::rt::{Read, ReadBufCursor, Write};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::task::yield_now;
 
 /// The turn of one connection. A clone is of the same connection.
 #[derive(Clone, Debug, Default)]
@@ -20,14 +24,33 @@ pub(super) struct Turn(Arc<TurnState>);
 struct TurnState {
     answered: AtomicBool,
     has_read: AtomicBool,
+    /// Read and written since others were looked for.
+    bytes: AtomicUsize,
 }
 
 impl Turn {
-    /// Another turn.
-    pub(super) fn begin<T>(&self, poll: impl FnOnce() -> T) -> T {
-        self.0.answered.store(false, Ordering::Relaxed);
-        self.0.has_read.store(false, Ordering::Relaxed);
-        poll()
+    /// Polls a connection to its end, others in between.
+    pub(super) async fn drive<T>(&self, mut poll: impl FnMut(&mut Context<'_>) -> Poll<T>) -> T {
+        let TurnState { answered, has_read, bytes } = &*self.0;
+        loop {
+            let polled = poll_fn(|context| {
+                answered.store(false, Ordering::Relaxed);
+                has_read.store(false, Ordering::Relaxed);
+                match poll(context) {
+                    Poll::Ready(end) => Poll::Ready(Some(end)),
+                    Poll::Pending if self.is_over() => Poll::Ready(None),
+                    Poll::Pending => Poll::Pending,
+                }
+            });
+            if let Some(end) = polled.await {
+                return end;
+            }
+            // The first of these is over at once where hyper has woken this task, as it does after so many reads: only
+            // one that nothing else wakes waits until the runtime has looked for others.
+            yield_now().await;
+            yield_now().await;
+            bytes.store(0, Ordering::Relaxed);
+        }
     }
 
     pub(super) fn answered(&self) {
@@ -37,30 +60,55 @@ impl Turn {
     pub(super) fn has_answered(&self) -> bool {
         self.0.answered.load(Ordering::Relaxed)
     }
+
+    /// Whether so much was read and written that others are looked for. [`drive`](Self::drive) goes on by itself then.
+    fn is_over(&self) -> bool {
+        self.0.bytes.load(Ordering::Relaxed) >= TURN
+    }
+
+    fn took(&self, bytes: usize) {
+        self.0.bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
 }
 
-/// A socket that is read once in a turn.
+/// Decrypted and copied, or encrypted and handed to the kernel, in a quarter of a millisecond: less than a small
+/// request waits for anyway.
+const TURN: usize = 256 << 10;
+
+/// A socket that is read from and written to in turn with others.
 #[derive(Debug)]
-pub(super) struct OneReadATurn<I> {
+pub(super) struct InTurn<I> {
     pub(super) io: I,
     pub(super) turn: Turn,
+    /// Whether a turn has one read.
+    pub(super) one_read: bool,
 }
 
-impl<I: Read + Unpin> Read for OneReadATurn<I> {
-    fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, buf: ReadBufCursor<'_>) -> Poll<io::Result<()>> {
-        if self.turn.0.has_read.load(Ordering::Relaxed) {
+impl<I: AsyncRead + Unpin> AsyncRead for InTurn<I> {
+    fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        if self.turn.is_over() {
+            return Poll::Pending;
+        }
+        if self.one_read && self.turn.0.has_read.load(Ordering::Relaxed) {
             context.waker().wake_by_ref();
             return Poll::Pending;
         }
+        let before = buf.filled().len();
         let read = ready!(Pin::new(&mut self.io).poll_read(context, buf));
         self.turn.0.has_read.store(true, Ordering::Relaxed);
+        self.turn.took(buf.filled().len() - before);
         Poll::Ready(read)
     }
 }
 
-impl<I: Write + Unpin> Write for OneReadATurn<I> {
+impl<I: AsyncWrite + Unpin> AsyncWrite for InTurn<I> {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.io).poll_write(context, buf)
+        if self.turn.is_over() {
+            return Poll::Pending;
+        }
+        let written = ready!(Pin::new(&mut self.io).poll_write(context, buf))?;
+        self.turn.took(written);
+        Poll::Ready(Ok(written))
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -80,6 +128,91 @@ impl<I: Write + Unpin> Write for OneReadATurn<I> {
         context: &mut Context<'_>,
         bufs: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.io).poll_write_vectored(context, bufs)
+        if self.turn.is_over() {
+            return Poll::Pending;
+        }
+        let written = ready!(Pin::new(&mut self.io).poll_write_vectored(context, bufs))?;
+        self.turn.took(written);
+        Poll::Ready(Ok(written))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::UnixStream;
+
+    use super::*;
+
+    /// A client that always has sent more, and always has read everything.
+    struct Endless;
+
+    impl AsyncRead for Endless {
+        fn poll_read(self: Pin<&mut Self>, _: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+            let length = buf.remaining();
+            buf.initialize_unfilled();
+            buf.advance(length);
+            Poll::Ready(Ok(()))
+        }
+    }
+
+    impl AsyncWrite for Endless {
+        fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+            Poll::Ready(Ok(buf.len()))
+        }
+
+        fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
+
+        fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
+    }
+
+    /// How many bytes such a client has had when another connection, on which something has arrived, is seen. Its task
+    /// is woken after so many reads or writes, as hyper does it.
+    async fn had_before_others(
+        mut poll: impl FnMut(Pin<&mut InTurn<Endless>>, &mut Context<'_>, &mut [u8]) -> Poll<usize> + Send + 'static,
+    ) -> usize {
+        let (mut other, mut its_client) = UnixStream::pair().unwrap();
+        let turn = Turn::default();
+        let had = Arc::new(AtomicUsize::new(0));
+        let (mut io, counted) = (InTurn { io: Endless, turn: turn.clone(), one_read: false }, Arc::clone(&had));
+        tokio::spawn(async move {
+            let mut piece = vec![0; 16 << 10];
+            turn.drive(|context| {
+                for _ in 0..16 {
+                    let Poll::Ready(length) = poll(Pin::new(&mut io), context, &mut piece) else { break };
+                    counted.fetch_add(length, Ordering::Relaxed);
+                }
+                context.waker().wake_by_ref();
+                Poll::<()>::Pending
+            })
+            .await;
+        });
+        // It is at work, and the other one is waited for.
+        its_client.write_all(b"?").await.unwrap();
+        let before = had.load(Ordering::Relaxed);
+        let mut byte = [0];
+        other.read_exact(&mut byte).await.unwrap();
+        had.load(Ordering::Relaxed) - before
+    }
+
+    #[tokio::test]
+    async fn who_always_sends_keeps_others_waiting_for_two_turns_at_most() {
+        let had = had_before_others(|io, context, piece| {
+            let mut buf = ReadBuf::new(piece);
+            io.poll_read(context, &mut buf).map(|_| buf.filled().len())
+        });
+        let had = had.await;
+        assert!((1..=2 * TURN).contains(&had), "{had}");
+    }
+
+    #[tokio::test]
+    async fn who_always_reads_keeps_others_waiting_for_two_turns_at_most() {
+        let had = had_before_others(|io, context, piece| io.poll_write(context, piece).map(Result::unwrap));
+        let had = had.await;
+        assert!((1..=2 * TURN).contains(&had), "{had}");
     }
 }
