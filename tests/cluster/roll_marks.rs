@@ -14,6 +14,7 @@ static ENGINES: [&Sample; 1] = [&ENGINE];
 pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("who_replaces_an_object_takes_no_mark_of_a_roll_off", replaced).of(&ENGINES).newest(),
     Scenario::new("a_text_where_a_roll_notes_what_it_has_done_is_told_and_left", texts).of(&ENGINES).newest(),
+    Scenario::new("what_a_roll_selects_no_more_goes_back_behind_its_gates", deselected).of(&ENGINES).newest(),
 ];
 
 const MARK: &str = "pointsman.dev/roll";
@@ -190,5 +191,34 @@ fn lost(scene: &Scene<'_>) {
     );
     assert!(code == 1 && text.contains(&said), "{code} {text}{errors}");
     assert_eq!(scene.versions(), [(A.to_owned(), 2), (B.to_owned(), 2)].into());
+    scene.forgets_roll();
+}
+
+/// What has gone back says nothing of its roll any more: it counts until it is healthy all the same.
+fn deselected(scene: &Scene<'_>) {
+    scene.install(&scene.printed_crd(&[]));
+    scene.knows_rolls();
+    let names: Vec<String> = (0..COUNT).map(|at| format!("e-{at}")).collect();
+    scene.engines(&names, Some(A));
+    let controllers = Controllers::start(scene, |_, version| (version == B).then_some(true));
+    let waves = json!([{"name": "all", "atOnce": 2}]);
+    let select = json!({"labels": "frozen notin (true)"});
+    scene.starts_roll(&json!({"select": select, "waves": waves, "timeout": "10s", "unhealthyMax": 0}));
+    let (code, text, errors) = scene.runs_roll(&[]);
+    assert_eq!((code, scene.versions()), (0, [(B.to_owned(), COUNT)].into()), "{text}{errors}");
+    for name in &names {
+        scene.patch(scene.sample.new, name, &json!({"metadata": {"labels": {"frozen": "true"}}})).ok();
+    }
+    // Nobody is there who would look at them.
+    scene.does(&["back"]);
+    let mut running = scene.rolls_on("one");
+    scene.roll_says("TimedOut");
+    assert_eq!((scene.versions(), marks(scene)), ([(A.to_owned(), 2), (B.to_owned(), 2)].into(), 2));
+    drop(controllers);
+    let _controllers = Controllers::start(scene, |_, _| Some(true));
+    scene.does(&["resume"]);
+    scene.roll_says("TakenBack");
+    running.end(std::time::Duration::from_secs(20));
+    assert_eq!((scene.versions(), marks(scene)), ([(A.to_owned(), COUNT)].into(), 0));
     scene.forgets_roll();
 }

@@ -1,28 +1,49 @@
-//! Ctrl-C, while something runs that takes long.
+//! Ctrl-C, or SIGTERM, while something runs that takes long. In a container nothing else ends the first process before
+//! it is killed.
 
+use std::future::poll_fn;
 use std::process;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::Poll;
 use std::thread;
 
 use anyhow::Context;
+use tokio::signal::unix::{SignalKind, signal};
 
-/// Whether somebody has pressed Ctrl-C.
+/// Whether somebody has pressed Ctrl-C, or sent SIGTERM.
 #[derive(Clone)]
 pub(crate) struct Stop(Arc<AtomicBool>);
 
 impl Stop {
-    /// From now on Ctrl-C asks to stop; the second time it ends the program.
+    /// From now on these ask to stop; the second one ends the program.
     pub(crate) fn on_interrupt() -> anyhow::Result<Self> {
         let wanted = Arc::new(AtomicBool::new(false));
         let noted = wanted.clone();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.context("failed to wait for signals")?;
+        let mut signals = {
+            let _entered = runtime.enter();
+            [signal(SignalKind::interrupt()), signal(SignalKind::terminate())]
+                .into_iter()
+                .collect::<Result<Vec<_>, _>>()
+                .context("failed to wait for signals")?
+        };
         thread::Builder::new()
             .name("interrupt".to_owned())
             .spawn(move || {
                 runtime.block_on(async {
-                    while tokio::signal::ctrl_c().await.is_ok() {
+                    loop {
+                        let heard = poll_fn(|context| {
+                            signals
+                                .iter_mut()
+                                .map(|one| one.poll_recv(context))
+                                .find(Poll::is_ready)
+                                .unwrap_or(Poll::Pending)
+                        });
+                        if heard.await.is_none() {
+                            return;
+                        }
                         if noted.swap(true, Ordering::Relaxed) {
                             process::exit(i32::from(INTERRUPTED));
                         }

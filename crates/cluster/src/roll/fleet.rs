@@ -22,6 +22,8 @@ pub(super) struct Fleet {
     pub(super) objects: Vec<FleetObject>,
     /// What was heard last of each object, by uid.
     heard: HashMap<String, Heard>,
+    /// Uids of what is under way back.
+    back: BTreeSet<String>,
     watch: FleetWatch,
 }
 
@@ -34,14 +36,19 @@ struct Heard {
 
 impl Fleet {
     /// Lists all of it, page by page, each object given up for the little that a roll looks at. The list is as of now:
-    /// no cache is asked for what it may not know yet.
-    pub(super) async fn list(cluster: &Cluster, kind: &Kind, roll: &FleetRoll) -> Result<Self, RollError> {
+    /// no cache is asked for what it may not know yet. What is under way `back` is part of it in any case.
+    pub(super) async fn list(
+        cluster: &Cluster,
+        kind: &Kind,
+        roll: &FleetRoll,
+        back: BTreeSet<String>,
+    ) -> Result<Self, RollError> {
         let (mut objects, mut heard, mut until) = (Vec::new(), HashMap::new(), None);
         let take = &mut |page: &Value| {
             // Of the first page: what came to be while the others were read is told again.
             until.get_or_insert_with(|| text(page, "resourceVersion").to_owned());
             for answer in items(page) {
-                if let Some(object) = FleetObject::of(answer, roll) {
+                if let Some(object) = seen(answer, roll, &back) {
                     heard.insert(object.uid().to_owned(), Heard::now(answer));
                     objects.push(object);
                 }
@@ -51,7 +58,20 @@ impl Fleet {
         let (plural, group) = roll.source().unwrap_or_else(|| (kind.plural(), kind.group()));
         let (crd, version) = list_resource(cluster, (plural, group), kind, &read_in, take).await?;
         let watch = FleetWatch::after(crd.collection(&version), until.unwrap_or_default());
-        Ok(Self { crd, version, objects, heard, watch })
+        Ok(Self { crd, version, objects, heard, back, watch })
+    }
+
+    /// Says what is under way back from now on: nothing else is looked at of which the roll is not.
+    pub(super) fn goes_back(&mut self, back: BTreeSet<String>) {
+        self.back = back;
+        let (objects, heard, back) = (&mut self.objects, &mut self.heard, &self.back);
+        objects.retain(|object| {
+            let stays = !object.is_only_under_way() || back.contains(object.uid());
+            if !stays {
+                heard.remove(object.uid());
+            }
+            stays
+        });
     }
 
     /// Where an object is.
@@ -111,9 +131,10 @@ impl Fleet {
         Ok(is_new)
     }
 
-    /// Takes in an object as it was answered to a write of it.
+    /// Takes in an object as it was answered to a write of it. It is under way by that.
     pub(super) fn wrote(&mut self, answer: &Value, roll: &FleetRoll) {
         self.watch.owes(revision(answer));
+        self.back.insert(text(answer, "uid").to_owned());
         self.take(answer, roll);
     }
 
@@ -123,7 +144,7 @@ impl Fleet {
         if self.heard.get(uid).is_some_and(|known| known.revision > heard.revision) {
             return;
         }
-        let Some(now) = FleetObject::of(answer, roll) else { return self.forget(uid) };
+        let Some(now) = seen(answer, roll, &self.back) else { return self.forget(uid) };
         self.heard.insert(uid.to_owned(), heard);
         match self.objects.iter_mut().find(|object| object.uid() == uid) {
             Some(object) => *object = now,
@@ -135,6 +156,14 @@ impl Fleet {
         if self.heard.remove(uid).is_some() {
             self.objects.retain(|object| object.uid() != uid);
         }
+    }
+}
+
+/// An object as a roll sees it, which has these under way back.
+fn seen(answer: &Value, roll: &FleetRoll, back: &BTreeSet<String>) -> Option<FleetObject> {
+    match back.contains(text(answer, "uid")) {
+        true => FleetObject::of_under_way(answer, roll),
+        false => FleetObject::of(answer, roll),
     }
 }
 

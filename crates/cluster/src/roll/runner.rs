@@ -547,6 +547,10 @@ impl<'r> RollRunner<'r> {
     async fn look(&mut self, document: &Value, roll: &FleetRoll) -> Result<bool, RollError> {
         let spec = document.get("spec").cloned().unwrap_or_default();
         self.wants_list |= self.spec != spec;
+        let back = RollStatus::of(document).under_way_back();
+        if let Some(fleet) = &mut self.fleet {
+            fleet.goes_back(back.clone());
+        }
         if let Some(fleet) = self.fleet.as_mut().filter(|_| !self.wants_list)
             && self.lease.beside(self.cluster, fleet.listen(self.cluster, roll, GLANCE)).await?
         {
@@ -555,7 +559,7 @@ impl<'r> RollRunner<'r> {
         self.wants_list = true;
         // Two fleets in memory would be the most that is ever held.
         self.fleet = None;
-        self.fleet = Some(self.lease.beside(self.cluster, Fleet::list(self.cluster, self.kind, roll)).await?);
+        self.fleet = Some(self.lease.beside(self.cluster, Fleet::list(self.cluster, self.kind, roll, back)).await?);
         (self.spec, self.wants_list) = (spec, false);
         Ok(true)
     }

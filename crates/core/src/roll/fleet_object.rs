@@ -61,6 +61,13 @@ pub struct FleetObject {
     pub(super) held: Option<Box<HeldTexts>>,
     /// The roll holds it, and is not about it any more.
     pub(super) is_left: bool,
+    /// The roll is not about it any more, but has it under way.
+    is_only_under_way: bool,
+}
+
+/// Whether the new controller has looked at an object since it was moved, where the Roll asks for that.
+fn was_looked_at(object: &Value, roll: &FleetRoll) -> bool {
+    roll.health.seen.as_ref().is_none_or(|manager| wrote_since(object, manager, &roll.label, 0).is_some())
 }
 
 /// An object that is being deleted.
@@ -84,6 +91,17 @@ impl FleetObject {
     /// Looks at an object, in a version that [`FleetRoll::read_in`] names. Nothing where the roll is not about it.
     #[must_use]
     pub fn of(object: &Value, roll: &FleetRoll) -> Option<Self> {
+        Self::seen(object, roll, false)
+    }
+
+    /// The same of one that the roll has under way: what has gone back says nothing of the roll any more, and the roll
+    /// may be about other objects by now, but whether it is healthy is waited for all the same.
+    #[must_use]
+    pub fn of_under_way(object: &Value, roll: &FleetRoll) -> Option<Self> {
+        Self::seen(object, roll, true)
+    }
+
+    fn seen(object: &Value, roll: &FleetRoll, is_under_way: bool) -> Option<Self> {
         let metadata = object.get("metadata")?;
         let text = |name: &str| metadata.get(name).and_then(Value::as_str).map(str::to_owned);
         let labels = texts(metadata.get("labels"));
@@ -95,7 +113,9 @@ impl FleetObject {
         let held = HeldTexts::of(annotation);
         let is_chosen = own.is_some() || roll.chosen.holds(namespace.as_deref(), &labels);
         let is_held = || held.as_ref().is_some_and(|held| held.hold_of(roll).is_some()) && !roll.has_journeys();
-        if !is_chosen && !is_held() {
+        let is_left = !is_chosen && is_held();
+        let is_only_under_way = !is_chosen && !is_left && is_under_way;
+        if !is_chosen && !is_left && !is_only_under_way {
             return None;
         }
         let opts_out =
@@ -129,16 +149,13 @@ impl FleetObject {
             git: git_manager(object).map(str::to_owned).filter(|_| roll.pair.is_some()),
             owner: label_owner(object, &roll.label),
             unhealthy: roll.health.unmet(object),
-            is_seen: roll
-                .health
-                .seen
-                .as_ref()
-                .is_none_or(|manager| has_legs || wrote_since(object, manager, &roll.label, 0).is_some()),
+            is_seen: has_legs || was_looked_at(object, roll),
             contested: contested.filter(|_| !has_legs),
             opts_out: roll.path.as_ref().is_some_and(of_path),
             former: None,
             held,
-            is_left: !is_chosen,
+            is_left,
+            is_only_under_way,
             noted,
             namespace,
             labels,
@@ -202,7 +219,14 @@ impl FleetObject {
             former: None,
             held: None,
             is_left: false,
+            is_only_under_way: false,
         }
+    }
+
+    /// Whether the roll is not about it any more, and only has it under way.
+    #[must_use]
+    pub fn is_only_under_way(&self) -> bool {
+        self.is_only_under_way
     }
 
     /// Whether it stands for what a wave runs.
@@ -291,6 +315,11 @@ impl FleetObject {
     /// What a roll has left on it, if it was this one.
     pub(super) fn mark_of(&self, roll: &FleetRoll) -> Option<&RollMark> {
         self.noted.mark().filter(|mark| roll.has_left(mark))
+    }
+
+    /// Whether another roll has left its mark on it, or one of the same name that was deleted.
+    pub(super) fn is_marked_by_another(&self, roll: &FleetRoll) -> bool {
+        self.noted.mark().is_some_and(|mark| !roll.has_left(mark))
     }
 
     /// Why nothing can be noted on it, and what makes room for that; nothing where it can.

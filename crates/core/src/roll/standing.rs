@@ -98,7 +98,7 @@ impl Judge<'_> {
         if object.is_going {
             return reservation.map_or(Standing::Gone, |reservation| self.going(object, reservation));
         }
-        if object.is_left {
+        if object.is_left || (object.is_only_under_way() && reservation.is_none()) {
             return Standing::Outside;
         }
         if let Some(why) = self.contested(object) {

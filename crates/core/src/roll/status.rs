@@ -1,6 +1,6 @@
 //! The status of a Roll: all that a roll remembers beside what stands on the objects themselves.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -555,6 +555,12 @@ impl RollStatus {
     /// How many objects of a wave have become others.
     pub(super) fn became_of(&self, wave: &str) -> usize {
         self.became.get(wave).copied().unwrap_or_default()
+    }
+
+    /// What is under way back, by uid: it is looked at until it is healthy, whatever the roll is about by then.
+    #[must_use]
+    pub fn under_way_back(&self) -> BTreeSet<String> {
+        self.reserved.iter().filter(|reservation| reservation.back).map(|reservation| reservation.uid.clone()).collect()
     }
 
     /// What is under way, by uid.

@@ -60,13 +60,45 @@ fn over(view: &FleetView<'_, '_>, status: &RollStatus) -> Option<String> {
             };
             let told = match stay {
                 Some(stay) => format!("taken back as far as it goes: {stay} cannot be undone"),
-                None => "every object with the mark of its move is what it was before".to_owned(),
+                None => taken_back(view),
             };
-            Some(told + &marks_lost(status) + &lost(status))
+            Some(told + &marks_lost(status) + &lost(status) + &of_another(view))
         }
         (RollPhase::Aborted, _) => Some(format!("stopped: {at}, {}", stopped(view))),
         _ => None,
     }
+}
+
+/// What is so of objects with a mark once all is taken back. Where somebody else has set the label, the roll leaves it.
+fn taken_back(view: &FleetView<'_, '_>) -> String {
+    let is_another = |(object, standing): &(&FleetObject, &Standing)| {
+        let was = object.mark_of(view.roll).map(|mark| mark.was.as_deref());
+        matches!(standing, Standing::Held(_)) && was.is_some_and(|was| was != object.version())
+    };
+    let set: Vec<String> = view.all().filter(is_another).map(|(object, _)| object.title()).collect();
+    if set.is_empty() {
+        return "every object with the mark of its move is what it was before".to_owned();
+    }
+    format!(
+        "every object with the mark of its move is what it was before, but for {}, which somebody else has set to another \
+         version since: {}",
+        counted(set.len()),
+        some(&set)
+    )
+}
+
+/// Objects at the new version that another roll has moved there, or one of this name that was deleted: their marks say
+/// nothing to this one.
+fn of_another(view: &FleetView<'_, '_>) -> String {
+    let is_its = |object: &&FleetObject| {
+        object.legs.is_none() && object.is_at(&view.roll.to) && object.is_marked_by_another(view.roll)
+    };
+    let all: Vec<String> = view.fleet.iter().filter(is_its).map(FleetObject::title).collect();
+    if all.is_empty() {
+        return String::new();
+    }
+    let (to, names) = (&view.roll.to, some(&all));
+    format!("; left at {to}, where another Roll, or one that was deleted, has moved them by their marks: {names}")
 }
 
 /// What a roll that was stopped has not moved, and what it has left half-way.

@@ -163,7 +163,65 @@ fn what_was_moved_and_lost_its_mark_is_told_where_the_roll_was_taken_back() {
     let other = mark.replace("roll-1", "roll-0");
     let status = ends(&[&other]);
     assert!(!status.leaves_objects(), "{}", status.message);
-    assert_eq!(status.message, "every object with the mark of its move is what it was before");
+    let told = "every object with the mark of its move is what it was before; left at 2.17.0, where another Roll, or one \
+                that was deleted, has moved them by their marks: n/b-0";
+    assert_eq!(status.message, told);
+    // Whoever has set another version since is told of.
+    let by_hand = |version: &str| {
+        let there = named(0, version, &mark);
+        let fleet = [FleetObject::of(&there.value(), &roll(&json!({"direction": "Back"}))).unwrap()];
+        let mut status = RollStatus { started: Some(rfc3339(NOW.wall - 60)), ..RollStatus::default() };
+        for _ in 0..3 {
+            let facts = RollFacts { consistent: true, ..RollFacts::default() };
+            status = plan(&roll(&json!({"direction": "Back"})), &status, &fleet, facts, NOW).status;
+        }
+        (status.phase, status.message)
+    };
+    let told = "every object with the mark of its move is what it was before";
+    assert_eq!(by_hand(OLD), (RollPhase::Aborted, told.to_owned()));
+    let more = ", but for 1 object, which somebody else has set to another version since: n/b-0";
+    assert_eq!(by_hand("3.0.0"), (RollPhase::Aborted, format!("{told}{more}")));
+}
+
+/// What has gone back says nothing of the roll any more. It is waited for all the same, whatever the roll is about by
+/// then, and no other one begins beside it.
+#[test]
+fn what_goes_back_is_waited_for_whatever_the_roll_selects_by_then() {
+    let members = json!({"select": {"labels": "frozen notin (true)"}, "direction": "Back", "unhealthyMax": 0});
+    let back = roll(&members);
+    let mark = json!({"roll": "roll-1", "was": OLD, "to": NEW, "at": "2026-11-18T11:06:40Z"}).to_string();
+    let frozen = |at: usize, version: &str, mark: &str| {
+        let mut object = named(at, version, mark).value();
+        object["metadata"]["labels"]["frozen"] = "true".into();
+        if mark.is_empty() {
+            object["metadata"].as_object_mut().unwrap().remove("annotations");
+        }
+        object
+    };
+    let there = [frozen(0, NEW, &mark), frozen(1, NEW, &mark)];
+    let facts = || RollFacts { consistent: true, ..RollFacts::default() };
+    let fleet: Vec<FleetObject> = there.iter().map(|object| FleetObject::of(object, &back).unwrap()).collect();
+    let status = RollStatus { started: Some(rfc3339(NOW.wall - 60)), ..RollStatus::default() };
+    let status = plan(&back, &status, &fleet, facts(), NOW).status;
+    let goes: Vec<String> = status.under_way_back().into_iter().collect();
+    assert_eq!((goes.len(), status.counts.new), (1, 1), "{status:?}");
+    let went = usize::from(goes[0] == fleet[1].uid());
+
+    let landed = frozen(went, OLD, "");
+    assert!(FleetObject::of(&landed, &back).is_none(), "nothing of it says that it was ever moved");
+    let mut fleet = fleet;
+    fleet[went] = FleetObject::of_under_way(&landed, &back).unwrap();
+    let after = plan(&back, &status, &fleet, facts(), NOW);
+    assert_eq!((after.status.under_way_back(), after.status.counts.new), (status.under_way_back(), 1), "{after:?}");
+    assert!(matches!(after.standings[went], Standing::Moving(_) | Standing::Settling), "{:?}", after.standings);
+    // Nobody else moves it: it is not of the roll, wherever that goes.
+    for direction in ["Back", "Forward"] {
+        let roll = roll(&json!({"select": {"labels": "frozen notin (true)"}, "direction": direction}));
+        let alone = [fleet[went].clone()];
+        let status = RollStatus { started: Some(rfc3339(NOW.wall - 60)), ..RollStatus::default() };
+        let plan = plan(&roll, &status, &alone, facts(), NOW);
+        assert_eq!((&plan.standings[..], plan.status.reserved.len()), (&[Standing::Outside][..], 0), "{direction}");
+    }
 }
 
 /// Once somebody has mended what was left, the same roll is run again: it takes back what has its mark, and ends with
