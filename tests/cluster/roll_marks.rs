@@ -218,7 +218,7 @@ fn deselected(scene: &Scene<'_>) {
     let _controllers = Controllers::start(scene, |_, _| Some(true));
     scene.does(&["resume"]);
     scene.roll_says("TakenBack");
-    running.end(std::time::Duration::from_secs(20));
+    assert_eq!(running.end(std::time::Duration::from_secs(20)), Some(0));
     assert_eq!((scene.versions(), marks(scene)), ([(A.to_owned(), COUNT)].into(), 0));
     scene.forgets_roll();
 }

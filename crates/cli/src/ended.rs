@@ -8,7 +8,7 @@ use crate::hint::Hint;
 use crate::terminal::{error_mark, escaped_lines, hint_mark};
 
 /// Says on `stderr` why nothing came of it, and what to do next where that is known: exit code 1, 2 where the flags are
-/// wrong, or 130 where somebody pressed Ctrl-C.
+/// wrong, or 130 where somebody pressed Ctrl-C, or sent SIGTERM.
 pub fn ended(result: anyhow::Result<ExitCode>, stderr: &mut dyn Write) -> ExitCode {
     let error = match result {
         Ok(code) => return code,

@@ -1,16 +1,14 @@
 //! Which cluster a command acts on.
 
-use std::future::{Future, poll_fn};
+use std::future::Future;
 use std::path::PathBuf;
-use std::pin::pin;
-use std::task::Poll;
 
 use anyhow::Context;
 use clap::Args;
 use pointsman_cluster::{CallError, Cluster, ConnectOptions, connect};
 
 use super::output::talk;
-use super::stop::Stopped;
+use super::stop::{StopSignals, Stopped};
 use crate::hint::hinted;
 
 /// A cluster, named as kubectl names it.
@@ -59,18 +57,19 @@ impl ClusterArgs {
         })
     }
 
-    /// The same, where it can be stopped at any point: whoever presses Ctrl-C is told what comes of it.
+    /// The same, where it can be stopped at any point: whoever presses Ctrl-C, or sends SIGTERM, is told what comes of
+    /// it.
     pub(crate) fn act<T, F>(&self, work: impl FnOnce(Cluster) -> F) -> anyhow::Result<T>
     where
         F: Future<Output = anyhow::Result<T>>,
     {
         self.patiently(async |cluster| {
-            let (mut work, mut stopped) = (pin!(work(cluster)), pin!(tokio::signal::ctrl_c()));
-            let both = poll_fn(|context| match work.as_mut().poll(context) {
-                Poll::Pending => stopped.as_mut().poll(context).map(|_| Err(Stopped.into())),
-                done => done,
-            });
-            both.await
+            let mut signals = StopSignals::catch().context("failed to wait for signals")?;
+            tokio::select! {
+                biased;
+                done = work(cluster) => done,
+                () = signals.next() => Err(Stopped.into()),
+            }
         })
     }
 }

@@ -1,15 +1,38 @@
 //! Ctrl-C, or SIGTERM, while something runs that takes long. In a container nothing else ends the first process before
 //! it is killed.
 
-use std::future::poll_fn;
+use std::io;
 use std::process;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::Poll;
 use std::thread;
 
 use anyhow::Context;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+/// What asks a command to stop.
+pub(crate) struct StopSignals {
+    interrupt: Signal,
+    terminate: Signal,
+}
+
+impl StopSignals {
+    /// Caught from now on. Within a runtime.
+    ///
+    /// # Errors
+    /// Where a signal handler cannot be installed.
+    pub(crate) fn catch() -> io::Result<Self> {
+        Ok(Self { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? })
+    }
+
+    /// Waits for the next one.
+    pub(crate) async fn next(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
+    }
+}
 
 /// Whether somebody has pressed Ctrl-C, or sent SIGTERM.
 #[derive(Clone)]
@@ -22,28 +45,17 @@ impl Stop {
         let noted = wanted.clone();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.context("failed to wait for signals")?;
-        let mut signals = {
-            let _entered = runtime.enter();
-            [signal(SignalKind::interrupt()), signal(SignalKind::terminate())]
-                .into_iter()
-                .collect::<Result<Vec<_>, _>>()
-                .context("failed to wait for signals")?
+        let signals = {
+            let _within = runtime.enter();
+            StopSignals::catch()
         };
+        let mut signals = signals.context("failed to wait for signals")?;
         thread::Builder::new()
             .name("interrupt".to_owned())
             .spawn(move || {
                 runtime.block_on(async {
                     loop {
-                        let heard = poll_fn(|context| {
-                            signals
-                                .iter_mut()
-                                .map(|one| one.poll_recv(context))
-                                .find(Poll::is_ready)
-                                .unwrap_or(Poll::Pending)
-                        });
-                        if heard.await.is_none() {
-                            return;
-                        }
+                        signals.next().await;
                         if noted.swap(true, Ordering::Relaxed) {
                             process::exit(i32::from(INTERRUPTED));
                         }
@@ -62,7 +74,7 @@ impl Stop {
 /// How shells call a program that SIGINT ended: 128 + 2.
 pub(crate) const INTERRUPTED: u8 = 130;
 
-/// Somebody pressed Ctrl-C.
+/// Somebody pressed Ctrl-C, or sent SIGTERM.
 #[derive(Debug, thiserror::Error)]
 #[error("stopped: what was done stays, and the same command goes on")]
 pub(crate) struct Stopped;

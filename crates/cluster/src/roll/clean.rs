@@ -1,7 +1,5 @@
 //! Takes away what a roll has left behind.
 
-use std::collections::BTreeSet;
-
 use pointsman_core::definition::Kind;
 use pointsman_core::roll::{FleetMove, FleetRoll, RollAnswers, RollStatus, answered_roll, made_question, unmarked};
 use serde_json::Value;
@@ -29,7 +27,7 @@ pub async fn clean_roll(cluster: &Cluster, kind: &Kind, name: &str) -> Result<us
         return Err(RollError::NotOver { name: name.to_owned(), phase: format!("{:?}", status.phase) });
     }
     let roll = answered_roll(&document, kind)?;
-    let mut fleet = Fleet::list(cluster, kind, &roll, BTreeSet::new()).await?;
+    let mut fleet = Fleet::list(cluster, kind, &roll, &status).await?;
     let held: Vec<FleetMove> = fleet.objects.iter().filter_map(|object| FleetMove::let_go(&roll, object)).collect();
     for one in held {
         if let Some(now) = written(write(cluster, &fleet, &one, Really::Write).await?, &one.title())? {

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::time::{Duration, Instant};
 
 use pointsman_core::definition::Kind;
-use pointsman_core::roll::{FleetObject, FleetRoll};
+use pointsman_core::roll::{FleetObject, FleetRoll, RollStatus};
 use serde_json::Value;
 use tokio::time::Instant as Deadline;
 
@@ -22,8 +22,8 @@ pub(super) struct Fleet {
     pub(super) objects: Vec<FleetObject>,
     /// What was heard last of each object, by uid.
     heard: HashMap<String, Heard>,
-    /// Uids of what is under way back.
-    back: BTreeSet<String>,
+    /// Uids of what is part of it whatever the Roll selects: what is under way back, and what was written since.
+    kept: BTreeSet<String>,
     watch: FleetWatch,
 }
 
@@ -36,19 +36,20 @@ struct Heard {
 
 impl Fleet {
     /// Lists all of it, page by page, each object given up for the little that a roll looks at. The list is as of now:
-    /// no cache is asked for what it may not know yet. What is under way `back` is part of it in any case.
+    /// no cache is asked for what it may not know yet. What the status has under way back is part of it in any case.
     pub(super) async fn list(
         cluster: &Cluster,
         kind: &Kind,
         roll: &FleetRoll,
-        back: BTreeSet<String>,
+        status: &RollStatus,
     ) -> Result<Self, RollError> {
+        let kept = status.under_way_back();
         let (mut objects, mut heard, mut until) = (Vec::new(), HashMap::new(), None);
         let take = &mut |page: &Value| {
             // Of the first page: what came to be while the others were read is told again.
             until.get_or_insert_with(|| text(page, "resourceVersion").to_owned());
             for answer in items(page) {
-                if let Some(object) = seen(answer, roll, &back) {
+                if let Some(object) = seen(answer, roll, &kept) {
                     heard.insert(object.uid().to_owned(), Heard::now(answer));
                     objects.push(object);
                 }
@@ -58,15 +59,15 @@ impl Fleet {
         let (plural, group) = roll.source().unwrap_or_else(|| (kind.plural(), kind.group()));
         let (crd, version) = list_resource(cluster, (plural, group), kind, &read_in, take).await?;
         let watch = FleetWatch::after(crd.collection(&version), until.unwrap_or_default());
-        Ok(Self { crd, version, objects, heard, back, watch })
+        Ok(Self { crd, version, objects, heard, kept, watch })
     }
 
-    /// Says what is under way back from now on: nothing else is looked at of which the roll is not.
-    pub(super) fn goes_back(&mut self, back: BTreeSet<String>) {
-        self.back = back;
-        let (objects, heard, back) = (&mut self.objects, &mut self.heard, &self.back);
+    /// Lets go of what was only looked at as long as it was under way, and is not any more by this status.
+    pub(super) fn keep(&mut self, status: &RollStatus) {
+        self.kept = status.under_way_back();
+        let (objects, heard, kept) = (&mut self.objects, &mut self.heard, &self.kept);
         objects.retain(|object| {
-            let stays = !object.is_only_under_way() || back.contains(object.uid());
+            let stays = !object.is_only_under_way() || kept.contains(object.uid());
             if !stays {
                 heard.remove(object.uid());
             }
@@ -131,10 +132,10 @@ impl Fleet {
         Ok(is_new)
     }
 
-    /// Takes in an object as it was answered to a write of it. It is under way by that.
+    /// Takes in an object as it was answered to a write of it.
     pub(super) fn wrote(&mut self, answer: &Value, roll: &FleetRoll) {
         self.watch.owes(revision(answer));
-        self.back.insert(text(answer, "uid").to_owned());
+        self.kept.insert(text(answer, "uid").to_owned());
         self.take(answer, roll);
     }
 
@@ -144,7 +145,7 @@ impl Fleet {
         if self.heard.get(uid).is_some_and(|known| known.revision > heard.revision) {
             return;
         }
-        let Some(now) = seen(answer, roll, &self.back) else { return self.forget(uid) };
+        let Some(now) = seen(answer, roll, &self.kept) else { return self.forget(uid) };
         self.heard.insert(uid.to_owned(), heard);
         match self.objects.iter_mut().find(|object| object.uid() == uid) {
             Some(object) => *object = now,
@@ -159,9 +160,9 @@ impl Fleet {
     }
 }
 
-/// An object as a roll sees it, which has these under way back.
-fn seen(answer: &Value, roll: &FleetRoll, back: &BTreeSet<String>) -> Option<FleetObject> {
-    match back.contains(text(answer, "uid")) {
+/// An object as a roll sees it, of which these are part whatever it selects.
+fn seen(answer: &Value, roll: &FleetRoll, kept: &BTreeSet<String>) -> Option<FleetObject> {
+    match kept.contains(text(answer, "uid")) {
         true => FleetObject::of_under_way(answer, roll),
         false => FleetObject::of(answer, roll),
     }

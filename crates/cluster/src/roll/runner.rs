@@ -425,7 +425,7 @@ impl<'r> RollRunner<'r> {
         if let Some(why) = missing_stages(&roll, &status, &self.options.staged) {
             return Err(RollError::Asked(why));
         }
-        let consistent = self.look(&document, &roll).await?;
+        let consistent = self.look(&document, &roll, &status).await?;
         let _begins = self.begins_alone(&roll, &status).await?;
         let facts = self.facts(&document, &roll, &status, consistent).await?;
         if let Some(why) = stays_over(&roll, &status, &facts) {
@@ -544,12 +544,11 @@ impl<'r> RollRunner<'r> {
 
     /// Looks at the fleet: all of it where the plan wants it, or somebody has changed the Roll; else what was heard of
     /// it since. Returns whether it is all of it as of now.
-    async fn look(&mut self, document: &Value, roll: &FleetRoll) -> Result<bool, RollError> {
+    async fn look(&mut self, document: &Value, roll: &FleetRoll, status: &RollStatus) -> Result<bool, RollError> {
         let spec = document.get("spec").cloned().unwrap_or_default();
         self.wants_list |= self.spec != spec;
-        let back = RollStatus::of(document).under_way_back();
         if let Some(fleet) = &mut self.fleet {
-            fleet.goes_back(back.clone());
+            fleet.keep(status);
         }
         if let Some(fleet) = self.fleet.as_mut().filter(|_| !self.wants_list)
             && self.lease.beside(self.cluster, fleet.listen(self.cluster, roll, GLANCE)).await?
@@ -559,7 +558,7 @@ impl<'r> RollRunner<'r> {
         self.wants_list = true;
         // Two fleets in memory would be the most that is ever held.
         self.fleet = None;
-        self.fleet = Some(self.lease.beside(self.cluster, Fleet::list(self.cluster, self.kind, roll, back)).await?);
+        self.fleet = Some(self.lease.beside(self.cluster, Fleet::list(self.cluster, self.kind, roll, status)).await?);
         (self.spec, self.wants_list) = (spec, false);
         Ok(true)
     }

@@ -71,7 +71,7 @@ pub async fn survey_roll(
     options: &SurveyOptions,
 ) -> Result<RollSurvey, RollError> {
     let clock = RollClock::start();
-    let listed = Fleet::list(cluster, kind, roll, status.under_way_back()).await?;
+    let listed = Fleet::list(cluster, kind, roll, status).await?;
     let shut = ControllerLeases::default().shut(cluster, roll, status, clock).await?;
     let others = match status.started {
         None => others(cluster, kind, document, listed.objects.iter()).await?,

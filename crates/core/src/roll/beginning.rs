@@ -2,7 +2,7 @@
 
 use super::checks::ChecksAsked;
 use super::facts::RollFacts;
-use super::fleet_object::FleetObject;
+use super::fleet_object::{Belongs, FleetObject};
 use super::fleet_roll::{Direction, FleetRoll};
 use super::former::former_question;
 use super::job_write::bad_template;
@@ -126,12 +126,8 @@ pub(super) fn unmet_checks(
 fn off_the_path(roll: &FleetRoll, fleet: &[FleetObject]) -> Vec<String> {
     let goes = |object: &&FleetObject| {
         let is_of_it = roll.from.is_none() || object.version == roll.from;
-        is_of_it
-            && object.legs.is_none()
-            && !object.is_going
-            && !object.is_left
-            && !object.is_at(&roll.to)
-            && !object.is_only_under_way()
+        let is_chosen = object.belongs == Belongs::Chosen;
+        is_of_it && is_chosen && object.legs.is_none() && !object.is_going && !object.is_at(&roll.to)
     };
     let (out, on): (Vec<_>, Vec<_>) = fleet.iter().filter(goes).partition(|object| object.opts_out);
     let mut versions: Vec<&str> = on.iter().filter_map(|object| object.version()).collect();

@@ -59,10 +59,18 @@ pub struct FleetObject {
     pub(super) former: Option<String>,
     /// What stands on it of holds, if anything does.
     pub(super) held: Option<Box<HeldTexts>>,
+    pub(super) belongs: Belongs,
+}
+
+/// By what an object belongs to a roll.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Belongs {
+    /// The roll selects it, or has moved it.
+    Chosen,
     /// The roll holds it, and is not about it any more.
-    pub(super) is_left: bool,
-    /// The roll is not about it any more, but has it under way.
-    is_only_under_way: bool,
+    Held,
+    /// The roll has it under way, and is not about it any more.
+    UnderWay,
 }
 
 /// Whether the new controller has looked at an object since it was moved, where the Roll asks for that.
@@ -113,11 +121,12 @@ impl FleetObject {
         let held = HeldTexts::of(annotation);
         let is_chosen = own.is_some() || roll.chosen.holds(namespace.as_deref(), &labels);
         let is_held = || held.as_ref().is_some_and(|held| held.hold_of(roll).is_some()) && !roll.has_journeys();
-        let is_left = !is_chosen && is_held();
-        let is_only_under_way = !is_chosen && !is_left && is_under_way;
-        if !is_chosen && !is_left && !is_only_under_way {
-            return None;
-        }
+        let belongs = match is_under_way {
+            _ if is_chosen => Belongs::Chosen,
+            _ if is_held() => Belongs::Held,
+            true => Belongs::UnderWay,
+            false => return None,
+        };
         let opts_out =
             |name: &Option<String>| name.as_deref().and_then(annotation).is_some_and(|value| value != "false");
         let of_path = |path: &crate::definition::admission::UpgradePath| {
@@ -154,8 +163,7 @@ impl FleetObject {
             opts_out: roll.path.as_ref().is_some_and(of_path),
             former: None,
             held,
-            is_left,
-            is_only_under_way,
+            belongs,
             noted,
             namespace,
             labels,
@@ -218,15 +226,14 @@ impl FleetObject {
             runs: Vec::new(),
             former: None,
             held: None,
-            is_left: false,
-            is_only_under_way: false,
+            belongs: Belongs::Chosen,
         }
     }
 
     /// Whether the roll is not about it any more, and only has it under way.
     #[must_use]
     pub fn is_only_under_way(&self) -> bool {
-        self.is_only_under_way
+        self.belongs == Belongs::UnderWay
     }
 
     /// Whether it stands for what a wave runs.
@@ -317,9 +324,9 @@ impl FleetObject {
         self.noted.mark().filter(|mark| roll.has_left(mark))
     }
 
-    /// Whether another roll has left its mark on it, or one of the same name that was deleted.
-    pub(super) fn is_marked_by_another(&self, roll: &FleetRoll) -> bool {
-        self.noted.mark().is_some_and(|mark| !roll.has_left(mark))
+    /// Whether it is at the new version by another roll, or by one of the same name that was deleted, as its mark says.
+    pub(super) fn is_moved_by_another(&self, roll: &FleetRoll) -> bool {
+        self.is_at(&roll.to) && self.noted.mark().is_some_and(|mark| mark.roll != roll.uid && mark.to == roll.to)
     }
 
     /// Why nothing can be noted on it, and what makes room for that; nothing where it can.

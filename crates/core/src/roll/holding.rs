@@ -4,7 +4,7 @@
 //! What another roll holds is held already, and whoever moves it takes that hold off: who held it is over, or gone, or
 //! this roll would not have begun.
 
-use super::fleet_object::FleetObject;
+use super::fleet_object::{Belongs, FleetObject};
 use super::patch::FleetMove;
 use super::planner::Planner;
 use super::standing::Standing;
@@ -20,7 +20,7 @@ pub(super) fn holds_first(planner: &mut Planner<'_>, standings: &[Standing]) -> 
     let fleet = fleet.filter(|(object, standing)| is_to_be_held(planner, object, standing));
     let all: Vec<&FleetObject> = fleet.map(|(object, _)| object).collect();
     if all.is_empty() {
-        return lets_go(planner, |object| object.is_left);
+        return lets_go(planner, |object| object.belongs == Belongs::Held);
     }
     let what = format!("holding {} more", all.len());
     planner.holds = all.into_iter().take(AT_ONCE).map(|object| FleetMove::hold(roll, object, now)).collect();

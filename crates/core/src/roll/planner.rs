@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::beginning::looks_again;
 use super::facts::RollFacts;
-use super::fleet_object::FleetObject;
+use super::fleet_object::{Belongs, FleetObject};
 use super::fleet_roll::{Direction, FleetRoll, NO_WAY_BACK};
 use super::fleet_view::FleetView;
 use super::moment::{Moment, rfc3339};
@@ -52,7 +52,8 @@ impl<'a> Planner<'a> {
     ) -> Self {
         let in_the_way = InTheWay { trouble: facts.trouble.clone(), shut: facts.shut.clone(), ..InTheWay::default() };
         let reserved = status.reservations();
-        let under_way = fleet.iter().filter(|object| reserved.contains_key(object.uid()) && !object.is_left);
+        let under_way =
+            fleet.iter().filter(|object| reserved.contains_key(object.uid()) && object.belongs != Belongs::Held);
         let under_way = under_way.map(|object| (object.uid(), object)).collect();
         let hops = hops(roll, fleet);
         let (told, wants_list, rests, looked_again) = (None, false, false, looks_again(roll, &status));

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::beside::{Ahead, StepProgress, held_by_finalizers, refused_ahead};
 use super::beside_standing::{beside_earlier_one, half_done, has_begun_beside, progress_of, stepping_of, way};
 use super::facts::RollFacts;
-use super::fleet_object::{FleetObject, Going};
+use super::fleet_object::{Belongs, FleetObject, Going};
 use super::fleet_roll::{Direction, FleetRoll};
 use super::job_write::{SeenJob, job_write};
 use super::leading::{Applies, applies, leading_wait};
@@ -98,7 +98,12 @@ impl Judge<'_> {
         if object.is_going {
             return reservation.map_or(Standing::Gone, |reservation| self.going(object, reservation));
         }
-        if object.is_left || (object.is_only_under_way() && reservation.is_none()) {
+        let is_of_it = match object.belongs {
+            Belongs::Chosen => true,
+            Belongs::Held => false,
+            Belongs::UnderWay => reservation.is_some(),
+        };
+        if !is_of_it {
             return Standing::Outside;
         }
         if let Some(why) = self.contested(object) {

@@ -81,7 +81,7 @@ fn taken_back(view: &FleetView<'_, '_>) -> String {
     }
     format!(
         "every object with the mark of its move is what it was before, but for {}, which somebody else has set to another \
-         version since: {}",
+         version since: {}. pointsman roll objects says to which",
         counted(set.len()),
         some(&set)
     )
@@ -90,15 +90,16 @@ fn taken_back(view: &FleetView<'_, '_>) -> String {
 /// Objects at the new version that another roll has moved there, or one of this name that was deleted: their marks say
 /// nothing to this one.
 fn of_another(view: &FleetView<'_, '_>) -> String {
-    let is_its = |object: &&FleetObject| {
-        object.legs.is_none() && object.is_at(&view.roll.to) && object.is_marked_by_another(view.roll)
-    };
+    let is_its = |object: &&FleetObject| object.legs.is_none() && object.is_moved_by_another(view.roll);
     let all: Vec<String> = view.fleet.iter().filter(is_its).map(FleetObject::title).collect();
     if all.is_empty() {
         return String::new();
     }
     let (to, names) = (&view.roll.to, some(&all));
-    format!("; left at {to}, where another Roll, or one that was deleted, has moved them by their marks: {names}")
+    format!(
+        "; left at {to}, where another Roll, or one that was deleted, has moved them by their marks: {names}. A Roll from \
+         {to} moves them"
+    )
 }
 
 /// What a roll that was stopped has not moved, and what it has left half-way.

@@ -164,7 +164,7 @@ fn what_was_moved_and_lost_its_mark_is_told_where_the_roll_was_taken_back() {
     let status = ends(&[&other]);
     assert!(!status.leaves_objects(), "{}", status.message);
     let told = "every object with the mark of its move is what it was before; left at 2.17.0, where another Roll, or one \
-                that was deleted, has moved them by their marks: n/b-0";
+                that was deleted, has moved them by their marks: n/b-0. A Roll from 2.17.0 moves them";
     assert_eq!(status.message, told);
     // Whoever has set another version since is told of.
     let by_hand = |version: &str| {
@@ -179,7 +179,8 @@ fn what_was_moved_and_lost_its_mark_is_told_where_the_roll_was_taken_back() {
     };
     let told = "every object with the mark of its move is what it was before";
     assert_eq!(by_hand(OLD), (RollPhase::Aborted, told.to_owned()));
-    let more = ", but for 1 object, which somebody else has set to another version since: n/b-0";
+    let more = ", but for 1 object, which somebody else has set to another version since: n/b-0. pointsman roll objects says \
+                to which";
     assert_eq!(by_hand("3.0.0"), (RollPhase::Aborted, format!("{told}{more}")));
 }
 

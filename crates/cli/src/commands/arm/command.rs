@@ -179,4 +179,4 @@ Exit codes:
   1    something stood in the way: the message says what, and whether anything
        was changed
   2    the flags are wrong
-  130  stopped by Ctrl-C";
+  130  stopped by Ctrl-C, or SIGTERM";

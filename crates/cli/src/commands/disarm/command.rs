@@ -96,4 +96,4 @@ Exit codes:
   0    disarmed, or, in a dry run, it could be
   1    something stood in the way: the message says what, and what was changed
   2    the flags are wrong
-  130  stopped by Ctrl-C";
+  130  stopped by Ctrl-C, or SIGTERM";

@@ -180,4 +180,4 @@ Exit codes:
   0    all that is stored is in the storage version, or this was a dry run
   1    some objects could not be written, or the cluster could not be asked
   2    the flags are wrong
-  130  stopped by Ctrl-C";
+  130  stopped by Ctrl-C, or SIGTERM";

@@ -101,7 +101,7 @@ Exit codes:
   1    it is paused, failed or refused, has taken everything back by itself, or
        has left objects behind that have lost their marks; of several: one is
   2    the flags are wrong
-  130  stopped by Ctrl-C";
+  130  stopped by Ctrl-C, or SIGTERM";
 
 pub(super) const SHOW: &str = "\
 Examples:

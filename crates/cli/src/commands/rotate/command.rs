@@ -98,4 +98,4 @@ Exit codes:
   1    something stood in the way: the message says what, and what is trusted
        now
   2    the flags are wrong
-  130  stopped by Ctrl-C";
+  130  stopped by Ctrl-C, or SIGTERM";

@@ -170,4 +170,4 @@ Exit codes:
   1    something does: each finding names what mends it; or the cluster could
        not be asked
   2    the flags are wrong
-  130  a watch was ended by Ctrl-C";
+  130  a watch was ended by Ctrl-C, or SIGTERM";

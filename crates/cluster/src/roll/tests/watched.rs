@@ -1,13 +1,12 @@
 //! A fleet that is listed once and watched from then on, over real sockets.
 
-use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::sleep;
 use std::time::Duration;
 
 use kube::{Client, Config};
 use pointsman_core::definition::Kind;
-use pointsman_core::roll::FleetRoll;
+use pointsman_core::roll::{FleetRoll, RollStatus};
 use serde_json::{Value, json};
 
 use super::super::fleet::Fleet;
@@ -53,7 +52,7 @@ fn after<T>(server: &SmallServer, work: impl AsyncFnOnce(&Cluster, &FleetRoll, &
     waited(async {
         let config = Config::new(server.url("").parse().unwrap());
         let cluster = Cluster::new(Client::try_from(config).unwrap(), server.url(""));
-        let mut fleet = Fleet::list(&cluster, &kind, &roll, BTreeSet::new()).await.unwrap();
+        let mut fleet = Fleet::list(&cluster, &kind, &roll, &RollStatus::default()).await.unwrap();
         let answered = work(&cluster, &roll, &mut fleet).await;
         let objects = fleet.objects.iter();
         (objects.map(|object| format!("{} {}", object.name(), object.version().unwrap())).collect(), answered)
