@@ -32,7 +32,8 @@ pub(crate) struct Schema {
     pub(super) list_type: Option<String>,
     /// The rules of `x-kubernetes-validations`, sorted.
     pub(super) rules: BTreeSet<String>,
-    /// Keywords that bound a value: `minimum`, `maxLength`, `pattern` and the like, as they are written.
+    /// Keywords that bound a value: `minimum`, `maxLength`, `pattern` and the like, with numbers as integers where they
+    /// are whole.
     pub(crate) bounds: BTreeMap<String, Value>,
 }
 
@@ -100,8 +101,8 @@ impl Schema {
             preserve: flag("x-kubernetes-preserve-unknown-fields")
                 || value.get("additionalProperties").and_then(Value::as_bool).unwrap_or_default(),
             embedded: flag("x-kubernetes-embedded-resource"),
-            default: value.get("default").cloned(),
-            options: value.get("enum").and_then(Value::as_array).cloned(),
+            default: value.get("default").map(canonical_numbers),
+            options: value.get("enum").and_then(Value::as_array).map(|all| all.iter().map(canonical_numbers).collect()),
             properties: properties
                 .into_iter()
                 .flatten()
@@ -121,7 +122,7 @@ impl Schema {
             bounds: BOUNDS
                 .iter()
                 .filter(|key| !(int_or_string && **key == "anyOf"))
-                .filter_map(|key| Some(((*key).to_owned(), value.get(*key)?.clone())))
+                .filter_map(|key| Some(((*key).to_owned(), canonical_numbers(value.get(*key)?))))
                 .collect(),
         }
     }
@@ -208,7 +209,8 @@ impl Schema {
         }
     }
 
-    pub(super) fn member(&self, name: &str) -> Option<&Self> {
+    /// What is said of a member of an object, or of an entry of a map.
+    pub(crate) fn member(&self, name: &str) -> Option<&Self> {
         let map = || self.each.as_deref().filter(|_| self.is("object"));
         // What is no object has no members, whatever else its schema says.
         let property = self.properties.get(name).filter(|_| self.is("object") || self.kind.is_none());
@@ -438,4 +440,21 @@ const MAX_SAFE: f64 = 9_007_199_254_740_991.0;
 fn has_no_fraction(value: &Json<'_>) -> bool {
     let whole = |text: &str| text.parse().is_ok_and(|float: f64| float.fract() == 0.0);
     value.type_name() == "number" && value.scalar().is_some_and(whole)
+}
+
+/// A value with each whole number as an integer, so that 1, 1.0 and 1e0 are one value. Floats hold integers exactly up
+/// to 2⁵³.
+fn canonical_numbers(value: &Value) -> Value {
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    match value {
+        Value::Number(number) => match number.as_f64().filter(|_| number.is_f64()) {
+            Some(float) if float.fract() == 0.0 && float.abs() <= EXACT => Value::from(float as i64),
+            _ => value.clone(),
+        },
+        Value::Array(items) => items.iter().map(canonical_numbers).collect(),
+        Value::Object(members) => {
+            members.iter().map(|(name, member)| (name.clone(), canonical_numbers(member))).collect()
+        }
+        Value::Null | Value::Bool(_) | Value::String(_) => value.clone(),
+    }
 }

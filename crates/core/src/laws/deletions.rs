@@ -9,7 +9,7 @@ use super::edits::changed;
 use super::followed::{was_elsewhere, where_it_came_from};
 use super::objects::is_contents;
 use super::random::Random;
-use super::trip::{Breach, Trip, identical, without_ours};
+use super::trip::{Breach, Trip, identical, without_ours, without_values};
 use super::value::{Segment, Value, shown, way};
 use crate::definition::Place;
 use crate::json::pointer_names;
@@ -193,7 +193,7 @@ pub(super) fn a_broken_guard_stays_broken(
         let home = back.there(object)?;
         answered(trip.from.schema, &home).map_err(|error| Breach::new(error.to_string()))
     };
-    let (home, fresh) = (seen(&last).map_err(told)?, seen(&without_ours(&last)).map_err(told)?);
+    let (home, fresh) = (seen(&last).map_err(told)?, seen(&without_values(&last)).map_err(told)?);
     let meanwhile = seen(&first).map_err(told)?;
     let sources = change.before.iter().filter_map(|(path, _)| plain(path));
     let mut stale = sources.filter(|way| !was_there(home.at(way), fresh.at(way), meanwhile.at(way)));

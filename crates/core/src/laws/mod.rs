@@ -21,6 +21,7 @@ mod edits;
 mod fault;
 mod focus;
 mod followed;
+mod forgery;
 mod generate;
 mod hostile;
 mod items;

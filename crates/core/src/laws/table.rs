@@ -4,7 +4,7 @@ use super::coverage::Coverage;
 use super::objects::Make;
 use super::trip::{Breach, Trip};
 use super::value::Value;
-use super::{carried, deletions, hostile, items, round_trips, stepwise, unrelated, writes};
+use super::{carried, deletions, forgery, hostile, items, round_trips, stepwise, unrelated, writes};
 
 /// A law of conversion.
 #[derive(Clone, Copy, Debug)]
@@ -27,7 +27,7 @@ impl Law {
 }
 
 /// All laws, in the order in which they are tried.
-pub const LAWS: [Law; 21] = [
+pub const LAWS: [Law; 22] = [
     Law {
         name: "total",
         text: "any object converts, or fails by name and path",
@@ -99,6 +99,12 @@ pub const LAWS: [Law; 21] = [
         text: "whoever forges what we keep gains nothing and breaks nothing",
         make: Make::Pruned,
         holds: hostile::forgeries_gain_nothing,
+    },
+    Law {
+        name: "one-meaning",
+        text: "a forged entry shows no version a value that the other version does not show",
+        make: Make::Pruned,
+        holds: forgery::one_meaning,
     },
     Law {
         name: "stored",

@@ -209,6 +209,31 @@ pub fn without_ours(object: &Value) -> Value {
     object
 }
 
+/// An object without kept values. Notes of operations that ran, although their condition does not hold, stay: these
+/// hold no value.
+pub(super) fn without_values(object: &Value) -> Value {
+    let mut bare = without_ours(object);
+    for (name, text) in ours(object) {
+        let Some(Value::Object(mut fields)) = Value::read(text).ok().and_then(|kept| kept.get("fields").cloned())
+        else {
+            continue;
+        };
+        fields.retain(|_, entry| entry.get("ran").is_some());
+        if fields.is_empty() {
+            continue;
+        }
+        let mut kept = Value::object();
+        kept.set("fields", Value::Object(fields));
+        let mut annotations = match bare.field("metadata.annotations") {
+            Some(Value::Object(annotations)) => annotations.clone(),
+            _ => Default::default(),
+        };
+        annotations.insert(name.to_owned(), Value::Text(kept.to_text()));
+        bare.set("metadata.annotations", Value::Object(annotations));
+    }
+    bare
+}
+
 /// What we keep on an object, as it is written: annotation and text.
 #[must_use]
 pub fn ours(object: &Value) -> Vec<(&str, &str)> {

@@ -68,7 +68,7 @@ fn names(value: &Value) -> impl Iterator<Item = &str> {
     value.as_object().into_iter().flat_map(|members| members.keys().map(String::as_str))
 }
 
-fn at(webhook: &Webhook, object: &Value, to: &str) -> Value {
+pub(super) fn at(webhook: &Webhook, object: &Value, to: &str) -> Value {
     serde_json::from_str(&webhook.convert(&object.to_string(), to).unwrap().text).unwrap()
 }
 
@@ -78,7 +78,7 @@ fn kept<'o>(object: &'o Value, version: &str) -> &'o str {
 }
 
 /// A kind of two or more versions, each with the properties of its spec and the operation that leads to it.
-fn things(versions: &[(&str, &str)]) -> Webhook {
+pub(super) fn things(versions: &[(&str, &str)]) -> Webhook {
     let crd: String = (1..)
         .zip(versions)
         .map(|(at, (spec, _))| {
@@ -202,11 +202,11 @@ fn what_waits_elsewhere_is_carried_as_it_was_written() {
 #[test]
 fn two_values_of_one_place_are_none_of_ours() {
     let joined = "{split: {field: spec.address, into: [spec.host, spec.port], separator: ':'}}";
-    let webhook = things(&[("address: {type: string}", ""), ("host: {type: string}, port: {type: integer}", joined)]);
+    let webhook = things(&[("address: {type: string}", ""), ("host: {type: string}, port: {type: string}", joined)]);
     let became = |value: &str| {
-        let kept = format!(r#"{{"fields":{{"spec.host":{{"value":{value},"became":"b:80"}}}}}}"#);
-        at(&webhook, &thing("v1", json!({"address": "b:80"}), ("v2", &kept)), "v2")["spec"].clone()
+        let kept = format!(r#"{{"fields":{{"spec.host":{{"value":{value},"became":"a:b:80"}}}}}}"#);
+        at(&webhook, &thing("v1", json!({"address": "a:b:80"}), ("v2", &kept)), "v2")["spec"].clone()
     };
-    assert_eq!(became(r#"[["a"],[81]]"#), json!({"host": "a", "port": 81}), "one is");
-    assert_eq!(became(r#"[["c","a"],[81]]"#), json!({"host": "b", "port": 80}));
+    assert_eq!(became(r#"[["a"],["b:80"]]"#), json!({"host": "a", "port": "b:80"}), "one is");
+    assert_eq!(became(r#"[["c","a"],["b:80"]]"#), json!({"host": "a:b", "port": "80"}));
 }

@@ -15,6 +15,7 @@ mod fixtures;
 #[path = "../../../../benches/data/growing.rs"]
 mod growing;
 mod kept;
+mod kept_values;
 mod kinds;
 mod laws;
 mod mattermost;

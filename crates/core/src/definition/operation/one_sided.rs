@@ -58,7 +58,7 @@ impl FilledSpec {
         let mut places = compiler.places(&self.field, &self.field)?;
         for side in [Side::Older, Side::Newer] {
             let place = places.of_mut(side);
-            if place.required && place.fill.is_none() {
+            if place.required {
                 let value = place.schema.filled(self.value.clone());
                 compiler.takes("fill", place, &value);
                 place.fill = Some(value);

@@ -132,10 +132,13 @@ struct Values {
 }
 
 impl Mapping for Values {
-    fn map<'a>(&self, to: Side, _: &[Place], from: &[Option<Json<'a>>]) -> Fragment<'a> {
-        smallvec![from.first().cloned().flatten().map(|value| {
+    /// A value that no row names is carried where the field has its type: another step may have more values than this
+    /// one.
+    fn map<'a>(&self, to: Side, places: &[Place], from: &[Option<Json<'a>>]) -> Fragment<'a> {
+        let fits = |value: &Json<'a>| places.first().is_none_or(|place| place.schema.has_types_of(value));
+        smallvec![from.first().cloned().flatten().and_then(|value| {
             let pair = self.pairs.iter().find(|pair| pair.of(to.other()).same(&value));
-            pair.map_or(value, |pair| pair.of(to).clone())
+            pair.map_or_else(|| Some(value).filter(fits), |pair| Some(pair.of(to).clone()))
         })]
     }
 

@@ -12,6 +12,8 @@ use crate::laws::schema::map_values;
 pub enum Manner {
     /// As somebody might write them who knows what they do.
     Sensible,
+    /// The same, most of them under a condition.
+    Conditional,
     /// Some do not fit: occupied targets, two on one field, differences that nothing explains.
     Hostile,
 }
@@ -55,7 +57,7 @@ impl DraftStep {
             let free = !self.taken.iter().chain(&self.made).any(|other| overlap(place, other));
             let head = !self.root
                 && matches!(place.first().map(String::as_str), Some("kind" | "metadata" | "apiVersion"))
-                && self.manner == Manner::Sensible;
+                && self.manner != Manner::Hostile;
             self.may_move(place)
                 && !head
                 && (free || careless)

@@ -56,7 +56,7 @@ pub(super) fn relocate(step: &mut DraftStep, random: &mut Random, older: &Schema
     // What comes from elsewhere may be all there is of spec or status.
     let top = holder.get(..1).and_then(|top| at(&step.newer, top));
     let demands = top.is_some_and(|top| top.get("required").is_some());
-    if step.manner == Manner::Sensible && step.root && demands && holder.first() != from.first() {
+    if step.manner != Manner::Hostile && step.root && demands && holder.first() != from.first() {
         return None;
     }
     if random.percent(40) {

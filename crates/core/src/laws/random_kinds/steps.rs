@@ -7,7 +7,7 @@ use super::operations::{
     add, blank, drop, fill_in, move_into_map, relocate, rename, retype, split, tighten, under_its_own_name, values,
     without_default, wrap,
 };
-use super::paths::{all, is_required, put, take, written};
+use super::paths::{all, at, is_required, put, take, written};
 use super::schemas::scalar;
 use crate::laws::random::Random;
 use crate::laws::schema::map_values;
@@ -16,8 +16,45 @@ use crate::laws::schema::map_values;
 pub(super) fn between(random: &mut Random, older: &Schema, manner: Manner) -> DraftStep {
     let mut step = DraftStep::new(older, true, manner);
     let count = 1 + random.below(5);
+    if manner == Manner::Conditional {
+        // A condition needs a field that both versions have.
+        step.taken.extend(flags(older));
+    }
     fill(&mut step, random, older, count);
+    if manner == Manner::Conditional {
+        step.operations = under_conditions(random, older, std::mem::take(&mut step.operations));
+    }
     step
+}
+
+/// The fields of the older version that a condition may depend on: one that is a string, number or boolean.
+fn flags(older: &Schema) -> Option<Vec<String>> {
+    let is_scalar = |place: &Vec<String>| {
+        let kind = at(older, place).and_then(|schema| schema.get("type")).and_then(Schema::as_str);
+        place.len() > 1 && matches!(kind, Some("string" | "integer" | "boolean"))
+    };
+    let in_contents = |place: &Vec<String>| matches!(place.first().map(String::as_str), Some("spec"));
+    all(older).into_iter().filter(in_contents).find(is_scalar)
+}
+
+/// The same operations, most of them under one or two conditions.
+fn under_conditions(random: &mut Random, older: &Schema, operations: Vec<Schema>) -> Vec<Schema> {
+    let Some(flag) = flags(older) else { return operations };
+    let (mut all, mut held, mut otherwise) = (Vec::new(), Vec::new(), Vec::new());
+    for operation in operations {
+        match random.below(10) {
+            0 | 1 => all.push(operation),
+            2..=7 => held.push(operation),
+            _ => otherwise.push(operation),
+        }
+    }
+    let set = !random.percent(20);
+    for (operations, set) in [(held, set), (otherwise, !set)] {
+        if !operations.is_empty() {
+            all.push(json!({"when": {"field": written(&flag), "set": set, "operations": operations}}));
+        }
+    }
+    all
 }
 
 fn fill(step: &mut DraftStep, random: &mut Random, older: &Schema, count: usize) {

@@ -15,6 +15,7 @@ mod field_path;
 mod findings;
 mod handover;
 mod judgement;
+mod kept_entries;
 mod label;
 mod mistaken_label;
 mod mutate;

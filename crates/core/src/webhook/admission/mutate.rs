@@ -11,7 +11,7 @@ use super::{judgement::WARNING, label::Label, settings::Settings};
 use crate::apimachinery::excerpt;
 use crate::definition::{HELD, HeldMetadata, HeldWrite, KEPT, Kind, MOVED, WANTED, held_write, lost_mark};
 use crate::json::{Json, pointer_token};
-use crate::webhook::convert::{Object, Pruned, is_brought, pruned};
+use crate::webhook::convert::{Object, Pruned, is_brought, pruned, status_as_before};
 use crate::webhook::{review::PatchOperation, rollout::HASH_SCHEMA};
 
 /// What must be true of an object's metadata.
@@ -62,6 +62,11 @@ pub(crate) fn stamp(kind: &Kind, settings: &Settings, write: &Write<'_>) -> (Vec
         let mut annotations = dropped_kept_fields(kind, write);
         let put_back: Vec<String> = annotations.iter().map(|stamp| stamp.key.clone()).collect();
         warnings.extend(overwritten_kept_fields(kind, write));
+        for Stamp { key, value, .. } in status_kept_fields(kind, write, &annotations) {
+            annotations.retain(|stamp| stamp.key != key);
+            warnings.push(status_put_back(&key));
+            annotations.push(Stamp::annotation(key, value));
+        }
         let hashes = hash(kind, &write.new, &annotations);
         warnings.extend(hashes.first().and_then(|stamp| hash_put_back(write, stamp)));
         annotations.extend(hashes);
@@ -180,6 +185,22 @@ fn overwritten_kept_fields(kind: &Kind, write: &Write<'_>) -> Vec<String> {
     warnings
 }
 
+/// Kept annotations with the status entries that the object had before, where the status is written apart.
+fn status_kept_fields(kind: &Kind, write: &Write<'_>, stamps: &[Stamp]) -> Vec<Stamp> {
+    let Some(new) = stamped(&write.new, stamps) else { return Vec::new() };
+    let Ok(old) = write.old.as_ref().map(SentObject::object).transpose() else { return Vec::new() };
+    if !new.version(kind).is_ok_and(|at| kind.version_at(at).status_apart) {
+        return Vec::new();
+    }
+    let reset = status_as_before(kind, &new, old.as_ref()).into_iter();
+    reset.map(|Pruned { name, text }| Stamp::annotation(name, text)).collect()
+}
+
+/// The API server does the same with the status itself.
+fn status_put_back(key: &str) -> String {
+    format!("annotation {key}: its entries of the status were put back: only a write of the status changes these")
+}
+
 /// The version of an object that has no label: who manages it does not change by leaving the label out.
 fn managing_version(kind: &Kind, settings: &Settings, write: &Write<'_>) -> Option<String> {
     match &write.old {
@@ -254,8 +275,9 @@ fn hash(kind: &Kind, new: &SentObject<'_>, kept: &[Stamp]) -> Vec<Stamp> {
 fn stamped<'j>(new: &'j SentObject<'_>, annotations: &[Stamp]) -> Option<Object<'j>> {
     let mut object = new.object().ok()?;
     for Stamp { key, value, .. } in annotations {
-        if let Some(value) = value {
-            object.annotations.set(key, value);
+        match value {
+            Some(value) => object.annotations.set(key, value),
+            None => object.annotations.remove(key),
         }
     }
     Some(object)

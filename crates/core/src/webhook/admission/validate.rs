@@ -3,6 +3,7 @@
 use super::complete::complete;
 use super::handover::{enter, is_held, leave};
 use super::judgement::{Flip, Judgement, Judging};
+use super::kept_entries::kept_entries;
 use super::mistaken_label::mistaken_labels;
 use super::overriding::reason;
 use super::rules::{applies, apply};
@@ -50,6 +51,7 @@ fn judge_object(kind: &Kind, settings: &Settings, write: &Write<'_>, ratchet: Ra
     judging.add("mistaken-label", mistaken_labels(kind, write));
     let judged = read(kind, write).and_then(|mut opened| {
         judging.add("complete", complete(&mut opened, write.new.own_size()));
+        judging.add("kept-entries", kept_entries(&opened));
         apply_rules(settings, opened, ratchet, judging)
     });
     if let Err(error) = judged {

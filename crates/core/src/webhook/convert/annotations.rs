@@ -155,7 +155,8 @@ impl<'a> Annotations<'a> {
         }
     }
 
-    pub(super) fn remove(&mut self, name: &str) {
+    /// Removes an annotation.
+    pub(crate) fn remove(&mut self, name: &str) {
         self.added.retain(|added| *added != name);
         self.members.remove(name);
     }

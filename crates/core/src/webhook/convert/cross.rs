@@ -8,8 +8,9 @@ use smallvec::smallvec;
 
 use super::bit_set::BitSet;
 use super::cut::split;
-use super::kept::{KeptFields, ObjectBefore, identical, is_identical, same, same_when_filled};
+use super::kept::{KeptFields, ObjectBefore, identical, is_identical};
 use super::pieces::{Pieces, Presence, is_natural};
+use super::proof::is_remainder;
 use super::tree;
 use crate::definition::frontier::{Cut, FilledObject, Part};
 use crate::definition::{Fragment, Level, Operation, Place, Side, Sides};
@@ -36,7 +37,7 @@ pub(super) struct Crossing<'c, 'a> {
     pub(super) waiting: &'c Sides<BitSet>,
     /// Which operations do not run on the way to the newer version.
     pub(super) idle: &'c BitSet,
-    /// Of which operations nothing that was kept comes back: it was kept while their condition answered otherwise.
+    /// Of which operations nothing that was kept comes back: converted back, it would not be what is there now.
     pub(super) stale: &'c BitSet,
 }
 
@@ -79,7 +80,10 @@ impl<'a> Crossing<'_, 'a> {
             let read = from.of(frontier, self.to.other(), index);
             let returned = self.returned(index, operation, from, kept);
             given_back.insert_if(index, returned.is_some());
-            pieces.slots.extend(returned.unwrap_or_else(|| self.mapped((index, operation), self.to, read)));
+            pieces.slots.extend(returned.unwrap_or_else(|| match self.runs_again(index, operation, kept) {
+                true => mapped(operation, self.to, read),
+                false => self.mapped((index, operation), self.to, read),
+            }));
         }
         if !kept.is_empty() {
             self.give_rests_back(from, kept, &mut pieces);
@@ -149,6 +153,7 @@ impl<'a> Crossing<'_, 'a> {
             }
             let Some(rest) = kept.rest(&cut.id) else { continue };
             let typed = cut.schemas.of(self.to).as_ref().is_none_or(|schema| schema.has_types_of(&rest));
+            let typed = typed && is_remainder(part, &rest, pieces.slots.len());
             // Where it goes without each of its fields, it is gone with all of them.
             let seen = cut.shown.of(self.to.other()).is_empty() && kept.is_seen(&cut.id);
             let gone = self.is_gone(cut, from, kept) || seen && !part.any(&mut |slot| pieces.has(slot));
@@ -330,35 +335,25 @@ impl<'a> Crossing<'_, 'a> {
         }
     }
 
+    /// Whether the newer version had a value of an operation whose condition does not hold: what was kept for its place
+    /// shows that. The values of the older version are still those of that form.
+    fn runs_again(self, index: usize, operation: &Operation, kept: &KeptFields<'a>) -> bool {
+        self.to == Side::Newer
+            && self.idle.contains(index)
+            && operation.places.newer.first().is_some_and(|place| kept.has(&place.id))
+    }
+
     /// What an operation makes of values; nothing where its condition does not hold.
-    fn mapped(self, (index, operation): (usize, &Operation), to: Side, read: &[Option<Json<'a>>]) -> Fragment<'a> {
+    pub(super) fn mapped(
+        self,
+        (index, operation): (usize, &Operation),
+        to: Side,
+        read: &[Option<Json<'a>>],
+    ) -> Fragment<'a> {
         match to == Side::Newer && self.idle.contains(index) {
             true => smallvec![None; operation.places.of(to).len()],
             false => mapped(operation, to, read),
         }
-    }
-
-    /// Which operations under a condition would be given back, on the way to the older version, what was kept while
-    /// their condition answered otherwise. By the answer of now the values would not become what is there; by the other
-    /// one they would.
-    pub(super) fn outdated(self, from: &Pieces<'a>, kept: &KeptFields<'a>) -> BitSet {
-        let mut outdated = BitSet::new();
-        for (index, operation) in self.level.operations.iter().enumerate() {
-            if operation.conditions.is_empty() {
-                continue;
-            }
-            let Some(values) = self.returned(index, operation, from, kept) else { continue };
-            let now = from.of(&self.level.frontier, Side::Newer, index);
-            let places = &operation.places.newer;
-            let nothing: Fragment<'_> = smallvec![None; places.len()];
-            let said = mapped(operation, Side::Newer, &values);
-            let (here, otherwise) = match self.idle.contains(index) {
-                true => (nothing, said),
-                false => (said, nothing),
-            };
-            outdated.insert_if(index, !is_what(&here, now, places) && is_what(&otherwise, now, places));
-        }
-        outdated
     }
 
     fn set_holder(self, holder: usize, presence: Presence, pieces: &mut Pieces<'_>) {
@@ -435,13 +430,13 @@ impl<'a> Crossing<'_, 'a> {
 /// No holder.
 pub(super) static NOTHING: BitSet = BitSet::new();
 
-/// Whether values are what is there, but for what the API server fills in.
-fn is_what(values: &[Option<Json<'_>>], now: &[Option<Json<'_>>], at: &[Place]) -> bool {
-    same(values, now) || same_when_filled(values, now, at)
+/// What is at places where lists or maps may be.
+pub(super) fn kinds<'v>(values: &'v [Option<Json<'_>>]) -> impl Iterator<Item = Option<bool>> + 'v {
+    values.iter().map(|value| value.as_ref().map(Json::is_null))
 }
 
 /// What an operation makes of values, as the API server leaves it: a null stays only where there is room for one.
-fn mapped<'a>(operation: &Operation, to: Side, read: &[Option<Json<'a>>]) -> Fragment<'a> {
+pub(super) fn mapped<'a>(operation: &Operation, to: Side, read: &[Option<Json<'a>>]) -> Fragment<'a> {
     let places = operation.places.of(to);
     // Of nothing there comes nothing, whatever the operation is.
     if read.iter().all(Option::is_none) {

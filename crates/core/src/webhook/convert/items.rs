@@ -41,8 +41,11 @@ pub(super) trait ConvertItem<'l> {
     where
         'l: 'a;
 
-    /// Whether a value has the types of an item that is written.
-    fn is_item(&self, value: &Json<'_>) -> bool;
+    /// Whether a value has the types of an item that is written, and is one that the version which is read cannot
+    /// hold.
+    fn is_omitted<'a>(&mut self, item: &Json<'a>) -> bool
+    where
+        'l: 'a;
 }
 
 /// The list or map whose items are converted.
@@ -111,7 +114,7 @@ fn convert_list<'l>(
         true => Vec::new(),
         false => kept.matched(&identities(value, list.keys.of(list.to.other()))),
     };
-    let omitted = kept.omitted.iter().filter(|(_, item)| convert.is_item(item));
+    let omitted = kept.omitted.iter().filter(|(_, item)| convert.is_omitted(item));
     let omitted = omitted.filter_map(|(index, item)| Some((index.scalar()?.parse::<usize>().ok()?, item)));
     let mut under_way = ListUnderWay {
         list,
@@ -235,7 +238,7 @@ fn convert_map<'l>(
         }
         written.add_member(&name, &item, sent);
     }
-    for (name, item) in kept.omitted.iter().filter(|(_, item)| convert.is_item(item)) {
+    for (name, item) in kept.omitted.iter().filter(|(_, item)| convert.is_omitted(item)) {
         if let Some(name) = name.as_str().filter(|name| names.insert((**name).to_owned())) {
             written.add_member(&name, item, 0);
         }

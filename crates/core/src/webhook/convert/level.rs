@@ -20,10 +20,10 @@
 use std::cell::{LazyCell, OnceCell};
 
 use super::bit_set::BitSet;
-use super::change::Change;
+use super::change::{Change, Trace};
 use super::conditions;
 use super::context::Context;
-use super::cross::{Crossed, Crossing, NOTHING, StayingObjects};
+use super::cross::{Crossed, Crossing, NOTHING, StayingObjects, kinds, mapped};
 use super::cut::take;
 use super::error::ConvertError;
 use super::holders::put;
@@ -35,7 +35,7 @@ use super::tree;
 use super::unsaid::Unsaid;
 use super::waiting::Staying;
 use crate::definition::frontier::{Branch, Cut, Part};
-use crate::definition::{Completeness, Level, Path, Required, Schema, Side, Sides};
+use crate::definition::{Completeness, Level, Operation, Path, Required, Schema, Side, Sides};
 use crate::json::Json;
 
 /// Converts `root` in place. `kept` is what the other side left here; what this side must keep is returned. `required`
@@ -84,6 +84,8 @@ pub(super) fn convert<'a>(
     let mut stale = BitSet::new();
     if level.is_conditional && to == Side::Older {
         (idle, stale) = coming_down(root, Crossing { idle: &idle, ..crossing }, &from, kept, context)?;
+    } else if !kept.is_empty() {
+        stale = unproven(Crossing { idle: &idle, ..crossing }, &from, kept);
     }
     let crossing = Crossing { idle: &idle, stale: &stale, ..crossing };
     let stuck = OnceCell::new();
@@ -137,15 +139,33 @@ fn coming_down<'a>(
     for _ in 0..=level.operations.len() {
         let mut older = root.clone();
         let crossing = Crossing { stale: &stale, ..crossing };
-        put(&level.frontier, crossing.to, &mut older, crossing.run(from, kept).pieces);
+        let crossed = crossing.run(from, kept);
+        put(&level.frontier, crossing.to, &mut older, crossed.pieces.clone());
         let idle = conditions::idle(level, &mut older, context)?;
-        let outdated = Crossing { idle: &idle, ..crossing }.outdated(from, kept);
-        if kept.is_empty() || outdated.is_empty() {
+        let unproven = match kept.is_empty() {
+            true => BitSet::new(),
+            false => Crossing { idle: &idle, ..crossing }.unproven(from, &crossed),
+        };
+        if unproven.is_empty() {
             return Ok((idle, stale));
         }
-        stale.extend_from(&outdated);
+        stale.extend_from(&unproven);
     }
     Ok((conditions::conditional(level), stale))
+}
+
+/// The operations that get nothing back of what was kept, where no condition depends on the object that is made.
+fn unproven<'a>(crossing: Crossing<'_, 'a>, from: &Pieces<'a>, kept: &KeptFields<'a>) -> BitSet {
+    let mut stale = BitSet::new();
+    for _ in 0..=crossing.level.operations.len() {
+        let crossing = Crossing { stale: &stale, ..crossing };
+        let unproven = crossing.unproven(from, &crossing.run(from, kept));
+        if unproven.is_empty() {
+            break;
+        }
+        stale.extend_from(&unproven);
+    }
+    stale
 }
 
 /// The operations of one level under way.
@@ -265,6 +285,11 @@ impl<'l, 'a> Conversion<'l, 'a> {
                 continue;
             }
             let became = self.crossed.pieces.of(frontier, self.crossing.to, index);
+            if self.is_of_an_idle_form(index, operation, was) {
+                adds = false;
+                self.to_keep.note_run(&place.id);
+                continue;
+            }
             self.to_keep.keep(&place.id, was, (became, operation.places.of(side.other())));
             let home = self.home(context.complete_at_home);
             adds &= home.returned(index, operation, &self.crossed.pieces, &self.to_keep).is_some();
@@ -305,6 +330,20 @@ impl<'l, 'a> Conversion<'l, 'a> {
             self.keep_holders(&holders().filter(differs).collect::<Vec<_>>());
         }
         Home::Unsure
+    }
+
+    /// Whether values of the newer version come home by their operation alone, once that runs although its condition
+    /// does not hold.
+    fn is_of_an_idle_form(&self, index: usize, operation: &Operation, was: &[Option<Json<'a>>]) -> bool {
+        let Crossing { level, to, idle, .. } = self.crossing;
+        if to == Side::Newer || !idle.contains(index) {
+            return false;
+        }
+        let home = mapped(operation, Side::Newer, self.crossed.pieces.of(&level.frontier, to, index));
+        match operation.items() {
+            Some(_) => kinds(was).eq(kinds(&home)),
+            None => identical(&home, was),
+        }
     }
 
     /// Whether the version that is written has something in the place of an object that only the other one has, in
@@ -398,7 +437,7 @@ impl<'l, 'a> Conversion<'l, 'a> {
         for (index, operation) in self.crossing.level.operations.iter().enumerate() {
             let (was, became) = (self.read(index), self.written(index));
             let path = |side: Side| operation.places.of(side).first().map(|place| &place.path);
-            let kept = operation.places.of(to.other()).first().is_some_and(|place| self.to_keep.has(&place.id));
+            let kept = operation.places.of(to.other()).first().is_some_and(|place| self.to_keep.keeps(&place.id));
             if operation.items().is_some() {
                 continue;
             }
@@ -475,8 +514,33 @@ impl<'l> ConvertItem<'l> for ItemConversion<'_, '_, '_, 'l> {
     }
 
     /// The API server takes no null out of a list, as it does out of an object.
-    fn is_item(&self, value: &Json<'_>) -> bool {
-        self.item.is_none_or(|item| item.has_types_of(value) && (!value.is_null() || item.can_be_null()))
+    fn is_omitted<'a>(&mut self, item: &Json<'a>) -> bool
+    where
+        'l: 'a,
+    {
+        let is_item =
+            self.item.is_none_or(|schema| schema.has_types_of(item) && (!item.is_null() || schema.can_be_null()));
+        is_item && self.is_lost_on_the_way_back(item.clone())
+    }
+}
+
+impl<'l> ItemConversion<'_, '_, '_, 'l> {
+    /// Whether the version that is read has no place for an item of the version that is written.
+    fn is_lost_on_the_way_back<'a>(&mut self, mut item: Json<'a>) -> bool
+    where
+        'l: 'a,
+    {
+        let (needed, mut stays, mut trace) = (Sides::default(), false, Trace::off());
+        let mut context = Context {
+            to: self.context.to.other(),
+            needed: &needed,
+            facts: self.context.facts.clone(),
+            stays_for_waiting: &mut stays,
+            trace: &mut trace,
+            ..*self.context
+        };
+        let kept = KeptFields::default();
+        convert(&mut item, self.level, &mut context, &kept, &Whereabouts::Object, None).is_ok() && item.is_hole()
     }
 }
 
@@ -487,11 +551,6 @@ enum Home {
     Told,
     /// It may give something else: it has to be tried.
     Unsure,
-}
-
-/// What is at places where lists or maps may be.
-fn kinds<'v>(values: &'v [Option<Json<'_>>]) -> impl Iterator<Item = Option<bool>> + 'v {
-    values.iter().map(|value| value.as_ref().map(Json::is_null))
 }
 
 /// Whether there is something at the end of a path through a cut. Null may do.

@@ -11,6 +11,7 @@ use crate::json::Json;
 
 /// What an object of one side consists of. Two that are alike here are alike altogether: what no operation is about
 /// stays where it is.
+#[derive(Clone)]
 pub(super) struct Pieces<'a> {
     /// One for each place of each operation; `None` is absence.
     pub(super) slots: Slots<'a>,

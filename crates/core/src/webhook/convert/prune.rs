@@ -8,6 +8,8 @@
 //! a write at v2     policy: Never    at v1 that is policy: Never, of which nothing has to be kept
 //! ```
 
+use std::collections::BTreeSet;
+
 use super::error::ConvertError;
 use super::kept::Kept;
 use super::object::Object;
@@ -53,6 +55,28 @@ pub(crate) fn pruned<'a>(kind: &'a Kind, object: &Object<'a>) -> Result<Vec<Prun
         Some(Pruned { name: name.to_owned(), text })
     });
     Ok(changed.collect())
+}
+
+/// The annotations whose entries of the status differ from those of the old object: these belong to writers of the
+/// status, as the status itself does, and become what they were.
+pub(crate) fn status_as_before(kind: &Kind, new: &Object<'_>, old: Option<&Object<'_>>) -> Vec<Pruned> {
+    let names = kind.versions.indices().filter_map(|version| kind.kept_annotation(version));
+    let reset = names.filter_map(|name| {
+        let now = new.annotations.text(name)?;
+        let before = old.and_then(|old| old.annotations.text(name));
+        if before.as_ref() == Some(&now) {
+            return None;
+        }
+        let mut kept = Kept::parse(&now)?;
+        let mut was = before.as_deref().and_then(Kept::parse).unwrap_or_default();
+        let is_of_status = |id: &&str| *id == "status" || id.starts_with("status.");
+        let both = kept.fields.all().chain(was.fields.all()).map(|(id, _)| id).filter(is_of_status);
+        let ids: BTreeSet<String> = both.map(str::to_owned).collect();
+        ids.iter().for_each(|id| kept.fields.take_from(&mut was.fields, id));
+        let text = (!kept.is_empty()).then(|| kept.to_text());
+        (text.as_deref() != Some(&*Kept::parse(&now)?.to_text())).then(|| Pruned { name: name.to_owned(), text })
+    });
+    reset.collect()
 }
 
 /// Whether a write brings along a kept annotation of its own: one that says something, and neither what was there

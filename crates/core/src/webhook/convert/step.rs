@@ -25,6 +25,8 @@ pub(super) fn convert<'a>(
     trace: &mut Trace<'_>,
 ) -> Result<(), ConvertError> {
     top_level_objects(root, step)?;
+    // What the step's own annotation keeps says which operations did not run.
+    waiting::forget(kind, step, to.other(), root, annotations);
     let annotation = annotations.text(step.kept.of(to)).filter(|text| text.len() <= LONGEST);
     let annotation = annotation.map(|text| texts.keep(text));
     let kept = annotation.and_then(Kept::parse);
@@ -32,7 +34,6 @@ pub(super) fn convert<'a>(
         annotations.remove(step.kept.of(to));
     }
     let kept = kept.unwrap_or_default();
-    waiting::forget(kind, step, to.other(), root, annotations);
     let to_keep = convert_with(&kept, kind, step, (to, between), root, annotations, trace)?;
     borrow_lists(&step.level, to, root, texts);
     annotations.settle(step, to, &kept, to_keep);

@@ -37,7 +37,7 @@ pub(super) fn needed(kind: &Kind, step: &Step, annotations: &Annotations<'_>) ->
             let kept = text.as_deref().and_then(Kept::parse);
             let entries = kept.iter().flat_map(|kept| kept.fields.waiting());
             let entries = entries.filter(|(id, _)| comes_back(kind, id, (version, near)));
-            found.of_mut(side).extend(entries.flat_map(|entry| objects_for(kind, entry, (version, near))));
+            found.of_mut(side).extend(entries.flat_map(|entry| objects_for(kind, annotations, entry, (version, near))));
         }
     }
     found
@@ -63,7 +63,7 @@ pub(super) fn forget<'a>(
         };
         let mut is_gone = |entry: (&str, &Entry<'_>)| {
             comes_back(kind, entry.0, (version, here))
-                && !objects_for(kind, entry, (version, here)).iter().all(&mut is_there)
+                && !objects_for(kind, annotations, entry, (version, here)).iter().all(&mut is_there)
         };
         if kept.fields.forget(&mut is_gone) {
             annotations.rewrite(name, kept);
@@ -86,11 +86,17 @@ fn comes_back(kind: &Kind, id: &str, (of, at): (VersionIndex, VersionIndex)) -> 
 
 /// What has to be there at a version so that what is kept for another one comes back: what is at its place itself, or
 /// the objects which hold what is given back.
-fn objects_for(kind: &Kind, (id, entry): (&str, &Entry<'_>), (of, at): (VersionIndex, VersionIndex)) -> Vec<Path> {
+fn objects_for(
+    kind: &Kind,
+    annotations: &Annotations<'_>,
+    (id, entry): (&str, &Entry<'_>),
+    (of, at): (VersionIndex, VersionIndex),
+) -> Vec<Path> {
     let mut paths: Vec<Path> = Path::parse(id).into_iter().collect();
     for (index, (to, step)) in kind.steps_between(of, at).enumerate() {
+        let is_kept = |operation: &Operation| to == Side::Newer && is_kept(step, operation, annotations);
         paths = match entry.is_about_what_is_there() || index > 0 {
-            true => paths.iter().map(|path| across(&step.level, to, path)).collect(),
+            true => paths.iter().map(|path| across(&step.level, to, path, &is_kept)).collect(),
             false => {
                 let given = paths.iter().flat_map(|path| places_given(&step.level, to.other(), path, entry));
                 given.map(|path| way_to(&step.level.frontier, &path).holder).collect()
@@ -98,6 +104,14 @@ fn objects_for(kind: &Kind, (id, entry): (&str, &Entry<'_>), (of, at): (VersionI
         };
     }
     paths
+}
+
+/// Whether the values of an operation under a condition are kept for the older version: the operation did not run, and
+/// the newer version shows no object of it.
+fn is_kept(step: &Step, operation: &Operation, annotations: &Annotations<'_>) -> bool {
+    let Some(place) = operation.places.older.first().filter(|_| !operation.conditions.is_empty()) else { return false };
+    let text = annotations.text(&step.kept.older);
+    text.and_then(|text| Some(Kept::parse(&text)?.fields.holds(&place.id))).unwrap_or_default()
 }
 
 /// The places that an entry gives something back to. An operation of several is kept at its first one, even if there is
@@ -148,7 +162,7 @@ fn way_to(frontier: &Frontier, path: &Path) -> WayTo {
 }
 
 /// Where an object is at the other side of a step; where it is none there, the object that it is kept for.
-fn across(level: &Level, to: Side, object: &Path) -> Path {
+fn across(level: &Level, to: Side, object: &Path, is_kept: &dyn Fn(&Operation) -> bool) -> Path {
     let way = way_to(&level.frontier, object);
     let Some((cut, depth)) = way.cut else { return object.clone() };
     let Some(cut) = level.frontier.cuts.get(cut) else { return way.holder };
@@ -159,7 +173,9 @@ fn across(level: &Level, to: Side, object: &Path) -> Path {
         (part, depth) = (inner, depth + 1);
     }
     let Part::Slot(slot) = part else { return way.holder };
-    let Some(operation) = level.operation_of(to.other(), *slot) else { return way.holder };
+    let Some(operation) = level.operation_of(to.other(), *slot).filter(|operation| !is_kept(operation)) else {
+        return way.holder;
+    };
     let Some(place) = operation.places.of(to).first() else { return way.holder };
     match keeps_objects(operation) {
         true => object.moved(&object.split_at(depth).0, &place.path),
@@ -204,7 +220,7 @@ impl Staying {
             // it on the way back.
             let moved = slot.filter(|_| side != to).and_then(|slot| level.operation_of(side, slot));
             let holders = match moved.is_some_and(|operation| operation.shows_objects(to)) {
-                true => way_to(frontier, &across(level, to, path)).holders,
+                true => way_to(frontier, &across(level, to, path, &|_| false)).holders,
                 false => way.holders,
             };
             holders.into_iter().for_each(|holder| staying.holders.insert(holder));

@@ -9,6 +9,7 @@ mod enforcement;
 mod flips;
 mod handover;
 mod judging;
+mod kept_entries;
 mod keys;
 mod marks;
 mod matrix;

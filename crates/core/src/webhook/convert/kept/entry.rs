@@ -26,6 +26,9 @@ pub(crate) enum Entry<'a> {
     Value { value: Option<Json<'a>>, became: Option<Json<'a>> },
     /// The same, where what it was turned into is long: `digest` stands in its place.
     LongValue { value: Option<Json<'a>>, digest: Json<'a> },
+    /// `ran`: converting the value back needs the operation, although its condition does not hold. Nothing else is
+    /// kept.
+    Ran,
 }
 
 impl<'a> Entry<'a> {
@@ -33,7 +36,10 @@ impl<'a> Entry<'a> {
     pub(super) fn holds(&self) -> bool {
         !matches!(
             self,
-            Self::Holder(ObjectBefore::Absent) | Self::Value { value: None, .. } | Self::LongValue { value: None, .. }
+            Self::Holder(ObjectBefore::Absent)
+                | Self::Value { value: None, .. }
+                | Self::LongValue { value: None, .. }
+                | Self::Ran
         )
     }
 
@@ -58,6 +64,9 @@ impl<'a> Entry<'a> {
             Self::Each(KeptItems::read(each)?)
         } else if let Some(was) = members.remove("was") {
             Self::Holder(ObjectBefore::read(&was)?)
+        } else if let Some(ran) = members.remove("ran") {
+            ran.scalar().filter(|ran| *ran == "true")?;
+            Self::Ran
         } else if let Some(rest) = members.remove("rest") {
             Self::Rest { rest, seen: members.remove("seen").is_some() }
         } else {
@@ -84,6 +93,7 @@ impl<'a> Entry<'a> {
             Self::Each(items) => items.write(writer.member("each")),
             Self::WrittenEach(text) => text.write(writer.member("each")),
             Self::Holder(before) => before.write(writer.member("was")),
+            Self::Ran => writer.add("ran", &Json::borrowed("true")),
             Self::Rest { rest, seen } => {
                 writer.add("rest", rest);
                 if *seen {

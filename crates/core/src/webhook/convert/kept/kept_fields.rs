@@ -56,9 +56,19 @@ impl<'a> KeptFields<'a> {
         self.0.contains_key(id)
     }
 
+    /// All entries, by their places.
+    pub(crate) fn all(&self) -> impl Iterator<Item = (&str, &Entry<'a>)> {
+        self.0.iter().map(|(id, entry)| (&**id, entry))
+    }
+
+    /// Whether a value or an object is kept of a place.
+    pub(crate) fn keeps(&self, id: &str) -> bool {
+        self.0.get(id).is_some_and(|entry| !matches!(entry, Entry::Ran))
+    }
+
     /// The entries that have something to give back, by their places.
     pub(crate) fn waiting(&self) -> impl Iterator<Item = (&str, &Entry<'a>)> {
-        self.0.iter().filter(|(_, entry)| entry.holds()).map(|(id, entry)| (&**id, entry))
+        self.all().filter(|(_, entry)| entry.holds())
     }
 
     /// Drops what there is to give back at some of these places. Whether there was any.
@@ -122,6 +132,11 @@ impl<'a> KeptFields<'a> {
             _ => return None,
         };
         is_untouched.then(|| read(value.as_ref(), places))?
+    }
+
+    /// Notes that an operation runs on the way back, although its condition does not hold.
+    pub(crate) fn note_run(&mut self, id: &'a str) {
+        self.insert(id, Entry::Ran);
     }
 
     pub(crate) fn keep_rest(&mut self, id: &'a str, rest: Json<'a>, seen: bool) {

@@ -27,4 +27,4 @@ pub(super) use kept_fields::KeptFields;
 pub(super) use kept_items::{ItemIdentity, KeptItems};
 pub(super) use kept_text::{KeptText, LONGEST};
 pub(super) use object_before::ObjectBefore;
-pub(super) use values::{identical, is_identical, same, same_when_filled};
+pub(super) use values::{filled, identical, is_identical, same, same_when_filled};

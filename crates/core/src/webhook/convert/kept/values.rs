@@ -23,7 +23,7 @@ pub(crate) fn same_when_filled(one: &[Option<Json<'_>>], two: &[Option<Json<'_>>
 }
 
 /// Values at these places as they are when the API server has filled them in. `None` where it has nothing to fill in.
-pub(super) fn filled<'a>(values: &[Option<Json<'a>>], at: &[Place]) -> Option<Fragment<'a>> {
+pub(crate) fn filled<'a>(values: &[Option<Json<'a>>], at: &[Place]) -> Option<Fragment<'a>> {
     let one = |(value, place): (&Option<Json<'a>>, &Place)| place.filled(value.as_ref());
     let filled: Fragment<'a> = values.iter().zip(at).map(one).collect();
     let or_as_it_is = |(filled, value): (Option<Json<'a>>, &Option<Json<'a>>)| filled.or_else(|| value.clone());

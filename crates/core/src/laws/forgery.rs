@@ -1,0 +1,336 @@
+//! Forged annotations: entries in the form that pointsman writes, with values that another client chose.
+//!
+//! Half of the forgeries are well-typed: `value` is one that the field's schema allows, and `became` is the value that
+//! the object has now, so that the guard holds. The rest change members of a real annotation, or hold anything.
+
+use std::collections::BTreeSet;
+
+use super::generate::{Fullness, anything, valid};
+use super::objects::schema_of;
+use super::random::Random;
+use super::schema::{map_values, properties, schema_at};
+use super::trip::{Breach, Trip, ours, without_ours};
+use super::value::{Segment, Value, place, shown as path};
+use crate::definition::{Level, Operation, Place, Side, Step};
+
+/// Law 13 of the design: an entry shows no version of an object a value that another version does not show.
+///
+/// The object is forged at the version where the way starts. The object of the other version is stripped of annotations
+/// and converted again: each field has the value that the forged object shows, the value that it has without the
+/// forgery, or one that is filled in.
+pub(super) fn one_meaning(
+    trip: &Trip<'_>,
+    object: &Value,
+    seed: u64,
+    _: &mut super::coverage::Coverage,
+) -> Result<bool, Breach> {
+    let Some(object) = trip.settled(object) else { return Ok(false) };
+    let honest = without_ours(&object);
+    let mut random = Random::new(seed ^ 0x0E_F0_46);
+    let Some(forgery) = forged(trip, &honest, &mut random) else { return Ok(false) };
+    let again = |there: &Value| trip.back().stored(&without_ours(there));
+    let Ok(unforged) = trip.stored(&honest).and_then(|there| again(&there)) else { return Ok(false) };
+    let after = |breach: Breach| breach.after("forged", &forgery);
+    let there = trip.stored(&forgery).map_err(after)?;
+    let found = again(&there).map_err(after)?;
+    let [shown, unforged, found] = [&honest, &unforged, &found].map(|object| trip.comparable(object));
+    let made = values_filled_in(trip);
+    // Without a value there is the one that is filled in.
+    let is_made =
+        |way: &Vec<Segment>| found.at(way).or_else(|| shown.at(way)).is_some_and(|value| is_filled_in(value, &made));
+    let mut unmeant = Vec::new();
+    find_unmeant([Some(&found), Some(&shown), Some(&unforged)], &mut Vec::new(), &mut unmeant);
+    unmeant.retain(|way| !is_made(way));
+    match unmeant.into_iter().next() {
+        None => Ok(true),
+        Some(at) => {
+            let message = format!("{} is neither as it was shown nor as without the forged entries", path(&at));
+            let breach = Breach::new(message).at(at).after("shown again", &found);
+            Err(breach.after("in the other version", &there).after("forged", &forgery))
+        }
+    }
+}
+
+/// The values that the API server or the definition fills in, in any version, and the objects on the way to these. A
+/// client gains no choice by these.
+fn values_filled_in(trip: &Trip<'_>) -> BTreeSet<String> {
+    let kind = trip.from.kind;
+    let mut values = vec![Value::object()];
+    for schema in kind.versions().filter_map(|version| schema_of(kind, version)) {
+        defaults(schema, &mut values);
+    }
+    let places = kind.steps.iter().flat_map(|step| &step.level.operations).flat_map(Operation::all_places);
+    let fills = places.filter_map(|place| Value::read(&place.fill.as_ref()?.to_text()).ok());
+    values.extend(fills);
+    let leaves = |value: &Value| {
+        let ways = value.ways().into_iter().chain([Vec::new()]);
+        ways.filter_map(|way| value.at(&way)).map(Value::to_text).collect::<Vec<_>>()
+    };
+    values.iter().flat_map(leaves).collect()
+}
+
+/// Whether a value, or all inside of it, is filled in.
+fn is_filled_in(value: &Value, made: &BTreeSet<String>) -> bool {
+    made.contains(&value.to_text())
+        || match value {
+            Value::List(items) => !items.is_empty() && items.iter().all(|item| is_filled_in(item, made)),
+            Value::Object(members) => members.values().all(|member| is_filled_in(member, made)),
+            _ => false,
+        }
+}
+
+fn defaults(schema: &serde_json::Value, values: &mut Vec<Value>) {
+    values.extend(schema.get("default").map(Value::literal));
+    let inside = properties(schema).map(|(_, property)| property);
+    inside.chain(schema.get("items")).chain(map_values(schema)).for_each(|schema| defaults(schema, values));
+}
+
+/// The places where the first value is neither of the other two.
+fn find_unmeant(values: [Option<&Value>; 3], at: &mut Vec<Segment>, unmeant: &mut Vec<Vec<Segment>>) {
+    let [found, shown, unforged] = values;
+    if found == shown || found == unforged {
+        return;
+    }
+    let lists = values.map(|value| match value {
+        Some(Value::List(items)) => Some(items.len()),
+        _ => None,
+    });
+    let inside: BTreeSet<Segment> = match lists {
+        // Items of lists of one length are compared one by one.
+        [Some(found), Some(shown), Some(unforged)] if found == shown && found == unforged => {
+            (0..found).map(Segment::Index).collect()
+        }
+        _ if values.iter().all(|value| matches!(value, Some(Value::Object(_)) | None)) => {
+            let members = values.into_iter().flatten().filter_map(|value| match value {
+                Value::Object(members) => Some(members.keys().cloned().map(Segment::Name)),
+                _ => None,
+            });
+            members.flatten().collect()
+        }
+        _ => BTreeSet::new(),
+    };
+    if inside.is_empty() {
+        unmeant.push(at.clone());
+    }
+    for segment in inside {
+        let values = values.map(|value| value.and_then(|value| value.at(std::slice::from_ref(&segment))));
+        at.push(segment);
+        find_unmeant(values, at, unmeant);
+        at.pop();
+    }
+}
+
+/// The object with a forged annotation for the version where the way ends. `None` where no operation leads there.
+fn forged(trip: &Trip<'_>, object: &Value, random: &mut Random) -> Option<Value> {
+    let kind = trip.from.kind;
+    let (here, there) = kind.version(trip.from.version).zip(kind.version(trip.to.version))?;
+    let (side, step) = kind.steps_between(here, there).last()?;
+    // What the entries become is at the version next to the one that they are kept for.
+    let near = step.versions.of(side.other());
+    let near = match &**near == trip.from.version {
+        true => object.clone(),
+        false => Value::read(&trip.convert(&object.to_text(), near).ok()?.text).ok()?,
+    };
+    let fields = match random.percent(70) {
+        true => Forger { trip, random }.entries(step, side, &near),
+        false => mutated(&kept(trip, object)?, random),
+    };
+    let mut annotation = Value::object();
+    annotation.set("fields", fields);
+    let mut forgery = object.clone();
+    let mut annotations = match forgery.field("metadata.annotations") {
+        Some(Value::Object(annotations)) => annotations.clone(),
+        _ => Default::default(),
+    };
+    annotations.insert(step.kept.of(side).clone(), Value::Text(annotation.to_text()));
+    if forgery.get("metadata").is_none_or(|metadata| !metadata.is_object()) {
+        forgery.set("metadata", Value::object());
+    }
+    forgery.set("metadata.annotations", Value::Object(annotations));
+    Some(forgery)
+}
+
+/// The entries of an annotation that an object gets on the way there and back; an object of that version is read there.
+fn kept(trip: &Trip<'_>, object: &Value) -> Option<Value> {
+    let there = trip.stored(object).ok()?;
+    let again = trip.back().there(&without_ours(&there)).ok()?;
+    let (_, text) = ours(&again).first().copied()?;
+    Value::read(text).ok()?.get("fields").cloned()
+}
+
+/// The same entries with other values.
+fn mutated(fields: &Value, random: &mut Random) -> Value {
+    let mut fields = fields.clone();
+    for _ in 0..=random.below(3) {
+        let ways = fields.ways();
+        let Some(way) = random.pick(&ways).filter(|way| way.len() > 1) else { continue };
+        let other = fields.at(random.pick(&ways).map_or(&[], Vec::as_slice)).cloned();
+        match (random.percent(20), other) {
+            (true, _) => drop(fields.remove(way)),
+            (false, Some(other)) if random.percent(50) => replace(&mut fields, way, other),
+            (false, _) => replace(&mut fields, way, anything(random, 2)),
+        }
+    }
+    fields
+}
+
+fn replace(fields: &mut Value, way: &[Segment], value: Value) {
+    if let Some(place) = fields.at_mut(way) {
+        *place = value;
+    }
+}
+
+/// Makes entries that fit the schema and the guard.
+struct Forger<'f, 'k> {
+    trip: &'f Trip<'k>,
+    random: &'f mut Random,
+}
+
+impl Forger<'_, '_> {
+    fn entries(&mut self, step: &Step, side: Side, near: &Value) -> Value {
+        let schema = self.trip.to.schema;
+        self.level(&step.level, side, (schema, near))
+    }
+
+    /// One to four entries for operations and objects of a level. `here` is what the object or item is now.
+    fn level(&mut self, level: &Level, side: Side, (schema, here): (&serde_json::Value, &Value)) -> Value {
+        let mut entries = std::collections::BTreeMap::new();
+        for _ in 0..=self.random.below(4) {
+            let Some(operation) = self.random.pick(&level.operations) else { break };
+            let Some(first) = operation.places.of(side).first() else { continue };
+            let entry = match operation.items() {
+                Some(items) if self.random.percent(70) => {
+                    let Some(there) = operation.places.of(side.other()).first() else { continue };
+                    let Some(now) = value_at(here, there) else { continue };
+                    let Some(schema) = schema_at(schema, &segments(first)) else { continue };
+                    let Some(each) = self.each((&items.level, &items.keys.of(side.other())[..]), side, (schema, &now))
+                    else {
+                        continue;
+                    };
+                    each
+                }
+                _ => self.value(operation, side, (schema, here)),
+            };
+            entries.insert(first.id.clone(), entry);
+        }
+        let ids = level.frontier.cuts.iter().map(|cut| &cut.id);
+        let ids: Vec<String> = ids.cloned().collect();
+        if let Some(id) = self.random.pick(&ids).filter(|_| self.random.percent(35)).cloned() {
+            let rest = self.any_at(schema, &place(if id == "." { "" } else { &id }));
+            let mut entry = Value::object();
+            entry.set("rest", rest);
+            if self.random.percent(30) {
+                entry.set("seen", Value::Bool(true));
+            }
+            entries.insert(id, entry);
+        }
+        let ids: Vec<String> = level.frontier.holders.iter().map(|holder| holder.id.clone()).collect();
+        if let Some(id) = self.random.pick(&ids).filter(|_| self.random.percent(20)).cloned() {
+            let mut entry = Value::object();
+            entry.set("was", Value::text(self.random.word(&["absent", "empty", "null"])));
+            entries.insert(id, entry);
+        }
+        Value::Object(entries)
+    }
+
+    /// An entry for the values of an operation, under a guard that holds.
+    fn value(&mut self, operation: &Operation, side: Side, (schema, here): (&serde_json::Value, &Value)) -> Value {
+        let places = operation.places.of(side);
+        let values: Vec<Option<Value>> = places
+            .iter()
+            .map(|place| (!self.random.percent(15)).then(|| self.any_at(schema, &segments(place))))
+            .collect();
+        let now: Vec<Option<Value>> =
+            operation.places.of(side.other()).iter().map(|place| value_at(here, place)).collect();
+        let mut entry = Value::object();
+        for (name, values) in [("value", values), ("became", now)] {
+            if let Some(written) = written(&values) {
+                entry.set(name, written);
+            }
+        }
+        entry
+    }
+
+    /// What the items of a list or map keep: found by position, by keys or by name, and items that are not there.
+    fn each(
+        &mut self,
+        (level, keys): (&Level, &[Place]),
+        side: Side,
+        (schema, now): (&serde_json::Value, &Value),
+    ) -> Option<Value> {
+        let mut items = Vec::new();
+        let (count, item_schema) = match now {
+            Value::List(elements) => {
+                let schema = schema.get("items")?;
+                for (index, element) in elements.iter().enumerate() {
+                    if self.random.percent(40) {
+                        continue;
+                    }
+                    let mut item = vec![Value::Number(index.to_string())];
+                    if !keys.is_empty() {
+                        let of = |key: &Place| value_at(element, key).unwrap_or(Value::Null);
+                        item.push(Value::List(keys.iter().map(of).collect()));
+                    }
+                    item.push(self.level(level, side, (schema, element)));
+                    items.push(Value::List(item));
+                }
+                (elements.len(), schema)
+            }
+            Value::Object(members) => {
+                let schema = map_values(schema)?;
+                for (name, member) in members {
+                    let key = Value::List(vec![Value::text(name)]);
+                    items.push(Value::List(vec![key, self.level(level, side, (schema, member))]));
+                }
+                (0, schema)
+            }
+            _ => return None,
+        };
+        let mut each = Value::object();
+        each.set("count", Value::Number(count.to_string()));
+        each.set("items", Value::List(items));
+        if self.random.percent(40) {
+            let item = self.any_of(item_schema, "");
+            let at = match now {
+                Value::List(_) => Value::Number(self.random.below(count + 1).to_string()),
+                _ => Value::text("forged"),
+            };
+            each.set("omitted", Value::List(vec![Value::List(vec![at, item])]));
+        }
+        let mut entry = Value::object();
+        entry.set("each", each);
+        Some(entry)
+    }
+
+    fn any_at(&mut self, schema: &serde_json::Value, way: &[Segment]) -> Value {
+        match schema_at(schema, way) {
+            Some(schema) => self.any_of(schema, &path(way)),
+            None => anything(self.random, 2),
+        }
+    }
+
+    fn any_of(&mut self, schema: &serde_json::Value, name: &str) -> Value {
+        let fullness = Fullness { optional: 60, unknown: 10 };
+        match self.random.percent(15) {
+            true => anything(self.random, 2),
+            false => valid(self.random, schema, name, fullness, self.trip.to.words),
+        }
+    }
+}
+
+fn segments(place: &Place) -> Vec<Segment> {
+    place.path.names().iter().map(|name| Segment::Name(name.to_string())).collect()
+}
+
+fn value_at(object: &Value, place: &Place) -> Option<Value> {
+    object.at(&segments(place)).cloned()
+}
+
+/// Values as the annotation has them: one as it is, several as lists of none or one.
+fn written(values: &[Option<Value>]) -> Option<Value> {
+    match values {
+        [one] => one.clone(),
+        several if several.iter().all(Option::is_none) => None,
+        several => Some(Value::List(several.iter().map(|one| Value::List(one.iter().cloned().collect())).collect())),
+    }
+}

@@ -1,0 +1,108 @@
+//! The values that a write adds to kept annotations. Conversion gives such values to another version, so that version
+//! has to allow them, and the writer has to be allowed to write their place.
+
+use std::collections::BTreeSet;
+
+use super::kept::{Entry, Kept, KeptFields};
+use super::object::Object;
+use crate::definition::{Kind, Level, Operation, Schema, Side};
+use crate::json::Json;
+
+/// A value that a write adds to a kept annotation.
+pub(crate) struct AddedValue {
+    /// The annotation.
+    pub(crate) annotation: String,
+    /// The version that the value is kept for.
+    pub(crate) version: String,
+    /// The place of the value in that version.
+    pub(crate) path: String,
+    /// Whether the version's schema allows the value: types, enums and bounds.
+    pub(crate) is_allowed: bool,
+}
+
+/// The values in the new object's kept annotations that the old object's have not.
+pub(crate) fn added_values(kind: &Kind, new: &Object<'_>, old: Option<&Object<'_>>) -> Vec<AddedValue> {
+    let mut added = Vec::new();
+    for (side, step) in kind.steps.iter().flat_map(|step| [(Side::Older, step), (Side::Newer, step)]) {
+        let name = step.kept.of(side);
+        let Some(text) = new.annotations.text(name) else { continue };
+        let before = old.and_then(|old| old.annotations.text(name));
+        if before.as_ref() == Some(&text) {
+            continue;
+        }
+        let Some(kept) = Kept::parse(&text) else { continue };
+        let before = before.as_deref().and_then(Kept::parse).unwrap_or_default();
+        let mut known = BTreeSet::new();
+        each_value(&step.level, side, &before.fields, "", &mut |path, value, _, _| {
+            known.insert((path.to_owned(), value.to_text()));
+        });
+        each_value(&step.level, side, &kept.fields, "", &mut |path, value, schema, whole| {
+            if !known.contains(&(path.to_owned(), value.to_text())) {
+                added.push(AddedValue {
+                    annotation: name.clone(),
+                    version: step.versions.of(side).to_string(),
+                    path: path.to_owned(),
+                    is_allowed: allows(schema, value, whole),
+                });
+            }
+        });
+    }
+    added
+}
+
+/// How much of a value an entry has.
+#[derive(Clone, Copy, Eq, PartialEq)]
+enum Extent {
+    /// All of it.
+    Whole,
+    /// An object without the fields that have entries of their own.
+    Rest,
+}
+
+/// Takes the path, the value, its schema and its extent.
+type Take<'t> = dyn FnMut(&str, &Json<'_>, &Schema, Extent) + 't;
+
+/// Visits the values of entries that conversion gives back.
+fn each_value(level: &Level, side: Side, fields: &KeptFields<'_>, prefix: &str, take: &mut Take<'_>) {
+    for (id, entry) in fields.all() {
+        let path = format!("{prefix}{id}");
+        if let Entry::Rest { rest, .. } = entry {
+            let cut = level.frontier.cuts.iter().find(|cut| cut.id == id);
+            if let Some(schema) = cut.and_then(|cut| cut.schemas.of(side).as_ref()) {
+                take(&path, rest, schema, Extent::Rest);
+            }
+            continue;
+        }
+        let mut operations = level.operations.iter();
+        let of_entry = |operation: &&Operation| operation.places.of(side).first().is_some_and(|place| place.id == id);
+        let Some(operation) = operations.find(of_entry) else { continue };
+        let places = operation.places.of(side);
+        for (place, value) in places.iter().zip(entry.given(places.len()).unwrap_or_default()) {
+            if let Some(value) = value {
+                take(&format!("{prefix}{}", place.id), &value, &place.schema, Extent::Whole);
+            }
+        }
+        let (Entry::Each(kept), Some(inside)) = (entry, operation.items()) else { continue };
+        let inside_path = format!("{path}[*].");
+        for item in &kept.items {
+            if let Some(fields) = KeptFields::read(item.entries.clone()) {
+                each_value(&inside.level, side, &fields, &inside_path, take);
+            }
+        }
+        let item_schema = places.first().and_then(|place| place.schema.each.as_deref());
+        for ((_, item), schema) in kept.omitted.iter().zip(item_schema.into_iter().cycle()) {
+            take(&format!("{path}[*]"), item, schema, Extent::Whole);
+        }
+    }
+}
+
+/// Whether a schema allows a value. What a rest lacks is no mistake of its writer.
+fn allows(schema: &Schema, value: &Json<'_>, extent: Extent) -> bool {
+    match extent {
+        Extent::Rest if value.is_object() => value
+            .members()
+            .iter()
+            .all(|(name, member)| schema.member(name).is_none_or(|inner| allows(inner, member, Extent::Rest))),
+        Extent::Rest | Extent::Whole => schema.admits(value),
+    }
+}

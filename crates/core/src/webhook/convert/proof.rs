@@ -1,0 +1,110 @@
+//! Which kept values count. Other clients may write annotations, so an entry proves nothing by itself.
+//!
+//! A kept value comes back only if converting it gives the value that the object has now. So a forged entry shows no
+//! version of an object a value that another version does not show:
+//!
+//! ```text
+//! v2  container: good     kept-v1: spec.image = {value: evil, became: good}
+//! v1  image: good         `evil` becomes `evil`, not `good`: the entry does not count
+//! ```
+//!
+//! Values that the API server or the definition fills in differ between versions without any edit. An entry between two
+//! of these counts as well: it gives its writer no choice of the value.
+
+use super::bit_set::BitSet;
+use super::cross::{Crossed, Crossing, kinds, mapped};
+use super::cut::split;
+use super::kept::{filled, same, same_when_filled};
+use super::pieces::Pieces;
+use crate::definition::frontier::Part;
+use crate::definition::{Operation, Place, Side};
+use crate::json::Json;
+
+impl<'a> Crossing<'_, 'a> {
+    /// The operations that were given back values which do not count.
+    pub(super) fn unproven(self, from: &Pieces<'a>, crossed: &Crossed<'a>) -> BitSet {
+        let frontier = &self.level.frontier;
+        let mut unproven = BitSet::new();
+        for (index, operation) in self.level.operations.iter().enumerate() {
+            if crossed.given_back.contains(index) {
+                let values = crossed.pieces.of(frontier, self.to, index);
+                let now = from.of(frontier, self.to.other(), index);
+                unproven.insert_if(index, !self.is_proven((index, operation), values, now));
+            }
+        }
+        unproven
+    }
+
+    /// Whether kept values of an operation count, where the object has the values `now` in their place.
+    fn is_proven(
+        self,
+        (index, operation): (usize, &Operation),
+        values: &[Option<Json<'a>>],
+        now: &[Option<Json<'a>>],
+    ) -> bool {
+        let (to, home) = (self.to, self.to.other());
+        let (here, there) = (operation.places.of(to), operation.places.of(home));
+        let becomes = |values: &[Option<Json<'a>>]| {
+            let becomes = self.mapped((index, operation), home, values);
+            match operation.items() {
+                // Each item proves its own entries.
+                Some(_) => kinds(&becomes).eq(kinds(now)),
+                None => is_what(&becomes, now, there),
+            }
+        };
+        // A value of an operation that ran although its condition does not hold.
+        let ran = || self.idle.contains(index) && is_what(&mapped(operation, home, values), now, there);
+        becomes(values)
+            || home == Side::Newer && ran()
+            || filled(values, here).is_some_and(|filled| becomes(&filled))
+            // The same value in another spelling, such as -0 and 0.
+            || same(&mapped(operation, to, now), values)
+            || self.are_made((index, to), values, here) && self.are_made((index, home), now, there)
+    }
+
+    /// Whether each of an operation's values at a side is absent or filled in there.
+    fn are_made(self, (index, side): (usize, Side), values: &[Option<Json<'_>>], places: &[Place]) -> bool {
+        let first = self.level.frontier.slots.of(side).get(index).copied().unwrap_or_default();
+        values.iter().zip(places).zip(first..).all(|((value, place), slot)| {
+            value.as_ref().is_none_or(|value| {
+                let is_it = |made: &Json<'_>| made.same(value);
+                place.fill.as_ref().is_some_and(is_it)
+                    || place.fill_by_default().is_some_and(|default| is_it(&default))
+                    || self.is_made_with_its_object((slot, side), value)
+            })
+        })
+    }
+
+    /// Whether the API server puts a value into a slot when it makes an object around it.
+    fn is_made_with_its_object(self, (slot, side): (usize, Side), value: &Json<'_>) -> bool {
+        let frontier = &self.level.frontier;
+        let slots = frontier.slots.of(side).last().copied().unwrap_or_default();
+        let puts = |part: &Part, made: &Json<'_>| {
+            let mut found = vec![None; slots];
+            split(part, Some(made.view()), &mut found, &String::new).is_ok()
+                && found.get(slot).and_then(Option::as_ref).is_some_and(|found| found.same(value))
+        };
+        let of_both = frontier.holders.iter().filter_map(|holder| holder.fills.of(side).as_ref());
+        let mut of_both = of_both.flat_map(|made| &made.cuts);
+        let puts_cut = |(cut, made): &(usize, Json<'static>)| {
+            frontier.cuts.get(*cut).is_some_and(|cut| puts(cut.parts.of(side), made))
+        };
+        let puts_inside = |cut: &crate::definition::frontier::Cut| {
+            let mut fills = cut.fills.of(side).iter();
+            fills.any(|(path, made)| cut.parts.of(side).at(path).is_some_and(|part| puts(part, made)))
+        };
+        of_both.any(puts_cut) || frontier.cuts.iter().any(puts_inside)
+    }
+}
+
+/// Whether a value has nothing at the places of operations: what is there belongs to the operations' own entries.
+pub(super) fn is_remainder(part: &Part, rest: &Json<'_>, slots: usize) -> bool {
+    let Part::Object(_) = part else { return true };
+    let mut found = vec![None; slots];
+    split(part, Some(rest.clone()), &mut found, &String::new).is_ok() && found.iter().all(Option::is_none)
+}
+
+/// Whether values are what is there, but for what the API server fills in.
+fn is_what(values: &[Option<Json<'_>>], now: &[Option<Json<'_>>], at: &[Place]) -> bool {
+    same(values, now) || same_when_filled(values, now, at)
+}

@@ -1,0 +1,209 @@
+//! Which kept values come back: forged entries, and values of operations whose condition does not hold.
+
+use serde_json::{Value, json};
+
+use super::kept::{at, things};
+use pointsman_core::webhook::Webhook;
+
+fn thing(version: &str, spec: Value) -> Value {
+    json!({
+        "apiVersion": format!("example.com/{version}"),
+        "kind": "Thing",
+        "metadata": {"name": "t", "uid": "u"},
+        "spec": spec,
+    })
+}
+
+fn with_kept(mut object: Value, version: &str, fields: Value) -> Value {
+    let annotation = json!({ "fields": fields }).to_string();
+    object["metadata"]["annotations"] = json!({ format!("pointsman.dev/kept-{version}"): annotation });
+    object
+}
+
+fn spec_at(webhook: &Webhook, object: &Value, version: &str) -> Value {
+    at(webhook, object, version)["spec"].clone()
+}
+
+/// Each operation with an entry whose value becomes something else than the object shows.
+#[test]
+fn forged_entry_keeps_shown_value() {
+    let text = "{type: string}";
+    let forged = [
+        (
+            "image: T",
+            "container: T",
+            "{rename: {from: spec.image, to: spec.container}}",
+            "spec.image",
+            json!("evil"),
+            json!({"container": "good"}),
+            json!({"image": "good"}),
+        ),
+        ("n: {type: integer}", "n: T", "{type: spec.n}", "spec.n", json!(6), json!({"n": "5"}), json!({"n": 5})),
+        (
+            "m: T",
+            "m: T",
+            "{values: {field: spec.m, map: {fast: Quick}}}",
+            "spec.m",
+            json!("slow"),
+            json!({"m": "Quick"}),
+            json!({"m": "fast"}),
+        ),
+        (
+            "a: T",
+            "h: T, p: T",
+            "{split: {field: spec.a, into: [spec.h, spec.p], separator: ':'}}",
+            "spec.a",
+            json!("x:y"),
+            json!({"h": "a", "p": "b"}),
+            json!({"a": "a:b"}),
+        ),
+        (
+            "a: T",
+            "a: {type: array, items: T}",
+            "{wrap: spec.a}",
+            "spec.a",
+            json!("evil"),
+            json!({"a": ["good"]}),
+            json!({"a": "good"}),
+        ),
+        (
+            "a: {type: integer}",
+            "a: {type: integer, minimum: 1}",
+            "{clamp: {field: spec.a, min: 1}}",
+            "spec.a",
+            json!(7),
+            json!({"a": 1}),
+            json!({"a": 1}),
+        ),
+        ("a: T", "a: T", "{blank: {field: spec.a, spellings: ['-']}}", "spec.a", json!("evil"), json!({}), json!({})),
+    ];
+    for (older, newer, operation, place, value, shown, expected) in forged {
+        let [older, newer] = [older, newer].map(|spec| spec.replace('T', text));
+        let webhook = things(&[(&older, ""), (&newer, operation)]);
+        let became = shown.as_object().unwrap().values().cloned().collect::<Vec<_>>();
+        let became = match became.as_slice() {
+            [] => None,
+            [one] => Some(one.clone()),
+            several => Some(several.iter().map(|one| json!([one])).collect()),
+        };
+        let mut entry = json!({ "value": value });
+        if let Some(became) = became {
+            entry["became"] = became;
+        }
+        let object = with_kept(thing("v2", shown), "v1", json!({ place: entry }));
+        assert_eq!(spec_at(&webhook, &object, "v1"), expected, "{operation}");
+    }
+}
+
+#[test]
+fn forged_omitted_item_stays_away() {
+    let list = |item: &str| format!("l: {{type: array, items: {{type: object, properties: {{{item}}}}}}}");
+    let webhook = things(&[
+        (&list("n: {type: string}"), ""),
+        (&list("m: {type: string}"), "{each: {in: spec.l, operations: [{rename: {from: n, to: m}}]}}"),
+    ]);
+    let forged = json!({"spec.l": {"each": {"count": 1, "items": [], "omitted": [[0, {"n": "evil"}]]}}});
+    let object = with_kept(thing("v2", json!({"l": [{"m": "good"}]})), "v1", forged);
+    assert_eq!(spec_at(&webhook, &object, "v1"), json!({"l": [{"n": "good"}]}));
+}
+
+#[test]
+fn forged_rest_holds_no_operation_value() {
+    let webhook = things(&[
+        ("old: {type: object, properties: {owner: {type: string}, color: {type: string}}}", ""),
+        ("owner: {type: string}", "{move: {from: spec.old.owner, to: spec.owner}}, {drop: spec.old.color}"),
+    ]);
+    let rest = json!({"spec.old": {"rest": {"owner": "evil", "color": "red"}}});
+    let object = with_kept(thing("v2", json!({})), "v1", rest);
+    assert_eq!(spec_at(&webhook, &object, "v1"), json!({}));
+}
+
+const FLAG: &str = "flag: {type: string}";
+
+/// A version in between has an object, list or map that the newest version shows only where a field is set. The oldest
+/// version keeps values inside.
+#[test]
+fn idle_operation_keeps_inner_values() {
+    let shapes = [
+        ("{type: object, properties: {@}}", "{drop: spec.m.b}", json!({"a": "1", "b": "2"})),
+        (
+            "{type: array, items: {type: object, properties: {@}}}",
+            "{each: {in: spec.m, operations: [{drop: b}]}}",
+            json!([{"a": "1", "b": "2"}, {"a": "3", "b": "4"}]),
+        ),
+        (
+            "{type: object, additionalProperties: {type: object, properties: {@}}}",
+            "{each: {in: spec.m, operations: [{drop: b}]}}",
+            json!({"x": {"a": "1", "b": "2"}}),
+        ),
+    ];
+    for (shape, drop, value) in shapes {
+        let of = |field: &str, properties: &str| format!("{FLAG}, {field}: {}", shape.replace('@', properties));
+        let (both, one) = ("a: {type: string}, b: {type: string}", "a: {type: string}");
+        let webhook = things(&[
+            (&of("m", both), ""),
+            (&of("m", one), drop),
+            (&of("n", one), "{when: {field: spec.flag, set: true, operations: [{move: {from: spec.m, to: spec.n}}]}}"),
+        ]);
+        let object = thing("v1", json!({ "m": value }));
+        let there = at(&webhook, &object, "v3");
+        assert_eq!(spec_at(&webhook, &there, "v1"), object["spec"], "{shape}");
+        let step_by_step = at(&webhook, &at(&webhook, &there, "v2"), "v1");
+        assert_eq!(step_by_step["spec"], object["spec"], "{shape}");
+    }
+}
+
+const MOVED: &str = "{when: {field: spec.flag, set: true, operations: [{move: {from: spec.cfg, to: spec.form.cfg}}]}}";
+
+/// What the newer version has although the condition does not hold: an edit at the older version is an edit of it.
+#[test]
+fn edit_of_idle_object_keeps_siblings() {
+    let cfg = "cfg: {type: object, properties: {a: {type: number}, b: {type: string}}}";
+    let webhook = things(&[
+        (&format!("{FLAG}, {cfg}"), ""),
+        (&format!("{FLAG}, form: {{type: object, properties: {{{cfg}}}}}"), MOVED),
+    ]);
+    let newer = thing("v2", json!({"form": {"cfg": {"a": 0.50, "b": "x"}}}));
+    let mut older = at(&webhook, &newer, "v1");
+    let kept = older["metadata"]["annotations"]["pointsman.dev/kept-v2"].as_str().unwrap();
+    assert!(!kept.contains('x'), "the value is kept a second time: {kept}");
+    older["spec"]["cfg"]["a"] = json!(2);
+    assert_eq!(spec_at(&webhook, &older, "v2"), json!({"form": {"cfg": {"a": 2, "b": "x"}}}));
+    older["spec"].as_object_mut().unwrap().remove("cfg");
+    assert_eq!(spec_at(&webhook, &older, "v2"), json!({}), "a removed object stays removed");
+}
+
+/// The enum of the text grows in the newest version: the oldest one has a boolean in its place.
+#[test]
+fn unnamed_value_keeps_field_type() {
+    let webhook = things(&[
+        ("h: {type: boolean}", ""),
+        ("h: {type: string, enum: ['Yes', 'No']}", "{values: {field: spec.h, map: [[true, 'Yes'], [false, 'No']]}}"),
+        (
+            "h: {type: string, enum: ['Yes', 'No', more]}",
+            "], accept: [{path: spec.h, difference: enum, reason: one more}",
+        ),
+    ]);
+    let newest = thing("v3", json!({"h": "more"}));
+    let oldest = at(&webhook, &newest, "v1");
+    assert_eq!(oldest["spec"], json!({}));
+    assert_eq!(spec_at(&webhook, &oldest, "v3"), newest["spec"]);
+}
+
+#[test]
+fn fill_uses_its_value_over_a_default() {
+    // The helper makes no required fields: an item requires its own.
+    let list = |more: &str| {
+        format!("l: {{type: array, items: {{type: object, properties: {{open: {{type: boolean{more}}}}}R}}}}")
+    };
+    let webhook = things(&[
+        (&list("").replace('R', ""), ""),
+        (
+            &list(", default: true").replace('R', ", required: [open]"),
+            "{each: {in: spec.l, operations: [{fill: {field: open, value: false}}]}}], accept: [{path: 'spec.l[*].open', \
+             difference: default, reason: absent means false}",
+        ),
+    ]);
+    let newer = spec_at(&webhook, &thing("v1", json!({"l": [{}, {"open": true}]})), "v2");
+    assert_eq!(newer, json!({"l": [{"open": false}, {"open": true}]}));
+}
