@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::time::{Duration, Instant};
 
 use pointsman_core::definition::Kind;
-use pointsman_core::roll::{FleetObject, FleetRoll, RollStatus};
+use pointsman_core::roll::{FleetMove, FleetObject, FleetRoll, RollStatus};
 use serde_json::Value;
 use tokio::time::Instant as Deadline;
 
@@ -132,6 +132,29 @@ impl Fleet {
         Ok(is_new)
     }
 
+    /// Reads an object again whose write found another state than the one that was read.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub(super) async fn read_again(
+        &mut self,
+        cluster: &Cluster,
+        roll: &FleetRoll,
+        one: &FleetMove,
+    ) -> Result<Again, CallError> {
+        let path = self.path(one.namespace.as_deref(), &one.name);
+        let Some(now) = cluster.find(&path).await?.filter(|now| text(now, "uid") == one.uid) else {
+            return Ok(Again::Gone);
+        };
+        let version = |fleet: &Self| {
+            let object = fleet.objects.iter().find(|object| object.uid() == one.uid);
+            object.map(|object| object.version().map(str::to_owned))
+        };
+        let before = version(self);
+        self.take(&now, roll);
+        Ok(if version(self) == before { Again::SameVersion } else { Again::OtherVersion })
+    }
+
     /// Takes in an object as it was answered to a write of it.
     pub(super) fn wrote(&mut self, answer: &Value, roll: &FleetRoll) {
         self.watch.owes(revision(answer));
@@ -158,6 +181,17 @@ impl Fleet {
             self.objects.retain(|object| object.uid() != uid);
         }
     }
+}
+
+/// How an object is that was read again.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Again {
+    /// It has the version label that it had.
+    SameVersion,
+    /// Another client has set its label.
+    OtherVersion,
+    /// It is there no more, or another one has its name.
+    Gone,
 }
 
 /// An object as a roll sees it, of which these are part whatever it selects.

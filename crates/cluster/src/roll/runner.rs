@@ -20,7 +20,7 @@ use super::controllers::ControllerLeases;
 use super::elsewhere::Elsewhere;
 use super::error::RollError;
 use super::events::tell_events;
-use super::fleet::Fleet;
+use super::fleet::{Again, Fleet};
 use super::freezing::unfrozen;
 use super::lease::{Leased, RollLease};
 use super::local_times::local_times;
@@ -527,7 +527,7 @@ impl<'r> RollRunner<'r> {
         let planned = self.plans(&RollStatus::of(&document), roll, fleet, &facts).await?;
         let took = began.elapsed();
         self.wants_list |= planned.wants_list;
-        let settles = planned.standings.contains(&Standing::Settling);
+        let settles = planned.defers || planned.standings.contains(&Standing::Settling);
         let goes_on = planned.wants_list;
         let before = std::mem::replace(&mut self.remembered, planned.remembered.clone());
         let wrote = self.write(document, fleet, roll, planned).await?;
@@ -886,10 +886,7 @@ impl<'r> RollRunner<'r> {
                 (self.say)(RollEvent::Moved(one.title()));
                 self.notes_mark(one, &now, roll);
             }
-            Landed::Stale => {
-                (self.say)(RollEvent::Replaced(one.title()));
-                self.wants_list = true;
-            }
+            Landed::Stale => self.overtaken(one, fleet, roll).await?,
             Landed::Refused(why) | Landed::NotYet(why) => {
                 self.remembered.refused(&one.uid, &why, self.clock.now());
                 (self.say)(RollEvent::Refused(one.title(), why));
@@ -900,6 +897,22 @@ impl<'r> RollRunner<'r> {
             }
         }
         Ok(true)
+    }
+
+    /// Reads an object again that another client has written since it was read: its controller, whose last write is
+    /// recorded with the move, or another one, which has moved or replaced it.
+    async fn overtaken(&mut self, one: &FleetMove, fleet: &mut Fleet, roll: &FleetRoll) -> Result<(), RollError> {
+        self.remembered.overtaken(&one.uid);
+        let reads = fleet.read_again(self.cluster, roll, one);
+        match self.lease.beside(self.cluster, reads).await? {
+            Again::SameVersion => {}
+            Again::OtherVersion => (self.say)(RollEvent::Replaced(one.title())),
+            Again::Gone => {
+                (self.say)(RollEvent::Replaced(one.title()));
+                self.wants_list = true;
+            }
+        }
+        Ok(())
     }
 
     /// Looks whether the mark of a move was stored: a step that is not noted is taken again, but not again and again,

@@ -49,6 +49,8 @@ pub struct Remembered {
     failed: BTreeMap<String, String>,
     /// Objects that somebody refused to have held, or let go, by uid.
     unheld: BTreeSet<String>,
+    /// How often in a row the move of an object failed since another client had written the object, by uid.
+    overtaken: BTreeMap<String, u32>,
 }
 
 /// A write that was refused.
@@ -139,7 +141,18 @@ impl Remembered {
     /// Nobody minds any more.
     pub fn allowed(&mut self, uid: &str) {
         self.failed.remove(uid);
+        self.overtaken.remove(uid);
         self.answers.remove(uid);
+    }
+
+    /// The move of an object failed: another client has written the object since it was read.
+    pub fn overtaken(&mut self, uid: &str) {
+        *self.overtaken.entry(uid.to_owned()).or_default() += 1;
+    }
+
+    /// Whether an object is written so often that a move which tests its field managers may never land.
+    pub(super) fn is_often_overtaken(&self, uid: &str) -> bool {
+        self.overtaken.get(uid).is_some_and(|times| *times >= OFTEN)
     }
 
     /// Whether somebody has said just that no to an object before.
@@ -183,6 +196,9 @@ impl Remembered {
 
 /// What /validate says of an object that must not be handed over yet (`crates/core/src/webhook/admission/handover.rs`).
 const PASSES: [&str; 2] = [" is promoting this object", " is not done with this object"];
+
+/// Moves in a row that other writes were faster than.
+const OFTEN: u32 = 3;
 
 /// Long enough for whoever has just missed something.
 const SOON: Duration = Duration::from_secs(1);

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::answers::RollAnswers;
+use super::field_managers::{FieldManagers, ManagerRecord};
 use super::fleet_roll::FleetRoll;
 use super::held::HeldTexts;
 use super::legs::{Leg, Legs};
@@ -42,8 +43,8 @@ pub struct FleetObject {
     pub(super) owner: Option<String>,
     /// What does not hold of its health, in words.
     pub(super) unhealthy: Option<String>,
-    /// Whether the new controller has looked since it was moved.
-    pub(super) is_seen: bool,
+    /// Its field managers, where a write of one of them is waited for after a move.
+    pub(super) managers: Option<FieldManagers>,
     /// The field manager of its old controller, and when it last wrote, if that was after the move.
     pub(super) contested: Option<(String, u64)>,
     /// An annotation turns the upgrade path off for it.
@@ -71,11 +72,6 @@ pub(super) enum Belongs {
     Held,
     /// The roll has it under way, and is not about it any more.
     UnderWay,
-}
-
-/// Whether the new controller has looked at an object since it was moved, where the Roll asks for that.
-fn was_looked_at(object: &Value, roll: &FleetRoll) -> bool {
-    roll.health.seen.as_ref().is_none_or(|manager| wrote_since(object, manager, &roll.label, 0).is_some())
 }
 
 /// An object that is being deleted.
@@ -158,7 +154,7 @@ impl FleetObject {
             git: git_manager(object).map(str::to_owned).filter(|_| roll.pair.is_some()),
             owner: label_owner(object, &roll.label),
             unhealthy: roll.health.unmet(object),
-            is_seen: has_legs || was_looked_at(object, roll),
+            managers: if has_legs { None } else { managers_of(object, roll) },
             contested: contested.filter(|_| !has_legs),
             opts_out: roll.path.as_ref().is_some_and(of_path),
             former: None,
@@ -218,7 +214,7 @@ impl FleetObject {
             git: None,
             owner: None,
             unhealthy: None,
-            is_seen: true,
+            managers: None,
             contested: None,
             opts_out: false,
             legs: Some(Box::new(legs)),
@@ -370,6 +366,16 @@ impl FleetObject {
         by.is_some_and(|uid| uid.trim_start() == roll.uid)
     }
 
+    /// The entries of a field manager now, where it has `managedFields`.
+    pub(super) fn record_of(&self, manager: Option<&str>) -> Option<ManagerRecord> {
+        Some(self.managers.as_ref()?.record(manager?))
+    }
+
+    /// Operations of a JSON Patch that fail unless the entries of a field manager are still these.
+    pub(super) fn preconditions_of(&self, manager: Option<&str>) -> Vec<Value> {
+        self.managers.as_ref().zip(manager).map(|(all, manager)| all.preconditions(manager)).unwrap_or_default()
+    }
+
     /// Whether it is at the version that the roll leads to.
     pub(super) fn is_at(&self, version: &str) -> bool {
         self.version.as_deref() == Some(version)
@@ -384,6 +390,12 @@ impl FleetObject {
     pub(super) fn place(&self) -> (usize, &Option<String>, &str) {
         (self.rank, &self.namespace, &self.name)
     }
+}
+
+/// The field managers of an object, where the Roll waits for a write of one of them.
+fn managers_of(object: &Value, roll: &FleetRoll) -> Option<FieldManagers> {
+    roll.health.seen.as_ref()?;
+    FieldManagers::of(object, &roll.label, |manager| roll.waits_for_manager(manager))
 }
 
 fn title(namespace: Option<&str>, name: &str) -> String {

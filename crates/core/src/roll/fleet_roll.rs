@@ -164,6 +164,19 @@ impl FleetRoll {
         (old != new).then_some(old)
     }
 
+    /// The field manager that has to write to an object which goes to a version: the one that `managers` names for the
+    /// version, else the one of `seen`. Nothing where no write is waited for.
+    pub(super) fn seen_manager(&self, version: Option<&str>) -> Option<&str> {
+        let default = self.health.seen.as_deref()?;
+        Some(version.and_then(|version| self.managers.get(version)).map_or(default, String::as_str))
+    }
+
+    /// Whether writes of a field manager may be waited for, whichever way an object goes.
+    pub(super) fn waits_for_manager(&self, manager: &str) -> bool {
+        let is_named = || self.managers.values().any(|named| named == manager);
+        self.health.seen.as_deref().is_some_and(|seen| seen == manager || is_named())
+    }
+
     /// The names of its waves, in their order.
     pub fn waves(&self) -> impl Iterator<Item = &str> {
         self.waves.iter().map(|wave| wave.name.as_str())

@@ -56,7 +56,7 @@ pub fn forecast<'a>(
 
 /// The first write of an object; none where its journey begins with something else.
 fn first_write(roll: &FleetRoll, object: &FleetObject, now: Moment) -> Option<FleetMove> {
-    let Some(legs) = &object.legs else { return Some(FleetMove::forward(roll, object, now)) };
+    let Some(legs) = &object.legs else { return Some(FleetMove::forward(roll, object, now, None)) };
     let traveller = Traveller { roll, object, legs, leg: legs.forward()? };
     traveller.writes_next().then(|| traveller.forward(now, Doneness::Whole))
 }

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::field_managers::MANAGED_FIELDS;
 use crate::definition::Path;
 use crate::json::pointer_token;
 
@@ -21,10 +22,14 @@ pub(super) fn pointer(place: &str, name: &str) -> String {
 }
 
 /// Whether an object is as a patch makes it, so that it was written, or need not be; nothing where that cannot be
-/// told by what is there: an item was taken out of a list, or put at its end.
+/// told by what is there: an item was taken out of a list, or put at its end. What is done to `managedFields` is only a
+/// test of their length.
 #[must_use]
 pub fn is_patched(patch: &Value, object: &Value) -> Option<bool> {
-    let writes = patch.as_array()?.iter().filter(|one| one.get("op") != Some(&json!("test")));
+    let is_of_managers =
+        |one: &Value| one.get("path").and_then(Value::as_str).is_some_and(|path| path.starts_with(MANAGED_FIELDS));
+    let is_write = |one: &&Value| one.get("op") != Some(&json!("test")) && !is_of_managers(one);
+    let writes = patch.as_array()?.iter().filter(is_write);
     writes.map(|one| is_done(one, object)).try_fold(true, |all, one| one.map(|one| all && one))
 }
 
@@ -79,6 +84,8 @@ mod tests {
             (remove("/metadata/annotations/c"), Some(false)),
             (remove("/metadata/ownerReferences/1"), None),
             (json!([test("/metadata/uid", json!("v"))]), Some(true)),
+            (add("/metadata/managedFields/-", json!({"manager": "m"})), Some(true)),
+            (remove("/metadata/managedFields/0"), Some(true)),
         ] {
             assert_eq!(is_patched(&patch, &object), said, "{patch}");
         }

@@ -46,7 +46,8 @@ pub(super) fn wrote_since(object: &Value, manager: &str, label: &str, seconds: u
     (wrote > moved + seconds).then_some(wrote)
 }
 
-fn owns(entry: &Value, label: &str) -> bool {
+/// Whether an entry has the label.
+pub(super) fn owns(entry: &Value, label: &str) -> bool {
     let labels = ["fieldsV1", "f:metadata", "f:labels"].iter().try_fold(entry, |fields, name| fields.get(name));
     labels
         .and_then(Value::as_object)
@@ -68,13 +69,15 @@ pub(super) fn latest<'v>(entries: impl Iterator<Item = &'v Value>) -> Option<&'v
     entries.filter_map(|entry| entry.get("time")?.as_str()).max()
 }
 
-fn entries(object: &Value) -> impl Iterator<Item = &Value> {
+/// All entries of an object.
+pub(super) fn entries(object: &Value) -> impl Iterator<Item = &Value> {
     // By name and not by pointer, which would be taken to pieces for each of some ten thousand objects.
     let entries = object.get("metadata").and_then(|metadata| metadata.get("managedFields"));
     entries.and_then(Value::as_array).into_iter().flatten()
 }
 
-fn text<'v>(entry: &'v Value, name: &str) -> &'v str {
+/// A text of an entry, empty where there is none.
+pub(super) fn text<'v>(entry: &'v Value, name: &str) -> &'v str {
     entry.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::field_managers::ManagerRecord;
 use super::moment::{self, Moment, rfc3339};
 use super::seen_field::KeptField;
 use super::shared_metadata::SharedMetadata;
@@ -38,6 +39,10 @@ pub(super) struct RollMark {
     /// On what an object has become: `namespace/name` of both. A copy of that by another name was made of nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) place: Option<String>,
+    /// The entries of the field manager that has to write after the move, as they were at it. Nothing where none has
+    /// to, and in marks of programs that compared times.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) writes: Option<ManagerRecord>,
 }
 
 /// Whose place an object has that was made anew of what it had become.
@@ -69,6 +74,7 @@ impl RollMark {
             kept: BTreeMap::new(),
             again: None,
             place: None,
+            writes: None,
         }
     }
 

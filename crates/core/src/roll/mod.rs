@@ -19,6 +19,7 @@ mod compiler;
 mod deciding;
 mod facts;
 mod failing;
+mod field_managers;
 mod fleet_object;
 mod fleet_roll;
 mod fleet_view;
@@ -92,6 +93,7 @@ pub use beginning::{
 };
 pub use beside::{Counterpart, ObjectCall, ObjectWrite, Propagation, Replacement, Successor, not_left_behind};
 pub use facts::{Remembered, RollFacts};
+pub use field_managers::ManagerRecord;
 pub use fleet_object::{FleetObject, OF_WAVE};
 pub use fleet_roll::{Direction, FleetRoll};
 pub use forecast::{Forecast, forecast};

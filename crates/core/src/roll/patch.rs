@@ -26,9 +26,11 @@ pub struct FleetMove {
 }
 
 impl FleetMove {
-    /// To the new version. What it was is written down in the same patch.
-    pub(super) fn forward(roll: &FleetRoll, object: &FleetObject, now: Moment) -> Self {
-        let mark = RollMark::new((&roll.uid, &roll.to), object.version.clone(), now);
+    /// To the new version. What it was is written down in the same patch, and so are the entries of a field manager,
+    /// where a write of that one is waited for: then the patch lands only while they are these.
+    pub(super) fn forward(roll: &FleetRoll, object: &FleetObject, now: Moment, awaited: Option<&str>) -> Self {
+        let mut mark = RollMark::new((&roll.uid, &roll.to), object.version.clone(), now);
+        mark.writes = object.record_of(awaited);
         let label = pointer("labels", &roll.label);
         let mut patch = vec![test("/metadata/uid", json!(object.uid))];
         match &object.version {
@@ -60,6 +62,7 @@ impl FleetMove {
         patch.extend(unheld(roll, object, IsTurn::Its));
         let gets = |wanted: &&str| *wanted == roll.to || wanted.is_empty();
         patch.extend(object.wanted().filter(gets).into_iter().flat_map(|wanted| removed(WANTED, wanted)));
+        patch.extend(object.preconditions_of(awaited));
         Self::of(object, patch)
     }
 
@@ -132,8 +135,9 @@ impl FleetMove {
         Some(Self::of(object, vec![test("/metadata/uid", json!(object.uid)), label]))
     }
 
-    /// To what it was before the roll. Nothing where the roll has not moved it.
-    pub(super) fn back(roll: &FleetRoll, object: &FleetObject) -> Option<Self> {
+    /// To what it was before the roll. Nothing where the roll has not moved it. `awaited` is as in [`Self::forward`],
+    /// and its entries are recorded by the caller.
+    pub(super) fn back(roll: &FleetRoll, object: &FleetObject, awaited: Option<&str>) -> Option<Self> {
         let mark = object.mark_of(roll)?;
         let label = pointer("labels", &roll.label);
         let mut patch = vec![test("/metadata/uid", json!(object.uid)), test(&label, json!(mark.to))];
@@ -143,6 +147,7 @@ impl FleetMove {
             None => json!({"op": "remove", "path": label}),
         });
         patch.extend(unheld(roll, object, IsTurn::Nobodys));
+        patch.extend(object.preconditions_of(awaited));
         Some(Self::of(object, patch))
     }
 

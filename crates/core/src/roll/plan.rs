@@ -10,7 +10,7 @@ use super::fleet_object::FleetObject;
 use super::fleet_roll::FleetRoll;
 use super::former::{formers, note_left, returned};
 use super::moment::Moment;
-use super::moving::{moves, tries};
+use super::moving::{Moves, moves, note_records, tries};
 use super::planner::Planner;
 use super::roll_write::RollWrite;
 use super::running_range::{RunningRange, running_range};
@@ -34,6 +34,8 @@ pub struct RollPlan {
     pub remembered: Remembered,
     /// Whether it takes a consistent list of the whole fleet to go on.
     pub wants_list: bool,
+    /// Whether time alone brings the move of an object: its controller has written to it in this second.
+    pub defers: bool,
 }
 
 impl RollPlan {
@@ -75,8 +77,10 @@ pub fn plan(roll: &FleetRoll, status: &RollStatus, fleet: &[FleetObject], facts:
     note_left(&mut planner.status, &before);
     planner.in_the_way.refused = refused_on_the_way(&planner);
     let mut standings = planner.standings();
+    let Moves { writes: moves, records, defers } = moves(&planner);
+    note_records(&mut planner, records);
     let view = planner.view(&standings);
-    let (moves, steps, tries) = (moves(&planner), step_writes(&planner), tries(&planner, &view));
+    let (steps, tries) = (step_writes(&planner), tries(&planner, &view));
     let gaps = gap_writes(&planner);
     let quiet = planner.rests || planner.facts.trouble.is_some();
     let holds = if quiet { Vec::new() } else { planner.holds.clone() };
@@ -96,5 +100,6 @@ pub fn plan(roll: &FleetRoll, status: &RollStatus, fleet: &[FleetObject], facts:
         moves.into_iter().map(RollWrite::Move).chain(steps).chain(told).chain(tries.into_iter().map(RollWrite::Try));
     let holds = holds.into_iter().map(RollWrite::Hold);
     let writes = gaps.into_iter().chain(reserved).chain(moves).chain(holds).collect();
-    RollPlan { writes, status: next, standings, remembered: planner.facts.remembered, wants_list: planner.wants_list }
+    let (remembered, wants_list) = (planner.facts.remembered, planner.wants_list);
+    RollPlan { writes, status: next, standings, remembered, wants_list, defers }
 }

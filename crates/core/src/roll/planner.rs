@@ -158,9 +158,9 @@ impl<'a> Planner<'a> {
             }
             // Its mark may be there again: then that says of which step its Job was.
             let (job, tried) = (None, self.status.lost_job(&uid, &wave).filter(|_| back).cloned());
-            let may_come = None;
+            let (may_come, writes) = (None, None);
             let reservation =
-                Reservation { object, uid, since, back, wave, attempt, marked, may_come, job, tried, target };
+                Reservation { object, uid, since, back, wave, attempt, marked, may_come, job, tried, target, writes };
             self.status.reserved.push(reservation);
         }
     }

@@ -13,7 +13,7 @@ pub(super) fn remember(planner: &mut Planner<'_>) {
     let judge = planner.judge();
     let healthy = |reservation: &&Reservation| {
         let object = planner.object(&reservation.uid);
-        object.is_some_and(|object| judge.has_landed(object, reservation) && judge.shut(object).is_none())
+        object.is_some_and(|object| judge.has_landed(object, reservation) && judge.shut(object, reservation).is_none())
     };
     let healthy: Vec<String> =
         planner.status.reserved.iter().filter(healthy).map(|reservation| reservation.uid.clone()).collect();

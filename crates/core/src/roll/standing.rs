@@ -245,7 +245,7 @@ impl Judge<'_> {
 
     /// How an object stands whose last write is there, since when it was: it has to be healthy, for long enough.
     pub(super) fn after_landing(&self, object: &FleetObject, reservation: &Reservation, since: u64) -> Standing {
-        let Some(gate) = self.shut(object) else {
+        let Some(gate) = self.shut(object, reservation) else {
             let healthy = self.facts.remembered.healthy.get(&object.uid);
             let lasted = healthy.map_or(Duration::ZERO, |since| self.now.steady.saturating_sub(*since));
             if lasted < self.settle(object, reservation) {
@@ -283,14 +283,42 @@ impl Judge<'_> {
     }
 
     /// What does not hold of an object that was moved. Health from before the move says nothing.
-    pub(super) fn shut(&self, object: &FleetObject) -> Option<String> {
+    pub(super) fn shut(&self, object: &FleetObject, reservation: &Reservation) -> Option<String> {
         if let Some(shut) = &self.facts.shut {
             return Some(shut.clone());
         }
-        match &self.roll.health.seen {
-            Some(manager) if !object.is_seen => Some(format!("{manager} has not written to it since the move")),
-            _ => object.unhealthy.clone(),
+        match self.awaited_manager(object, reservation) {
+            Some(manager) => Some(format!("{manager} has not written to it since the move")),
+            None => object.unhealthy.clone(),
         }
+    }
+
+    /// The field manager that has to write to an object which has gone where its reservation leads, and has not yet. A
+    /// record counts where the write that left it is the one that set the label; elsewhere times are compared.
+    fn awaited_manager(&self, object: &FleetObject, reservation: &Reservation) -> Option<&str> {
+        let manager = self.manager_ahead(object, reservation)?;
+        let Some(managers) = &object.managers else { return Some(manager) };
+        let mark = object.mark_of(self.roll);
+        let record = match reservation.back {
+            true => reservation.writes.as_ref().filter(|_| mark.is_none()),
+            false => mark.and_then(|mark| mark.writes.as_ref()).filter(|_| managers.is_label_of_roll()),
+        };
+        let has_written = match record.filter(|record| record.is_of(manager)) {
+            Some(record) => managers.has_written_since(record),
+            None => managers.wrote_after_label(manager),
+        };
+        (!has_written).then_some(manager)
+    }
+
+    /// The field manager of the version that an object goes to, where a write of it is waited for. An object that
+    /// another client has taken elsewhere is in the hands of the controller of that version.
+    pub(super) fn manager_ahead(&self, object: &FleetObject, reservation: &Reservation) -> Option<&str> {
+        if object.legs.is_some() {
+            return None;
+        }
+        let mark = object.mark_of(self.roll).filter(|_| object.is_at(&self.roll.to));
+        let home = || mark.map_or(object.version.as_deref(), |mark| mark.was.as_deref());
+        self.roll.seen_manager(if reservation.back { home() } else { Some(&self.roll.to) })
     }
 }
 

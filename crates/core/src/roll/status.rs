@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::bad_roll::BadRoll;
+use super::field_managers::ManagerRecord;
 use super::fleet_roll::{Direction, FleetRoll};
 use super::moment::{Moment, rfc3339, wall};
 use super::ordered_version::OrderedVersion;
@@ -171,6 +172,10 @@ pub struct Reservation {
     /// The uid of what it has become, where it is there no more and is to be made anew of that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
+    /// The entries of the field manager that has to write after the object has gone back, as they are at that: the
+    /// write that takes it back takes the mark off. See [`super::mark::RollMark::writes`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub writes: Option<ManagerRecord>,
 }
 
 impl Reservation {

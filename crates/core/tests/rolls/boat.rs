@@ -193,9 +193,9 @@ impl Boat {
         self
     }
 
-    /// When a roll wrote it last, by the API server's clock.
-    pub(super) fn moved_at(&self) -> Option<u64> {
-        self.managers.iter().find(|manager| manager.name == ROLL_MANAGER).map(|manager| manager.at)
+    /// When a manager wrote it last, by the API server's clock.
+    pub(super) fn last_write(&self, by: &str) -> Option<u64> {
+        self.managers.iter().filter(|manager| manager.name == by).map(|manager| manager.at).max()
     }
 
     /// Its controller writes what it finds.
@@ -278,12 +278,30 @@ pub(super) fn apply(object: &mut Value, operation: &Value) -> Option<()> {
     let value = &operation["value"];
     let (parent, key) = path.rsplit_once('/').unwrap();
     let key = key.replace("~1", "/").replace("~0", "~");
-    let holder = object.pointer_mut(parent)?;
-    match operation["op"].as_str().unwrap() {
-        "test" => (holder.get(&key).unwrap_or(&Value::Null) == value).then_some(()),
-        "remove" => holder.as_object_mut()?.remove(&key).map(drop),
-        "replace" => holder.get_mut(&key).map(|old| *old = value.clone()),
-        "add" => holder.as_object_mut().map(|members| drop(members.insert(key, value.clone()))),
+    match object.pointer_mut(parent)? {
+        Value::Array(items) => apply_to_item(items, (operation["op"].as_str().unwrap(), &key), value),
+        holder => match operation["op"].as_str().unwrap() {
+            "test" => (holder.get(&key).unwrap_or(&Value::Null) == value).then_some(()),
+            "remove" => holder.as_object_mut()?.remove(&key).map(drop),
+            "replace" => holder.get_mut(&key).map(|old| *old = value.clone()),
+            "add" => holder.as_object_mut().map(|members| drop(members.insert(key, value.clone()))),
+            other => panic!("{other}"),
+        },
+    }
+}
+
+/// The same of an item of a list: an index behind its end is an error, also in a test.
+fn apply_to_item(items: &mut Vec<Value>, (operation, key): (&str, &str), value: &Value) -> Option<()> {
+    if operation == "add" && key == "-" {
+        items.push(value.clone());
+        return Some(());
+    }
+    let at: usize = key.parse().ok()?;
+    match operation {
+        "test" => (items.get(at)? == value).then_some(()),
+        "remove" => (at < items.len()).then(|| drop(items.remove(at))),
+        "replace" => items.get_mut(at).map(|old| *old = value.clone()),
+        "add" => (at <= items.len()).then(|| items.insert(at, value.clone())),
         other => panic!("{other}"),
     }
 }

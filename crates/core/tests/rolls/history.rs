@@ -42,6 +42,8 @@ pub(super) struct History<'a> {
     canary_moved: Option<u64>,
     /// Objects that were reserved when the status was written last, by uid.
     reserved: BTreeSet<String>,
+    /// Failures that were written so far, by uid and time.
+    failures: BTreeSet<(String, String)>,
     broken: Option<(&'static str, String)>,
     was_paused: bool,
     /// Whether whoever runs the roll has its Lease first.
@@ -72,6 +74,7 @@ impl<'a> History<'a> {
             direction: Direction::Forward,
             canary_moved: None,
             reserved: BTreeSet::new(),
+            failures: BTreeSet::new(),
             broken: None,
             was_paused: false,
             leases: setup.leases(),
@@ -265,6 +268,7 @@ impl<'a> History<'a> {
                 self.needs_light(&plan);
                 self.waits_for_checks(&plan);
                 self.tells_what_is_lost(&plan);
+                self.hears_answers(&plan.status);
             }
             Done::Wrote(status) => {
                 self.world.note(|| {
@@ -548,6 +552,21 @@ impl<'a> History<'a> {
         }
     }
 
+    /// No object fails because its controller has not written to it, where it has: however soon after the move.
+    fn hears_answers(&mut self, status: &RollStatus) {
+        for failure in &status.failures {
+            let is_new = self.failures.insert((failure.uid.clone(), failure.at.clone()));
+            let is_told_apart = ![&self.world.touched, &self.world.blurred].iter().any(|all| all.contains(&failure.uid));
+            let until = self.world.cached_until;
+            let answered = self.world.answered.get(&failure.uid).is_some_and(|revision| *revision <= until);
+            let waits = failure.message.contains("has not written to it since the move");
+            if is_new && waits && answered && is_told_apart {
+                let what = format!("{}: {}", failure.object, failure.message);
+                self.breaks("an answer is seen however soon it comes", what);
+            }
+        }
+    }
+
     /// Nothing goes wrong any more, everybody is healthy, and somebody helps where the roll asks for it: it comes to
     /// its end, or says what it waits for.
     fn quiet(&mut self) {
@@ -562,6 +581,8 @@ impl<'a> History<'a> {
             names.iter().for_each(|name| self.world.look(name, true));
             self.world.sync();
             let before = Rc::clone(&self.world.status);
+            // A plan and its first write: a controller that writes between any two calls would be faster each time.
+            self.step(0);
             self.step(0);
             if self.broken.is_some() {
                 return;

@@ -6,26 +6,29 @@ use pointsman_core::definition::{BadDefinition, Kind};
 use pointsman_core::roll::{FleetRoll, answered_roll};
 use serde_json::{Value, json};
 
-/// The same two, which are not moved while a lighthouse is dark.
-pub(crate) static CHECKED_KINDS: LazyLock<[Kind; 2]> =
-    LazyLock::new(|| ["0s", "20s"].map(|settle| kind(settle, CHECKS)));
+/// The same two, which are not moved while a lighthouse is dark; and two more, whose controllers of both versions write
+/// as one field manager.
+pub(crate) static CHECKED_KINDS: LazyLock<[[Kind; 2]; 2]> = LazyLock::new(|| {
+    [MANAGERS, ""].map(|managers| ["0s", "20s"].map(|settle| kind(settle, managers, CHECKS)))
+});
 
 /// What must be so of lighthouses, before a roll begins and while it goes on; and of buoys, before it begins alone.
 const CHECKS: &str = "checks:\n  start: [paths, &light {name: light, list: lighthouses.example.com, every: {condition: \
                       Lit}}, {name: fog, list: buoys.example.com, every: {condition: Seen}}]\n  during: [*light]\n";
 
 /// Two kinds: one that counts as healthy at once, and one that has to be so for 20 s.
-pub(crate) static KINDS: LazyLock<[Kind; 2]> = LazyLock::new(|| ["0s", "20s"].map(|settle| kind(settle, "")));
+pub(crate) static KINDS: LazyLock<[Kind; 2]> = LazyLock::new(|| ["0s", "20s"].map(|settle| kind(settle, MANAGERS, "")));
 
 /// A kind with a path by which every version may follow every other, and back.
-fn kind(settle: &str, checks: &str) -> Kind {
+fn kind(settle: &str, managers: &str, checks: &str) -> Kind {
     let healthy = format!("{{all: [{{condition: Ready}}], settle: {settle}, seen: {{manager: boatman}}}}\n{checks}");
-    with_admission(&format!(", {CONTROLLERS}"), &healthy).unwrap()
+    with_admission(&format!(", {CONTROLLERS}{managers}"), &healthy).unwrap()
 }
 
 /// How the controllers of boats are told from each other, and what of a boat has a version of its own.
-const CONTROLLERS: &str = "lease: {namespace: harbour, name: \"boat-{version}\"}, managers: {\"2.16.0\": oarsman, \"2.17.0\": boatman}, \
-     observe: [{part: crew, label: example.com/controller-version}]";
+const CONTROLLERS: &str = "lease: {namespace: harbour, name: \"boat-{version}\"}, observe: [{part: crew, label: \
+                           example.com/controller-version}]";
+const MANAGERS: &str = ", managers: {\"2.16.0\": oarsman, \"2.17.0\": boatman}";
 
 /// A Roll of boats to 2.17.0, with these members.
 pub(crate) fn roll_of(members: &Value) -> FleetRoll {

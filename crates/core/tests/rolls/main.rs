@@ -7,6 +7,7 @@
 // Here clippy's allowances for tests hold in helpers, too.
 #![cfg(test)]
 
+mod answers;
 mod asked_versions;
 mod becoming;
 mod boat;
@@ -60,7 +61,7 @@ fn number(name: &str, default: u64) -> u64 {
 }
 
 fn kind(setup: &Setup) -> &'static Kind {
-    &CHECKED_KINDS[usize::from(setup.settles)]
+    &CHECKED_KINDS[usize::from(setup.one_manager)][usize::from(setup.settles)]
 }
 
 fn broken(setup: &Setup) -> Option<Broken> {

@@ -117,6 +117,13 @@ impl Fleet {
     }
 }
 
+/// What a patch is for.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Of {
+    Move,
+    Hold,
+}
+
 /// What a runner has just done.
 pub(super) enum Done {
     Planned(Box<RollPlan>, Rc<Vec<FleetObject>>),
@@ -150,10 +157,10 @@ impl Runner {
         match self.writes.pop_front() {
             None => self.look(kind, world),
             Some(RollWrite::Status(status)) => self.put(*status, world),
-            Some(RollWrite::Move(write)) => self.patch(write, world),
+            Some(RollWrite::Move(write)) => self.patch(write, world, Of::Move),
             Some(RollWrite::Hold(write)) => {
                 let (uid, is_known) = (write.uid.clone(), self.remembered.clone());
-                let done = self.patch(write, world);
+                let done = self.patch(write, world, Of::Hold);
                 assert_eq!(self.remembered, is_known, "nobody minds that {uid} is held");
                 if matches!(done, Done::Moved(..)) { Done::Nothing } else { done }
             }
@@ -239,13 +246,21 @@ impl Runner {
         Done::Wrote(Box::new(status))
     }
 
-    fn patch(&mut self, write: FleetMove, world: &mut World) -> Done {
+    fn patch(&mut self, write: FleetMove, world: &mut World, of: Of) -> Done {
         let answer = world.patch(&write.name, &write.patch);
         let was = answer.as_ref().ok().cloned().flatten();
         let lost = std::mem::take(&mut self.lost);
         match answer {
             Ok(_) if lost => self.writes.clear(),
             Ok(_) => self.answered(&write.name, world),
+            Err(NotWritten::Stale) if of == Of::Move => {
+                self.remembered.overtaken(&write.uid);
+                match world.objects.get(&write.name) {
+                    Some(object) if object.uid() == write.uid => self.answered(&write.name, world),
+                    _ => self.fleet = None,
+                }
+                return Done::Nothing;
+            }
             Err(NotWritten::Stale) => {
                 self.fleet = None;
                 return Done::Nothing;

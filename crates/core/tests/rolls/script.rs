@@ -17,6 +17,8 @@ pub(super) struct Setup {
     pub(super) on_failure: &'static str,
     pub(super) unhealthy_max: usize,
     pub(super) settles: bool,
+    /// The controllers of both versions write as one field manager.
+    pub(super) one_manager: bool,
     /// Without it any object is moved, also those without a label.
     pub(super) from: bool,
     /// Objects that no webhook lets go.
@@ -172,6 +174,31 @@ pub(super) const TEXTS: [&str; 13] = [
 pub(super) const LARGE: &str = "large";
 
 impl Setup {
+    /// A fleet in which nothing happens but what the roll does.
+    pub(super) fn plain() -> Self {
+        Self {
+            objects: 1,
+            canaries: 0,
+            at_once: "1".to_owned(),
+            approval: false,
+            soak: false,
+            on_failure: "Pause",
+            unhealthy_max: 1,
+            settles: false,
+            one_manager: false,
+            from: true,
+            refused: 0,
+            owned: 0,
+            elsewhere: false,
+            runners: 1,
+            hold: false,
+            takes_over: false,
+            stale: [0; 2],
+            gates: Gates::default(),
+            script: Vec::new(),
+        }
+    }
+
     pub(super) fn draw(seed: u64) -> Self {
         let random = &mut Random::new(seed);
         let objects = 1 + random.below(7);
@@ -187,6 +214,7 @@ impl Setup {
             on_failure,
             unhealthy_max: random.below(4),
             settles: random.percent(40),
+            one_manager: Random::new(seed ^ MANAGING).percent(50),
             from: random.percent(70),
             refused: if random.percent(20) { 1 } else { 0 },
             owned: if random.percent(20) { 1 } else { 0 },
@@ -399,6 +427,9 @@ const GATED: u64 = 0x6a7e;
 
 /// What holds are drawn by.
 const HOLDING: u64 = 0x401d;
+
+/// What field managers are drawn by.
+const MANAGING: u64 = 0x3a9a;
 
 /// What strangers are drawn by.
 const STRANGE: u64 = 0x57a9;

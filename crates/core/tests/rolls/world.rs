@@ -69,6 +69,13 @@ pub(super) struct World {
     refused: BTreeSet<String>,
     /// Objects that a roll has written and that nobody has found healthy since, by uid.
     pub(super) in_flux: BTreeSet<String>,
+    /// With which write the controller of an object that was moved first found it healthy, by uid.
+    pub(super) answered: BTreeMap<String, u64>,
+    /// Objects to which their next controller had written in the second of their move: its answer within that second
+    /// leaves no trace in `managedFields`.
+    pub(super) blurred: BTreeSet<String>,
+    /// The controllers of both versions write as one field manager.
+    one_manager: bool,
     /// When objects were created, by uid.
     pub(super) created: BTreeMap<String, u64>,
     /// Those that were there before anything happened.
@@ -118,6 +125,9 @@ impl World {
             revision: 0,
             refused: BTreeSet::new(),
             in_flux: BTreeSet::new(),
+            answered: BTreeMap::new(),
+            blurred: BTreeSet::new(),
+            one_manager: setup.one_manager,
             created: BTreeMap::new(),
             first: BTreeSet::new(),
             before: BTreeMap::new(),
@@ -275,15 +285,19 @@ impl World {
         Some(object.uid().to_owned())
     }
 
+    /// The field manager of the controller in whose hands an object is.
+    fn manager_of(&self, object: &Boat) -> &'static str {
+        if object.label() == Some(OLD) && !self.one_manager { OLD_CONTROLLER } else { CONTROLLER }
+    }
+
     /// The controller in whose hands an object is writes what it finds.
     pub(super) fn look(&mut self, name: &str, healthy: bool) {
-        let mut is_found = false;
-        let uid = self.write(name, |object, now| {
-            object.looked_at(CONTROLLER, healthy, now);
-            is_found = healthy && object.moved_at().is_none_or(|moved| now > moved);
-        });
-        if let Some(uid) = uid.filter(|_| is_found) {
-            self.in_flux.remove(&uid);
+        let Some(manager) = self.objects.get(name).map(|object| self.manager_of(object)) else { return };
+        let uid = self.write(name, |object, now| object.looked_at(manager, healthy, now));
+        if let Some(uid) = uid.filter(|_| healthy)
+            && self.in_flux.remove(&uid)
+        {
+            self.answered.insert(uid, self.revision);
         }
     }
 
@@ -457,7 +471,14 @@ impl World {
         let next = self.try_patch(name, patch)?;
         let was = self.objects[name].label().map(str::to_owned);
         if was.as_deref() != next.label() {
-            self.in_flux.insert(next.uid().to_owned());
+            let uid = next.uid().to_owned();
+            if next.last_write(self.manager_of(&next)) == Some(self.now) {
+                self.blurred.insert(uid.clone());
+            } else {
+                self.blurred.remove(&uid);
+            }
+            self.answered.remove(&uid);
+            self.in_flux.insert(uid);
         }
         self.write(name, |object, _| *object = next);
         Ok(was)
@@ -476,7 +497,7 @@ fn does(stranger: Stranger, object: &mut Boat, now: u64) {
         Stranger::LetsGo => {}
         Stranger::Takes(version) => {
             object.lets_go();
-            object.labelled(version, "kubectl-label", "Update", now);
+            does(Stranger::Labels(version), object, now);
         }
         Stranger::Wishes(version) => object.wishes(version),
         Stranger::Restores => object.holds("q"),
