@@ -22,6 +22,8 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("a_roll_moves_nothing_to_a_controller_that_does_not_run", dead).of(&ENGINES).newest(),
     Scenario::new("a_roll_stops_where_a_controller_runs_and_writes_nothing", silent).of(&ENGINES).newest(),
     Scenario::new("a_roll_stops_where_the_old_controller_still_writes", contested).of(&ENGINES).newest(),
+    Scenario::new("a_roll_sees_answers_of_one_manager", of_one_manager).of(&ENGINES).newest(),
+    Scenario::new("a_roll_sees_answers_of_two_managers", of_two_managers).of(&ENGINES).newest(),
 ];
 
 /// A cluster with some healthy engines at A, whose definition tells their controllers from each other.
@@ -34,8 +36,7 @@ fn begins(scene: &Scene<'_>, count: usize) {
     fs::write(&file, definition.replace("admission:\n", &admission)).unwrap();
     scene.install(&scene.printed_crd(&[]));
     scene.knows_rolls();
-    let names: Vec<String> = (0..count).map(|at| format!("e-{at:02}")).collect();
-    scene.engines(&names, Some(A));
+    scene.engines(&names(count), Some(A));
 }
 
 /// The Lease of a controller, and whoever renews it; dropped, it is renewed no more.
@@ -179,4 +180,38 @@ fn contested(scene: &Scene<'_>) {
     assert_eq!(running.end(Duration::from_secs(20)), Some(0));
     assert_eq!(at(scene, B), 3);
     scene.forgets_roll();
+}
+
+/// The controllers of both versions write as one field manager.
+fn of_one_manager(scene: &Scene<'_>) {
+    scene.install(&scene.printed_crd(&[]));
+    scene.knows_rolls();
+    scene.engines(&names(20), Some(A));
+    answer(scene, |_| "engine-controller");
+}
+
+/// Each version has a controller that writes as a field manager of its own.
+fn of_two_managers(scene: &Scene<'_>) {
+    begins(scene, 20);
+    let _leases = [A, B].map(|version| Renewed::start(scene, version));
+    answer(scene, |version| if version == A { "old-controller" } else { "engine-controller" });
+}
+
+fn names(count: usize) -> Vec<String> {
+    (0..count).map(|at| format!("e-{at:02}")).collect()
+}
+
+/// Each object is answered once, however soon: all of them go there, and back.
+fn answer(scene: &Scene<'_>, manager: fn(&str) -> &'static str) {
+    for delay in [0, 20, 200, 1_100] {
+        let _controllers = Controllers::start_after(scene, Duration::from_millis(delay), manager, |_, _| Some(true));
+        scene.starts_roll(&json!({"waves": [{"name": "all", "atOnce": 5}], "timeout": "20s"}));
+        let (code, text, errors) = scene.runs_roll(&[]);
+        assert_eq!((code, at(scene, B)), (0, 20), "{delay} ms: {text}{errors}");
+        scene.does(&["back"]);
+        let (code, text, errors) = scene.runs_roll(&[]);
+        assert_eq!((code, at(scene, A)), (0, 20), "{delay} ms: {text}{errors}");
+        assert_eq!(scene.roll_status()["reason"], "TakenBack", "{delay} ms");
+        scene.forgets_roll();
+    }
 }

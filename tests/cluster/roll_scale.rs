@@ -133,8 +133,7 @@ fn report(client: &Client, all: &str, name: &str, when: &str) {
     client.call(Method::PATCH, &path, Some((MERGE, rolling::status(true, when).to_string()))).ok();
 }
 
-/// The controller: a batch that is moved together is healthy together, in the second after that, as managed fields
-/// count them.
+/// The controller: a batch that is moved together is healthy together, a moment later.
 struct Controller {
     client: Client,
     /// Where all objects are.
@@ -158,7 +157,7 @@ impl Controller {
                     moved = Instant::now();
                 }
             }
-            if moved.elapsed() > Duration::from_millis(1_050) {
+            if moved.elapsed() > ANSWERS {
                 batch.drain(..).for_each(|name| report(&self.client, &self.all, &name, "Moved"));
             }
         }
@@ -289,6 +288,9 @@ impl Told {
 const AT_ONCE: usize = 10;
 /// A machine that is not late answers a GET in a few milliseconds, and is heard within a second.
 const LATE: Duration = Duration::from_millis(250);
+
+/// From the last move of a batch to its answers.
+const ANSWERS: Duration = Duration::from_millis(100);
 /// The write that meets a busy API server, and how long it asks to be left alone, in seconds.
 const BUSY: usize = 25;
 const PAUSE: u16 = 3;

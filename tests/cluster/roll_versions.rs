@@ -272,7 +272,7 @@ fn unasked(scene: &Scene<'_>, file: &str) {
 
 /// Hosts get healthy in whatever hands they are.
 pub(crate) fn agents(scene: &Scene<'_>) -> Controllers {
-    Controllers::start_as(scene, "host-agent", |_, _| Some(true))
+    Controllers::start_as(scene, |_| "host-agent", |_, _| Some(true))
 }
 
 fn during(scene: &Scene<'_>) {

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -12,6 +12,7 @@ use hyper::Method;
 use serde_json::{Value, json};
 
 use super::acting::Told;
+use super::client::Heard;
 use super::process::{Process, SOON};
 use super::scene::{MERGE, Scene};
 use super::side_by_side::{A, B};
@@ -20,54 +21,89 @@ use super::side_by_side::{A, B};
 /// nobody looks at it.
 type Finds = fn(&str, &str) -> Option<bool>;
 
-/// Controllers of all versions, played: whatever gets another label is looked at for some seconds.
+/// The field manager of the controller of a version.
+type Manager = fn(&str) -> &'static str;
+
+/// Controllers of all versions, played: each label that an object gets is answered once, by a write of the status.
 pub(crate) struct Controllers {
     ends: Arc<AtomicBool>,
-    works: Option<JoinHandle<()>>,
+    works: Vec<JoinHandle<()>>,
 }
 
 impl Controllers {
     pub(crate) fn start(scene: &Scene<'_>, finds: Finds) -> Self {
-        Self::start_as(scene, "engine-controller", finds)
+        Self::start_after(scene, ANSWERS, |_| "engine-controller", finds)
     }
 
     /// The same, by the name of another field manager.
-    pub(crate) fn start_as(scene: &Scene<'_>, manager: &'static str, finds: Finds) -> Self {
+    pub(crate) fn start_as(scene: &Scene<'_>, manager: Manager, finds: Finds) -> Self {
+        Self::start_after(scene, ANSWERS, manager, finds)
+    }
+
+    /// The same, where each answer comes so long after the watch has told of the label.
+    pub(crate) fn start_after(scene: &Scene<'_>, delay: Duration, manager: Manager, finds: Finds) -> Self {
         let ends = Arc::new(AtomicBool::new(false));
-        let (ended, client) = (ends.clone(), scene.bed.api.client.another());
         let (all, label) = (scene.all(scene.sample.new), scene.label_key());
-        let works = thread::spawn(move || {
-            let mut known = BTreeMap::<String, (String, Instant)>::new();
-            while !ended.load(Ordering::Relaxed) {
-                let list = client.call(Method::GET, &all, None);
-                for object in list.body["items"].as_array().into_iter().flatten() {
-                    let name = object["metadata"]["name"].as_str().unwrap();
-                    let version = object["metadata"]["labels"][&label].as_str().unwrap_or("none");
-                    let uid = object["metadata"]["uid"].as_str().unwrap();
-                    let seen = known.entry(uid.to_owned()).or_insert_with(|| (String::new(), Instant::now()));
-                    if seen.0 != version {
-                        *seen = (version.to_owned(), Instant::now());
+        let (sends, hears) = mpsc::channel::<Seen>();
+        let follows = {
+            let (client, ends, all) = (scene.bed.api.client.another(), ends.clone(), all.clone());
+            let seen = move |object: &Value| Seen {
+                name: object["metadata"]["name"].as_str().unwrap().to_owned(),
+                uid: object["metadata"]["uid"].as_str().unwrap().to_owned(),
+                version: object["metadata"]["labels"][&label].as_str().unwrap_or("none").to_owned(),
+            };
+            thread::spawn(move || {
+                client.follow(&all, &ends, |heard| match heard {
+                    Heard::All(objects) => objects.iter().for_each(|object| drop(sends.send(seen(object)))),
+                    Heard::Changed(object) => drop(sends.send(seen(&object))),
+                    Heard::Gone(_) => {}
+                });
+            })
+        };
+        let answers = {
+            let (client, ended) = (scene.bed.api.client.another(), ends.clone());
+            thread::spawn(move || {
+                let (mut known, mut due) = (BTreeMap::<String, String>::new(), Vec::<(Instant, Instant, Seen)>::new());
+                while !ended.load(Ordering::Relaxed) {
+                    let wait = if due.is_empty() { 50 } else { 1 };
+                    for seen in hears.recv_timeout(Duration::from_millis(wait)).into_iter().chain(hears.try_iter()) {
+                        if known.insert(seen.uid.clone(), seen.version.clone()).as_ref() != Some(&seen.version) {
+                            due.retain(|(.., one)| one.uid != seen.uid);
+                            due.push((Instant::now() + delay, Instant::now(), seen));
+                        }
                     }
-                    // Longer than the second that managed fields know.
-                    if seen.1.elapsed() < LOOKS
-                        && let Some(healthy) = finds(name, version)
-                    {
-                        let status = status(healthy, &format!("{:?}", seen.1.elapsed()));
-                        let path = format!("{all}/{name}/status?fieldManager={manager}");
-                        client.call(Method::PATCH, &path, Some((MERGE, status.to_string())));
+                    let now = Instant::now();
+                    let (ready, later) = std::mem::take(&mut due).into_iter().partition(|(at, ..)| *at <= now);
+                    due = later;
+                    for (_, since, seen) in ready {
+                        let answered = finds(&seen.name, &seen.version).is_some_and(|healthy| {
+                            let status = status(healthy, &format!("{:?}", since.elapsed())).to_string();
+                            let by = manager(&seen.version);
+                            let path = format!("{all}/{}/status?fieldManager={by}", seen.name);
+                            client.call(Method::PATCH, &path, Some((MERGE, status))).is_ok()
+                        });
+                        if !answered && since.elapsed() < LOOKS {
+                            due.push((now + Duration::from_millis(200), since, seen));
+                        }
                     }
                 }
-                thread::sleep(Duration::from_millis(200));
-            }
-        });
-        Self { ends, works: Some(works) }
+            })
+        };
+        Self { ends, works: vec![follows, answers] }
     }
+}
+
+/// An object, as a controller has heard of it.
+struct Seen {
+    name: String,
+    uid: String,
+    version: String,
 }
 
 impl Drop for Controllers {
     fn drop(&mut self) {
         self.ends.store(true, Ordering::Relaxed);
-        if let Some(works) = self.works.take() {
+        for works in self.works.drain(..) {
             let _ = works.join();
         }
     }
@@ -82,7 +118,11 @@ impl Drop for Over<'_> {
     }
 }
 
+/// What could not be answered is tried for so long.
 const LOOKS: Duration = Duration::from_millis(2_500);
+
+/// A controller that has nothing to do but to say so.
+const ANSWERS: Duration = Duration::from_millis(20);
 
 pub(crate) fn status(healthy: bool, reason: &str) -> Value {
     let status = if healthy { "True" } else { "False" };

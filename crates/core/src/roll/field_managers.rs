@@ -94,9 +94,8 @@ impl FieldManagers {
     /// Whether a manager has written in a later second than the label was set in, by the roll or by another client:
     /// all that is known where there is no record of the move.
     pub(super) fn wrote_after_label(&self, manager: &str) -> bool {
-        let sets = |entry: &&ManagerEntry| {
-            *entry.manager != *manager && (*entry.manager == *ROLL_MANAGER || entry.owns_label)
-        };
+        let sets =
+            |entry: &&ManagerEntry| *entry.manager != *manager && (*entry.manager == *ROLL_MANAGER || entry.owns_label);
         let set = self.0.iter().filter(sets).filter_map(ManagerEntry::wall).max();
         set.is_some_and(|set| self.last_write(manager).is_some_and(|wrote| wrote > set))
     }

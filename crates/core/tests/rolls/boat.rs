@@ -193,6 +193,11 @@ impl Boat {
         self
     }
 
+    /// Whether its controller has found it healthy.
+    pub(super) fn is_ready(&self) -> bool {
+        self.is_ready
+    }
+
     /// When a manager wrote it last, by the API server's clock.
     pub(super) fn last_write(&self, by: &str) -> Option<u64> {
         self.managers.iter().filter(|manager| manager.name == by).map(|manager| manager.at).max()

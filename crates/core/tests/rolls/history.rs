@@ -556,7 +556,8 @@ impl<'a> History<'a> {
     fn hears_answers(&mut self, status: &RollStatus) {
         for failure in &status.failures {
             let is_new = self.failures.insert((failure.uid.clone(), failure.at.clone()));
-            let is_told_apart = ![&self.world.touched, &self.world.blurred].iter().any(|all| all.contains(&failure.uid));
+            let is_told_apart =
+                ![&self.world.touched, &self.world.blurred].iter().any(|all| all.contains(&failure.uid));
             let until = self.world.cached_until;
             let answered = self.world.answered.get(&failure.uid).is_some_and(|revision| *revision <= until);
             let waits = failure.message.contains("has not written to it since the move");

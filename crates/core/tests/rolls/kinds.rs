@@ -8,9 +8,8 @@ use serde_json::{Value, json};
 
 /// The same two, which are not moved while a lighthouse is dark; and two more, whose controllers of both versions write
 /// as one field manager.
-pub(crate) static CHECKED_KINDS: LazyLock<[[Kind; 2]; 2]> = LazyLock::new(|| {
-    [MANAGERS, ""].map(|managers| ["0s", "20s"].map(|settle| kind(settle, managers, CHECKS)))
-});
+pub(crate) static CHECKED_KINDS: LazyLock<[[Kind; 2]; 2]> =
+    LazyLock::new(|| [MANAGERS, ""].map(|managers| ["0s", "20s"].map(|settle| kind(settle, managers, CHECKS))));
 
 /// What must be so of lighthouses, before a roll begins and while it goes on; and of buoys, before it begins alone.
 const CHECKS: &str = "checks:\n  start: [paths, &light {name: light, list: lighthouses.example.com, every: {condition: \

@@ -305,7 +305,12 @@ impl World {
         self.write(name, Boat::noise);
     }
 
+    /// The old controller writes to an object, in whosever hands it is: in its own, that is an answer.
     pub(super) fn old_writes(&mut self, name: &str) {
+        let Some(object) = self.objects.get(name) else { return };
+        if self.manager_of(object) == OLD_CONTROLLER {
+            return self.look(name, object.is_ready());
+        }
         self.write(name, |object, now| object.written(OLD_CONTROLLER, "Update", now, false));
     }
 
