@@ -47,6 +47,8 @@ fn left(scene: &Scene<'_>) {
         assert_eq!(code, 0, "{errors}");
         assert!(text.contains("can be disarmed"), "{text}");
         assert!(errors.contains(&format!("1. serve {new} alone")) && errors.contains("strategy None"), "{errors}");
+        let is_tried = errors.contains(&format!("would serve {new} alone"));
+        assert!(!errors.contains("done: ") && is_tried == (mode == "--dry-run=server"), "{errors}");
     }
     assert_eq!(crd(scene)["spec"], armed["spec"]);
     let (code, text, errors) = disarm(scene, &["--served", new, "--settle=2s"]);

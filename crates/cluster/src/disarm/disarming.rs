@@ -176,7 +176,7 @@ impl DisarmRun<'_> {
                 }
                 DisarmStep::LetGo | DisarmStep::LastLook { .. } => continue,
             }
-            say(DisarmEvent::Done(step.clone()));
+            say(DisarmEvent::Accepted(step.clone()));
         }
         Ok(())
     }

@@ -76,8 +76,10 @@ impl fmt::Display for DisarmStep {
 pub enum DisarmEvent {
     /// What is going to be done, in order.
     Plan(Vec<DisarmStep>),
-    /// A step was done, or, in a dry run, the API server would have done it.
+    /// A step was done.
     Done(DisarmStep),
+    /// The API server accepts a step of a dry run.
+    Accepted(DisarmStep),
     /// Waits until every API server knows.
     Settling(Duration),
     /// The API server is busy or away; the same call is tried again.

@@ -69,8 +69,10 @@ impl fmt::Display for RotateStep {
 pub enum RotateEvent {
     /// What is going to be done, in order.
     Plan(Vec<RotateStep>),
-    /// A document was changed, or, in a dry run, the API server would have changed it.
+    /// A document was changed.
     Done(RotateStep),
+    /// The API server accepts the change of a document in a dry run.
+    Accepted(RotateStep),
     /// Waits until every API server knows.
     Settling(Duration),
     /// An endpoint shows a certificate of the new authority.

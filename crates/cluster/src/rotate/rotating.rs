@@ -113,7 +113,7 @@ impl RotateRun<'_> {
     async fn try_all(&self, say: &mut dyn FnMut(RotateEvent)) -> Result<(), RotateError> {
         for one in &self.found {
             if self.change(one, DRY, &|now| self.published(now)).await? {
-                say(RotateEvent::Done(RotateStep::Publish(one.named.clone())));
+                say(RotateEvent::Accepted(RotateStep::Publish(one.named.clone())));
             }
         }
         Ok(())

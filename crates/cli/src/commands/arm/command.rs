@@ -96,7 +96,9 @@ pub(crate) fn run(args: &ArmArgs, remarks: AuthorityRemarks) -> anyhow::Result<E
         dry_run: args.dry_run.mode(),
     };
     let armed = args.cluster.act(async |cluster| {
-        arm(&cluster, &options, &mut tell).await.map_err(|error| advised(error, ArmError::call))
+        arm(&cluster, &options, &mut |event| tell(event, options.dry_run))
+            .await
+            .map_err(|error| advised(error, ArmError::call))
     })?;
     match args.output {
         None => output::text(&sentence(&armed, options.dry_run))?,

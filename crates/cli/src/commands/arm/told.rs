@@ -7,13 +7,16 @@ use crate::commands::json_tree::JsonTree;
 use crate::commands::output::{numbered, talk, warn};
 
 /// Says a line to the person.
-pub(super) fn tell(event: ArmEvent) {
+pub(super) fn tell(event: ArmEvent, dry_run: Option<DryRun>) {
     match event {
         ArmEvent::Plan(steps) => numbered(&steps),
         ArmEvent::Answers { endpoint, probes } => {
             talk(&format!("{endpoint} gives all {probes} answers that it should"))
         }
-        ArmEvent::TakenOver { document, conflict } => talk(&format!("takes over of {document}: {conflict}")),
+        ArmEvent::TakenOver { document, conflict } => {
+            let takes_over = if dry_run.is_some() { "would take over" } else { "takes over" };
+            talk(&format!("{takes_over} of {document}: {conflict}"));
+        }
         ArmEvent::Applied { document } => talk(&format!("applied {document}")),
         ArmEvent::Reads { version } => talk(&format!("{version} can be read")),
         ArmEvent::Creates { version, refused: None } => talk(&format!("an object can be created at {version}")),

@@ -1,6 +1,6 @@
 //! What disarming says on the way, and what came of it.
 
-use pointsman_cluster::{DisarmEvent, Disarmed, DryRun};
+use pointsman_cluster::{DisarmEvent, DisarmStep, Disarmed, DryRun};
 use serde_json::json;
 
 use crate::commands::json_tree::JsonTree;
@@ -10,11 +10,20 @@ use crate::commands::output::{numbered, talk};
 pub(super) fn tell(event: DisarmEvent) {
     match event {
         DisarmEvent::Plan(steps) => numbered(&steps),
-        DisarmEvent::Done(step) => talk(&format!("done: {step}")),
+        DisarmEvent::Done(step) => talk(&done(&step)),
+        DisarmEvent::Accepted(step) => talk(&accepted(&step)),
         DisarmEvent::Settling(time) => talk(&format!("waiting {} s until every API server knows", time.as_secs())),
         DisarmEvent::Trying { error, pause } => talk(&format!("{error}; trying again in {} s", pause.as_secs())),
         _ => {}
     }
+}
+
+fn done(step: &DisarmStep) -> String {
+    format!("done: {step}")
+}
+
+fn accepted(step: &DisarmStep) -> String {
+    format!("would {step}")
 }
 
 /// The result, for people.
@@ -59,9 +68,14 @@ pub(super) fn document(done: &Disarmed, dry_run: Option<DryRun>) -> anyhow::Resu
 
 #[cfg(test)]
 mod tests {
-    use pointsman_cluster::DisarmStep;
-
     use super::*;
+
+    #[test]
+    fn dry_run_says_what_it_would_do() {
+        let step = DisarmStep::Delete { document: "ValidatingWebhookConfiguration w".to_owned() };
+        assert_eq!(accepted(&step), "would delete ValidatingWebhookConfiguration w");
+        assert_eq!(done(&step), "done: delete ValidatingWebhookConfiguration w");
+    }
 
     #[test]
     fn what_is_left_is_said_with_what_takes_it_away() {

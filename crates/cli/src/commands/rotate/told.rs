@@ -18,6 +18,7 @@ impl RotateTold {
         match event {
             RotateEvent::Plan(steps) => numbered(&steps),
             RotateEvent::Done(step) => talk(&self.done(&step)),
+            RotateEvent::Accepted(step) => talk(&accepted(&step)),
             RotateEvent::Settling(time) => talk(&format!("waiting {} s until every API server knows", time.as_secs())),
             RotateEvent::Shows { endpoint } => talk(&format!("{endpoint} shows a certificate of the new authority")),
             RotateEvent::Waiting { reason } => talk(&format!("waiting: {reason}")),
@@ -32,6 +33,10 @@ impl RotateTold {
         self.crd_changes += 1;
         format!("done: {step} (change {} of a CRD: the API server builds its caches of it anew)", self.crd_changes)
     }
+}
+
+fn accepted(step: &RotateStep) -> String {
+    format!("would {step}")
 }
 
 /// The document that a step changes.
@@ -76,6 +81,13 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+
+    #[test]
+    fn dry_run_says_what_it_would_do() {
+        let webhooks = Trusting { document: "ValidatingWebhookConfiguration w".to_owned(), is_crd: false };
+        let text = "would trust the new authority beside the old one in ValidatingWebhookConfiguration w";
+        assert_eq!(accepted(&RotateStep::Publish(webhooks)), text);
+    }
 
     #[test]
     fn each_change_of_a_crd_is_counted() {
