@@ -40,6 +40,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("a_roll_moves_what_comes_while_it_ends", late).of(&ENGINES).newest(),
     Scenario::new("a_roll_does_not_fight_over_a_label", turned_back).of(&ENGINES).newest(),
     Scenario::new("a_roll_under_way_is_not_deleted_and_leaves_nothing_behind", deleted).of(&ENGINES).newest(),
+    Scenario::new("a_request_that_changes_nothing_fails", without_effect).of(&ENGINES).newest(),
     Scenario::new("an_object_that_is_told_to_go_goes_next", told).of(&ENGINES).newest(),
     Scenario::new("two_rolls_over_the_same_objects_are_refused", overlapping).of(&ENGINES).newest(),
     Scenario::new("of_two_rolls_that_begin_at_once_one_at_most_moves_anything", at_once).of(&ENGINES).newest(),
@@ -505,6 +506,49 @@ fn deleted(scene: &Scene<'_>) {
     }
     scene.call(Method::DELETE, &path, None).ok();
     assert_eq!(scene.call(Method::GET, &path, None).code, 404, "at once");
+}
+
+/// What is over takes no request but those that move something again.
+fn without_effect(scene: &Scene<'_>) {
+    begins(scene, 3);
+    let _controllers = Controllers::start(scene, |_, _| Some(true));
+    let more = json!({"waves": [{"name": "all", "atOnce": 3, "before": "approval"}]});
+    let fails = |what: &[&str], said: &str| {
+        let kubeconfig = format!("--kubeconfig={}", scene.bed.api.kubeconfig.display());
+        let mut args = match what[0] {
+            "start" => vec!["roll", "start", "-f", what[1]],
+            verb => [&["roll", verb, scene.ns.as_str()], &what[1..]].concat(),
+        };
+        args.push(&kubeconfig);
+        let (code, text, errors) = scene.command(&args);
+        assert!(code == 1 && errors.contains(said), "{what:?}: {code} {text}{errors}");
+    };
+    let file = scene.roll_file(&more).display().to_string();
+    scene.starts_roll(&more);
+    assert_eq!(scene.runs_roll(&["--once"]).0, 0);
+    fails(&["resume"], "it is Waiting (Approval)");
+    scene.does(&["approve", "all"]);
+    fails(&["approve", "all"], "before all is approved already");
+    let shown = scene.does(&["show"]);
+    assert!(shown.contains("next      pointsman roll run"), "{shown}");
+    assert_eq!((scene.runs_roll(&[]).0, count(scene, B)), (0, 3));
+    for what in ["resume", "pause", "abort"] {
+        fails(&[what], &format!("cannot {what} roll {}: it is Complete", scene.ns));
+    }
+    fails(&["start", &file], "it is Complete, and says the same already");
+    fails(&["move", &format!("{}/e-00", scene.ns)], "is Complete: nothing more is moved");
+    scene.does(&["back"]);
+    fails(&["back"], "it goes back already");
+    assert_eq!((scene.runs_roll(&[]).0, count(scene, A)), (0, 3));
+    fails(&["back"], "pointsman roll start -f FILE");
+    // The same document goes forward again.
+    scene.starts_roll(&more);
+    assert_eq!(scene.runs_roll(&["--once"]).0, 0);
+    scene.does(&["approve", "all"]);
+    assert_eq!((scene.runs_roll(&[]).0, count(scene, B)), (0, 3));
+    scene.does(&["clean"]);
+    fails(&["clean"], "it has left nothing in the cluster");
+    scene.forgets_roll();
 }
 
 /// Under the budget of its wave, also after a kill.

@@ -181,9 +181,10 @@ impl Cluster {
     }
 
     /// Deletes a document. One that is gone already is as good as deleted.
-    pub(crate) async fn delete(&self, path: &str) -> Result<(), CallError> {
+    pub(crate) async fn delete(&self, path: &str) -> Result<bool, CallError> {
         match self.call(Method::DELETE, path, Extent::Objects, None).await {
-            Ok(_) | Err(CallError::Refused { code: 404, .. }) => Ok(()),
+            Ok(_) => Ok(true),
+            Err(CallError::Refused { code: 404, .. }) => Ok(false),
             Err(error) => Err(error),
         }
     }

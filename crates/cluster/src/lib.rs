@@ -50,9 +50,9 @@ pub use migrate::{
     forget, migrate,
 };
 pub use roll::{
-    RollClock, RollError, RollEvent, RollOptions, RollSurvey, SurveyAsks, SurveyOptions, change_roll, clean_roll,
-    get_roll, list_rolls, run_roll, run_rolls, running_versions, set_in_roll, set_next, start_roll, survey_roll,
-    unfreezable, unknown_zone,
+    Cleaned, RollClock, RollError, RollEvent, RollOptions, RollSurvey, SurveyAsks, SurveyOptions, change_roll,
+    clean_roll, forward_again, get_roll, list_rolls, run_roll, run_rolls, running_versions, set_in_roll, set_next,
+    start_roll, survey_roll, unfreezable, unknown_zone,
 };
 pub use rotate::{RotateError, RotateEvent, RotateOptions, RotateStep, Rotated, Trusting, rotate};
 pub use status::{

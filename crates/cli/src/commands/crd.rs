@@ -7,6 +7,7 @@ use clap::Args;
 use pointsman_core::definition::Kind;
 use pointsman_core::registration::{
     Address, ClientConfig, CrdOptions, NamespacedName, SchemaRules, Service, Trust, Url, crd, crd_guard, incomplete,
+    rules_left_out,
 };
 
 use super::ca_file::{AuthorityRemarks, trust};
@@ -94,6 +95,11 @@ pub(crate) fn run(args: &CrdArgs, remarks: AuthorityRemarks) -> anyhow::Result<E
     };
     let mut values = Vec::new();
     for known in chosen {
+        if options.rules == SchemaRules::Included {
+            for field in rules_left_out(&known.kind) {
+                warn(&format!("the CRD has no rule for `immutable: {field}`: pointsman checks it, at /validate"));
+            }
+        }
         values.extend(documents(&known.kind, &options, args)?);
     }
     let text = args.output.write_all(values);

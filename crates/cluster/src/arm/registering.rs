@@ -79,7 +79,7 @@ impl Registering {
         let mut stays = String::new();
         for one in self.0.iter().rev() {
             let undone = match &one.found {
-                None => cluster.delete(&one.path).await.map(|()| true),
+                None => cluster.delete(&one.path).await.map(|_| true),
                 Some(found) if found.pointer(GENERATION) == one.applied.pointer(GENERATION) => continue,
                 Some(found) => {
                     // What somebody else had set is not ours after that: whoever arms again is asked again.

@@ -159,7 +159,7 @@ impl Delegation<'_> {
     }
 
     async fn take_back(&self) -> Result<(), CallError> {
-        self.cluster.delete(&self.path).await
+        self.cluster.delete(&self.path).await.map(drop)
     }
 }
 

@@ -14,13 +14,32 @@ use super::store::get_roll;
 use super::writes::{Landed, Really, write};
 use crate::cluster::Cluster;
 
+/// What a roll had left, and has left no more.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Cleaned {
+    /// Objects with an annotation.
+    pub objects: usize,
+    /// Objects that were held.
+    pub let_go: usize,
+    /// Whether something was frozen.
+    pub thawed: bool,
+}
+
+impl Cleaned {
+    /// Whether there was nothing.
+    #[must_use]
+    pub fn is_nothing(self) -> bool {
+        self.objects == 0 && self.let_go == 0 && !self.thawed
+    }
+}
+
 /// Takes the annotation of a roll that is over off its objects, and off what they have become, by one write each, and
 /// away what freezes for it. What it still holds it lets go first, by another one. Nobody can take them back then.
-/// Returns how many.
+/// Returns what there was.
 ///
 /// # Errors
 /// [`RollError`], such as a roll that is not over.
-pub async fn clean_roll(cluster: &Cluster, kind: &Kind, name: &str) -> Result<usize, RollError> {
+pub async fn clean_roll(cluster: &Cluster, kind: &Kind, name: &str) -> Result<Cleaned, RollError> {
     let document = get_roll(cluster, name).await?;
     let status = RollStatus::of(&document);
     if !status.is_over() && status.started.is_some() {
@@ -28,10 +47,12 @@ pub async fn clean_roll(cluster: &Cluster, kind: &Kind, name: &str) -> Result<us
     }
     let roll = answered_roll(&document, kind)?;
     let mut fleet = Fleet::list(cluster, kind, &roll, &status).await?;
+    let mut let_go = 0;
     let held: Vec<FleetMove> = fleet.objects.iter().filter_map(|object| FleetMove::let_go(&roll, object)).collect();
     for one in held {
         if let Some(now) = written(write(cluster, &fleet, &one, Really::Write).await?, &one.title())? {
             fleet.wrote(&now, &roll);
+            let_go += 1;
         }
     }
     let mut cleaned = 0;
@@ -40,8 +61,8 @@ pub async fn clean_roll(cluster: &Cluster, kind: &Kind, name: &str) -> Result<us
         cleaned += usize::from(written(landed, &one.title())?.is_some());
     }
     let made = clean_made(cluster, kind, &roll, &fleet).await;
-    thaw(cluster, &roll).await?;
-    made.map(|made| cleaned + made)
+    let thawed = thaw(cluster, &roll).await?;
+    made.map(|made| Cleaned { objects: cleaned + made, let_go, thawed })
 }
 
 /// The same of what its objects have become.

@@ -91,12 +91,12 @@ pub(super) async fn unfrozen(cluster: &Cluster, roll: &FleetRoll) -> Result<Opti
     Ok(documents.unmet(policy.as_ref(), binding.as_ref()))
 }
 
-/// Takes it away.
-pub(super) async fn thaw(cluster: &Cluster, roll: &FleetRoll) -> Result<(), CallError> {
-    let Some(documents) = freeze(roll, None) else { return Ok(()) };
+/// Takes it away. Returns whether there was any.
+pub(super) async fn thaw(cluster: &Cluster, roll: &FleetRoll) -> Result<bool, CallError> {
+    let Some(documents) = freeze(roll, None) else { return Ok(false) };
     let [policy, binding] = paths(&documents);
-    cluster.delete(&binding).await?;
-    cluster.delete(&policy).await
+    let (binding, policy) = (cluster.delete(&binding).await?, cluster.delete(&policy).await?);
+    Ok(binding || policy)
 }
 
 /// Where the policy and its binding are.

@@ -31,12 +31,12 @@ mod writes;
 mod writes_elsewhere;
 
 pub use all::run_rolls;
-pub use clean::clean_roll;
+pub use clean::{Cleaned, clean_roll};
 pub use clock::RollClock;
 pub use error::RollError;
 pub use freezing::unfreezable;
 pub use local_times::unknown_zone;
 pub use runner::{RollEvent, RollOptions, run_roll};
-pub use store::{change_roll, get_roll, list_rolls, set_in_roll, set_next, start_roll};
+pub use store::{change_roll, forward_again, get_roll, list_rolls, set_in_roll, set_next, start_roll};
 pub use survey::{RollSurvey, SurveyAsks, SurveyOptions, survey_roll};
 pub use versions::running_versions;

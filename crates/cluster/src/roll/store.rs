@@ -77,6 +77,23 @@ pub async fn set_in_roll(cluster: &Cluster, name: &str, members: &Value) -> Resu
     }
 }
 
+/// Sends a Roll forward again that went another way, and is applied anew. The status first: the spec alone decides as
+/// long as the roll goes where the spec says.
+///
+/// # Errors
+/// There is none, or the API server says no.
+pub async fn forward_again(cluster: &Cluster, name: &str) -> Result<Value, RollError> {
+    let document = get_roll(cluster, name).await?;
+    if RollStatus::of(&document).back_all {
+        let change = &|_: &Value, status: &mut RollStatus| {
+            status.forget_back_all();
+            Ok(())
+        };
+        change_roll(cluster, name, change).await?;
+    }
+    set_in_roll(cluster, name, &json!({"direction": "Forward", "paused": false})).await
+}
+
 /// Sets which objects go next, if nobody else did since the Roll was read. Its status may have been written meanwhile.
 ///
 /// # Errors

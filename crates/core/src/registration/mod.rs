@@ -55,5 +55,6 @@ pub use registered_versions::{RegisteredDefault, RegisteredVersions, registered_
 pub use retire::{RetireStep, retire};
 pub use roll_freeze::{FreezeDocuments, freeze};
 pub use roll_role::roll_roles;
+pub use schema_rules::rules_left_out;
 pub use stage_policies::{StagePolicies, stage_policies};
 pub use staged_webhooks::staged_webhooks;

@@ -37,6 +37,19 @@ pub(super) fn add_rules(kind: &Kind, crd: &mut Value) {
     }
 }
 
+/// Fields that a rule keeps as they are, and that the CRD has no rule for: the schema rule would cost too much, or
+/// compare in another way than `/validate`.
+#[must_use]
+pub fn rules_left_out(kind: &Kind) -> Vec<String> {
+    let rules = kind.admission.rules.iter().filter(|rule| rule.controllers.is_none());
+    let immutable = rules.filter(|rule| matches!(rule.check, Check::Immutable { .. }));
+    let is_nowhere = |rule: &&Rule| {
+        let mut versions = kind.versions().filter_map(|name| kind.version(name));
+        !versions.any(|version| validations(kind, rule, version).is_some())
+    };
+    immutable.filter(is_nowhere).map(|rule| rule.field.to_string()).collect()
+}
+
 /// Where a rule stands in the schema of a version, and how it reads.
 fn validations(kind: &Kind, rule: &Rule, version: VersionIndex) -> Option<Vec<(Path, Value)>> {
     let root = &kind.version_at(version).schema;

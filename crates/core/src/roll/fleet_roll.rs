@@ -298,7 +298,26 @@ impl FleetRoll {
         all
     }
 
-    /// Those of them that nobody has accepted, each in a sentence that says what to do.
+    /// The steps at which going back stops: those of [`Self::irreversible`], but for the deletion of an object that is
+    /// made anew of what it has become.
+    #[must_use]
+    pub fn points_of_no_return(&self) -> Vec<&str> {
+        let mut all: Vec<&str> = Vec::new();
+        for journey in self.waves.iter().filter_map(|wave| wave.journey.as_ref()) {
+            let returns = |step: &JourneyStep| {
+                journey.returns() && step.beside().is_some_and(|one| matches!(one.act, BesideAct::DeleteSource))
+            };
+            let stops = journey.steps.iter().filter(|step| step.irreversible.is_some() && !returns(step));
+            for step in stops {
+                if !all.contains(&step.name.as_str()) {
+                    all.push(&step.name);
+                }
+            }
+        }
+        all
+    }
+
+    /// Irreversible steps that nobody has accepted, each in a sentence that says what to do.
     pub(super) fn unaccepted(&self) -> Vec<String> {
         self.irreversible().into_iter().filter_map(|(name, why)| self.risk(name, why)).collect()
     }

@@ -583,6 +583,11 @@ impl RollStatus {
         known.max_by_key(|failure| failure.reason != MARK_LOST)
     }
 
+    /// The same where somebody sends it forward again after a failure had taken everything back.
+    pub fn forget_back_all(&mut self) {
+        self.back_all = false;
+    }
+
     /// When somebody resumed it, in seconds since 1970.
     pub(super) fn resumed_at(&self) -> u64 {
         self.resumed.as_deref().and_then(wall).unwrap_or_default()

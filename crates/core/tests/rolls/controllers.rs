@@ -7,6 +7,7 @@ use pointsman_core::roll::{
 };
 use serde_json::{Value, json};
 
+use crate::boat::apply;
 use crate::kinds::{define, roll_of};
 use crate::patches::{NOW, boat};
 
@@ -154,6 +155,7 @@ fn what_controllers_cannot_be_called_is_said() {
         ),
         ("managers: {\"2/1\": a}", "managers: \"2/1\" can be no value of the version label"),
         ("managers: {2.1.0: \"\"}", "managers: 2.1.0: a field manager has a name"),
+        ("managers: {2.1.0: pointsman-roll}", "managers: 2.1.0: pointsman-roll writes the move itself"),
         (
             "paths: {boats: {versions: [{version: 2.1.0}]}}, versionPath: boats, managers: {2.1.0: a, 2.1.1: b}",
             "managers: the path \"boats\" knows no version \"2.1.1\"",
@@ -164,4 +166,117 @@ fn what_controllers_cannot_be_called_is_said() {
     }
     let kind = define("admission: {lease: {namespace: h, name: \"b-v{version}\"}}\n").unwrap();
     assert_eq!(kind.controller_lease("2.16.1"), Some(("h".to_owned(), "b-v2-16-1".to_owned())));
+}
+
+/// An entry of `managedFields` of an update of the status.
+fn wrote(manager: &str, second: u64) -> Value {
+    let time = format!("2026-11-18T10:00:{second:02}Z");
+    json!({"manager": manager, "operation": "Update", "subresource": "status", "time": time})
+}
+
+/// The object of a plan, moved, with the status of that.
+fn lands(plan: &RollPlan, object: &Value, second: u64) -> (RollStatus, Value) {
+    let patch = plan.writes.iter().find_map(|write| match write {
+        RollWrite::Move(one) => Some(&one.patch),
+        _ => None,
+    });
+    let mut next = object.clone();
+    patch.unwrap().as_array().unwrap().iter().for_each(|one| apply(&mut next, one).unwrap());
+    let mut own = wrote("pointsman-roll", second);
+    own["fieldsV1"] = json!({"f:metadata": {"f:labels": {format!("f:{KEY}"): {}}}});
+    let entries = next["metadata"]["managedFields"].as_array_mut().unwrap();
+    entries.retain(|entry| entry["manager"] != "pointsman-roll");
+    entries.push(own);
+    (plan.status.clone(), next)
+}
+
+fn answered(object: &Value, manager: &str, second: u64) -> Value {
+    let mut next = object.clone();
+    let entries = next["metadata"]["managedFields"].as_array_mut().unwrap();
+    entries.retain(|entry| entry["manager"] != manager);
+    entries.push(wrote(manager, second));
+    next
+}
+
+fn waits_for(plan: &RollPlan) -> Option<&str> {
+    let Standing::Moving(why) = &plan.standings[0] else { return None };
+    Some(why.as_str())
+}
+
+/// The old controller answers the way back: it is the one that has the object then.
+#[test]
+fn each_way_waits_for_its_manager() {
+    let seen = boat(json!({"labels": {KEY: "2.16.0"}, "managedFields": [wrote("oarsman", 1)]}));
+    let forward = roll("Forward");
+    let plan = planned(&forward, &RollStatus::default(), &seen, None, 10);
+    let (status, there) = lands(&plan, &seen, 10);
+    let waits = planned(&forward, &status, &answered(&there, "somebody", 10), None, 10);
+    assert_eq!(waits_for(&waits), Some("boatman has not written to it since the move"));
+    let there = answered(&there, "boatman", 10);
+    let through = planned(&forward, &status, &there, None, 10);
+    assert_eq!((waits_for(&through), through.status.reserved.len()), (None, 0));
+
+    let back = roll("Back");
+    let plan = planned(&back, &through.status, &there, None, 20);
+    let (status, home) = lands(&plan, &there, 20);
+    let waits = planned(&back, &status, &answered(&home, "boatman", 20), None, 20);
+    assert_eq!(waits_for(&waits), Some("oarsman has not written to it since the move"));
+    let home = planned(&back, &status, &answered(&home, "oarsman", 20), None, 20);
+    assert_eq!((waits_for(&home), home.status.reserved.len()), (None, 0));
+}
+
+#[test]
+fn move_waits_for_next_second() {
+    let seen = boat(json!({"labels": {KEY: "2.16.0"}, "managedFields": [wrote("boatman", 10)]}));
+    let roll = roll("Forward");
+    let moves = |plan: &RollPlan| plan.writes.iter().any(|write| matches!(write, RollWrite::Move(_)));
+    let plan = planned(&roll, &RollStatus::default(), &seen, None, 10);
+    assert!(plan.defers && !moves(&plan));
+    for (second, is_moved) in [(11, false), (12, true)] {
+        assert_eq!(moves(&planned(&roll, &plan.status, &seen, None, second)), is_moved, "{second}");
+    }
+    // A controller that writes all the time is not waited for.
+    let busy = boat(json!({"labels": {KEY: "2.16.0"}, "managedFields": [wrote("boatman", 13)]}));
+    assert!(moves(&planned(&roll, &plan.status, &busy, None, 13)));
+}
+
+#[test]
+fn write_before_the_move_fails_it() {
+    let with = |entries: &[Value]| boat(json!({"labels": {KEY: "2.16.0"}, "managedFields": entries}));
+    let (boatman, noise) = (wrote("boatman", 1), wrote("noise", 2));
+    let roll = roll("Forward");
+    let seen = with(&[boatman.clone(), noise.clone()]);
+    let plan = planned(&roll, &RollStatus::default(), &seen, None, 10);
+    let patch = plan.writes.iter().find_map(|write| match write {
+        RollWrite::Move(one) => Some(one.patch.clone()),
+        _ => None,
+    });
+    let patch = patch.unwrap();
+    let lands = |object: &Value| {
+        let mut next = object.clone();
+        let is_applied = patch.as_array().unwrap().iter().all(|one| apply(&mut next, one).is_some());
+        is_applied.then_some(next)
+    };
+    assert_eq!(lands(&seen).unwrap()["metadata"]["managedFields"], seen["metadata"]["managedFields"]);
+    assert!(lands(&with(&[boatman.clone(), wrote("noise", 9)])).is_some(), "others are in nobody's way");
+    let mut main = boatman.clone();
+    main.as_object_mut().unwrap().remove("subresource");
+    for entries in [
+        &[wrote("boatman", 9), noise.clone()][..],
+        &[boatman.clone(), noise.clone(), wrote("boatman", 9)],
+        &[noise.clone()],
+        &[main, noise],
+    ] {
+        assert_eq!(lands(&with(entries)), None, "{entries:?}");
+    }
+}
+
+/// A mark of a program that compared times: a later second counts, and the same one does not.
+#[test]
+fn mark_without_record_compares_times() {
+    let roll = roll("Forward");
+    for (second, is_waited_for) in [(0, true), (1, false)] {
+        let plan = planned(&roll, &with_reserved(RollStatus::default()), &moved(&[("boatman", second)]), None, 5);
+        assert_eq!(waits_for(&plan).is_some(), is_waited_for, "{second}");
+    }
 }

@@ -30,6 +30,10 @@ fn what_health_cannot_be_is_said() {
         ("{all: [{condition: Ready, is: true}]}", "the status of a condition is \"True\", \"False\" or"),
         ("{all: [{condition: Ready, is: Afloat}]}", "\"Unknown\", not \"Afloat\""),
         ("{all: [{condition: Ready}], seen: {manager: \"\"}}", "seen.manager: a field manager has a name"),
+        (
+            "{all: [{condition: Ready}], seen: {manager: pointsman-roll}}",
+            "seen.manager: pointsman-roll writes the move itself: name the controller",
+        ),
         ("{all: [{field: status.pase, is: Afloat}]}", "has no \"pase\" there, did you mean \"phase\"?"),
         ("{all: [{field: status.phase, is: Adrift}]}", "status.phase can never be \"Adrift\""),
         ("{all: [{field: status.phase}]}", "status.phase needs one of `is`, `in`, `notIn`, `atLeast` and `present`"),

@@ -31,6 +31,7 @@ mod outside;
 mod pace;
 mod parts;
 mod patches;
+mod requests;
 mod rewriting;
 mod runner;
 mod running_versions;

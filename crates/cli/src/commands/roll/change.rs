@@ -5,10 +5,10 @@ use std::process::ExitCode;
 
 use clap::Args;
 use pointsman_cluster::{RollClock, RollError, change_roll, clean_roll, get_roll, set_in_roll};
-use pointsman_core::roll::{RollStatus, WaveSide};
+use pointsman_core::roll::{RollRequest, RollStatus, WaveSide};
 use serde_json::{Value, json};
 
-use super::known::{advise, checked, kind_of};
+use super::known::{advise, checked, kind_of, without_effect};
 use crate::commands::connected::ClusterArgs;
 use crate::commands::kinds_dir::KindsArgs;
 use crate::commands::output::{self, counted};
@@ -54,44 +54,41 @@ pub(crate) struct CleanArgs {
 }
 
 pub(super) fn pause(args: &ChangeArgs) -> anyhow::Result<ExitCode> {
-    set(args, &json!({"paused": true}), "is paused: what is under way ends, and nothing more is moved")
+    let done = "is paused: what is under way ends, and nothing more is moved";
+    set(args, RollRequest::Pause, &json!({"paused": true}), done)
 }
 
 pub(super) fn back(args: &ChangeArgs) -> anyhow::Result<ExitCode> {
     // Whoever says where it goes has it go: a pause of before ends.
-    let now = change(args, &json!({"direction": "Back", "paused": false}))?;
-    let (name, status) = (&args.name, RollStatus::of(&now));
-    let told = match status.halted.as_ref().filter(|_| status.goes_back()) {
-        // To say so once more is no answer to what failed.
-        Some(halt) => format!(
-            "roll {name} goes back already, and is paused ({}): {}; mend it, then pointsman roll resume {name}\n",
-            halt.reason, halt.message
-        ),
-        None => format!("roll {name} goes back: pointsman roll run takes back what was moved\n"),
-    };
-    output::text(&told)?;
-    Ok(ExitCode::SUCCESS)
+    let done = "goes back: pointsman roll run takes back what was moved";
+    set(args, RollRequest::Back, &json!({"direction": "Back", "paused": false}), done)
 }
 
 pub(super) fn abort(args: &ChangeArgs) -> anyhow::Result<ExitCode> {
-    set(args, &json!({"direction": "Stop", "paused": false}), "ends: pointsman roll run waits for what is under way")
+    let done = "ends: pointsman roll run waits for what is under way";
+    set(args, RollRequest::Abort, &json!({"direction": "Stop", "paused": false}), done)
 }
 
-fn set(args: &ChangeArgs, members: &Value, done: &str) -> anyhow::Result<ExitCode> {
-    change(args, members)?;
+/// Sets members of the spec of a Roll, where that changes something.
+fn set(args: &ChangeArgs, request: RollRequest, members: &Value, done: &str) -> anyhow::Result<ExitCode> {
+    args.cluster.patiently(async |cluster| {
+        check(request, &get_roll(&cluster, &args.name).await.map_err(advise)?)?;
+        set_in_roll(&cluster, &args.name, members).await.map_err(advise)
+    })?;
     output::text(&format!("roll {} {done}\n", args.name))?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// The Roll with other members of its spec.
-fn change(args: &ChangeArgs, members: &Value) -> anyhow::Result<Value> {
-    args.cluster.patiently(async |cluster| set_in_roll(&cluster, &args.name, members).await.map_err(advise))
+/// A request that would change nothing is an error.
+fn check(request: RollRequest, document: &Value) -> anyhow::Result<()> {
+    request.check(document).map_err(without_effect)
 }
 
 /// The failure first: whoever runs it must not see a roll that goes on with what has failed.
 pub(super) fn resume(args: &ChangeArgs) -> anyhow::Result<ExitCode> {
     let clock = RollClock::start();
     args.cluster.with(async |cluster| {
+        check(RollRequest::Resume, &get_roll(&cluster, &args.name).await.map_err(advise)?)?;
         let change = &|_: &Value, status: &mut RollStatus| {
             status.resume(clock.now());
             Ok(())
@@ -117,7 +114,12 @@ pub(super) fn approve(args: &ApproveArgs) -> anyhow::Result<ExitCode> {
     args.cluster.with(async |cluster| {
         let approve = &|document: &Value, status: &mut RollStatus| {
             let (_, roll) = checked(document, &all).map_err(|error| format!("{error:#}"))?;
+            let before = status.clone();
             approved.set(status.approve(&roll, &args.wave, side)?);
+            if *status == before {
+                let place = approved.get().of(&args.wave);
+                return Err(format!("cannot approve roll {}: {place} is approved already", args.name));
+            }
             Ok(())
         };
         change_roll(&cluster, &args.name, approve).await.map_err(advise)
@@ -137,6 +139,9 @@ pub(super) fn clean(args: &CleanArgs) -> anyhow::Result<ExitCode> {
         let kind = kind_of(&document, &all)?;
         clean_roll(&cluster, kind, &args.name).await.map_err(|error: RollError| advise(error))
     })?;
-    output::text(&format!("roll {}: {} cleaned\n", args.name, counted(cleaned, "object")))?;
+    if cleaned.is_nothing() {
+        anyhow::bail!("cannot clean roll {}: it has left nothing in the cluster", args.name);
+    }
+    output::text(&format!("roll {}: {} cleaned\n", args.name, counted(cleaned.objects, "object")))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -98,8 +98,10 @@ Examples:
 Exit codes:
   0    it is complete, or was taken back or aborted by somebody; with --once,
        also where it waits
-  1    it is paused, failed or refused, has taken everything back by itself, or
-       has left objects behind that have lost their marks; of several: one is
+  1    it failed or is refused, has taken everything back by itself, or has left
+       objects behind that have lost their marks; with --once, also where it is
+       paused. Without it a roll that is paused is run on until it is resumed
+       and over. Of several rolls: one of them is so
   2    the flags are wrong
   130  stopped by Ctrl-C, or SIGTERM";
 

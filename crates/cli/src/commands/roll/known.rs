@@ -4,7 +4,7 @@ use std::path::Path;
 
 use pointsman_cluster::{CallError, RollError, unknown_zone};
 use pointsman_core::definition::Kind;
-use pointsman_core::roll::{FleetRoll, answered_roll, read_roll, rolled_kind};
+use pointsman_core::roll::{FleetRoll, NoEffect, answered_roll, read_roll, rolled_kind};
 use serde_json::Value;
 
 use crate::commands::input;
@@ -56,4 +56,9 @@ pub(super) fn advise(error: RollError) -> anyhow::Error {
         Some(hint) => hinted(error, hint),
         None => error.into(),
     }
+}
+
+/// A request that would change nothing, with the command that changes something.
+pub(super) fn without_effect(NoEffect { why, hint }: NoEffect) -> anyhow::Error {
+    hinted(anyhow::Error::msg(why), hint)
 }

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use clap::Args;
 use pointsman_cluster::{RollClock, SurveyAsks, get_roll, set_next, survey_roll};
 use pointsman_core::roll::{NextMove, RollStatus, forecast, next_move};
+use serde_json::json;
 
 use super::known::{advise, checked};
 use super::prometheus_args::PrometheusArgs;
@@ -40,7 +41,10 @@ pub(super) fn move_next(args: &MoveArgs) -> anyhow::Result<ExitCode> {
         let survey = looked.await.map_err(advise)?;
         let told = forecast(&roll, &status, &survey.fleet, survey.facts.clone(), RollClock::start().now());
         match next_move(&roll, &status, &told, &args.object).map_err(anyhow::Error::msg)? {
-            NextMove::Needless(why) => Ok(why),
+            NextMove::Needless(why) => anyhow::bail!("cannot tell roll {} to move that next: {why}", args.name),
+            NextMove::Told { next, when } if Some(&json!(next)) == document.pointer("/spec/next") => {
+                anyhow::bail!("cannot tell roll {} to move that next: it was told already: {when}", args.name)
+            }
             NextMove::Told { next, when } => {
                 set_next(&cluster, &document, &next).await.map_err(advise)?;
                 Ok(when)

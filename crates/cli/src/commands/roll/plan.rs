@@ -123,7 +123,11 @@ fn summary(
     }
     let unhealthy = told.iter().filter(|one| one.object.unhealthy().is_some()).count();
     text.push_str(&format!("; unhealthy now: {unhealthy}\n"));
+    let stops = roll.points_of_no_return();
     match roll.no_way_back() {
+        None if !stops.is_empty() => {
+            text.push_str(&format!("going back is on the path, and stops at step {}\n", stops.join(", ")));
+        }
         None => text.push_str("going back is on the path\n"),
         Some(why) if roll.way_back().is_ok() => text.push_str(&format!("no way back, which is accepted: {why}\n")),
         Some(_) => {}

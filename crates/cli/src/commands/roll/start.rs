@@ -5,13 +5,15 @@ use std::process::ExitCode;
 
 use clap::Args;
 use pointsman_cluster::{
-    Cluster, DryRun, RollError, SurveyAsks, SurveyOptions, get_roll, start_roll, survey_roll, unfreezable,
+    Cluster, DryRun, RollError, SurveyAsks, SurveyOptions, forward_again, get_roll, start_roll, survey_roll,
+    unfreezable,
 };
 use pointsman_core::definition::Kind;
 use pointsman_core::registration::freeze;
-use pointsman_core::roll::{RollStatus, missing_stages, start_refusals};
+use pointsman_core::roll::{RollStatus, goes_forward_again, missing_stages, start_refusals};
+use serde_json::Value;
 
-use super::known::{FileRoll, advise};
+use super::known::{FileRoll, advise, without_effect};
 use super::prometheus_args::PrometheusArgs;
 use super::runner_args::RunnerArgs;
 use super::tables::rolls;
@@ -46,9 +48,15 @@ pub(super) fn start(args: &StartArgs) -> anyhow::Result<ExitCode> {
     let dry_run = args.dry_run.mode();
     let looks = args.prometheus.survey(SurveyAsks::Nobody, staged)?;
     let started = args.cluster.patiently(async |cluster| {
-        let refusals = refusals(&cluster, kind, &file, &looks).await.map_err(advise)?;
+        let known = known(&cluster, &file).await.map_err(advise)?;
+        let forward = goes_forward_again(&known, &file.document).map_err(without_effect)?;
+        let refusals = refusals(&cluster, kind, &file, &looks, &RollStatus::of(&known)).await.map_err(advise)?;
         if refusals.is_empty() {
-            return start_roll(&cluster, &file.document, documents.as_ref(), dry_run).await.map_err(advise);
+            let started = start_roll(&cluster, &file.document, documents.as_ref(), dry_run).await.map_err(advise)?;
+            return match forward && dry_run.is_none() {
+                true => forward_again(&cluster, file.roll.name()).await.map_err(advise),
+                false => Ok(started),
+            };
         }
         refusals.iter().for_each(|why| complain(why));
         anyhow::bail!("roll {} is not started: nothing was written", file.roll.name())
@@ -65,24 +73,29 @@ pub(super) fn start(args: &StartArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// The Roll as it is in the cluster; nothing where it is not.
+async fn known(cluster: &Cluster, file: &FileRoll) -> Result<Value, RollError> {
+    match get_roll(cluster, file.roll.name()).await {
+        Err(RollError::NoRoll { .. }) => Ok(Value::Null),
+        answer => answer,
+    }
+}
+
 /// Why a Roll must not begin. One that has begun is told by its file only what this cluster cannot freeze.
 async fn refusals(
     cluster: &Cluster,
     kind: &Kind,
     file: &FileRoll,
     looks: &SurveyOptions,
+    known: &RollStatus,
 ) -> Result<Vec<String>, RollError> {
-    let known = match get_roll(cluster, file.roll.name()).await {
-        Err(RollError::NoRoll { .. }) => RollStatus::default(),
-        answer => RollStatus::of(&answer?),
-    };
     let unfreezable = unfreezable(cluster, &file.roll).await?;
     if known.started.is_some() {
         return Ok(unfreezable);
     }
-    let survey = survey_roll(cluster, kind, &file.document, &file.roll, &known, looks).await?;
+    let survey = survey_roll(cluster, kind, &file.document, &file.roll, known, looks).await?;
     let mut refusals = start_refusals(&file.roll, &survey.fleet, &survey.facts);
-    refusals.extend(missing_stages(&file.roll, &known, &looks.staged));
+    refusals.extend(missing_stages(&file.roll, known, &looks.staged));
     refusals.extend(unfreezable);
     Ok(refusals)
 }

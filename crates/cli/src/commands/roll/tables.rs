@@ -124,6 +124,10 @@ fn span(lowest: &OrderedVersion, highest: &OrderedVersion) -> String {
 pub(super) fn next(document: &Value, status: &RollStatus) -> Option<String> {
     let name = document.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
     match status.phase {
+        // It was approved since it was run last.
+        RollPhase::Waiting if status.waits_for_approval() && is_approved(status) => {
+            Some(format!("pointsman roll run {name}"))
+        }
         RollPhase::Waiting if status.waits_for_approval() => {
             let wave = status.wave.clone().unwrap_or_default();
             let side = if status.before { " --before" } else { which(document, &wave) };
@@ -145,6 +149,12 @@ pub(super) fn next(document: &Value, status: &RollStatus) -> Option<String> {
         }
         _ => None,
     }
+}
+
+/// Whether the approval is given that the roll waited for when it was run last.
+fn is_approved(status: &RollStatus) -> bool {
+    let approved = if status.before { &status.approved_before } else { &status.approved };
+    status.wave.as_ref().is_some_and(|wave| approved.contains(wave))
 }
 
 /// What says that the approval behind a wave is meant, where there may be another one before it.

@@ -17,7 +17,7 @@ use crate::definition::gates::{Gate, GateSpec};
 use crate::definition::problems::{Problems, line};
 use crate::{
     apimachinery::{is_label_value, is_qualified_name},
-    definition::version::Versions,
+    definition::{ROLL_MANAGER, version::Versions},
     upgrade::{self, Range},
 };
 
@@ -249,6 +249,9 @@ impl AdmissionSpec {
             }
             if manager.is_empty() {
                 problems.add(at_line, format!("managers: {version}: a field manager has a name"));
+            } else if manager == ROLL_MANAGER {
+                let why = "writes the move itself: name the controller";
+                problems.add(at_line, format!("managers: {version}: {ROLL_MANAGER} {why}"));
             }
         }
     }

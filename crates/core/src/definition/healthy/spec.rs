@@ -8,6 +8,7 @@ use serde_saphyr::Spanned;
 
 use super::health::Health;
 use crate::apimachinery::parse_duration;
+use crate::definition::ROLL_MANAGER;
 use crate::definition::gates::{Gate, GateCompiler, GateSpec};
 use crate::definition::problems::{Problems, line};
 use crate::definition::schema::Schema;
@@ -37,8 +38,8 @@ pub(crate) struct HealthySpec {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Seen")]
 pub(super) struct SeenSpec {
-    /// The field manager of the controller, as `metadata.managedFields` names it: an entry of it must be newer than the
-    /// move.
+    /// The field manager of the controller, as `metadata.managedFields` names it: it has to write to the object after
+    /// the move. Of a version that `admission.managers` names it is that one.
     manager: String,
 }
 
@@ -61,6 +62,9 @@ impl HealthySpec {
         });
         if spec.seen.as_ref().is_some_and(|seen| seen.manager.is_empty()) {
             bad.push("seen.manager: a field manager has a name".to_owned());
+        }
+        if spec.seen.as_ref().is_some_and(|seen| seen.manager == ROLL_MANAGER) {
+            bad.push(format!("seen.manager: {ROLL_MANAGER} writes the move itself: name the controller"));
         }
         let is_good = bad.is_empty();
         for message in bad {

@@ -1,0 +1,185 @@
+//! What a person asks of a roll by a command, and why it would change nothing.
+
+use serde_json::Value;
+
+use super::fleet_roll::Direction;
+use super::status::{MARK_LOST, RollPhase, RollStatus};
+
+/// What is asked of a roll.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum RollRequest {
+    /// Nothing more is moved for now.
+    Pause,
+    /// It goes on.
+    Resume,
+    /// What was moved is taken back.
+    Back,
+    /// What is under way ends.
+    Abort,
+}
+
+/// Why a request would change nothing.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct NoEffect {
+    /// In a sentence, which names the state of the roll.
+    pub why: String,
+    /// The command to use instead.
+    pub hint: String,
+}
+
+/// A Roll as it is in a cluster, as far as requests are about it.
+struct AskedRoll<'d> {
+    name: &'d str,
+    status: RollStatus,
+    direction: Direction,
+    paused: bool,
+}
+
+impl RollRequest {
+    fn verb(self) -> &'static str {
+        match self {
+            Self::Pause => "pause",
+            Self::Resume => "resume",
+            Self::Back => "take back",
+            Self::Abort => "abort",
+        }
+    }
+
+    /// Checks that a request changes something of a Roll, as it is in a cluster.
+    ///
+    /// # Errors
+    /// It would change nothing: why, and what to do instead.
+    pub fn check(self, document: &Value) -> Result<(), NoEffect> {
+        let roll = AskedRoll::of(document);
+        let Some((cause, hint)) = roll.no_effect(self) else { return Ok(()) };
+        Err(NoEffect { why: format!("cannot {} roll {}: {cause}", self.verb(), roll.name), hint })
+    }
+}
+
+/// Checks that applying a document to a Roll changes something, where the roll has begun. Returns whether the roll goes
+/// forward again by that.
+///
+/// # Errors
+/// It would change nothing: why, and what to do instead.
+pub fn goes_forward_again(document: &Value, applied: &Value) -> Result<bool, NoEffect> {
+    let (roll, wanted) = (AskedRoll::of(document), AskedRoll::of(applied));
+    if roll.status.started.is_none() {
+        return Ok(false);
+    }
+    let goes_elsewhere = roll.direction != Direction::Forward || roll.status.direction != Direction::Forward;
+    if wanted.direction == Direction::Forward && (goes_elsewhere || roll.status.back_all) {
+        return Ok(true);
+    }
+    let spec = |document: &Value| document.get("spec").cloned().unwrap_or_default();
+    if !says(&spec(document), &spec(applied)) {
+        return Ok(false);
+    }
+    let cause = format!("it {}, and says the same already", roll.state());
+    Err(NoEffect { why: format!("cannot start roll {}: {cause}", roll.name), hint: roll.hint() })
+}
+
+impl<'d> AskedRoll<'d> {
+    fn of(document: &'d Value) -> Self {
+        let member = |path: &str| document.pointer(path).cloned().unwrap_or_default();
+        Self {
+            name: document.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default(),
+            status: RollStatus::of(document),
+            direction: serde_json::from_value(member("/spec/direction")).unwrap_or_default(),
+            paused: member("/spec/paused") == Value::Bool(true),
+        }
+    }
+
+    /// Cause and hint of a request that changes nothing.
+    fn no_effect(&self, request: RollRequest) -> Option<(String, String)> {
+        let (name, status) = (self.name, &self.status);
+        let as_is = || Some((format!("it {}", self.state()), self.hint()));
+        let is_over = status.is_over() && !status.turns_after_end(self.direction);
+        let resume = || format!("pointsman roll resume {name}");
+        match request {
+            RollRequest::Pause if is_over => as_is(),
+            RollRequest::Pause if self.paused || status.halted.is_some() => {
+                Some(("it is paused already".to_owned(), resume()))
+            }
+            RollRequest::Resume if self.can_resume() => None,
+            RollRequest::Resume => as_is(),
+            RollRequest::Back if status.started.is_none() => {
+                Some(("it has moved nothing".to_owned(), format!("kubectl delete roll {name}")))
+            }
+            RollRequest::Back if is_over && status.direction == Direction::Back => as_is(),
+            RollRequest::Back if self.direction == Direction::Back && !self.paused => match &status.halted {
+                Some(halt) => {
+                    let cause = format!("it goes back already, and is paused ({}): {}", halt.reason, halt.message);
+                    Some((cause, resume()))
+                }
+                None if status.is_over() => None,
+                None => Some(("it goes back already".to_owned(), format!("pointsman roll run {name}"))),
+            },
+            RollRequest::Abort if is_over && status.phase != RollPhase::Failed => as_is(),
+            RollRequest::Abort if self.direction == Direction::Stop && !self.paused => {
+                Some(("it ends already".to_owned(), format!("pointsman roll run {name}")))
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether something waits for a person who resumes the roll.
+    fn can_resume(&self) -> bool {
+        let status = &self.status;
+        let was_lost = || status.failures.iter().any(|failure| failure.reason == MARK_LOST);
+        if status.is_over() {
+            return status.phase == RollPhase::Failed || status.leaves_objects() || was_lost();
+        }
+        let failed = || status.failures.iter().any(|failure| !failure.cleared);
+        self.paused
+            || status.halted.is_some()
+            || status.phase == RollPhase::Paused && !status.is_unreadable()
+            || failed()
+    }
+
+    /// What it has come to, behind "it".
+    fn state(&self) -> String {
+        let reason = self.status.reason.iter().map(|reason| format!(" ({reason})")).collect::<String>();
+        if self.status.started.is_none() && !self.status.is_over() {
+            return "has not begun".to_owned();
+        }
+        format!("is {:?}{reason}", self.status.phase)
+    }
+
+    /// The command that changes something.
+    fn hint(&self) -> String {
+        let (name, status) = (self.name, &self.status);
+        let (back, forward) = (
+            format!("pointsman roll back {name} moves its objects back"),
+            "pointsman roll start -f FILE, with the same document, moves its objects forward again".to_owned(),
+        );
+        match status.phase {
+            RollPhase::Complete if status.direction == Direction::Forward => back,
+            RollPhase::Aborted if status.direction == Direction::Back => forward,
+            RollPhase::Aborted | RollPhase::Complete => format!("{forward}; {back}"),
+            RollPhase::Failed => format!("pointsman roll resume {name} moves the objects that failed again"),
+            RollPhase::Paused if status.is_unreadable() => format!("kubectl edit roll {name}: it goes on by itself"),
+            RollPhase::Paused => format!("pointsman roll resume {name}"),
+            _ if self.paused => format!("pointsman roll resume {name}"),
+            RollPhase::Waiting if status.waits_for_approval() => {
+                format!("pointsman roll show {name} names the approval")
+            }
+            RollPhase::Pending | RollPhase::Refused | RollPhase::Rolling | RollPhase::Waiting => {
+                format!("pointsman roll run {name}")
+            }
+        }
+    }
+}
+
+/// Whether all that a document says stands in another one.
+fn says(there: &Value, wanted: &Value) -> bool {
+    match (there, wanted) {
+        (Value::Object(there), Value::Object(wanted)) => wanted.iter().all(|(name, wanted)| match there.get(name) {
+            Some(there) => says(there, wanted),
+            None => wanted.is_null(),
+        }),
+        (Value::Array(there), Value::Array(wanted)) => {
+            there.len() == wanted.len() && there.iter().zip(wanted).all(|(there, wanted)| says(there, wanted))
+        }
+        (there, wanted) => there == wanted,
+    }
+}
