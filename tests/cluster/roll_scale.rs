@@ -290,7 +290,7 @@ const AT_ONCE: usize = 10;
 const LATE: Duration = Duration::from_millis(250);
 
 /// From the last move of a batch to its answers.
-const ANSWERS: Duration = Duration::from_millis(100);
+const ANSWERS: Duration = Duration::from_millis(1_100);
 /// The write that meets a busy API server, and how long it asks to be left alone, in seconds.
 const BUSY: usize = 25;
 const PAUSE: u16 = 3;

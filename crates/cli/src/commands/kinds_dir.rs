@@ -73,6 +73,13 @@ impl Known {
 }
 
 impl KindsArgs {
+    /// The flags as they were given, for a command that is printed; each with a blank before it.
+    pub(crate) fn flags(&self) -> String {
+        let directory = |directory: &PathBuf| format!(" --kinds {}", directory.display());
+        let no_built_in = if self.no_built_in { " --no-built-in" } else { "" };
+        self.directories.iter().map(directory).collect::<String>() + no_built_in
+    }
+
     /// What decides about all kinds.
     pub(crate) fn webhook(&self) -> anyhow::Result<Webhook> {
         self.webhook_with(Metadata::Full)

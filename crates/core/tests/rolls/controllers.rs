@@ -262,12 +262,12 @@ fn write_before_the_move_fails_it() {
     let mut main = boatman.clone();
     main.as_object_mut().unwrap().remove("subresource");
     for entries in [
-        &[wrote("boatman", 9), noise.clone()][..],
-        &[boatman.clone(), noise.clone(), wrote("boatman", 9)],
-        &[noise.clone()],
-        &[main, noise],
+        vec![wrote("boatman", 9), noise.clone()],
+        vec![boatman, noise.clone(), wrote("boatman", 9)],
+        vec![main, noise.clone()],
+        vec![noise],
     ] {
-        assert_eq!(lands(&with(entries)), None, "{entries:?}");
+        assert_eq!(lands(&with(&entries)), None, "{entries:?}");
     }
 }
 

@@ -20,6 +20,8 @@ pub(crate) struct ChangeArgs {
     name: String,
     #[command(flatten)]
     cluster: ClusterArgs,
+    #[command(flatten)]
+    kinds: KindsArgs,
 }
 
 #[derive(Args, Debug)]
@@ -60,13 +62,15 @@ pub(super) fn pause(args: &ChangeArgs) -> anyhow::Result<ExitCode> {
 
 pub(super) fn back(args: &ChangeArgs) -> anyhow::Result<ExitCode> {
     // Whoever says where it goes has it go: a pause of before ends.
-    let done = "goes back: pointsman roll run takes back what was moved";
-    set(args, RollRequest::Back, &json!({"direction": "Back", "paused": false}), done)
+    let run = format!("pointsman roll run {}{}", args.name, args.kinds.flags());
+    let done = format!("goes back: {run} takes back what was moved");
+    set(args, RollRequest::Back, &json!({"direction": "Back", "paused": false}), &done)
 }
 
 pub(super) fn abort(args: &ChangeArgs) -> anyhow::Result<ExitCode> {
-    let done = "ends: pointsman roll run waits for what is under way";
-    set(args, RollRequest::Abort, &json!({"direction": "Stop", "paused": false}), done)
+    let run = format!("pointsman roll run {}{}", args.name, args.kinds.flags());
+    let done = format!("ends: {run} waits for what is under way");
+    set(args, RollRequest::Abort, &json!({"direction": "Stop", "paused": false}), &done)
 }
 
 /// Sets members of the spec of a Roll, where that changes something.

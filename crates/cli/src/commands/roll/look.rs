@@ -36,6 +36,8 @@ pub(crate) struct ShowRollArgs {
     output: Option<Format>,
     #[command(flatten)]
     cluster: ClusterArgs,
+    #[command(flatten)]
+    kinds: KindsArgs,
 }
 
 #[derive(Args, Debug)]
@@ -83,7 +85,7 @@ fn list_of(items: Vec<JsonTree>) -> JsonTree {
 pub(super) fn show(args: &ShowRollArgs) -> anyhow::Result<ExitCode> {
     let document = args.cluster.patiently(async |cluster| get_roll(&cluster, &args.name).await.map_err(advise))?;
     match args.output {
-        None => output::text(&screen(&document))?,
+        None => output::text(&screen(&document, &args.kinds.flags()))?,
         Some(format) => output::data(&format.write(&JsonTree::from_json(&document.to_string())?))?,
     }
     Ok(ExitCode::SUCCESS)

@@ -52,8 +52,8 @@ pub(super) fn names(documents: &[Value]) -> String {
 
 const HEAD: [&str; 10] = ["NAME", "KIND", "FROM", "TO", "PHASE", "WAVE", "OLD", "MOVING", "NEW", "FAILED"];
 
-/// A roll on a screen.
-pub(super) fn screen(document: &Value) -> String {
+/// A roll on a screen. `flags` belong to the commands that read the kind, and begin with a blank.
+pub(super) fn screen(document: &Value, flags: &str) -> String {
     let status = RollStatus::of(document);
     let text = |path: &str| document.pointer(path).and_then(Value::as_str).unwrap_or_default().to_owned();
     let from = Some(text("/spec/from")).filter(|from| !from.is_empty()).unwrap_or_else(|| "any".to_owned());
@@ -108,7 +108,7 @@ pub(super) fn screen(document: &Value) -> String {
     lines.extend(
         status.history.iter().map(|end| format!("  history   {:?}: {} at {}", end.direction, end.state, end.ended)),
     );
-    lines.extend(next(document, &status).map(|next| format!("  next      {next}")));
+    lines.extend(next(document, &status, flags).map(|next| format!("  next      {next}")));
     lines.join("\n") + "\n"
 }
 
@@ -121,22 +121,22 @@ fn span(lowest: &OrderedVersion, highest: &OrderedVersion) -> String {
 }
 
 /// What somebody can do about it.
-pub(super) fn next(document: &Value, status: &RollStatus) -> Option<String> {
+pub(super) fn next(document: &Value, status: &RollStatus, flags: &str) -> Option<String> {
     let name = document.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
     match status.phase {
         // It was approved since it was run last.
         RollPhase::Waiting if status.waits_for_approval() && is_approved(status) => {
-            Some(format!("pointsman roll run {name}"))
+            Some(format!("pointsman roll run {name}{flags}"))
         }
         RollPhase::Waiting if status.waits_for_approval() => {
             let wave = status.wave.clone().unwrap_or_default();
             let side = if status.before { " --before" } else { which(document, &wave) };
-            Some(format!("pointsman roll approve {name} {wave}{side}"))
+            Some(format!("pointsman roll approve {name} {wave}{side}{flags}"))
         }
         RollPhase::Waiting if status.waits_for_job() => {
             Some("wait for that Job, or delete it as the message says: it goes on by itself".to_owned())
         }
-        RollPhase::Refused => Some(format!("mend that, then pointsman roll run {name}")),
+        RollPhase::Refused => Some(format!("mend that, then pointsman roll run {name}{flags}")),
         RollPhase::Paused if status.is_unreadable() => Some(format!("kubectl edit roll {name}: it goes on by itself")),
         // It goes back by itself, and whoever resumes it sends it on again.
         RollPhase::Paused if status.back_all => {
