@@ -11,7 +11,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::json_patch::test;
+use super::json_patch::{MANAGED_FIELDS, test};
 use super::managed::{ROLL_MANAGER, entries, owns, text};
 use super::moment::wall;
 
@@ -151,9 +151,6 @@ impl ManagerEntry {
 }
 
 const APPLY: &str = "Apply";
-
-/// Where the entries are in an object.
-pub(super) const MANAGED_FIELDS: &str = "/metadata/managedFields";
 
 #[cfg(test)]
 mod tests {

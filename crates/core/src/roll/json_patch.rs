@@ -2,7 +2,6 @@
 
 use serde_json::{Value, json};
 
-use super::field_managers::MANAGED_FIELDS;
 use crate::definition::Path;
 use crate::json::pointer_token;
 
@@ -60,6 +59,9 @@ pub fn patched_uid(patch: &Value) -> Option<&str> {
     let tests = patch.as_array()?.iter().filter(|one| one.get("op") == Some(&json!("test")));
     tests.filter(|one| one.get("path") == Some(&json!("/metadata/uid"))).find_map(|one| one.get("value")?.as_str())
 }
+
+/// Where the entries of field managers are in an object.
+pub(super) const MANAGED_FIELDS: &str = "/metadata/managedFields";
 
 #[cfg(test)]
 mod tests {

@@ -111,7 +111,6 @@ impl<'d> AskedRoll<'d> {
                     let cause = format!("it goes back already, and is paused ({}): {}", halt.reason, halt.message);
                     Some((cause, resume()))
                 }
-                None if status.is_over() => None,
                 None => Some(("it goes back already".to_owned(), format!("pointsman roll run {name}"))),
             },
             RollRequest::Abort if is_over && status.phase != RollPhase::Failed => as_is(),

@@ -34,6 +34,7 @@ fn request_without_effect_names_another_command() {
         (Abort, json!({"direction": "Stop"}), &stopped, "it is Aborted (Stopped) | pointsman roll start -f FILE"),
         (Resume, json!({}), &rolling, "cannot resume roll r: it is Rolling | pointsman roll run r"),
         (Back, goes_back, &json!({"phase": "Rolling", "direction": "Back"}), "it goes back already | pointsman"),
+        (Back, json!({"direction": "Back"}), &complete, "it goes back already | pointsman roll run r"),
         (Pause, json!({"paused": true}), &rolling, "it is paused already | pointsman roll resume r"),
         (Pause, json!({}), &halted, "it is paused already | pointsman roll resume r"),
         (Abort, json!({"direction": "Stop"}), &rolling, "it ends already | pointsman roll run r"),

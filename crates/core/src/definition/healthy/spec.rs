@@ -8,8 +8,8 @@ use serde_saphyr::Spanned;
 
 use super::health::Health;
 use crate::apimachinery::parse_duration;
-use crate::definition::ROLL_MANAGER;
 use crate::definition::gates::{Gate, GateCompiler, GateSpec};
+use crate::definition::moved::ROLL_MANAGER;
 use crate::definition::problems::{Problems, line};
 use crate::definition::schema::Schema;
 
