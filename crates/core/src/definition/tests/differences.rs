@@ -246,3 +246,15 @@ fn several_differences_are_accepted_at_once() {
         "thing.yaml:8: accept: spec.** does not differ in \"enum\": nothing to accept",
     );
 }
+
+/// Numbers of schemas are compared by value: generators of CRDs spell them differently.
+#[test]
+fn number_spelling_is_no_difference() {
+    let integer = |one: &str, most: &str| {
+        format!("{{type: integer, minimum: {one}, maximum: {most}, enum: [{one}, 2], default: {one}, multipleOf: {one}}}")
+    };
+    check(difference_of(&integer("1", "2147483647"), &integer("1.0", "2.147483647e+9"), ""), "fine");
+    check(difference_of("{type: number, maximum: 100}", "{type: number, maximum: 1e2}", ""), "fine");
+    let differs = difference_of("{type: number, maximum: 1}", "{type: number, maximum: 1.5}", "");
+    assert!(differs.contains("maximum"), "{differs}");
+}
