@@ -56,6 +56,7 @@ mod migration;
 mod model;
 mod nasty_stages;
 mod outage;
+mod ownership;
 mod plan;
 mod policy_case;
 mod promotions;
@@ -124,6 +125,7 @@ const SCENARIOS: &[&[scenario::Scenario]] = &[
     chart::SCENARIOS,
     migration::SCENARIOS,
     migrate::SCENARIOS,
+    ownership::SCENARIOS,
     migrate_trouble::SCENARIOS,
     access::SCENARIOS,
     in_the_way::SCENARIOS,

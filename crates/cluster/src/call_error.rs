@@ -153,6 +153,10 @@ impl CallError {
     pub(crate) fn is_of_a_webhook(&self) -> bool {
         match self {
             Self::Refused { code: 500, message, .. } => message.contains("webhook") && message.contains("Post \"http"),
+            // A policy that could not convert the object fails closed, and that is called forbidden.
+            Self::Refused { code: 403 | 422, message, .. } => {
+                message.contains("conversion webhook for ") && message.contains(" failed: Post \"http")
+            }
             _ => false,
         }
     }
@@ -248,6 +252,15 @@ mod tests {
         let webhook = "failed calling webhook \"w\": Post \"https://w/m\": context deadline exceeded";
         assert!(!said(500, webhook) && !said(500, "etcdserver: request is too large"));
         assert!(![400, 403, 409, 422, 429, 503].into_iter().any(|code| said(code, "no")));
+    }
+
+    #[test]
+    fn policy_without_conversion_passes() {
+        let said = "ws.e.com \"a\" is forbidden: conversion webhook for e.com/v2, Kind=W failed: Post \
+                    \"https://s.n.svc:443/convert?timeout=30s\": EOF";
+        assert!(CallError::of_code(403, said, None).passes());
+        let denied = "admission webhook \"w\" denied the request: ask the owner of the conversion webhook";
+        assert!(!CallError::of_code(403, denied, None).passes());
     }
 
     #[test]

@@ -64,6 +64,24 @@ impl CrdState {
         &self.plural
     }
 
+    /// The kind of its objects.
+    pub(crate) fn kind(&self) -> &str {
+        text(&self.document, "/spec/names/kind").unwrap_or_default()
+    }
+
+    /// The schema of a version.
+    pub(crate) fn schema(&self, version: &str) -> Option<&Value> {
+        let named = versions(&self.document).find(|one| text(one, "/name") == Some(version))?;
+        named.pointer("/schema/openAPIV3Schema")
+    }
+
+    /// Whether these versions have the same schema, so that an object is the same in each of them.
+    pub(crate) fn has_one_schema(&self, versions: &[&str]) -> bool {
+        let mut schemas = versions.iter().map(|version| self.schema(version).map(without_descriptions));
+        let first = schemas.next().flatten();
+        first.is_some() && schemas.all(|schema| schema == first)
+    }
+
     /// The version that is stored from now on.
     #[must_use]
     pub fn storage(&self) -> &str {
@@ -169,6 +187,25 @@ fn versions(document: &Value) -> impl Iterator<Item = &Value> {
     document.pointer("/spec/versions").and_then(Value::as_array).into_iter().flatten()
 }
 
+/// A schema as far as it decides what an object may be. A property may be called `description`: it is an object.
+fn without_descriptions(schema: &Value) -> Value {
+    match schema {
+        Value::Object(members) => {
+            let decides = |(name, value): &(&String, &Value)| *name != "description" || !value.is_string();
+            members
+                .iter()
+                .filter(decides)
+                .map(|(name, value)| {
+                    let is_value = matches!(name.as_str(), "default" | "enum" | "example");
+                    (name.clone(), if is_value { value.clone() } else { without_descriptions(value) })
+                })
+                .collect()
+        }
+        Value::Array(items) => items.iter().map(without_descriptions).collect(),
+        other => other.clone(),
+    }
+}
+
 fn text<'v>(value: &'v Value, path: &str) -> Option<&'v str> {
     value.pointer(path).and_then(Value::as_str)
 }
@@ -204,6 +241,15 @@ mod tests {
         assert!(crd.is_converted());
         assert_eq!(crd.object("v1", Some("n"), "a"), "/apis/example.com/v1/namespaces/n/widgets/a");
         assert_eq!(crd.object("v1", None, "a"), "/apis/example.com/v1/widgets/a");
+        assert!(!crd.has_one_schema(&["v1", "v2"]), "versions without a schema");
+        let mut same = document.clone();
+        for (at, said) in ["old", "new"].into_iter().enumerate() {
+            let schema = json!({"description": said, "properties": {"description": {"type": "string"}}});
+            same["spec"]["versions"][at]["schema"] = json!({"openAPIV3Schema": schema});
+        }
+        assert!(CrdState::new(same.clone()).unwrap().has_one_schema(&["v1", "v2"]));
+        same["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["description"] = json!({});
+        assert!(!CrdState::new(same).unwrap().has_one_schema(&["v1", "v2"]));
         let mut nothing_stored = document;
         nothing_stored["spec"]["versions"] = json!([]);
         let message = CrdState::new(nothing_stored).unwrap_err().to_string();

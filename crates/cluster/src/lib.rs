@@ -21,6 +21,7 @@ mod examine;
 mod facts;
 mod live;
 mod migrate;
+mod ownership;
 mod pages;
 mod patience;
 mod respite;
@@ -49,6 +50,7 @@ pub use migrate::{
     ForgetOptions, Forgotten, Means, MigrateError, MigrateEvent, MigrateOptions, Migrated, RewrittenObjects, Unwritten,
     forget, migrate,
 };
+pub use ownership::{ObjectConversion, VersionCounts};
 pub use roll::{
     Cleaned, RollClock, RollError, RollEvent, RollOptions, RollSurvey, SurveyAsks, SurveyOptions, change_roll,
     clean_roll, forward_again, get_roll, list_rolls, run_roll, run_rolls, running_versions, set_in_roll, set_next,

@@ -6,6 +6,7 @@ pub(crate) mod arm;
 mod ca_file;
 pub(crate) mod completion;
 mod connected;
+mod conversion;
 pub(crate) mod convert;
 pub(crate) mod crd;
 mod diagnosis;

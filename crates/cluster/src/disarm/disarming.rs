@@ -10,11 +10,13 @@ use super::last_look::{Looked, away, back, leads_nowhere, look, to_nowhere};
 use super::options::{DisarmError, DisarmEvent, DisarmOptions, DisarmStep, Disarmed};
 use super::plan::{DisarmPlan, Unplanned, plan};
 use super::registered::{OwnDocument, registered};
+use super::translation::{may_patch, translate_owners};
 use crate::call_error::CallError;
 use crate::cluster::{Cluster, DRY, Extent, PatchForm};
 use crate::conversion::ClientStanza;
 use crate::crd_state::CrdState;
 use crate::dry_run::DryRun;
+use crate::ownership::VersionCounts;
 use crate::pages::{Pages, items};
 use crate::stopwatch::Stopwatch;
 
@@ -54,6 +56,7 @@ pub async fn disarm(
         steps: planned.steps.clone(),
         objects: None,
         kept: BTreeMap::new(),
+        named: VersionCounts::default(),
         registered: left.iter().map(|one| one.document.clone()).collect(),
         unlisted,
     };
@@ -69,7 +72,7 @@ pub async fn disarm(
         say(DisarmEvent::Done(step.clone()));
     }
     let looked = run.verify(say).await?;
-    (disarmed.objects, disarmed.kept) = (Some(looked.objects), looked.kept);
+    (disarmed.objects, disarmed.kept, disarmed.named) = (Some(looked.objects), looked.kept, looked.named);
     Ok(disarmed)
 }
 
@@ -136,6 +139,9 @@ impl DisarmRun<'_> {
             }
             DisarmStep::Delete { document } => self.delete(document, "").await,
             DisarmStep::LastLook { version } => {
+                let crd = CrdState::fetch(self.cluster, &self.options.name).await?;
+                self.is_as_planned(&crd)?;
+                translate_owners(self.cluster, &crd, self.options, say).await?;
                 let crd = self.change("", &|crd| self.leading_nowhere(crd)).await?;
                 say(DisarmEvent::Settling(self.options.settle));
                 sleep(self.options.settle).await;
@@ -158,6 +164,7 @@ impl DisarmRun<'_> {
             None => Ok(()),
         };
         listed.err().filter(CallError::is_of_missing_rights).map_or(Ok(()), Err)?;
+        may_patch(self.cluster, crd).await?;
         self.try_all(&mut |_| {}).await
     }
 
@@ -310,8 +317,14 @@ impl DisarmRun<'_> {
     async fn verify(&self, say: &mut dyn FnMut(DisarmEvent)) -> Result<Looked, DisarmError> {
         let (began, version) = (Stopwatch::start(self.cluster), &self.planned.version);
         let crd = CrdState::fetch(self.cluster, &self.options.name).await?;
+        let mut translated = false;
         loop {
             match look(self.cluster, &crd, version, self.options.page, say).await {
+                // The conversion was taken away before this, by something else than this command.
+                Ok(looked) if !looked.named.managed.is_empty() && !translated => {
+                    translate_owners(self.cluster, &crd, self.options, say).await?;
+                    translated = true;
+                }
                 Ok(looked) => return Ok(looked),
                 // A handler on its way out, or not there yet.
                 Err(error) if matches!(error.code(), Some(404 | 500)) && began.elapsed() < HEARD_WITHIN => {

@@ -14,6 +14,7 @@ use crate::call_error::CallError;
 use crate::cluster::{Cluster, Extent};
 use crate::conversion::ClientStanza;
 use crate::crd_state::CrdState;
+use crate::ownership::VersionCounts;
 use crate::pages::{Pages, items};
 
 use super::options::DisarmEvent;
@@ -24,6 +25,8 @@ pub(super) struct Looked {
     pub(super) objects: u64,
     /// Objects with an annotation that keeps something, by the version it is kept for.
     pub(super) kept: BTreeMap<String, u64>,
+    /// Objects that name a version, by it.
+    pub(super) named: VersionCounts,
 }
 
 /// Lists every object at a version.
@@ -39,12 +42,14 @@ pub(super) async fn look(
     let mut take = |list| {
         for item in items(&list) {
             looked.objects += 1;
+            looked.named.add(item, crd.group());
             for version in kept_versions(item) {
                 *looked.kept.entry(version.to_owned()).or_default() += 1;
             }
         }
     };
     Pages::new(cluster, crd.collection(version), Extent::MetadataOfAll, size).all(&mut waits, &mut take).await?;
+    looked.named = looked.named.without(&[version]);
     Ok(looked)
 }
 

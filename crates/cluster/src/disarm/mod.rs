@@ -5,6 +5,7 @@ mod last_look;
 mod options;
 mod plan;
 mod registered;
+mod translation;
 
 pub use disarming::disarm;
 pub(crate) use last_look::leads_nowhere;

@@ -8,6 +8,8 @@ use serde_json::Value;
 
 use crate::call_error::CallError;
 use crate::dry_run::DryRun;
+use crate::migrate::MigrateError;
+use crate::ownership::{ObjectConversion, VersionCounts};
 
 /// How a CRD is disarmed.
 pub struct DisarmOptions {
@@ -19,6 +21,8 @@ pub struct DisarmOptions {
     pub served: Option<String>,
     /// Delete webhook configurations and policies of ours that are about this kind alone.
     pub admission: bool,
+    /// What says how fields of other versions are called in the one that stays.
+    pub conversion: Option<ObjectConversion>,
     /// Change nothing.
     pub dry_run: Option<DryRun>,
     /// How long API servers may take to hear of a change of the CRD.
@@ -80,6 +84,11 @@ pub enum DisarmEvent {
     Done(DisarmStep),
     /// The API server accepts a step of a dry run.
     Accepted(DisarmStep),
+    /// What field managers own was written down in other versions, and is translated to the one that stays.
+    Translated {
+        /// So many objects were written for that.
+        objects: u64,
+    },
     /// Waits until every API server knows.
     Settling(Duration),
     /// The API server is busy or away; the same call is tried again.
@@ -104,6 +113,8 @@ pub struct Disarmed {
     pub objects: Option<u64>,
     /// How many of them have an annotation that keeps what only another version could say, by that version.
     pub kept: BTreeMap<String, u64>,
+    /// How many of them name another version than the one that stays.
+    pub named: VersionCounts,
     /// Webhook configurations and policies of ours about this kind that are still there.
     pub registered: Vec<String>,
     /// Why that is not known, where it is not.
@@ -123,6 +134,22 @@ pub enum DisarmError {
     /// A change was made and does not come into force.
     #[error("{0}. What was done stays, and the same command goes on")]
     Stuck(String),
+    /// Field managers would own nothing any more that they own by the names of a version that goes.
+    #[error(
+        "the conversion was left as it is: in {count} objects field managers own fields in another version than {version}, \
+         and that could not be translated. The first is {first}. What was done stays, and the same command goes on"
+    )]
+    Owned {
+        /// So many.
+        count: usize,
+        /// The version that stays.
+        version: String,
+        /// Its name, and what the API server said.
+        first: String,
+    },
+    /// Objects were to be written so that field managers keep what they own.
+    #[error(transparent)]
+    Unwritten(#[from] MigrateError),
     /// The last look has found an object that needs a conversion, or could not be made.
     #[error("{reason}; {after}")]
     Needed {
@@ -139,6 +166,7 @@ impl DisarmError {
     pub fn call(&self) -> Option<&CallError> {
         match self {
             Self::Call(error) => Some(error),
+            Self::Unwritten(error) => error.call(),
             _ => None,
         }
     }

@@ -2,14 +2,13 @@
 
 use std::collections::HashSet;
 
-use pointsman_core::pointer_token;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::mark::Mark;
-use crate::cluster::PatchForm;
+use crate::ownership::{entry_versions, is_managed, last_applied_version};
 
 /// What all objects are to be in the end.
-pub(super) enum Aim<'a> {
+pub(crate) enum Aim<'a> {
     /// In the storage version.
     Stored {
         /// Since when everybody has written that version, where it is known.
@@ -18,15 +17,19 @@ pub(super) enum Aim<'a> {
         /// resourceVersion: about 100 bytes each.
         touched: HashSet<String>,
     },
-    /// Without the annotation that keeps what only one version could say.
+    /// Without anything that names one version.
     Forgotten {
-        /// The annotation.
+        /// The version.
+        version: String,
+        /// The annotation that keeps what only that version could say.
         key: String,
         /// Whether a text is what we keep.
         is_ours: &'a dyn Fn(&str) -> bool,
         /// Objects with an annotation of that name that is somebody else's.
         foreign: u64,
     },
+    /// With all that field managers own written down in the storage version.
+    Owned,
 }
 
 impl<'a> Aim<'a> {
@@ -35,9 +38,9 @@ impl<'a> Aim<'a> {
         Self::Stored { mark, touched: HashSet::new() }
     }
 
-    /// Nothing kept under this annotation.
-    pub(super) fn forgotten(key: String, is_ours: &'a dyn Fn(&str) -> bool) -> Self {
-        Self::Forgotten { key, is_ours, foreign: 0 }
+    /// Nothing kept for this version, under this annotation.
+    pub(super) fn forgotten(version: &str, key: String, is_ours: &'a dyn Fn(&str) -> bool) -> Self {
+        Self::Forgotten { version: version.to_owned(), key, is_ours, foreign: 0 }
     }
 
     /// Everything is looked at, from the first object on.
@@ -47,22 +50,31 @@ impl<'a> Aim<'a> {
         }
     }
 
-    /// An object of a page, and how it is to be written; nothing where it is known to be as it should.
-    pub(super) fn listed(&mut self, item: &Value) -> Option<Listed> {
+    /// An object of a page, of a group with this storage version, and how it is to be written; nothing where it is
+    /// known to be as it should.
+    pub(super) fn listed(&mut self, item: &Value, group: &str, storage: &str) -> Option<Listed> {
         let text = |name: &str| item.get("metadata")?.get(name)?.as_str().map(str::to_owned);
         let (uid, version) = (text("uid").unwrap_or_default(), text("resourceVersion").unwrap_or_default());
+        let is_elsewhere = entry_versions(item, group).iter().any(|entry| *entry != storage);
         let change = match self {
             Self::Stored { mark, touched } => {
                 let covered = mark.as_ref().is_some_and(|mark| mark.covers(&version));
-                (!covered && !touched.contains(&seen_as(&uid, &version))).then_some(ObjectChange::AsItIs)
+                let is_due = !covered && !touched.contains(&seen_as(&uid, &version));
+                is_due.then(|| ObjectChange::AsItIs { is_managed: is_managed(item) })
             }
-            Self::Forgotten { key, is_ours, foreign } => {
-                let kept = annotation(item, key)?;
+            Self::Forgotten { version, key, is_ours, foreign } => {
+                let kept = annotation(item, key);
                 // Somebody has emptied it, to be rid of what it held.
-                let ours = kept.is_empty() || is_ours(kept);
-                *foreign += u64::from(!ours);
-                ours.then(|| ObjectChange::Without { key: key.clone(), text: kept.to_owned() })
+                let ours = kept.filter(|kept| kept.is_empty() || is_ours(kept));
+                *foreign += u64::from(kept.is_some() && ours.is_none());
+                let is_applied = last_applied_version(item, group).as_ref() == Some(version);
+                let is_named = is_applied || entry_versions(item, group).contains(&version.as_str());
+                (ours.is_some() || is_named).then(|| ObjectChange::Translated {
+                    kept: ours.map(|text| (key.clone(), text.to_owned())),
+                    needs_object: is_applied || is_elsewhere,
+                })
             }
+            Self::Owned => is_elsewhere.then_some(ObjectChange::Translated { kept: None, needs_object: true }),
         };
         Some(Listed { namespace: text("namespace"), name: text("name")?, uid, version, change: change? })
     }
@@ -70,7 +82,7 @@ impl<'a> Aim<'a> {
     /// Objects of which the last look has shown that what they have is somebody else's.
     pub(super) fn foreign(&self) -> u64 {
         match self {
-            Self::Stored { .. } => 0,
+            Self::Stored { .. } | Self::Owned => 0,
             Self::Forgotten { foreign, .. } => *foreign,
         }
     }
@@ -88,7 +100,7 @@ impl<'a> Aim<'a> {
 pub(super) struct Listed {
     pub(super) namespace: Option<String>,
     pub(super) name: String,
-    uid: String,
+    pub(super) uid: String,
     /// Its resourceVersion.
     pub(super) version: String,
     pub(super) change: ObjectChange,
@@ -98,34 +110,24 @@ pub(super) struct Listed {
 #[derive(Clone, Debug)]
 pub(super) enum ObjectChange {
     /// Nothing: it is only to be stored anew.
-    AsItIs,
-    /// It loses an annotation, if that still says what it said.
-    Without { key: String, text: String },
+    AsItIs {
+        /// Whether field managers own fields of it.
+        is_managed: bool,
+    },
+    /// What names another version is translated to the storage version.
+    Translated {
+        /// An annotation that goes, if that still says what it said.
+        kept: Option<(String, String)>,
+        /// Whether the whole object has to be read for it.
+        needs_object: bool,
+    },
 }
 
 impl ObjectChange {
-    /// The patch that makes it so.
-    ///
-    /// As it is: an empty merge patch. The API server takes the object from etcd, so that nobody's write is
-    /// overwritten, finds that what it would store differs from what is stored where that is of another version, and
-    /// writes it (`apiserver/pkg/storage/etcd3/store.go`, `GuaranteedUpdate`; Kubernetes' own conversion tests do so).
-    /// Where it is of the storage version already, nothing is written at all.
-    pub(super) fn patch(&self) -> (PatchForm, Value) {
-        match self {
-            Self::AsItIs => (PatchForm::Merge, json!({})),
-            Self::Without { key, text } => {
-                let place = format!("/metadata/annotations/{}", pointer_token(key));
-                let patch =
-                    [json!({"op": "test", "path": place, "value": text}), json!({"op": "remove", "path": place})];
-                (PatchForm::Json, Value::Array(patch.to_vec()))
-            }
-        }
-    }
-
     /// Why an object that was answered is not what it should be.
     pub(super) fn is_undone_in(&self, answer: &Value) -> Option<&'static str> {
         match self {
-            Self::Without { key, .. } if annotation(answer, key).is_some() => Some(PUT_BACK),
+            Self::Translated { kept: Some((key, _)), .. } if annotation(answer, key).is_some() => Some(PUT_BACK),
             _ => None,
         }
     }
@@ -133,8 +135,8 @@ impl ObjectChange {
     /// Whether somebody else has changed what the patch relies on, as the object is now.
     pub(super) fn is_overtaken_in(&self, now: &Value) -> bool {
         match self {
-            Self::AsItIs => false,
-            Self::Without { key, text } => annotation(now, key) != Some(text),
+            Self::Translated { kept: Some((key, text)), .. } => annotation(now, key) != Some(text),
+            _ => false,
         }
     }
 }

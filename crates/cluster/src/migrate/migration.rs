@@ -74,6 +74,7 @@ async fn steps(
     let was_delegated = delegated(cluster, &crd, options.means, say).await?;
     let speed = Speed { page: options.page, at_once: options.at_once };
     let mut run = RewriteRun::new(cluster, crd, Aim::stored(mark), &speed, &mut migrated.objects, say, stop);
+    run.conversion.clone_from(&options.conversion);
     let ended = run.rounds().await;
     let (is_done, began) = (ended.is_ok() && !run.objects.interrupted && run.objects.failures.is_empty(), run.crd);
     // What ended it goes first: the versions that somebody took off the list are put back in either case.

@@ -5,13 +5,16 @@ mod delegated;
 mod forget;
 mod mark;
 mod migration;
+mod object_patch;
 mod options;
 mod pace;
 mod pass;
 mod patiently;
 mod write;
 
+pub(crate) use aim::Aim;
 pub(crate) use mark::Mark;
+pub(crate) use pass::{RewriteRun, Speed};
 
 pub use forget::forget;
 pub use migration::migrate;

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::call_error::CallError;
 use crate::cluster::title;
+use crate::ownership::ObjectConversion;
 
 /// How a kind is migrated.
 #[derive(Clone, Debug)]
@@ -14,6 +15,8 @@ pub struct MigrateOptions {
     pub to: Option<String>,
     /// What must be in the cluster before another version is stored: it is applied where [`Self::to`] changes it.
     pub before: Vec<Value>,
+    /// What says how fields are called in another version, where the kind is known.
+    pub conversion: Option<ObjectConversion>,
     /// Objects that are listed at a time.
     pub page: u32,
     /// Writes under way at a time, at most; fewer while the API server is slow.
@@ -41,8 +44,8 @@ pub enum Means {
 
 impl Default for MigrateOptions {
     fn default() -> Self {
-        let (to, before, means, dry_run) = (None, Vec::new(), Means::default(), false);
-        Self { to, before, page: PAGE, at_once: AT_ONCE, settle: SETTLE, means, dry_run }
+        let (to, before, conversion, means, dry_run) = (None, Vec::new(), None, Means::default(), false);
+        Self { to, before, conversion, page: PAGE, at_once: AT_ONCE, settle: SETTLE, means, dry_run }
     }
 }
 
@@ -64,6 +67,8 @@ pub struct ForgetOptions<'o> {
     pub order: Vec<String>,
     /// Whether a text is what we keep. What is not is somebody else's.
     pub is_ours: &'o dyn Fn(&str) -> bool,
+    /// What says how fields of the version are called in the one that is stored.
+    pub conversion: Option<ObjectConversion>,
     /// Objects that are listed at a time.
     pub page: u32,
     /// Writes under way at a time, at most.

@@ -1,22 +1,24 @@
 //! One look at everything that is stored, and a write of whatever is not as it should be.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tokio::task::JoinSet;
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 
 use super::aim::{Aim, Listed};
 use super::options::{MigrateError, MigrateEvent, RewrittenObjects, Unwritten};
 use super::pace::Pace;
-use super::write::{Written, write};
+use super::write::{ObjectWriter, Written};
 use crate::cluster::{Cluster, Extent};
 use crate::crd_state::CrdState;
+use crate::ownership::ObjectConversion;
 use crate::pages::{PageSize, Pages, behind, items, next_page};
 use crate::patience::Patience;
 
 /// What all passes of a run share.
-pub(super) struct RewriteRun<'r> {
+pub(crate) struct RewriteRun<'r> {
     cluster: &'r Cluster,
     pub(super) crd: CrdState,
     pub(super) aim: Aim<'r>,
@@ -24,7 +26,9 @@ pub(super) struct RewriteRun<'r> {
     pace: Pace,
     patience: Patience,
     /// Write nothing, and count what would be written.
-    pub(super) dry_run: bool,
+    pub(crate) dry_run: bool,
+    /// What converts parts of objects, where the kind is known.
+    pub(crate) conversion: Option<ObjectConversion>,
     /// What it comes to.
     pub(super) objects: &'r mut RewrittenObjects,
     /// Whether everything was listed once.
@@ -49,15 +53,15 @@ enum Ended {
 }
 
 /// How fast it goes.
-pub(super) struct Speed {
+pub(crate) struct Speed {
     /// Objects that are listed at a time.
-    pub(super) page: u32,
+    pub(crate) page: u32,
     /// Writes under way at a time, at most.
-    pub(super) at_once: u16,
+    pub(crate) at_once: u16,
 }
 
 impl<'r> RewriteRun<'r> {
-    pub(super) fn new(
+    pub(crate) fn new(
         cluster: &'r Cluster,
         crd: CrdState,
         aim: Aim<'r>,
@@ -67,12 +71,27 @@ impl<'r> RewriteRun<'r> {
         stop: &'r dyn Fn() -> bool,
     ) -> Self {
         let (page, pace, patience) = (PageSize::new(speed.page), Pace::new(speed.at_once), Patience::default());
-        let (dry_run, counted, in_a_row, looked) = (false, false, 0, None);
-        Self { cluster, crd, aim, page, pace, patience, dry_run, objects, counted, in_a_row, looked, say, stop }
+        let (dry_run, conversion, counted, in_a_row, looked) = (false, None, false, 0, None);
+        Self {
+            cluster,
+            crd,
+            aim,
+            page,
+            pace,
+            patience,
+            dry_run,
+            conversion,
+            objects,
+            counted,
+            in_a_row,
+            looked,
+            say,
+            stop,
+        }
     }
 
     /// Looks at everything until nothing is left to write, or something cannot be written.
-    pub(super) async fn rounds(&mut self) -> Result<(), MigrateError> {
+    pub(crate) async fn rounds(&mut self) -> Result<(), MigrateError> {
         for _ in 0..ROUNDS {
             match self.pass().await? {
                 Ended::Wrote if self.objects.failures.is_empty() => (self.say)(MigrateEvent::Looking),
@@ -98,7 +117,10 @@ impl<'r> RewriteRun<'r> {
                 return Ok(Ended::Wrote);
             };
             let all = items(&list).count();
-            let old: Vec<Listed> = items(&list).filter_map(|item| self.aim.listed(item)).collect();
+            let old: Vec<Listed> = {
+                let (group, storage) = (self.crd.group(), self.crd.storage());
+                items(&list).filter_map(|item| self.aim.listed(item, group, storage)).collect()
+            };
             if !self.counted {
                 self.objects.passed_over += (all - old.len()) as u64;
             }
@@ -141,12 +163,12 @@ impl<'r> RewriteRun<'r> {
         let pages = pages.with_patience(&self.patience);
         let mut waits = async |_, _| {
             self.tell_trouble();
-            self.look(None).await
+            self.look().await
         };
         match pages.page(next, &mut waits).await {
             Ok(list) => Ok(Some(list)),
             Err(error) => {
-                self.look(None).await?;
+                self.look().await?;
                 match error {
                     MigrateError::Call(gone) if gone.code() == Some(410) && next.is_some() => Ok(None),
                     error => Err(error),
@@ -159,16 +181,21 @@ impl<'r> RewriteRun<'r> {
     /// any of them was not as it should be.
     async fn write_all(&mut self, old: Vec<Listed>) -> Result<(u64, bool), MigrateError> {
         let (mut waiting, mut under_way, mut changed) = (old.into_iter(), JoinSet::new(), false);
+        let writer = ObjectWriter {
+            cluster: self.cluster.clone(),
+            crd: Arc::new(self.crd.clone()),
+            conversion: self.conversion.clone(),
+            patience: self.patience.clone(),
+        };
         loop {
             if waiting.len() > 0 || !under_way.is_empty() {
-                self.look(waiting.as_slice().first()).await?;
+                self.look().await?;
             }
             while under_way.len() < self.pace.at_once() && !(self.stop)() {
                 let Some(listed) = waiting.next() else { break };
-                let path = self.crd.object(self.crd.storage(), listed.namespace.as_deref(), &listed.name);
-                let (cluster, patience) = (self.cluster.clone(), self.patience.clone());
+                let writer = writer.clone();
                 under_way.spawn(async move {
-                    let (written, took) = write(&cluster, &path, &listed, &patience).await;
+                    let (written, took) = writer.write(&listed).await;
                     (listed, written, took)
                 });
             }
@@ -222,10 +249,9 @@ impl<'r> RewriteRun<'r> {
         }
     }
 
-    /// Looks whether the CRD is the one that was begun with, and still converts what is `next`, where that was not seen
-    /// a moment ago. Without the conversion, our own writes would put another version on objects, and fields would be
+    /// Looks whether the CRD is the one that was begun with, where that was not seen a moment ago. Without the conversion, our own writes would put another version on objects, and fields would be
     /// lost.
-    async fn look(&mut self, next: Option<&Listed>) -> Result<(), MigrateError> {
+    async fn look(&mut self) -> Result<(), MigrateError> {
         if self.looked.is_some_and(|looked| looked.elapsed() < LOOK) {
             return Ok(());
         }
@@ -242,34 +268,8 @@ impl<'r> RewriteRun<'r> {
         if !same {
             return Err(MigrateError::Changed { crd: self.crd.name() });
         }
-        if let Some(next) = next {
-            self.converts(next).await?;
-        }
         self.looked = Some(Instant::now());
         Ok(())
-    }
-
-    /// Reads an object, which converts it. A write need not: an API server has converted what is in its cache, writes
-    /// that, and where nobody converts then, forgets who manages which field (kubernetes#136919, until 1.37).
-    async fn converts(&mut self, listed: &Listed) -> Result<(), MigrateError> {
-        let path = self.crd.object(self.crd.storage(), listed.namespace.as_deref(), &listed.name);
-        let mut tried = false;
-        loop {
-            let Err(error) = self.cluster.read(&path, Extent::Metadata).await else {
-                if tried {
-                    self.patience.is_over();
-                }
-                return Ok(());
-            };
-            // What is wrong with this object alone, its own write will say.
-            if !error.passes() && error.code() != Some(403) {
-                return Ok(());
-            }
-            let Some(pause) = self.patience.pause(&error) else { return Err(error.into()) };
-            tried = true;
-            self.tell_trouble();
-            sleep(pause).await;
-        }
     }
 }
 

@@ -12,6 +12,7 @@ use pointsman_core::registration::{ClientConfig, CrdOptions, Trust, crd};
 use super::told::{document, sentence, tell};
 use crate::commands::address_args::AddressArgs;
 use crate::commands::connected::{ClusterArgs, advised};
+use crate::commands::conversion::conversion;
 use crate::commands::dry_run_args::DryRunArgs;
 use crate::commands::format::Format;
 use crate::commands::kind_names::find;
@@ -60,6 +61,7 @@ pub(crate) fn run(args: &DisarmArgs) -> anyhow::Result<ExitCode> {
         armed: armed.context("the definition stores a version that it does not have")?,
         served: args.served.clone(),
         admission: args.admission,
+        conversion: Some(conversion(&args.kinds)?),
         dry_run: args.dry_run.mode(),
         settle: args.settle,
         page: args.page,

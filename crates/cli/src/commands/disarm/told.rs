@@ -4,6 +4,7 @@ use pointsman_cluster::{DisarmEvent, DisarmStep, Disarmed, DryRun};
 use serde_json::json;
 
 use crate::commands::json_tree::JsonTree;
+use crate::commands::migrate::count;
 use crate::commands::output::{numbered, talk};
 
 /// Says a line to the person.
@@ -12,6 +13,9 @@ pub(super) fn tell(event: DisarmEvent) {
         DisarmEvent::Plan(steps) => numbered(&steps),
         DisarmEvent::Done(step) => talk(&done(&step)),
         DisarmEvent::Accepted(step) => talk(&accepted(&step)),
+        DisarmEvent::Translated { objects } => {
+            talk(&format!("translated: field ownership in {}", count(objects)));
+        }
         DisarmEvent::Settling(time) => talk(&format!("waiting {} s until every API server knows", time.as_secs())),
         DisarmEvent::Trying { error, pause } => talk(&format!("{error}; trying again in {} s", pause.as_secs())),
         _ => {}
@@ -45,6 +49,11 @@ pub(super) fn sentence(done: &Disarmed, dry_run: Option<DryRun>) -> String {
             "left: what only {kept} could say, in an annotation of {count}: pointsman migrate {crd} --forget {kept}\n"
         ));
     }
+    for (version, count) in &done.named.applied {
+        text.push_str(&format!(
+            "left: {version} in the last-applied annotation of {count}: pointsman migrate {crd} --forget {version}\n"
+        ));
+    }
     for document in &done.registered {
         text.push_str(&format!("left: {document}; --admission deletes it\n"));
     }
@@ -56,10 +65,10 @@ pub(super) fn sentence(done: &Disarmed, dry_run: Option<DryRun>) -> String {
 
 /// The result, for programs.
 pub(super) fn document(done: &Disarmed, dry_run: Option<DryRun>) -> anyhow::Result<JsonTree> {
-    let Disarmed { crd, version, steps, objects, kept, registered, unlisted } = done;
+    let Disarmed { crd, version, steps, objects, kept, named, registered, unlisted } = done;
     let steps: Vec<String> = steps.iter().map(ToString::to_string).collect();
     let value = json!({
-        "crd": crd, "version": version, "steps": steps, "objects": objects, "kept": kept, "registered": registered,
+        "crd": crd, "version": version, "steps": steps, "objects": objects, "kept": kept, "lastApplied": named.applied, "registered": registered,
         "unlisted": unlisted,
         "dryRun": dry_run.map(DryRun::name),
     });
@@ -68,6 +77,8 @@ pub(super) fn document(done: &Disarmed, dry_run: Option<DryRun>) -> anyhow::Resu
 
 #[cfg(test)]
 mod tests {
+    use pointsman_cluster::{DisarmStep, VersionCounts};
+
     use super::*;
 
     #[test]
@@ -85,6 +96,7 @@ mod tests {
             steps: vec![DisarmStep::LetGo],
             objects: Some(1),
             kept: [("v1".to_owned(), 3)].into(),
+            named: VersionCounts::default(),
             registered: vec!["ValidatingWebhookConfiguration w".to_owned()],
             unlisted: None,
         };

@@ -13,6 +13,7 @@ use serde_json::Value;
 use super::forget::ForgetAsked;
 use super::told::{MigrateFormat, MigrateTold, outcome, summary};
 use crate::commands::connected::{ClusterArgs, advised};
+use crate::commands::conversion::conversion;
 use crate::commands::kind_names::find;
 use crate::commands::kinds_dir::KindsArgs;
 use crate::commands::output::{self, talk};
@@ -81,7 +82,8 @@ pub(crate) fn run(args: &MigrateArgs) -> anyhow::Result<ExitCode> {
     if let Some(version) = &args.forget {
         let all = args.kinds.load()?;
         let (page, at_once, dry_run, output) = (args.page, args.at_once, args.dry_run, args.output);
-        let asked = ForgetAsked { kind: &find(&all, &args.kind)?.kind, version, page, at_once, dry_run, output };
+        let (kind, conversion) = (&find(&all, &args.kind)?.kind, conversion(&args.kinds)?);
+        let asked = ForgetAsked { kind, conversion, version, page, at_once, dry_run, output };
         return asked.run(&args.cluster);
     }
     let asked = asked(args)?;
@@ -127,6 +129,7 @@ fn asked(args: &MigrateArgs) -> anyhow::Result<AskedMigration> {
     let options = MigrateOptions {
         to: args.to.clone(),
         before: Vec::new(),
+        conversion: None,
         page: args.page,
         at_once: args.at_once,
         settle: args.settle,
@@ -144,7 +147,8 @@ fn asked(args: &MigrateArgs) -> anyhow::Result<AskedMigration> {
     };
     let before = args.to.as_deref().map(|to| policies(known, to)).unwrap_or_default();
     let crd = format!("{}.{}", known.plural(), known.group());
-    Ok(AskedMigration { crd, options: MigrateOptions { before, ..options }, unknown: None })
+    let conversion = Some(conversion(&args.kinds)?);
+    Ok(AskedMigration { crd, options: MigrateOptions { before, conversion, ..options }, unknown: None })
 }
 
 /// What is to be in force before a version is stored; the cluster says whether there is such a version.

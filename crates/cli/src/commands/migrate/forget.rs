@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use pointsman_cluster::{ForgetOptions, Forgotten, MigrateError, RewrittenObjects, forget};
+use pointsman_cluster::{ForgetOptions, Forgotten, MigrateError, ObjectConversion, RewrittenObjects, forget};
 use pointsman_core::definition::Kind;
 use pointsman_core::webhook::is_kept;
 use serde_json::{Value, json};
@@ -15,6 +15,7 @@ use crate::commands::stop::{INTERRUPTED, Stop};
 /// What is to be forgotten, and how that is told.
 pub(super) struct ForgetAsked<'a> {
     pub(super) kind: &'a Kind,
+    pub(super) conversion: ObjectConversion,
     pub(super) version: &'a str,
     pub(super) page: u32,
     pub(super) at_once: u16,
@@ -28,6 +29,7 @@ impl ForgetAsked<'_> {
             version: self.version.to_owned(),
             order: self.kind.versions().map(str::to_owned).collect(),
             is_ours: &is_kept,
+            conversion: Some(self.conversion.clone()),
             page: self.page,
             at_once: self.at_once,
             dry_run: self.dry_run,
@@ -87,6 +89,7 @@ mod tests {
         let kinds = Kind::embedded().unwrap();
         let mut asked = ForgetAsked {
             kind: &kinds[0],
+            conversion: ObjectConversion::new(|_, _| None),
             version: "v1",
             page: 1,
             at_once: 1,

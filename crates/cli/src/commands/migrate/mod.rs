@@ -5,3 +5,4 @@ mod forget;
 mod told;
 
 pub(crate) use command::{MigrateArgs, run};
+pub(super) use told::count;

@@ -211,7 +211,7 @@ fn row(failure: &Unwritten) -> [String; 3] {
     [failure.namespace.clone().unwrap_or_default(), failure.name.clone(), failure.reason.clone()]
 }
 
-pub(super) fn count(objects: u64) -> String {
+pub(crate) fn count(objects: u64) -> String {
     if objects == 1 { "1 object".to_owned() } else { format!("{objects} objects") }
 }
 

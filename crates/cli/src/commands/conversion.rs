@@ -1,0 +1,14 @@
+//! What converts parts of objects for commands that act on a cluster, as the webhook does.
+
+use pointsman_cluster::ObjectConversion;
+
+use super::kinds_dir::KindsArgs;
+
+/// The conversion of all kinds that are known.
+pub(super) fn conversion(kinds: &KindsArgs) -> anyhow::Result<ObjectConversion> {
+    let webhook = kinds.webhook()?;
+    Ok(ObjectConversion::new(move |object, to| {
+        let converted = webhook.convert(&object.to_string(), to).ok()?;
+        serde_json::from_str(&converted.text).ok()
+    }))
+}

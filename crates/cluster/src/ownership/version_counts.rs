@@ -1,0 +1,47 @@
+//! How many objects name a version of their own kind, and where.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::managed_fields::entry_versions;
+
+/// Objects that name a version of their kind, by that version.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct VersionCounts {
+    /// In an entry of `metadata.managedFields`.
+    pub managed: BTreeMap<String, u64>,
+    /// In the annotation of client-side apply.
+    pub applied: BTreeMap<String, u64>,
+}
+
+impl VersionCounts {
+    /// Counts an object of this group.
+    pub(crate) fn add(&mut self, object: &Value, group: &str) {
+        for version in entry_versions(object, group) {
+            *self.managed.entry(version.to_owned()).or_default() += 1;
+        }
+        if let Some(version) = last_applied_version(object, group) {
+            *self.applied.entry(version).or_default() += 1;
+        }
+    }
+
+    /// The same, without versions that stay.
+    #[must_use]
+    pub(crate) fn without(mut self, stay: &[&str]) -> Self {
+        self.managed.retain(|version, _| !stay.contains(&version.as_str()));
+        self.applied.retain(|version, _| !stay.contains(&version.as_str()));
+        self
+    }
+}
+
+/// The version that client-side apply has noted.
+pub(crate) fn last_applied_version(object: &Value, group: &str) -> Option<String> {
+    let text = object.pointer("/metadata/annotations")?.get(LAST_APPLIED)?.as_str()?;
+    let applied: Value = serde_json::from_str(text).ok()?;
+    let version = applied.get("apiVersion")?.as_str()?.strip_prefix(group)?.strip_prefix('/')?;
+    Some(version.to_owned())
+}
+
+/// The annotation by which `kubectl apply` knows which fields left a manifest.
+pub(crate) const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";

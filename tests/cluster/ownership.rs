@@ -1,0 +1,140 @@
+//! Every field manager owns what it owned, in a version that is served, whatever a command has done.
+
+use std::thread;
+use std::time::Duration;
+
+use hyper::Method;
+use serde_json::{Value, json};
+
+use crate::scenario::Scenario;
+use crate::support::process::Process;
+use crate::support::sample::{Sample, WIDGET};
+use crate::support::scene::{APPLY, MERGE, Scene};
+
+pub(crate) const SCENARIOS: &[Scenario] = &[
+    Scenario::new("flickering_webhook_loses_no_owner", flickering).of(&WIDGETS).failing(),
+    Scenario::new("disarmed_kind_keeps_field_owners", disarmed).of(&WIDGETS),
+    Scenario::new("forgotten_version_keeps_field_owners", forgotten).of(&WIDGETS).failing(),
+];
+
+static WIDGETS: [&Sample; 1] = [&WIDGET];
+
+/// One manager applies the address, another one the replicas, and a third one writes a label, all at the old version.
+fn create(scene: &Scene<'_>, name: &str) {
+    let old = scene.sample.old;
+    applies(scene, old, name, "owner", &json!({"hostPort": "example.com:8080"}));
+    applies(scene, old, name, "scaler", &json!({"replicas": 2}));
+    let label = json!({"metadata": {"labels": {"x": "y"}}}).to_string();
+    let path = format!("{}?fieldManager=labeler", scene.one(old, name));
+    scene.call(Method::PATCH, &path, Some((MERGE, label))).ok();
+}
+
+/// Server-side apply by a manager, without force.
+#[track_caller]
+fn applies(scene: &Scene<'_>, version: &str, name: &str, manager: &str, spec: &Value) -> Value {
+    let object = scene.with_spec(version, name, spec.clone());
+    let path = format!("{}?fieldManager={manager}", scene.one(version, name));
+    scene.call(Method::PATCH, &path, Some((APPLY, object.to_string()))).ok()
+}
+
+/// Manager, version and fields of each entry, as stored.
+fn owners(scene: &Scene<'_>, name: &str) -> Vec<(String, String, Value)> {
+    let stored = scene.etcd(name);
+    let entries = stored["metadata"]["managedFields"].as_array().cloned().unwrap_or_default();
+    let text = |entry: &Value, field: &str| entry[field].as_str().unwrap_or_default().to_owned();
+    let mut owners: Vec<_> = entries
+        .iter()
+        .map(|entry| (text(entry, "manager"), text(entry, "apiVersion"), entry["fieldsV1"]["f:spec"].clone()))
+        .collect();
+    owners.sort_by(|one, other| one.0.cmp(&other.0));
+    owners
+}
+
+/// The entries that are expected once the old version is gone.
+fn translated(scene: &Scene<'_>) -> Vec<(String, String, Value)> {
+    let entry = |manager: &str, fields: Value| {
+        (manager.to_owned(), format!("{}/{}", scene.group, scene.sample.new), fields)
+    };
+    vec![
+        entry("labeler", Value::Null),
+        entry("owner", json!({"f:host": {}, "f:port": {}})),
+        entry("scaler", json!({"f:replicas": {}})),
+    ]
+}
+
+/// Each manager can apply, and a field that its only owner leaves out goes.
+fn assert_owned(scene: &Scene<'_>, name: &str) {
+    let new = scene.sample.new;
+    assert_eq!(owners(scene, name), translated(scene), "{name}");
+    applies(scene, new, name, "owner", &json!({"host": "example.com", "port": 8080}));
+    let after = applies(scene, new, name, "scaler", &json!({}));
+    assert_eq!(after["spec"].get("replicas"), None, "{after}");
+    let after = applies(scene, new, name, "owner", &json!({"host": "example.com"}));
+    assert_eq!(after["spec"].get("port"), None, "{after}");
+}
+
+/// The webhook is killed again and again while objects are written: nobody loses a field.
+fn flickering(scene: &Scene<'_>) {
+    let (old, new) = (scene.sample.old, scene.sample.new);
+    scene.arm(old);
+    let names: Vec<String> = (0..150).map(|at| format!("w-{at}")).collect();
+    names.iter().for_each(|name| create(scene, name));
+    let before: Vec<_> = names.iter().map(|name| owners(scene, name)).collect();
+    assert_eq!(before[0].len(), 3, "{:?}", before[0]);
+    let args = scene.migrate_args(&scene.bed.api.kubeconfig, &["--to", new, "--settle=1s", "--at-once=4"]);
+    let log = scene.dir.join("migrate.log");
+    let mut process = Process::start("migrate", env!("CARGO_BIN_EXE_pointsman").as_ref(), &args, &log);
+    let mut ended = None;
+    let mut flickers = 0;
+    scene.eventually(|| {
+        // SIGKILL, so that calls break in the middle.
+        drop(scene.pointsman.borrow_mut().take());
+        thread::sleep(Duration::from_millis(100));
+        *scene.pointsman.borrow_mut() = Some(crate::support::pointsman::Pointsman::start(&scene.setup));
+        flickers += 1;
+        ended = process.end(Duration::from_millis(150));
+        ended.map(drop)
+    });
+    let log = std::fs::read_to_string(log).unwrap();
+    println!("     {flickers} flickers, {} calls were tried again", log.matches("trying again").count());
+    assert_eq!(ended, Some(0), "{log}");
+    for (name, before) in names.iter().zip(&before) {
+        assert_eq!(scene.etcd(name)["apiVersion"], format!("{}/{new}", scene.group), "{name}");
+        assert_eq!(&owners(scene, name), before, "{name}");
+    }
+}
+
+/// The old version is not served any more, and then not known.
+fn disarmed(scene: &Scene<'_>) {
+    let (old, new, crd) = (scene.sample.old, scene.sample.new, scene.crd_name());
+    scene.arm(old);
+    ["a", "b", "c"].iter().for_each(|name| create(scene, name));
+    let (code, text, errors) = scene.migrate(&["--to", new, "--settle=1s"]);
+    assert_eq!(code, 0, "{text}{errors}");
+    scene.commanded(&["disarm", &crd, &scene.server(), "--served", new, "--settle=1s"]);
+    assert_owned(scene, "a");
+    // Once more, there is nothing to do.
+    scene.commanded(&["disarm", &crd, &scene.server(), "--settle=0s"]);
+    scene.change_crd(|crd| crd["spec"]["versions"].as_array_mut().unwrap().retain(|version| version["name"] != old));
+    scene.eventually(|| scene.patch(new, "c", &json!({"metadata": {"labels": {"z": "z"}}})).is_ok().then_some(()));
+    assert_owned(scene, "b");
+}
+
+/// The conversion was taken away by hand, so that entries name a version that is not served.
+fn forgotten(scene: &Scene<'_>) {
+    let (old, new, crd) = (scene.sample.old, scene.sample.new, scene.crd_name());
+    scene.arm(old);
+    create(scene, "a");
+    let (code, text, errors) = scene.migrate(&["--to", new, "--settle=1s"]);
+    assert_eq!(code, 0, "{text}{errors}");
+    scene.change_crd(|crd| {
+        crd["spec"]["conversion"] = json!({"strategy": "None"});
+        for version in crd["spec"]["versions"].as_array_mut().unwrap() {
+            version["served"] = json!(version["name"] == new);
+        }
+    });
+    scene.eventually(|| (scene.list(old).code == 404).then_some(()));
+    let text = scene.commanded(&["migrate", &crd, "--forget", old]);
+    assert!(text.contains("1 object"), "{text}");
+    assert_owned(scene, "a");
+}
