@@ -1,6 +1,7 @@
 //! Pointing a CRD's conversion to us, after proving that we answer.
 
 mod arming;
+mod bundle;
 mod creatable;
 mod leading;
 mod options;

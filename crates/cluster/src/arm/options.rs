@@ -97,6 +97,18 @@ pub enum ArmEvent {
         /// From whom, and which field.
         conflict: String,
     },
+    /// The CRD trusts other authorities, and is going to trust those that were given.
+    BundleReplaced {
+        /// The field managers that have set them.
+        managers: Vec<String>,
+    },
+    /// cert-manager writes authorities into the CRD, and will overwrite those that were given.
+    BundleInjected {
+        /// By this annotation of the CRD.
+        annotation: &'static str,
+        /// What it names.
+        value: String,
+    },
     /// A document was applied.
     Applied {
         /// Kind and name.

@@ -102,7 +102,15 @@ mod tests {
         };
         let said = |crd: &CrdState, version: &str| {
             let (version, order) = (version.to_owned(), ["v1", "v2", "v3"].map(str::to_owned).to_vec());
-            let options = ForgetOptions { version, order, is_ours: &|_| true, conversion: None, page: 1, at_once: 1, dry_run: false };
+            let options = ForgetOptions {
+                version,
+                order,
+                is_ours: &|_| true,
+                conversion: None,
+                page: 1,
+                at_once: 1,
+                dry_run: false,
+            };
             check(crd, &options).err().map(|error| error.to_string()).unwrap_or_default()
         };
         let alone = crd(&["v3"], "v3", &["v3"]);

@@ -7,6 +7,7 @@ use tokio::time::sleep;
 use super::aim::Aim;
 use super::delegated::delegated;
 use super::mark::{ANNOTATION, Mark, unmark};
+use super::old_policies::delete_old_policies;
 use super::options::{MigrateError, MigrateEvent, MigrateOptions, Migrated};
 use super::pass::{RewriteRun, Speed};
 use super::patiently::patiently;
@@ -65,12 +66,15 @@ async fn steps(
         return Ok(());
     }
     if through {
+        delete_old_policies(cluster, &crd, say).await;
         return forget(cluster, &crd, say).await;
     }
     if crd.storage() != to {
         crd = flip(cluster, crd, &to, options, say).await?;
     }
     let (crd, mark) = marked(cluster, crd, options, say).await?;
+    // Every API server stores the new version now.
+    delete_old_policies(cluster, &crd, say).await;
     let was_delegated = delegated(cluster, &crd, options.means, say).await?;
     let speed = Speed { page: options.page, at_once: options.at_once };
     let mut run = RewriteRun::new(cluster, crd, Aim::stored(mark), &speed, &mut migrated.objects, say, stop);
@@ -102,8 +106,10 @@ fn check(crd: &CrdState, to: &str) -> Result<(), MigrateError> {
     if !crd.served().contains(&to) {
         return Err(MigrateError::NotServed { crd: name, version: to.to_owned() });
     }
-    let others = crd.stored_versions().iter().any(|stored| *stored != to);
-    if others && !crd.is_converted() {
+    let stored = crd.stored_versions();
+    let others = stored.iter().any(|stored| *stored != to);
+    let is_same = || crd.has_one_schema(&[stored.as_slice(), &[to]].concat());
+    if others && !crd.is_converted() && !is_same() {
         return Err(MigrateError::NotConverted { crd: name, stored: crd.stored_versions().join(", ") });
     }
     Ok(())

@@ -6,6 +6,7 @@ mod forget;
 mod mark;
 mod migration;
 mod object_patch;
+mod old_policies;
 mod options;
 mod pace;
 mod pass;

@@ -88,6 +88,18 @@ pub enum MigrateEvent {
         /// The version that is.
         to: String,
     },
+    /// A policy of a version that is stored no more is deleted.
+    Deleted {
+        /// Kind and name.
+        document: String,
+    },
+    /// Such a policy stays.
+    Left {
+        /// Kind and name.
+        document: String,
+        /// Why it could not be deleted.
+        error: CallError,
+    },
     /// Waits until every API server has heard of it.
     Settling(Duration),
     /// Goes on where an earlier run ended.

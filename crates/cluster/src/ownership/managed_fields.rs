@@ -148,7 +148,8 @@ mod tests {
     #[test]
     fn renamed_field_keeps_its_owner() {
         let set = json!({"f:metadata": {"f:labels": {"f:x": {}}}, "f:spec": {".": {}, "f:hostPort": {}}});
-        let entry = |version: &str| json!({"manager": "m", "operation": "Apply", "apiVersion": version, "fieldsV1": set});
+        let entry =
+            |version: &str| json!({"manager": "m", "operation": "Apply", "apiVersion": version, "fieldsV1": set});
         let mut object = object(&json!([entry("e.com/v1")]));
         object["metadata"]["labels"] = json!({"x": "y"});
         let all = translated(&object, &crd(), Some(&conversion()));

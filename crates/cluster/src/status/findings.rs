@@ -8,6 +8,7 @@ use crate::call_error::{RIGHTS, is_about_rights};
 pub(super) fn findings(seen: &KindStatus, kind: &str, now: u64) -> Vec<StatusFinding> {
     let mut found = Vec::from_iter(conversion(seen, kind));
     found.extend(stored(seen, kind));
+    found.extend(named(seen, kind));
     found.extend(seen.unread.iter().map(|(version, message)| StatusFinding {
         problem: format!("{version} cannot be read: {message}"),
         mend: rights_or(message, "docs/running.md, What the API server says"),
@@ -34,7 +35,7 @@ fn conversion(seen: &KindStatus, kind: &str) -> Option<StatusFinding> {
             mend: format!("pointsman disarm {kind} … again, or pointsman arm {kind} --repoint … to go back"),
         });
     }
-    if seen.converted_by.is_none() && (seen.served.len() > 1 || seen.stored.len() > 1) {
+    if seen.converted_by.is_none() && !seen.one_schema && (seen.served.len() > 1 || seen.stored.len() > 1) {
         return Some(StatusFinding {
             problem: format!(
                 "nobody converts, with {} served and {} stored: objects are only relabelled, and lose fields",
@@ -52,10 +53,34 @@ fn conversion(seen: &KindStatus, kind: &str) -> Option<StatusFinding> {
 
 fn stored(seen: &KindStatus, kind: &str) -> Option<StatusFinding> {
     let others: Vec<&str> = seen.stored.iter().filter(|one| **one != seen.storage).map(String::as_str).collect();
-    (!others.is_empty() && seen.converted_by.is_some()).then(|| StatusFinding {
+    (!others.is_empty() && (seen.converted_by.is_some() || seen.one_schema)).then(|| StatusFinding {
         problem: format!("objects may still be stored as {}, not as {}", others.join(", "), seen.storage),
         mend: format!("pointsman migrate {kind}"),
     })
+}
+
+/// Objects that name a version that is not served: the API server cannot tell who owns their fields.
+fn named(seen: &KindStatus, kind: &str) -> Vec<StatusFinding> {
+    let is_gone = |version: &&String| !seen.served.contains(version) && !seen.stored.contains(version);
+    let managed = seen.objects.named.managed.iter().filter(|(version, _)| is_gone(version));
+    let mut found: Vec<StatusFinding> = managed
+        .map(|(version, count)| StatusFinding {
+            problem: format!(
+                "managedFields of {count} objects name {version}, which is not served: server-side apply of them fails, and \
+                 other writes may drop field ownership"
+            ),
+            mend: format!("pointsman migrate {kind} --forget {version}"),
+        })
+        .collect();
+    let applied = seen.objects.named.applied.iter().filter(|(version, _)| is_gone(version));
+    found.extend(applied.map(|(version, count)| StatusFinding {
+        problem: format!(
+            "the last-applied annotation of {count} objects names {version}, which is not served: kubectl apply keeps \
+             renamed fields that left the manifest"
+        ),
+        mend: format!("pointsman migrate {kind} --forget {version}"),
+    }));
+    found
 }
 
 /// The authorities that the API server is told to trust.
@@ -172,6 +197,17 @@ mod tests {
     fn each_thing_that_needs_a_person_names_what_mends_it() {
         one(["nobody converts, with v1, v2 served", "pointsman arm w --service"], |seen| {
             (seen.converted_by, seen.endpoints, seen.authorities) = (None, Vec::new(), Vec::new());
+        });
+        one(["managedFields of 2 objects name v0", "pointsman migrate w --forget v0"], |seen| {
+            seen.objects.named.managed = [("v0".to_owned(), 2), ("v1".to_owned(), 1)].into();
+        });
+        one(["last-applied annotation of 1 objects names v0", "--forget v0"], |seen| {
+            seen.objects.named.applied = [("v0".to_owned(), 1)].into();
+        });
+        one(["still be stored as v1", "pointsman migrate w"], |seen| {
+            (seen.converted_by, seen.endpoints, seen.authorities) = (None, Vec::new(), Vec::new());
+            seen.one_schema = true;
+            seen.stored.push("v1".to_owned());
         });
         one(["that was not ended", "pointsman disarm w"], |seen| {
             (seen.disarming, seen.endpoints, seen.authorities) = (true, Vec::new(), Vec::new());

@@ -9,6 +9,7 @@ use super::last_errors::AskedErrors;
 use super::reported_errors::ReportedErrors;
 use crate::annotations::kept_versions;
 use crate::migrate::Mark;
+use crate::ownership::VersionCounts;
 
 /// What is looked at, and how.
 pub struct StatusOptions<'o> {
@@ -37,6 +38,8 @@ pub struct KindStatus {
     pub crd: String,
     /// Whom the API server calls to convert; nobody where it only relabels.
     pub converted_by: Option<String>,
+    /// Whether all versions that are served or stored have one schema, so that nothing has to be converted.
+    pub one_schema: bool,
     /// Whether a way out was begun, and not ended.
     pub disarming: bool,
     /// Whether the CRD says that its conversion may be taken away.
@@ -77,12 +80,15 @@ pub struct ObjectCounts {
     pub by_controller: BTreeMap<String, u64>,
     /// Those with an annotation that keeps what only another version can say, by that version.
     pub kept: BTreeMap<String, u64>,
+    /// Those that name a version in managedFields or in what client-side apply has noted, by that version.
+    pub named: VersionCounts,
 }
 
 impl ObjectCounts {
-    /// Counts one more.
-    pub(super) fn add(&mut self, item: &Value, mark: Option<&Mark>, label: &str) {
+    /// Counts one more, of this group.
+    pub(super) fn add(&mut self, item: &Value, mark: Option<&Mark>, label: &str, group: &str) {
         self.all += 1;
+        self.named.add(item, group);
         let metadata = item.get("metadata");
         let version = metadata.and_then(|metadata| metadata.get("resourceVersion")?.as_str()).unwrap_or_default();
         if let (Some(written), Some(mark)) = (&mut self.written_since, mark) {

@@ -28,6 +28,7 @@ pub async fn status(cluster: &Cluster, options: &StatusOptions<'_>) -> Result<Ki
         crd: crd.name(),
         converted_by: stanza.as_ref().map(|stanza| format!("{}{}", stanza.place, stanza.path)),
         disarming: leads_nowhere(&crd),
+        one_schema: crd.has_one_schema(&[crd.served(), crd.stored_versions()].concat()),
         let_go: crd.annotation(LET_GO).is_some(),
         served: texts(crd.served()),
         storage: crd.storage().to_owned(),
@@ -64,7 +65,8 @@ async fn read(
     };
     let mark = Mark::of(crd);
     counts.written_since = mark.as_ref().map(|_| 0);
-    let mut count = |list| items(&list).for_each(|item| counts.add(item, mark.as_ref(), &options.version_label));
+    let mut count =
+        |list| items(&list).for_each(|item| counts.add(item, mark.as_ref(), &options.version_label, crd.group()));
     Pages::new(cluster, collection, Extent::MetadataOfAll, options.page).all(&mut |_, _| {}, &mut count).await
 }
 

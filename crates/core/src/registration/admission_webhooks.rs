@@ -4,7 +4,7 @@ use std::iter;
 
 use serde_json::{Value, json};
 
-use super::document::{Component, metadata, not_being_deleted, set};
+use super::document::{Component, metadata, not_being_deleted, set, with_api_defaults};
 use super::{cel::literal, client_config::ClientConfig, names::prefixed};
 use crate::{definition::Kind, webhook::ControllerVersion};
 
@@ -70,12 +70,12 @@ fn configuration(
     }
     let mut metadata = metadata(&format!("pointsman-{}", suffix(kind, version, selection)), Component::Admission);
     client.annotate(&mut metadata);
-    json!({
+    with_api_defaults(json!({
         "apiVersion": "admissionregistration.k8s.io/v1",
         "kind": document,
         "metadata": metadata,
         "webhooks": webhooks,
-    })
+    }))
 }
 
 /// The webhooks of a configuration, wherever their server is: who is asked about what, and how long.

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::address::NamespacedName;
 use super::cel::literal;
-use super::document::{Component, metadata, not_being_deleted};
+use super::document::{Component, metadata, not_being_deleted, with_api_defaults};
 use crate::definition::{Kind, Retirement};
 use crate::roll::FleetRoll;
 
@@ -90,14 +90,14 @@ fn policy(
         "apiGroups": [group], "apiVersions": ["*"], "operations": [operation], "resources": [plural], "scope": "*",
     });
     [
-        json!({
+        with_api_defaults(json!({
             "apiVersion": API, "kind": "ValidatingAdmissionPolicy", "metadata": metadata(name, Component::Roll),
             "spec": {
                 "failurePolicy": "Fail", "matchConditions": conditions,
                 "matchConstraints": {"matchPolicy": "Equivalent", "resourceRules": [rule]},
                 "validations": [validation],
             },
-        }),
+        })),
         json!({
             "apiVersion": API, "kind": "ValidatingAdmissionPolicyBinding", "metadata": metadata(name, Component::Roll),
             "spec": {"policyName": name, "validationActions": [action]},

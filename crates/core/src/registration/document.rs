@@ -45,6 +45,43 @@ pub(super) fn not_being_deleted() -> Value {
     json!({"name": "not-being-deleted", "expression": "oldObject == null || !has(oldObject.metadata.deletionTimestamp)"})
 }
 
+/// Fills in what the API server fills in of a policy or of a webhook configuration
+/// (`k8s.io/kubernetes/pkg/apis/admissionregistration/v1/defaults.go`), where it belongs to a member that server-side
+/// apply takes as one. So somebody else who applies the same document does not conflict with what is stored.
+pub(super) fn with_api_defaults(mut document: Value) -> Value {
+    if let Some(constraints) = document.pointer_mut("/spec/matchConstraints") {
+        fill(constraints, "resourceRules");
+    }
+    let is_mutating = document.get("kind").is_some_and(|kind| kind == "MutatingWebhookConfiguration");
+    let webhooks = document.get_mut("webhooks").and_then(Value::as_array_mut);
+    for webhook in webhooks.into_iter().flatten() {
+        fill(webhook, "rules");
+        if is_mutating {
+            set_default(webhook, "reinvocationPolicy", "Never".into());
+        }
+        if let Some(service) = webhook.pointer_mut("/clientConfig/service") {
+            set_default(service, "port", json!(443));
+        }
+    }
+    document
+}
+
+/// What a webhook and the constraints of a policy have in common.
+fn fill(selects: &mut Value, rules: &str) {
+    set_default(selects, "matchPolicy", "Equivalent".into());
+    set_default(selects, "namespaceSelector", json!({}));
+    set_default(selects, "objectSelector", json!({}));
+    for rule in selects.get_mut(rules).and_then(Value::as_array_mut).into_iter().flatten() {
+        set_default(rule, "scope", "*".into());
+    }
+}
+
+fn set_default(object: &mut Value, name: &str, value: Value) {
+    if object.get(name).is_none() {
+        set(object, name, value);
+    }
+}
+
 /// A `ValidatingAdmissionPolicy`, and its binding. `rule` is which writes it looks at, `action` what it does where a
 /// validation fails, as `validationActions` spells it.
 pub(super) fn policy(
@@ -71,5 +108,5 @@ pub(super) fn policy(
         "metadata": metadata(name, component),
         "spec": {"policyName": name, "validationActions": [action]},
     });
-    [policy, binding]
+    [with_api_defaults(policy), binding]
 }

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::address::NamespacedName;
 use super::cel::literal;
 use super::difference::differences;
-use super::document::{Component, metadata, not_being_deleted};
+use super::document::{Component, metadata, not_being_deleted, with_api_defaults};
 use crate::apimachinery::{Requirement, ResourceName, Wants};
 use crate::definition::API_VERSION;
 use crate::roll::{FleetRoll, Freeze, OrderedVersion, ROLL, RollPhase};
@@ -45,7 +45,7 @@ pub fn freeze(roll: &FleetRoll, runner: Option<&NamespacedName>) -> Option<Freez
         json!({"name": RUNNER, "expression": format!("request.userInfo.username != {user}")})
     });
     let conditions: Vec<Value> = [not_being_deleted()].into_iter().chain(not_the_runner).collect();
-    let policy = json!({
+    let policy = with_api_defaults(json!({
         "apiVersion": API, "kind": "ValidatingAdmissionPolicy", "metadata": metadata(&name, Component::Roll),
         "spec": {
             "failurePolicy": "Ignore",
@@ -58,7 +58,7 @@ pub fn freeze(roll: &FleetRoll, runner: Option<&NamespacedName>) -> Option<Freez
             "variables": [{"name": "frozen", "expression": under_way}],
             "validations": validations,
         },
-    });
+    }));
     let param = json!({"name": roll.name(), "parameterNotFoundAction": "Allow"});
     let binding = json!({
         "apiVersion": API, "kind": "ValidatingAdmissionPolicyBinding", "metadata": metadata(&name, Component::Roll),

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::cel::literal;
 use super::client_config::ClientConfig;
-use super::document::{Component, metadata, not_being_deleted, set};
+use super::document::{Component, metadata, not_being_deleted, set, with_api_defaults};
 use crate::apimachinery::{Requirement, Wants};
 use crate::definition::{MutationStage, StageSelection, StagedKind};
 
@@ -15,12 +15,12 @@ pub fn staged_webhooks(staged: &StagedKind, client: &ClientConfig) -> Value {
     let name = format!("pointsman-stages.{}", staged.resource());
     let mut metadata = metadata(&name, Component::Admission);
     client.annotate(&mut metadata);
-    json!({
+    with_api_defaults(json!({
         "apiVersion": "admissionregistration.k8s.io/v1",
         "kind": "MutatingWebhookConfiguration",
         "metadata": metadata,
         "webhooks": staged.stages.iter().map(|stage| webhook(staged, stage, client)).collect::<Vec<_>>(),
-    })
+    }))
 }
 
 fn webhook(staged: &StagedKind, stage: &MutationStage, client: &ClientConfig) -> Value {

@@ -44,6 +44,12 @@ impl MigrateTold {
     fn say(&self, event: &MigrateEvent) {
         let line = match event {
             MigrateEvent::Flipped { from, to } => format!("stored from now on: {to}, no longer {from}"),
+            MigrateEvent::Deleted { document } => format!("deleted, since its version is stored no more: {document}"),
+            MigrateEvent::Left { document, error } => {
+                let (kind, name) = document.split_once(' ').unwrap_or((document, ""));
+                let kind = kind.to_lowercase();
+                format!("left, since it cannot be deleted ({error}): kubectl delete {kind} {name}")
+            }
             MigrateEvent::Settling(time) => format!("waiting {} s until every API server knows", time.as_secs()),
             MigrateEvent::GoesOn => "going on where an earlier run ended".to_owned(),
             MigrateEvent::Delegated { name } => format!("the cluster rewrites them: StorageVersionMigration {name}"),
@@ -102,6 +108,10 @@ impl MigrateTold {
 fn json(event: &MigrateEvent) -> Option<Value> {
     let value = match event {
         MigrateEvent::Flipped { from, to } => json!({"event": "flipped", "from": from, "to": to}),
+        MigrateEvent::Deleted { document } => json!({"event": "deleted", "document": document}),
+        MigrateEvent::Left { document, error } => {
+            json!({"event": "left", "document": document, "error": error.to_string()})
+        }
         MigrateEvent::Settling(time) => json!({"event": "settling", "seconds": time.as_secs_f64()}),
         MigrateEvent::GoesOn => json!({"event": "goesOn"}),
         MigrateEvent::Delegated { name } => json!({"event": "delegated", "name": name}),

@@ -96,7 +96,8 @@ pub(crate) enum Severity {
     Lost,
     /// What is kept of it is too large: it can be read, and not be written at that version.
     TooLarge,
-    /// A version's schema says no to it: it can be read there, and be written once that is mended.
+    /// A version's schema says no to a field of it. It can be read there, and the API server lets every write pass that
+    /// leaves that field as it is: of labels, of other fields, of the status, and by `migrate`.
     Invalid,
     /// The controller version that was asked for does not take it.
     Denied,
@@ -127,7 +128,7 @@ impl Severity {
             Self::Refused => "cannot be converted: every list of the kind fails while they are there",
             Self::Lost => "come home otherwise than they left",
             Self::TooLarge => "have too much to keep for an annotation: read there, and not written",
-            Self::Invalid => "are not valid there: they can be read, and written once that is mended",
+            Self::Invalid => "are not valid there: only a write that changes the field in question is refused",
             Self::Denied => "would not be taken by the controller version",
             Self::Rolls => "have the stamp of another hash: their next write calls for a rollout",
         }

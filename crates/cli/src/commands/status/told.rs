@@ -32,6 +32,12 @@ pub(super) fn screen(seen: &KindStatus, now: u64) -> String {
     if !objects.kept.is_empty() {
         lines.push(("kept for", named(&objects.kept)));
     }
+    if objects.named.managed.keys().any(|version| *version != seen.storage) {
+        lines.push(("fields in", named(&objects.named.managed)));
+    }
+    if objects.named.applied.keys().any(|version| *version != seen.storage) {
+        lines.push(("applied in", named(&objects.named.applied)));
+    }
     lines.extend(seen.authorities.iter().map(|end| ("authority", expires(end, now))));
     lines.extend(seen.endpoints.iter().map(|one| ("endpoint", endpoint(one, now))));
     lines.extend(versions(&seen.errors));
@@ -117,6 +123,8 @@ pub(super) fn document(seen: &KindStatus) -> anyhow::Result<JsonTree> {
         "writtenSinceStored": seen.objects.written_since,
         "controllerVersions": seen.objects.by_controller,
         "kept": seen.objects.kept,
+        "managedFields": seen.objects.named.managed,
+        "lastApplied": seen.objects.named.applied,
         "unread": seen.unread,
         "authorities": seen.authorities.iter().map(|end| &end.text).collect::<Vec<_>>(),
         "endpoints": endpoints.collect::<Vec<_>>(),

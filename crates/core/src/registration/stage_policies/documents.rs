@@ -13,7 +13,7 @@ use crate::definition::{
     hang_on_order, may_make_room,
 };
 use crate::registration::cel::literal;
-use crate::registration::document::{Component, metadata, set};
+use crate::registration::document::{Component, metadata, set, with_api_defaults};
 use crate::registration::staged_webhooks::{conditions, rule, selectors};
 
 /// The stages of a kind, each as policies or as the reason why it cannot be one.
@@ -146,7 +146,7 @@ fn policy(
             set(spec, "paramRef", reference);
         }
     }
-    [policy, binding]
+    [with_api_defaults(policy), binding]
 }
 
 /// What selectors leave to the server: they take an object by what it was as well, and one that is in no namespace

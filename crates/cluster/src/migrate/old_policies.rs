@@ -1,0 +1,50 @@
+//! Policies of a version that is stored no more.
+//!
+//! The policy of the stored version has the API server convert every write to that version. Once another version is
+//! stored, it protects nothing, and a webhook that is down refuses writes that need no conversion.
+
+use serde_json::Value;
+
+use super::options::MigrateEvent;
+use super::patiently::patiently;
+use crate::call_error::CallError;
+use crate::cluster::Cluster;
+use crate::crd_state::CrdState;
+
+/// Deletes the policies of versions that the CRD does not store, and what binds them. One that pointsman did not print
+/// stays. One that may not be deleted is said, and stays: the objects are stored as they should all the same.
+pub(super) async fn delete_old_policies(cluster: &Cluster, crd: &CrdState, say: &mut dyn FnMut(MigrateEvent)) {
+    let storage = crd.storage();
+    for version in crd.versions().into_iter().filter(|version| *version != storage) {
+        let name = format!("{POLICY}{version}.{}", crd.name());
+        for (kind, plural) in KINDS {
+            let path = format!("{GROUP}/{plural}/{name}");
+            let document = format!("{kind} {name}");
+            match delete(cluster, &path, say).await {
+                Ok(false) => {}
+                Ok(true) => say(MigrateEvent::Deleted { document }),
+                Err(error) => say(MigrateEvent::Left { document, error }),
+            }
+        }
+    }
+}
+
+/// Returns whether there was one of ours.
+async fn delete(cluster: &Cluster, path: &str, say: &mut dyn FnMut(MigrateEvent)) -> Result<bool, CallError> {
+    let Some(there) = patiently(say, async || cluster.find(path).await).await? else { return Ok(false) };
+    let by = there.pointer("/metadata/labels/app.kubernetes.io~1managed-by").and_then(Value::as_str);
+    if by != Some("pointsman") {
+        return Ok(false);
+    }
+    patiently(say, async || cluster.delete(path).await).await.map(|()| true)
+}
+
+/// What binds a policy goes first: without its policy it would refuse everything.
+const KINDS: [(&str, &str); 2] = [
+    ("ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings"),
+    ("ValidatingAdmissionPolicy", "validatingadmissionpolicies"),
+];
+const GROUP: &str = "/apis/admissionregistration.k8s.io/v1";
+
+/// What the names of such policies begin with (`crates/core/src/registration/incomplete.rs`).
+pub(crate) const POLICY: &str = "pointsman-incomplete.";
