@@ -24,7 +24,7 @@ pub(super) fn tell(event: ArmEvent, dry_run: Option<DryRun>) {
         }
         ArmEvent::BundleInjected { annotation, value } => talk(&format!(
             "warning: cert-manager will overwrite the caBundle, because of the annotation {annotation} ({value}). Take it \
-             off, or run arm with --certificate {value} instead of --ca-file"
+             off, or run arm with --cert-manager {value} instead of --ca-file"
         )),
         ArmEvent::Applied { document } => talk(&format!("applied {document}")),
         ArmEvent::Reads { version } => talk(&format!("{version} can be read")),
