@@ -146,6 +146,7 @@ fn forgotten(scene: &Scene<'_>) {
 /// With the webhook down, the version that is stored can be written, whichever way the migration went.
 fn outage(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
+    scene.conversion();
     let (code, _, errors) = scene.arms(&[]);
     assert_eq!(code, 0, "{errors}");
     for to in [new, old, new] {
@@ -170,6 +171,7 @@ fn outage(scene: &Scene<'_>) {
 /// What is printed can be applied by two managers, one after the other.
 fn printed_twice(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
+    scene.conversion();
     let (code, _, errors) = scene.arms(&[]);
     assert_eq!(code, 0, "{errors}");
     for version in [old, new] {
