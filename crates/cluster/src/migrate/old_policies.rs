@@ -36,7 +36,7 @@ async fn delete(cluster: &Cluster, path: &str, say: &mut dyn FnMut(MigrateEvent)
     if by != Some("pointsman") {
         return Ok(false);
     }
-    patiently(say, async || cluster.delete(path).await).await.map(|()| true)
+    patiently(say, async || cluster.delete(path).await).await
 }
 
 /// What binds a policy goes first: without its policy it would refuse everything.

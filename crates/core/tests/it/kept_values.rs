@@ -24,71 +24,49 @@ fn spec_at(webhook: &Webhook, object: &Value, version: &str) -> Value {
     at(webhook, object, version)["spec"].clone()
 }
 
-/// Each operation with an entry whose value becomes something else than the object shows.
+/// The properties of both versions, where T is a text; the operation; what a forged entry has for which place; what the
+/// newer version shows, and what the older one shows.
+fn forged_entries() -> Vec<([&'static str; 4], [Value; 3])> {
+    vec![
+        (
+            ["image: T", "container: T", "{rename: {from: spec.image, to: spec.container}}", "spec.image"],
+            [json!("evil"), json!({"container": "good"}), json!({"image": "good"})],
+        ),
+        (["n: {type: integer}", "n: T", "{type: spec.n}", "spec.n"], [json!(6), json!({"n": "5"}), json!({"n": 5})]),
+        (
+            ["m: T", "m: T", "{values: {field: spec.m, map: {fast: Quick}}}", "spec.m"],
+            [json!("slow"), json!({"m": "Quick"}), json!({"m": "fast"})],
+        ),
+        (
+            ["a: T", "h: T, p: T", "{split: {field: spec.a, into: [spec.h, spec.p], separator: ':'}}", "spec.a"],
+            [json!("x:y"), json!({"h": "a", "p": "b"}), json!({"a": "a:b"})],
+        ),
+        (
+            ["a: T", "a: {type: array, items: T}", "{wrap: spec.a}", "spec.a"],
+            [json!("evil"), json!({"a": ["good"]}), json!({"a": "good"})],
+        ),
+        (
+            ["a: {type: integer}", "a: {type: integer, minimum: 1}", "{clamp: {field: spec.a, min: 1}}", "spec.a"],
+            [json!(7), json!({"a": 1}), json!({"a": 1})],
+        ),
+        (
+            ["a: T", "a: T", "{blank: {field: spec.a, spellings: ['-']}}", "spec.a"],
+            [json!("evil"), json!({}), json!({})],
+        ),
+    ]
+}
+
 #[test]
 fn forged_entry_keeps_shown_value() {
-    let text = "{type: string}";
-    let forged = [
-        (
-            "image: T",
-            "container: T",
-            "{rename: {from: spec.image, to: spec.container}}",
-            "spec.image",
-            json!("evil"),
-            json!({"container": "good"}),
-            json!({"image": "good"}),
-        ),
-        ("n: {type: integer}", "n: T", "{type: spec.n}", "spec.n", json!(6), json!({"n": "5"}), json!({"n": 5})),
-        (
-            "m: T",
-            "m: T",
-            "{values: {field: spec.m, map: {fast: Quick}}}",
-            "spec.m",
-            json!("slow"),
-            json!({"m": "Quick"}),
-            json!({"m": "fast"}),
-        ),
-        (
-            "a: T",
-            "h: T, p: T",
-            "{split: {field: spec.a, into: [spec.h, spec.p], separator: ':'}}",
-            "spec.a",
-            json!("x:y"),
-            json!({"h": "a", "p": "b"}),
-            json!({"a": "a:b"}),
-        ),
-        (
-            "a: T",
-            "a: {type: array, items: T}",
-            "{wrap: spec.a}",
-            "spec.a",
-            json!("evil"),
-            json!({"a": ["good"]}),
-            json!({"a": "good"}),
-        ),
-        (
-            "a: {type: integer}",
-            "a: {type: integer, minimum: 1}",
-            "{clamp: {field: spec.a, min: 1}}",
-            "spec.a",
-            json!(7),
-            json!({"a": 1}),
-            json!({"a": 1}),
-        ),
-        ("a: T", "a: T", "{blank: {field: spec.a, spellings: ['-']}}", "spec.a", json!("evil"), json!({}), json!({})),
-    ];
-    for (older, newer, operation, place, value, shown, expected) in forged {
-        let [older, newer] = [older, newer].map(|spec| spec.replace('T', text));
+    for ([older, newer, operation, place], [value, shown, expected]) in forged_entries() {
+        let [older, newer] = [older, newer].map(|spec| spec.replace('T', "{type: string}"));
         let webhook = things(&[(&older, ""), (&newer, operation)]);
-        let became = shown.as_object().unwrap().values().cloned().collect::<Vec<_>>();
-        let became = match became.as_slice() {
-            [] => None,
-            [one] => Some(one.clone()),
-            several => Some(several.iter().map(|one| json!([one])).collect()),
-        };
+        let became: Vec<Value> = shown.as_object().unwrap().values().cloned().collect();
         let mut entry = json!({ "value": value });
-        if let Some(became) = became {
-            entry["became"] = became;
+        match became.as_slice() {
+            [] => {}
+            [one] => entry["became"] = one.clone(),
+            several => entry["became"] = several.iter().map(|one| json!([one])).collect(),
         }
         let object = with_kept(thing("v2", shown), "v1", json!({ place: entry }));
         assert_eq!(spec_at(&webhook, &object, "v1"), expected, "{operation}");

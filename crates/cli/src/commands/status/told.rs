@@ -176,6 +176,7 @@ mod tests {
                 written_since: Some(3),
                 by_controller: [(String::new(), 1), ("2.16.0".to_owned(), 6)].into(),
                 kept: [("v1".to_owned(), 2)].into(),
+                ..ObjectCounts::default()
             },
             authorities: vec![end.clone()],
             endpoints: vec![EndpointStatus { endpoint: "h:1".to_owned(), certificate: Ok(end), reached: true }],

@@ -132,13 +132,19 @@ struct Values {
 }
 
 impl Mapping for Values {
-    /// A value that no row names is carried where the field has its type: another step may have more values than this
-    /// one.
+    /// A value that no row names is carried, unless it has the type of this side alone: another step may have more
+    /// values than this one.
     fn map<'a>(&self, to: Side, places: &[Place], from: &[Option<Json<'a>>]) -> Fragment<'a> {
-        let fits = |value: &Json<'a>| places.first().is_none_or(|place| place.schema.has_types_of(value));
         smallvec![from.first().cloned().flatten().and_then(|value| {
-            let pair = self.pairs.iter().find(|pair| pair.of(to.other()).same(&value));
-            pair.map_or_else(|| Some(value).filter(fits), |pair| Some(pair.of(to).clone()))
+            let mut rows = self.pairs.iter();
+            match rows.find(|pair| pair.of(to.other()).same(&value)) {
+                Some(pair) => Some(pair.of(to).clone()),
+                None => {
+                    let is_of_rows = self.pairs.iter().any(|pair| pair.of(to.other()).type_name() == value.type_name());
+                    let fits = places.first().is_none_or(|place| place.schema.has_types_of(&value));
+                    (fits || !is_of_rows).then_some(value)
+                }
+            }
         })]
     }
 

@@ -251,7 +251,9 @@ fn several_differences_are_accepted_at_once() {
 #[test]
 fn number_spelling_is_no_difference() {
     let integer = |one: &str, most: &str| {
-        format!("{{type: integer, minimum: {one}, maximum: {most}, enum: [{one}, 2], default: {one}, multipleOf: {one}}}")
+        format!(
+            "{{type: integer, minimum: {one}, maximum: {most}, enum: [{one}, 2], default: {one}, multipleOf: {one}}}"
+        )
     };
     check(difference_of(&integer("1", "2147483647"), &integer("1.0", "2.147483647e+9"), ""), "fine");
     check(difference_of("{type: number, maximum: 100}", "{type: number, maximum: 1e2}", ""), "fine");

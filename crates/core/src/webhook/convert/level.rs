@@ -35,7 +35,7 @@ use super::tree;
 use super::unsaid::Unsaid;
 use super::waiting::Staying;
 use crate::definition::frontier::{Branch, Cut, Part};
-use crate::definition::{Completeness, Level, Operation, Path, Required, Schema, Side, Sides};
+use crate::definition::{Completeness, Level, Path, Required, Schema, Side, Sides};
 use crate::json::Json;
 
 /// Converts `root` in place. `kept` is what the other side left here; what this side must keep is returned. `required`
@@ -268,7 +268,6 @@ impl<'l, 'a> Conversion<'l, 'a> {
         let unsaid = LazyCell::new(|| Unsaid::new(self.crossing.back(true), &self.from, back));
         for (index, operation) in self.crossing.level.operations.iter().enumerate() {
             let places = operation.places.of(side);
-            let Some(place) = places.first() else { continue };
             let (was, now) = (self.from.of(frontier, side, index), back.of(frontier, side, index));
             let is_same = match operation.items() {
                 // Items are compared one by one.
@@ -285,12 +284,7 @@ impl<'l, 'a> Conversion<'l, 'a> {
                 continue;
             }
             let became = self.crossed.pieces.of(frontier, self.crossing.to, index);
-            if self.is_of_an_idle_form(index, operation, was) {
-                adds = false;
-                self.to_keep.note_run(&place.id);
-                continue;
-            }
-            self.to_keep.keep(&place.id, was, (became, operation.places.of(side.other())));
+            keep_values(self.crossing, index, (was, became), &mut self.to_keep);
             let home = self.home(context.complete_at_home);
             adds &= home.returned(index, operation, &self.crossed.pieces, &self.to_keep).is_some();
         }
@@ -330,20 +324,6 @@ impl<'l, 'a> Conversion<'l, 'a> {
             self.keep_holders(&holders().filter(differs).collect::<Vec<_>>());
         }
         Home::Unsure
-    }
-
-    /// Whether values of the newer version come home by their operation alone, once that runs although its condition
-    /// does not hold.
-    fn is_of_an_idle_form(&self, index: usize, operation: &Operation, was: &[Option<Json<'a>>]) -> bool {
-        let Crossing { level, to, idle, .. } = self.crossing;
-        if to == Side::Newer || !idle.contains(index) {
-            return false;
-        }
-        let home = mapped(operation, Side::Newer, self.crossed.pieces.of(&level.frontier, to, index));
-        match operation.items() {
-            Some(_) => kinds(was).eq(kinds(&home)),
-            None => identical(&home, was),
-        }
     }
 
     /// Whether the version that is written has something in the place of an object that only the other one has, in
@@ -491,6 +471,30 @@ impl<'l, 'a> Conversion<'l, 'a> {
     }
 }
 
+/// Keeps the values of an operation and what they became. Of an operation whose condition does not hold, a note is enough
+/// where the operation alone brings the values home.
+fn keep_values<'a>(
+    crossing: Crossing<'_, 'a>,
+    index: usize,
+    (was, became): (&[Option<Json<'a>>], &[Option<Json<'a>>]),
+    to_keep: &mut KeptFields<'a>,
+) {
+    let Crossing { level, to, idle, .. } = crossing;
+    let Some(operation) = level.operations.get(index) else { return };
+    let Some(place) = operation.places.of(to.other()).first() else { return };
+    let comes_home = || {
+        let home = mapped(operation, Side::Newer, became);
+        match operation.items() {
+            Some(_) => kinds(was).eq(kinds(&home)),
+            None => identical(&home, was),
+        }
+    };
+    match to == Side::Older && idle.contains(index) && comes_home() {
+        true => to_keep.note_run(&place.id),
+        false => to_keep.keep(&place.id, was, (became, operation.places.of(to))),
+    }
+}
+
 /// The operations on the items of a list or map.
 struct ItemConversion<'i, 'c, 't, 'l> {
     level: &'l Level,
@@ -526,7 +530,7 @@ impl<'l> ConvertItem<'l> for ItemConversion<'_, '_, '_, 'l> {
 
 impl<'l> ItemConversion<'_, '_, '_, 'l> {
     /// Whether the version that is read has no place for an item of the version that is written.
-    fn is_lost_on_the_way_back<'a>(&mut self, mut item: Json<'a>) -> bool
+    fn is_lost_on_the_way_back<'a>(&self, mut item: Json<'a>) -> bool
     where
         'l: 'a,
     {
