@@ -91,10 +91,10 @@ fn flickering(scene: &Scene<'_>) {
     scene.eventually(|| {
         // SIGKILL, so that calls break in the middle.
         drop(scene.pointsman.borrow_mut().take());
-        thread::sleep(Duration::from_millis(100));
+        thread::sleep(Duration::from_millis(60));
         *scene.pointsman.borrow_mut() = Some(crate::support::pointsman::Pointsman::start(&scene.setup));
         flickers += 1;
-        ended = process.end(Duration::from_millis(150));
+        ended = process.end(Duration::from_millis(600));
         ended.map(drop)
     });
     let log = std::fs::read_to_string(log).unwrap();

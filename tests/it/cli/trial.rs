@@ -79,9 +79,9 @@ fn results_are_written_for_ci_systems() {
     assert_eq!(answer.code, 1, "{}", answer.stderr);
     let xml = fs::read_to_string(&file).unwrap();
     for line in [
-        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"pointsman kinds check\" tests=\"44\" failures=\"1\"",
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"pointsman kinds check\" tests=\"46\" failures=\"1\"",
         "\n  <testsuite name=\"stdin\" tests=\"1\" failures=\"1\" errors=\"0\" skipped=\"0\">\n",
-        "\n  <testsuite name=\"Widget.example.com\" tests=\"43\" failures=\"0\" errors=\"0\" skipped=\"",
+        "\n  <testsuite name=\"Widget.example.com\" tests=\"45\" failures=\"0\" errors=\"0\" skipped=\"",
         "\n    <testcase classname=\"Widget.example.com\" name=\"definition\"/>\n",
         "\n    <testcase classname=\"Widget.example.com.v1-v2\" name=\"round-trip\"/>\n",
         "\n    <testcase classname=\"Widget.example.com.v2-v1\" name=\"hash\">\n      <skipped message=\"",
@@ -90,7 +90,7 @@ fn results_are_written_for_ci_systems() {
     }
     let plain = xml.chars().all(|c| c == '\n' || !c.is_control());
     assert!(plain && !xml.contains("<a>") && xml.ends_with("</testsuites>\n"), "{xml}");
-    assert_eq!(xml.matches("<testcase ").count(), 44);
+    assert_eq!(xml.matches("<testcase ").count(), 46);
     // Nothing is left beside it.
     assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
     let error = check(&[WIDGETS, "--try", "0", "--junit", "gone/junit.xml"]).refusal(1);
@@ -104,7 +104,7 @@ fn results_are_written_for_programs() {
     let fine = &value["items"][0];
     assert_eq!((answer.code, &fine["fine"]), (0, &Value::Bool(true)));
     let laws = fine["trial"]["laws"].as_array().unwrap();
-    assert_eq!((laws.len(), laws.iter().filter(|law| law["holds"] == true).count()), (42, 42));
+    assert_eq!((laws.len(), laws.iter().filter(|law| law["holds"] == true).count()), (44, 44));
     assert_eq!(fine["kind"]["steps"][0]["operations"][0], "split spec.hostPort <-> spec.host + spec.port");
     assert_eq!(fine["trial"]["unexercised"], Value::Array(Vec::new()));
     let bad = check_stdin(&["-", "-o", "yaml"], "kind: KindDefinition\n");

@@ -15,8 +15,8 @@ use crate::ownership::{LAST_APPLIED, ObjectConversion, is_managed, last_applied_
 /// Stores an object anew, as it is.
 ///
 /// A server-side apply of no field, as Kubernetes' own migrator sends it (`storageversionmigrator`). It adds no entry,
-/// since it owns nothing. An object of another uid, or one that is gone, is a conflict, and so it creates nothing. Of an
-/// object without any entry it would make one, `before-first-apply`: such an object is written by an empty merge patch,
+/// since it owns nothing. An object of another uid, or one that is gone, is a conflict, and so it creates nothing. It
+/// would give an object without entries one, `before-first-apply`: such an object is written by an empty merge patch,
 /// and only as it was seen. Where it is of the storage version already, nothing is written at all.
 pub(super) fn stored_anew(listed: &Listed, is_managed: bool, crd: &CrdState) -> (PatchForm, Value) {
     if !is_managed {

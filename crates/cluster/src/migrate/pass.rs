@@ -10,7 +10,7 @@ use tokio::time::timeout;
 use super::aim::{Aim, Listed};
 use super::options::{MigrateError, MigrateEvent, RewrittenObjects, Unwritten};
 use super::pace::Pace;
-use super::write::{ObjectWriter, Written};
+use super::write::{MigrationWriter, Written};
 use crate::cluster::{Cluster, Extent};
 use crate::crd_state::CrdState;
 use crate::ownership::ObjectConversion;
@@ -181,7 +181,7 @@ impl<'r> RewriteRun<'r> {
     /// any of them was not as it should be.
     async fn write_all(&mut self, old: Vec<Listed>) -> Result<(u64, bool), MigrateError> {
         let (mut waiting, mut under_way, mut changed) = (old.into_iter(), JoinSet::new(), false);
-        let writer = ObjectWriter {
+        let writer = MigrationWriter {
             cluster: self.cluster.clone(),
             crd: Arc::new(self.crd.clone()),
             conversion: self.conversion.clone(),
@@ -249,8 +249,8 @@ impl<'r> RewriteRun<'r> {
         }
     }
 
-    /// Looks whether the CRD is the one that was begun with, where that was not seen a moment ago. Without the conversion, our own writes would put another version on objects, and fields would be
-    /// lost.
+    /// Checks that the CRD is the one that the migration began with, unless that was checked a moment ago. Without the
+    /// conversion, writes would put another version on objects, and fields would be lost.
     async fn look(&mut self) -> Result<(), MigrateError> {
         if self.looked.is_some_and(|looked| looked.elapsed() < LOOK) {
             return Ok(());

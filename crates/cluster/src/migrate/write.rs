@@ -32,14 +32,14 @@ pub(super) enum Written {
 
 /// What all writes of a run share.
 #[derive(Clone)]
-pub(super) struct ObjectWriter {
+pub(super) struct MigrationWriter {
     pub(super) cluster: Cluster,
     pub(super) crd: Arc<CrdState>,
     pub(super) conversion: Option<ObjectConversion>,
     pub(super) patience: Patience,
 }
 
-impl ObjectWriter {
+impl MigrationWriter {
     /// Writes an object, and tries again while that may help. Returns how long it took, where it succeeded or failed at
     /// once.
     pub(super) async fn write(&self, listed: &Listed) -> (Written, Option<Duration>) {

@@ -50,6 +50,9 @@ pub(super) fn not_being_deleted() -> Value {
 /// apply takes as one. So somebody else who applies the same document does not conflict with what is stored.
 pub(super) fn with_api_defaults(mut document: Value) -> Value {
     if let Some(constraints) = document.pointer_mut("/spec/matchConstraints") {
+        // Atomic: all of it belongs to the manager that applies it.
+        set_default(constraints, "namespaceSelector", json!({}));
+        set_default(constraints, "objectSelector", json!({}));
         fill(constraints, "resourceRules");
     }
     let is_mutating = document.get("kind").is_some_and(|kind| kind == "MutatingWebhookConfiguration");
@@ -69,8 +72,6 @@ pub(super) fn with_api_defaults(mut document: Value) -> Value {
 /// What a webhook and the constraints of a policy have in common.
 fn fill(selects: &mut Value, rules: &str) {
     set_default(selects, "matchPolicy", "Equivalent".into());
-    set_default(selects, "namespaceSelector", json!({}));
-    set_default(selects, "objectSelector", json!({}));
     for rule in selects.get_mut(rules).and_then(Value::as_array_mut).into_iter().flatten() {
         set_default(rule, "scope", "*".into());
     }

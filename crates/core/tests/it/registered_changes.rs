@@ -80,6 +80,10 @@ fn is_free(document: &Value, pointer: &str, is_removed: bool) -> bool {
         | ["webhooks", _, "matchConditions", _, "name"] => true,
         // Its default is what is printed.
         ["webhooks", _, "matchPolicy"] | ["webhooks", _, "rules", _, "scope"] if is_removed => true,
+        ["spec", "matchConstraints", "namespaceSelector" | "objectSelector"] if is_removed => {
+            document.pointer(pointer) == Some(&json!({}))
+        }
+        ["spec", "matchConstraints", "resourceRules", _, "scope"] if is_removed => true,
         ["webhooks", _, "failurePolicy"] if is_removed => !looks,
         ["webhooks", _, "timeoutSeconds"] => !looks,
         // Who only looks on may look at less, and may be called anywhere.
@@ -113,6 +117,7 @@ fn whatever_is_another_than_printed_is_found() {
                             Value::Number(number) => json!(number.as_i64().unwrap() + 1),
                             Value::String(text) => json!(format!("{text}x")),
                             Value::Array(_) => json!([]),
+                            Value::Object(members) if members.is_empty() => json!({"matchLabels": {"a": "b"}}),
                             Value::Object(_) => json!({}),
                             other => panic!("{other}"),
                         };

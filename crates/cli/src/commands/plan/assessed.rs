@@ -128,7 +128,7 @@ impl Severity {
             Self::Refused => "cannot be converted: every list of the kind fails while they are there",
             Self::Lost => "come home otherwise than they left",
             Self::TooLarge => "have too much to keep for an annotation: read there, and not written",
-            Self::Invalid => "are not valid there: only a write that changes the field in question is refused",
+            Self::Invalid => "are not valid there: only a change of the invalid field is refused",
             Self::Denied => "would not be taken by the controller version",
             Self::Rolls => "have the stamp of another hash: their next write calls for a rollout",
         }

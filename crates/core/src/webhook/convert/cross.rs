@@ -7,10 +7,9 @@
 use smallvec::smallvec;
 
 use super::bit_set::BitSet;
-use super::cut::split;
+use super::cut::{is_remainder, split};
 use super::kept::{KeptFields, ObjectBefore, identical, is_identical};
 use super::pieces::{Pieces, Presence, is_natural};
-use super::proof::is_remainder;
 use super::tree;
 use crate::definition::frontier::{Cut, FilledObject, Part};
 use crate::definition::{Fragment, Level, Operation, Place, Side, Sides};

@@ -160,3 +160,10 @@ pub(super) fn split<'a>(
         }
     }
 }
+
+/// Whether a value has nothing at the places of operations: what is there belongs to the operations' own entries.
+pub(super) fn is_remainder(part: &Part, rest: &Json<'_>, slots: usize) -> bool {
+    let Part::Object(_) = part else { return true };
+    let mut found = vec![None; slots];
+    split(part, Some(rest.clone()), &mut found, &String::new).is_ok() && found.iter().all(Option::is_none)
+}

@@ -52,15 +52,15 @@ pub(crate) fn added_values(kind: &Kind, new: &Object<'_>, old: Option<&Object<'_
 
 /// How much of a value an entry has.
 #[derive(Clone, Copy, Eq, PartialEq)]
-enum Extent {
+enum Portion {
     /// All of it.
     Whole,
     /// An object without the fields that have entries of their own.
     Rest,
 }
 
-/// Takes the path, the value, its schema and its extent.
-type Take<'t> = dyn FnMut(&str, &Json<'_>, &Schema, Extent) + 't;
+/// Takes the path, the value, its schema and how much of it there is.
+type Take<'t> = dyn FnMut(&str, &Json<'_>, &Schema, Portion) + 't;
 
 /// Visits the values of entries that conversion gives back.
 fn each_value(level: &Level, side: Side, fields: &KeptFields<'_>, prefix: &str, take: &mut Take<'_>) {
@@ -69,7 +69,7 @@ fn each_value(level: &Level, side: Side, fields: &KeptFields<'_>, prefix: &str, 
         if let Entry::Rest { rest, .. } = entry {
             let cut = level.frontier.cuts.iter().find(|cut| cut.id == id);
             if let Some(schema) = cut.and_then(|cut| cut.schemas.of(side).as_ref()) {
-                take(&path, rest, schema, Extent::Rest);
+                take(&path, rest, schema, Portion::Rest);
             }
             continue;
         }
@@ -79,7 +79,7 @@ fn each_value(level: &Level, side: Side, fields: &KeptFields<'_>, prefix: &str, 
         let places = operation.places.of(side);
         for (place, value) in places.iter().zip(entry.given(places.len()).unwrap_or_default()) {
             if let Some(value) = value {
-                take(&format!("{prefix}{}", place.id), &value, &place.schema, Extent::Whole);
+                take(&format!("{prefix}{}", place.id), &value, &place.schema, Portion::Whole);
             }
         }
         let (Entry::Each(kept), Some(inside)) = (entry, operation.items()) else { continue };
@@ -91,18 +91,18 @@ fn each_value(level: &Level, side: Side, fields: &KeptFields<'_>, prefix: &str, 
         }
         let item_schema = places.first().and_then(|place| place.schema.each.as_deref());
         for ((_, item), schema) in kept.omitted.iter().zip(item_schema.into_iter().cycle()) {
-            take(&format!("{path}[*]"), item, schema, Extent::Whole);
+            take(&format!("{path}[*]"), item, schema, Portion::Whole);
         }
     }
 }
 
 /// Whether a schema allows a value. What a rest lacks is no mistake of its writer.
-fn allows(schema: &Schema, value: &Json<'_>, extent: Extent) -> bool {
-    match extent {
-        Extent::Rest if value.is_object() => value
+fn allows(schema: &Schema, value: &Json<'_>, portion: Portion) -> bool {
+    match portion {
+        Portion::Rest if value.is_object() => value
             .members()
             .iter()
-            .all(|(name, member)| schema.member(name).is_none_or(|inner| allows(inner, member, Extent::Rest))),
-        Extent::Rest | Extent::Whole => schema.admits(value),
+            .all(|(name, member)| schema.member(name).is_none_or(|inner| allows(inner, member, Portion::Rest))),
+        Portion::Rest | Portion::Whole => schema.admits(value),
     }
 }

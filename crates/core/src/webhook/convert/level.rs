@@ -31,6 +31,7 @@ use super::items::{ConvertItem, ListOfItems, convert_items};
 use super::kept::{KeptFields, ObjectBefore, identical, is_identical, same};
 use super::paths::Whereabouts;
 use super::pieces::{Pieces, Presence};
+use super::proof::EntryProof;
 use super::tree;
 use super::unsaid::Unsaid;
 use super::waiting::Staying;
@@ -144,7 +145,7 @@ fn coming_down<'a>(
         let idle = conditions::idle(level, &mut older, context)?;
         let unproven = match kept.is_empty() {
             true => BitSet::new(),
-            false => Crossing { idle: &idle, ..crossing }.unproven(from, &crossed),
+            false => EntryProof(Crossing { idle: &idle, ..crossing }).unproven(from, &crossed),
         };
         if unproven.is_empty() {
             return Ok((idle, stale));
@@ -159,7 +160,7 @@ fn unproven<'a>(crossing: Crossing<'_, 'a>, from: &Pieces<'a>, kept: &KeptFields
     let mut stale = BitSet::new();
     for _ in 0..=crossing.level.operations.len() {
         let crossing = Crossing { stale: &stale, ..crossing };
-        let unproven = crossing.unproven(from, &crossing.run(from, kept));
+        let unproven = EntryProof(crossing).unproven(from, &crossing.run(from, kept));
         if unproven.is_empty() {
             break;
         }
@@ -471,8 +472,8 @@ impl<'l, 'a> Conversion<'l, 'a> {
     }
 }
 
-/// Keeps the values of an operation and what they became. Of an operation whose condition does not hold, a note is enough
-/// where the operation alone brings the values home.
+/// Keeps the values of an operation and what they became. Of an operation whose condition does not hold, a note is
+/// enough where the operation alone brings the values home.
 fn keep_values<'a>(
     crossing: Crossing<'_, 'a>,
     index: usize,

@@ -20,15 +20,18 @@ use crate::definition::frontier::Part;
 use crate::definition::{Operation, Place, Side};
 use crate::json::Json;
 
-impl<'a> Crossing<'_, 'a> {
+/// The way across whose kept values are checked.
+pub(super) struct EntryProof<'c, 'a>(pub(super) Crossing<'c, 'a>);
+
+impl<'a> EntryProof<'_, 'a> {
     /// The operations that were given back values which do not count.
-    pub(super) fn unproven(self, from: &Pieces<'a>, crossed: &Crossed<'a>) -> BitSet {
-        let frontier = &self.level.frontier;
+    pub(super) fn unproven(&self, from: &Pieces<'a>, crossed: &Crossed<'a>) -> BitSet {
+        let frontier = &self.0.level.frontier;
         let mut unproven = BitSet::new();
-        for (index, operation) in self.level.operations.iter().enumerate() {
+        for (index, operation) in self.0.level.operations.iter().enumerate() {
             if crossed.given_back.contains(index) {
-                let values = crossed.pieces.of(frontier, self.to, index);
-                let now = from.of(frontier, self.to.other(), index);
+                let values = crossed.pieces.of(frontier, self.0.to, index);
+                let now = from.of(frontier, self.0.to.other(), index);
                 unproven.insert_if(index, !self.is_proven((index, operation), values, now));
             }
         }
@@ -37,15 +40,15 @@ impl<'a> Crossing<'_, 'a> {
 
     /// Whether kept values of an operation count, where the object has the values `now` in their place.
     fn is_proven(
-        self,
+        &self,
         (index, operation): (usize, &Operation),
         values: &[Option<Json<'a>>],
         now: &[Option<Json<'a>>],
     ) -> bool {
-        let (to, home) = (self.to, self.to.other());
+        let (to, home) = (self.0.to, self.0.to.other());
         let (here, there) = (operation.places.of(to), operation.places.of(home));
         let becomes = |values: &[Option<Json<'a>>]| {
-            let becomes = self.mapped((index, operation), home, values);
+            let becomes = self.0.mapped((index, operation), home, values);
             match operation.items() {
                 // Each item proves its own entries.
                 Some(_) => kinds(&becomes).eq(kinds(now)),
@@ -53,7 +56,7 @@ impl<'a> Crossing<'_, 'a> {
             }
         };
         // A value of an operation that ran although its condition does not hold.
-        let ran = || self.idle.contains(index) && is_what(&mapped(operation, home, values), now, there);
+        let ran = || self.0.idle.contains(index) && is_what(&mapped(operation, home, values), now, there);
         becomes(values)
             || home == Side::Newer && ran()
             || filled(values, here).is_some_and(|filled| becomes(&filled))
@@ -63,8 +66,8 @@ impl<'a> Crossing<'_, 'a> {
     }
 
     /// Whether each of an operation's values at a side is absent or filled in there.
-    fn are_made(self, (index, side): (usize, Side), values: &[Option<Json<'_>>], places: &[Place]) -> bool {
-        let first = self.level.frontier.slots.of(side).get(index).copied().unwrap_or_default();
+    fn are_made(&self, (index, side): (usize, Side), values: &[Option<Json<'_>>], places: &[Place]) -> bool {
+        let first = self.0.level.frontier.slots.of(side).get(index).copied().unwrap_or_default();
         values.iter().zip(places).zip(first..).all(|((value, place), slot)| {
             value.as_ref().is_none_or(|value| {
                 let is_it = |made: &Json<'_>| made.same(value);
@@ -76,8 +79,8 @@ impl<'a> Crossing<'_, 'a> {
     }
 
     /// Whether the API server puts a value into a slot when it makes an object around it.
-    fn is_made_with_its_object(self, (slot, side): (usize, Side), value: &Json<'_>) -> bool {
-        let frontier = &self.level.frontier;
+    fn is_made_with_its_object(&self, (slot, side): (usize, Side), value: &Json<'_>) -> bool {
+        let frontier = &self.0.level.frontier;
         let slots = frontier.slots.of(side).last().copied().unwrap_or_default();
         let puts = |part: &Part, made: &Json<'_>| {
             let mut found = vec![None; slots];
@@ -95,13 +98,6 @@ impl<'a> Crossing<'_, 'a> {
         };
         of_both.any(puts_cut) || frontier.cuts.iter().any(puts_inside)
     }
-}
-
-/// Whether a value has nothing at the places of operations: what is there belongs to the operations' own entries.
-pub(super) fn is_remainder(part: &Part, rest: &Json<'_>, slots: usize) -> bool {
-    let Part::Object(_) = part else { return true };
-    let mut found = vec![None; slots];
-    split(part, Some(rest.clone()), &mut found, &String::new).is_ok() && found.iter().all(Option::is_none)
 }
 
 /// Whether values are what is there, but for what the API server fills in.
