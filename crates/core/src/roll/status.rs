@@ -173,7 +173,7 @@ pub struct Reservation {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
     /// The entries of the field manager that has to write after the object has gone back, as they are at that: the
-    /// write that takes it back takes the mark off. See [`super::mark::RollMark::writes`].
+    /// write that takes it back takes the mark off.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub writes: Option<ManagerRecord>,
 }
