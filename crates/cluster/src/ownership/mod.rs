@@ -4,12 +4,12 @@
 //! write. It refuses server-side apply, or drops all entries, where it cannot (kubernetes#136919, until 1.37). So an
 //! entry of a version that goes is translated to the version that stays.
 
+mod field_owners;
 mod field_set;
-mod managed_fields;
 mod object_conversion;
 mod version_counts;
 
-pub(crate) use managed_fields::{entry_versions, is_managed, translated};
+pub(crate) use field_owners::{entry_versions, is_managed, translated};
 pub(crate) use version_counts::{LAST_APPLIED, last_applied_version};
 
 pub use object_conversion::ObjectConversion;

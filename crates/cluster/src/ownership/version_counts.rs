@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::managed_fields::entry_versions;
+use super::field_owners::entry_versions;
 
 /// Objects that name a version of their kind, by that version.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
