@@ -27,9 +27,19 @@ impl AdmissionDocument {
 
     /// Whether it is one that `pointsman` printed.
     pub(crate) fn is_ours(&self) -> bool {
-        let labels = self.document.pointer("/metadata/labels");
-        labels.and_then(|labels| labels.get("app.kubernetes.io/managed-by")).is_some_and(|by| by == "pointsman")
+        is_managed_by_us(&self.document)
     }
+}
+
+fn is_managed_by_us(document: &Value) -> bool {
+    let labels = document.pointer("/metadata/labels");
+    labels.and_then(|labels| labels.get("app.kubernetes.io/managed-by")).is_some_and(|by| by == "pointsman")
+}
+
+/// Whether a document of a file is one that `pointsman` printed, with its labels or without.
+pub(crate) fn is_pointsmans(document: &Value) -> bool {
+    let name = document.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
+    is_managed_by_us(document) || name.starts_with("pointsman-")
 }
 
 /// All of them, a policy before what binds it. An API server that knows no policies has none.

@@ -8,6 +8,7 @@
 mod admission_documents;
 mod annotations;
 mod arm;
+mod bundle_faults;
 mod call_error;
 mod chain;
 mod cluster;
@@ -36,6 +37,7 @@ mod waiting;
 mod web;
 
 pub use arm::{ArmError, ArmEvent, ArmOptions, ArmStep, Armed, Wanted, arm};
+pub use bundle_faults::BundleFault;
 pub use call_error::CallError;
 pub use cluster::Cluster;
 pub use connect::{ConnectError, ConnectOptions, connect};
@@ -43,7 +45,9 @@ pub use conversion::Probe;
 pub use crd_state::CrdState;
 pub use disarm::{DisarmError, DisarmEvent, DisarmOptions, DisarmStep, Disarmed, disarm};
 pub use dry_run::DryRun;
-pub use examine::{Examined, RegisteredFinding, RunningServer, examine};
+pub use examine::{
+    DocumentOptions, Examined, ExaminedDocuments, RegisteredFinding, RunningServer, examine, examine_documents,
+};
 pub use facts::{FactNews, FactsSeen, follow_facts, next_pause, with_one_watch};
 pub use live::live;
 pub use migrate::{

@@ -3,6 +3,7 @@
 mod connect;
 mod convert;
 mod crd;
+mod doctor;
 mod hash;
 mod help;
 mod input;

@@ -18,6 +18,16 @@ pub(crate) struct Diagnosis {
 }
 
 impl Diagnosis {
+    /// The findings of two examinations. Of two that change one line of a document, the one of the kind stays.
+    pub(crate) fn of_both(inspected: Vec<Finding>, registered: Vec<RegisteredFinding>) -> Vec<Self> {
+        let is_there = |one: &RegisteredFinding| {
+            inspected.iter().any(|other| (&other.document, &other.change) == (&one.document, &one.mend))
+        };
+        let mut both: Vec<Self> = registered.into_iter().filter(|one| !is_there(one)).map(Self::from).collect();
+        both.extend(inspected.into_iter().map(Self::from));
+        both
+    }
+
     /// In two lines, which do not steer a terminal, and for programs.
     pub(crate) fn told(&self) -> (String, JsonTree) {
         let Self { document, problem, change } = self;

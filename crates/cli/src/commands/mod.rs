@@ -40,6 +40,7 @@ mod shell_word;
 pub(crate) mod status;
 mod stop;
 mod table;
+mod unix_time;
 mod usage;
 pub(crate) mod validate;
 pub(crate) mod webhooks;

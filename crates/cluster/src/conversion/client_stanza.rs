@@ -1,8 +1,8 @@
 //! Where a CRD says that its webhook is.
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
+
+use crate::bundle_faults::decoded;
 
 /// `spec.conversion.webhook.clientConfig`.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -23,13 +23,13 @@ pub(crate) enum WebhookPlace {
 impl ClientStanza {
     /// The stanza of a CRD that is converted by a webhook.
     pub(crate) fn of(crd: &Value) -> Option<Self> {
-        Self::of_config(crd.pointer("/spec/conversion/webhook/clientConfig")?)
+        Self::of_config(client_config(crd)?)
     }
 
     /// A `clientConfig`, of a CRD or of a webhook configuration.
     pub(crate) fn of_config(config: &Value) -> Option<Self> {
         let bundle = config.get("caBundle").and_then(Value::as_str).filter(|text| !text.is_empty());
-        let authorities = bundle.and_then(|text| STANDARD.decode(text).ok());
+        let authorities = bundle.and_then(decoded);
         let text = |value: &Value, name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
         if let Some(service) = config.get("service") {
             let port = service.get("port").and_then(Value::as_u64).and_then(|port| u16::try_from(port).ok());
@@ -50,6 +50,11 @@ impl ClientStanza {
             WebhookPlace::Url { host, .. } => host.clone(),
         }
     }
+}
+
+/// Where a CRD says how its webhook is called.
+pub(crate) fn client_config(crd: &Value) -> Option<&Value> {
+    crd.pointer("/spec/conversion/webhook/clientConfig")
 }
 
 impl WebhookPlace {

@@ -5,7 +5,7 @@ mod endpoints;
 mod self_test;
 mod tls_client;
 
-pub(crate) use client_stanza::{ClientStanza, WebhookPlace};
+pub(crate) use client_stanza::{ClientStanza, WebhookPlace, client_config};
 pub(crate) use endpoints::{NoEndpoints, Replica, endpoints, replicas};
 pub use self_test::Probe;
 pub(crate) use self_test::SelfTest;

@@ -4,8 +4,12 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use super::agreement::{TrustedServer, disagreements};
+use super::registered_finding::RegisteredFinding;
 use super::running::{RunningServer, running};
+use super::webhook_clients::WebhookClient;
 use crate::admission_documents::{AdmissionDocument, admission_documents};
+use crate::bundle_faults::BundleFault;
 use crate::call_error::CallError;
 use crate::cluster::Cluster;
 use crate::conversion::{ClientStanza, NoEndpoints, TlsClient, Unconnected, WebhookPlace, endpoints};
@@ -24,41 +28,40 @@ pub struct Examined {
     pub unknown: Vec<String>,
 }
 
-/// Something about a webhook configuration that needs a person.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct RegisteredFinding {
-    /// Kind and name.
-    pub document: String,
-    /// What does not fit, and what comes of it.
-    pub problem: String,
-    /// The command that mends it, or where it is written.
-    pub mend: String,
-}
-
 /// Looks at what is registered for admission, and at who answers there: whether every endpoint that is ready shows a
 /// certificate that the API server would trust, by every bundle that is published, and how the servers were started.
 /// Whoever has registered it: what leads to a server of ours, or to one that converts one of these CRDs, is about it.
+/// `now` is in seconds since 1970.
 ///
 /// # Errors
 /// A CRD cannot be read, or what is registered cannot be listed. What else cannot be asked is told in
 /// [`Examined::unknown`].
-pub async fn examine(cluster: &Cluster, crds: &[String]) -> Result<Examined, CallError> {
+pub async fn examine(cluster: &Cluster, crds: &[String], now: u64) -> Result<Examined, CallError> {
     let documents = admission_documents(cluster).await?;
     let (mut examined, mut unknown) = (Examined::default(), BTreeSet::new());
     let own = documents.iter().filter(|one| one.is_ours());
-    let own: BTreeSet<WebhookPlace> = own.flat_map(stanzas).map(|stanza| stanza.place).collect();
-    let mut places = own.clone();
+    let own = own.flat_map(|one| WebhookClient::all(&one.document));
+    let own: BTreeSet<WebhookPlace> = own.map(|client| client.stanza.place).collect();
+    let (mut places, mut servers) = (own.clone(), Vec::new());
     for name in crds {
         let converted = CrdState::find(cluster, name).await?.filter(CrdState::is_converted);
-        places.extend(converted.and_then(|crd| ClientStanza::of(crd.document())).map(|stanza| stanza.place));
+        let Some(stanza) = converted.and_then(|crd| ClientStanza::of(crd.document())) else { continue };
+        places.insert(stanza.place.clone());
+        servers.push(TrustedServer { title: format!("CustomResourceDefinition {name}"), stanza });
     }
     for one in &documents {
-        for stanza in stanzas(one) {
-            if one.is_ours() || places.iter().any(|place| stanza.place.is_of(place)) {
-                trusted(cluster, one, &stanza, &mut examined.findings, &mut unknown).await;
+        for client in WebhookClient::all(&one.document) {
+            if one.is_ours() || places.iter().any(|place| client.stanza.place.is_of(place)) {
+                let faults = client.faults(now);
+                examined.findings.extend(faults.iter().map(|fault| client.finding(&one.title(), fault)));
+                if !faults.iter().any(BundleFault::is_unusable) {
+                    trusted(cluster, one, &client.stanza, &mut examined.findings, &mut unknown).await;
+                }
+                servers.push(TrustedServer { title: one.title(), stanza: client.stanza });
             }
         }
     }
+    examined.findings.extend(disagreements(&servers));
     let services: BTreeSet<(&str, &str)> = own.iter().filter_map(service).collect();
     for (namespace, name) in services {
         match running(cluster, namespace, name).await {
@@ -78,20 +81,6 @@ fn service(place: &WebhookPlace) -> Option<(&str, &str)> {
         WebhookPlace::Service { namespace, name, .. } => Some((namespace, name)),
         WebhookPlace::Url { .. } => None,
     }
-}
-
-/// Whom a document leads to, each once.
-fn stanzas(one: &AdmissionDocument) -> Vec<ClientStanza> {
-    let webhooks = one.document.get("webhooks").and_then(Value::as_array).into_iter().flatten();
-    let mut all: Vec<ClientStanza> = Vec::new();
-    for stanza in webhooks.filter_map(|webhook| ClientStanza::of_config(webhook.get("clientConfig")?)) {
-        let is_there =
-            |other: &ClientStanza| (&other.place, &other.authorities) == (&stanza.place, &stanza.authorities);
-        if !all.iter().any(is_there) {
-            all.push(stanza);
-        }
-    }
-    all
 }
 
 /// Asks everybody behind a stanza for a certificate, trusting what it says.
@@ -116,6 +105,14 @@ async fn trusted(
             return;
         }
     };
+    if stanza.authorities.is_none() {
+        // A public authority may have signed it.
+        unknown.insert(format!(
+            "what {} shows: without a caBundle the trust of the API server is not known here",
+            stanza.place
+        ));
+        return;
+    }
     let client = match TlsClient::new(stanza) {
         Ok(client) => client,
         Err(reason) => return find(format!("{}: {reason}", stanza.place), ROTATE),

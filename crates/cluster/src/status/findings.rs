@@ -2,10 +2,11 @@
 
 use super::kind_status::{KindStatus, StatusFinding};
 use crate::annotations::LET_GO;
+use crate::bundle_faults::BundleFault;
 use crate::call_error::{RIGHTS, is_about_rights};
 
 /// `kind` is what commands call it, `now` seconds since 1970.
-pub(super) fn findings(seen: &KindStatus, kind: &str, now: u64) -> Vec<StatusFinding> {
+pub(crate) fn findings(seen: &KindStatus, kind: &str, now: u64) -> Vec<StatusFinding> {
     let mut found = Vec::from_iter(conversion(seen, kind));
     found.extend(stored(seen, kind));
     found.extend(named(seen, kind));
@@ -13,7 +14,7 @@ pub(super) fn findings(seen: &KindStatus, kind: &str, now: u64) -> Vec<StatusFin
         problem: format!("{version} cannot be read: {message}"),
         mend: rights_or(message, "docs/running.md, What the API server says"),
     }));
-    found.extend(trust(seen, kind, now));
+    found.extend(trust(seen, kind));
     found.extend(answers(seen, kind, now));
     if !seen.drift.is_empty() {
         let first = seen.drift.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join("; ");
@@ -83,31 +84,22 @@ fn named(seen: &KindStatus, kind: &str) -> Vec<StatusFinding> {
     found
 }
 
-/// The authorities that the API server is told to trust.
-fn trust(seen: &KindStatus, kind: &str, now: u64) -> Option<StatusFinding> {
-    if seen.converted_by.is_none() || seen.disarming {
-        return None;
-    }
-    let mend = match seen.authorities.is_empty() {
+/// Faults of the bundle by which the API server trusts the server that converts.
+fn trust(seen: &KindStatus, kind: &str) -> Vec<StatusFinding> {
+    let mend = match seen.bundle.iter().any(BundleFault::is_unusable) {
         true => format!("docs/rotate.md; then pointsman arm {kind} --ca-file FILE …"),
         false => "pointsman rotate --ca-file FILE …: docs/rotate.md".to_owned(),
     };
-    let Some(last) = seen.authorities.iter().max_by_key(|end| end.seconds) else {
-        let problem = "the CRD has no caBundle: only certificates of public authorities are trusted".to_owned();
-        return Some(StatusFinding { problem, mend });
-    };
-    let problem = match last.days_left(now) {
-        None => format!("the authority in the CRD has expired at {}: nobody is trusted", last.text),
-        Some(days) if days < AUTHORITY => format!("the authority in the CRD expires in {days} days, at {}", last.text),
-        Some(_) => return None,
-    };
-    Some(StatusFinding { problem, mend })
+    let faults = seen.bundle.iter().map(|fault| StatusFinding { problem: fault.to_string(), mend: mend.clone() });
+    faults.collect()
 }
 
 fn answers(seen: &KindStatus, kind: &str, now: u64) -> Vec<StatusFinding> {
     let mut found = Vec::new();
+    // The fault of the bundle is a finding of its own.
+    let is_unusable = seen.authorities.is_empty() || seen.bundle.iter().any(BundleFault::is_unusable);
     let look = "kubectl get pods,endpointslices -l app.kubernetes.io/name=pointsman -A; docs/running.md, First look";
-    if let Some(reason) = seen.no_endpoints.as_ref().filter(|_| !seen.authorities.is_empty()) {
+    if let Some(reason) = seen.no_endpoints.as_ref().filter(|_| !is_unusable) {
         found.push(StatusFinding { problem: reason.clone(), mend: rights_or(reason, look) });
     }
     let certificates = format!("docs/rotate.md; pointsman arm {kind} --dry-run … tests every endpoint");
@@ -130,9 +122,6 @@ fn answers(seen: &KindStatus, kind: &str, now: u64) -> Vec<StatusFinding> {
 fn rights_or(message: &str, otherwise: &str) -> String {
     if is_about_rights(message) { RIGHTS.to_owned() } else { otherwise.to_owned() }
 }
-
-/// Days: an authority that ends sooner has to be changed now, in three steps.
-const AUTHORITY: u64 = 30;
 
 /// Days: the alert on it is at seven as well.
 const LEAF: u64 = 7;
@@ -183,8 +172,6 @@ mod tests {
     #[test]
     fn what_is_as_it_should_be_needs_nobody() {
         assert_eq!(said(|_| {}), [""; 0]);
-        // One authority of two may end: that is how it is changed.
-        assert_eq!(said(|seen| seen.authorities.push(end(-1))), [""; 0]);
         // From a laptop no Pod can be reached.
         let unreached = |seen: &mut KindStatus| {
             seen.endpoints[0].reached = false;
@@ -223,9 +210,12 @@ mod tests {
             let said = "ws is forbidden: User \"u\" cannot list resource \"ws\"";
             seen.unread = [("v1".to_owned(), said.to_owned())].into();
         });
-        one(["expires in 29 days", "pointsman rotate --ca-file"], |seen| seen.authorities = vec![end(29)]);
-        one(["has expired at day -1: nobody is trusted", "--ca-file"], |seen| seen.authorities = vec![end(-1)]);
-        one(["has no caBundle", "pointsman arm w --ca-file"], |seen| seen.authorities = Vec::new());
+        one(["expires in 29 days, at day 29", "pointsman rotate --ca-file"], |seen| {
+            seen.bundle = vec![BundleFault::Expires { days: 29, end: "day 29".to_owned() }];
+        });
+        one(["has no caBundle", "pointsman arm w --ca-file"], |seen| {
+            (seen.authorities, seen.bundle) = (Vec::new(), vec![BundleFault::Missing]);
+        });
         one(["no endpoint that is ready", "First look"], |seen| {
             seen.no_endpoints = Some("no endpoint that is ready".to_owned());
         });

@@ -8,6 +8,7 @@ use super::certificate_end::CertificateEnd;
 use super::last_errors::AskedErrors;
 use super::reported_errors::ReportedErrors;
 use crate::annotations::kept_versions;
+use crate::bundle_faults::BundleFault;
 use crate::migrate::Mark;
 use crate::ownership::VersionCounts;
 
@@ -56,6 +57,8 @@ pub struct KindStatus {
     pub unread: BTreeMap<String, String>,
     /// When the authorities end that the API server is told to trust.
     pub authorities: Vec<CertificateEnd>,
+    /// Faults of the `caBundle` in the CRD.
+    pub bundle: Vec<BundleFault>,
     /// Those who answer, as far as they can be asked from here.
     pub endpoints: Vec<EndpointStatus>,
     /// What they say that went wrong.

@@ -1,18 +1,14 @@
 //! Looking at a kind: nothing is written.
 
-use rustls::pki_types::CertificateDer;
-use rustls::pki_types::pem::PemObject;
-
 use super::certificate_end::CertificateEnd;
+use super::declared::declared;
 use super::findings::findings;
 use super::kind_status::{EndpointStatus, KindStatus, ObjectCounts, StatusOptions};
 use super::last_errors::last_errors;
-use crate::annotations::LET_GO;
 use crate::call_error::CallError;
 use crate::cluster::{Cluster, Extent};
 use crate::conversion::{ClientStanza, Replica, TlsClient, Unconnected, replicas};
 use crate::crd_state::CrdState;
-use crate::disarm::leads_nowhere;
 use crate::migrate::Mark;
 use crate::pages::{Pages, items};
 
@@ -22,20 +18,8 @@ use crate::pages::{Pages, items};
 /// There is no such CRD, or it cannot be read. What can be asked only in part is told in [`KindStatus::findings`].
 pub async fn status(cluster: &Cluster, options: &StatusOptions<'_>) -> Result<KindStatus, CallError> {
     let crd = CrdState::fetch(cluster, &options.name).await?;
-    let texts = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect::<Vec<_>>();
+    let mut seen = declared(&crd, (options.drift)(crd.document()), options.now);
     let stanza = ClientStanza::of(crd.document()).filter(|_| crd.is_converted());
-    let mut seen = KindStatus {
-        crd: crd.name(),
-        converted_by: stanza.as_ref().map(|stanza| format!("{}{}", stanza.place, stanza.path)),
-        disarming: leads_nowhere(&crd),
-        one_schema: crd.has_one_schema(&[crd.served(), crd.stored_versions()].concat()),
-        let_go: crd.annotation(LET_GO).is_some(),
-        served: texts(crd.served()),
-        storage: crd.storage().to_owned(),
-        stored: texts(crd.stored_versions()),
-        drift: (options.drift)(crd.document()),
-        ..KindStatus::default()
-    };
     let counted = crd.readable();
     for version in crd.served() {
         let objects = (Some(version) == counted).then_some(&mut seen.objects);
@@ -44,7 +28,6 @@ pub async fn status(cluster: &Cluster, options: &StatusOptions<'_>) -> Result<Ki
         }
     }
     if let Some(stanza) = stanza.filter(|_| !seen.disarming) {
-        seen.authorities = authorities(&stanza);
         ask(cluster, &stanza, options, &mut seen).await;
     }
     seen.findings = findings(&seen, &options.kind, options.now);
@@ -68,13 +51,6 @@ async fn read(
     let mut count =
         |list| items(&list).for_each(|item| counts.add(item, mark.as_ref(), &options.version_label, crd.group()));
     Pages::new(cluster, collection, Extent::MetadataOfAll, options.page).all(&mut |_, _| {}, &mut count).await
-}
-
-/// The authorities of a stanza.
-fn authorities(stanza: &ClientStanza) -> Vec<CertificateEnd> {
-    let pem = stanza.authorities.as_deref().unwrap_or_default();
-    let certificates = CertificateDer::pem_slice_iter(pem).filter_map(Result::ok);
-    certificates.filter_map(|certificate| CertificateEnd::of(&certificate)).collect()
 }
 
 /// Asks everybody for a certificate, trusting what the API server trusts, and for the last errors.

@@ -15,6 +15,7 @@ use crate::commands::input::FileArgs;
 use crate::commands::kinds_dir::KindsArgs;
 use crate::commands::output::{self, talk};
 use crate::commands::status::Looking;
+use crate::commands::unix_time::unix_time;
 use crate::commands::webhooks::judge_files;
 
 #[derive(Args, Debug)]
@@ -56,7 +57,9 @@ pub(crate) fn run(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
     let (seen, examined) = args.cluster.patiently(async |cluster| {
         let seen = looking.look(&cluster).await?;
         let crds: Vec<String> = seen.iter().map(|one| one.crd.clone()).collect();
-        let examined = examine(&cluster, &crds).await.map_err(|error: CallError| advised(error, |call| Some(call)))?;
+        let examined = examine(&cluster, &crds, unix_time())
+            .await
+            .map_err(|error: CallError| advised(error, |call| Some(call)))?;
         Ok((seen, examined))
     })?;
     examined.unknown.iter().for_each(|what| talk(&format!("not known: {what}")));

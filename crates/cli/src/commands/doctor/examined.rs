@@ -14,13 +14,12 @@ use crate::commands::webhooks::inspect_all;
 pub(super) fn diagnoses(all: &[Known], seen: &[KindStatus], examined: &Examined, alone: &Settings) -> Vec<Diagnosis> {
     let mut found: Vec<Diagnosis> = seen.iter().flat_map(of_kind).collect();
     found.extend(seen.iter().flat_map(|one| unregistered(all, one, examined)));
-    found.extend(examined.findings.iter().cloned().map(Diagnosis::from));
     let mut servers: Vec<Settings> = examined.servers.iter().filter_map(|server| settings(&server.args)).collect();
     if servers.is_empty() {
         servers.push(alone.clone());
     }
     let misfits = servers.iter().flat_map(|server| inspect_all(all, &examined.documents, server));
-    found.extend(misfits.map(Diagnosis::from));
+    found.extend(Diagnosis::of_both(misfits.collect(), examined.findings.clone()));
     let mut each: Vec<Diagnosis> = Vec::new();
     for one in found {
         if !each.contains(&one) {

@@ -10,7 +10,7 @@ use pointsman_core::parse_duration;
 use tokio::time::sleep;
 
 use super::exposition::exposition;
-use super::looking::{Looking, now};
+use super::looking::Looking;
 use super::told::{document, screen};
 use crate::commands::address_args::host_and_port;
 use crate::commands::connected::ClusterArgs;
@@ -18,6 +18,7 @@ use crate::commands::format::{Format, WatchedFormat};
 use crate::commands::kinds_dir::KindsArgs;
 use crate::commands::output::{self, talk, warn};
 use crate::commands::stop::{INTERRUPTED, Stop};
+use crate::commands::unix_time::unix_time;
 
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
@@ -77,7 +78,7 @@ pub(crate) fn run(args: &StatusArgs) -> anyhow::Result<ExitCode> {
 
 /// What is printed of all kinds.
 fn rendered(seen: &[KindStatus], output: WatchedFormat) -> anyhow::Result<String> {
-    let now = now();
+    let now = unix_time();
     let documents = || seen.iter().map(document).collect::<anyhow::Result<Vec<_>>>();
     Ok(match output {
         WatchedFormat::Text => seen.iter().map(|one| screen(one, now)).collect::<Vec<_>>().join("\n"),

@@ -1,7 +1,5 @@
 //! Looking at kinds in a cluster.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use pointsman_cluster::{AdminPorts, AskedErrors, CallError, Cluster, KindStatus, StatusOptions, status};
 use pointsman_core::definition::Kind;
 use pointsman_core::registration::drift;
@@ -10,6 +8,7 @@ use crate::commands::connected::advised;
 use crate::commands::crd::converts;
 use crate::commands::kind_names::find;
 use crate::commands::kinds_dir::Known;
+use crate::commands::unix_time::unix_time;
 
 /// Which kinds are looked at, and how.
 pub(crate) struct Looking<'l> {
@@ -48,7 +47,7 @@ impl<'l> Looking<'l> {
                 errors: &errors,
                 drift: &|crd| drift(kind, crd),
                 page: self.page,
-                now: now(),
+                now: unix_time(),
             };
             match status(cluster, &options).await {
                 Ok(status) => seen.push(status),
@@ -58,9 +57,4 @@ impl<'l> Looking<'l> {
         }
         Ok(seen)
     }
-}
-
-/// In seconds since 1970.
-pub(super) fn now() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs())
 }

@@ -3,7 +3,9 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use pointsman_core::registration::{Finding, inspect, registered_versions};
+use pointsman_cluster::{DocumentOptions, ExaminedDocuments, examine_documents};
+use pointsman_core::definition::Kind;
+use pointsman_core::registration::{Finding, drift, inspect, registered_versions};
 use pointsman_core::webhook::{ControllerVersion, Settings};
 use serde_json::Value;
 
@@ -13,6 +15,8 @@ use crate::commands::format::TextFormat;
 use crate::commands::input::{self, FileArgs, Source, flat_documents};
 use crate::commands::kinds_dir::{KindsArgs, Known};
 use crate::commands::output::{self, talk};
+use crate::commands::unix_time::unix_time;
+use crate::hint::hinted;
 
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
@@ -33,7 +37,7 @@ pub(super) fn run(args: &WebhooksDoctorArgs) -> anyhow::Result<ExitCode> {
     judge_files(&args.files, &args.kinds, &args.admission.settings(), args.output)
 }
 
-/// Says what of what is registered, by these files, does not fit.
+/// Prints what does not fit in these files.
 pub(crate) fn judge_files(
     files: &FileArgs,
     kinds: &KindsArgs,
@@ -46,21 +50,50 @@ pub(crate) fn judge_files(
         anyhow::ensure!(!input::values(source).map_err(anyhow::Error::msg)?.is_empty(), source.no_object());
     }
     let documents = flat_documents(&sources)?;
-    let findings = inspect_all(&all, &documents, settings);
+    let examined = examined(&all, &documents);
+    let findings = Diagnosis::of_both(inspect_all(&all, &documents, settings), examined.findings);
     let fits = findings.is_empty();
     let is_registered = all.iter().any(|known| registered_versions(&known.kind, &documents).is_some());
-    match output {
-        TextFormat::Text if fits && is_registered => output::text("everything fits\n")?,
-        format => {
-            output::data(&format.write_all(findings.into_iter().map(|one| Diagnosis::from(one).told()).collect()))?
-        }
+    if fits && !is_registered && examined.examined == 0 {
+        return Err(nothing_judged(&sources));
     }
-    if fits && !is_registered {
+    match output {
+        TextFormat::Text if fits && (is_registered || settings.controller.is_none()) => {
+            output::text("everything fits\n")?;
+        }
+        format => output::data(&format.write_all(findings.iter().map(Diagnosis::told).collect()))?,
+    }
+    if fits && !is_registered && settings.controller.is_some() {
         talk("nothing of ours is registered there for a kind that is known here");
     }
     // A server that is named is meant to be asked.
     let is_good = fits && (is_registered || settings.controller.is_none());
     Ok(if is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// The documents, each by itself.
+fn examined(all: &[Known], documents: &[Value]) -> ExaminedDocuments {
+    let known = |name: &str| all.iter().map(|known| &known.kind).find(|kind| name == crd_name(kind));
+    let options = DocumentOptions {
+        kind: &|name| known(name).map(|kind| kind.name().to_owned()),
+        drift: &|crd| {
+            let name = crd.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
+            known(name).map_or_else(Vec::new, |kind| drift(kind, crd))
+        },
+        now: unix_time(),
+    };
+    examine_documents(documents, &options)
+}
+
+fn crd_name(kind: &Kind) -> String {
+    format!("{}.{}", kind.plural(), kind.group())
+}
+
+/// An examination of no document proves nothing.
+fn nothing_judged(sources: &[Source]) -> anyhow::Error {
+    let names: Vec<&str> = sources.iter().map(|source| source.name.as_str()).collect();
+    let problem = format!("cannot check {}: no CRD, webhook configuration or policy of a known kind", names.join(", "));
+    hinted(anyhow::anyhow!(problem), "pointsman doctor -f FILE --kinds DIR")
 }
 
 /// What does not fit in files with what is registered.

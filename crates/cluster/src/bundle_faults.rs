@@ -1,0 +1,264 @@
+//! Faults of a `caBundle`, by which the API server trusts a webhook.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use serde_json::Value;
+use x509_cert::Certificate;
+use x509_cert::certificate::Version;
+use x509_cert::der::Decode;
+use x509_cert::ext::pkix::{BasicConstraints, KeyUsage};
+
+/// A fault of the `caBundle` of a CRD or of a webhook configuration.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BundleFault {
+    /// A Service is called, and the document has no bundle.
+    #[error("it has no caBundle: the API server trusts only certificates of public authorities")]
+    Missing,
+    /// The API server refuses the document.
+    #[error("its caBundle is not base64")]
+    NotBase64,
+    /// A document is public, a key is not.
+    #[error("its caBundle holds a private key, which every reader of the document gets: replace that key")]
+    PrivateKey,
+    /// There is nothing to trust.
+    #[error("its caBundle holds no PEM certificate: the API server trusts no server")]
+    NoCertificate,
+    /// A certificate cannot be read. An API server refuses such a CRD since Kubernetes 1.31.
+    #[error("certificate {number} of its caBundle is damaged")]
+    Damaged {
+        /// Counted from 1.
+        number: usize,
+    },
+    /// No certificate may sign another one.
+    #[error("its caBundle holds no authority: {subject} may not sign certificates, and a renewed one is not trusted")]
+    NoAuthority {
+        /// The subject of the first certificate.
+        subject: String,
+    },
+    /// Every authority has expired.
+    #[error("the authority in its caBundle has expired at {end}: the API server trusts no server")]
+    Expired {
+        /// The last end.
+        end: String,
+    },
+    /// No authority is valid yet.
+    #[error("the authority in its caBundle is not valid before {start}")]
+    NotYetValid {
+        /// The start of the authority that ends last.
+        start: String,
+    },
+    /// A rotation has to begin.
+    #[error("the authority in its caBundle expires in {days} days, at {end}")]
+    Expires {
+        /// Days that are left.
+        days: u64,
+        /// The last end.
+        end: String,
+    },
+}
+
+impl BundleFault {
+    /// Whether no server can be tested by the bundle.
+    pub(crate) fn is_unusable(&self) -> bool {
+        matches!(self, Self::Missing | Self::NotBase64 | Self::NoCertificate | Self::Damaged { .. })
+    }
+
+    /// Whether a tool that writes the bundle into an applied document removes the fault.
+    pub(crate) fn is_placeholder(&self) -> bool {
+        matches!(self, Self::Missing | Self::NoCertificate)
+    }
+}
+
+/// The faults of the bundle in a `clientConfig`, at a time in seconds since 1970. An address outside of the cluster
+/// needs no bundle: its certificate may be that of a public authority.
+pub(crate) fn bundle_faults(config: &Value, now: u64) -> Vec<BundleFault> {
+    let Some(bundle) = bundle(config) else {
+        return if config.get("service").is_some() { vec![BundleFault::Missing] } else { Vec::new() };
+    };
+    let Some(pem) = decoded(bundle) else { return vec![BundleFault::NotBase64] };
+    let text = String::from_utf8_lossy(&pem);
+    let mut faults = Vec::new();
+    if text.lines().any(|line| line.starts_with("-----BEGIN ") && line.contains("PRIVATE KEY")) {
+        faults.push(BundleFault::PrivateKey);
+    }
+    let read: Vec<Option<Certificate>> = sections(&text).map(|section| certificate(&section)).collect();
+    if read.is_empty() {
+        faults.push(BundleFault::NoCertificate);
+        return faults;
+    }
+    if let Some(at) = read.iter().position(Option::is_none) {
+        faults.push(BundleFault::Damaged { number: at + 1 });
+    }
+    let certificates: Vec<Certificate> = read.into_iter().flatten().collect();
+    faults.extend(authority_fault(&certificates, now));
+    faults
+}
+
+/// The bundle of a `clientConfig`, in base64.
+fn bundle(config: &Value) -> Option<&str> {
+    config.get("caBundle").and_then(Value::as_str).filter(|text| !text.is_empty())
+}
+
+/// The bytes of base64 as Go reads it, with line ends in it.
+pub(crate) fn decoded(base64: &str) -> Option<Vec<u8>> {
+    STANDARD.decode(base64.replace(['\r', '\n'], "")).ok()
+}
+
+/// The certificates of a PEM text that can be read.
+pub(crate) fn certificates(pem: &[u8]) -> Vec<Certificate> {
+    sections(&String::from_utf8_lossy(pem)).filter_map(|section| certificate(&section)).collect()
+}
+
+/// The parts of a PEM text that begin as a certificate does.
+fn sections(pem: &str) -> impl Iterator<Item = String> {
+    pem.split(BEGIN).skip(1).map(|section| format!("{BEGIN}{section}"))
+}
+
+fn certificate(section: &str) -> Option<Certificate> {
+    let der = CertificateDer::from_pem_slice(section.as_bytes()).ok()?;
+    Certificate::from_der(&der).ok()
+}
+
+fn authority_fault(all: &[Certificate], now: u64) -> Option<BundleFault> {
+    let first = all.first()?;
+    let end = |one: &Certificate| one.tbs_certificate().validity().not_after.to_unix_duration().as_secs();
+    let start = |one: &Certificate| one.tbs_certificate().validity().not_before.to_unix_duration().as_secs();
+    let authorities: Vec<&Certificate> = all.iter().filter(|one| is_authority(one)).collect();
+    let Some(last) = authorities.iter().max_by_key(|one| end(one)) else {
+        return Some(BundleFault::NoAuthority { subject: first.tbs_certificate().subject().to_string() });
+    };
+    let validity = last.tbs_certificate().validity();
+    let Some(left) = end(last).checked_sub(now) else {
+        return Some(BundleFault::Expired { end: validity.not_after.to_string() });
+    };
+    if authorities.iter().all(|one| now < start(one) || end(one) < now) {
+        return Some(BundleFault::NotYetValid { start: validity.not_before.to_string() });
+    }
+    let days = left / DAY;
+    (days < SOON).then(|| BundleFault::Expires { days, end: validity.not_after.to_string() })
+}
+
+/// Whether a certificate may sign others, as Go's `crypto/x509` decides (`CheckSignatureFrom`).
+fn is_authority(certificate: &Certificate) -> bool {
+    let read = certificate.tbs_certificate();
+    let signs = match read.get_extension::<KeyUsage>() {
+        Ok(usage) => usage.is_none_or(|(_, usage)| usage.key_cert_sign()),
+        Err(_) => false,
+    };
+    let is_ca = match read.get_extension::<BasicConstraints>() {
+        Ok(Some((_, basic))) => basic.ca,
+        Ok(None) => read.version() != Version::V3,
+        Err(_) => false,
+    };
+    signs && is_ca
+}
+
+/// What a certificate begins with.
+const BEGIN: &str = "-----BEGIN CERTIFICATE-----";
+
+/// In seconds.
+const DAY: u64 = 24 * 60 * 60;
+
+/// Days: a change of the authority takes three steps, and has to begin now.
+const SOON: u64 = 30;
+
+#[cfg(test)]
+mod tests {
+    use rcgen::{BasicConstraints as Constraint, CertificateParams, DnType, IsCa, KeyPair, KeyUsagePurpose};
+    use serde_json::json;
+    use x509_cert::der::DateTime;
+
+    use super::*;
+
+    const NOW: u64 = 1_790_000_000;
+
+    /// A certificate that signs itself, from and until a day counted from now.
+    fn pem(is_ca: bool, days: [i64; 2], change: impl Fn(&mut CertificateParams)) -> String {
+        let mut params = CertificateParams::new(vec!["w.n.svc".to_owned()]).unwrap();
+        params.distinguished_name.push(DnType::CommonName, "w");
+        params.is_ca = if is_ca { IsCa::Ca(Constraint::Unconstrained) } else { IsCa::ExplicitNoCa };
+        let at = |days: i64| {
+            let seconds = NOW.saturating_add_signed(days * 86_400);
+            let date = DateTime::from_unix_duration(std::time::Duration::from_secs(seconds)).unwrap();
+            rcgen::date_time_ymd(date.year().into(), date.month(), date.day())
+        };
+        (params.not_before, params.not_after) = (at(days[0]), at(days[1]));
+        change(&mut params);
+        params.self_signed(&KeyPair::generate().unwrap()).unwrap().pem()
+    }
+
+    fn faults(pem: &str) -> Vec<BundleFault> {
+        bundle_faults(&json!({"service": {"name": "w"}, "caBundle": STANDARD.encode(pem)}), NOW)
+    }
+
+    fn words(pem: &str) -> String {
+        faults(pem).iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+    }
+
+    const DAYS: [i64; 2] = [-10, 3000];
+
+    #[test]
+    fn authority_has_no_fault() {
+        let ca = pem(true, DAYS, |_| {});
+        assert_eq!(faults(&ca), []);
+        let signs = pem(true, DAYS, |params| params.key_usages = vec![KeyUsagePurpose::KeyCertSign]);
+        assert_eq!(faults(&signs), []);
+        // The old authority beside the new one.
+        assert_eq!(faults(&format!("{}{ca}{}", pem(true, [-20, -10], |_| {}), pem(true, [10, 20], |_| {}))), []);
+        assert_eq!(faults(&format!("a note\n{ca}{}", pem(false, DAYS, |_| {}))), []);
+        let mut config = json!({"service": {}, "caBundle": STANDARD.encode(&ca)});
+        let wrapped = config["caBundle"].as_str().unwrap().replace("CERT", "CERT\n");
+        config["caBundle"] = json!(format!("{wrapped}\n"));
+        assert_eq!(bundle_faults(&config, NOW), []);
+    }
+
+    #[test]
+    fn bundle_without_certificate_is_found() {
+        for pem in ["\n", "x", "some text", "-----BEGIN X-----\nMAA=\n-----END X-----\n"] {
+            assert_eq!(faults(pem), [BundleFault::NoCertificate], "{pem}");
+        }
+        let key = KeyPair::generate().unwrap().serialize_pem();
+        assert_eq!(faults(&key), [BundleFault::PrivateKey, BundleFault::NoCertificate]);
+        assert_eq!(faults(&format!("{}{key}", pem(true, DAYS, |_| {}))), [BundleFault::PrivateKey]);
+        assert_eq!(bundle_faults(&json!({"service": {}}), NOW), [BundleFault::Missing]);
+        assert_eq!(bundle_faults(&json!({"service": {}, "caBundle": ""}), NOW), [BundleFault::Missing]);
+        assert_eq!(bundle_faults(&json!({"url": "https://w"}), NOW), []);
+        assert_eq!(bundle_faults(&json!({"url": "https://w", "caBundle": "*"}), NOW), [BundleFault::NotBase64]);
+    }
+
+    #[test]
+    fn damaged_certificate_is_counted() {
+        let ca = pem(true, DAYS, |_| {});
+        let half = &ca[..ca.len() / 2];
+        assert_eq!(faults(&format!("{ca}{half}")), [BundleFault::Damaged { number: 2 }]);
+        assert_eq!(faults(half), [BundleFault::Damaged { number: 1 }]);
+        let no_der = "-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n";
+        assert_eq!(faults(no_der), [BundleFault::Damaged { number: 1 }]);
+    }
+
+    #[test]
+    fn leaf_is_no_authority() {
+        let said = "its caBundle holds no authority: CN=w may not sign certificates";
+        let leaves = [
+            pem(false, DAYS, |_| {}),
+            pem(false, DAYS, |params| params.is_ca = IsCa::NoCa),
+            pem(true, DAYS, |params| params.key_usages = vec![KeyUsagePurpose::DigitalSignature]),
+        ];
+        for leaf in leaves {
+            assert!(words(&leaf).starts_with(said), "{}", words(&leaf));
+        }
+    }
+
+    #[test]
+    fn authority_outside_its_time_is_found() {
+        assert!(
+            words(&pem(true, [-20, -10], |_| {})).starts_with("the authority in its caBundle has expired at 2026-")
+        );
+        assert!(words(&pem(true, [-20, 20], |_| {})).starts_with("the authority in its caBundle expires in "));
+        let early = words(&pem(true, [10, 400], |_| {}));
+        assert!(early.starts_with("the authority in its caBundle is not valid before 2026-"), "{early}");
+    }
+}
