@@ -1,6 +1,7 @@
 //! `pointsman status` and `migrate --forget`: how a kind stands, and what is left of a version that is gone.
 
 use std::fs;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -9,6 +10,7 @@ use hyper::Method;
 use serde_json::{Value, json};
 
 use crate::scenario::Scenario;
+use crate::support::acting::run;
 use crate::support::pki::Authority;
 use crate::support::process::{Process, SOON};
 use crate::support::proxy::{Fate, Proxy};
@@ -24,11 +26,53 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("objects_of_a_version_that_is_not_served_are_counted", unserved).of(&WIDGETS).newest(),
     Scenario::new("whoever_watches_sees_what_changes", watched).newest(),
     Scenario::new("the_doctor_finds_what_does_not_fit_in_a_cluster", doctored).of(&ENGINES).newest().failing().alone(),
+    Scenario::new("unknown_kind_fails_status", unknown).of(&WIDGETS).newest(),
     Scenario::new("what_mutate_puts_back_is_not_called_forgotten", mutated).of(&ENGINES).newest().failing(),
 ];
 
 static ENGINES: [&Sample; 1] = [&ENGINE];
 static WIDGETS: [&Sample; 1] = [&WIDGET];
+
+/// A CRD that converts through pointsman and has no definition is named, and nothing checked is no success.
+fn unknown(scene: &Scene<'_>) {
+    let name = scene.crd_name();
+    scene.arm(scene.sample.old);
+    let others = scene.dir.join("others");
+    fs::create_dir(&others).unwrap();
+    for file in ["engines.yaml", "engines.crd.yaml"] {
+        let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/kinds").join(file);
+        fs::copy(from, others.join(file)).unwrap();
+    }
+    let with_others = |command: &str| {
+        let kubeconfig = format!("--kubeconfig={}", scene.bed.api.kubeconfig.display());
+        let kinds = format!("--kinds={}", others.display());
+        run(&[command, "--no-built-in", &kinds, &kubeconfig].map(str::to_owned))
+    };
+    let (code, text, errors) = with_others("status");
+    assert_eq!((code, text.as_str()), (1, ""), "{errors}");
+    assert!(errors.contains(&format!("{name} converts through ")), "{errors}");
+    assert!(
+        errors.contains("cannot check this cluster: no known kind is installed in it\nhint: pointsman status"),
+        "{errors}"
+    );
+    let (code, text, errors) = with_others("doctor");
+    let found = format!("CustomResourceDefinition {name}: it converts through ");
+    assert!(code == 1 && text.contains(&found), "{text}{errors}");
+    // Another kind of the same server.
+    let mut other = crd(scene);
+    let spec = json!({"group": format!("other.{}", scene.group), "names": other["spec"]["names"], "scope": "Namespaced",
+        "versions": other["spec"]["versions"], "conversion": other["spec"]["conversion"]});
+    let plural = spec["names"]["plural"].as_str().unwrap().to_owned();
+    let unknown = format!("{plural}.{}", spec["group"].as_str().unwrap());
+    other = json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": unknown}, "spec": spec});
+    scene.post(CRDS, &other).ok();
+    let (code, text, errors) = scene.command(&["status"]);
+    assert!(code == 1 && text.contains(&name), "{text}{errors}");
+    assert!(errors.contains(&format!("{unknown} converts through ")), "{errors}");
+    assert!(!scene.command(&["status", &name]).2.contains(&unknown));
+    scene.call(Method::DELETE, &format!("{CRDS}/{unknown}"), None).ok();
+}
 
 /// The version that is stored need not be one that is served.
 fn unserved(scene: &Scene<'_>) {

@@ -33,6 +33,10 @@ pub(crate) fn run(args: &ValidateArgs) -> anyhow::Result<ExitCode> {
     let Some(all) = args.offline.request.read(EXAMPLE)? else {
         return Ok(ExitCode::FAILURE);
     };
+    if all.is_empty() {
+        complain(EMPTY);
+        return Ok(ExitCode::FAILURE);
+    }
     let (mut good, mut unjudged, mut values, mut warnings) = (true, false, Vec::new(), Warnings::default());
     for request in all {
         let label = request.object.label();
@@ -182,6 +186,9 @@ fn json(name: &str, operation: &str, judged: &Judged) -> JsonTree {
 
 /// The exit code where nothing is denied and something was not looked at.
 const NOT_JUDGED: u8 = 3;
+
+/// A check of nothing is no success.
+const EMPTY: &str = "cannot check the input: it is a list without an object";
 
 const EXAMPLE: &str = "pointsman validate -f manifests/examples/v1alpha2.yaml";
 

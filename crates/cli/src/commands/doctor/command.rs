@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::{Args, ValueHint};
 use pointsman_cluster::{CallError, examine};
 
-use super::examined::diagnoses;
+use super::examined::{diagnoses, unknown_kind};
 use crate::commands::address_args::host_and_port;
 use crate::commands::admission::AdmissionArgs;
 use crate::commands::connected::{ClusterArgs, advised};
@@ -14,7 +14,7 @@ use crate::commands::format::TextFormat;
 use crate::commands::input::FileArgs;
 use crate::commands::kinds_dir::KindsArgs;
 use crate::commands::output::{self, talk};
-use crate::commands::status::Looking;
+use crate::commands::status::{Looking, nothing_checked, unchecked, unlisted};
 use crate::commands::unix_time::unix_time;
 use crate::commands::webhooks::judge_files;
 
@@ -54,20 +54,26 @@ pub(crate) fn run(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
     }
     let all = args.kinds.load()?;
     let looking = Looking::new(&all, &args.kinds_named, &args.endpoints, PAGE)?;
-    let (seen, examined) = args.cluster.patiently(async |cluster| {
+    let (seen, examined, unknown) = args.cluster.patiently(async |cluster| {
         let seen = looking.look(&cluster).await?;
         let crds: Vec<String> = seen.iter().map(|one| one.crd.clone()).collect();
         let examined = examine(&cluster, &crds, unix_time())
             .await
             .map_err(|error: CallError| advised(error, |call| Some(call)))?;
-        Ok((seen, examined))
+        let unknown = looking.unknown(&cluster).await;
+        Ok((seen, examined, unknown))
     })?;
     examined.unknown.iter().for_each(|what| talk(&format!("not known: {what}")));
-    let found = diagnoses(&all, &seen, &examined, &settings);
+    let unknown = unknown.unwrap_or_else(|error| {
+        talk(&unlisted(&error));
+        Vec::new()
+    });
+    let mut found = diagnoses(&all, &seen, &examined, &settings);
+    found.extend(unchecked(unknown, !seen.is_empty()).iter().map(unknown_kind));
+    if found.is_empty() && seen.is_empty() {
+        return Err(nothing_checked("doctor", &args.kinds));
+    }
     match args.output {
-        TextFormat::Text if found.is_empty() && seen.is_empty() => {
-            talk("no kind that has versions to convert between has a CRD in this cluster: name one, or see --kinds");
-        }
         TextFormat::Text if found.is_empty() => output::text("everything fits\n")?,
         format => output::data(&format.write_all(found.iter().map(|one| one.told()).collect()))?,
     }
@@ -94,5 +100,5 @@ Examples:
 Exit codes:
   0  everything fits
   1  something does not: each finding names what mends it; or something could
-     not be read
+     not be read, or nothing could be checked
   2  the flags are wrong";

@@ -1,6 +1,6 @@
 //! What was seen of a cluster, as findings.
 
-use pointsman_cluster::{Examined, KindStatus};
+use pointsman_cluster::{Examined, KindStatus, UnknownCrd};
 use pointsman_core::registration::registered_versions;
 use pointsman_core::webhook::Settings;
 
@@ -27,6 +27,18 @@ pub(super) fn diagnoses(all: &[Known], seen: &[KindStatus], examined: &Examined,
         }
     }
     each
+}
+
+/// A CRD that converts through pointsman, of a kind without a definition.
+pub(super) fn unknown_kind(unknown: &UnknownCrd) -> Diagnosis {
+    Diagnosis {
+        document: format!("CustomResourceDefinition {}", unknown.name),
+        problem: format!(
+            "it converts through {}, and is not checked: no definition of its kind is known",
+            unknown.converted_by
+        ),
+        change: "pointsman doctor --kinds DIR, with its definition".to_owned(),
+    }
 }
 
 fn of_kind(seen: &KindStatus) -> impl Iterator<Item = Diagnosis> {

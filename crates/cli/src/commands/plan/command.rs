@@ -93,7 +93,11 @@ fn in_files(args: &PlanArgs, questions: &Questions<'_>) -> anyhow::Result<Option
     let all = decided.into_iter().flat_map(|decided| decided.results);
     let (known, unknown): (Vec<_>, Vec<_>) = all.partition(Result::is_ok);
     let known: Vec<Assessed> = known.into_iter().flatten().collect();
-    let mut unknown = unknown.into_iter().filter_map(Result::err);
+    let mut unknown = unknown.into_iter().filter_map(Result::err).peekable();
+    if known.is_empty() && unknown.peek().is_none() {
+        complain(EMPTY);
+        return Ok(None);
+    }
     if let Some(first) = unknown.next() {
         if known.is_empty() {
             complain(&first);
@@ -144,6 +148,9 @@ fn in_cluster(args: &PlanArgs, name: &str, questions: &Questions<'_>) -> anyhow:
     }
     Ok(good.then_some(assessed))
 }
+
+/// A check of nothing is no success.
+const EMPTY: &str = "cannot check the input: it is a list without an object";
 
 const EXAMPLE: &str = "kubectl get materializes -A -o json | pointsman plan";
 

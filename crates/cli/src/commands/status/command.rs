@@ -5,13 +5,14 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use pointsman_cluster::{AdminPorts, KindStatus};
+use pointsman_cluster::{AdminPorts, Cluster, KindStatus, UnknownCrd};
 use pointsman_core::parse_duration;
 use tokio::time::sleep;
 
 use super::exposition::exposition;
 use super::looking::Looking;
 use super::told::{document, screen};
+use super::unknown::{line, nothing_checked, unchecked, unlisted};
 use crate::commands::address_args::host_and_port;
 use crate::commands::connected::ClusterArgs;
 use crate::commands::format::{Format, WatchedFormat};
@@ -67,13 +68,28 @@ pub(crate) fn run(args: &StatusArgs) -> anyhow::Result<ExitCode> {
     if args.watch {
         return watch(args, &looking);
     }
-    let seen = args.cluster.patiently(async |cluster| looking.look(&cluster).await)?;
+    let (seen, unknown) = args.cluster.patiently(async |cluster| {
+        let seen = looking.look(&cluster).await?;
+        let unknown = look_for_unknown(&looking, &cluster, !seen.is_empty()).await;
+        Ok((seen, unknown))
+    })?;
     if seen.is_empty() {
-        talk("no kind that has versions to convert between has a CRD in this cluster: name one, or see --kinds");
+        return Err(nothing_checked("status", &args.kinds));
     }
     print(&rendered(&seen, args.output)?, args.output)?;
-    let needed = seen.iter().any(|one| !one.findings.is_empty());
+    let needed = !unknown.is_empty() || seen.iter().any(|one| !one.findings.is_empty());
     Ok(if needed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// The CRDs that convert through pointsman and have no definition here, each with a warning.
+async fn look_for_unknown(looking: &Looking<'_>, cluster: &Cluster, is_any_known: bool) -> Vec<UnknownCrd> {
+    let unknown = looking.unknown(cluster).await.unwrap_or_else(|error| {
+        talk(&unlisted(&error));
+        Vec::new()
+    });
+    let unknown = unchecked(unknown, is_any_known);
+    unknown.iter().for_each(|one| warn(&line(one)));
+    unknown
 }
 
 /// What is printed of all kinds.
@@ -105,6 +121,9 @@ fn watch(args: &StatusArgs, looking: &Looking<'_>) -> anyhow::Result<ExitCode> {
         while !stop.is_wanted() {
             match looking.look(&cluster).await {
                 Ok(seen) => {
+                    if last.is_none() {
+                        look_for_unknown(looking, &cluster, !seen.is_empty()).await;
+                    }
                     let text = rendered(&seen, args.output)?;
                     if last.as_ref() != Some(&text) {
                         if clears {
@@ -168,7 +187,7 @@ Examples:
 
 Exit codes:
   0    nothing needs a person
-  1    something does: each finding names what mends it; or the cluster could
-       not be asked
+  1    something does: each finding names what mends it; or a CRD that converts
+       through pointsman is of an unknown kind; or nothing could be checked
   2    the flags are wrong
   130  a watch was ended by Ctrl-C, or SIGTERM";

@@ -1,6 +1,8 @@
 //! Looking at kinds in a cluster.
 
-use pointsman_cluster::{AdminPorts, AskedErrors, CallError, Cluster, KindStatus, StatusOptions, status};
+use pointsman_cluster::{
+    AdminPorts, AskedErrors, CallError, Cluster, KindStatus, StatusOptions, UnknownCrd, status, unknown_crds,
+};
 use pointsman_core::definition::Kind;
 use pointsman_core::registration::drift;
 
@@ -13,6 +15,8 @@ use crate::commands::unix_time::unix_time;
 /// Which kinds are looked at, and how.
 pub(crate) struct Looking<'l> {
     kinds: Vec<&'l Kind>,
+    /// The CRDs of all known kinds, those without a conversion as well.
+    all: Vec<String>,
     /// Whether they were named, so that one without a CRD is an error.
     are_named: bool,
     endpoints: &'l [String],
@@ -27,12 +31,22 @@ impl<'l> Looking<'l> {
             true => all.iter().map(|known| &known.kind).filter(|kind| converts(kind)).collect(),
             false => named.iter().map(|name| Ok(&find(all, name)?.kind)).collect::<anyhow::Result<_>>()?,
         };
-        Ok(Self { kinds, are_named: !named.is_empty(), endpoints, admin_ports: AdminPorts::Nobody, page })
+        let all = all.iter().map(|known| format!("{}.{}", known.kind.plural(), known.kind.group())).collect();
+        Ok(Self { kinds, all, are_named: !named.is_empty(), endpoints, admin_ports: AdminPorts::Nobody, page })
     }
 
     /// The same, and whom to ask for their last errors.
     pub(super) fn asking(self, admin_ports: AdminPorts) -> Self {
         Self { admin_ports, ..self }
+    }
+
+    /// CRDs that seem to convert through pointsman, without a definition here. Where kinds are named, others are not
+    /// looked for. The reason where the CRDs cannot be listed.
+    pub(crate) async fn unknown(&self, cluster: &Cluster) -> Result<Vec<UnknownCrd>, CallError> {
+        if self.are_named {
+            return Ok(Vec::new());
+        }
+        unknown_crds(cluster, &self.all).await
     }
 
     /// How each of them stands.

@@ -1,0 +1,31 @@
+//! CRDs that no definition of this run is about.
+
+use pointsman_cluster::{CallError, UnknownCrd};
+
+use crate::commands::kinds_dir::KindsArgs;
+use crate::hint::hinted;
+
+/// The CRDs that convert through pointsman: those of a server of a known kind. Where no known kind is there, those with
+/// its path.
+pub(crate) fn unchecked(unknown: Vec<UnknownCrd>, is_any_known: bool) -> Vec<UnknownCrd> {
+    unknown.into_iter().filter(|one| one.shares_server || !is_any_known).collect()
+}
+
+/// A line about one of them, for a person.
+pub(super) fn line(unknown: &UnknownCrd) -> String {
+    format!(
+        "{} converts through {}, and no definition of its kind is known: add it with --kinds DIR",
+        unknown.name, unknown.converted_by
+    )
+}
+
+/// The line where the CRDs cannot be listed.
+pub(crate) fn unlisted(error: &CallError) -> String {
+    format!("cannot list CRDs: {error}: those without a definition are not reported")
+}
+
+/// A check of nothing is no success. `command` is the one that ran.
+pub(crate) fn nothing_checked(command: &str, kinds: &KindsArgs) -> anyhow::Error {
+    let error = anyhow::anyhow!("cannot check this cluster: no known kind is installed in it");
+    hinted(error, format!("pointsman {command}{} --kinds DIR, with the definitions of its kinds", kinds.flags()))
+}
