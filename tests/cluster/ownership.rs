@@ -15,6 +15,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("flickering_webhook_loses_no_owner", flickering).of(&WIDGETS).failing(),
     Scenario::new("disarmed_kind_keeps_field_owners", disarmed).of(&WIDGETS).failing(),
     Scenario::new("forgotten_version_keeps_field_owners", forgotten).of(&WIDGETS).failing(),
+    Scenario::new("owner_references_of_version_are_counted", referred).of(&WIDGETS).newest(),
     Scenario::new("webhook_outage_spares_stored_version", outage).of(&WIDGETS).newest().failing(),
     Scenario::new("printed_documents_apply_twice", printed_twice).of(&WIDGETS).newest(),
     Scenario::new("one_schema_migrates_without_webhook", one_schema).of(&WIDGETS).newest(),
@@ -141,6 +142,51 @@ fn forgotten(scene: &Scene<'_>) {
     let text = scene.commanded(&["migrate", &crd, "--forget", old]);
     assert!(text.contains("1 object"), "{text}");
     assert_owned(scene, "a");
+}
+
+/// Owner references to the version that goes are counted within the kind, and found in other kinds by the documented
+/// command.
+fn referred(scene: &Scene<'_>) {
+    let (old, new, crd) = (scene.sample.old, scene.sample.new, scene.crd_name());
+    scene.arm(new);
+    let uid = scene.create(new, &scene.object(new, "parent")).ok()["metadata"]["uid"].clone();
+    let reference = json!({
+        "apiVersion": format!("{}/{old}", scene.group), "kind": scene.sample.kind, "name": "parent", "uid": uid,
+    });
+    let mut child = scene.object(new, "child");
+    child["metadata"]["ownerReferences"] = json!([reference]);
+    scene.create(new, &child).ok();
+    let map = json!({"metadata": {"name": "child", "ownerReferences": [reference]}});
+    scene.post(&format!("/api/v1/namespaces/{}/configmaps", scene.ns), &map).ok();
+    let text = scene.commanded(&["status", &crd]);
+    assert!(text.contains(&format!("owners in     {old}: 1\n")), "{text}");
+    let named = format!("may go        {old}: no, it is named in owner references of 1; ");
+    assert!(text.contains(&named) && text.contains(&format!("pointsman migrate {crd} --forget {old}\n")), "{text}");
+    let text = scene.commanded(&["disarm", &crd, &scene.server(), "--served", new, "--settle=1s"]);
+    let left = format!("left: {old} in the owner references of 1: pointsman migrate {crd} --forget {old}\n");
+    assert!(text.contains(&left), "{text}");
+    assert!(text.contains(&format!("not counted: owner references to {old} in objects of other kinds")), "{text}");
+    let (code, text, _) = scene.command(&["status", &crd]);
+    assert!(code == 1 && text.contains(&format!("owner references of 1 objects name {old}")), "{text}");
+    scene.commanded(&["migrate", &crd, "--forget", old]);
+    let now = scene.get(new, "child").ok()["metadata"]["ownerReferences"].clone();
+    assert_eq!(now[0]["apiVersion"], format!("{}/{new}", scene.group), "{now}");
+    scene.commanded(&["status", &crd]);
+    assert_eq!(children(scene), format!("ConfigMap {}/child\n", scene.ns));
+}
+
+/// The ConfigMaps that refer to the old version, as docs/uninstall.md finds them.
+fn children(scene: &Scene<'_>) -> String {
+    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/uninstall.md")).unwrap();
+    let template = page.split("go-template='").nth(1).unwrap().split('\'').next().unwrap();
+    let template = template.replace("materialize.cloud/v1alpha1", &format!("{}/{}", scene.group, scene.sample.old));
+    let output = std::process::Command::new(scene.bed.assets.path("kubectl"))
+        .arg(format!("--kubeconfig={}", scene.bed.api.kubeconfig.display()))
+        .args(["get", "configmaps", "-A", "--ignore-not-found", "-o", &format!("go-template={template}")])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
 }
 
 /// With the webhook down, the version that is stored can be written, whichever way the migration went.

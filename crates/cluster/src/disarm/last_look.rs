@@ -42,7 +42,7 @@ pub(super) async fn look(
     let mut take = |list| {
         for item in items(&list) {
             looked.objects += 1;
-            looked.named.add(item, crd.group());
+            looked.named.add(item, crd.group(), crd.kind());
             for version in kept_versions(item) {
                 *looked.kept.entry(version.to_owned()).or_default() += 1;
             }

@@ -5,7 +5,8 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::mark::Mark;
-use crate::ownership::{entry_versions, is_managed, last_applied_version};
+use crate::crd_state::CrdState;
+use crate::ownership::{entry_versions, is_managed, last_applied_version, owner_versions};
 
 /// What all objects are to be in the end.
 pub(crate) enum Aim<'a> {
@@ -50,9 +51,9 @@ impl<'a> Aim<'a> {
         }
     }
 
-    /// An object of a page, of a group with this storage version, and how it is to be written; nothing where it is
-    /// known to be as it should.
-    pub(super) fn listed(&mut self, item: &Value, group: &str, storage: &str) -> Option<Listed> {
+    /// An object of a page, and how it is to be written; nothing where it is known to be as it should.
+    pub(super) fn listed(&mut self, item: &Value, crd: &CrdState) -> Option<Listed> {
+        let (group, kind, storage) = (crd.group(), crd.kind(), crd.storage());
         let text = |name: &str| item.get("metadata")?.get(name)?.as_str().map(str::to_owned);
         let (uid, version) = (text("uid").unwrap_or_default(), text("resourceVersion").unwrap_or_default());
         let is_elsewhere = entry_versions(item, group).iter().any(|entry| *entry != storage);
@@ -67,11 +68,12 @@ impl<'a> Aim<'a> {
                 // Somebody has emptied it, to be rid of what it held.
                 let ours = kept.filter(|kept| kept.is_empty() || is_ours(kept));
                 *foreign += u64::from(kept.is_some() && ours.is_none());
+                let is_owned = owner_versions(item, group, kind).contains(&version.as_str());
                 let is_applied = last_applied_version(item, group).as_ref() == Some(version);
-                let is_named = is_applied || entry_versions(item, group).contains(&version.as_str());
+                let is_named = is_owned || is_applied || entry_versions(item, group).contains(&version.as_str());
                 (ours.is_some() || is_named).then(|| ObjectChange::Translated {
                     kept: ours.map(|text| (key.clone(), text.to_owned())),
-                    needs_object: is_applied || is_elsewhere,
+                    needs_object: is_owned || is_applied || is_elsewhere,
                 })
             }
             Self::Owned => is_elsewhere.then_some(ObjectChange::Translated { kept: None, needs_object: true }),

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::aim::{Listed, ObjectChange};
 use crate::cluster::PatchForm;
 use crate::crd_state::CrdState;
-use crate::ownership::{LAST_APPLIED, ObjectConversion, is_managed, last_applied_version, translated};
+use crate::ownership::{LAST_APPLIED, ObjectConversion, is_managed, last_applied_version, references_anew, translated};
 
 /// Stores an object anew, as it is.
 ///
@@ -38,7 +38,8 @@ pub(super) fn without(listed: &Listed, kept: Option<&(String, String)>) -> Value
     Value::Array(patch)
 }
 
-/// Translates what names another version: entries of managedFields, and what client-side apply has noted.
+/// Translates what names another version: entries of managedFields, what client-side apply has noted, and references to
+/// owners of the same kind.
 pub(super) fn translation(
     listed: &Listed,
     object: &Value,
@@ -62,6 +63,7 @@ pub(super) fn translation(
         let path = format!("/metadata/annotations/{}", pointer_token(LAST_APPLIED));
         patch.push(json!({"op": "replace", "path": path, "value": applied}));
     }
+    patch.extend(references_anew(object, crd.group(), crd.kind(), crd.storage()));
     Value::Array(patch)
 }
 

@@ -117,10 +117,7 @@ impl<'r> RewriteRun<'r> {
                 return Ok(Ended::Wrote);
             };
             let all = items(&list).count();
-            let old: Vec<Listed> = {
-                let (group, storage) = (self.crd.group(), self.crd.storage());
-                items(&list).filter_map(|item| self.aim.listed(item, group, storage)).collect()
-            };
+            let old: Vec<Listed> = items(&list).filter_map(|item| self.aim.listed(item, &self.crd)).collect();
             if !self.counted {
                 self.objects.passed_over += (all - old.len()) as u64;
             }

@@ -7,9 +7,11 @@
 mod field_owners;
 mod field_set;
 mod object_conversion;
+mod owner_references;
 mod version_counts;
 
 pub(crate) use field_owners::{entry_versions, is_managed, translated};
+pub(crate) use owner_references::{owner_versions, references_anew};
 pub(crate) use version_counts::{LAST_APPLIED, last_applied_version};
 
 pub use object_conversion::ObjectConversion;

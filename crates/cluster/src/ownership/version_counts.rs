@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::field_owners::entry_versions;
+use super::owner_references::owner_versions;
 
 /// Objects that name a version of their kind, by that version.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -13,11 +14,16 @@ pub struct VersionCounts {
     pub managed: BTreeMap<String, u64>,
     /// In the annotation of client-side apply.
     pub applied: BTreeMap<String, u64>,
+    /// In an owner reference to an object of the same kind.
+    pub owned: BTreeMap<String, u64>,
 }
 
 impl VersionCounts {
-    /// Counts an object of this group.
-    pub(crate) fn add(&mut self, object: &Value, group: &str) {
+    /// Counts an object of this group and kind.
+    pub(crate) fn add(&mut self, object: &Value, group: &str, kind: &str) {
+        for version in owner_versions(object, group, kind) {
+            *self.owned.entry(version.to_owned()).or_default() += 1;
+        }
         for version in entry_versions(object, group) {
             *self.managed.entry(version.to_owned()).or_default() += 1;
         }
@@ -26,11 +32,24 @@ impl VersionCounts {
         }
     }
 
+    /// What names a version, in words, such as `managedFields of 2`. Empty where nothing does.
+    #[must_use]
+    pub fn words(&self, version: &str) -> String {
+        let places = [
+            ("managedFields", &self.managed),
+            ("the last-applied annotation", &self.applied),
+            ("owner references", &self.owned),
+        ];
+        let counted = places.iter().filter_map(|(place, counts)| Some(format!("{place} of {}", counts.get(version)?)));
+        counted.collect::<Vec<_>>().join(", ")
+    }
+
     /// The same, without versions that stay.
     #[must_use]
     pub(crate) fn without(mut self, stay: &[&str]) -> Self {
         self.managed.retain(|version, _| !stay.contains(&version.as_str()));
         self.applied.retain(|version, _| !stay.contains(&version.as_str()));
+        self.owned.retain(|version, _| !stay.contains(&version.as_str()));
         self
     }
 }

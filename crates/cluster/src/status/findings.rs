@@ -74,6 +74,14 @@ fn named(seen: &KindStatus, kind: &str) -> Vec<StatusFinding> {
         })
         .collect();
     let applied = seen.objects.named.applied.iter().filter(|(version, _)| is_gone(version));
+    let owned = seen.objects.named.owned.iter().filter(|(version, _)| is_gone(version));
+    found.extend(owned.map(|(version, count)| StatusFinding {
+        problem: format!(
+            "owner references of {count} objects name {version}, which is not served: the garbage collector keeps these \
+             objects after their owner"
+        ),
+        mend: format!("pointsman migrate {kind} --forget {version}"),
+    }));
     found.extend(applied.map(|(version, count)| StatusFinding {
         problem: format!(
             "the last-applied annotation of {count} objects names {version}, which is not served: kubectl apply keeps \
@@ -187,6 +195,9 @@ mod tests {
         });
         one(["managedFields of 2 objects name v0", "pointsman migrate w --forget v0"], |seen| {
             seen.objects.named.managed = [("v0".to_owned(), 2), ("v1".to_owned(), 1)].into();
+        });
+        one(["owner references of 3 objects name v0", "--forget v0"], |seen| {
+            seen.objects.named.owned = [("v0".to_owned(), 3)].into();
         });
         one(["last-applied annotation of 1 objects names v0", "--forget v0"], |seen| {
             seen.objects.named.applied = [("v0".to_owned(), 1)].into();

@@ -9,6 +9,7 @@ use super::last_errors::AskedErrors;
 use super::reported_errors::ReportedErrors;
 use crate::annotations::kept_versions;
 use crate::bundle_faults::BundleFault;
+use crate::crd_state::CrdState;
 use crate::migrate::Mark;
 use crate::ownership::VersionCounts;
 
@@ -83,15 +84,15 @@ pub struct ObjectCounts {
     pub by_controller: BTreeMap<String, u64>,
     /// Those with an annotation that keeps what only another version can say, by that version.
     pub kept: BTreeMap<String, u64>,
-    /// Those that name a version in managedFields or in what client-side apply has noted, by that version.
+    /// Those that name a version in managedFields, in what client-side apply has noted, or in an owner reference.
     pub named: VersionCounts,
 }
 
 impl ObjectCounts {
-    /// Counts one more, of this group.
-    pub(super) fn add(&mut self, item: &Value, mark: Option<&Mark>, label: &str, group: &str) {
+    /// Counts one more object of a CRD.
+    pub(super) fn add(&mut self, item: &Value, mark: Option<&Mark>, label: &str, crd: &CrdState) {
         self.all += 1;
-        self.named.add(item, group);
+        self.named.add(item, crd.group(), crd.kind());
         let metadata = item.get("metadata");
         let version = metadata.and_then(|metadata| metadata.get("resourceVersion")?.as_str()).unwrap_or_default();
         if let (Some(written), Some(mark)) = (&mut self.written_since, mark) {

@@ -48,8 +48,7 @@ async fn read(
     };
     let mark = Mark::of(crd);
     counts.written_since = mark.as_ref().map(|_| 0);
-    let mut count =
-        |list| items(&list).for_each(|item| counts.add(item, mark.as_ref(), &options.version_label, crd.group()));
+    let mut count = |list| items(&list).for_each(|item| counts.add(item, mark.as_ref(), &options.version_label, crd));
     Pages::new(cluster, collection, Extent::MetadataOfAll, options.page).all(&mut |_, _| {}, &mut count).await
 }
 

@@ -49,10 +49,21 @@ pub(super) fn sentence(done: &Disarmed, dry_run: Option<DryRun>) -> String {
             "left: what only {kept} could say, in an annotation of {count}: pointsman migrate {crd} --forget {kept}\n"
         ));
     }
-    for (version, count) in &done.named.applied {
-        text.push_str(&format!(
-            "left: {version} in the last-applied annotation of {count}: pointsman migrate {crd} --forget {version}\n"
-        ));
+    let named = [("last-applied annotation", &done.named.applied), ("owner references", &done.named.owned)];
+    for (place, counts) in named {
+        for (version, count) in counts {
+            text.push_str(&format!(
+                "left: {version} in the {place} of {count}: pointsman migrate {crd} --forget {version}\n"
+            ));
+        }
+    }
+    for step in steps {
+        if let (DisarmStep::Unserve { gone, .. }, None) = (step, dry_run) {
+            let gone = gone.join(" or ");
+            text.push_str(&format!(
+                "not counted: owner references to {gone} in objects of other kinds: docs/uninstall.md finds them\n"
+            ));
+        }
     }
     for document in &done.registered {
         text.push_str(&format!("left: {document}; --admission deletes it\n"));
@@ -68,7 +79,8 @@ pub(super) fn document(done: &Disarmed, dry_run: Option<DryRun>) -> anyhow::Resu
     let Disarmed { crd, version, steps, objects, kept, named, registered, unlisted } = done;
     let steps: Vec<String> = steps.iter().map(ToString::to_string).collect();
     let value = json!({
-        "crd": crd, "version": version, "steps": steps, "objects": objects, "kept": kept, "lastApplied": named.applied, "registered": registered,
+        "crd": crd, "version": version, "steps": steps, "objects": objects, "kept": kept, "lastApplied": named.applied,
+        "ownerReferences": named.owned, "registered": registered,
         "unlisted": unlisted,
         "dryRun": dry_run.map(DryRun::name),
     });
@@ -104,6 +116,9 @@ mod tests {
                     left: what only v1 could say, in an annotation of 3: pointsman migrate widgets.example.com --forget v1\n\
                     left: ValidatingWebhookConfiguration w; --admission deletes it\n";
         assert_eq!(sentence(&done, None), text);
+        done.named.owned = [("v1".to_owned(), 2)].into();
+        let left = "left: v1 in the owner references of 2: pointsman migrate widgets.example.com --forget v1\n";
+        assert!(sentence(&done, None).contains(left));
         done.unlisted = Some("forbidden".to_owned());
         assert!(sentence(&done, None).ends_with("policies are left (forbidden)\n"));
         done.unlisted = None;

@@ -1,6 +1,6 @@
 //! What was seen of a kind, as a screen and as a document.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use pointsman_cluster::{CertificateEnd, EndpointStatus, KindStatus, ReportedError, ReportedErrors};
@@ -38,6 +38,10 @@ pub(super) fn screen(seen: &KindStatus, now: u64) -> String {
     if objects.named.applied.keys().any(|version| *version != seen.storage) {
         lines.push(("applied in", named(&objects.named.applied)));
     }
+    if objects.named.owned.keys().any(|version| *version != seen.storage) {
+        lines.push(("owners in", named(&objects.named.owned)));
+    }
+    lines.extend(departures(seen).into_iter().map(|line| ("may go", line)));
     lines.extend(seen.authorities.iter().map(|end| ("authority", expires(end, now))));
     lines.extend(seen.endpoints.iter().map(|one| ("endpoint", endpoint(one, now))));
     lines.extend(versions(&seen.errors));
@@ -52,6 +56,24 @@ pub(super) fn screen(seen: &KindStatus, now: u64) -> String {
         let _ = write!(text, "  ! {}\n    mend: {}\n", finding.problem, finding.mend);
     }
     text
+}
+
+/// Whether each version that is not stored may leave the CRD, and what cleans up before.
+fn departures(seen: &KindStatus) -> Vec<String> {
+    let KindStatus { crd, objects, .. } = seen;
+    let versions: BTreeSet<&String> =
+        seen.served.iter().chain(&seen.stored).filter(|one| **one != seen.storage).collect();
+    let told = versions.into_iter().map(|version| {
+        let named = objects.named.words(version);
+        if seen.stored.contains(version) {
+            format!("{version}: no, objects may be stored as {version}: pointsman migrate {crd}")
+        } else if !named.is_empty() {
+            format!("{version}: no, it is named in {named}; once it is not served, pointsman migrate {crd} --forget {version}")
+        } else {
+            format!("{version}: yes, once no client uses it")
+        }
+    });
+    told.collect()
 }
 
 fn endpoint(one: &EndpointStatus, now: u64) -> String {
@@ -125,6 +147,7 @@ pub(super) fn document(seen: &KindStatus) -> anyhow::Result<JsonTree> {
         "kept": seen.objects.kept,
         "managedFields": seen.objects.named.managed,
         "lastApplied": seen.objects.named.applied,
+        "ownerReferences": seen.objects.named.owned,
         "unread": seen.unread,
         "authorities": seen.authorities.iter().map(|end| &end.text).collect::<Vec<_>>(),
         "endpoints": endpoints.collect::<Vec<_>>(),
@@ -196,6 +219,7 @@ widgets.example.com
   objects       7; 3 of them written since v2 is stored
   controllers   no label: 1, 2.16.0: 6
   kept for      v1: 2
+  may go        v1: no, objects may be stored as v1: pointsman migrate widgets.example.com
   authority     expires in 9 days, at day 10
   endpoint      h:1, certificate expires in 9 days, at day 10
   last error    day 9, h:1, convert: no
@@ -210,6 +234,23 @@ widgets.example.com
     mend: better
 ";
         assert_eq!(screen(&seen, 86_400), text);
+    }
+
+    #[test]
+    fn version_that_is_named_stays() {
+        let mut seen = KindStatus {
+            crd: "ws.e.com".to_owned(),
+            served: vec!["v1".to_owned(), "v2".to_owned()],
+            storage: "v2".to_owned(),
+            stored: vec!["v2".to_owned()],
+            ..KindStatus::default()
+        };
+        assert_eq!(departures(&seen), ["v1: yes, once no client uses it"]);
+        seen.objects.named.managed = [("v1".to_owned(), 2), ("v2".to_owned(), 9)].into();
+        seen.objects.named.owned = [("v1".to_owned(), 3)].into();
+        let said = "v1: no, it is named in managedFields of 2, owner references of 3; once it is not served, \
+                    pointsman migrate ws.e.com --forget v1";
+        assert_eq!(departures(&seen), [said]);
     }
 
     #[test]
