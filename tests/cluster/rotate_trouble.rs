@@ -93,7 +93,7 @@ fn shared(scene: &Scene<'_>) {
     scene.post(&validating, &document).ok();
     // What is not of ours, but leads to us, is looked at as well.
     let (code, said, errors) = scene.command(&["doctor", &scene.crd_name()]);
-    let finding = format!("ValidatingWebhookConfiguration {name}: Service {}/pointsman:", scene.ns);
+    let finding = format!("ValidatingWebhookConfiguration {name}: certificate 1 of its caBundle is damaged");
     assert!(code == 1 && said.contains(&finding) && said.contains("pointsman rotate --ca-file"), "{said}{errors}");
     let (next, endpoint) = (Authority::new(), format!("--endpoint={}:{}", scene.setup.host, scene.setup.port));
     let file = ca_file(scene, "next.crt", &next);

@@ -55,7 +55,7 @@ pub fn examine_documents(documents: &[Value], options: &DocumentOptions<'_>) -> 
         for client in clients {
             let faults = client.faults(options.now);
             let counted = faults.iter().filter(|fault| !(is_injected && fault.is_placeholder()));
-            examined.findings.extend(counted.map(|fault| client.finding(&title, fault)));
+            examined.findings.extend(counted.map(|fault| client.finding(&title, fault, None)));
             if !is_injected {
                 servers.push(TrustedServer { title: title.clone(), stanza: client.stanza });
             }

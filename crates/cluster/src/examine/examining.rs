@@ -53,7 +53,7 @@ pub async fn examine(cluster: &Cluster, crds: &[String], now: u64) -> Result<Exa
         for client in WebhookClient::all(&one.document) {
             if one.is_ours() || places.iter().any(|place| client.stanza.place.is_of(place)) {
                 let faults = client.faults(now);
-                examined.findings.extend(faults.iter().map(|fault| client.finding(&one.title(), fault)));
+                examined.findings.extend(faults.iter().map(|fault| client.finding(&one.title(), fault, Some(ROTATE))));
                 if !faults.iter().any(BundleFault::is_unusable) {
                     trusted(cluster, one, &client.stanza, &mut examined.findings, &mut unknown).await;
                 }

@@ -38,10 +38,12 @@ impl<'d> WebhookClient<'d> {
         bundle_faults(self.config, now)
     }
 
-    /// A fault as a finding of the document with this title.
-    pub(super) fn finding(&self, title: &str, fault: &BundleFault) -> RegisteredFinding {
+    /// A fault as a finding of the document with this title. `rotate` is the command that replaces a bundle, where the
+    /// document is in a cluster. It does not add a bundle.
+    pub(super) fn finding(&self, title: &str, fault: &BundleFault, rotate: Option<&str>) -> RegisteredFinding {
         // The words of `pointsman_core::registration::inspect`, which finds a missing bundle as well.
-        let mend = format!("{}.clientConfig.caBundle: {AUTHORITY}", self.at);
+        let line = || format!("{}.clientConfig.caBundle: {AUTHORITY}", self.at);
+        let mend = rotate.filter(|_| *fault != BundleFault::Missing).map_or_else(line, str::to_owned);
         RegisteredFinding { document: title.to_owned(), problem: fault.to_string(), mend }
     }
 }
