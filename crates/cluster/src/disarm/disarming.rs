@@ -10,7 +10,7 @@ use super::last_look::{Looked, away, back, leads_nowhere, look, to_nowhere};
 use super::options::{DisarmError, DisarmEvent, DisarmOptions, DisarmStep, Disarmed};
 use super::plan::{DisarmPlan, Unplanned, plan};
 use super::registered::{OwnDocument, registered};
-use super::translation::{may_patch, translate_owners};
+use super::translation::{may_patch, rename_references, translate_owners};
 use crate::call_error::CallError;
 use crate::cluster::{Cluster, DRY, Extent, PatchForm};
 use crate::conversion::ClientStanza;
@@ -131,6 +131,8 @@ impl DisarmRun<'_> {
     async fn take(&self, step: &DisarmStep, say: &mut dyn FnMut(DisarmEvent)) -> Result<(), DisarmError> {
         match step {
             DisarmStep::Unserve { stays, gone } => {
+                let crd = CrdState::fetch(self.cluster, &self.options.name).await?;
+                rename_references(self.cluster, &crd, self.options, say).await?;
                 let crd = self.change("", &|crd| Ok(serving(crd, stays))).await?;
                 for version in gone {
                     self.let_go_of(&crd, version).await?;

@@ -89,6 +89,11 @@ pub enum DisarmEvent {
         /// So many objects were written for that.
         objects: u64,
     },
+    /// Owner references to other versions were renamed to the one that stays.
+    Renamed {
+        /// So many objects were written for that.
+        objects: u64,
+    },
     /// Waits until every API server knows.
     Settling(Duration),
     /// The API server is busy or away; the same call is tried again.

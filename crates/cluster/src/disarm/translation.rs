@@ -15,6 +15,36 @@ pub(super) async fn translate_owners(
     options: &DisarmOptions,
     say: &mut dyn FnMut(DisarmEvent),
 ) -> Result<(), DisarmError> {
+    let written = rewrite(cluster, crd, (Aim::Owned, options), say).await?;
+    if written > 0 {
+        say(DisarmEvent::Translated { objects: written });
+    }
+    Ok(())
+}
+
+/// Renames owner references to the kind at another version than the one that stays. It comes before versions are no
+/// longer served: for a while the garbage collector looks for the owner at such a version, gets 404 and deletes the
+/// object.
+pub(super) async fn rename_references(
+    cluster: &Cluster,
+    crd: &CrdState,
+    options: &DisarmOptions,
+    say: &mut dyn FnMut(DisarmEvent),
+) -> Result<(), DisarmError> {
+    let written = rewrite(cluster, crd, (Aim::Referred, options), say).await?;
+    if written > 0 {
+        say(DisarmEvent::Renamed { objects: written });
+    }
+    Ok(())
+}
+
+/// Writes the objects that an aim is about. Returns how many were written.
+async fn rewrite(
+    cluster: &Cluster,
+    crd: &CrdState,
+    (aim, options): (Aim<'_>, &DisarmOptions),
+    say: &mut dyn FnMut(DisarmEvent),
+) -> Result<u64, DisarmError> {
     let mut objects = RewrittenObjects::default();
     let mut hear = |event| {
         if let MigrateEvent::Trying { error, pause } = event {
@@ -22,7 +52,7 @@ pub(super) async fn translate_owners(
         }
     };
     let speed = Speed { page: options.page, at_once: AT_ONCE };
-    let mut run = RewriteRun::new(cluster, crd.clone(), Aim::Owned, &speed, &mut objects, &mut hear, &|| false);
+    let mut run = RewriteRun::new(cluster, crd.clone(), aim, &speed, &mut objects, &mut hear, &|| false);
     run.conversion.clone_from(&options.conversion);
     run.rounds().await?;
     if let Some(first) = objects.failures.first() {
@@ -30,10 +60,7 @@ pub(super) async fn translate_owners(
         let (count, version) = (objects.failures.len(), crd.storage().to_owned());
         return Err(DisarmError::Owned { count, version, first });
     }
-    if objects.written > 0 {
-        say(DisarmEvent::Translated { objects: objects.written });
-    }
-    Ok(())
+    Ok(objects.written)
 }
 
 /// Whether objects may be patched, asked of one that is not there.

@@ -31,6 +31,8 @@ pub(crate) enum Aim<'a> {
     },
     /// With all that field managers own written down in the storage version.
     Owned,
+    /// Without an owner reference to the kind at another version than the one that is stored.
+    Referred,
 }
 
 impl<'a> Aim<'a> {
@@ -76,6 +78,10 @@ impl<'a> Aim<'a> {
                     needs_object: is_owned || is_applied || is_elsewhere,
                 })
             }
+            Self::Referred => {
+                let refers_elsewhere = owner_versions(item, group, kind).iter().any(|version| *version != storage);
+                refers_elsewhere.then_some(ObjectChange::Translated { kept: None, needs_object: true })
+            }
             Self::Owned => is_elsewhere.then_some(ObjectChange::Translated { kept: None, needs_object: true }),
         };
         Some(Listed { namespace: text("namespace"), name: text("name")?, uid, version, change: change? })
@@ -84,7 +90,7 @@ impl<'a> Aim<'a> {
     /// Objects of which the last look has shown that what they have is somebody else's.
     pub(super) fn foreign(&self) -> u64 {
         match self {
-            Self::Stored { .. } | Self::Owned => 0,
+            Self::Stored { .. } | Self::Owned | Self::Referred => 0,
             Self::Forgotten { foreign, .. } => *foreign,
         }
     }

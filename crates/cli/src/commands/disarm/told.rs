@@ -5,12 +5,16 @@ use serde_json::json;
 
 use crate::commands::json_tree::JsonTree;
 use crate::commands::migrate::count;
-use crate::commands::output::{numbered, talk};
+use crate::commands::output::{numbered, talk, warn};
 
 /// Says a line to the person.
 pub(super) fn tell(event: DisarmEvent) {
     match event {
-        DisarmEvent::Plan(steps) => numbered(&steps),
+        DisarmEvent::Plan(steps) => {
+            numbered(&steps);
+            steps.iter().filter_map(uncounted).for_each(|line| warn(&line));
+        }
+        DisarmEvent::Renamed { objects } => talk(&format!("renamed: owner references in {}", count(objects))),
         DisarmEvent::Done(step) => talk(&done(&step)),
         DisarmEvent::Accepted(step) => talk(&accepted(&step)),
         DisarmEvent::Translated { objects } => {
@@ -20,6 +24,17 @@ pub(super) fn tell(event: DisarmEvent) {
         DisarmEvent::Trying { error, pause } => talk(&format!("{error}; trying again in {} s", pause.as_secs())),
         _ => {}
     }
+}
+
+/// What is not seen of a step: the children of the objects may be of any kind.
+fn uncounted(step: &DisarmStep) -> Option<String> {
+    let DisarmStep::Unserve { gone, .. } = step else { return None };
+    (!gone.is_empty()).then(|| {
+        format!(
+            "objects of other kinds whose owner references name {} may be deleted: docs/uninstall.md finds them",
+            gone.join(" or ")
+        )
+    })
 }
 
 fn done(step: &DisarmStep) -> String {
@@ -57,14 +72,6 @@ pub(super) fn sentence(done: &Disarmed, dry_run: Option<DryRun>) -> String {
             ));
         }
     }
-    for step in steps {
-        if let (DisarmStep::Unserve { gone, .. }, None) = (step, dry_run) {
-            let gone = gone.join(" or ");
-            text.push_str(&format!(
-                "not counted: owner references to {gone} in objects of other kinds: docs/uninstall.md finds them\n"
-            ));
-        }
-    }
     for document in &done.registered {
         text.push_str(&format!("left: {document}; --admission deletes it\n"));
     }
@@ -97,6 +104,9 @@ mod tests {
     fn dry_run_says_what_it_would_do() {
         let step = DisarmStep::Delete { document: "ValidatingWebhookConfiguration w".to_owned() };
         assert_eq!(accepted(&step), "would delete ValidatingWebhookConfiguration w");
+        assert_eq!(uncounted(&step), None);
+        let unserve = DisarmStep::Unserve { stays: "v2".to_owned(), gone: vec!["v1".to_owned()] };
+        assert!(uncounted(&unserve).unwrap().contains("owner references name v1 may be deleted"));
         assert_eq!(done(&step), "done: delete ValidatingWebhookConfiguration w");
     }
 
@@ -119,6 +129,7 @@ mod tests {
         done.named.owned = [("v1".to_owned(), 2)].into();
         let left = "left: v1 in the owner references of 2: pointsman migrate widgets.example.com --forget v1\n";
         assert!(sentence(&done, None).contains(left));
+        done.named = VersionCounts::default();
         done.unlisted = Some("forbidden".to_owned());
         assert!(sentence(&done, None).ends_with("policies are left (forbidden)\n"));
         done.unlisted = None;

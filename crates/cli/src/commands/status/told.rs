@@ -68,7 +68,9 @@ fn departures(seen: &KindStatus) -> Vec<String> {
         if seen.stored.contains(version) {
             format!("{version}: no, objects may be stored as {version}: pointsman migrate {crd}")
         } else if !named.is_empty() {
-            format!("{version}: no, it is named in {named}; once it is not served, pointsman migrate {crd} --forget {version}")
+            format!(
+                "{version}: no, it is named in {named}: pointsman disarm {crd}, or migrate {crd} --forget {version}"
+            )
         } else {
             format!("{version}: yes, once no client uses it")
         }
@@ -248,8 +250,8 @@ widgets.example.com
         assert_eq!(departures(&seen), ["v1: yes, once no client uses it"]);
         seen.objects.named.managed = [("v1".to_owned(), 2), ("v2".to_owned(), 9)].into();
         seen.objects.named.owned = [("v1".to_owned(), 3)].into();
-        let said = "v1: no, it is named in managedFields of 2, owner references of 3; once it is not served, \
-                    pointsman migrate ws.e.com --forget v1";
+        let said = "v1: no, it is named in managedFields of 2, owner references of 3: pointsman disarm ws.e.com, or migrate \
+                    ws.e.com --forget v1";
         assert_eq!(departures(&seen), [said]);
     }
 
