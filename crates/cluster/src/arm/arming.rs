@@ -46,7 +46,7 @@ pub async fn arm(cluster: &Cluster, options: &ArmOptions, say: &mut dyn FnMut(Ar
         if said != steps {
             said.clone_from(&steps);
             say(ArmEvent::Plan(steps.clone()));
-            found.iter().flat_map(|found| remarks(found, &wanted.crd)).for_each(&mut *say);
+            found.iter().flat_map(|found| remarks(found.document(), &wanted.crd)).for_each(&mut *say);
         }
         let endpoints = test(cluster, &target, found.as_ref(), options, say).await?;
         let unchanged = found.as_ref().is_some_and(|found| says(found.document(), &wanted.crd));

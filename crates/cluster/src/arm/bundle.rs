@@ -1,30 +1,60 @@
-//! The authorities in a CRD, and who else sets them.
+//! The authorities in a CRD or a webhook configuration, and who else sets them.
 
 use serde_json::Value;
 
 use super::options::ArmEvent;
-use crate::crd_state::CrdState;
+use crate::cluster::title;
 
-/// What there is to say of the `caBundle` that is there, where another one is wanted.
-pub(super) fn remarks(found: &CrdState, wanted: &Value) -> Vec<ArmEvent> {
-    let (there, ours) = (found.document().pointer(BUNDLE), wanted.pointer(BUNDLE));
-    let Some(ours) = ours else { return Vec::new() };
-    let mut remarks = Vec::new();
-    if there.is_some_and(|there| there != ours) {
-        remarks.push(ArmEvent::BundleReplaced { managers: managers(found.document()) });
+/// What there is to say of each `caBundle` that is there, where another one is wanted.
+pub(super) fn remarks(found: &Value, wanted: &Value) -> Vec<ArmEvent> {
+    let ours = bundles(wanted);
+    if ours.is_empty() {
+        return Vec::new();
     }
-    let injected = INJECTORS.into_iter().find_map(|name| Some((name, found.annotation(name)?)));
-    let stays = |name: &str| wanted.pointer("/metadata/annotations").is_some_and(|all| all.get(name).is_some());
-    if let Some((annotation, value)) = injected.filter(|(name, _)| !stays(name)) {
-        remarks.push(ArmEvent::BundleInjected { annotation, value: value.to_owned() });
+    let mut remarks = Vec::new();
+    let theirs = bundles(found);
+    let replaced =
+        |(webhook, bundle): &&WebhookBundle<'_>| ours.iter().any(|(name, ours)| name == webhook && ours != bundle);
+    let replaced: Vec<Option<&str>> = theirs.iter().filter(replaced).map(|(webhook, _)| *webhook).collect();
+    if !replaced.is_empty() {
+        let mut managers: Vec<String> = replaced.iter().flat_map(|webhook| managers(found, *webhook)).collect();
+        managers.sort();
+        managers.dedup();
+        remarks.push(ArmEvent::BundleReplaced { document: title(wanted), managers });
+    }
+    let annotation = |document: &Value, name: &str| {
+        document.pointer("/metadata/annotations")?.get(name)?.as_str().map(str::to_owned)
+    };
+    let injected = INJECTORS.into_iter().find_map(|name| Some((name, annotation(found, name)?)));
+    if let Some((annotation, value)) = injected.filter(|(name, _)| annotation(wanted, name).is_none()) {
+        remarks.push(ArmEvent::BundleInjected { document: title(wanted), annotation, value });
     }
     remarks
 }
 
-/// The field managers that own the bundle.
-fn managers(document: &Value) -> Vec<String> {
+/// A bundle, and the name of its webhook. A CRD has one webhook without a name.
+type WebhookBundle<'d> = (Option<&'d str>, &'d Value);
+
+fn bundles(document: &Value) -> Vec<WebhookBundle<'_>> {
+    let of_crd = document.pointer(BUNDLE).map(|bundle| (None, bundle));
+    let webhooks = document.get("webhooks").and_then(Value::as_array).into_iter().flatten();
+    let of_webhooks = webhooks
+        .filter_map(|webhook| Some((Some(webhook.get("name")?.as_str()?), webhook.pointer("/clientConfig/caBundle")?)));
+    of_crd.into_iter().chain(of_webhooks).collect()
+}
+
+/// The field managers that own a bundle.
+fn managers(document: &Value, webhook: Option<&str>) -> Vec<String> {
     let entries = document.pointer("/metadata/managedFields").and_then(Value::as_array).into_iter().flatten();
-    let owns = |entry: &&Value| entry.get("fieldsV1").and_then(|set| set.pointer(OWNED)).is_some();
+    let key = webhook.map(|name| format!("k:{{\"name\":{}}}", Value::from(name)));
+    let owns = |entry: &&Value| {
+        let set = entry.get("fieldsV1");
+        let owned = match &key {
+            None => set.and_then(|set| set.pointer(OWNED)),
+            Some(key) => set.and_then(|set| set.get("f:webhooks")?.get(key)?.pointer("/f:clientConfig/f:caBundle")),
+        };
+        owned.is_some()
+    };
     let manager = |entry: &Value| entry.get("manager")?.as_str().map(str::to_owned);
     entries.filter(owns).filter_map(manager).collect()
 }
@@ -32,7 +62,7 @@ fn managers(document: &Value) -> Vec<String> {
 const BUNDLE: &str = "/spec/conversion/webhook/clientConfig/caBundle";
 const OWNED: &str = "/f:spec/f:conversion/f:webhook/f:clientConfig/f:caBundle";
 
-/// By which cert-manager writes an authority into the CRD.
+/// By which cert-manager writes an authority into a document.
 const INJECTORS: [&str; 2] = ["cert-manager.io/inject-ca-from", "cert-manager.io/inject-ca-from-secret"];
 
 #[cfg(test)]
@@ -58,11 +88,39 @@ mod tests {
                 },
             })
         };
-        let said = |found: Value, wanted: &Value| remarks(&CrdState::new(found).unwrap(), wanted);
+        let said = |found: Value, wanted: &Value| remarks(&found, wanted);
         let wanted = crd("b", json!({}));
         let both = said(crd("a", json!({INJECTORS[0]: "n/c"})), &wanted);
-        assert!(matches!(&both[0], ArmEvent::BundleReplaced { managers } if managers == &["cainjector"]), "{both:?}");
+        assert!(
+            matches!(&both[0], ArmEvent::BundleReplaced { managers, .. } if managers == &["cainjector"]),
+            "{both:?}"
+        );
         assert!(matches!(&both[1], ArmEvent::BundleInjected { value, .. } if value == "n/c"), "{both:?}");
         assert!(said(crd("b", json!({})), &wanted).is_empty());
+    }
+
+    #[test]
+    fn replaced_bundle_of_webhook_names_its_manager() {
+        let configuration = |bundle: &str| {
+            let set = json!({"f:webhooks": {"k:{\"name\":\"a.e.com\"}": {"f:clientConfig": {"f:caBundle": {}}}}});
+            json!({
+                "kind": "ValidatingWebhookConfiguration",
+                "metadata": {
+                    "name": "w", "annotations": {INJECTORS[0]: "n/c"},
+                    "managedFields": [{"manager": "cainjector", "fieldsV1": set}, {"manager": "other", "fieldsV1": {}}],
+                },
+                "webhooks": [{"name": "a.e.com", "clientConfig": {"caBundle": bundle}}],
+            })
+        };
+        let mut wanted = configuration("b");
+        wanted["metadata"]["annotations"] = Value::Null;
+        let both = remarks(&configuration("a"), &wanted);
+        let ArmEvent::BundleReplaced { document, managers } = &both[0] else { panic!("{both:?}") };
+        assert_eq!(document, "ValidatingWebhookConfiguration w");
+        assert_eq!(managers, &["cainjector"]);
+        assert!(matches!(&both[1], ArmEvent::BundleInjected { value, .. } if value == "n/c"), "{both:?}");
+        assert!(remarks(&configuration("b"), &configuration("b")).is_empty());
+        wanted["webhooks"][0]["clientConfig"] = json!({});
+        assert!(remarks(&configuration("a"), &wanted).is_empty());
     }
 }

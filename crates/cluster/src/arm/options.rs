@@ -97,14 +97,18 @@ pub enum ArmEvent {
         /// From whom, and which field.
         conflict: String,
     },
-    /// The CRD trusts other authorities, and is going to trust those that were given.
+    /// A document trusts other authorities, and is going to trust those that were given.
     BundleReplaced {
+        /// Kind and name.
+        document: String,
         /// The field managers that have set them.
         managers: Vec<String>,
     },
-    /// cert-manager writes authorities into the CRD, and will overwrite those that were given.
+    /// cert-manager writes authorities into a document, and will overwrite those that were given.
     BundleInjected {
-        /// By this annotation of the CRD.
+        /// Kind and name.
+        document: String,
+        /// By this annotation of it.
         annotation: &'static str,
         /// What it names.
         value: String,

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::bundle::remarks;
 use super::leading::Leading;
 use super::options::ArmEvent;
 use super::undone::undo;
@@ -64,6 +65,7 @@ impl Registering {
         for ours in documents {
             let path = cluster.document_path(ours).await?;
             let found = cluster.find(&path).await?;
+            found.iter().flat_map(|found| remarks(found, ours)).for_each(&mut *say);
             let Put { applied, before, overruled, said } = put(cluster, &path, ours, force).await;
             let found = before.or(found);
             let ours_too = ours.clone();

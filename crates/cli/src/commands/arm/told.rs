@@ -17,14 +17,14 @@ pub(super) fn tell(event: ArmEvent, dry_run: Option<DryRun>) {
             let takes_over = if dry_run.is_some() { "would take over" } else { "takes over" };
             talk(&format!("{takes_over} of {document}: {conflict}"));
         }
-        ArmEvent::BundleReplaced { managers } => {
+        ArmEvent::BundleReplaced { document, managers } => {
             let managers = if managers.is_empty() { "an unknown manager".to_owned() } else { managers.join(", ") };
             let replaces = if dry_run.is_some() { "would replace" } else { "replaces" };
-            talk(&format!("{replaces} the caBundle of the CRD, which {managers} has set"));
+            talk(&format!("{replaces} the caBundle of {document}, which {managers} has set"));
         }
-        ArmEvent::BundleInjected { annotation, value } => talk(&format!(
-            "warning: cert-manager will overwrite the caBundle, because of the annotation {annotation} ({value}). Take it \
-             off, or run arm with --cert-manager {value} instead of --ca-file"
+        ArmEvent::BundleInjected { document, annotation, value } => talk(&format!(
+            "warning: cert-manager will overwrite the caBundle of {document}: it has the annotation {annotation} ({value}). \
+             Take it off, or run arm with --cert-manager {value} instead of --ca-file"
         )),
         ArmEvent::Applied { document } => talk(&format!("applied {document}")),
         ArmEvent::Reads { version } => talk(&format!("{version} can be read")),
