@@ -33,6 +33,8 @@ struct AskedRoll<'d> {
     status: RollStatus,
     direction: Direction,
     paused: bool,
+    /// Of each command that a hint names, with a blank before it.
+    flags: &'d str,
 }
 
 impl RollRequest {
@@ -45,24 +47,25 @@ impl RollRequest {
         }
     }
 
-    /// Checks that a request changes something of a Roll, as it is in a cluster.
+    /// Checks that a request changes something of a Roll, as it is in a cluster. Each command of the hint has these
+    /// flags, such as ` --kinds DIR`.
     ///
     /// # Errors
     /// It would change nothing: why, and what to do instead.
-    pub fn check(self, document: &Value) -> Result<(), NoEffect> {
-        let roll = AskedRoll::of(document);
+    pub fn check(self, document: &Value, flags: &str) -> Result<(), NoEffect> {
+        let roll = AskedRoll::of(document, flags);
         let Some((cause, hint)) = roll.no_effect(self) else { return Ok(()) };
         Err(NoEffect { why: format!("cannot {} roll {}: {cause}", self.verb(), roll.name), hint })
     }
 }
 
 /// Checks that applying a document to a Roll changes something, where the roll has begun. Returns whether the roll goes
-/// forward again by that.
+/// forward again by that. Each command of the hint has these flags, such as ` --kinds DIR`.
 ///
 /// # Errors
 /// It would change nothing: why, and what to do instead.
-pub fn goes_forward_again(document: &Value, applied: &Value) -> Result<bool, NoEffect> {
-    let (roll, wanted) = (AskedRoll::of(document), AskedRoll::of(applied));
+pub fn goes_forward_again(document: &Value, applied: &Value, flags: &str) -> Result<bool, NoEffect> {
+    let (roll, wanted) = (AskedRoll::of(document, flags), AskedRoll::of(applied, flags));
     if roll.status.started.is_none() {
         return Ok(false);
     }
@@ -79,14 +82,20 @@ pub fn goes_forward_again(document: &Value, applied: &Value) -> Result<bool, NoE
 }
 
 impl<'d> AskedRoll<'d> {
-    fn of(document: &'d Value) -> Self {
+    fn of(document: &'d Value, flags: &'d str) -> Self {
         let member = |path: &str| document.pointer(path).cloned().unwrap_or_default();
         Self {
             name: document.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default(),
             status: RollStatus::of(document),
             direction: serde_json::from_value(member("/spec/direction")).unwrap_or_default(),
             paused: member("/spec/paused") == Value::Bool(true),
+            flags,
         }
+    }
+
+    /// A command about this roll.
+    fn command(&self, verb: &str) -> String {
+        format!("pointsman roll {verb} {}{}", self.name, self.flags)
     }
 
     /// Cause and hint of a request that changes nothing.
@@ -94,7 +103,7 @@ impl<'d> AskedRoll<'d> {
         let (name, status) = (self.name, &self.status);
         let as_is = || Some((format!("it {}", self.state()), self.hint()));
         let is_over = status.is_over() && !status.turns_after_end(self.direction);
-        let resume = || format!("pointsman roll resume {name}");
+        let resume = || self.command("resume");
         match request {
             RollRequest::Pause if is_over => as_is(),
             RollRequest::Pause if self.paused || status.halted.is_some() => {
@@ -111,11 +120,11 @@ impl<'d> AskedRoll<'d> {
                     let cause = format!("it goes back already, and is paused ({}): {}", halt.reason, halt.message);
                     Some((cause, resume()))
                 }
-                None => Some(("it goes back already".to_owned(), format!("pointsman roll run {name}"))),
+                None => Some(("it goes back already".to_owned(), self.command("run"))),
             },
             RollRequest::Abort if is_over && status.phase != RollPhase::Failed => as_is(),
             RollRequest::Abort if self.direction == Direction::Stop && !self.paused => {
-                Some(("it ends already".to_owned(), format!("pointsman roll run {name}")))
+                Some(("it ends already".to_owned(), self.command("run")))
             }
             _ => None,
         }
@@ -148,23 +157,24 @@ impl<'d> AskedRoll<'d> {
     fn hint(&self) -> String {
         let (name, status) = (self.name, &self.status);
         let (back, forward) = (
-            format!("pointsman roll back {name} moves its objects back"),
-            "pointsman roll start -f FILE, with the same document, moves its objects forward again".to_owned(),
+            format!("{} moves its objects back", self.command("back")),
+            format!(
+                "pointsman roll start -f FILE{}, with the same document, moves its objects forward again",
+                self.flags
+            ),
         );
         match status.phase {
             RollPhase::Complete if status.direction == Direction::Forward => back,
             RollPhase::Aborted if status.direction == Direction::Back => forward,
             RollPhase::Aborted | RollPhase::Complete => format!("{forward}; {back}"),
-            RollPhase::Failed => format!("pointsman roll resume {name} moves the objects that failed again"),
+            RollPhase::Failed => format!("{} moves the objects that failed again", self.command("resume")),
             RollPhase::Paused if status.is_unreadable() => format!("kubectl edit roll {name}: it goes on by itself"),
-            RollPhase::Paused => format!("pointsman roll resume {name}"),
-            _ if self.paused => format!("pointsman roll resume {name}"),
+            RollPhase::Paused => self.command("resume"),
+            _ if self.paused => self.command("resume"),
             RollPhase::Waiting if status.waits_for_approval() => {
-                format!("pointsman roll show {name} names the approval")
+                format!("{} names the approval", self.command("show"))
             }
-            RollPhase::Pending | RollPhase::Refused | RollPhase::Rolling | RollPhase::Waiting => {
-                format!("pointsman roll run {name}")
-            }
+            RollPhase::Pending | RollPhase::Refused | RollPhase::Rolling | RollPhase::Waiting => self.command("run"),
         }
     }
 }

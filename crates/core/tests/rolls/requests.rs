@@ -12,7 +12,7 @@ fn roll(spec: &Value, status: &Value) -> Value {
 }
 
 fn refused(request: RollRequest, spec: &Value, status: &Value) -> Option<String> {
-    let no = request.check(&roll(spec, status)).err()?;
+    let no = request.check(&roll(spec, status), "").err()?;
     Some(format!("{} | {}", no.why, no.hint))
 }
 
@@ -52,6 +52,25 @@ fn request_without_effect_names_another_command() {
 }
 
 #[test]
+fn hint_repeats_given_flags() {
+    let flags = " --kinds d";
+    let hint = |request: RollRequest, spec: Value, status: Value| {
+        request.check(&roll(&spec, &status), flags).unwrap_err().hint
+    };
+    let complete = json!({"phase": "Complete"});
+    let said = hint(RollRequest::Pause, json!({}), complete.clone());
+    assert_eq!(said, "pointsman roll back r --kinds d moves its objects back");
+    let said = hint(RollRequest::Abort, json!({"direction": "Stop"}), json!({"phase": "Rolling"}));
+    assert_eq!(said, "pointsman roll run r --kinds d");
+    let back = json!({"phase": "Aborted", "reason": "TakenBack", "direction": "Back"});
+    let said = hint(RollRequest::Resume, json!({"direction": "Back"}), back);
+    assert!(said.starts_with("pointsman roll start -f FILE --kinds d, with"), "{said}");
+    let file = roll(&json!({}), &json!({}));
+    let said = goes_forward_again(&roll(&json!({}), &complete), &file, flags).unwrap_err().hint;
+    assert!(said.contains("pointsman roll back r --kinds d"), "{said}");
+}
+
+#[test]
 fn request_with_effect_passes() {
     use RollRequest::{Abort, Back, Pause, Resume};
     let halted = json!({"phase": "Paused", "halted": {"reason": "TimedOut", "message": "m"}});
@@ -80,7 +99,7 @@ fn request_with_effect_passes() {
 #[test]
 fn same_document_starts_only_another_way() {
     let file = roll(&json!({}), &json!({}));
-    let again = |spec: Value, status: Value| goes_forward_again(&roll(&spec, &status), &file).map_err(|no| no.why);
+    let again = |spec: Value, status: Value| goes_forward_again(&roll(&spec, &status), &file, "").map_err(|no| no.why);
     let back = json!({"direction": "Back"});
     assert_eq!(again(back.clone(), json!({"phase": "Aborted", "direction": "Back"})), Ok(true));
     assert_eq!(again(back, json!({"phase": "Rolling", "direction": "Back"})), Ok(true));
@@ -90,9 +109,9 @@ fn same_document_starts_only_another_way() {
     assert_eq!(again(json!({}), json!({"started": null, "phase": "Pending"})), Ok(false));
     assert_eq!(again(json!({"timeout": "5m"}), json!({"phase": "Rolling"})), Err(told("Rolling")));
     let more = roll(&json!({"timeout": "9m"}), &json!({}));
-    assert_eq!(goes_forward_again(&roll(&json!({}), &json!({"phase": "Rolling"})), &more), Ok(false));
+    assert_eq!(goes_forward_again(&roll(&json!({}), &json!({"phase": "Rolling"})), &more, ""), Ok(false));
     assert_eq!(again(json!({}), json!({"phase": "Complete"})), Err(told("Complete")));
-    assert_eq!(goes_forward_again(&Value::Null, &file), Ok(false), "there is none yet");
+    assert_eq!(goes_forward_again(&Value::Null, &file, ""), Ok(false), "there is none yet");
 }
 
 fn told(phase: &str) -> String {

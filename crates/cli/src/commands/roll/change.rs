@@ -76,7 +76,7 @@ pub(super) fn abort(args: &ChangeArgs) -> anyhow::Result<ExitCode> {
 /// Sets members of the spec of a Roll, where that changes something.
 fn set(args: &ChangeArgs, request: RollRequest, members: &Value, done: &str) -> anyhow::Result<ExitCode> {
     args.cluster.patiently(async |cluster| {
-        check(request, &get_roll(&cluster, &args.name).await.map_err(advise)?)?;
+        check(request, &get_roll(&cluster, &args.name).await.map_err(advise)?, &args.kinds)?;
         set_in_roll(&cluster, &args.name, members).await.map_err(advise)
     })?;
     output::text(&format!("roll {} {done}\n", args.name))?;
@@ -84,15 +84,15 @@ fn set(args: &ChangeArgs, request: RollRequest, members: &Value, done: &str) -> 
 }
 
 /// A request that would change nothing is an error.
-fn check(request: RollRequest, document: &Value) -> anyhow::Result<()> {
-    request.check(document).map_err(without_effect)
+fn check(request: RollRequest, document: &Value, kinds: &KindsArgs) -> anyhow::Result<()> {
+    request.check(document, &kinds.flags()).map_err(without_effect)
 }
 
 /// The failure first: whoever runs it must not see a roll that goes on with what has failed.
 pub(super) fn resume(args: &ChangeArgs) -> anyhow::Result<ExitCode> {
     let clock = RollClock::start();
     args.cluster.with(async |cluster| {
-        check(RollRequest::Resume, &get_roll(&cluster, &args.name).await.map_err(advise)?)?;
+        check(RollRequest::Resume, &get_roll(&cluster, &args.name).await.map_err(advise)?, &args.kinds)?;
         let change = &|_: &Value, status: &mut RollStatus| {
             status.resume(clock.now());
             Ok(())

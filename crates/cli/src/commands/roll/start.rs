@@ -49,7 +49,7 @@ pub(super) fn start(args: &StartArgs) -> anyhow::Result<ExitCode> {
     let looks = args.prometheus.survey(SurveyAsks::Nobody, staged)?;
     let started = args.cluster.patiently(async |cluster| {
         let known = known(&cluster, &file).await.map_err(advise)?;
-        let forward = goes_forward_again(&known, &file.document).map_err(without_effect)?;
+        let forward = goes_forward_again(&known, &file.document, &args.kinds.flags()).map_err(without_effect)?;
         let refusals = refusals(&cluster, kind, &file, &looks, &RollStatus::of(&known)).await.map_err(advise)?;
         if refusals.is_empty() {
             let started = start_roll(&cluster, &file.document, documents.as_ref(), dry_run).await.map_err(advise)?;
