@@ -76,7 +76,7 @@ pub(crate) use path::Path;
 pub(crate) use place::Place;
 pub(crate) use problems::line;
 pub(crate) use rollout::{Rollout, RolloutStatus};
-pub(crate) use schema::Schema;
+pub(crate) use schema::{ANYTHING, Schema};
 pub(crate) use side::{Side, Sides};
 pub(crate) use stages::{
     ContainerName, FieldPlace, FieldRoot, FlagEntry, FlagForm, LISTS, MutationStage, NAMESPACE, SCRIPT_OPTION_TAKING,

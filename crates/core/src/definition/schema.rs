@@ -37,8 +37,8 @@ pub(crate) struct Schema {
     pub(crate) bounds: BTreeMap<String, Value>,
 }
 
-/// A place that nobody has described.
-static ANYTHING: Schema = Schema {
+/// A place that no schema describes.
+pub(crate) static ANYTHING: Schema = Schema {
     kind: None,
     format: None,
     nullable: false,

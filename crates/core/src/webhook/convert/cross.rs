@@ -12,7 +12,7 @@ use super::kept::{KeptFields, ObjectBefore, identical, is_identical};
 use super::pieces::{Pieces, Presence, is_natural};
 use super::tree;
 use crate::definition::frontier::{Cut, FilledObject, Part};
-use crate::definition::{Fragment, Level, Operation, Place, Side, Sides};
+use crate::definition::{ANYTHING, Fragment, Level, Operation, Place, Side, Sides};
 use crate::json::Json;
 
 /// A way across a step.
@@ -151,7 +151,8 @@ impl<'a> Crossing<'_, 'a> {
                 continue;
             }
             let Some(rest) = kept.rest(&cut.id) else { continue };
-            let typed = cut.schemas.of(self.to).as_ref().is_none_or(|schema| schema.has_types_of(&rest));
+            // A version without the field prunes it; the API server decodes its numbers before that.
+            let typed = cut.schemas.of(self.to).as_ref().unwrap_or(&ANYTHING).has_types_of(&rest);
             let typed = typed && is_remainder(part, &rest, pieces.slots.len());
             // Where it goes without each of its fields, it is gone with all of them.
             let seen = cut.shown.of(self.to.other()).is_empty() && kept.is_seen(&cut.id);

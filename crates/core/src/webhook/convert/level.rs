@@ -36,7 +36,7 @@ use super::tree;
 use super::unsaid::Unsaid;
 use super::waiting::Staying;
 use crate::definition::frontier::{Branch, Cut, Part};
-use crate::definition::{Completeness, Level, Path, Required, Schema, Side, Sides};
+use crate::definition::{ANYTHING, Completeness, Level, Path, Required, Schema, Side, Sides};
 use crate::json::Json;
 
 /// Converts `root` in place. `kept` is what the other side left here; what this side must keep is returned. `required`
@@ -82,15 +82,15 @@ pub(super) fn convert<'a>(
         idle: &NOTHING,
         stale: &NOTHING,
     };
-    let mut stale = BitSet::new();
+    let (mut stale, mut proven) = (BitSet::new(), None);
     if level.is_conditional && to == Side::Older {
         (idle, stale) = coming_down(root, Crossing { idle: &idle, ..crossing }, &from, kept, context)?;
     } else if !kept.is_empty() {
-        stale = unproven(Crossing { idle: &idle, ..crossing }, &from, kept);
+        (stale, proven) = proved(Crossing { idle: &idle, ..crossing }, &from, kept);
     }
     let crossing = Crossing { idle: &idle, stale: &stale, ..crossing };
     let stuck = OnceCell::new();
-    let crossed = crossing.run(&from, kept);
+    let crossed = proven.unwrap_or_else(|| crossing.run(&from, kept));
     let mut conversion = Conversion { crossing, from, crossed, staying: &staying, to_keep: KeptFields::default() };
     if let Some(required) = required {
         context.tell_at_home(required.is_met(context.is_named, &mut |field| conversion.has(root, field)));
@@ -155,18 +155,20 @@ fn coming_down<'a>(
     Ok((conditions::conditional(level), stale))
 }
 
-/// The operations that get nothing back of what was kept, where no condition depends on the object that is made.
-fn unproven<'a>(crossing: Crossing<'_, 'a>, from: &Pieces<'a>, kept: &KeptFields<'a>) -> BitSet {
+/// The operations whose kept values do not come back, where no condition depends on the object that is made; and the
+/// crossing without them, where the last round has made it.
+fn proved<'a>(crossing: Crossing<'_, 'a>, from: &Pieces<'a>, kept: &KeptFields<'a>) -> (BitSet, Option<Crossed<'a>>) {
     let mut stale = BitSet::new();
     for _ in 0..=crossing.level.operations.len() {
         let crossing = Crossing { stale: &stale, ..crossing };
-        let unproven = EntryProof(crossing).unproven(from, &crossing.run(from, kept));
+        let crossed = crossing.run(from, kept);
+        let unproven = EntryProof(crossing).unproven(from, &crossed);
         if unproven.is_empty() {
-            break;
+            return (stale, Some(crossed));
         }
         stale.extend_from(&unproven);
     }
-    stale
+    (stale, None)
 }
 
 /// The operations of one level under way.
@@ -523,8 +525,8 @@ impl<'l> ConvertItem<'l> for ItemConversion<'_, '_, '_, 'l> {
     where
         'l: 'a,
     {
-        let is_item =
-            self.item.is_none_or(|schema| schema.has_types_of(item) && (!item.is_null() || schema.can_be_null()));
+        let schema = self.item.unwrap_or(&ANYTHING);
+        let is_item = schema.has_types_of(item) && (!item.is_null() || schema.can_be_null());
         is_item && self.is_lost_on_the_way_back(item.clone())
     }
 }

@@ -94,7 +94,11 @@ fn objects_for(
 ) -> Vec<Path> {
     let mut paths: Vec<Path> = Path::parse(id).into_iter().collect();
     for (index, (to, step)) in kind.steps_between(of, at).enumerate() {
-        let is_kept = |operation: &Operation| to == Side::Newer && is_kept(step, operation, annotations);
+        let kept = if to == Side::Newer { kept_places(step, annotations) } else { Vec::new() };
+        let is_kept = |operation: &Operation| {
+            let place = operation.places.older.first().filter(|_| !operation.conditions.is_empty());
+            place.is_some_and(|place| kept.contains(&place.id))
+        };
         paths = match entry.is_about_what_is_there() || index > 0 {
             true => paths.iter().map(|path| across(&step.level, to, path, &is_kept)).collect(),
             false => {
@@ -106,12 +110,12 @@ fn objects_for(
     paths
 }
 
-/// Whether the values of an operation under a condition are kept for the older version: the operation did not run, and
-/// the newer version shows no object of it.
-fn is_kept(step: &Step, operation: &Operation, annotations: &Annotations<'_>) -> bool {
-    let Some(place) = operation.places.older.first().filter(|_| !operation.conditions.is_empty()) else { return false };
-    let text = annotations.text(&step.kept.older);
-    text.and_then(|text| Some(Kept::parse(&text)?.fields.holds(&place.id))).unwrap_or_default()
+/// The places of operations under a condition whose values are kept for the older version: these operations did not
+/// run, and the newer version shows no object of them.
+fn kept_places(step: &Step, annotations: &Annotations<'_>) -> Vec<String> {
+    let text = annotations.text(&step.kept.older).filter(|_| step.level.is_conditional);
+    let Some(kept) = text.as_deref().and_then(Kept::parse) else { return Vec::new() };
+    kept.fields.all().map(|(id, _)| id).filter(|id| kept.fields.holds(id)).map(str::to_owned).collect()
 }
 
 /// The places that an entry gives something back to. An operation of several is kept at its first one, even if there is
