@@ -9,7 +9,7 @@ use serde_saphyr::Spanned;
 use super::compare::{AcceptSpec, compare};
 use super::completeness::Completeness;
 use super::frontier::Root;
-use super::operation::{Compiler, Level, OperationSpec, filled};
+use super::operation::{Compiler, Level, OperationSpec, filled, lists_to_fill};
 use super::path::Path;
 use super::problems::{Problems, line};
 use super::rollout::{RolloutStatus, RolloutStatusSpec};
@@ -120,6 +120,7 @@ impl Step {
             compiler = compiler.knowing(facts);
         }
         let mut operations = compiler.operations(&written, &handled);
+        operations.extend(lists_to_fill(schemas.older, schemas.newer, &operations, &handled));
         let implied = compare(&schemas, &operations, &handled, changes.accept, changes.line, problems);
         operations.extend(implied);
         operations.extend(filled(schemas.older, schemas.newer, &operations));

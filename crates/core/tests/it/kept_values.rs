@@ -96,6 +96,19 @@ fn forged_rest_holds_no_operation_value() {
     assert_eq!(spec_at(&webhook, &object, "v1"), json!({}));
 }
 
+/// The newer version has no field of that name: the API server prunes it, and has to decode it before.
+#[test]
+fn forged_rest_without_field_stays_away() {
+    let webhook = things(&[
+        ("labels: {type: array, items: {type: string}}", ""),
+        ("items: {type: array, items: {type: string}}", "{rename: {from: spec.labels, to: spec.items}}"),
+    ]);
+    let annotation = r#"{"fields":{"spec.labels":{"rest":1E400}}}"#;
+    let mut object = thing("v1", json!({"labels": []}));
+    object["metadata"]["annotations"] = json!({"pointsman.dev/kept-v2": annotation});
+    assert_eq!(spec_at(&webhook, &object, "v2"), json!({"items": []}));
+}
+
 const FLAG: &str = "flag: {type: string}";
 
 /// A version in between has an object, list or map that the newest version shows only where a field is set. The oldest
@@ -184,4 +197,33 @@ fn fill_uses_its_value_over_a_default() {
     ]);
     let newer = spec_at(&webhook, &thing("v1", json!({"l": [{}, {"open": true}]})), "v2");
     assert_eq!(newer, json!({"l": [{"open": false}, {"open": true}]}));
+}
+
+/// Lists and maps whose items differ in a default or in `nullable`, with and without an `each` in the definition.
+#[test]
+fn null_inside_items_comes_home() {
+    let lists = |item: &str| {
+        format!(
+            "l: {{type: array, items: {{type: object, properties: {{{item}}}}}}}, \
+             m: {{type: object, additionalProperties: {{type: array, items: {{type: object, properties: {{{item}}}}}}}}}"
+        )
+    };
+    let object = thing("v2", json!({"l": [{"b": null}, {"b": true}, {}], "m": {"k": [{"b": null}]}}));
+    for (older, newer, differences, shown) in [
+        ("b: {type: boolean, default: false}", "b: {type: boolean, default: false, nullable: true}", "nullable", true),
+        ("b: {type: boolean, default: false}", "b: {type: boolean, nullable: true}", "nullable, default", true),
+        ("b: {type: boolean}", "b: {type: boolean, nullable: true}", "nullable", false),
+    ] {
+        for operations in ["", "{each: {in: spec.l, operations: []}}"] {
+            let accept = format!("{operations}], accept: [{{path: spec.**, difference: [{differences}], reason: x}}");
+            let webhook = things(&[(&lists(older), ""), (&lists(newer), &accept)]);
+            let home = at(&webhook, &object, "v1");
+            let item = if shown { json!({"b": false}) } else { json!({}) };
+            assert_eq!(home["spec"]["l"][0], item, "{older} {newer}");
+            assert_eq!(home["spec"]["m"]["k"][0], item, "{older} {newer}");
+            let mut back = at(&webhook, &home, "v2");
+            back["metadata"] = object["metadata"].clone();
+            assert_eq!(back, object, "{older} {newer} {operations}");
+        }
+    }
 }

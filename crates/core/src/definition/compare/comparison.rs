@@ -90,6 +90,8 @@ struct Pair<'s> {
     demanded: Sides<bool>,
     /// Whether what is filled in for it is told from what somebody wrote.
     told: bool,
+    /// Whether a null that one version does not allow is kept.
+    keeps_null: bool,
 }
 
 /// What becomes of a default that one version alone has, where no operation is.
@@ -104,7 +106,15 @@ impl Comparison<'_> {
             (None, None) => {}
             (Some(older), Some(newer)) => {
                 let at = item.after(prefix);
-                self.value(&Pair { at, older, newer, open: None, demanded: Sides::default(), told: false });
+                self.value(&Pair {
+                    at,
+                    older,
+                    newer,
+                    open: None,
+                    demanded: Sides::default(),
+                    told: false,
+                    keeps_null: false,
+                });
                 self.inside(prefix, &item, older, newer, explained);
             }
             (older, newer) => {
@@ -149,7 +159,7 @@ impl Comparison<'_> {
         }
         if let Some(Sides { older, newer }) = rest.schemas {
             self.under = Some((at.clone(), retyping(operation)));
-            self.pair(&at, &older, &newer, true);
+            self.pair(&at, Sides { older: &older, newer: &newer }, true, rest.keeps_null);
             self.under = None;
         }
         let lists = operation.places.older.first().zip(operation.places.newer.first());
@@ -183,7 +193,8 @@ impl Comparison<'_> {
                         self.requirement(&at, &requires, &demanded);
                     }
                     let open = (explained.open && !explained.inside(&inner)).then(|| inner.clone());
-                    self.value(&Pair { at, older: one, newer: two, open, demanded, told: explained.told });
+                    let keeps_null = open.is_some();
+                    self.value(&Pair { at, older: one, newer: two, open, demanded, told: explained.told, keeps_null });
                     self.inside(prefix, &inner, one, two, explained);
                 }
                 (one, two) if explained.inside(&inner) => {
@@ -206,8 +217,9 @@ impl Comparison<'_> {
 
     /// A value that is the same at two places, with all that is in it. `told` says of the value itself whether an
     /// operation is about it.
-    fn pair(&mut self, at: &str, older: &Schema, newer: &Schema, told: bool) {
-        self.value(&Pair { at: at.to_owned(), older, newer, open: None, demanded: Sides::default(), told });
+    fn pair(&mut self, at: &str, Sides { older, newer }: Sides<&Schema>, told: bool, keeps_null: bool) {
+        let demanded = Sides::default();
+        self.value(&Pair { at: at.to_owned(), older, newer, open: None, demanded, told, keeps_null });
         self.inside(at, &Path::default(), older, newer, Explained::default());
     }
 
@@ -218,7 +230,7 @@ impl Comparison<'_> {
         match (&older.each, &newer.each) {
             (Some(one), Some(two)) => {
                 if older.kind == newer.kind {
-                    self.pair(&format!("{at}[*]"), one, two, false);
+                    self.pair(&format!("{at}[*]"), Sides { older: one, newer: two }, false, false);
                 }
             }
             (None, None) => self.walk(prefix, path, older, newer, explained),
@@ -328,12 +340,13 @@ impl Comparison<'_> {
 
     /// A version that is not nullable can be accepted where null can be kept.
     fn nullable(&mut self, pair: &Pair<'_>) {
-        let Pair { at, older, newer, open, demanded, .. } = pair;
+        let Pair { at, older, newer, open, demanded, told, keeps_null } = pair;
         let says = [older.nullable.to_string(), newer.nullable.to_string()];
         let (lacks, demanded) = if older.nullable { (newer, demanded.newer) } else { (older, demanded.older) };
-        let why = match open {
-            _ if lacks.default.is_some() || lacks.kind.is_none() => None,
-            Some(_) if !demanded => None,
+        let why = match lacks.kind {
+            None => None,
+            Some(_) if *told && lacks.default.is_some() => None,
+            Some(_) if *keeps_null && !demanded => None,
             _ => Some("a null could be read there and not be written: say the same in both schemas".to_owned()),
         };
         let kind = older.kind == newer.kind;

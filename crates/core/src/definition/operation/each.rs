@@ -7,8 +7,10 @@ use smallvec::smallvec;
 
 use super::compiler::{Compile, Compiler};
 use super::implied::filled;
+use super::implied_lists::lists_to_fill;
 use super::mapping::{Fragment, Items, Level, Mapping, Operation, Unexplained};
 use crate::definition::frontier::Root;
+use crate::definition::path::Path;
 use crate::definition::place::Place;
 use crate::definition::schema::Schema;
 use crate::definition::side::{Side, Sides};
@@ -54,6 +56,7 @@ impl<O: Compile> EachSpec<O> {
         let mut inside = compiler.inside(older_item, newer_item);
         let specs: Vec<&Spanned<O>> = all.iter().flat_map(|each| &each.operations).collect();
         let mut operations = inside.operations(&specs, &[]);
+        operations.extend(lists_to_fill(older_item, newer_item, &operations, &[]));
         operations.extend(filled(older_item, newer_item, &operations));
         let is_set = [older, newer].iter().any(|schema| schema.list_type.as_deref() == Some("set"));
         if let Some(operation) = operations.iter().find(|operation| is_set && !operation.tells_apart()) {
@@ -78,6 +81,37 @@ impl<O: Compile> EachSpec<O> {
     }
 }
 
+/// An `each` that follows from the schemas of the items. A list has its `x-kubernetes-list-map-keys` as keys, else a
+/// required `name`.
+pub(super) fn implied(places: Sides<Place>, operations: Vec<Operation>) -> Option<Operation> {
+    let (older, newer) = (places.older.schema.each.as_deref()?, places.newer.schema.each.as_deref()?);
+    let items = Sides { older, newer };
+    let touched = |path: &Path| {
+        let touches = |operation: &&Operation| operation.touches(Side::Older, path);
+        operations.iter().find(touches).is_some_and(|operation| !operation.is_same())
+    };
+    let key = |name: String| {
+        let path = Path::parse(&name).ok().filter(|path| !touched(path))?;
+        let [one, two] = [older, newer].map(|item| Some(Place::new(path.clone(), item.at(&path)?.clone())));
+        Some((one?, two?))
+    };
+    let keys: Option<Vec<_>> = key_names(&places.older.schema, items).into_iter().map(key).collect();
+    let (one, two) = keys.unwrap_or_default().into_iter().unzip();
+    let level = Level::new(older, newer, operations, Root::Item);
+    Some(Operation::between("each", places, Each(Items { level, keys: Sides { older: one, newer: two } })))
+}
+
+/// The names of the fields that tell the items of a list apart, where the definition names none.
+fn key_names(list: &Schema, items: Sides<&Schema>) -> Vec<String> {
+    let is_scalar = |schema: &Schema| !schema.is("object") && !schema.is("array");
+    let required = |schema: &Schema| schema.required.contains("name") && schema.member("name").is_some_and(is_scalar);
+    match list.is("array") {
+        true if !list.list_keys.is_empty() => list.list_keys.clone(),
+        true if required(items.older) && required(items.newer) => vec!["name".to_owned()],
+        _ => Vec::new(),
+    }
+}
+
 /// What tells the items of a list apart, on both sides. Nothing for a map, whose keys do.
 fn keys(
     written: Option<&String>,
@@ -89,13 +123,9 @@ fn keys(
     if !list.is("array") {
         return Some(keys);
     }
-    let is_scalar = |schema: &Schema| !schema.is("object") && !schema.is("array");
-    let required = |schema: &Schema| schema.required.contains("name") && schema.member("name").is_some_and(is_scalar);
     let names = match written {
         Some(key) => vec![key.clone()],
-        None if !list.list_keys.is_empty() => list.list_keys.clone(),
-        None if required(inside.older) && required(inside.newer) => vec!["name".to_owned()],
-        None => Vec::new(),
+        None => key_names(list, Sides { older: inside.older, newer: inside.newer }),
     };
     for name in names {
         let older = inside.place(Side::Older, &name)?;

@@ -9,6 +9,7 @@ use std::collections::{BTreeSet, HashMap};
 use serde_json::{Map, Value};
 
 use super::mapping::Operation;
+use super::nulls::nulls;
 use super::same::Same;
 use crate::definition::path::Path;
 use crate::definition::place::Place;
@@ -28,7 +29,11 @@ pub(in crate::definition) fn filled(older: &Schema, newer: &Schema, operations: 
     }
     let mut found = Vec::new();
     differing(Sides { older, newer }, &Path::default(), &named, &defaults(older, newer), &mut found);
-    found.into_iter().map(|places| Operation::between("required", places, Same)).collect()
+    let operation = |places: Sides<Place>| match places.older.schema.nullable == places.newer.schema.nullable {
+        true => Operation::between("required", places, Same),
+        false => nulls(places),
+    };
+    found.into_iter().map(operation).collect()
 }
 
 fn defaults<'s>(older: &'s Schema, newer: &'s Schema) -> Vec<&'s Value> {

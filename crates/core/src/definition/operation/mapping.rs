@@ -82,11 +82,13 @@ pub(crate) struct Unexplained {
     pub(crate) problem: Option<String>,
     /// Two schemas that have to agree for the rest.
     pub(crate) schemas: Option<Sides<Schema>>,
+    /// Whether the operation keeps a null that one version does not allow.
+    pub(crate) keeps_null: bool,
 }
 
 impl Unexplained {
     pub(super) fn schemas(older: Schema, newer: Schema) -> Self {
-        Self { problem: None, schemas: Some(Sides { older, newer }) }
+        Self { problem: None, schemas: Some(Sides { older, newer }), keeps_null: false }
     }
 }
 
@@ -245,7 +247,7 @@ impl Level {
     /// the user did not write it.
     pub(crate) fn describe(&self, prefix: &str) -> Vec<(u64, String)> {
         let operations = self.operations.iter();
-        let written = operations.filter(|operation| operation.name != "required");
+        let written = operations.filter(|operation| operation.line > 0);
         written.flat_map(|operation| operation.describe(prefix)).collect()
     }
 }

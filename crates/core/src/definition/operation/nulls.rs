@@ -2,7 +2,7 @@
 
 use smallvec::smallvec;
 
-use super::mapping::{Fragment, Mapping, Operation};
+use super::mapping::{Fragment, Mapping, Operation, Unexplained};
 use crate::definition::place::Place;
 use crate::definition::side::{Side, Sides};
 use crate::json::Json;
@@ -19,5 +19,9 @@ impl Mapping for Nulls {
     fn map<'a>(&self, _: Side, places: &[Place], from: &[Option<Json<'a>>]) -> Fragment<'a> {
         let nullable = places.iter().all(|place| place.schema.nullable);
         smallvec![from.first().cloned().flatten().filter(|value| nullable || !value.is_null())]
+    }
+
+    fn unexplained(&self, _: &str, older: &Place, newer: &Place) -> Unexplained {
+        Unexplained { keeps_null: true, ..Unexplained::schemas(older.schema.clone(), newer.schema.clone()) }
     }
 }

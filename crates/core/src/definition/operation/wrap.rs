@@ -41,7 +41,9 @@ impl Mapping for Wrap {
                 let older = Schema { nullable: item.nullable, default: item.default.clone(), ..older.clone() };
                 Unexplained { problem: no_room(newer), ..Unexplained::schemas(older, Schema::clone(item)) }
             }
-            _ => Unexplained { problem: Some(format!("wrap: {} must be a list", newer.path)), schemas: None },
+            _ => {
+                Unexplained { problem: Some(format!("wrap: {} must be a list", newer.path)), ..Unexplained::default() }
+            }
         }
     }
 

@@ -201,6 +201,23 @@ pub(super) fn tighten(step: &mut DraftStep, random: &mut Random, older: &Schema)
     Some(())
 }
 
+/// A number that the newer version bounds, with the values beyond the bound brought to it.
+pub(super) fn clamp(step: &mut DraftStep, random: &mut Random, older: &Schema) -> Option<()> {
+    let is_free = |schema: &Schema| {
+        let bounds = ["default", "minimum", "maximum", "nullable", "enum"];
+        schema.get("type").and_then(Schema::as_str) == Some("integer")
+            && !bounds.iter().any(|key| schema.get(*key).is_some())
+    };
+    let field = step.field(random, older, &is_free)?;
+    let mut newer = take(&mut step.newer, &field)?;
+    let (bound, key, limit) = random.percent(50).then_some(("minimum", "min", 1)).unwrap_or(("maximum", "max", 100));
+    newer.as_object_mut()?.insert(bound.to_owned(), json!(limit));
+    put(&mut step.newer, &field, newer, is_required(older, &field));
+    let mut clamp = json!({"field": written(&field)});
+    clamp.as_object_mut()?.insert(key.to_owned(), json!(limit));
+    step.done(json!({"clamp": clamp}), std::slice::from_ref(&field), std::slice::from_ref(&field))
+}
+
 /// Gives the options of a closed set other names.
 fn renamed(schema: &mut Schema) -> Option<Schema> {
     let options = schema.get("enum")?.as_array()?.clone();

@@ -4,11 +4,11 @@ use serde_json::{Value as Schema, json};
 
 use super::draft_step::{DraftStep, Manner};
 use super::operations::{
-    add, blank, drop, fill_in, move_into_map, relocate, rename, retype, split, tighten, under_its_own_name, values,
-    without_default, wrap,
+    add, blank, clamp, drop, fill_in, move_into_map, relocate, rename, retype, split, tighten, under_its_own_name,
+    values, without_default, wrap,
 };
-use super::paths::{all, at, is_required, put, take, written};
-use super::schemas::scalar;
+use super::paths::{all, at, at_mut, is_required, put, take, written};
+use super::schemas::{sample, scalar};
 use crate::laws::random::Random;
 use crate::laws::schema::map_values;
 
@@ -76,7 +76,7 @@ fn fill(step: &mut DraftStep, random: &mut Random, older: &Schema, count: usize)
 
 /// Tries to add one operation; nothing where there is no field for it.
 fn attempt(step: &mut DraftStep, random: &mut Random, older: &Schema) -> Option<()> {
-    match random.below(16) {
+    match random.below(18) {
         0 => drop(step, random, older),
         1 => add(step, random, older),
         2 => rename(step, random, older),
@@ -90,6 +90,8 @@ fn attempt(step: &mut DraftStep, random: &mut Random, older: &Schema) -> Option<
         11 => blank(step, random, older),
         12 => tighten(step, random, older),
         13 => fill_in(step, random, older),
+        14 => inside_items(step, random, older),
+        15 => clamp(step, random, older),
         _ => each(step, random, older),
     }
 }
@@ -130,6 +132,33 @@ fn each(step: &mut DraftStep, random: &mut Random, older: &Schema) -> Option<()>
         }
     };
     step.done(operation, &[from], &[to])
+}
+
+/// Another default, or another `nullable`, of a field inside items that no operation names.
+fn inside_items(step: &mut DraftStep, random: &mut Random, older: &Schema) -> Option<()> {
+    if !step.root {
+        return None;
+    }
+    let from = step.field(random, older, &|schema| items(schema).is_some_and(|item| !all(item).is_empty()))?;
+    let mut list = take(&mut step.newer, &from)?;
+    let place = if list.get("items").is_some() { "items" } else { "additionalProperties" };
+    let item = list.get_mut(place)?;
+    let inner = random.pick(&all(item)).cloned()?;
+    let field = at_mut(item, &inner)?.as_object_mut()?;
+    let difference = match random.percent(50) {
+        true => ("nullable", json!(field.get("nullable").is_none())),
+        false => ("default", sample(&Schema::Object(field.clone()))?),
+    };
+    let differs = field.insert(difference.0.to_owned(), difference.1.clone()) != Some(difference.1);
+    put(&mut step.newer, &from, list, is_required(older, &from));
+    if !differs {
+        return None;
+    }
+    let path = format!("{}[*].{}", written(&from), written(&inner)).replace(".[", "[");
+    step.accept.push(json!({"path": path, "difference": difference.0, "reason": "another one from now on"}));
+    step.taken.push(from.clone());
+    step.made.push(from);
+    Some(())
 }
 
 /// An operation on an item itself.
