@@ -3,7 +3,7 @@
 use super::findings::Findings;
 use super::subject::OpenedWrite;
 use crate::apimachinery::{FieldError, Reason};
-use crate::webhook::convert::{AddedValue, added_values};
+use crate::webhook::convert::{AddedValue, MistypedValue, added_values, is_of_status, mistyped_values};
 
 /// Refuses values that their version does not allow, and values of a status that is written apart: a write of the
 /// object has no right to these. Stored values stay: bounds may have become tighter since.
@@ -13,15 +13,29 @@ pub(super) fn kept_entries(opened: &OpenedWrite<'_, '_>) -> Findings {
     for AddedValue { annotation, version, path, is_allowed } in
         added_values(opened.kind, &opened.new, opened.old.as_ref())
     {
-        let is_of_status = status_apart && (path == "status" || path.starts_with("status."));
-        let detail = match (is_of_status, is_allowed) {
-            (true, _) => format!("adds a value of {path}, which only a write of the status may change"),
-            (false, false) => format!("adds a value of {path} that {version} does not allow"),
+        let detail = match (status_apart && is_of_status(&path), is_allowed) {
+            (true, _) => format!(
+                "adds a value of {path}, which only a write of the status may change: leave the annotation as it is, \
+                 or write the status at {version}"
+            ),
+            (false, false) => format!(
+                "adds a value of {path} that {version} does not allow: leave the annotation as it is, or write the \
+                 object at {version}"
+            ),
             (false, true) => continue,
         };
-        let detail = format!("{detail}: leave the annotation as it is, or write the object at {version}");
         let path = format!("metadata.annotations[{annotation}]");
         found.errors.push(FieldError { path, reason: Reason::Forbidden, value: None, detail });
+    }
+    // A write that leaves such a value alone passes: migrations and finalizers never get stuck.
+    for MistypedValue { annotation, version, path } in mistyped_values(opened.kind, &opened.new) {
+        let place = format!("metadata.annotations[{annotation}]");
+        if !found.errors.iter().any(|error| error.path == place) {
+            found.warnings.push(format!(
+                "{place} has a value of {path} whose type {version} does not have there: {version} shows the object \
+                 without it"
+            ));
+        }
     }
     found
 }

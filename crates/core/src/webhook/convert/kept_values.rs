@@ -50,6 +50,34 @@ pub(crate) fn added_values(kind: &Kind, new: &Object<'_>, old: Option<&Object<'_
     added
 }
 
+/// A kept value of another JSON type than its version has. Conversion keeps it and does not give it back: a client that
+/// writes annotations could otherwise store a value that no reader of that version decodes.
+pub(crate) struct MistypedValue {
+    /// The annotation.
+    pub(crate) annotation: String,
+    /// The version that the value is kept for.
+    pub(crate) version: String,
+    /// The place of the value in that version.
+    pub(crate) path: String,
+}
+
+/// The values in an object's kept annotations that conversion does not give back for their JSON type.
+pub(crate) fn mistyped_values(kind: &Kind, object: &Object<'_>) -> Vec<MistypedValue> {
+    let mut found = Vec::new();
+    for (side, step) in kind.steps.iter().flat_map(|step| [(Side::Older, step), (Side::Newer, step)]) {
+        let name = step.kept.of(side);
+        let Some(text) = object.annotations.text(name) else { continue };
+        let Some(kept) = Kept::parse(&text) else { continue };
+        each_value(&step.level, side, &kept.fields, "", &mut |path, value, schema, _| {
+            if !schema.has_types_of(value) {
+                let (annotation, version) = (name.clone(), step.versions.of(side).to_string());
+                found.push(MistypedValue { annotation, version, path: path.to_owned() });
+            }
+        });
+    }
+    found
+}
+
 /// How much of a value an entry has.
 #[derive(Clone, Copy, Eq, PartialEq)]
 enum Portion {

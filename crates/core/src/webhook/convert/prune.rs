@@ -69,14 +69,18 @@ pub(crate) fn status_as_before(kind: &Kind, new: &Object<'_>, old: Option<&Objec
         }
         let mut kept = Kept::parse(&now)?;
         let mut was = before.as_deref().and_then(Kept::parse).unwrap_or_default();
-        let is_of_status = |id: &&str| *id == "status" || id.starts_with("status.");
-        let both = kept.fields.all().chain(was.fields.all()).map(|(id, _)| id).filter(is_of_status);
+        let both = kept.fields.all().chain(was.fields.all()).map(|(id, _)| id).filter(|id| is_of_status(id));
         let ids: BTreeSet<String> = both.map(str::to_owned).collect();
         ids.iter().for_each(|id| kept.fields.take_from(&mut was.fields, id));
         let text = (!kept.is_empty()).then(|| kept.to_text());
         (text.as_deref() != Some(&*Kept::parse(&now)?.to_text())).then(|| Pruned { name: name.to_owned(), text })
     });
     reset.collect()
+}
+
+/// Whether a place of a kept entry is in the status.
+pub(crate) fn is_of_status(id: &str) -> bool {
+    id.strip_prefix("status").is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
 }
 
 /// Whether a write brings along a kept annotation of its own: one that says something, and neither what was there

@@ -97,3 +97,21 @@ fn added_status_entry_is_refused() {
     assert!(ask(&webhook, Endpoint::Validate, &unchanged).allowed);
     assert!(ask(&webhook, Endpoint::Mutate, &unchanged).patch.is_empty());
 }
+
+/// A stored object has a value of another type. A write of it passes, and its writer learns what v1 does not show.
+#[test]
+fn stored_mistyped_value_warns() {
+    let webhook = plain(kind(), Enforcement::Enforce);
+    for (fields, path) in [
+        (json!({"spec.mode": {"value": ["a"]}}), Some("spec.mode")),
+        (json!({"spec.l": {"each": {"count": 1, "items": [[0, {"size": {"value": "5"}}]]}}}), Some("spec.l[*].size")),
+        (json!({"spec.mode": {"value": "a"}}), None),
+    ] {
+        let stored = gadget(Some(fields));
+        let answer = ask(&webhook, Endpoint::Validate, &review("UPDATE", Some(&stored), Some(&stored)));
+        assert!(answer.allowed, "{answer:?}");
+        let warned = answer.warnings.iter().find(|warning| warning.contains("v1 shows the object without it"));
+        assert_eq!(warned.is_some(), path.is_some(), "{answer:?}");
+        assert!(path.is_none_or(|path| warned.unwrap().contains(path)), "{answer:?}");
+    }
+}
