@@ -167,9 +167,16 @@ pub(super) fn a_broken_guard_stays_broken(
     let mut changes = Vec::new();
     let Ok(_) = trip.explained(&object, &mut changes) else { return Ok(false) };
     let mut random = Random::new(seed ^ 0x6A2D);
-    // What is kept of a rollout's status stays: that is written apart, by a controller that knows no annotation of
-    // ours.
-    let is_apart = |change: &Change| change.before.iter().any(|(path, _)| trip.apart.contains(path));
+    // `/mutate` does not see a write of the status where that is a subresource, and such a write cannot change
+    // annotations. A controller writes what a rollout's status says without knowing of them.
+    let kind = trip.to.kind;
+    let status_apart = kind.version(trip.to.version).is_some_and(|version| kind.version_at(version).status_apart);
+    let is_of_status =
+        |path: &str| status_apart && matches!(way(path).first(), Some(Segment::Name(top)) if top == "status");
+    let is_apart = |change: &Change| {
+        change.before.iter().any(|(path, _)| trip.apart.contains(path))
+            || change.after.iter().any(|(path, _)| is_of_status(path))
+    };
     changes.retain(|change| change.kept && !is_apart(change) && !change.after.is_empty() && !change.before.is_empty());
     let Some(change) = random.pick(&changes) else { return Ok(false) };
     let plain = |path: &String| (!path.contains('[')).then(|| way(path));
