@@ -227,7 +227,7 @@ fn ctrl_c_ends_a_trial_with_what_was_seen() {
     let output = child.wait_with_output().unwrap();
     let (stdout, stderr) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
     assert_eq!(output.status.code(), Some(130), "{stdout}{stderr}");
-    assert!(stdout.ends_with(" trials, and would have gone on\n"), "{stdout}{stderr}");
+    assert!(stdout.ends_with(" trials, seed 0, and would have gone on\n"), "{stdout}{stderr}");
     // It was no terminal, so nobody was told how far it was.
     assert_eq!(stderr, "");
 }

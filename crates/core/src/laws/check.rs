@@ -7,6 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use super::coverage::{Coverage, Unexercised};
 use super::fault::at_fault;
 use super::generate::Words;
+use super::hidden_values::HiddenValue;
 use super::objects::ObjectSource;
 use super::shrink::shrink;
 use super::table::{LAWS, Law};
@@ -37,6 +38,8 @@ pub struct CheckOptions<'o> {
 pub struct Report {
     /// How many objects each law judged; one that says nothing about an object did not judge it.
     pub cases: BTreeMap<&'static str, u64>,
+    /// How many entries of kept annotations were forged, by the operation.
+    pub forged: BTreeMap<&'static str, u64>,
     /// Operations, directions and guards that no case exercised.
     pub unexercised: Vec<Unexercised>,
 }
@@ -167,7 +170,7 @@ pub fn check(webhook: &Webhook, kind: &Kind, options: &mut CheckOptions<'_>) -> 
     run.generated(Until::Broken);
     let unexercised = run.coverage.missing(kind);
     // All ways count together.
-    let mut report = Report { unexercised, ..Report::default() };
+    let mut report = Report { unexercised, forged: run.coverage.forged().clone(), ..Report::default() };
     for result in run.results {
         *report.cases.entry(result.law.name).or_default() += result.cases;
         if let Some(broken) = result.broken {
@@ -188,7 +191,8 @@ pub fn survey(webhook: &Webhook, kind: &Kind, samples: &[Value], options: &mut C
     through = through && run.generated(Until::Through);
     through = through && run.more();
     let unexercised = run.coverage.missing(kind);
-    Survey { results: run.results, unexercised, unfit, through }
+    let hidden = run.coverage.hidden(kind);
+    Survey { results: run.results, unexercised, hidden, unfit, through }
 }
 
 /// What was found of each law.
@@ -198,6 +202,8 @@ pub struct Survey {
     pub results: Vec<LawResult>,
     /// What no case exercised.
     pub unexercised: Vec<Unexercised>,
+    /// Values that one version has and its neighbour does not show.
+    pub hidden: Vec<HiddenValue>,
     /// Samples by their index that were not judged by all laws, and why.
     pub unfit: Vec<(usize, String)>,
     /// Nobody stopped it.

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
+use super::hidden_values::{HiddenValue, HiddenValues};
 use super::trip::Trip;
+use super::value::Value;
 use crate::definition::{Kind, StepSummary};
 use crate::webhook::Change;
 
@@ -50,14 +52,18 @@ pub(super) struct Coverage {
     seen: BTreeSet<(String, String, Event)>,
     /// Objects were edited.
     edited: bool,
+    hidden: HiddenValues,
+    /// Forged entries, by the operation.
+    forged: BTreeMap<&'static str, u64>,
 }
 
 impl Coverage {
-    /// Notes what a conversion between neighbours did.
-    pub(super) fn note(&mut self, trip: &Trip<'_>, changes: &[Change]) {
+    /// Notes what a conversion of an object between neighbours did.
+    pub(super) fn note(&mut self, trip: &Trip<'_>, object: &Value, changes: &[Change]) {
         if !trip.step {
             return;
         }
+        self.hidden.note(trip, object, changes);
         let way = if trip.down { Event::Down } else { Event::Up };
         for change in changes {
             let guarded = change.kept && !change.after.is_empty();
@@ -92,6 +98,21 @@ impl Coverage {
         self.seen.extend(broken.map(|(known, _)| (older(trip).to_owned(), known, Event::Broken)));
     }
 
+    /// Notes the operations of the entries in a forged annotation.
+    pub(super) fn note_forgery(&mut self, operations: Vec<&'static str>) {
+        operations.into_iter().for_each(|operation| *self.forged.entry(operation).or_default() += 1);
+    }
+
+    /// How many entries were forged, by the operation.
+    pub(super) fn forged(&self) -> &BTreeMap<&'static str, u64> {
+        &self.forged
+    }
+
+    /// The values that versions did not show.
+    pub(super) fn hidden(&self, kind: &Kind) -> Vec<HiddenValue> {
+        self.hidden.clone().into_list(kind)
+    }
+
     /// What no case exercised: an operation, a direction, a kept value and its guard.
     pub(super) fn missing(&self, kind: &Kind) -> Vec<Unexercised> {
         let mut missing = Vec::new();
@@ -110,12 +131,11 @@ impl Coverage {
     }
 
     fn lacks(&self, step: &StepSummary, operation: &str) -> Option<&'static str> {
-        let (name, places) = operation.split_once(' ')?;
+        let (name, _) = operation.split_once(' ')?;
         if name == "rollout" || name == "each" {
             return None;
         }
-        let places = places.split(" <-> ").flat_map(|side| side.split(" + "));
-        let known: Vec<String> = places.map(|place| format!("{name} {}", tail(place))).collect();
+        let known = known_names(operation);
         let has = |event| {
             let place = |known: &String| self.seen.contains(&(step.from.clone(), known.clone(), event));
             known.iter().any(place)
@@ -131,6 +151,28 @@ impl Coverage {
             _ => None,
         }
     }
+}
+
+/// The names of an operation of a summary: its key with each of its places.
+fn known_names(operation: &str) -> Vec<String> {
+    let (name, places) = operation.split_once(' ').unwrap_or((operation, ""));
+    let places = places.split(" <-> ").flat_map(|side| side.split(" + "));
+    places.map(|place| format!("{name} {}", tail(place))).collect()
+}
+
+/// The line of the definition with an operation between two neighbours on some paths; 0 where there is none.
+pub(super) fn operation_line<'p>(
+    kind: &Kind,
+    (one, other): &(String, String),
+    operation: &str,
+    paths: impl Iterator<Item = &'p str>,
+) -> u64 {
+    let names: Vec<String> = paths.map(|path| format!("{operation} {}", tail(path))).collect();
+    let steps = kind.steps();
+    let mut steps = steps.iter().filter(|step| [&step.from, &step.to].iter().all(|at| [one, other].contains(at)));
+    let lines = steps.next().into_iter().flat_map(|step| step.operations.iter().zip(&step.lines));
+    let mut found = lines.filter(|(summary, _)| known_names(summary).iter().any(|known| names.contains(known)));
+    found.next().map_or(0, |(_, line)| *line)
 }
 
 /// The older version of a step.

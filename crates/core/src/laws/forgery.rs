@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 
+use super::coverage::Coverage;
 use super::generate::{Fullness, anything, valid};
 use super::objects::schema_of;
 use super::random::Random;
@@ -18,16 +19,12 @@ use crate::definition::{Level, Operation, Place, Side, Step};
 /// The object is forged at the version where the way starts. The object of the other version is stripped of annotations
 /// and converted again: each field has the value that the forged object shows, the value that it has without the
 /// forgery, or one that is filled in.
-pub(super) fn one_meaning(
-    trip: &Trip<'_>,
-    object: &Value,
-    seed: u64,
-    _: &mut super::coverage::Coverage,
-) -> Result<bool, Breach> {
+pub(super) fn one_meaning(trip: &Trip<'_>, object: &Value, seed: u64, coverage: &mut Coverage) -> Result<bool, Breach> {
     let Some(object) = trip.settled(object) else { return Ok(false) };
     let honest = without_ours(&object);
     let mut random = Random::new(seed ^ 0x0E_F0_46);
-    let Some(forgery) = forged(trip, &honest, &mut random) else { return Ok(false) };
+    let Some((forgery, operations)) = forged(trip, &honest, &mut random) else { return Ok(false) };
+    coverage.note_forgery(operations);
     let again = |there: &Value| trip.back().stored(&without_ours(there));
     let Ok(unforged) = trip.stored(&honest).and_then(|there| again(&there)) else { return Ok(false) };
     let after = |breach: Breach| breach.after("forged", &forgery);
@@ -120,8 +117,9 @@ fn find_unmeant(values: [Option<&Value>; 3], at: &mut Vec<Segment>, unmeant: &mu
     }
 }
 
-/// The object with a forged annotation for the version where the way ends. `None` where no operation leads there.
-fn forged(trip: &Trip<'_>, object: &Value, random: &mut Random) -> Option<Value> {
+/// The object with a forged annotation for the version where the way ends, and the operations of its entries. `None`
+/// where no operation leads there.
+fn forged(trip: &Trip<'_>, object: &Value, random: &mut Random) -> Option<(Value, Vec<&'static str>)> {
     let kind = trip.from.kind;
     let (here, there) = kind.version(trip.from.version).zip(kind.version(trip.to.version))?;
     let (side, step) = kind.steps_between(here, there).last()?;
@@ -135,6 +133,8 @@ fn forged(trip: &Trip<'_>, object: &Value, random: &mut Random) -> Option<Value>
         true => Forger { trip, random }.entries(step, side, &near),
         false => mutated(&kept(trip, object)?, random),
     };
+    let mut operations = Vec::new();
+    operations_of(&step.level, side, &fields, &mut operations);
     let mut annotation = Value::object();
     annotation.set("fields", fields);
     let mut forgery = object.clone();
@@ -147,7 +147,20 @@ fn forged(trip: &Trip<'_>, object: &Value, random: &mut Random) -> Option<Value>
         forgery.set("metadata", Value::object());
     }
     forgery.set("metadata.annotations", Value::Object(annotations));
-    Some(forgery)
+    Some((forgery, operations))
+}
+
+/// The names of the operations that entries belong to, once for each entry.
+fn operations_of(level: &Level, side: Side, fields: &Value, names: &mut Vec<&'static str>) {
+    for operation in &level.operations {
+        let Some(entry) = operation.places.of(side).first().and_then(|place| fields.get(&place.id)) else { continue };
+        names.push(operation.name);
+        let (Some(inside), Some(Value::List(items))) = (operation.items(), entry.field("each.items")) else { continue };
+        for item in items {
+            let Value::List(item) = item else { continue };
+            item.last().into_iter().for_each(|fields| operations_of(&inside.level, side, fields, names));
+        }
+    }
 }
 
 /// The entries of an annotation that an object gets on the way there and back; an object of that version is read there.

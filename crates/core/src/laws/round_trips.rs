@@ -13,10 +13,10 @@ fn comes_home(trip: &Trip<'_>, object: &Value, coverage: &mut Coverage) -> Resul
     let back = trip.back();
     let mut changes = Vec::new();
     let there = trip.explained(object, &mut changes)?;
-    coverage.note(trip, &changes);
+    coverage.note(trip, object, &changes);
     changes.clear();
     let home = back.explained(&there, &mut changes).map_err(|b| b.after("there", &there))?;
-    coverage.note(&back, &changes);
+    coverage.note(&back, &there, &changes);
     let clean = ours(object).is_empty();
     let expected = with_metadata(object);
     let came = if trip.down && clean {

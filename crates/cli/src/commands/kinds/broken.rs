@@ -74,7 +74,7 @@ pub(super) fn json(broken: &Broken, told: &Told<'_>) -> JsonTree {
     ])
 }
 
-fn whole(object: &Value) -> JsonTree {
+pub(super) fn whole(object: &Value) -> JsonTree {
     let text = object.to_text();
     JsonTree::from_json(&text).unwrap_or_else(|_| JsonTree::string(text))
 }

@@ -7,6 +7,7 @@ use pointsman_core::laws::{Broken, LawResult};
 use pointsman_core::webhook::unseen_by_scale;
 
 use super::broken::{self, Told};
+use super::hidden_values;
 use super::junit::{Case, CaseOutcome, Suite};
 use super::summary;
 use super::trial::Trial;
@@ -177,8 +178,14 @@ impl Checked {
                 (false, true) => ", and would have gone on",
                 (false, false) => ", until the time was up",
             };
+            text.push_str(&hidden_values::text(&trial.survey.hidden));
             let laws: BTreeSet<&str> = trial.survey.results.iter().map(|result| result.law.name).collect();
-            text.push_str(&format!("  {} laws held in {} trials{end}\n", laws.len(), trial.cases()));
+            text.push_str(&format!(
+                "  {} laws held in {} trials, seed {}{end}\n",
+                laws.len(),
+                trial.cases(),
+                trial.seed
+            ));
         }
         text
     }
@@ -223,10 +230,13 @@ impl Checked {
         });
         let broken = self.broken().map(|broken| self.with_told(broken, broken::json));
         JsonTree::object([
+            ("seed", JsonTree::Number(trial.seed.to_string())),
+            ("trials", JsonTree::Number(trial.cases().to_string())),
             ("through", JsonTree::Bool(trial.survey.through)),
             ("laws", JsonTree::Array(laws.collect())),
             ("broken", JsonTree::Array(broken.collect())),
             ("unexercised", JsonTree::Array(unexercised.collect())),
+            ("hidden", JsonTree::Array(trial.survey.hidden.iter().map(hidden_values::json).collect())),
             ("unfit", JsonTree::Array(unfit.collect())),
         ])
     }

@@ -4,6 +4,7 @@ mod broken;
 mod check;
 mod checked;
 mod command;
+mod hidden_values;
 mod junit;
 mod samples;
 mod summary;
@@ -12,3 +13,6 @@ mod tests;
 mod trial;
 
 pub(crate) use command::{KindsCommandArgs, run};
+#[cfg(test)]
+pub(crate) use tests::thing;
+pub(crate) use trial::CASES;

@@ -11,7 +11,7 @@ use super::trial::Trial;
 use crate::commands::json_tree::JsonTree;
 
 /// A kind `Thing` whose `spec.policy` is `always` in v1, and something else in v2. The operation is in line 8.
-fn thing(newer: (&str, &str)) -> Kind {
+pub(crate) fn thing(newer: (&str, &str)) -> Kind {
     let (value, of_type) = newer;
     let definition = format!(
         "apiVersion: pointsman.dev/v1\nkind: KindDefinition\ncrd: things.crd.yaml\nsteps:\n- from: v1\n  to: v2\n  \
@@ -46,7 +46,7 @@ fn broken(samples: &[&str]) -> Checked {
         argument: "thing.yaml".to_owned(),
         problems: Vec::new(),
         kind: Some(Understood::new(&promised, JsonTree::Null)),
-        trial: Some(Trial { survey, interrupted: false }),
+        trial: Some(Trial { survey, seed: 0, interrupted: false }),
         samples: vec![("things.json, item 2: Thing a".to_owned(), "things.json".to_owned()); samples.len()],
     }
 }

@@ -19,7 +19,7 @@ use crate::commands::stop::Stop;
 pub(super) struct TrialArgs {
     /// Objects that each law of conversion is tried on, for each pair of versions in each direction; more where these
     /// left an operation unexercised. 0 tries nothing.
-    #[arg(long = "try", visible_alias = "cases", value_name = "N", default_value_t = 20)]
+    #[arg(long = "try", visible_alias = "cases", value_name = "N", default_value_t = CASES)]
     pub(super) cases: u64,
     /// Where the cases start. The same seed makes the same objects.
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u64).range(..=LAST_SEED))]
@@ -35,12 +35,17 @@ fn some_time(text: &str) -> Result<Duration, String> {
     (!time.is_zero()).then_some(time).ok_or_else(|| "in no time nothing is tried; --try 0 says that".to_owned())
 }
 
+/// Objects for each law where the command line gives no other number.
+pub(crate) const CASES: u64 = 20;
+
 /// There is room for the cases behind it.
 const LAST_SEED: u64 = u64::MAX / 2;
 
 /// What was found, and whether somebody wanted it to end.
 pub(super) struct Trial {
     pub(super) survey: Survey,
+    /// Where the cases started.
+    pub(super) seed: u64,
     /// Ctrl-C.
     pub(super) interrupted: bool,
 }
@@ -84,11 +89,12 @@ pub(super) fn run(
     for other in surveys {
         survey.results.extend(other.results);
         survey.unexercised.extend(other.unexercised);
+        survey.hidden.extend(other.hidden);
         // What is no object of the one may be one of the other.
         survey.unfit.retain(|(index, _)| other.unfit.iter().any(|(also, _)| also == index));
         survey.through &= other.through;
     }
-    Ok(Trial { survey, interrupted: stop.is_wanted() })
+    Ok(Trial { survey, seed: args.seed, interrupted: stop.is_wanted() })
 }
 
 /// Runs the laws over a kind, once for each snapshot of facts. What none of these exercised was not exercised.

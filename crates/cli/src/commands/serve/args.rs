@@ -12,8 +12,10 @@ use pointsman_core::webhook::Metadata;
 use super::definitions::ServedDefinitions;
 use super::facts::FactFollower;
 use super::limits::LimitArgs;
+use super::trial::ServedTrial;
 use crate::commands::connected::ClusterArgs;
 use crate::commands::input::{Source, read};
+use crate::commands::kinds::CASES;
 use crate::commands::webhooks::findings;
 use crate::commands::{admission::AdmissionArgs, kinds_dir::KindsArgs};
 
@@ -28,6 +30,11 @@ pub struct ServeArgs {
     pub dev: bool,
     #[command(flatten)]
     pub(crate) kinds: KindsArgs,
+    /// Objects that each law of conversion is tried on before a definition of --kinds is served, as `pointsman kinds
+    /// check` does it, for 20 s at most. A definition that breaks a law is refused. 0 tries nothing: for definitions
+    /// that a pipeline has checked.
+    #[arg(long = "try", value_name = "N", default_value_t = CASES, env = "POINTSMAN_TRY")]
+    pub(crate) cases: u64,
 
     /// Address of the webhooks (HTTPS). [::] is every address of the host. [default: [::]:8443, with --dev
     /// 127.0.0.1:8443]
@@ -112,7 +119,8 @@ impl ServeArgs {
             true => Metadata::Full,
             false => Metadata::Identity,
         };
-        ServedDefinitions::load(self.kinds.clone(), metadata, self.admission.settings())
+        let trial = ServedTrial { cases: self.cases };
+        ServedDefinitions::load(self.kinds.clone(), metadata, self.admission.settings(), trial)
     }
 
     /// Who follows the facts that the stages of these definitions hang on. Nothing where there are none, and none can

@@ -7,6 +7,7 @@ use arc_swap::ArcSwap;
 use pointsman_core::definition::{Kind, StagedKind, WatchedFact};
 use pointsman_core::webhook::{Conversions, Endpoint, KnownFacts, Metadata, Reply, Settings, Unanswered, Webhook};
 
+use super::trial::ServedTrial;
 use crate::commands::file_stamps::FileStamps;
 use crate::commands::kinds_dir::KindsArgs;
 
@@ -88,6 +89,7 @@ pub struct ServedDefinitions {
     kinds: KindsArgs,
     metadata: Metadata,
     settings: Settings,
+    trial: ServedTrial,
     /// The files that were read last.
     files: Vec<PathBuf>,
     /// As they were when they were read.
@@ -99,11 +101,16 @@ pub struct ServedDefinitions {
 
 impl ServedDefinitions {
     /// Reads them for the first time.
-    pub(super) fn load(kinds: KindsArgs, metadata: Metadata, settings: Settings) -> anyhow::Result<Self> {
-        let (webhook, files) = read(&kinds, metadata, &settings)?;
+    pub(super) fn load(
+        kinds: KindsArgs,
+        metadata: Metadata,
+        settings: Settings,
+        trial: ServedTrial,
+    ) -> anyhow::Result<Self> {
+        let (webhook, files) = read(&kinds, metadata, &settings, trial)?;
         let stamps = kinds.stamps(&files);
         let served = ServedKinds { webhook: Arc::new(ArcSwap::from_pointee(webhook)), facts: Arc::default() };
-        Ok(Self { kinds, metadata, settings, files, stamps, refused: false, served })
+        Ok(Self { kinds, metadata, settings, trial, files, stamps, refused: false, served })
     }
 
     /// What decides by them.
@@ -127,7 +134,7 @@ impl ServedDefinitions {
         if stamps == self.stamps && !self.refused {
             return Ok(false);
         }
-        let found = read(&self.kinds, self.metadata, &self.settings);
+        let found = read(&self.kinds, self.metadata, &self.settings, self.trial);
         if self.kinds.stamps(&self.files) != stamps {
             // Somebody is writing: the next look reads them again.
             return Ok(false);
@@ -145,11 +152,19 @@ impl ServedDefinitions {
 }
 
 /// What decides by the definitions that are there now, and the files of these.
-fn read(kinds: &KindsArgs, metadata: Metadata, settings: &Settings) -> anyhow::Result<(Webhook, Vec<PathBuf>)> {
+fn read(
+    kinds: &KindsArgs,
+    metadata: Metadata,
+    settings: &Settings,
+    trial: ServedTrial,
+) -> anyhow::Result<(Webhook, Vec<PathBuf>)> {
     let all = kinds.load_all()?;
+    let own = all.kinds.iter().filter_map(|known| Some((known.kind.name().to_owned(), known.file.clone()?))).collect();
     let files = all.kinds.iter().flat_map(|known| known.files.iter().cloned());
     let files = files.chain(all.staged.iter().map(|known| known.path.clone())).collect();
-    Ok((all.webhook(metadata)?.admitting(settings.clone()), files))
+    let webhook = all.webhook(metadata)?;
+    trial.run(&webhook, &own)?;
+    Ok((webhook.admitting(settings.clone()), files))
 }
 
 /// A version that somebody may have stored, or reads, is not dropped by an edit: no list of its kind would be answered.
@@ -206,7 +221,7 @@ mod tests {
             enforcement: Enforcement::Enforce,
             shadowed: Vec::new(),
         };
-        ServedDefinitions::load(kinds, Metadata::Identity, settings).unwrap()
+        ServedDefinitions::load(kinds, Metadata::Identity, settings, ServedTrial { cases: 20 }).unwrap()
     }
 
     #[test]

@@ -6,6 +6,7 @@ mod dev_page;
 mod facts;
 mod limits;
 mod told_errors;
+mod trial;
 
 pub use args::ServeArgs;
 pub use definitions::{ServedDefinitions, ServedKinds};

@@ -1,0 +1,60 @@
+//! Values that a version does not show, for people and for programs.
+
+use pointsman_core::laws::HiddenValue;
+
+use super::broken::whole;
+use crate::commands::json_tree::JsonTree;
+
+/// A line for each operation and direction; nothing where every version shows every value.
+pub(super) fn text(hidden: &[HiddenValue]) -> String {
+    if hidden.is_empty() {
+        return String::new();
+    }
+    let mut text = "  hidden values, kept for the version that has them:\n".to_owned();
+    for HiddenValue { versions: (from, to), operation, line, before, after, .. } in hidden.iter().take(LINES) {
+        let shown = match after.is_empty() {
+            true => format!("{to} does not show {}", fields(before)),
+            false => format!("{to} shows {} for {}", fields(after), fields(before)),
+        };
+        text.push_str(&format!("    {shown} of {from} ({operation}, line {line})\n"));
+    }
+    if hidden.len() > LINES {
+        text.push_str(&format!("    and {} more: see -o json\n", hidden.len() - LINES));
+    }
+    text
+}
+
+/// The same with the object.
+pub(super) fn json(hidden: &HiddenValue) -> JsonTree {
+    let fields = |fields: &[(String, String)]| {
+        let field = |(path, value): &(String, String)| {
+            let value = JsonTree::from_json(value).unwrap_or_else(|_| JsonTree::string(value));
+            JsonTree::object([("path", JsonTree::string(path)), ("value", value)])
+        };
+        JsonTree::Array(fields.iter().map(field).collect())
+    };
+    JsonTree::object([
+        ("from", JsonTree::string(&hidden.versions.0)),
+        ("to", JsonTree::string(&hidden.versions.1)),
+        ("operation", JsonTree::string(&hidden.operation)),
+        ("line", JsonTree::Number(hidden.line.to_string())),
+        ("has", fields(&hidden.before)),
+        ("shows", fields(&hidden.after)),
+        ("object", whole(&hidden.object)),
+    ])
+}
+
+fn fields(fields: &[(String, String)]) -> String {
+    let field = |(path, value): &(String, String)| {
+        let cut: String = value.chars().take(READABLE).collect();
+        let more = if cut.len() < value.len() { "…" } else { "" };
+        format!("{path}: {cut}{more}")
+    };
+    fields.iter().map(field).collect::<Vec<_>>().join(", ")
+}
+
+/// Lines that a person reads.
+const LINES: usize = 20;
+
+/// Characters of a value that a person reads in a line.
+const READABLE: usize = 60;

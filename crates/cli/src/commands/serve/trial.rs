@@ -1,0 +1,77 @@
+//! The trial of definitions before they are served: the one of `pointsman kinds check`.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use pointsman_core::definition::Kind;
+use pointsman_core::laws::{CheckOptions, LAWS, Words, survey};
+use pointsman_core::webhook::Webhook;
+
+/// How definitions are tried before they are served.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ServedTrial {
+    /// Objects for each law, each pair of versions and each direction. 0 tries nothing.
+    pub(super) cases: u64,
+}
+
+/// The longest that all definitions together are tried for. A liveness probe of the chart waits for 30 s.
+const LONGEST: Duration = Duration::from_secs(20);
+
+impl ServedTrial {
+    /// Runs the laws over the kinds of files, by name and file. A definition whose time is up is served; the log says
+    /// so.
+    ///
+    /// # Errors
+    /// A law that a definition breaks, with the command that shows the objects.
+    pub(super) fn run(self, webhook: &Webhook, own: &BTreeMap<String, String>) -> anyhow::Result<()> {
+        let started = Instant::now();
+        for kind in webhook.kinds() {
+            if let Some(file) = own.get(kind.name()) {
+                self.judge(webhook, kind, file, &mut || started.elapsed() < LONGEST)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn judge(self, webhook: &Webhook, kind: &Kind, file: &str, go_on: &mut dyn FnMut() -> bool) -> anyhow::Result<()> {
+        if self.cases == 0 {
+            return Ok(());
+        }
+        let words = Words::default();
+        let mut options =
+            CheckOptions { seed: 0, cases: self.cases, laws: &LAWS, words: &words, go_on, converted: &|| {} };
+        let survey = survey(webhook, kind, &[], &mut options);
+        if let Some(broken) = survey.results.iter().find_map(|result| result.broken.as_deref()) {
+            let name = format!("{}.{}", kind.kind(), kind.group());
+            let cause = format!("the definition breaks the law {} ({})", broken.law, broken.text);
+            let line = broken.line;
+            anyhow::bail!(
+                "{file}:{line}: cannot serve {name}: {cause}. `pointsman kinds check {file}` shows the object"
+            );
+        }
+        if !survey.through {
+            tracing::warn!(file, seconds = LONGEST.as_secs(), "the trial of a definition was cut short");
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pointsman_core::webhook::Metadata;
+
+    use super::*;
+    use crate::commands::kinds::thing;
+
+    /// No definition that loads is known to break a law: one definition answers, and another one is judged.
+    #[test]
+    fn definition_that_breaks_law_is_refused() {
+        let webhook = Webhook::new(vec![thing(("1", "integer"))], Metadata::Full).unwrap();
+        let promised = thing(("Always", "string"));
+        let judge = |cases| ServedTrial { cases }.judge(&webhook, &promised, "thing.yaml", &mut || true);
+        let error = format!("{:#}", judge(20).unwrap_err());
+        assert!(error.starts_with("thing.yaml:8: cannot serve Thing.example.com: the definition breaks"), "{error}");
+        judge(0).unwrap();
+        ServedTrial { cases: 20 }.judge(&webhook, &webhook.kinds()[0], "thing.yaml", &mut || true).unwrap();
+    }
+}
