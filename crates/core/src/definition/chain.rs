@@ -16,6 +16,7 @@ use super::frontier::Part;
 use super::operation::{Level, Operation};
 use super::path::Path;
 use super::problems::Problems;
+use super::remedy::Remedy;
 use super::side::Side;
 use super::step::Step;
 
@@ -45,7 +46,7 @@ pub(super) fn check(steps: &[Step], problems: &mut Problems) {
             for made in objects_made(&step.level, to, true) {
                 if let Some((keeper, kept)) = kept_inside(&behind, to, &made.place) {
                     let line = if made.line > 0 { made.line } else { kept.line };
-                    problems.add(line, message(step, to, &made.place, (keeper, &kept.path)));
+                    problems.advise(line, message(step, to, &made.place, (keeper, &kept.path)), Remedy::Crd);
                 }
             }
         }
@@ -57,7 +58,8 @@ fn message(step: &Step, to: Side, object: &ObjectPath, (keeper, kept): (&Step, &
     format!(
         "{object}: somebody who removes it in {} removes all of it, but it is made anew for what is put into it in {}, \
          and {kept}, kept between {} and {}, would come back: in an item, and where it is renamed in between, nobody \
-         knows that it was away. Put both into one step, or let one of the two stand elsewhere",
+         knows that it was away: no operation can express both. Put both into one step, or let one of the two stand \
+         elsewhere",
         step.versions.of(to.other()),
         step.versions.of(to),
         keeper.versions.older,

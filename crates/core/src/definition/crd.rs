@@ -34,7 +34,7 @@ impl Crd {
                 return None;
             }
         };
-        let mut documents: Vec<Value> = match yaml::read_all(&text) {
+        let mut documents: Vec<Value> = match yaml::read_all::<Value>(&text) {
             Ok(documents) => documents,
             Err(error) => {
                 let (at, message) = yaml::explain(&error);
@@ -42,6 +42,7 @@ impl Crd {
                 return None;
             }
         };
+        documents = documents.into_iter().flat_map(items).collect();
         documents.retain(|document| document.get("kind").and_then(Value::as_str) == Some("CustomResourceDefinition"));
         let name = |document: &Value| document.pointer("/metadata/name").and_then(Value::as_str).map(str::to_owned);
         let names: Vec<String> = documents.iter().filter_map(name).collect();
@@ -145,6 +146,15 @@ impl Crd {
             return None;
         }
         Some(versions)
+    }
+}
+
+/// The objects of a document: the items of a `List`, or the document itself.
+fn items(mut document: Value) -> Vec<Value> {
+    let is_list = document.get("kind").and_then(Value::as_str) == Some("List");
+    match document.get_mut("items").map(Value::take) {
+        Some(Value::Array(items)) if is_list => items,
+        _ => vec![document],
     }
 }
 

@@ -92,7 +92,10 @@ impl DefinitionSpec {
                 return None;
             }
             Err(error) => {
-                let (line, message) = no_definition(text).unwrap_or_else(|| yaml::explain(&error));
+                let (line, mut message) = no_definition(text).unwrap_or_else(|| yaml::explain(&error));
+                if let Some(path) = yaml::unquoted_path(text, line) {
+                    message = format!("quote the path in this mapping: '{path}' ({message})");
+                }
                 problems.add(line, message);
                 return None;
             }

@@ -23,15 +23,16 @@ impl Path {
                 rest = tail.strip_prefix('.').unwrap_or(tail);
                 continue;
             }
-            if let Some((before, after)) = text.split_once("[*]") {
-                let (list, after) = (before.trim_end_matches('.'), after.trim_start_matches('.'));
+            let end = rest.find(['.', '[']).unwrap_or(rest.len());
+            let (name, tail) = rest.split_at(end);
+            if let Some(after) = tail.strip_prefix("[*]") {
+                let list = text.strip_suffix(tail).unwrap_or(text).trim_end_matches('.');
+                let after = after.trim_start_matches('.');
                 let inside = if after.is_empty() { "." } else { after };
                 return Err(format!(
                     "path {text:?}: items are reached by `each: {{in: {list}, operations: […]}}`; inside, the path is {inside}"
                 ));
             }
-            let end = rest.find(['.', '[']).unwrap_or(rest.len());
-            let (name, tail) = rest.split_at(end);
             if name.is_empty() {
                 return Err(format!("path {text:?}: an empty name"));
             }
@@ -96,6 +97,11 @@ impl Path {
         Self(to.0.iter().chain(rest).cloned().collect())
     }
 
+    /// The same path below another place.
+    pub(crate) fn below(&self, other: &Self) -> Self {
+        self.moved(&Self::default(), other)
+    }
+
     /// What is left of the path below another one, if anything is.
     pub(crate) fn strip(&self, other: &Self) -> Option<Self> {
         let rest = self.0.strip_prefix(other.0.as_slice())?;
@@ -140,5 +146,18 @@ impl fmt::Display for Path {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quoted_brackets_are_a_name() {
+        let path = Path::parse(r#"spec["[*]"].b"#).unwrap();
+        assert_eq!(path.names().iter().map(AsRef::as_ref).collect::<Vec<&str>>(), ["spec", "[*]", "b"]);
+        assert_eq!(Path::parse(&path.to_string()).unwrap(), path);
+        assert!(Path::parse("spec.a[*].b").unwrap_err().contains("each: {in: spec.a,"));
     }
 }

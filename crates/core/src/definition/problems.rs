@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde_saphyr::Spanned;
 
+use super::remedy::Remedy;
+
 /// Something a definition says that cannot be so.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
@@ -14,6 +16,8 @@ pub struct Problem {
     pub line: u64,
     /// What is wrong and what would be right, with the path.
     pub message: String,
+    /// The first change that the message proposes, where it proposes one.
+    pub remedy: Option<Remedy>,
 }
 
 impl fmt::Display for Problem {
@@ -37,16 +41,29 @@ pub struct BadDefinition {
 /// The problems of one definition, while it is read.
 pub(crate) struct Problems {
     file: String,
+    /// The newer version of the step that is read.
+    step: String,
     list: Vec<Problem>,
 }
 
 impl Problems {
     pub(super) fn new(file: &str) -> Self {
-        Self { file: file.to_owned(), list: Vec::new() }
+        Self { file: file.to_owned(), step: String::new(), list: Vec::new() }
     }
 
     pub(super) fn add(&mut self, line: u64, message: impl Into<String>) {
-        self.list.push(Problem { file: self.file.clone(), line, message: message.into() });
+        self.list.push(Problem { file: self.file.clone(), line, message: message.into(), remedy: None });
+    }
+
+    /// Adds a problem with the first change that its message proposes.
+    pub(super) fn advise(&mut self, line: u64, message: impl Into<String>, remedy: Remedy) {
+        let remedy = Some(remedy.of_step(&self.step));
+        self.list.push(Problem { file: self.file.clone(), line, message: message.into(), remedy });
+    }
+
+    /// Remedies from here on change the step that leads to a version.
+    pub(super) fn enter_step(&mut self, to: &str) {
+        to.clone_into(&mut self.step);
     }
 
     /// The value, if there is one and nothing is wrong with it.

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_saphyr::Spanned;
 
-use super::compare::{AcceptSpec, compare};
+use super::compare::{AcceptSpec, ComparedSchemas, compare};
 use super::completeness::Completeness;
 use super::frontier::Root;
 use super::operation::{Compiler, Level, OperationSpec, filled, lists_to_fill};
@@ -108,6 +108,7 @@ impl Step {
         problems: &mut Problems,
     ) -> Self {
         let names = versions.map(|version| version.name.clone());
+        problems.enter_step(&names.newer);
         let schemas = versions.map(|version| &version.schema);
         let status_line = status.map_or(0, |(_, line)| line);
         let status = status.and_then(|(status, line)| {
@@ -121,7 +122,8 @@ impl Step {
         }
         let mut operations = compiler.operations(&written, &handled);
         operations.extend(lists_to_fill(schemas.older, schemas.newer, &operations, &handled));
-        let implied = compare(&schemas, &operations, &handled, changes.accept, changes.line, problems);
+        let compared = ComparedSchemas { schemas, names: Sides { older: &names.older, newer: &names.newer } };
+        let implied = compare(&compared, &operations, &handled, changes.accept, changes.line, problems);
         operations.extend(implied);
         operations.extend(filled(schemas.older, schemas.newer, &operations));
         let level = Level::new(schemas.older, schemas.newer, operations, Root::Object);

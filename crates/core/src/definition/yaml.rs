@@ -35,6 +35,23 @@ pub(crate) fn explain(error: &Error) -> (u64, String) {
     (error.location().map_or(0, |location| location.line()), message(error.without_snippet()))
 }
 
+/// A path with `["…"]` that stands without quotes in a flow mapping of a line, where YAML takes the bracket for a list.
+pub(super) fn unquoted_path(text: &str, line: u64) -> Option<&str> {
+    let line = text.lines().nth(usize::try_from(line).ok()?.checked_sub(1)?)?;
+    let is_path = |c: char| c.is_ascii_alphanumeric() || "._-$".contains(c);
+    let brackets =
+        line.match_indices("[\"").filter(|(at, _)| line.get(..*at).is_some_and(|before| before.contains('{')));
+    let mut paths = brackets.filter_map(|(at, _)| {
+        let (before, rest) = line.split_at_checked(at)?;
+        let start = before.trim_end_matches(is_path);
+        let is_bare = before.len() > start.len() && !start.ends_with(['\'', '"', ']']);
+        let end = rest.find("\"]").map(|end| at + end + 2)?;
+        let tail = line.get(end..)?.trim_start_matches(|c| is_path(c) || "[]\"/".contains(c)).len();
+        line.get(start.len()..line.len() - tail).filter(|_| is_bare)
+    });
+    paths.next()
+}
+
 fn message(error: &Error) -> String {
     match error {
         Error::SerdeUnknownField { field, expected, .. } => unknown("key", field, expected),

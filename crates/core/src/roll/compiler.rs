@@ -58,7 +58,12 @@ impl<'a> RollCompiler<'a> {
     }
 
     pub(super) fn bad(&mut self, message: impl Into<String>) {
-        self.problems.push(Problem { file: self.file.to_owned(), line: self.line, message: message.into() });
+        self.problems.push(Problem {
+            file: self.file.to_owned(),
+            line: self.line,
+            message: message.into(),
+            remedy: None,
+        });
     }
 
     fn spec(&mut self, document: &RollDocument) -> Option<FleetRoll> {
@@ -304,7 +309,7 @@ impl<'a> RollCompiler<'a> {
             let (name, last) = (&wave.name, &last.value.name);
             let message =
                 format!("waves: {name} selects everything, so that nothing is left for {last}: give it a select");
-            self.problems.push(Problem { file: self.file.to_owned(), line: self.line, message });
+            self.problems.push(Problem { file: self.file.to_owned(), line: self.line, message, remedy: None });
         }
         if waves.last().is_some_and(|wave| !wave.chosen.is_everything()) {
             let name = &last.value.name;

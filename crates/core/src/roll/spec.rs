@@ -162,8 +162,9 @@ impl StatesSpec {
 impl RollDocument {
     /// Reads a Roll. `file` is its name in messages.
     pub(super) fn read(file: &str, text: &str) -> Result<Self, BadRoll> {
-        let bad =
-            |line: u64, message: String| BadRoll { problems: vec![Problem { file: file.to_owned(), line, message }] };
+        let bad = |line: u64, message: String| BadRoll {
+            problems: vec![Problem { file: file.to_owned(), line, message, remedy: None }],
+        };
         let mut document: Self = match serde_saphyr::from_multiple::<Self>(text).map(|mut all| (all.pop(), all.len())) {
             Ok((Some(document), 0)) => document,
             Ok((Some(second), _)) => {

@@ -4,6 +4,7 @@
 #![cfg(test)]
 
 mod admission;
+mod advice;
 mod becomes;
 mod becomes_small;
 mod callers;

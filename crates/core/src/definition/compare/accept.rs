@@ -6,8 +6,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_saphyr::Spanned;
 
+use super::ground::in_yaml;
 use crate::definition::problems::{Problems, line};
+use crate::definition::remedy::Remedy;
 use crate::definition::schema::BOUNDS;
+use crate::definition::side::Sides;
 
 /// A difference between the two schemas that needs no operation, and why.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -47,6 +50,11 @@ impl AcceptSpec {
     }
 }
 
+/// An entry of `accept` as it is written into a definition.
+pub(super) fn accept(at: &str, difference: &str) -> String {
+    format!("{{path: {}, difference: {difference}, reason: …}}", in_yaml(at))
+}
+
 /// What is accepted, and what of it has been found to differ.
 pub(super) struct Accepted<'a> {
     specs: &'a [Spanned<AcceptSpec>],
@@ -73,7 +81,8 @@ impl<'a> Accepted<'a> {
     }
 
     /// Reports what is accepted for nothing, or without a reason.
-    pub(super) fn finish(self, problems: &mut Problems) {
+    pub(super) fn finish(self, versions: &Sides<&str>, problems: &mut Problems) {
+        let Sides { older, newer } = versions;
         for (index, accept) in self.specs.iter().enumerate() {
             let AcceptSpec { path, reason, .. } = &accept.value;
             let names = accept.value.names();
@@ -84,8 +93,13 @@ impl<'a> Accepted<'a> {
                 .map(|(_, n)| n)
                 .collect();
             for difference in &lost {
-                let what = format!("accept: {path} does not differ in {difference:?}: nothing to accept");
-                problems.add(line(accept), what);
+                let what = format!(
+                    "accept: {path} does not differ in {difference:?} between {older} and {newer}: nothing to accept"
+                );
+                match names.len() {
+                    1 => problems.advise(line(accept), what, Remedy::removal(line(accept))),
+                    _ => problems.add(line(accept), what),
+                }
             }
             if names.is_empty() {
                 problems.add(line(accept), format!("accept: {path}: say what differs, in `difference`"));

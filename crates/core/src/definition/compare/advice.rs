@@ -1,16 +1,208 @@
-//! What to write where two schemas differ.
+//! The operations that messages propose where two schemas differ.
 
+use super::ground::{Ground, each, in_yaml};
+use super::least_value::least_value;
 use crate::definition::operation::Operation;
-use crate::definition::schema::Schema;
+use crate::definition::path::Path;
+use crate::definition::remedy::Remedy;
+use crate::definition::schema::{Schema, properties};
+use crate::definition::side::{Side, Sides};
 
-/// What to write for an operation that cannot change the type of what it is about.
-pub(super) fn retyping(operation: &Operation) -> String {
-    let Operation { name, places, .. } = operation;
-    match (places.older.first(), places.newer.first()) {
-        (Some(one), Some(two)) if operation.is_same() && is_scalar(&one.schema) && is_scalar(&two.schema) => {
-            format!("write `type: {{from: {}, to: {}}}` for `{name}`", one.path, two.path)
+/// A proposal: the words of the message, and the change as data.
+#[derive(Clone, Debug)]
+pub(super) struct Advice {
+    pub(super) text: String,
+    pub(super) remedy: Remedy,
+}
+
+impl Advice {
+    /// Writes operations.
+    pub(super) fn write(operations: Vec<String>, effect: &str) -> Self {
+        Self { text: format!("write {}{effect}", quoted(&operations)), remedy: Remedy::operations(operations) }
+    }
+
+    /// Writes operations in place of the operation in a line.
+    pub(super) fn instead(line: u64, operations: Vec<String>, effect: &str) -> Self {
+        let text = format!("write {} in place of line {line}{effect}", quoted(&operations));
+        Self { text, remedy: Remedy::instead(line, operations) }
+    }
+
+    /// Changes the CRD, as no operation can express the difference.
+    pub(super) fn crd(why: &str, change: &str) -> Self {
+        Self { text: format!("no operation can express it, as {why}: {change}"), remedy: Remedy::Crd }
+    }
+}
+
+/// Operations in a sentence.
+fn quoted(operations: &[String]) -> String {
+    operations.iter().map(|operation| format!("`{operation}`")).collect::<Vec<_>>().join(" and ")
+}
+
+/// What readers see where each version keeps its own value.
+const APART: &str = ", so that each version keeps its own and readers of the other do not see it";
+
+/// A place of both versions that a proposal is about. The paths begin at the object or item of the ground.
+#[derive(Clone, Debug)]
+pub(super) struct AdvisedPlace {
+    pub(super) ground: Ground,
+    pub(super) paths: Sides<Path>,
+    pub(super) schemas: Sides<Schema>,
+    pub(super) requires: Sides<bool>,
+}
+
+impl AdvisedPlace {
+    /// A value on each side: `drop` and `add`.
+    pub(super) fn apart(&self, line: Option<u64>) -> Advice {
+        if self.ground.paths(&self.paths.older).older.is_empty() && !self.ground.is_reachable(&self.paths.older) {
+            return Advice::crd("it is the object itself", "let both versions have the same there");
         }
-        _ => format!("`{name}` changes no types: make them alike, or write `drop` and `add` for it"),
+        if !self.ground.is_reachable(&self.paths.older) {
+            return Advice::crd("the API server itself converts it", "let both versions have the same there");
+        }
+        let sides = [("drop", Side::Older), ("add", Side::Newer)];
+        let written = sides.map(|(name, side)| {
+            one_sided(&self.ground, name, self.paths.of(side), self.schemas.of(side), *self.requires.of(side))
+        });
+        let [older, newer] = written;
+        match (older, newer, line) {
+            (Ok(older), Ok(newer), None) => Advice::write(vec![older, newer], APART),
+            (Ok(older), Ok(newer), Some(line)) => Advice::instead(line, vec![older, newer], APART),
+            (Err(why), ..) => Advice::crd(&why, "give it a `default` in the older schema"),
+            (_, Err(why), _) => Advice::crd(&why, "give it a `default` in the newer schema"),
+        }
+    }
+
+    /// A value that the newer version does not have, in place of the operation in a line.
+    fn dropped(&self, line: u64) -> Advice {
+        let Sides { older, .. } = &self.paths;
+        match one_sided(&self.ground, "drop", older, &self.schemas.older, self.requires.older) {
+            Ok(drop) => Advice::instead(line, vec![drop], ", so that readers of the newer version do not see it"),
+            Err(why) => Advice::crd(&why, "give it a `default` in the older schema"),
+        }
+    }
+
+    /// A value where one version requires it: `fill`.
+    pub(super) fn fill(&self) -> Result<String, String> {
+        let side = if self.requires.newer { Side::Newer } else { Side::Older };
+        one_sided(&self.ground, "fill", self.paths.of(side), self.schemas.of(side), true)
+    }
+
+    /// The same at a path of both versions.
+    pub(super) fn operation(&self, name: &str) -> String {
+        let Sides { older, newer } = &self.paths;
+        let [older, newer] = [older, newer].map(|path| in_yaml(&path.to_string()));
+        self.ground.write(&match older == newer {
+            true => format!("{name}: {older}"),
+            false => format!("{name}: {{from: {older}, to: {newer}}}"),
+        })
+    }
+
+    /// One operation for each field, in place of one that is about all of them.
+    fn one_by_one(&self, line: u64) -> Advice {
+        let Sides { older, newer } = &self.schemas;
+        let operations = match (&older.each, &newer.each) {
+            (Some(_), Some(_)) if older.kind == newer.kind && lost_key(older, newer).is_none() => {
+                vec![self.ground.write(&each(&self.paths, ""))]
+            }
+            (None, None) if older.is("object") && newer.is("object") => match self.fields() {
+                Ok(operations) => operations,
+                Err(why) => return Advice::crd(&why, "give it a `default`"),
+            },
+            _ => return self.apart(Some(line)),
+        };
+        if self.paths.older == self.paths.newer {
+            let change = "give it a `default` in the schema that requires it";
+            return Advice::crd("an object is filled in as a whole", change);
+        }
+        let list: String = operations.iter().map(|operation| format!("\n  - {operation}")).collect();
+        let at = self.ground.name(&self.paths.older);
+        let text =
+            format!("name the fields of {at} one by one, instead of all at once; in place of line {line} write{list}");
+        Advice { text, remedy: Remedy::instead(line, operations) }
+    }
+
+    fn fields(&self) -> Result<Vec<String>, String> {
+        let Sides { older, newer } = &self.schemas;
+        let mut operations = Vec::new();
+        for (name, one, two) in properties(older, newer) {
+            let paths = Sides { older: self.paths.older.join(name), newer: self.paths.newer.join(name) };
+            let [from, to] = [&paths.older, &paths.newer].map(|path| in_yaml(&path.to_string()));
+            let requires = Sides { older: older.required.contains(name), newer: newer.required.contains(name) };
+            operations.push(match (one, two) {
+                (Some(one), None) => one_sided(&self.ground, "drop", &paths.older, one, requires.older)?,
+                (None, Some(two)) => one_sided(&self.ground, "add", &paths.newer, two, requires.newer)?,
+                _ => self.ground.write(&format!("move: {{from: {from}, to: {to}}}")),
+            });
+        }
+        Ok(operations)
+    }
+}
+
+/// An operation on a field of one version, with a value where that version requires it and fills nothing in. Or the
+/// reason why there is none.
+pub(super) fn one_sided(
+    ground: &Ground,
+    name: &str,
+    path: &Path,
+    schema: &Schema,
+    is_required: bool,
+) -> Result<String, String> {
+    let field = in_yaml(&path.to_string());
+    if is_required && schema.default.is_none() {
+        let value = least_value(schema)?;
+        return Ok(ground.write(&format!("{name}: {{field: {field}, value: {value}}}")));
+    }
+    Ok(ground.write(&format!("{name}: {field}")))
+}
+
+/// An operation whose two places are compared.
+#[derive(Clone, Debug)]
+pub(super) struct ComparedOperation {
+    /// Its place in the older version, as messages name it.
+    pub(super) at: String,
+    name: &'static str,
+    line: u64,
+    is_same: bool,
+    place: Option<AdvisedPlace>,
+}
+
+impl ComparedOperation {
+    pub(super) fn new(ground: &Ground, at: &str, operation: &Operation, line: u64) -> Self {
+        let Operation { name, places, .. } = operation;
+        let place = places.older.first().zip(places.newer.first()).map(|(older, newer)| AdvisedPlace {
+            ground: ground.clone(),
+            paths: Sides { older: older.path.clone(), newer: newer.path.clone() },
+            schemas: Sides { older: older.schema.clone(), newer: newer.schema.clone() },
+            requires: Sides { older: older.required, newer: newer.required },
+        });
+        Self { at: at.to_owned(), name, line, is_same: operation.is_same(), place }
+    }
+
+    /// What to write where it cannot be about all that is in its place.
+    pub(super) fn in_place(&self) -> Advice {
+        let Some(place) = &self.place else {
+            let why = format!("`{}` has one place", self.name);
+            return Advice::crd(&why, "let both versions have the same there");
+        };
+        match self.name {
+            // The map stays as it is.
+            "moveIntoMap" => place.dropped(self.line),
+            _ if self.is_same => place.one_by_one(self.line),
+            _ => place.apart(Some(self.line)),
+        }
+    }
+
+    /// What to write where it cannot change the type of its value.
+    pub(super) fn retyping(&self) -> Advice {
+        let Some(place) = &self.place else { return self.in_place() };
+        let Sides { older, newer } = &place.schemas;
+        if self.is_same && is_scalar(older) && is_scalar(newer) && place.requires.older == place.requires.newer {
+            let operation = place.operation("type");
+            let text = format!("write `{operation}` for `{}`", self.name);
+            return Advice { text, remedy: Remedy::instead(self.line, vec![operation]) };
+        }
+        let Advice { text, remedy } = self.in_place();
+        Advice { text: format!("`{}` changes no types: {text}", self.name), remedy }
     }
 }
 
@@ -19,54 +211,46 @@ pub(super) fn is_scalar(schema: &Schema) -> bool {
     !matches!(schema.kind.as_deref(), Some("object" | "array") | None)
 }
 
-/// What to do where two versions have nothing but the name of a field in common.
-pub(super) fn apart(at: &str) -> String {
-    format!(
-        "write `{}` and `{}`, so that each version keeps its own",
-        advice("drop: PATH", at),
-        advice("add: PATH", at)
-    )
+/// Whether `fill` can be about two places as a whole: nothing in them needs an operation of its own.
+pub(super) fn fits_as_whole(older: &Schema, newer: &Schema) -> bool {
+    let alike = older.kind == newer.kind && older.nullable == newer.nullable && older.preserve == newer.preserve;
+    let inside = match (&older.each, &newer.each) {
+        (Some(one), Some(two)) => one.default == two.default && fits_as_whole(one, two),
+        (None, None) => true,
+        _ => false,
+    };
+    alike
+        && inside
+        && older.required == newer.required
+        && properties(older, newer).all(|(_, one, two)| match (one, two) {
+            (Some(one), Some(two)) => one.default == two.default && fits_as_whole(one, two),
+            _ => false,
+        })
 }
 
-/// The operation that would explain a field, as it is written with `PATH` for the field: inside lists and maps it
-/// stands under `each`. It can be written into a definition as it stands.
-pub(super) fn advice(operation: &str, at: &str) -> String {
-    match at_items(at) {
-        Some((list, inside)) => {
-            let inside = inside.strip_prefix('.').unwrap_or(inside);
-            format!("each: {{in: {}, operations: [{{{}}}]}}", in_yaml(list), advice(operation, inside))
-        }
-        None => operation.replace("PATH", &in_yaml(at)),
+/// A part of items that tells them apart in a list, and that the other version has in another type or not at all. No
+/// operation under `each` may be about it.
+pub(super) fn lost_key(older: &Schema, newer: &Schema) -> Option<Path> {
+    let (one, two) = older.each.as_ref().zip(newer.each.as_ref())?;
+    if !older.is("array") || !newer.is("array") {
+        return None;
     }
-}
-
-/// A place up to the first `[*]`, and behind it. In the name of a field, which stands in quotes, it is a part of that.
-fn at_items(at: &str) -> Option<(&str, &str)> {
-    let mut is_quoted = false;
-    for (index, _) in at.char_indices() {
-        let rest = at.get(index..)?;
-        if is_quoted {
-            is_quoted = !rest.starts_with("\"]");
-        } else if rest.starts_with("[\"") {
-            is_quoted = true;
-        } else if let Some(behind) = rest.strip_prefix("[*]") {
-            return Some((at.get(..index)?, behind));
-        }
-    }
-    None
-}
-
-/// A path as YAML takes it inside of braces: in quotes, where it would be read as something else.
-fn in_yaml(path: &str) -> String {
-    let is_plain = path.starts_with(|first: char| first.is_ascii_alphabetic())
-        && path.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | '$'));
-    // The words of YAML 1.1 as well, which some read.
-    let words = ["y", "yes", "n", "no", "on", "off", "true", "false", "null"];
-    match path {
-        "" => ".".to_owned(),
-        path if is_plain && !words.contains(&path.to_lowercase().as_str()) => path.to_owned(),
-        path => format!("'{}'", path.replace('\'', "''")),
-    }
+    let item = Path::default();
+    let is_set = [older, newer].iter().any(|list| list.list_type.as_deref() == Some("set"));
+    let names = |list: &Schema, item: &Schema| match list.list_keys.is_empty() {
+        true if item.required.contains("name") => vec!["name".to_owned()],
+        _ => list.list_keys.clone(),
+    };
+    let keys: Vec<Path> = match is_set {
+        true => vec![item],
+        false => [names(older, one), names(newer, two)].concat().iter().map(|name| item.join(name)).collect(),
+    };
+    let is_lost = |key: &Path| match (one.at(key), two.at(key)) {
+        (Some(one), Some(two)) if is_set => !fits_as_whole(one, two),
+        (Some(one), Some(two)) => one.kind != two.kind || one.nullable != two.nullable,
+        _ => !older.list_keys.is_empty() || one.required.contains("name") && two.required.contains("name"),
+    };
+    keys.into_iter().find(is_lost)
 }
 
 #[cfg(test)]
@@ -74,20 +258,36 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_advised_can_be_written_as_it_stands() {
-        let told = |at: &str| advice("drop: PATH", at);
-        assert_eq!(told("spec.a"), "drop: spec.a");
-        assert_eq!(told("spec.a[*]"), "each: {in: spec.a, operations: [{drop: .}]}");
+    fn advised_operations_are_yaml() {
+        let path = |text: &str| Path::parse(text).unwrap();
+        let drop = |lists: &[&str], field: &str| {
+            let ground = lists.iter().fold(Ground::default(), |ground, list| ground.item(&path(list)));
+            one_sided(&ground, "drop", &path(field), &Schema::default(), false).unwrap()
+        };
+        assert_eq!(drop(&[], "spec.a"), "drop: spec.a");
+        assert_eq!(drop(&["spec.a"], "."), "each: {in: spec.a, operations: [{drop: .}]}");
         assert_eq!(
-            told("spec.a[*][*].b"),
+            drop(&["spec.a", "."], "b"),
             "each: {in: spec.a, operations: [{each: {in: ., operations: [{drop: b}]}}]}"
         );
         assert_eq!(
-            told("spec[\"p.q\"][*].[\"r.s\"]"),
+            drop(&["spec[\"p.q\"]"], "[\"r.s\"]"),
             "each: {in: 'spec[\"p.q\"]', operations: [{drop: '[\"r.s\"]'}]}"
         );
-        assert_eq!(told("spec.a[*].y"), "each: {in: spec.a, operations: [{drop: 'y'}]}");
-        assert_eq!(told("spec[\"[*]\"]"), "drop: 'spec[\"[*]\"]'");
-        assert_eq!(told("spec[\"it's\"]"), "drop: 'spec[\"it''s\"]'");
+        assert_eq!(drop(&["spec.a"], "y"), "each: {in: spec.a, operations: [{drop: 'y'}]}");
+        assert_eq!(drop(&[], "spec[\"[*]\"]"), "drop: 'spec[\"[*]\"]'");
+        assert_eq!(drop(&[], "spec[\"it's\"]"), "drop: 'spec[\"it''s\"]'");
+    }
+
+    #[test]
+    fn moved_ground_names_both_paths() {
+        let path = |text: &str| Path::parse(text).unwrap();
+        let ground = Ground::default().moved(&Sides { older: &path("spec.gate"), newer: &path("spec.door") });
+        assert_eq!(ground.name(&path("b")), "spec.gate.b");
+        assert_eq!(ground.paths(&path("b")).newer, path("spec.door.b"));
+        let items = ground.item(&path("l"));
+        assert_eq!(items.name(&path("c")), "spec.gate.l[*].c");
+        let each = "each: {from: spec.gate.l, to: spec.door.l, operations: [{drop: c}]}";
+        assert_eq!(items.write("drop: c"), each);
     }
 }

@@ -5,16 +5,26 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 use serde_saphyr::Spanned;
 
-use super::accept::{AcceptSpec, Accepted};
-use super::advice::{advice, apart, is_scalar, retyping};
+use super::accept::{AcceptSpec, Accepted, accept};
+use super::advice::{Advice, AdvisedPlace, ComparedOperation, fits_as_whole, is_scalar, lost_key, one_sided};
 use super::counts::{Count, counts};
+use super::ground::Ground;
 use super::presence::{Absence, absences};
 use crate::definition::operation::{Operation, nulls, retyped_by_itself};
 use crate::definition::path::Path;
 use crate::definition::place::Place;
 use crate::definition::problems::Problems;
+use crate::definition::remedy::Remedy;
 use crate::definition::schema::{Schema, properties};
 use crate::definition::side::{Side, Sides};
+
+/// The schemas of two versions that are compared.
+#[derive(Clone, Copy)]
+pub(in crate::definition) struct ComparedSchemas<'a> {
+    pub(in crate::definition) schemas: Sides<&'a Schema>,
+    /// The names of the versions.
+    pub(in crate::definition) names: Sides<&'a str>,
+}
 
 /// A comparison under way.
 struct Comparison<'a> {
@@ -24,8 +34,10 @@ struct Comparison<'a> {
     line: u64,
     /// What follows from differences that are accepted.
     implied: Vec<Operation>,
-    /// The operation whose places are compared: where it is in the older version, and how a type could change there.
-    under: Option<(String, String)>,
+    /// The operation whose places are compared.
+    under: Option<ComparedOperation>,
+    /// Whether a message said already that the operation cannot be about all that is in its places.
+    is_refused: bool,
 }
 
 /// The operations at one level: whose paths are explained, and where to go on inside.
@@ -63,29 +75,35 @@ impl Explained<'_> {
 /// nothing. `handled` are older fields that the rollout's status takes care of. What comes back are operations that
 /// follow from what is accepted.
 pub(in crate::definition) fn compare(
-    schemas: &Sides<&Schema>,
+    compared: &ComparedSchemas<'_>,
     operations: &[Operation],
     handled: &[Path],
     accepted: &[Spanned<AcceptSpec>],
     line: u64,
     problems: &mut Problems,
 ) -> Vec<Operation> {
-    let mut comparison =
-        Comparison { accepted: Accepted::new(accepted), problems, line, implied: Vec::new(), under: None };
+    let ComparedSchemas { schemas, names } = compared;
+    let accepted = Accepted::new(accepted);
+    let mut comparison = Comparison { accepted, problems, line, implied: Vec::new(), under: None, is_refused: false };
     let explained = Explained { operations, handled, open: true, told: true };
-    comparison.level("", schemas.older, schemas.newer, explained);
+    comparison.level(&Ground::default(), schemas.older, schemas.newer, explained);
     let Comparison { accepted, problems, implied, .. } = comparison;
-    accepted.finish(problems);
+    accepted.finish(names, problems);
     implied
 }
 
 /// A place that both versions have, as the comparison sees it.
 struct Pair<'s> {
+    ground: &'s Ground,
+    path: &'s Path,
+    /// Its name in messages.
     at: String,
     older: &'s Schema,
     newer: &'s Schema,
     /// Its path, where an operation can be put that nobody wrote.
     open: Option<Path>,
+    /// Which versions require it.
+    requires: Sides<bool>,
     /// Which versions require it and fill nothing in.
     demanded: Sides<bool>,
     /// Whether what is filled in for it is told from what somebody wrote.
@@ -94,191 +112,268 @@ struct Pair<'s> {
     keeps_null: bool,
 }
 
+impl Pair<'_> {
+    fn advised(&self) -> AdvisedPlace {
+        AdvisedPlace {
+            ground: self.ground.clone(),
+            paths: self.ground.paths(self.path),
+            schemas: Sides { older: self.older.clone(), newer: self.newer.clone() },
+            requires: self.requires,
+        }
+    }
+
+    /// The operation `fill` on the place.
+    fn fill(&self, has_operations: bool) -> Advice {
+        let version = if self.requires.newer { "newer" } else { "older" };
+        let default = format!("give it a `default` in the {version} schema");
+        if has_operations || !fits_as_whole(self.older, self.newer) {
+            return Advice::crd("`fill` is about all that is in it, and other operations are needed inside", &default);
+        }
+        match self.advised().fill() {
+            Ok(fill) => {
+                let effect = ", so that readers see that value where nothing is set";
+                let Advice { text, remedy } = Advice::write(vec![fill], effect);
+                Advice { text: format!("{text}, or {default}"), remedy }
+            }
+            Err(why) => Advice::crd(&why, &default),
+        }
+    }
+}
+
+/// A difference that cannot be accepted.
+struct RefusedDifference {
+    difference: &'static str,
+    says: [String; 2],
+    why: &'static str,
+    /// What to write if nothing else is refused there; each version keeps its own value where this is none.
+    advice: Option<Advice>,
+}
+
 /// What becomes of a default that one version alone has, where no operation is.
 const FILLED: &str = "what the one version fills in there would come home as if somebody had written it";
 
+const NULL: &str = "a null could be read there and not be written";
+
 impl Comparison<'_> {
-    fn level(&mut self, prefix: &str, older: &Schema, newer: &Schema, explained: Explained<'_>) {
+    fn level(&mut self, ground: &Ground, older: &Schema, newer: &Schema, explained: Explained<'_>) {
         let item = Path::default();
         let nothing = Schema::default();
         let there = |side: Side, schema| if explained.at(side, &item) { None } else { Some(schema) };
         match (there(Side::Older, older), there(Side::Newer, newer)) {
             (None, None) => {}
             (Some(older), Some(newer)) => {
-                let at = item.after(prefix);
-                self.value(&Pair {
-                    at,
-                    older,
-                    newer,
-                    open: None,
-                    demanded: Sides::default(),
-                    told: false,
-                    keeps_null: false,
-                });
-                self.inside(prefix, &item, older, newer, explained);
+                let is_apart = self.pair_value(ground, Sides { older, newer }, false, false);
+                if !is_apart {
+                    self.inside(ground, &item, older, newer, explained);
+                }
             }
             (older, newer) => {
                 let (older, newer) = (older.unwrap_or(&nothing), newer.unwrap_or(&nothing));
-                self.walk(prefix, &item, older, newer, explained);
+                self.walk(ground, &item, older, newer, explained);
             }
         }
         for operation in explained.operations {
             let outside = self.line;
             self.line = if operation.line > 0 { operation.line } else { outside };
-            self.operation(prefix, operation);
+            self.operation(ground, operation);
             self.line = outside;
         }
-        for Count { line, path, bound, operation, says: [older, newer] } in
-            counts(&Sides { older, newer }, explained.operations)
-        {
-            let at = path.after(prefix);
+        let schemas = Sides { older, newer };
+        for Count { line, path, bound, operation, says: [older, newer] } in counts(&schemas, explained.operations) {
+            let at = ground.name(&path);
             if self.accepted.takes(&at, bound).is_none() {
                 let line = if line > 0 { line } else { self.line };
+                let accept = accept(&at, bound);
                 let message = format!(
                     "{at}: `{operation}` changes how much is in it, and {bound} bounds that (older: {older}; newer: \
-                     {newer}): lift the bound, or `accept: {{path: {at}, difference: {bound}, reason: …}}`"
+                     {newer}): lift the bound, or `accept: {accept}`"
                 );
-                self.problems.add(line, message);
+                self.problems.advise(line, message, Remedy::accept(accept));
             }
         }
-        for Absence { line, path, message } in
-            absences(&Sides { older, newer }, explained.operations, explained.handled)
-        {
+        for Absence { line, path, why, advice } in absences(&schemas, explained.operations, explained.handled, ground) {
             let line = if line > 0 { line } else { self.line };
-            self.problems.add(line, format!("{}: {message}", path.after(prefix)));
+            let message = format!("{}: {why}: {}", ground.name(&path), advice.text);
+            self.problems.advise(line, message, advice.remedy);
         }
     }
 
     /// What an operation leaves to be compared.
-    fn operation(&mut self, prefix: &str, operation: &Operation) {
-        let Some((at, rest)) = operation.unexplained(|path| path.after(prefix)) else {
+    fn operation(&mut self, ground: &Ground, operation: &Operation) {
+        let Some((at, rest)) = operation.unexplained(|path| ground.name(path)) else {
             return;
         };
+        let compared = ComparedOperation::new(ground, &at, operation, self.line);
         if let Some(problem) = rest.problem {
-            self.problems.add(self.line, problem);
+            let Advice { text, remedy } = compared.in_place();
+            self.problems.advise(self.line, format!("{problem}; or {text}"), remedy);
         }
+        let Some((older, newer)) = operation.places.older.first().zip(operation.places.newer.first()) else { return };
+        let moved = ground.moved(&Sides { older: &older.path, newer: &newer.path });
         if let Some(Sides { older, newer }) = rest.schemas {
-            self.under = Some((at.clone(), retyping(operation)));
-            self.pair(&at, Sides { older: &older, newer: &newer }, true, rest.keeps_null);
+            self.under = Some(compared);
+            self.is_refused = false;
+            self.pair(&moved, Sides { older: &older, newer: &newer }, true, rest.keeps_null);
             self.under = None;
         }
-        let lists = operation.places.older.first().zip(operation.places.newer.first());
-        let items = lists.and_then(|(one, two)| one.schema.each.as_ref().zip(two.schema.each.as_ref()));
+        let items = older.schema.each.as_ref().zip(newer.schema.each.as_ref());
         if let Some((inside, (older, newer))) = operation.items().zip(items) {
             let explained = Explained { operations: &inside.level.operations, handled: &[], open: false, told: true };
-            self.level(&format!("{at}[*]"), older, newer, explained);
+            self.level(&moved.item(&Path::default()), older, newer, explained);
         }
     }
 
     /// Goes through the fields that both, or one of them, have at a place.
-    fn walk(&mut self, prefix: &str, path: &Path, older: &Schema, newer: &Schema, explained: Explained<'_>) {
+    fn walk(&mut self, ground: &Ground, path: &Path, older: &Schema, newer: &Schema, explained: Explained<'_>) {
         let nothing = Schema::default();
+        // What is no object has no fields, whatever else its schema says.
+        let is_holder = |schema: &Schema| schema.is("object") || schema.kind.is_none();
         for (field, one, two) in properties(older, newer) {
             let inner = path.join(field);
-            let one = one.filter(|_| !explained.at(Side::Older, &inner));
-            let two = two.filter(|_| !explained.at(Side::Newer, &inner));
-            let at = inner.after(prefix);
+            let one = one.filter(|_| is_holder(older) && !explained.at(Side::Older, &inner));
+            let two = two.filter(|_| is_holder(newer) && !explained.at(Side::Newer, &inner));
+            let requires = Sides { older, newer }.map(|schema| schema.required.contains(field));
             match (one, two) {
                 (None, None) => {}
                 (Some(one), Some(two)) => {
-                    let requires = Sides { older, newer }.map(|schema| schema.required.contains(field));
-                    let without = Sides { older: one, newer: two }.map(|schema| schema.default.is_none());
-                    let demanded =
-                        Sides { older: requires.older && without.older, newer: requires.newer && without.newer };
-                    let who = if requires.newer { Side::Newer } else { Side::Older };
-                    if explained.puts_into(who, &inner) && one.is("object") && two.is("object") {
-                        // Whether what is put into it is there wherever it is required, is asked of the operations.
-                        self.accepted.takes(&at, "required");
-                    } else {
-                        self.requirement(&at, &requires, &demanded);
-                    }
-                    let open = (explained.open && !explained.inside(&inner)).then(|| inner.clone());
-                    let keeps_null = open.is_some();
-                    self.value(&Pair { at, older: one, newer: two, open, demanded, told: explained.told, keeps_null });
-                    self.inside(prefix, &inner, one, two, explained);
+                    self.field(ground, &inner, &Sides { older: one, newer: two }, requires, explained)
                 }
                 (one, two) if explained.inside(&inner) => {
                     let (one, two) = (one.unwrap_or(&nothing), two.unwrap_or(&nothing));
-                    self.walk(prefix, &inner, one, two, explained);
+                    self.walk(ground, &inner, one, two, explained);
                 }
-                (Some(_), None) => self.only(&at, "older", "drop: PATH", "it"),
-                (None, Some(_)) => self.only(&at, "newer", "add: PATH", "to it"),
+                (Some(one), None) => self.only(ground, &inner, Side::Older, one, requires.older),
+                (None, Some(two)) => self.only(ground, &inner, Side::Newer, two, requires.newer),
             }
         }
     }
 
-    fn only(&mut self, at: &str, version: &str, operation: &str, moved: &str) {
-        let advice = advice(operation, at);
-        let message = format!(
-            "{at}: only the {version} version has it, and no operation says so: add `{advice}`, or `rename`/`move` {moved}"
-        );
-        self.problems.add(self.line, message);
+    /// A field of both versions.
+    fn field(
+        &mut self,
+        ground: &Ground,
+        path: &Path,
+        schemas: &Sides<&Schema>,
+        requires: Sides<bool>,
+        explained: Explained<'_>,
+    ) {
+        let Sides { older, newer } = *schemas;
+        let demanded = Sides {
+            older: requires.older && older.default.is_none(),
+            newer: requires.newer && newer.default.is_none(),
+        };
+        let has_operations = explained.inside(path);
+        let open = (explained.open && !has_operations).then(|| path.clone());
+        let at = ground.name(path);
+        let keeps_null = open.is_some();
+        let pair = Pair { ground, path, at, older, newer, open, requires, demanded, told: explained.told, keeps_null };
+        let side = if requires.newer { Side::Newer } else { Side::Older };
+        let refusal = if explained.puts_into(side, path) && older.is("object") && newer.is("object") {
+            // Whether what is put into it is there wherever it is required, is asked of the operations.
+            self.accepted.takes(&pair.at, "required");
+            None
+        } else {
+            self.requirement(&pair, has_operations)
+        };
+        if !self.value(&pair, refusal) {
+            self.inside(ground, path, older, newer, explained);
+        }
+    }
+
+    /// A field of one version.
+    fn only(&mut self, ground: &Ground, path: &Path, side: Side, schema: &Schema, is_required: bool) {
+        if self.under.is_some() && std::mem::replace(&mut self.is_refused, true) {
+            return;
+        }
+        let (version, other, name, moved) = match side {
+            Side::Older => ("older", "newer", "drop", "it"),
+            Side::Newer => ("newer", "older", "add", "to it"),
+        };
+        let at = ground.name_in(side, path);
+        let only = format!("{at}: only the {version} version has it");
+        let advice = match &self.under {
+            Some(under) => under.in_place(),
+            None => match one_sided(ground, name, ground.paths(path).of(side), schema, is_required) {
+                Ok(operation) => {
+                    let hidden = format!("so that readers of the {other} version do not see it");
+                    let text = format!("add `{operation}`, {hidden}, or `rename`/`move` {moved}");
+                    Advice { text, remedy: Remedy::operations(vec![operation]) }
+                }
+                Err(why) => Advice::crd(
+                    &why,
+                    &format!("give it a `default` in the {version} schema, or `rename`/`move` {moved}"),
+                ),
+            },
+        };
+        let message = format!("{only}, and no operation says so: {}", advice.text);
+        self.problems.advise(self.line, message, advice.remedy);
     }
 
     /// A value that is the same at two places, with all that is in it. `told` says of the value itself whether an
     /// operation is about it.
-    fn pair(&mut self, at: &str, Sides { older, newer }: Sides<&Schema>, told: bool, keeps_null: bool) {
-        let demanded = Sides::default();
-        self.value(&Pair { at: at.to_owned(), older, newer, open: None, demanded, told, keeps_null });
-        self.inside(at, &Path::default(), older, newer, Explained::default());
+    fn pair(&mut self, ground: &Ground, schemas: Sides<&Schema>, told: bool, keeps_null: bool) {
+        let item = Path::default();
+        if !self.pair_value(ground, schemas, told, keeps_null) {
+            self.inside(ground, &item, schemas.older, schemas.newer, Explained::default());
+        }
+    }
+
+    /// The same of the value itself. Whether each version keeps all that is in it.
+    fn pair_value(&mut self, ground: &Ground, schemas: Sides<&Schema>, told: bool, keeps_null: bool) -> bool {
+        let (path, Sides { older, newer }) = (&Path::default(), schemas);
+        let (at, open, requires) = (ground.name(path), None, Sides::default());
+        let pair = Pair { ground, path, at, older, newer, open, requires, demanded: requires, told, keeps_null };
+        self.value(&pair, None)
     }
 
     /// What is inside of two places: fields, list items, values of a map.
-    fn inside(&mut self, prefix: &str, path: &Path, older: &Schema, newer: &Schema, explained: Explained<'_>) {
-        let at = path.after(prefix);
-        let list_or_map = |schema: &Schema| if schema.is("array") { "a list" } else { "a map" };
+    fn inside(&mut self, ground: &Ground, path: &Path, older: &Schema, newer: &Schema, explained: Explained<'_>) {
         match (&older.each, &newer.each) {
-            (Some(one), Some(two)) => {
-                if older.kind == newer.kind {
-                    self.pair(&format!("{at}[*]"), Sides { older: one, newer: two }, false, false);
-                }
+            (Some(one), Some(two)) if older.kind == newer.kind => {
+                self.pair(&ground.item(path), Sides { older: one, newer: two }, false, false);
             }
-            (None, None) => self.walk(prefix, path, older, newer, explained),
-            (one, two) => {
-                let say = |has: &Option<Box<Schema>>, schema: &Schema| match (has, schema.properties.is_empty()) {
-                    (Some(_), _) => list_or_map(schema).to_owned(),
-                    (None, true) => "none".to_owned(),
-                    (None, false) => "an object".to_owned(),
-                };
-                let (has, lacks) = if one.is_some() { (older, newer) } else { (newer, older) };
-                if has.kind != lacks.kind {
-                    return;
-                }
-                let loses = !lacks.preserve;
-                let why = || format!("what the one holds the other prunes: {}", apart(&at));
-                self.differs(&at, "items", [say(one, older), say(two, newer)], loses.then(why));
-            }
+            (None, None) => self.walk(ground, path, older, newer, explained),
+            _ => {}
         }
     }
 
     /// A field that one version requires.
-    fn requirement(&mut self, at: &str, requires: &Sides<bool>, demanded: &Sides<bool>) {
+    fn requirement(&mut self, pair: &Pair<'_>, has_operations: bool) -> Option<RefusedDifference> {
+        let Pair { at, requires, demanded, .. } = pair;
         if requires.older == requires.newer {
-            return;
+            return None;
         }
         let says = [requires.older.to_string(), requires.newer.to_string()];
-        let version = if requires.newer { "newer" } else { "older" };
-        let why = || {
-            format!(
-                "an object without it could be read there and not be written: write `{}`, give it a `default` in the \
-                 {version} schema, or require it in both",
-                advice("fill: {field: PATH, value: …}", at)
-            )
-        };
-        self.differs(at, "required", says, (demanded.older || demanded.newer).then(why));
+        if !demanded.older && !demanded.newer {
+            self.differs(at, "required", &says);
+            return None;
+        }
+        let why = "an object without it could be read there and not be written";
+        Some(RefusedDifference { difference: "required", says, why, advice: Some(pair.fill(has_operations)) })
     }
 
-    /// Compares what is said of a value itself.
-    fn value(&mut self, pair: &Pair<'_>) {
+    /// Compares what is said of a value itself. Whether each version has to keep all that is in it.
+    fn value(&mut self, pair: &Pair<'_>, refusal: Option<RefusedDifference>) -> bool {
         let Pair { at, older, newer, .. } = pair;
+        // What is filled in as a whole is in the hands of one operation.
+        let open = pair.open.as_ref().filter(|_| refusal.is_none());
+        let mut refusals: Vec<RefusedDifference> = refusal.into_iter().collect();
         let text = |text: &Option<String>| text.clone().unwrap_or_else(|| "none".to_owned());
         let joined = |texts: Vec<String>| if texts.is_empty() { "none".to_owned() } else { texts.join("; ") };
-        self.kind(pair);
+        refusals.extend(self.kind(pair, open));
+        refusals.extend(self.nullable(pair, open));
+        for refusal in pruned(pair) {
+            let lacks = if older.each.is_some() { newer } else { older };
+            match refusal.difference == "items" && lacks.preserve {
+                true => _ = self.differs(at, "items", &refusal.says),
+                false => refusals.push(refusal),
+            }
+        }
+        if self.under.is_some() {
+            refusals.extend(default_of(pair));
+        }
+        let is_apart = self.refuse(pair, refusals);
         self.agree(at, "format", text(&older.format), text(&newer.format));
-        self.nullable(pair);
-        let prunes = || format!("the other version prunes what is unknown: {}", apart(at));
-        let [one, two] = [older.preserve, newer.preserve].map(|preserve| preserve.to_string());
-        self.differs(at, "preserve-unknown-fields", [one, two], Some(prunes()));
         let options = |schema: &Schema| {
             let Some(options) = &schema.options else { return "anything".to_owned() };
             let texts: BTreeSet<_> = options.iter().map(ToString::to_string).collect();
@@ -290,27 +385,32 @@ impl Comparison<'_> {
             let bound = |schema: &Schema| schema.bounds.get(key).map_or_else(|| "none".to_owned(), Value::to_string);
             self.agree(at, key, bound(older), bound(newer));
         }
-        let default = |schema: &Schema| schema.default.as_ref().map_or_else(|| "none".to_owned(), Value::to_string);
-        let why = || match &self.under {
-            Some((top, _)) => format!("{FILLED}: name the fields of {top} one by one, instead of all at once"),
-            None => format!("{FILLED}: say the same in both schemas, or name what is around it with `each`"),
-        };
-        let refused = (!pair.told).then(why);
-        self.differs(at, "default", [default(older), default(newer)], refused);
+        if pair.told {
+            let [older, newer] = defaults(pair);
+            self.agree(at, "default", older, newer);
+        } else if self.under.is_none()
+            && let Some(refusal) = default_of(pair)
+        {
+            self.refuse(pair, vec![refusal]);
+        }
         let merges = |schema: &Schema| schema.list_type.clone().unwrap_or_else(|| "atomic".to_owned());
         self.agree(at, "x-kubernetes-list-type", merges(older), merges(newer));
         let keys = |schema: &Schema| joined(schema.list_keys.clone());
         self.agree(at, "x-kubernetes-list-map-keys", keys(older), keys(newer));
         let rules = |schema: &Schema, other: &Schema| joined(schema.rules.difference(&other.rules).cloned().collect());
         self.agree(at, "x-kubernetes-validations", rules(older, newer), rules(newer, older));
+        is_apart
     }
 
     /// A difference in type can be accepted where every value of one side is one of the other. What the narrower side
     /// cannot say is kept.
-    fn kind(&mut self, pair: &Pair<'_>) {
-        let Pair { at, older, newer, open, demanded, .. } = pair;
+    fn kind(&mut self, pair: &Pair<'_>, open: Option<&Path>) -> Option<RefusedDifference> {
+        let Pair { at, older, newer, demanded, .. } = pair;
         let text = |text: &Option<String>| text.clone().unwrap_or_else(|| "none".to_owned());
         let says = [text(&older.kind), text(&newer.kind)];
+        if older.kind == newer.kind {
+            return None;
+        }
         let wider = |one: &Schema, two: &Schema| match (one.kind.as_deref(), two.kind.as_deref()) {
             (None, Some(_)) | (Some("number"), Some("integer")) => true,
             (Some("int-or-string"), Some(kind)) => matches!(kind, "integer" | "string"),
@@ -318,72 +418,160 @@ impl Comparison<'_> {
         };
         let narrow =
             if wider(older, newer) { Some(demanded.newer) } else { wider(newer, older).then_some(demanded.older) };
-        let why = match (narrow, open, &self.under) {
-            (Some(false), Some(_), _) => None,
-            (Some(true), ..) => Some(
-                "the narrower version requires it, and cannot say every value: give it a `default` there".to_owned(),
-            ),
-            (_, _, Some((top, how))) if at == top => Some(how.clone()),
-            (_, _, Some((top, _))) => Some(format!("name the fields of {top} one by one, instead of all at once")),
-            _ if is_scalar(older) && is_scalar(newer) => Some(format!("write `{}`", advice("type: PATH", at))),
-            _ if newer.is("array") && !older.is("object") && older.kind.is_some() => {
-                Some(format!("write `{}`; or {}", advice("wrap: PATH", at), apart(at)))
+        if let (Some(false), Some(path)) = (narrow, open) {
+            if self.differs(at, "type", &says) {
+                self.implied.push(retyped_by_itself(places(path, pair)));
             }
-            _ => Some(format!("no value of the one is one of the other: {}", apart(at))),
-        };
-        if self.differs(at, "type", says, why)
-            && let Some(path) = open
-        {
-            self.implied.push(retyped_by_itself(places(path, pair)));
+            return None;
         }
+        let wrapped = |each: &Schema| each.kind == older.kind && newer.is("array");
+        let (why, advice) = match narrow {
+            Some(true) => ("the narrower version requires it, and cannot say every value", None),
+            _ if is_scalar(older) && is_scalar(newer) => {
+                ("", Some(Advice::write(vec![pair.advised().operation("type")], "")))
+            }
+            _ if newer.each.as_deref().is_some_and(wrapped) => {
+                let Advice { text, remedy } = Advice::write(vec![pair.advised().operation("wrap")], "");
+                ("", Some(Advice { text: format!("{text}; or {}", pair.advised().apart(None).text), remedy }))
+            }
+            _ => ("no value of the one is one of the other", None),
+        };
+        Some(RefusedDifference { difference: "type", says, why, advice })
     }
 
     /// A version that is not nullable can be accepted where null can be kept.
-    fn nullable(&mut self, pair: &Pair<'_>) {
-        let Pair { at, older, newer, open, demanded, told, keeps_null } = pair;
+    fn nullable(&mut self, pair: &Pair<'_>, open: Option<&Path>) -> Option<RefusedDifference> {
+        let Pair { at, older, newer, demanded, .. } = pair;
         let says = [older.nullable.to_string(), newer.nullable.to_string()];
+        if older.nullable == newer.nullable {
+            return None;
+        }
         let (lacks, demanded) = if older.nullable { (newer, demanded.newer) } else { (older, demanded.older) };
-        let why = match lacks.kind {
-            None => None,
-            Some(_) if *told && lacks.default.is_some() => None,
-            Some(_) if *keeps_null && !demanded => None,
-            _ => Some("a null could be read there and not be written: say the same in both schemas".to_owned()),
-        };
-        let kind = older.kind == newer.kind;
-        if self.differs(at, "nullable", says, why)
-            && kind
+        let kept = pair.keeps_null && !demanded && (is_scalar(older) || fits_inside(older, newer));
+        if !kept && !(pair.told && lacks.default.is_some()) && lacks.kind.is_some() {
+            return Some(RefusedDifference { difference: "nullable", says, why: NULL, advice: None });
+        }
+        if self.differs(at, "nullable", &says)
+            && older.kind == newer.kind
             && let Some(path) = open
         {
             self.implied.push(nulls(places(path, pair)));
         }
+        None
+    }
+
+    /// Reports differences of one place that cannot be accepted, with one proposal for all of them. Whether it says
+    /// that each version keeps its own value.
+    fn refuse(&mut self, pair: &Pair<'_>, refusals: Vec<RefusedDifference>) -> bool {
+        if refusals.is_empty() {
+            return false;
+        }
+        let mut is_apart = false;
+        let advice = match (&self.under, refusals.as_slice()) {
+            (Some(under), [RefusedDifference { difference: "type", .. }]) if under.at == pair.at => under.retyping(),
+            (Some(under), _) => under.in_place(),
+            (None, [RefusedDifference { advice: Some(advice), .. }]) => advice.clone(),
+            (None, _) => {
+                is_apart = true;
+                pair.advised().apart(None)
+            }
+        };
+        let is_known = self.under.is_some() && std::mem::replace(&mut self.is_refused, true);
+        for RefusedDifference { difference, says: [older, newer], why, .. } in refusals {
+            let at = &pair.at;
+            let line = self.accepted.takes(at, difference).unwrap_or(self.line);
+            if is_known {
+                continue;
+            }
+            let why = if why.is_empty() { String::new() } else { format!("{why}: ") };
+            let same = if difference == "nullable" { ", or say the same in both schemas" } else { "" };
+            let message = format!(
+                "{at}: {difference} differs and no operation explains it (older: {older}; newer: {newer}), and it \
+                 cannot be accepted: {why}{}{same}",
+                advice.text
+            );
+            self.problems.advise(line, message, advice.remedy.clone());
+        }
+        is_apart || self.under.is_some()
     }
 
     /// Both versions must say the same of a place, unless it is accepted that they do not.
     fn agree(&mut self, at: &str, difference: &str, older: String, newer: String) {
-        self.differs(at, difference, [older, newer], None);
+        if older != newer {
+            self.differs(at, difference, &[older, newer]);
+        }
     }
 
-    /// The same, for what cannot be accepted if there is a reason. Whether it differs and is accepted.
-    fn differs(&mut self, at: &str, difference: &str, [older, newer]: [String; 2], refused: Option<String>) -> bool {
-        if older == newer {
-            return false;
+    /// A difference that can be accepted. Whether it is.
+    fn differs(&mut self, at: &str, difference: &str, [older, newer]: &[String; 2]) -> bool {
+        if self.accepted.takes(at, difference).is_some() {
+            return true;
         }
-        let accepted = self.accepted.takes(at, difference);
-        let differs =
-            format!("{at}: {difference} differs and no operation explains it (older: {older}; newer: {newer})");
-        let (line, message) = match (refused, accepted) {
-            (None, Some(_)) => return true,
-            (None, None) => {
-                let accept = format!("`accept: {{path: {at}, difference: {difference}, reason: …}}`");
-                (self.line, format!("{differs}: add one, or {accept}"))
-            }
-            (Some(reason), line) => {
-                (line.unwrap_or(self.line), format!("{differs}, and it cannot be accepted: {reason}"))
-            }
-        };
-        self.problems.add(line, message);
+        let accept = accept(at, difference);
+        let message = format!(
+            "{at}: {difference} differs and no operation explains it (older: {older}; newer: {newer}): add one, or \
+             `accept: {accept}`"
+        );
+        self.problems.advise(self.line, message, Remedy::accept(accept));
         false
     }
+}
+
+/// Whether two lists, maps or objects have the same in them.
+fn fits_inside(older: &Schema, newer: &Schema) -> bool {
+    let of = |schema: &Schema| Schema { nullable: false, ..schema.clone() };
+    fits_as_whole(&of(older), &of(newer))
+}
+
+/// What one version takes and the other prunes.
+fn pruned(pair: &Pair<'_>) -> Vec<RefusedDifference> {
+    let Pair { older, newer, .. } = pair;
+    let mut found = Vec::new();
+    if older.preserve != newer.preserve {
+        let says = [older.preserve.to_string(), newer.preserve.to_string()];
+        let why = "the other version prunes what is unknown";
+        found.push(RefusedDifference { difference: "preserve-unknown-fields", says, why, advice: None });
+    }
+    let say = |schema: &Schema| match (&schema.each, schema.properties.is_empty()) {
+        (Some(_), _) if schema.is("array") => "a list",
+        (Some(_), _) => "a map",
+        (None, true) => "none",
+        (None, false) => "an object",
+    };
+    if older.each.is_some() != newer.each.is_some() && older.kind == newer.kind {
+        let says = [say(older), say(newer)].map(str::to_owned);
+        let why = "what the one holds the other prunes";
+        found.push(RefusedDifference { difference: "items", says, why, advice: None });
+    }
+    if let Some(key) = lost_key(older, newer) {
+        let say = |schema: &Schema| {
+            let found = schema.each.as_ref().and_then(|each| each.at(&key));
+            found.map_or("none", |schema| schema.kind.as_deref().unwrap_or("anything")).to_owned()
+        };
+        let says = [say(older), say(newer)];
+        let why = "items are told apart by it, so no operation changes it";
+        found.push(RefusedDifference { difference: "items", says, why, advice: None });
+    }
+    found
+}
+
+fn defaults(pair: &Pair<'_>) -> [String; 2] {
+    [pair.older, pair.newer].map(|schema| schema.default.as_ref().map_or_else(|| "none".to_owned(), Value::to_string))
+}
+
+/// A default that one version alone has where it is not told from what somebody wrote.
+fn default_of(pair: &Pair<'_>) -> Option<RefusedDifference> {
+    let says = defaults(pair);
+    let [older, newer] = &says;
+    if pair.told || older == newer {
+        return None;
+    }
+    let advice = pair.ground.innermost().map(|each| {
+        let Advice { text, remedy } = Advice::write(vec![each], "");
+        let text = format!("say the same in both schemas, or name what is around it with `each`: {text}");
+        Advice { text, remedy }
+    });
+    Some(RefusedDifference { difference: "default", says, why: FILLED, advice })
 }
 
 /// The two places of an operation that nobody wrote, between two schemas that agree in all but what it is about.

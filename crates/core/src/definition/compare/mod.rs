@@ -8,7 +8,9 @@ mod accept;
 mod advice;
 mod comparison;
 mod counts;
+mod ground;
+mod least_value;
 mod presence;
 
 pub(super) use accept::AcceptSpec;
-pub(super) use comparison::compare;
+pub(super) use comparison::{ComparedSchemas, compare};

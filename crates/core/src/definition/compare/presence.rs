@@ -4,9 +4,13 @@
 //! A field is there if the object that holds it brings it along: in the other version it, and all on the way to it from
 //! what the two have in common, is required or filled in.
 
+use super::advice::{Advice, AdvisedPlace, one_sided};
+use super::ground::Ground;
+use super::least_value::least_value;
 use crate::definition::operation::Operation;
 use crate::definition::path::Path;
 use crate::definition::place::Place;
+use crate::definition::remedy::Remedy;
 use crate::definition::schema::Schema;
 use crate::definition::side::{Side, Sides};
 
@@ -16,15 +20,22 @@ pub(super) struct Absence {
     pub(super) line: u64,
     /// The field.
     pub(super) path: Path,
-    /// Why it can be missing, and what to do.
-    pub(super) message: String,
+    /// Why it can be missing.
+    pub(super) why: String,
+    /// What to do.
+    pub(super) advice: Advice,
 }
 
 /// All that can be missing between two schemas, with these operations.
-pub(super) fn absences(schemas: &Sides<&Schema>, operations: &[Operation], handled: &[Path]) -> Vec<Absence> {
+pub(super) fn absences(
+    schemas: &Sides<&Schema>,
+    operations: &[Operation],
+    handled: &[Path],
+    ground: &Ground,
+) -> Vec<Absence> {
     let mut found = Vec::new();
     for side in [Side::Older, Side::Newer] {
-        let check = AbsenceCheck { schemas, operations, handled, side };
+        let check = AbsenceCheck { schemas, operations, handled, side, ground };
         for operation in operations {
             for (index, place) in operation.places.of(side).iter().enumerate() {
                 found.extend(check.required(operation, index, place));
@@ -36,12 +47,17 @@ pub(super) fn absences(schemas: &Sides<&Schema>, operations: &[Operation], handl
     found
 }
 
+fn lines(operations: &[&Operation]) -> Vec<u64> {
+    operations.iter().map(|operation| operation.line).collect()
+}
+
 /// What is looked for at one side.
 struct AbsenceCheck<'a> {
     schemas: &'a Sides<&'a Schema>,
     operations: &'a [Operation],
     handled: &'a [Path],
     side: Side,
+    ground: &'a Ground,
 }
 
 impl AbsenceCheck<'_> {
@@ -92,16 +108,51 @@ impl AbsenceCheck<'_> {
         }
         let why = self.lacks(operation, index, &place.path.parent()?)?;
         let version = self.version(self.side);
-        let value = match operation.name {
-            "add" | "drop" => {
-                format!("say what to put there, `{}: {{field: {}, value: …}}`,", operation.name, place.path)
+        let why = format!("the {version} version requires it, and {why}");
+        let advice = self.value_for(operation, place);
+        Some(Absence { line: operation.line, path: place.path.clone(), why, advice })
+    }
+
+    /// The operation with a value for a place that requires one.
+    fn value_for(&self, operation: &Operation, place: &Place) -> Advice {
+        let default = self.default_of(&place.path);
+        let Sides { older, newer } = &operation.places;
+        let advice = match (operation.name, older.as_slice(), newer.as_slice()) {
+            (name @ ("add" | "drop"), ..) => match one_sided(self.ground, name, &place.path, &place.schema, true) {
+                Ok(written) => Advice::instead(operation.line, vec![written], ""),
+                Err(why) => return Advice::crd(&why, &default),
+            },
+            ("each", ..) => return Advice::crd("`each` fills in no list and no map", &default),
+            (_, [older], [newer]) => self.apart(older, newer).apart(Some(operation.line)),
+            (name, ..) => {
+                let why = format!("`{name}` with several fields fills in none of them");
+                return Advice::crd(&why, &default);
             }
-            _ => "require it in neither version or in both,".to_owned(),
         };
-        let message = format!(
-            "the {version} version requires it, and {why}: {value} or give it a `default` in the {version} schema"
-        );
-        Some(Absence { line: operation.line, path: place.path.clone(), message })
+        match operation.name {
+            "add" | "drop" => Advice { text: format!("{}, or {default}", advice.text), ..advice },
+            _ => Advice { text: format!("{default}, or {}", advice.text), ..advice },
+        }
+    }
+
+    fn apart(&self, older: &Place, newer: &Place) -> AdvisedPlace {
+        AdvisedPlace {
+            ground: self.ground.clone(),
+            paths: Sides { older: older.path.clone(), newer: newer.path.clone() },
+            schemas: Sides { older: older.schema.clone(), newer: newer.schema.clone() },
+            requires: Sides { older: older.required, newer: newer.required },
+        }
+    }
+
+    /// A default that the schema can have at a path, with all that is required in it.
+    fn default_of(&self, path: &Path) -> String {
+        let version = self.version(self.side);
+        let value = self.schemas.of(self.side).at(path).map(least_value);
+        let path = self.ground.name(path);
+        match value {
+            Some(Ok(value)) => format!("give {path} a `default` in the {version} schema, such as {value}"),
+            _ => format!("give {path} a `default` in the {version} schema, with all that it requires"),
+        }
     }
 
     /// An object on the way to a place that only this version has, and that it requires.
@@ -117,14 +168,56 @@ impl AbsenceCheck<'_> {
                 && let Some(why) = self.misses(&path, &holder)
             {
                 let version = self.version(self.side);
-                let message = format!(
-                    "the {version} version requires it, and {why}: give it a `default` in the {version} schema"
-                );
-                return Some(Absence { line: 0, path, message });
+                let why = format!("the {version} version requires it, and {why}");
+                let advice = self.whole(&path);
+                return Some(Absence { line: 0, path, why, advice });
             }
             path = holder;
         }
         None
+    }
+
+    /// What to write for an object that is required, where operations are about what is in it: one for the whole
+    /// object, where the other version has nothing of it.
+    fn whole(&self, path: &Path) -> Advice {
+        let default = self.default_of(path);
+        let crd = || {
+            let why = "operations inside of an object fill in no object";
+            Advice::crd(why, &default)
+        };
+        let inside = |operation: &&Operation| operation.all_places().any(|place| place.path.starts_with(path));
+        let inside: Vec<&Operation> = self.operations.iter().filter(inside).collect();
+        let is_own = |operation: &&Operation| operation.places.of(self.side.other()).is_empty();
+        let other = self.schemas.of(self.side.other()).at(path);
+        let name = if self.side == Side::Newer { "add" } else { "drop" };
+        let schema = self.schemas.of(self.side).at(path);
+        if let (None, true, Some(schema)) = (other, inside.iter().all(is_own), schema)
+            && let Ok(written) = one_sided(self.ground, name, path, schema, true)
+        {
+            let text = format!("write `{written}` in place of the operations inside, or {default}");
+            return Advice { text, remedy: Remedy::replacement(lines(&inside), vec![written]) };
+        }
+        crd()
+    }
+
+    /// What to write for a field that an object requires which an operation makes.
+    fn beside(&self, field: &Path) -> Advice {
+        let default = self.default_of(field);
+        let root = self.schemas;
+        let inside = |operation: &&Operation| operation.touches(self.side, field);
+        let inside: Vec<&Operation> = self.operations.iter().filter(inside).collect();
+        let advice = match (inside.as_slice(), root.older.at(field), root.newer.at(field)) {
+            ([], Some(older), Some(newer)) => {
+                let place = |schema: &Schema| Place { required: true, ..Place::new(field.clone(), schema.clone()) };
+                self.apart(&place(older), &place(newer)).apart(None)
+            }
+            ([operation], ..) => match operation.places.of(self.side).as_slice() {
+                [place] if place.path == *field => return self.value_for(operation, place),
+                _ => return self.whole(field),
+            },
+            _ => return self.whole(field),
+        };
+        Advice { text: format!("{}, or {default}", advice.text), ..advice }
     }
 
     /// An object that an operation makes, and that requires something else.
@@ -145,11 +238,11 @@ impl AbsenceCheck<'_> {
                 }
                 if let Some(why) = self.misses(&field, source) {
                     let version = self.version(self.side);
-                    let message = format!(
-                        "what is put there makes {holder}, where the {version} version requires {name}, and {why}: \
-                         give {field} a `default` in the {version} schema"
+                    let why = format!(
+                        "what is put there makes {holder}, where the {version} version requires {name}, and {why}"
                     );
-                    return Some(Absence { line: operation.line, path: place.path.clone(), message });
+                    let advice = self.beside(&field);
+                    return Some(Absence { line: operation.line, path: place.path.clone(), why, advice });
                 }
             }
             holder = holder.parent()?;

@@ -157,7 +157,7 @@ impl Mapping for Values {
         let problem = || {
             format!(
                 "values: {at} is of another type in the newer version (older: {}; newer: {}), and not every value is \
-                 named: name all, and give both versions an `enum` of them; or write `type`, or `drop` and `add`",
+                 named: name all, and give both versions an `enum` of them; or write `type`",
                 kind(older),
                 kind(newer)
             )

@@ -71,9 +71,7 @@ fn no_room(list: &Place) -> Option<String> {
     let at_most = size(list, "maxItems").filter(|most| *most < 1);
     let bound = at_least.map(|least| format!("minItems: {least}"));
     let bound = bound.or_else(|| at_most.map(|most| format!("maxItems: {most}")))?;
-    Some(format!(
-        "wrap: {path} has {bound}, so a list with one element cannot be written there: lift the bound, or write `drop` and `add`"
-    ))
+    Some(format!("wrap: {path} has {bound}, so a list with one element cannot be written there: lift the bound"))
 }
 
 fn size(list: &Place, bound: &str) -> Option<u64> {

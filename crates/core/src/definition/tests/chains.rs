@@ -37,7 +37,8 @@ fn comes_back(line: u64, object: &str, ends: (&str, &str), kept: &str, between: 
     format!(
         "thing.yaml:{line}: {object}: somebody who removes it in {} removes all of it, but it is made anew for what is \
          put into it in {}, and {kept}, kept between {} and {}, would come back: in an item, and where it is renamed \
-         in between, nobody knows that it was away. Put both into one step, or let one of the two stand elsewhere",
+         in between, nobody knows that it was away: no operation can express both. Put both into one step, or let one of \
+         the two stand elsewhere",
         ends.0, ends.1, between.0, between.1
     )
 }

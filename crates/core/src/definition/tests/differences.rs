@@ -7,20 +7,20 @@ fn fields_of_one_version_that_nothing_explains() {
         more,
         SAME,
         "",
-        "thing.yaml:5: spec.size: only the older version has it, and no operation says so: add `drop: spec.size`, or `rename`/`move` it",
+        "thing.yaml:5: spec.size: only the older version has it, and no operation says so: add `drop: spec.size`, so that readers of the newer version do not see it, or `rename`/`move` it",
     );
     step(
         SAME,
         more,
         "",
-        "thing.yaml:5: spec.size: only the newer version has it, and no operation says so: add `add: spec.size`, or `rename`/`move` to it",
+        "thing.yaml:5: spec.size: only the newer version has it, and no operation says so: add `add: spec.size`, so that readers of the older version do not see it, or `rename`/`move` to it",
     );
     let list =
         |more: &str| format!("{{type: array, items: {{type: object, properties: {{name: {{type: string}}{more}}}}}}}");
     difference(
         &list(", size: {type: string}"),
         &list(""),
-        "thing.yaml:5: spec.a[*].size: only the older version has it, and no operation says so: add `each: {in: spec.a, operations: [{drop: size}]}`, or `rename`/`move` it",
+        "thing.yaml:5: spec.a[*].size: only the older version has it, and no operation says so: add `each: {in: spec.a, operations: [{drop: size}]}`, so that readers of the newer version do not see it, or `rename`/`move` it",
     );
     let lists = |more: &str| {
         let inner = list(more);
@@ -29,7 +29,7 @@ fn fields_of_one_version_that_nothing_explains() {
     difference(
         &lists(", size: {type: string}"),
         &lists(""),
-        "thing.yaml:5: spec.a[*].b[*].size: only the older version has it, and no operation says so: add `each: {in: spec.a, operations: [{each: {in: b, operations: [{drop: size}]}}]}`, or `rename`/`move` it",
+        "thing.yaml:5: spec.a[*].b[*].size: only the older version has it, and no operation says so: add `each: {in: spec.a, operations: [{each: {in: b, operations: [{drop: size}]}}]}`, so that readers of the newer version do not see it, or `rename`/`move` it",
     );
     let map = |more: &str| {
         format!(
@@ -39,7 +39,7 @@ fn fields_of_one_version_that_nothing_explains() {
     difference(
         &map(""),
         &map(", size: {type: string}"),
-        "thing.yaml:5: spec.a[*].size: only the newer version has it, and no operation says so: add `each: {in: spec.a, operations: [{add: size}]}`, or `rename`/`move` to it",
+        "thing.yaml:5: spec.a[*].size: only the newer version has it, and no operation says so: add `each: {in: spec.a, operations: [{add: size}]}`, so that readers of the older version do not see it, or `rename`/`move` to it",
     );
 }
 
@@ -72,7 +72,8 @@ fn may_not_be_accepted(older: &str, newer: &str, path: &str, name: &str, says: &
     check(difference_of(older, newer, &accept), &expected(8));
 }
 
-const APART: &str = "write `drop: spec.a` and `add: spec.a`, so that each version keeps its own";
+const APART: &str = "write `drop: spec.a` and `add: spec.a`, so that each version keeps its own and readers of the \
+                     other do not see it";
 
 #[test]
 fn differences_that_nothing_explains() {
@@ -147,8 +148,8 @@ fn what_cannot_be_accepted_whatever_the_reason() {
     };
     let reason = |version: &str| {
         format!(
-            "an object without it could be read there and not be written: write `fill: {{field: spec.a.b, value: …}}`, give \
-             it a `default` in the {version} schema, or require it in both"
+            "an object without it could be read there and not be written: write `fill: {{field: spec.a.b, value: \"\"}}`, so \
+             that readers see that value where nothing is set, or give it a `default` in the {version} schema"
         )
     };
     may_not_be_accepted(
@@ -211,7 +212,7 @@ fn what_is_accepted_must_differ_and_say_why() {
     );
     check(
         problems_of(&accept("{path: spec.a, difference: maximum, reason: a typo}"), &crd),
-        "thing.yaml:5: spec.a: minimum differs and no operation explains it (older: 0; newer: 1): add one, or `accept: {path: spec.a, difference: minimum, reason: …}`\nthing.yaml:8: accept: spec.a does not differ in \"maximum\": nothing to accept",
+        "thing.yaml:5: spec.a: minimum differs and no operation explains it (older: 0; newer: 1): add one, or `accept: {path: spec.a, difference: minimum, reason: …}`\nthing.yaml:8: accept: spec.a does not differ in \"maximum\" between v1 and v2: nothing to accept",
     );
     check(
         problems_of(&accept("{path: spec.a, difference: minimum}"), &crd),
@@ -243,7 +244,7 @@ fn several_differences_are_accepted_at_once() {
     );
     check(
         accept("  - {path: spec.**, difference: [bounds, enum], reason: wider}\n"),
-        "thing.yaml:8: accept: spec.** does not differ in \"enum\": nothing to accept",
+        "thing.yaml:8: accept: spec.** does not differ in \"enum\" between v1 and v2: nothing to accept",
     );
 }
 

@@ -247,3 +247,11 @@ fn rollouts_of_what_is_not_there() {
         "thing.yaml:7: status.wanted: the older version has no \"wanted\" there, did you mean \"done\"?\nthing.yaml:7: status.wanted: the newer version has no \"wanted\" there, did you mean \"done\"?\nthing.yaml:7: status.conditions: the older version has no \"conditions\" there\nthing.yaml:7: status.conditions: the newer version has no \"conditions\" there\nthing.yaml:7: status.dnoe: the older version has no \"dnoe\" there, did you mean \"done\"?",
     );
 }
+
+#[test]
+fn unquoted_path_is_quoted_in_hint() {
+    let operation = "  - rename: {from: spec.a, to: spec.annotations[\"a/b\"]}\n";
+    let definition = format!("{HEAD}steps:\n- from: v1\n  to: v2\n  operations:\n{operation}");
+    let problems = problems_of(&definition, &crd(SAME, SAME));
+    assert!(problems.contains(r#"quote the path in this mapping: 'spec.annotations["a/b"]'"#), "{problems}");
+}

@@ -66,7 +66,7 @@ fn paths_that_no_schema_has() {
         SAME,
         SAME,
         "  - drop: spec.image\n",
-        "thing.yaml:5: spec.image: only the newer version has it, and no operation says so: add `add: spec.image`, or `rename`/`move` to it\nthing.yaml:8: drop: the newer version has spec.image too",
+        "thing.yaml:5: spec.image: only the newer version has it, and no operation says so: add `add: spec.image`, so that readers of the older version do not see it, or `rename`/`move` to it\nthing.yaml:8: drop: the newer version has spec.image too",
     );
     let list = "properties: {items: {type: array, items: {type: object, properties: {name: {type: string}}}}}";
     step(
@@ -121,7 +121,7 @@ fn one_field_goes_and_another_takes_its_name() {
         b,
         both,
         "  - rename: {from: spec.b, to: spec.a}\n",
-        "thing.yaml:5: spec.b: only the newer version has it, and no operation says so: add `add: spec.b`, or `rename`/`move` to it",
+        "thing.yaml:5: spec.b: only the newer version has it, and no operation says so: add `add: spec.b`, so that readers of the older version do not see it, or `rename`/`move` to it",
     );
 }
 
@@ -149,13 +149,13 @@ fn ways_into_lists() {
         &list(", c: {type: string}"),
         &list(""),
         "  - drop: spec.a.c\n",
-        "thing.yaml:5: spec.a[*].c: only the older version has it, and no operation says so: add `each: {in: spec.a, operations: [{drop: c}]}`, or `rename`/`move` it\nthing.yaml:8: spec.a.c: the older version has no \"c\" there: spec.a is a list; write the operation under `each: {in: spec.a, operations: […]}`, for c",
+        "thing.yaml:5: spec.a[*].c: only the older version has it, and no operation says so: add `each: {in: spec.a, operations: [{drop: c}]}`, so that readers of the newer version do not see it, or `rename`/`move` it\nthing.yaml:8: spec.a.c: the older version has no \"c\" there: spec.a is a list; write the operation under `each: {in: spec.a, operations: […]}`, for c",
     );
     step(
         &list(", c: {type: string}"),
         &list(""),
         "  - drop: spec.a[*].c\n",
-        "thing.yaml:5: spec.a[*].c: only the older version has it, and no operation says so: add `each: {in: spec.a, operations: [{drop: c}]}`, or `rename`/`move` it\nthing.yaml:8: path \"spec.a[*].c\": items are reached by `each: {in: spec.a, operations: […]}`; inside, the path is c",
+        "thing.yaml:5: spec.a[*].c: only the older version has it, and no operation says so: add `each: {in: spec.a, operations: [{drop: c}]}`, so that readers of the newer version do not see it, or `rename`/`move` it\nthing.yaml:8: path \"spec.a[*].c\": items are reached by `each: {in: spec.a, operations: […]}`; inside, the path is c",
     );
     // As two messages advise it.
     step(
@@ -211,7 +211,7 @@ fn a_string_goes_into_a_map_of_strings() {
         &map("a: {type: string}, ", "integer"),
         &map("", "integer"),
         &operation("a"),
-        "thing.yaml:8: spec.a: type differs and no operation explains it (older: string; newer: integer), and it cannot be accepted: `moveIntoMap` changes no types: make them alike, or write `drop` and `add` for it",
+        "thing.yaml:8: spec.a: type differs and no operation explains it (older: string; newer: integer), and it cannot be accepted: `moveIntoMap` changes no types: write `drop: spec.a` in place of line 8, so that readers of the newer version do not see it",
     );
 }
 
@@ -258,7 +258,10 @@ fn blanks_are_all_that_may_differ() {
         (", default: a", "", "default", "older: \"a\"; newer: none"),
     ] {
         let end = match name {
-            "nullable" => ", and it cannot be accepted: a null could be read there and not be written: say the same in both schemas".to_owned(),
+            "nullable" => ", and it cannot be accepted: a null could be read there and not be written: write `drop: spec.a` and \
+                           `add: spec.a` in place of line 8, so that each version keeps its own and readers of the other do not \
+                           see it, or say the same in both schemas"
+                .to_owned(),
             _ => format!(": add one, or `accept: {{path: spec.a, difference: {name}, reason: …}}`"),
         };
         let expected = format!("thing.yaml:8: spec.a: {name} differs and no operation explains it ({says}){end}");
@@ -275,7 +278,7 @@ fn a_list_with_one_element_must_be_possible() {
             &list(bound),
             "  - wrap: spec.a\n",
             &format!(
-                "thing.yaml:8: wrap: spec.a has {bound}, so a list with one element cannot be written there: lift the bound, or write `drop` and `add`"
+                "thing.yaml:8: wrap: spec.a has {bound}, so a list with one element cannot be written there: lift the bound; or write `drop: spec.a` and `add: spec.a` in place of line 8, so that each version keeps its own and readers of the other do not see it"
             ),
         );
     }

@@ -1,6 +1,6 @@
 //! Fields that a version requires and that a conversion need not make.
 
-use super::expect::step;
+use super::expect::{HEAD, crd, problems_of, step};
 
 fn spec(required: &str, properties: &str) -> String {
     format!("required: [{required}], properties: {{{properties}}}")
@@ -9,7 +9,9 @@ fn spec(required: &str, properties: &str) -> String {
 /// A step from an older to a newer `spec`, with one operation in line 8.
 #[track_caller]
 fn refused(older: &str, newer: &str, operation: &str, why: &str) {
-    step(older, newer, &format!("  - {operation}\n"), &format!("thing.yaml:8: {why}"));
+    let definition = format!("{HEAD}steps:\n- from: v1\n  to: v2\n  operations:\n  - {operation}\n");
+    let problems = problems_of(&definition, &crd(older, newer));
+    assert!(problems.starts_with(&format!("thing.yaml:8: {why}")), "{problems}");
 }
 
 #[track_caller]
@@ -24,8 +26,9 @@ fn a_field_of_one_version_that_requires_it_needs_a_value() {
     });
     let why = |operation: &str, version: &str, other: &str| {
         format!(
-            "spec.a: the {version} version requires it, and the {other} version has nothing to say about it: say what to \
-             put there, `{operation}: {{field: spec.a, value: …}}`, or give it a `default` in the {version} schema"
+            "spec.a: the {version} version requires it, and the {other} version has nothing to say about it: write \
+             `{operation}: {{field: spec.a, value: \"\"}}` in place of line 8, or give spec.a a `default` in the {version} \
+             schema, such as \"\""
         )
     };
     refused(&some(""), &none, "drop: spec.a", &why("drop", "older", "newer"));
@@ -39,12 +42,9 @@ fn one(required: &str, name: &str, kind: &str) -> String {
     spec(required, &format!("{name}: {kind}"))
 }
 
-/// Why a field that a version requires can be missing, and what to do.
+/// Why a field that a version requires can be missing.
 fn missing(field: &str, version: &str, reason: &str) -> String {
-    format!(
-        "{field}: the {version} version requires it, and {reason}: require it in neither version or in both, or give it a \
-         `default` in the {version} schema"
-    )
+    format!("{field}: the {version} version requires it, and {reason}: ")
 }
 
 const TEXT: &str = "{type: string}";
@@ -142,16 +142,21 @@ fn an_object_that_is_made_must_have_what_it_requires() {
         &spec("", &net("port", "")),
         both,
         "thing.yaml:8: spec.net.mode: what is put there makes spec.net, where the newer version requires port, and spec.port \
-         of the older version need not be there: give spec.net.port a `default` in the newer schema\n\
+         of the older version need not be there: give spec.net.port a `default` in the newer schema, such as 0, or write \
+         `drop: spec.port` and `add: {field: spec.net.port, value: 0}` in place of line 9, so that each version keeps its \
+         own and readers of the other do not see it\n\
          thing.yaml:9: spec.net.port: the newer version requires it, and spec.port of the older version need not be there: \
-         require it in neither version or in both, or give it a `default` in the newer schema",
+         give spec.net.port a `default` in the newer schema, such as 0, or write `drop: spec.port` and `add: {field: \
+         spec.net.port, value: 0}` in place of line 9, so that each version keeps its own and readers of the other do not \
+         see it",
     );
     step(
         &older(""),
         &spec("net", &net("", "")),
         both,
-        "thing.yaml:5: spec.net: the newer version requires it, and spec.mode of the older version need not be there: give \
-         it a `default` in the newer schema",
+        "thing.yaml:5: spec.net: the newer version requires it, and spec.mode of the older version need not be there: no \
+         operation can express it, as operations inside of an object fill in no object: give spec.net a `default` in the \
+         newer schema, such as {}",
     );
     step(&older("port"), &spec("net", &net("port", "")), both, "fine");
     let accept = "  accept:\n  - {path: spec.port, difference: default, reason: what everybody used}\n";
@@ -173,8 +178,8 @@ fn what_may_be_null_brings_nothing_along() {
         &older(null),
         &newer(null),
         moved,
-        "spec.b: the newer version requires it, and spec.h.a of the older version need not be there: require it in \
-         neither version or in both, or give it a `default` in the newer schema",
+        "spec.b: the newer version requires it, and spec.h.a of the older version need not be there: give spec.b a \
+         `default` in the newer schema, such as \"\"",
     );
     fine(&older(""), &newer(""), moved);
 }
@@ -188,8 +193,9 @@ fn the_same_goes_for_items() {
         &list(some),
         &list(none),
         "each: {in: spec.l, operations: [{drop: a}]}",
-        "spec.l[*].a: the older version requires it, and the newer version has nothing to say about it: say what to put \
-         there, `drop: {field: a, value: …}`, or give it a `default` in the older schema",
+        "spec.l[*].a: the older version requires it, and the newer version has nothing to say about it: write `each: {in: \
+         spec.l, operations: [{drop: {field: a, value: \"\"}}]}` in place of line 8, or give spec.l[*].a a `default` in the \
+         older schema, such as \"\"",
     );
     fine(&list(some), &list(none), "each: {in: spec.l, operations: [{drop: {field: a, value: x}}]}");
 }
@@ -201,7 +207,7 @@ fn items_are_compared_under_their_operations() {
     let differs = |name: &str, older: &str, newer: &str| {
         format!(
             "spec.l[*]: {name} differs and no operation explains it (older: {older}; newer: {newer}): add one, or `accept: \
-             {{path: spec.l[*], difference: {name}, reason: …}}`"
+             {{path: 'spec.l[*]', difference: {name}, reason: …}}`"
         )
     };
     let at_step = |older: &str, newer: &str, operations: &str, why: &str| {
@@ -223,7 +229,7 @@ fn items_are_compared_under_their_operations() {
         object,
         "{move: {from: ., to: name}}",
         "spec.l[*].weight: only the newer version has it, and no operation says so: add `each: {in: spec.l, operations: \
-         [{add: weight}]}`, or `rename`/`move` to it",
+         [{add: weight}]}`, so that readers of the older version do not see it, or `rename`/`move` to it",
     );
     step(
         &list("{type: string}"),
