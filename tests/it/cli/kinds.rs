@@ -222,3 +222,41 @@ fn a_kind_that_becomes_another_is_checked_and_tried() {
     assert_eq!(mattermost["becomes"]["kind"], "ClusterInstallation");
     assert_eq!(mattermost["becomes"]["facts"], serde_json::json!(["externalDatabase"]));
 }
+
+/// A directory with the CRD of the advice tests and a definition of it.
+fn quays() -> TempDir {
+    let dir = TempDir::new().unwrap();
+    fs::write(dir.path().join("quays.crd.yaml"), read("tests/data/advice/quays.crd.yaml")).unwrap();
+    let definition = "apiVersion: pointsman.dev/v1\nkind: KindDefinition\ncrd: quays.crd.yaml\nsteps:\n- from: v1\n  to: v2\n  \
+                      operations:\n  - rename: {from: spec.team, to: spec.teamName}\n  - rename: {from: spec.count, to: \
+                      spec.berths}\n  - rename: {from: status.count, to: status.berths}\n";
+    fs::write(dir.path().join("quays.yaml"), definition).unwrap();
+    dir
+}
+
+#[test]
+fn crd_beside_definition_is_skipped() {
+    let dir = quays();
+    let [crd, definition] = ["quays.crd.yaml", "quays.yaml"].map(|name| dir.path().join(name).display().to_string());
+    let answer = pointsman(&["kinds", "check", "--try", "1", &crd, &definition]);
+    assert_eq!(answer.code, 0, "{}", answer.stderr);
+    assert!(answer.stdout.contains("Quay.port.example.org is fine"), "{}", answer.stdout);
+    pointsman(&["kinds", "check", &crd]).refusal(1);
+}
+
+#[test]
+fn lost_crd_paths_are_warned_of() {
+    let dir = quays();
+    let definition = dir.path().join("quays.yaml").display().to_string();
+    let warnings = pointsman(&["kinds", "check", "--try", "0", &definition]).stderr;
+    let column = "v2: printer column \"Group\" reads .spec.team, and v2 has no such field: no \"team\" at spec.team";
+    assert!(warnings.contains(column), "{warnings}");
+    for subject in ["selectable field", "scale.specReplicasPath", "scale.statusReplicasPath"] {
+        assert!(warnings.contains(&format!("v2: {subject} reads")), "{warnings}");
+    }
+    let kinds = dir.path().display().to_string();
+    let crd = dir.path().join("quays.crd.yaml").display().to_string();
+    let found = pointsman(&["doctor", "--kinds", &kinds, "-f", &crd]);
+    assert_eq!(found.stdout.matches("has no such field").count(), 4, "{}{}", found.stdout, found.stderr);
+    assert_eq!(found.code, 1);
+}

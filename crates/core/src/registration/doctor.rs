@@ -13,7 +13,7 @@ use super::policies::Policies;
 use super::registered::{Registered, Selects, is_ours, registered};
 use super::servers::servers;
 use super::started::started;
-use crate::definition::Kind;
+use crate::definition::{Kind, missing_crd_paths};
 use crate::webhook::{Enforcement, Settings};
 
 /// Looks for what does not fit in documents about a kind. `server` is how one of its servers is started, if that is
@@ -32,6 +32,7 @@ pub fn inspect(kind: &Kind, documents: &[Value], server: Option<&Settings>) -> V
     findings.extend(empty);
     findings.extend(twice(&all));
     findings.extend(scale(kind, &all));
+    findings.extend(lost_paths(kind, &documents));
     findings.extend(servers(&all));
     findings.extend(foreign(&all, &versions));
     let enforcement = server.map_or(Enforcement::Enforce, |settings| settings.enforcement);
@@ -43,6 +44,23 @@ pub fn inspect(kind: &Kind, documents: &[Value], server: Option<&Settings>) -> V
         findings.extend(started(&all, &versions, settings));
     }
     findings
+}
+
+/// Printer columns, selectable fields and scale paths of the kind's CRD that name no field of their version.
+fn lost_paths(kind: &Kind, documents: &[Value]) -> Vec<Finding> {
+    let name = format!("{}.{}", kind.plural(), kind.group());
+    let is_crd = |document: &&Value| {
+        let is_of_kind = document.pointer("/metadata/name").and_then(Value::as_str) == Some(&name);
+        is_of_kind && document.get("kind").and_then(Value::as_str) == Some("CustomResourceDefinition")
+    };
+    let crds = documents.iter().filter(is_crd);
+    let found =
+        crds.flat_map(|document| missing_crd_paths(document).into_iter().map(move |problem| (document, problem)));
+    let found = found.map(|(document, problem)| {
+        let change = "name a field of that version in its path, or remove the path".to_owned();
+        Finding { document: called(document), problem, change }
+    });
+    found.collect()
 }
 
 /// What a document is called.

@@ -51,6 +51,8 @@ pub(super) struct Understood {
     name: String,
     text: String,
     json: JsonTree,
+    /// The paths of the CRD that name no field of their version.
+    lost_paths: Vec<String>,
 }
 
 impl Understood {
@@ -74,7 +76,7 @@ impl Understood {
         for note in unseen_by_scale(kind) {
             text.push_str(&format!("  note: {note}\n"));
         }
-        Self { name, text, json }
+        Self { name, text, json, lost_paths: definition::missing_crd_paths(kind.crd()) }
     }
 
     /// A definition of stages: what is done to the objects of others.
@@ -85,7 +87,7 @@ impl Understood {
             text.push_str(&format!("  {stage}\n"));
             operations.iter().for_each(|operation| text.push_str(&format!("    {operation}\n")));
         }
-        Self { name, text, json: summary::of_stages(known) }
+        Self { name, text, json: summary::of_stages(known), lost_paths: Vec::new() }
     }
 }
 
@@ -122,7 +124,13 @@ impl Checked {
 
     /// Says to the person what is wrong, or was not seen.
     pub(super) fn tell(&self) {
-        self.problems.iter().for_each(|problem| complain(&problem.whole));
+        for problem in &self.problems {
+            let mut lines = problem.whole.lines();
+            lines.by_ref().take(1).for_each(complain);
+            lines.for_each(talk);
+        }
+        let paths = self.kind.iter().flat_map(|kind| &kind.lost_paths);
+        paths.for_each(|path| warn(&format!("{}: {path}", self.file)));
         let story = self.story();
         let mut lines = story.lines();
         lines.by_ref().take(1).for_each(complain);
