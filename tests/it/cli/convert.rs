@@ -1,11 +1,14 @@
+use std::fs;
+
 use serde_json::Value;
+use tempfile::TempDir;
 
 use super::trial::directory;
 use super::*;
 
 fn fixtures() -> Vec<String> {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/fixtures");
-    let mut files: Vec<String> = std::fs::read_dir(directory)
+    let mut files: Vec<String> = fs::read_dir(directory)
         .unwrap()
         .map(|entry| format!("tests/data/fixtures/{}", entry.unwrap().file_name().display()))
         .filter(|file| file.ends_with(".yaml"))
@@ -31,34 +34,34 @@ fn fixtures_come_back() {
         let original = yaml(&read(&file));
         let home = original["apiVersion"].as_str().unwrap().rsplit('/').next().unwrap().to_owned();
         let away = if home == "v1alpha1" { "v1alpha2" } else { "v1alpha1" };
-        let there = pointsman(&["convert", "--to", away, "-f", &file]).data();
+        let there = pointsman(&["convert", "--to", away, "-f", &file]).data_of_invalid();
         assert_eq!(yaml(&there)["apiVersion"], format!("materialize.cloud/{away}"), "{file}");
-        let back = with_stdin(&["convert", "--to", &home], there.as_bytes()).data();
+        let back = with_stdin(&["convert", "--to", &home], there.as_bytes()).data_of_invalid();
         assert!(contains(&yaml(&back), &original), "{file}:\n{back}");
         // What was filled in is there now, so nothing more happens.
-        let there = with_stdin(&["convert", "--to", away, "-f", "-"], back.as_bytes()).data();
-        let again = with_stdin(&["convert", "--to", &home, "-f", "-"], there.as_bytes()).data();
+        let there = with_stdin(&["convert", "--to", away, "-f", "-"], back.as_bytes()).data_of_invalid();
+        let again = with_stdin(&["convert", "--to", &home, "-f", "-"], there.as_bytes()).data_of_invalid();
         assert_eq!(again, back, "{file}");
     }
 }
 
 #[test]
 fn directories_and_lists_are_converted() {
-    let yaml = pointsman(&["convert", "--to", "v1alpha2", "-f", "tests/data/fixtures"]).data();
+    let yaml = pointsman(&["convert", "--to", "v1alpha2", "-f", "tests/data/fixtures"]).data_of_invalid();
     assert_eq!(yaml.matches("\n---\n").count(), fixtures().len() - 1);
     assert!(!yaml.contains("/v1alpha1\n"));
 
-    let list = pointsman(&["convert", "--to", "v1alpha2", "-f", "tests/data/fixtures", "-o", "json"]).data();
+    let list = pointsman(&["convert", "--to", "v1alpha2", "-f", "tests/data/fixtures", "-o", "json"]).data_of_invalid();
     let value = json(&list);
     assert_eq!((value["kind"].as_str(), value["items"].as_array().unwrap().len()), (Some("List"), fixtures().len()));
-    let back = with_stdin(&["convert", "--to", "v1alpha1", "-o", "json"], list.as_bytes()).data();
+    let back = with_stdin(&["convert", "--to", "v1alpha1", "-o", "json"], list.as_bytes()).data_of_invalid();
     let value = json(&back);
     assert_eq!((value["apiVersion"].as_str(), value["kind"].as_str()), (Some("v1"), Some("List")));
     assert!(value["items"].as_array().unwrap().iter().all(|item| item["apiVersion"] == "materialize.cloud/v1alpha1"));
 
     let typed = r#"{"apiVersion":"materialize.cloud/v1alpha1","kind":"MaterializeList","metadata":{"resourceVersion":"7"},
         "items":[{"apiVersion":"materialize.cloud/v1alpha1","kind":"Materialize"}]}"#;
-    let value = json(&with_stdin(&["convert", "--to", "v1alpha2", "-o", "json"], typed.as_bytes()).data());
+    let value = json(&with_stdin(&["convert", "--to", "v1alpha2", "-o", "json"], typed.as_bytes()).data_of_invalid());
     assert_eq!(value["apiVersion"], "materialize.cloud/v1alpha2");
     assert_eq!(
         (value["metadata"]["resourceVersion"].as_str(), &value["items"][0]["apiVersion"]),
@@ -74,10 +77,10 @@ fn numbers_and_strings_come_out_as_they_went_in() {
         "apiVersion: materialize.cloud/v1alpha1\nkind: Materialize\nspec:\n  numbers: {numbers}\n  strings: {strings}\n"
     );
     let spaceless = |text: &str| text.replace([' ', '\n'], "");
-    let as_json = with_stdin(&["convert", "--to", "v1alpha2", "-o", "json"], object.as_bytes()).data();
+    let as_json = with_stdin(&["convert", "--to", "v1alpha2", "-o", "json"], object.as_bytes()).data_of_invalid();
     assert!(spaceless(&as_json).contains(&spaceless(numbers)), "{as_json}");
     assert!(spaceless(&as_json).contains(&spaceless(strings)), "{as_json}");
-    let as_yaml = with_stdin(&["convert", "--to", "v1alpha2"], as_json.as_bytes()).data();
+    let as_yaml = with_stdin(&["convert", "--to", "v1alpha2"], as_json.as_bytes()).data_of_invalid();
     assert!(
         as_yaml.contains("- 9007199254740993\n  - 1.0\n  - 1e21\n  - 0.10\n  - 18446744073709551616\n"),
         "{as_yaml}"
@@ -86,7 +89,10 @@ fn numbers_and_strings_come_out_as_they_went_in() {
         as_yaml.contains("- \"no\"\n  - \"0777\"\n  - \"1e3\"\n  - \"2026-01-01\"\n  - \"null\"\n  - \"\"\n"),
         "{as_yaml}"
     );
-    assert_eq!(with_stdin(&["convert", "--to", "v1alpha2", "-o", "json"], as_yaml.as_bytes()).data(), as_json);
+    assert_eq!(
+        with_stdin(&["convert", "--to", "v1alpha2", "-o", "json"], as_yaml.as_bytes()).data_of_invalid(),
+        as_json
+    );
 }
 
 #[test]
@@ -134,8 +140,8 @@ fn explanations_name_the_operation_of_each_field() {
 fn what_is_too_large_for_an_annotation_is_refused() {
     let directory = directory("  - drop: spec.note\n", ["note: {type: string}", "other: {type: string}"]);
     let kinds = directory.path().join("kind.yaml");
-    let definition = std::fs::read_to_string(&kinds).unwrap();
-    std::fs::write(&kinds, format!("{definition}  - add: spec.other\n")).unwrap();
+    let definition = fs::read_to_string(&kinds).unwrap();
+    fs::write(&kinds, format!("{definition}  - add: spec.other\n")).unwrap();
     let kinds = ["--kinds", directory.path().to_str().unwrap()];
     let head = "apiVersion: example.com/v1\nkind: Thing\nmetadata: {name: a}\n";
     let object = format!("{head}spec: {{note: {}}}\n", "x".repeat(300_000));
@@ -241,4 +247,72 @@ fn the_long_name_of_an_own_version_is_that_version() {
     assert_ne!(yaml(&short)["apiVersion"], yaml(&read(file))["apiVersion"]);
     let long = ["convert", "--to", "materializes.v1alpha2.materialize.cloud", "-f", file];
     assert_eq!(pointsman(&long).data(), short);
+}
+
+/// A kind whose older version fills in a field that the newer version requires.
+fn bells() -> TempDir {
+    let dir = TempDir::new().unwrap();
+    fs::write(dir.path().join("bells.crd.yaml"), read("tests/data/advice/bells.crd.yaml")).unwrap();
+    let definition = "apiVersion: pointsman.dev/v1\nkind: KindDefinition\ncrd: bells.crd.yaml\nsteps:\n- from: v1\n  to: v2\n  \
+                      operations:\n  - fill: {field: spec.tone, value: high}\n  accept:\n  - {path: spec.tone, difference: \
+                      default, reason: a test}\n";
+    fs::write(dir.path().join("bells.yaml"), definition).unwrap();
+    dir
+}
+
+fn bell(spec: &str) -> String {
+    format!("apiVersion: bell.example.org/v1\nkind: Bell\nmetadata: {{name: a, namespace: ns1}}\nspec: {spec}\n")
+}
+
+#[test]
+fn invalid_result_has_one_verdict() {
+    let dir = bells();
+    let kinds = dir.path().display().to_string();
+    let text = bell("{size: s}");
+    let converted = with_stdin(&["convert", "--kinds", &kinds, "--to", "v2"], text.as_bytes());
+    assert!(converted.stderr.contains("the result is not valid at v2: spec.tone"), "{}", converted.stderr);
+    let validated = with_stdin(&["validate", "--kinds", &kinds], converted.stdout.as_bytes());
+    assert!(validated.stderr.contains("spec.tone"), "{}", validated.stderr);
+    let plan = with_stdin(&["plan", "--kinds", &kinds, "-o", "json"], text.as_bytes());
+    assert!(plan.stdout.contains("\"invalid\""), "{}", plan.stdout);
+}
+
+#[test]
+fn invalid_input_is_warned_of() {
+    let dir = bells();
+    let kinds = dir.path().display().to_string();
+    let converted =
+        with_stdin(&["convert", "--kinds", &kinds, "--to", "v2"], bell("{tone: low, size: [1]}").as_bytes());
+    assert!(converted.stderr.contains("the input is not valid at v1: spec.size"), "{}", converted.stderr);
+}
+
+#[test]
+fn explained_items_have_older_names() {
+    let dir = TempDir::new().unwrap();
+    let spec = |list: &str, field: &str| {
+        let item = format!("{{type: object, properties: {{{field}: {{type: string}}}}}}");
+        let list = format!("{{type: object, properties: {{{list}: {{type: array, items: {item}}}}}}}");
+        format!("{{openAPIV3Schema: {{type: object, properties: {{spec: {list}}}}}}}")
+    };
+    let (older, newer) = (spec("pools", "size"), spec("groups", "scale"));
+    let crd = format!(
+        "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {{name: things.example.com}}\n\
+         spec:\n  group: example.com\n  names: {{kind: Thing, plural: things}}\n  scope: Namespaced\n  versions:\n  \
+         - {{name: v1, served: true, storage: true, schema: {older}}}\n  \
+         - {{name: v2, served: true, storage: false, schema: {newer}}}\n"
+    );
+    fs::write(dir.path().join("things.crd.yaml"), crd).unwrap();
+    let definition = "apiVersion: pointsman.dev/v1\nkind: KindDefinition\ncrd: things.crd.yaml\nsteps:\n- from: v1\n  to: v2\n  \
+                      operations:\n  - each: {from: spec.pools, to: spec.groups, operations: [{rename: {from: size, to: \
+                      scale}}]}\n";
+    fs::write(dir.path().join("things.yaml"), definition).unwrap();
+    let object =
+        "apiVersion: example.com/v1\nkind: Thing\nmetadata: {name: a, namespace: ns1}\nspec: {pools: [{size: s}]}\n";
+    let kinds = dir.path().display().to_string();
+    let args = ["convert", "--kinds", &kinds, "--to", "v2", "--explain", "-o", "json"];
+    let explained = json(&with_stdin(&args, object.as_bytes()).data());
+    let changes = explained["items"][0]["changes"].as_array().unwrap();
+    let each = changes.iter().find(|change| change["operation"] == "each").unwrap();
+    assert_eq!(each["before"][0]["value"][0]["size"], "s", "{each}");
+    assert_eq!(each["after"][0]["value"][0]["scale"], "s", "{each}");
 }

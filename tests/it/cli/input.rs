@@ -212,5 +212,14 @@ fn a_name_that_yaml_reads_as_something_else_is_refused() {
     }
     let quoted =
         "apiVersion: materialize.cloud/v1alpha2\nkind: Materialize\nmetadata: {name: a, namespace: \"n\"}\nspec: {}\n";
-    assert!(with_stdin(&["convert", "--to", "v1alpha1"], quoted.as_bytes()).data().contains("namespace: \"n\""));
+    let converted = with_stdin(&["convert", "--to", "v1alpha1"], quoted.as_bytes()).data_of_invalid();
+    assert!(converted.contains("namespace: \"n\""));
+}
+
+#[test]
+fn lone_surrogate_is_located_in_file() {
+    let object = "{\"apiVersion\":\"materialize.cloud/v1alpha1\",\"kind\":\"Materialize\",\n\"metadata\":{\"name\":\"a\"},\n\
+                  \"spec\":{\"x\":\"\\ud800\"}}";
+    let refusal = with_stdin(&["convert", "--to", "v1alpha2"], object.as_bytes()).refusal(1);
+    assert!(refusal.contains("at line 3 column"), "{refusal}");
 }

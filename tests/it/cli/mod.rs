@@ -65,6 +65,14 @@ impl Answer {
         self.stdout
     }
 
+    /// The data of an answer with nothing but warnings that an object is not valid.
+    #[track_caller]
+    fn data_of_invalid(self) -> String {
+        let is_warning = |line: &str| line.starts_with("warning: ") && line.contains("is not valid at");
+        assert!(self.code == 0 && self.stderr.lines().all(is_warning), "{}", self.stderr);
+        self.stdout
+    }
+
     /// What is said where there is no data.
     #[track_caller]
     fn refusal(self, code: i32) -> String {

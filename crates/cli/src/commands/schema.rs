@@ -19,6 +19,11 @@ pub(crate) struct Violation {
 }
 
 impl Violation {
+    /// Whether the schema refuses it, and not the metadata.
+    pub(crate) fn is_by_schema(&self) -> bool {
+        self.by == BY_SCHEMA
+    }
+
     /// What a person is told.
     pub(crate) fn denial(&self) -> String {
         let field = if self.field.is_empty() { "the object" } else { &self.field };

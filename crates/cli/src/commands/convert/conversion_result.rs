@@ -2,6 +2,7 @@
 
 use pointsman_core::webhook::{Change, Facts, Fit, INCOMPLETE, OtherKind, Webhook};
 
+use crate::commands::schema::{Violation, violation};
 use crate::commands::{input::InputObject, json_tree::JsonTree, kind_names, kinds_dir::kind_of, output::warn};
 use crate::terminal::escaped;
 
@@ -78,7 +79,23 @@ pub(super) fn convert(
             return Err(format!("{}: {}", object.label(), escaped(&what)));
         }
     }
+    warn_of_schemas(webhook, object, &result);
     Ok(ConversionResult { object: result, changes })
+}
+
+/// Warns where the input or the result breaks the schema of its version: `validate` refuses such an object.
+fn warn_of_schemas(webhook: &Webhook, object: &InputObject, result: &JsonTree) {
+    let breach =
+        |object: &InputObject| violation(kind_of(webhook, object).ok()?, object, None).filter(Violation::is_by_schema);
+    if let Some(breach) = breach(object) {
+        let label = object.label();
+        warn(&format!("{label}: the input is not valid at {}: {} {}", object.version(), breach.field, breach.message));
+    }
+    let Ok(result) = InputObject::read(object.place.clone(), result) else { return };
+    if let Some(breach) = breach(&result) {
+        let label = result.label();
+        warn(&format!("{label}: the result is not valid at {}: {} {}", result.version(), breach.field, breach.message));
+    }
 }
 
 /// The first entry of a map of texts that is none.

@@ -1,10 +1,11 @@
 //! What is found out about one object.
 
 use pointsman_core::definition::Kind;
-use pointsman_core::laws::{Preview, Value, apiserver::bad_metadata, preview};
+use pointsman_core::laws::{Preview, Value, preview};
 use pointsman_core::webhook::{INCOMPLETE, Webhook};
 
 use crate::commands::hash::stamped;
+use crate::commands::schema::{Violation, violation};
 use crate::commands::{input::InputObject, json_tree::JsonTree, kinds_dir::kind_of};
 
 /// An object, and what is found out about it.
@@ -48,6 +49,7 @@ impl Questions<'_> {
         let previews = self.previews(kind, object)?;
         let mut remarks: Vec<Remark> = previews.iter().flat_map(|(to, preview)| remarks(to, preview)).collect();
         remarks.extend(here(kind, object));
+        remarks.extend(self.unfilled(&previews, object));
         remarks.extend(denied.map(|detail| Remark { to: None, what: Severity::Denied, detail }));
         remarks.extend(self.rolls(kind, object));
         Ok(Assessed {
@@ -65,6 +67,26 @@ impl Questions<'_> {
         let others = kind.versions().filter(asked);
         let previews = others.filter_map(|to| Some((to.to_owned(), preview(self.webhook, kind, &value, to)?)));
         Ok(previews.collect())
+    }
+
+    /// Versions at which the object is valid only after the API server has filled in the defaults of its own version:
+    /// as a file, `convert` makes an object of it that `validate` refuses.
+    fn unfilled(&self, previews: &[(String, Preview)], object: &InputObject) -> Vec<Remark> {
+        let valid = previews.iter().filter(|(_, preview)| preview.refused.is_none() && preview.invalid.is_none());
+        let remarks = valid.filter_map(|(to, _)| {
+            let converted = self.webhook.convert(&object.text, to).ok()?;
+            let result = InputObject::read(object.place.clone(), &JsonTree::from_json(&converted.text).ok()?).ok()?;
+            let breach =
+                violation(kind_of(self.webhook, &result).ok()?, &result, None).filter(Violation::is_by_schema)?;
+            let detail = format!(
+                "{} {} (as a file, without the defaults of {})",
+                breach.field,
+                breach.message,
+                object.version()
+            );
+            Some(Remark { to: Some(to.clone()), what: Severity::Invalid, detail })
+        });
+        remarks.collect()
     }
 
     /// A stamp that is not the hash of its object. An object that has no stamp yet is stamped by the next write, which
@@ -142,8 +164,8 @@ impl Severity {
 
 /// What there is to say about an object as it is, at whatever version it is read.
 fn here(kind: &Kind, object: &InputObject) -> Vec<Remark> {
-    let bad = Value::read(&object.text).ok().and_then(|value| bad_metadata(kind, &value));
-    let bad = bad.map(|bad| (Severity::Invalid, format!("{} {}", bad.field, bad.message)));
+    let bad = violation(kind, object, None);
+    let bad = bad.map(|bad| (Severity::Invalid, format!("{} {}", bad.field, bad.message).trim_start().to_owned()));
     let marked = object.is_incomplete().then(|| {
         let said = format!("has the annotation {INCOMPLETE}: what was too large to come along is not in it");
         (Severity::TooLarge, said)
