@@ -97,9 +97,18 @@ fn json(source: &Source) -> Result<Vec<JsonTree>, String> {
     let read = serde_json::Deserializer::from_str(&source.text).into_iter::<&RawValue>();
     let read = (1..).zip(read).map(|(index, raw)| {
         let json = raw.map_err(anyhow::Error::from).and_then(|raw| JsonTree::from_json(raw.get()));
-        json.map_err(|error| format!("{}: document {index}: not JSON: {error}", source.name))
+        json.map_err(|error| {
+            let error = located(&source.text).unwrap_or_else(|| error.to_string());
+            format!("{}: document {index}: not JSON: {error}", source.name)
+        })
     });
     read.collect()
+}
+
+/// The first error of a text, with its line and column in the whole text.
+fn located(text: &str) -> Option<String> {
+    let mut values = serde_json::Deserializer::from_str(text).into_iter::<serde_json::Value>();
+    values.find_map(|value| Some(value.err()?.to_string()))
 }
 
 fn yaml(source: &Source) -> Result<Vec<JsonTree>, String> {

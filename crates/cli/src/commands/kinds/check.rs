@@ -49,6 +49,10 @@ pub(super) fn check(args: &CheckArgs) -> anyhow::Result<ExitCode> {
             false => files.push(file.clone()),
         }
     }
+    // A shell's `*.yaml` has the CRD beside its definition.
+    if !files.iter().all(|file| is_crd(file)) {
+        files.retain(|file| !is_crd(file));
+    }
     let samples = match samples::read(&args.samples) {
         Ok(samples) => samples,
         Err(messages) => {
@@ -147,6 +151,12 @@ fn shell(path: &Path) -> String {
         true => text,
         false => format!("'{}'", text.replace('\'', r"'\''")),
     }
+}
+
+/// Whether a file has CRDs and no definition.
+fn is_crd(file: &Path) -> bool {
+    let text = if file == Path::new("-") { String::new() } else { fs::read_to_string(file).unwrap_or_default() };
+    text.contains("kind: CustomResourceDefinition") && !text.contains(definition::KIND)
 }
 
 /// The files of a directory that say they are definitions, and those that nobody can tell of.
