@@ -26,6 +26,9 @@ RUN case "$TARGETARCH" in \
     fi \
     && rustup target add "$cpu-unknown-linux-gnu" \
     && echo "$cpu" >/cpu
+# `--version` prints it. The context of a build has no git.
+ARG REVISION=unknown
+ENV POINTSMAN_COMMIT=$REVISION
 WORKDIR /pointsman
 COPY . .
 # glibc, linked statically: its allocator is the one that the memory limit is measured with. It resolves names by

@@ -454,6 +454,7 @@ impl<'l, 'a> Conversion<'l, 'a> {
             };
             let list = ListOfItems { to, keys: &inside.keys, outer, id: &here.id };
             let item = there.schema.each.as_deref();
+            let before = context.trace.is_on().then(|| value.clone());
             let mut convert = ItemConversion { level: &inside.level, item, context };
             let items = convert_items(&mut value, list, kept.items(&there.id), &mut convert)?;
             let keeps = items.is_some();
@@ -462,8 +463,7 @@ impl<'l, 'a> Conversion<'l, 'a> {
             }
             let moved = here.path != there.path;
             context.trace.record(|| {
-                let values = [Some(value.clone())];
-                let change = Change::of(operation, to, &values, &values, outer)?;
+                let change = Change::of(operation, to, &[before], &[Some(value.clone())], outer)?;
                 (moved || keeps).then_some(Change { kept: keeps, ..change })
             });
             if let Some(place) = self.crossed.pieces.slots.get_mut(slot) {
