@@ -135,9 +135,12 @@ mod tests {
 
     #[test]
     fn column_of_missing_field_is_found() {
-        let found = missing(".spec.team");
-        let why = "no \"team\" at spec.team, did you mean \"teamName\"?";
-        assert_eq!(found, [format!("v2: printer column \"Team\" reads .spec.team, and v2 has no such field: {why}")]);
+        let found = missing(".spec.teamname");
+        let why = "no \"teamname\" at spec.teamname, did you mean \"teamName\"?";
+        assert_eq!(
+            found,
+            [format!("v2: printer column \"Team\" reads .spec.teamname, and v2 has no such field: {why}")]
+        );
         assert_eq!(missing(r#".status.conditions[?(@.type=="Ready")].state"#).len(), 1);
     }
 

@@ -35,8 +35,10 @@ impl Remedy {
         Self::replacement(vec![line], operations)
     }
 
-    /// New operations in place of those in some lines.
-    pub(super) fn replacement(removes: Vec<u64>, operations: Vec<String>) -> Self {
+    /// New operations in place of those in some lines. Operations in line 0 follow from the schemas: new ones suppress
+    /// them.
+    pub(super) fn replacement(mut removes: Vec<u64>, operations: Vec<String>) -> Self {
+        removes.retain(|line| *line > 0);
         Self::Edit(StepEdit { operations, removes, ..StepEdit::default() })
     }
 

@@ -112,6 +112,17 @@ struct Pair<'s> {
     keeps_null: bool,
 }
 
+/// What an operation does with a value that is compared; none by default.
+#[derive(Clone, Copy, Default)]
+struct ByOperation {
+    /// It tells what is filled in from what a client wrote.
+    told: bool,
+    /// It keeps a null that one version does not allow.
+    keeps_null: bool,
+    /// The versions that require its place.
+    requires: Sides<bool>,
+}
+
 impl Pair<'_> {
     fn advised(&self) -> AdvisedPlace {
         AdvisedPlace {
@@ -162,7 +173,7 @@ impl Comparison<'_> {
         match (there(Side::Older, older), there(Side::Newer, newer)) {
             (None, None) => {}
             (Some(older), Some(newer)) => {
-                let is_apart = self.pair_value(ground, Sides { older, newer }, false, false);
+                let is_apart = self.pair_value(ground, Sides { older, newer }, ByOperation::default());
                 if !is_apart {
                     self.inside(ground, &item, older, newer, explained);
                 }
@@ -210,10 +221,18 @@ impl Comparison<'_> {
         }
         let Some((older, newer)) = operation.places.older.first().zip(operation.places.newer.first()) else { return };
         let moved = ground.moved(&Sides { older: &older.path, newer: &newer.path });
+        let required = Sides { older: older.required, newer: newer.required };
         if let Some(Sides { older, newer }) = rest.schemas {
-            self.under = Some(compared);
+            // An operation that loading adds is no entry that an edit could remove.
+            self.under = Some(compared).filter(|_| operation.line > 0);
             self.is_refused = false;
-            self.pair(&moved, Sides { older: &older, newer: &newer }, true, rest.keeps_null);
+            let requires = match operation.line {
+                // Nothing else looks at what the versions require of an operation that loading adds.
+                0 => required,
+                _ => Sides::default(),
+            };
+            let by = ByOperation { told: true, keeps_null: rest.keeps_null, requires };
+            self.pair(&moved, Sides { older: &older, newer: &newer }, by);
             self.under = None;
         }
         let items = older.schema.each.as_ref().zip(newer.schema.each.as_ref());
@@ -309,20 +328,24 @@ impl Comparison<'_> {
         self.problems.advise(self.line, message, advice.remedy);
     }
 
-    /// A value that is the same at two places, with all that is in it. `told` says of the value itself whether an
-    /// operation is about it.
-    fn pair(&mut self, ground: &Ground, schemas: Sides<&Schema>, told: bool, keeps_null: bool) {
+    /// A value that is the same at two places, with all that is in it.
+    fn pair(&mut self, ground: &Ground, schemas: Sides<&Schema>, by: ByOperation) {
         let item = Path::default();
-        if !self.pair_value(ground, schemas, told, keeps_null) {
+        if !self.pair_value(ground, schemas, by) {
             self.inside(ground, &item, schemas.older, schemas.newer, Explained::default());
         }
     }
 
     /// The same of the value itself. Whether each version keeps all that is in it.
-    fn pair_value(&mut self, ground: &Ground, schemas: Sides<&Schema>, told: bool, keeps_null: bool) -> bool {
+    fn pair_value(&mut self, ground: &Ground, schemas: Sides<&Schema>, by: ByOperation) -> bool {
         let (path, Sides { older, newer }) = (&Path::default(), schemas);
-        let (at, open, requires) = (ground.name(path), None, Sides::default());
-        let pair = Pair { ground, path, at, older, newer, open, requires, demanded: requires, told, keeps_null };
+        let ByOperation { told, keeps_null, requires } = by;
+        let demanded = Sides {
+            older: requires.older && older.default.is_none(),
+            newer: requires.newer && newer.default.is_none(),
+        };
+        let (at, open) = (ground.name(path), None);
+        let pair = Pair { ground, path, at, older, newer, open, requires, demanded, told, keeps_null };
         self.value(&pair, None)
     }
 
@@ -330,7 +353,7 @@ impl Comparison<'_> {
     fn inside(&mut self, ground: &Ground, path: &Path, older: &Schema, newer: &Schema, explained: Explained<'_>) {
         match (&older.each, &newer.each) {
             (Some(one), Some(two)) if older.kind == newer.kind => {
-                self.pair(&ground.item(path), Sides { older: one, newer: two }, false, false);
+                self.pair(&ground.item(path), Sides { older: one, newer: two }, ByOperation::default());
             }
             (None, None) => self.walk(ground, path, older, newer, explained),
             _ => {}
@@ -448,7 +471,7 @@ impl Comparison<'_> {
         }
         let (lacks, demanded) = if older.nullable { (newer, demanded.newer) } else { (older, demanded.older) };
         let kept = pair.keeps_null && !demanded && (is_scalar(older) || fits_inside(older, newer));
-        if !kept && !(pair.told && lacks.default.is_some()) && lacks.kind.is_some() {
+        if !(kept || pair.told && lacks.default.is_some() || lacks.kind.is_none()) {
             return Some(RefusedDifference { difference: "nullable", says, why: NULL, advice: None });
         }
         if self.differs(at, "nullable", &says)

@@ -103,7 +103,8 @@ impl AbsenceCheck<'_> {
     /// A place that its own holder requires.
     fn required(&self, operation: &Operation, index: usize, place: &Place) -> Option<Absence> {
         let handled = self.side == Side::Older && self.handled.contains(&place.path);
-        if !place.required || place.fill.is_some() || handled {
+        // The comparison of the schemas judges what loading adds.
+        if operation.line == 0 || !place.required || place.fill.is_some() || handled {
             return None;
         }
         let why = self.lacks(operation, index, &place.path.parent()?)?;
@@ -123,7 +124,7 @@ impl AbsenceCheck<'_> {
                 Err(why) => return Advice::crd(&why, &default),
             },
             ("each", ..) => return Advice::crd("`each` fills in no list and no map", &default),
-            (_, [older], [newer]) => self.apart(older, newer).apart(Some(operation.line)),
+            (_, [older], [newer]) => self.apart(older, newer).apart(Some(operation.line).filter(|line| *line > 0)),
             (name, ..) => {
                 let why = format!("`{name}` with several fields fills in none of them");
                 return Advice::crd(&why, &default);

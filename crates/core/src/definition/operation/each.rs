@@ -3,18 +3,16 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_saphyr::Spanned;
-use smallvec::smallvec;
 
 use super::compiler::{Compile, Compiler};
+use super::each_item::{each, key_names};
 use super::implied::filled;
 use super::implied_lists::lists_to_fill;
-use super::mapping::{Fragment, Items, Level, Mapping, Operation, Unexplained};
+use super::mapping::{Items, Level, Operation};
 use crate::definition::frontier::Root;
-use crate::definition::path::Path;
 use crate::definition::place::Place;
 use crate::definition::schema::Schema;
 use crate::definition::side::{Side, Sides};
-use crate::json::Json;
 
 /// Operations on what a list or a map contains. Their paths start at the item; `.` is the item itself.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -72,43 +70,12 @@ impl<O: Compile> EachSpec<O> {
         }
         let keys = keys(key, &mut inside, older, &operations)?;
         let level = Level::new(older_item, newer_item, operations, Root::Item);
-        Some(Operation::between("each", places, Each(Items { level, keys })))
+        Some(each(places, Items { level, keys }))
     }
 
     /// Whether both are about the items of one list.
     pub(super) fn is_on(&self, other: &Self) -> bool {
         (&self.within, &self.from, &self.to) == (&other.within, &other.from, &other.to)
-    }
-}
-
-/// An `each` that follows from the schemas of the items. A list has its `x-kubernetes-list-map-keys` as keys, else a
-/// required `name`.
-pub(super) fn implied(places: Sides<Place>, operations: Vec<Operation>) -> Option<Operation> {
-    let (older, newer) = (places.older.schema.each.as_deref()?, places.newer.schema.each.as_deref()?);
-    let items = Sides { older, newer };
-    let touched = |path: &Path| {
-        let touches = |operation: &&Operation| operation.touches(Side::Older, path);
-        operations.iter().find(touches).is_some_and(|operation| !operation.is_same())
-    };
-    let key = |name: String| {
-        let path = Path::parse(&name).ok().filter(|path| !touched(path))?;
-        let [one, two] = [older, newer].map(|item| Some(Place::new(path.clone(), item.at(&path)?.clone())));
-        Some((one?, two?))
-    };
-    let keys: Option<Vec<_>> = key_names(&places.older.schema, items).into_iter().map(key).collect();
-    let (one, two) = keys.unwrap_or_default().into_iter().unzip();
-    let level = Level::new(older, newer, operations, Root::Item);
-    Some(Operation::between("each", places, Each(Items { level, keys: Sides { older: one, newer: two } })))
-}
-
-/// The names of the fields that tell the items of a list apart, where the definition names none.
-fn key_names(list: &Schema, items: Sides<&Schema>) -> Vec<String> {
-    let is_scalar = |schema: &Schema| !schema.is("object") && !schema.is("array");
-    let required = |schema: &Schema| schema.required.contains("name") && schema.member("name").is_some_and(is_scalar);
-    match list.is("array") {
-        true if !list.list_keys.is_empty() => list.list_keys.clone(),
-        true if required(items.older) && required(items.newer) => vec!["name".to_owned()],
-        _ => Vec::new(),
     }
 }
 
@@ -147,32 +114,4 @@ fn keys(
         keys.newer.push(Place::new(newer, schema));
     }
     Some(keys)
-}
-
-/// A list or map at both places. Its items are converted one by one where they stand, so as a whole it is the same.
-#[derive(Debug)]
-struct Each(Items);
-
-impl Mapping for Each {
-    fn map<'a>(&self, _: Side, _: &[Place], from: &[Option<Json<'a>>]) -> Fragment<'a> {
-        smallvec![from.first().cloned().flatten()]
-    }
-
-    /// The list or map itself; what is inside is compared under its own operations. Keys that these give another name
-    /// are the same keys.
-    fn unexplained(&self, _: &str, older: &Place, newer: &Place) -> Unexplained {
-        let Sides { older: one, newer: two } = &self.0.keys;
-        let names = |keys: &[Place]| keys.iter().map(|key| key.id.clone()).collect::<Vec<_>>();
-        let alike = older.schema.list_keys == names(one) && newer.schema.list_keys == names(two);
-        let outside = |place: &Place| {
-            let schema = place.schema.clone();
-            let list_keys = if alike { Vec::new() } else { schema.list_keys };
-            Schema { each: None, list_keys, ..schema }
-        };
-        Unexplained::schemas(outside(older), outside(newer))
-    }
-
-    fn items(&self) -> Option<&Items> {
-        Some(&self.0)
-    }
 }

@@ -4,7 +4,7 @@
 //! client wrote in the other version. An `each` without operations of its own tells such a value from a written one
 //! ([`filled`]).
 
-use super::each::implied;
+use super::each_item::implied;
 use super::implied::filled;
 use super::mapping::Operation;
 use crate::definition::path::Path;

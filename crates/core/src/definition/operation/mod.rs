@@ -10,6 +10,7 @@ mod clamp;
 mod compiler;
 mod condition;
 mod each;
+mod each_item;
 mod implied;
 mod implied_lists;
 mod mapping;

@@ -1,8 +1,8 @@
 //! Kinds by chance, and kinds that were found by chance or by somebody who looked: what is accepted keeps the laws.
 //!
 //! `POINTSMAN_KINDS` says how many are made, `POINTSMAN_SEED` where they start:
-//! `POINTSMAN_KINDS=10000 cargo test --release -p pointsman-core --test it random_kinds`. `POINTSMAN_SEEDS` is the number
-//! of seeds that each kind of a file is tried with.
+//! `POINTSMAN_KINDS=10000 cargo test --release -p pointsman-core --test it random_kinds`.
+//! `POINTSMAN_SEEDS` is the number of seeds that each kind of a file is tried with.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
