@@ -109,6 +109,25 @@ fn forged_rest_without_field_stays_away() {
     assert_eq!(spec_at(&webhook, &object, "v2"), json!({"items": []}));
 }
 
+/// The newer version had null where the older version puts a value now.
+#[test]
+fn value_in_null_object_keeps_holder() {
+    let webhook = things(&[
+        ("m: {type: object, properties: {a: {type: string, default: d}}}, s: {type: string}", ""),
+        (
+            "m: {type: object, properties: {o: {type: object, nullable: true, properties: {s: {type: string}}}}}",
+            "{drop: spec.m.a}, {move: {from: spec.s, to: spec.m.o.s}}",
+        ),
+    ]);
+    let stored = thing("v2", json!({"m": {"o": null}}));
+    let mut read = at(&webhook, &stored, "v1");
+    assert_eq!(read["spec"], json!({"m": {"a": "d"}}));
+    read["spec"]["s"] = json!("x");
+    let written = at(&webhook, &read, "v2");
+    assert_eq!(written["spec"], json!({"m": {"o": {"s": "x"}}}));
+    assert_eq!(spec_at(&webhook, &written, "v1"), json!({"m": {"a": "d"}, "s": "x"}));
+}
+
 const FLAG: &str = "flag: {type: string}";
 
 /// A version in between has an object, list or map that the newest version shows only where a field is set. The oldest

@@ -154,6 +154,8 @@ impl<'a> Crossing<'_, 'a> {
             // A version without the field prunes it; the API server decodes its numbers before that.
             let typed = cut.schemas.of(self.to).as_ref().unwrap_or(&ANYTHING).has_types_of(&rest);
             let typed = typed && is_remainder(part, &rest, pieces.slots.len());
+            // An object with a value in it is not null.
+            let typed = typed && !(rest.is_null() && part.any(&mut |slot| pieces.has(slot)));
             // Where it goes without each of its fields, it is gone with all of them.
             let seen = cut.shown.of(self.to.other()).is_empty() && kept.is_seen(&cut.id);
             let gone = self.is_gone(cut, from, kept) || seen && !part.any(&mut |slot| pieces.has(slot));
