@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use super::hidden_values::{HiddenValue, HiddenValues};
+use super::operation_names::{known_names, tail};
 use super::trip::Trip;
 use super::value::Value;
 use crate::definition::{Kind, StepSummary};
@@ -153,28 +154,6 @@ impl Coverage {
     }
 }
 
-/// The names of an operation of a summary: its key with each of its places.
-fn known_names(operation: &str) -> Vec<String> {
-    let (name, places) = operation.split_once(' ').unwrap_or((operation, ""));
-    let places = places.split(" <-> ").flat_map(|side| side.split(" + "));
-    places.map(|place| format!("{name} {}", tail(place))).collect()
-}
-
-/// The line of the definition with an operation between two neighbours on some paths; 0 where there is none.
-pub(super) fn operation_line<'p>(
-    kind: &Kind,
-    (one, other): &(String, String),
-    operation: &str,
-    paths: impl Iterator<Item = &'p str>,
-) -> u64 {
-    let names: Vec<String> = paths.map(|path| format!("{operation} {}", tail(path))).collect();
-    let steps = kind.steps();
-    let mut steps = steps.iter().filter(|step| [&step.from, &step.to].iter().all(|at| [one, other].contains(at)));
-    let lines = steps.next().into_iter().flat_map(|step| step.operations.iter().zip(&step.lines));
-    let mut found = lines.filter(|(summary, _)| known_names(summary).iter().any(|known| names.contains(known)));
-    found.next().map_or(0, |(_, line)| *line)
-}
-
 /// The older version of a step.
 fn older<'t>(trip: &Trip<'t>) -> &'t str {
     if trip.down { trip.to.version } else { trip.from.version }
@@ -184,9 +163,4 @@ fn older<'t>(trip: &Trip<'t>) -> &'t str {
 fn names(change: &Change) -> impl Iterator<Item = String> {
     let paths = change.before.iter().chain(&change.after);
     paths.map(|(path, _)| format!("{} {}", change.operation, tail(path)))
-}
-
-/// What stands inside the innermost item: an operation says it without the items around it.
-pub(super) fn tail(path: &str) -> &str {
-    path.rsplit_once("].").map_or(path, |(_, inside)| inside).trim_start_matches('.')
 }

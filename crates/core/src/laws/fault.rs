@@ -1,6 +1,6 @@
 //! Which operation is at fault where a law is broken, and where it is written.
 
-use super::coverage::tail;
+use super::operation_names::tail;
 use super::trip::{Breach, Trip};
 use super::value::{Value, shown};
 use crate::definition::Kind;

@@ -1,8 +1,8 @@
 //! Values that a version does not show: conversion keeps them for the version that has them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::coverage::operation_line;
+use super::operation_names::operation_line;
 use super::trip::Trip;
 use super::value::Value;
 use crate::definition::Kind;
@@ -33,9 +33,7 @@ impl HiddenValues {
     /// Notes what a conversion between neighbours kept of an object.
     pub(super) fn note(&mut self, trip: &Trip<'_>, object: &Value, changes: &[Change]) {
         let versions = (trip.from.version.to_owned(), trip.to.version.to_owned());
-        // The operations on items are noted one by one.
-        let is_noted = |change: &&Change| change.kept && change.operation != "each" && is_value(&change.before);
-        for change in changes.iter().filter(is_noted) {
+        for change in changes.iter().filter(|change| hides(change)) {
             let Some((path, _)) = change.before.first() else { continue };
             let place = format!("{} {}", change.operation, without_items(path));
             let key = (versions.0.clone(), versions.1.clone(), place);
@@ -65,6 +63,18 @@ impl HiddenValues {
         found.sort_by_key(|hidden| (order(&hidden.versions.0), order(&hidden.versions.1), hidden.line));
         found
     }
+}
+
+/// The fields of an object that a conversion kept and did not show, without the places of items.
+pub(super) fn hidden_paths(changes: &[Change]) -> Vec<String> {
+    let paths = changes.iter().filter(|change| hides(change)).filter_map(|change| change.before.first());
+    let paths: BTreeSet<String> = paths.map(|(path, _)| without_items(path)).collect();
+    paths.into_iter().collect()
+}
+
+/// Whether an operation kept a value. The operations on items are looked at one by one.
+fn hides(change: &Change) -> bool {
+    change.kept && change.operation != "each" && is_value(&change.before)
 }
 
 /// How well an object shows a hidden value: an unset boolean or number shows little; small objects are read first.

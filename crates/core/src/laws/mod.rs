@@ -27,6 +27,7 @@ mod hidden_values;
 mod hostile;
 mod items;
 mod objects;
+mod operation_names;
 mod preview;
 mod random;
 pub mod random_kinds;

@@ -2,6 +2,7 @@
 
 use super::apiserver::{Invalid, answered, invalid, read};
 use super::generate::Words;
+use super::hidden_values::hidden_paths;
 use super::objects::ObjectSource;
 use super::trip::{Trip, ours};
 use super::value::{Segment, Value, differences, shown};
@@ -19,6 +20,9 @@ pub struct Preview {
     pub invalid: Option<Invalid>,
     /// What is not as it was when it comes home, in the order of its path; at most [`DIFFERENCES`].
     pub differences: Vec<ChangedAtHome>,
+    /// Fields whose values that version does not show, such as `spec.rules[*].pattern`: they are kept for the object's
+    /// own version.
+    pub hidden: Vec<String>,
     /// Something was too large for an annotation and was left out; a policy refuses to store it like that.
     pub incomplete: bool,
     /// Bytes of the annotations with kept fields there, names included. An API server takes 256 KiB of annotations for
@@ -66,6 +70,9 @@ fn look(trip: &Trip<'_>, object: &Value, found: &mut Preview) -> Result<(), Stri
     let object = &trip.left(object).map_err(|error| said(&error))?;
     let converted = trip.convert(&object.to_text(), trip.to.version).map_err(|error| said(&error))?;
     found.incomplete = converted.fit == Fit::Not;
+    let mut changes = Vec::new();
+    trip.explained(object, &mut changes).map_err(|breach| breach.message)?;
+    found.hidden = hidden_paths(&changes);
     let there = Value::read(&converted.text).map_err(|error| said(&error))?;
     let there = answered(trip.to.schema, &there).map_err(|error| said(&error))?;
     found.kept = ours(&there).iter().map(|(name, text)| name.len() + text.len()).sum();

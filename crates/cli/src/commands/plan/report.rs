@@ -1,5 +1,7 @@
 //! What all objects together come to.
 
+use std::collections::BTreeMap;
+
 use super::assessed::{Assessed, Severity};
 use crate::commands::json_tree::JsonTree;
 
@@ -39,6 +41,17 @@ impl PlanReport {
         Some((middle, self.objects.iter().max_by_key(|object| object.kept())?))
     }
 
+    /// For each version and field, how many objects have a value that the version does not show.
+    pub(super) fn hidden(&self) -> BTreeMap<(&str, &str), usize> {
+        let mut counts = BTreeMap::new();
+        for (to, preview) in self.objects.iter().flat_map(|object| &object.previews) {
+            for path in &preview.hidden {
+                *counts.entry((to.as_str(), path.as_str())).or_default() += 1;
+            }
+        }
+        counts
+    }
+
     /// How many conversions an API server makes when it starts: of every object, for each version but the stored one.
     pub(super) fn conversions(&self) -> usize {
         self.objects.iter().map(|object| object.previews.len()).sum()
@@ -65,12 +78,20 @@ impl PlanReport {
                 ("mostOf", JsonTree::string(&most.name)),
             ])
         });
+        let hidden = self.hidden().into_iter().map(|((to, path), objects)| {
+            JsonTree::object([
+                ("to", JsonTree::string(to)),
+                ("path", JsonTree::string(path)),
+                ("objects", number(objects)),
+            ])
+        });
         let objects = self.objects.iter().map(Assessed::json);
         JsonTree::object([
             ("objects", number(self.objects.len())),
             ("controllerVersion", self.controller.as_ref().map_or(JsonTree::Null, JsonTree::string)),
             ("counts", JsonTree::object(counts)),
             ("keptBytes", kept),
+            ("hidden", JsonTree::Array(hidden.collect())),
             (
                 "coldCache",
                 JsonTree::object([

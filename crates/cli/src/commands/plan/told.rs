@@ -20,6 +20,13 @@ pub(super) fn text(report: &PlanReport, all: bool) -> String {
             "kept annotations, of 262144 bytes for all: median {middle}, {most} at most ({name})\n"
         ));
     }
+    let hidden = report.hidden();
+    if !hidden.is_empty() {
+        text.push_str("hidden values, kept for the version that has them:\n");
+    }
+    for ((to, path), objects) in hidden {
+        text.push_str(&format!("  {objects:>6} with {path}, which {to} does not show as it is\n"));
+    }
     text.push_str(&format!("a cold cache: {}, about {:.0} s", conversions(report), report.cold().max(1.0)));
     if report.outlives_compaction() {
         text.push_str(", longer than etcd remembers (5 min): it may have to begin again, and again");

@@ -210,7 +210,10 @@ pub(super) fn clamp(step: &mut DraftStep, random: &mut Random, older: &Schema) -
     };
     let field = step.field(random, older, &is_free)?;
     let mut newer = take(&mut step.newer, &field)?;
-    let (bound, key, limit) = random.percent(50).then_some(("minimum", "min", 1)).unwrap_or(("maximum", "max", 100));
+    let (bound, key, limit) = match random.percent(50) {
+        true => ("minimum", "min", 1),
+        false => ("maximum", "max", 100),
+    };
     newer.as_object_mut()?.insert(bound.to_owned(), json!(limit));
     put(&mut step.newer, &field, newer, is_required(older, &field));
     let mut clamp = json!({"field": written(&field)});
