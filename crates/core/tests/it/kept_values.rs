@@ -128,6 +128,25 @@ fn value_in_null_object_keeps_holder() {
     assert_eq!(spec_at(&webhook, &written, "v1"), json!({"m": {"a": "d"}, "s": "x"}));
 }
 
+/// The newer version has a default for the object that the idle operation would put its value into.
+#[test]
+fn idle_value_comes_home_beside_default() {
+    let webhook = things(&[
+        (&format!("{FLAG}, p: {{type: array, items: {{type: string}}}}"), ""),
+        (
+            &format!(
+                "{FLAG}, p: {{type: object, default: {{value: []}}, properties: {{value: {{type: array, items: {{type: \
+                 string}}}}}}}}"
+            ),
+            "{when: {field: spec.flag, set: false, operations: [{move: {from: spec.p, to: spec.p.value}}]}}",
+        ),
+    ]);
+    let object = thing("v1", json!({"flag": "f", "p": ["a"]}));
+    let there = at(&webhook, &object, "v2");
+    assert_eq!(there["spec"], json!({"flag": "f", "p": {"value": []}}));
+    assert_eq!(spec_at(&webhook, &there, "v1"), object["spec"]);
+}
+
 const FLAG: &str = "flag: {type: string}";
 
 /// A version in between has an object, list or map that the newest version shows only where a field is set. The oldest

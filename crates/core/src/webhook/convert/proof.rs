@@ -52,7 +52,11 @@ impl<'a> EntryProof<'_, 'a> {
             match operation.items() {
                 // Each item proves its own entries.
                 Some(_) => kinds(&becomes).eq(kinds(now)),
-                None => is_what(&becomes, now, there),
+                // Where nothing comes of the values, the API server may make what is there, with an object around it.
+                None => {
+                    let is_nothing = becomes.iter().all(Option::is_none);
+                    is_what(&becomes, now, there) || is_nothing && self.are_made((index, home), now, there)
+                }
             }
         };
         // A value of an operation that ran although its condition does not hold.
