@@ -1,5 +1,7 @@
 //! A trip, from one version of a kind to another over all steps between them, and how a law says that it is broken.
 
+use std::collections::BTreeMap;
+
 use super::apiserver::{Undecodable, answered, read};
 use super::objects::ObjectSource;
 use super::rollouts::rollouts;
@@ -214,16 +216,10 @@ pub fn without_ours(object: &Value) -> Value {
 pub(super) fn without_values(object: &Value) -> Value {
     let mut bare = without_ours(object);
     for (name, text) in ours(object) {
-        let Some(Value::Object(mut fields)) = Value::read(text).ok().and_then(|kept| kept.get("fields").cloned())
-        else {
-            continue;
-        };
-        fields.retain(|_, entry| entry.get("ran").is_some());
-        if fields.is_empty() {
-            continue;
-        }
+        let fields = Value::read(text).ok().and_then(|kept| notes(kept.get("fields")?));
+        let Some(fields) = fields else { continue };
         let mut kept = Value::object();
-        kept.set("fields", Value::Object(fields));
+        kept.set("fields", fields);
         let mut annotations = match bare.field("metadata.annotations") {
             Some(Value::Object(annotations)) => annotations.clone(),
             _ => Default::default(),
@@ -232,6 +228,36 @@ pub(super) fn without_values(object: &Value) -> Value {
         bare.set("metadata.annotations", Value::Object(annotations));
     }
     bare
+}
+
+/// The notes in some entries, without values; `None` where there is none. Items stay, so that each is known by the same
+/// position and keys.
+fn notes(fields: &Value) -> Option<Value> {
+    let Value::Object(fields) = fields else { return None };
+    let note = |entry: &Value| match entry.field("each.items") {
+        Some(Value::List(items)) => {
+            let mut is_noted = false;
+            let items = items.iter().map(|item| {
+                let Value::List(item) = item else { return item.clone() };
+                let mut item = item.clone();
+                if let Some(fields) = item.last_mut() {
+                    let notes = notes(fields);
+                    is_noted |= notes.is_some();
+                    *fields = notes.unwrap_or_else(Value::object);
+                }
+                Value::List(item)
+            });
+            let items = Value::List(items.collect());
+            let mut noted = entry.clone();
+            noted.take("each.omitted");
+            noted.set("each.items", items);
+            is_noted.then_some(noted)
+        }
+        _ => entry.get("ran").map(|_| entry.clone()),
+    };
+    let noted: BTreeMap<String, Value> =
+        fields.iter().filter_map(|(name, entry)| Some((name.clone(), note(entry)?))).collect();
+    (!noted.is_empty()).then_some(Value::Object(noted))
 }
 
 /// What we keep on an object, as it is written: annotation and text.

@@ -22,24 +22,31 @@ pub(super) fn between(random: &mut Random, older: &Schema, manner: Manner) -> Dr
     }
     fill(&mut step, random, older, count);
     if manner == Manner::Conditional {
-        step.operations = under_conditions(random, older, std::mem::take(&mut step.operations));
+        step.operations = under_conditions(random, flags(older), std::mem::take(&mut step.operations));
     }
     step
 }
 
 /// The fields of the older version that a condition may depend on: one that is a string, number or boolean.
 fn flags(older: &Schema) -> Option<Vec<String>> {
-    let is_scalar = |place: &Vec<String>| {
-        let kind = at(older, place).and_then(|schema| schema.get("type")).and_then(Schema::as_str);
-        place.len() > 1 && matches!(kind, Some("string" | "integer" | "boolean"))
-    };
-    let in_contents = |place: &Vec<String>| matches!(place.first().map(String::as_str), Some("spec"));
-    all(older).into_iter().filter(in_contents).find(is_scalar)
+    let in_contents =
+        |place: &Vec<String>| place.len() > 1 && matches!(place.first().map(String::as_str), Some("spec"));
+    all(older).into_iter().filter(in_contents).find(|place| is_flag(older, place))
+}
+
+/// The same of an item.
+fn item_flag(item: &Schema) -> Option<Vec<String>> {
+    all(item).into_iter().find(|place| is_flag(item, place))
+}
+
+fn is_flag(schema: &Schema, place: &[String]) -> bool {
+    let kind = at(schema, place).and_then(|schema| schema.get("type")).and_then(Schema::as_str);
+    matches!(kind, Some("string" | "integer" | "boolean"))
 }
 
 /// The same operations, most of them under one or two conditions.
-fn under_conditions(random: &mut Random, older: &Schema, operations: Vec<Schema>) -> Vec<Schema> {
-    let Some(flag) = flags(older) else { return operations };
+fn under_conditions(random: &mut Random, flag: Option<Vec<String>>, operations: Vec<Schema>) -> Vec<Schema> {
+    let Some(flag) = flag else { return operations };
     let (mut all, mut held, mut otherwise) = (Vec::new(), Vec::new(), Vec::new());
     for operation in operations {
         match random.below(10) {
@@ -107,8 +114,11 @@ fn each(step: &mut DraftStep, random: &mut Random, older: &Schema) -> Option<()>
                 // What tells items apart is theirs.
                 inner.taken.push(vec!["name".to_owned()]);
             }
+            let flag = item_flag(&item).filter(|_| step.manner == Manner::Conditional && random.percent(50));
+            inner.taken.extend(flag.clone());
             let count = 1 + random.below(3);
             fill(&mut inner, random, &item, count);
+            inner.operations = under_conditions(random, flag, std::mem::take(&mut inner.operations));
             inner
         }
         None => whole_item(random, &item, step.manner)?,
