@@ -73,7 +73,7 @@ fn applied_anew(object: &Value, crd: &CrdState, conversion: Option<&ObjectConver
     let text = object.pointer("/metadata/annotations")?.get(LAST_APPLIED)?.as_str()?;
     let applied: Value = serde_json::from_str(text).ok()?;
     let mut anew = match conversion {
-        Some(conversion) => conversion.convert(&applied, crd.storage())?,
+        Some(conversion) => conversion.convert_part(&applied, crd.storage())?,
         // Without a definition nobody knows what its fields are called.
         None if crd.has_one_schema(&[&noted, crd.storage()]) => {
             let mut applied = applied;

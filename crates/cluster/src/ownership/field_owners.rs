@@ -77,7 +77,7 @@ fn converted_set(
     }
     let name = before.pointer("/metadata/name")?;
     members.insert("metadata".to_owned(), json!({"name": name}));
-    let mut after = conversion.convert(&part, crd.storage())?;
+    let mut after = conversion.convert_part(&part, crd.storage())?;
     after.as_object_mut()?.retain(|name, _| !matches!(name.as_str(), "apiVersion" | "kind" | "metadata"));
     let mut fields = fields_of(&after, crd.schema(crd.storage()));
     with_paths_of(&mut fields, set);
@@ -104,6 +104,9 @@ const METADATA: &str = "f:metadata";
 
 #[cfg(test)]
 mod tests {
+    use pointsman_core::definition::Kind;
+    use pointsman_core::webhook::{Metadata, Webhook};
+
     use super::*;
 
     fn crd() -> CrdState {
@@ -182,5 +185,40 @@ mod tests {
         let managers: Vec<&str> = all.iter().filter_map(|entry| entry["manager"].as_str()).collect();
         assert_eq!(managers, ["m", "n"]);
         assert_eq!(all[0]["fieldsV1"], json!({"f:spec": {"f:host": {}, "f:port": {}, "f:replicas": {}}}));
+    }
+
+    /// The newer version adds a field with a value. No manager of the older version wrote it.
+    #[test]
+    fn filled_value_gets_no_owner() {
+        let version = |name: &str, fields: Value| {
+            let spec = json!({"type": "object", "properties": fields});
+            let schema = json!({"type": "object", "properties": {"spec": spec}});
+            json!({
+                "name": name, "served": true, "storage": name == "v2", "schema": {"openAPIV3Schema": schema},
+            })
+        };
+        let text = json!({"type": "string"});
+        let crd = json!({
+            "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "ws.e.com"},
+            "spec": {
+                "group": "e.com", "scope": "Namespaced", "names": {"kind": "W", "plural": "ws"},
+                "versions": [version("v1", json!({"a": text})), version("v2", json!({"a": text, "mode": text}))],
+            },
+        });
+        let definition = "apiVersion: pointsman.dev/v1\nkind: KindDefinition\ncrd: x\nsteps:\n- from: v1\n  to: v2\n  \
+                          operations:\n  - add: {field: spec.mode, value: auto}\n";
+        let kind = Kind::from_crd(definition, &crd.to_string()).unwrap();
+        let webhook = Webhook::new(vec![kind], Metadata::Full).unwrap();
+        let conversion = ObjectConversion::new(move |object, to| {
+            serde_json::from_str(&webhook.convert(&object.to_string(), to).ok()?.text).ok()
+        });
+        let set = json!({"f:spec": {"f:a": {}}});
+        let entry = json!({"manager": "m", "operation": "Apply", "apiVersion": "e.com/v1", "fieldsV1": set});
+        let object = json!({
+            "apiVersion": "e.com/v2", "kind": "W", "metadata": {"name": "a", "uid": "u", "managedFields": [entry]},
+            "spec": {"a": "x", "mode": "auto"},
+        });
+        let all = translated(&object, &CrdState::new(crd).unwrap(), Some(&conversion));
+        assert_eq!(all[0]["fieldsV1"], set, "{all:?}");
     }
 }
