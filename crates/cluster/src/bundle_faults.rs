@@ -32,6 +32,9 @@ pub enum BundleFault {
         /// Counted from 1.
         number: usize,
     },
+    /// A marker does not stand on its own line. An API server refuses such a CRD.
+    #[error("a PEM marker of its caBundle does not stand on a line of its own: the API server cannot read it")]
+    Misplaced,
     /// No certificate may sign another one.
     #[error("its caBundle holds no authority: {subject} may not sign certificates, and a renewed one is not trusted")]
     NoAuthority {
@@ -63,7 +66,7 @@ pub enum BundleFault {
 impl BundleFault {
     /// Whether no server can be tested by the bundle.
     pub(crate) fn is_unusable(&self) -> bool {
-        matches!(self, Self::Missing | Self::NotBase64 | Self::NoCertificate | Self::Damaged { .. })
+        matches!(self, Self::Missing | Self::NotBase64 | Self::NoCertificate | Self::Damaged { .. } | Self::Misplaced)
     }
 
     /// Whether a tool that writes the bundle into an applied document removes the fault.
@@ -89,12 +92,23 @@ pub(crate) fn bundle_faults(config: &Value, now: u64) -> Vec<BundleFault> {
         faults.push(BundleFault::NoCertificate);
         return faults;
     }
+    if !markers_stand_alone(&text) {
+        faults.push(BundleFault::Misplaced);
+    }
     if let Some(at) = read.iter().position(Option::is_none) {
         faults.push(BundleFault::Damaged { number: at + 1 });
     }
     let certificates: Vec<Certificate> = read.into_iter().flatten().collect();
     faults.extend(authority_fault(&certificates, now));
     faults
+}
+
+/// Whether each marker of a PEM text stands on a line of its own (Go's `encoding/pem`, `Decode`).
+fn markers_stand_alone(text: &str) -> bool {
+    text.split('\n').map(|line| line.trim_end_matches([' ', '\t', '\r'])).all(|line| {
+        let is_marker = line.contains("-----BEGIN ") || line.contains("-----END ");
+        !is_marker || line.starts_with("-----") && line.ends_with("-----") && line.matches("-----").count() == 2
+    })
 }
 
 /// The bundle of a `clientConfig`, in base64.
@@ -213,6 +227,22 @@ mod tests {
         let wrapped = config["caBundle"].as_str().unwrap().replace("CERT", "CERT\n");
         config["caBundle"] = json!(format!("{wrapped}\n"));
         assert_eq!(bundle_faults(&config, NOW), []);
+    }
+
+    #[test]
+    fn misplaced_marker_is_found() {
+        let ca = pem(true, DAYS, |_| {});
+        let joined = format!("{}{ca}", ca.trim_end());
+        for pem in [
+            joined,
+            format!(" {ca}"),
+            format!("\u{feff}{ca}"),
+            format!("text{ca}"),
+            ca.replace("\r\n", "\r").replace('\n', "\r"),
+        ] {
+            assert!(faults(&pem).contains(&BundleFault::Misplaced), "{pem:?}: {:?}", faults(&pem));
+        }
+        assert_eq!(faults(&ca.replace("\r\n", "\n").replace('\n', "  \r\n")), []);
     }
 
     #[test]
