@@ -65,7 +65,16 @@ impl Questions<'_> {
         let value = Value::read(&object.text).map_err(|error| format!("{}: {error}", object.label()))?;
         let asked = |version: &&str| *version != object.version() && self.to.is_none_or(|to| to == *version);
         let others = kind.versions().filter(asked);
-        let previews = others.filter_map(|to| Some((to.to_owned(), preview(self.webhook, kind, &value, to)?)));
+        let previews = others.filter_map(|to| {
+            let mut preview = preview(self.webhook, kind, &value, to)?;
+            // The model prunes what the API server prunes. `convert` refuses the object of a file as it is.
+            if preview.refused.is_none()
+                && let Err(error) = self.webhook.convert(&object.text, to)
+            {
+                preview.refused = Some(error.to_string());
+            }
+            Some((to.to_owned(), preview))
+        });
         Ok(previews.collect())
     }
 
