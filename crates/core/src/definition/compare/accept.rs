@@ -94,7 +94,7 @@ impl<'a> Accepted<'a> {
                 .collect();
             for difference in &lost {
                 let what = format!(
-                    "accept: {path} does not differ in {difference:?} between {older} and {newer}: nothing to accept"
+                    "accept: {path} does not differ in {difference:?} between {older} and {newer}: remove the entry"
                 );
                 match names.len() {
                     1 => problems.advise(line(accept), what, Remedy::removal(line(accept))),

@@ -212,7 +212,7 @@ fn what_is_accepted_must_differ_and_say_why() {
     );
     check(
         problems_of(&accept("{path: spec.a, difference: maximum, reason: a typo}"), &crd),
-        "thing.yaml:5: spec.a: minimum differs and no operation explains it (older: 0; newer: 1): add one, or `accept: {path: spec.a, difference: minimum, reason: …}`\nthing.yaml:8: accept: spec.a does not differ in \"maximum\" between v1 and v2: nothing to accept",
+        "thing.yaml:5: spec.a: minimum differs and no operation explains it (older: 0; newer: 1): add one, or `accept: {path: spec.a, difference: minimum, reason: …}`\nthing.yaml:8: accept: spec.a does not differ in \"maximum\" between v1 and v2: remove the entry",
     );
     check(
         problems_of(&accept("{path: spec.a, difference: minimum}"), &crd),
@@ -244,7 +244,7 @@ fn several_differences_are_accepted_at_once() {
     );
     check(
         accept("  - {path: spec.**, difference: [bounds, enum], reason: wider}\n"),
-        "thing.yaml:8: accept: spec.** does not differ in \"enum\" between v1 and v2: nothing to accept",
+        "thing.yaml:8: accept: spec.** does not differ in \"enum\" between v1 and v2: remove the entry",
     );
 }
 
