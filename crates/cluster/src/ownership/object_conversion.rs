@@ -23,8 +23,8 @@ impl ObjectConversion {
         (self.0)(object, version)
     }
 
-    /// The same of fields that a client wrote, without the rest of their object: a part gets no values that operations or
-    /// the schema fill in. The result may have annotations of kept fields.
+    /// The same of fields that a client wrote, without the rest of their object: a part gets no values that operations
+    /// or the schema fill in. The result may have annotations of kept fields.
     pub(crate) fn convert_part(&self, part: &Value, version: &str) -> Option<Value> {
         let mut part = part.clone();
         let metadata = part.as_object_mut()?.entry("metadata").or_insert_with(|| json!({})).as_object_mut()?;
