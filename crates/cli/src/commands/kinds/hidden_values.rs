@@ -13,10 +13,10 @@ pub(super) fn text(hidden: &[HiddenValue]) -> String {
     let mut text = "  hidden values, kept for the version that has them:\n".to_owned();
     for HiddenValue { versions: (from, to), operation, line, before, after, .. } in hidden.iter().take(LINES) {
         let shown = match after.is_empty() {
-            true => format!("{to} does not show {}", fields(before)),
-            false => format!("{to} shows {} for {}", fields(after), fields(before)),
+            true => format!("{to} shows nothing"),
+            false => format!("{to} shows {}", fields(after)),
         };
-        text.push_str(&format!("    {shown} of {from} ({operation}, line {line})\n"));
+        text.push_str(&format!("    line {line}, {operation}: {from} has {}; {shown}\n", fields(before)));
     }
     if hidden.len() > LINES {
         text.push_str(&format!("    and {} more: see -o json\n", hidden.len() - LINES));

@@ -25,7 +25,7 @@ pub(super) fn text(report: &PlanReport, all: bool) -> String {
         text.push_str("hidden values, kept for the version that has them:\n");
     }
     for ((to, path), objects) in hidden {
-        text.push_str(&format!("  {objects:>6} with {path}, which {to} does not show as it is\n"));
+        text.push_str(&format!("  {objects:>6} with {path}, which {to} shows differently or not at all\n"));
     }
     text.push_str(&format!("a cold cache: {}, about {:.0} s", conversions(report), report.cold().max(1.0)));
     if report.outlives_compaction() {
