@@ -149,14 +149,17 @@ impl CallError {
         }
     }
 
-    /// Whether the API server did not reach a webhook.
+    /// Whether a webhook did not answer the API server, which may succeed in a moment.
     pub(crate) fn is_of_a_webhook(&self) -> bool {
         match self {
-            Self::Refused { code: 500, message, .. } => message.contains("webhook") && message.contains("Post \"http"),
-            // A policy that could not convert the object fails closed, and that is called forbidden.
-            Self::Refused { code: 403 | 422, message, .. } => {
-                message.contains("conversion webhook for ") && message.contains(" failed: Post \"http")
+            Self::Refused { code: 500, message, .. } => {
+                message.contains("webhook") && NO_ANSWER.iter().any(|words| message.contains(words))
             }
+            // A policy that could not convert the object fails closed, and that is called forbidden.
+            Self::Refused { code: 403 | 422, message, .. } => message
+                .split_once("conversion webhook for ")
+                .and_then(|(_, of)| of.split_once(" failed: "))
+                .is_some_and(|(_, why)| NO_ANSWER.iter().any(|words| why.starts_with(words))),
             _ => false,
         }
     }
@@ -224,6 +227,19 @@ pub(crate) fn is_about_rights(message: &str) -> bool {
     message.contains("is forbidden: User \"") && message.contains(" cannot ")
 }
 
+/// What an API server says of a webhook that did not answer: no connection, or it ended before the answer did; an
+/// answer that ended in the middle; and a server that says that it cannot answer now.
+/// Source: `client-go rest/request.go`, `transformResponse`; `apimachinery pkg/api/errors/errors.go`,
+/// `NewGenericServerResponse`.
+const NO_ANSWER: [&str; 6] = [
+    "Post \"http",
+    "stream error when reading response body",
+    "unexpected error when reading response body",
+    "the server is currently unable to handle the request",
+    "the server has received too many requests",
+    "the server was unable to return a response in the time allotted",
+];
+
 /// Source: `apimachinery pkg/api/errors/errors.go`, `NewGenericServerResponse`.
 const OUR_REQUEST: &str = "the server rejected our request due to an error in our request";
 
@@ -252,6 +268,28 @@ mod tests {
         let webhook = "failed calling webhook \"w\": Post \"https://w/m\": context deadline exceeded";
         assert!(!said(500, webhook) && !said(500, "etcdserver: request is too large"));
         assert!(![400, 403, 409, 422, 429, 503].into_iter().any(|code| said(code, "no")));
+    }
+
+    #[test]
+    fn webhook_that_does_not_answer_passes() {
+        let said = |why: &str| format!("conversion webhook for e.com/v2, Kind=W failed: {why}");
+        let passing = [
+            "Post \"https://s.n.svc:443/convert?timeout=30s\": EOF",
+            "unexpected error when reading response body. Please retry. Original error: read tcp: connection reset",
+            "stream error when reading response body, may be caused by closed connection. Please retry. Original \
+             error: stream error: stream ID 9; INTERNAL_ERROR",
+            "the server is currently unable to handle the request",
+            "the server has received too many requests and has asked us to try again later",
+            "the server was unable to return a response in the time allotted, but may still be processing the request",
+        ];
+        for why in passing {
+            assert!(CallError::of_code(500, &said(why), None).passes(), "{why}");
+            let by_policy = format!("ws.e.com \"a\" is forbidden: {}", said(why));
+            assert!(CallError::of_code(403, &by_policy, None).passes(), "{why}");
+        }
+        let answered = "spec.size: 1e400 is no number";
+        assert!(!CallError::of_code(500, &said(answered), None).passes());
+        assert!(!CallError::of_code(500, passing[1], None).passes(), "nobody names a webhook");
     }
 
     #[test]

@@ -78,6 +78,13 @@ impl Pointsman {
         assert!(status.success(), "{status}");
     }
 
+    /// Requests to its webhooks that it has answered.
+    pub(crate) fn answered(&self) -> u64 {
+        let page = self.metrics();
+        let counts = page.lines().filter(|line| line.starts_with("pointsman_webhook_requests_total{"));
+        counts.filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok()).sum::<f64>() as u64
+    }
+
     /// The metrics page.
     pub(crate) fn metrics(&self) -> String {
         let page = plain(Method::GET, self.admin, "/metrics", String::new());
