@@ -31,10 +31,12 @@ pub(super) fn one_meaning(trip: &Trip<'_>, object: &Value, seed: u64, coverage: 
     let there = trip.stored(&forgery).map_err(after)?;
     let found = again(&there).map_err(after)?;
     let [shown, unforged, found] = [&honest, &unforged, &found].map(|object| trip.comparable(object));
-    let made = values_filled_in(trip);
-    // Without a value there is the one that is filled in.
-    let is_made =
-        |way: &Vec<Segment>| found.at(way).or_else(|| shown.at(way)).is_some_and(|value| is_filled_in(value, &made));
+    let made = FilledInValues::of(trip);
+    // Without a value there is the one that is filled in, here or there.
+    let is_made = |way: &Vec<Segment>| match found.at(way) {
+        Some(value) => made.has(value) || shown.at(way).is_some_and(|shown| is_respelled(value, shown)),
+        None => [&shown, &unforged].iter().filter_map(|object| object.at(way)).any(|value| made.has(value)),
+    };
     let mut unmeant = Vec::new();
     find_unmeant([Some(&found), Some(&shown), Some(&unforged)], &mut Vec::new(), &mut unmeant);
     unmeant.retain(|way| !is_made(way));
@@ -48,32 +50,59 @@ pub(super) fn one_meaning(trip: &Trip<'_>, object: &Value, seed: u64, coverage: 
     }
 }
 
-/// The values that the API server or the definition fills in, in any version, and the objects on the way to these. A
-/// client gains no choice by these.
-fn values_filled_in(trip: &Trip<'_>) -> BTreeSet<String> {
-    let kind = trip.from.kind;
-    let mut values = vec![Value::object()];
-    for schema in kind.versions().filter_map(|version| schema_of(kind, version)) {
-        defaults(schema, &mut values);
+/// The values that the API server or the definition fills in, in any version, the objects on the way to these, and what
+/// operations make of them: a number of a text, the parts of a text. A client gains no choice by these.
+struct FilledInValues(BTreeSet<String>);
+
+impl FilledInValues {
+    fn of(trip: &Trip<'_>) -> Self {
+        let kind = trip.from.kind;
+        let mut values = vec![Value::object()];
+        for schema in kind.versions().filter_map(|version| schema_of(kind, version)) {
+            defaults(schema, &mut values);
+        }
+        let places = kind.steps.iter().flat_map(|step| &step.level.operations).flat_map(Operation::all_places);
+        let fills = places.filter_map(|place| Value::read(&place.fill.as_ref()?.to_text()).ok());
+        values.extend(fills);
+        let leaves = |value: &Value| {
+            let ways = value.ways().into_iter().chain([Vec::new()]);
+            ways.filter_map(|way| value.at(&way).cloned()).collect::<Vec<_>>()
+        };
+        let leaves: Vec<Value> = values.iter().flat_map(leaves).collect();
+        let parts = leaves.iter().filter_map(spelled).flat_map(|text| parts(&text).collect::<Vec<_>>());
+        let parts: Vec<String> = parts.collect();
+        Self(leaves.iter().map(Value::to_text).chain(parts).collect())
     }
-    let places = kind.steps.iter().flat_map(|step| &step.level.operations).flat_map(Operation::all_places);
-    let fills = places.filter_map(|place| Value::read(&place.fill.as_ref()?.to_text()).ok());
-    values.extend(fills);
-    let leaves = |value: &Value| {
-        let ways = value.ways().into_iter().chain([Vec::new()]);
-        ways.filter_map(|way| value.at(&way)).map(Value::to_text).collect::<Vec<_>>()
-    };
-    values.iter().flat_map(leaves).collect()
+
+    /// Whether a value, or all inside of it, is filled in.
+    fn has(&self, value: &Value) -> bool {
+        self.0.contains(&value.to_text())
+            || match value {
+                Value::List(items) => !items.is_empty() && items.iter().all(|item| self.has(item)),
+                Value::Object(members) => members.values().all(|member| self.has(member)),
+                _ => spelled(value).is_some_and(|text| parts(&text).all(|part| self.0.contains(&part))),
+            }
+    }
 }
 
-/// Whether a value, or all inside of it, is filled in.
-fn is_filled_in(value: &Value, made: &BTreeSet<String>) -> bool {
-    made.contains(&value.to_text())
-        || match value {
-            Value::List(items) => !items.is_empty() && items.iter().all(|item| is_filled_in(item, made)),
-            Value::Object(members) => members.values().all(|member| is_filled_in(member, made)),
-            _ => false,
-        }
+/// The text of a text, number or boolean, as the operation `type` has it.
+fn spelled(value: &Value) -> Option<String> {
+    match value {
+        Value::Text(text) => Some(text.clone()),
+        Value::Number(_) | Value::Bool(_) => Some(value.to_text()),
+        _ => None,
+    }
+}
+
+/// The parts of a text, however operations separate them.
+fn parts(text: &str) -> impl Iterator<Item = String> + '_ {
+    text.split(|char: char| !char.is_alphanumeric()).filter(|part| !part.is_empty()).map(str::to_owned)
+}
+
+/// Whether values are one number in two spellings, such as `7` and `007`: an operation leaves one of them.
+fn is_respelled(one: &Value, other: &Value) -> bool {
+    let number = |value| spelled(value)?.parse::<f64>().ok();
+    number(one).is_some_and(|one| number(other) == Some(one))
 }
 
 fn defaults(schema: &serde_json::Value, values: &mut Vec<Value>) {

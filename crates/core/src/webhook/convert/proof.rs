@@ -17,7 +17,7 @@ use super::cut::split;
 use super::kept::{filled, same, same_when_filled};
 use super::pieces::Pieces;
 use crate::definition::frontier::Part;
-use crate::definition::{Operation, Place, Side};
+use crate::definition::{Fragment, Operation, Place, Side};
 use crate::json::Json;
 
 /// The way across whose kept values are checked.
@@ -47,11 +47,12 @@ impl<'a> EntryProof<'_, 'a> {
     ) -> bool {
         let (to, home) = (self.0.to, self.0.to.other());
         let (here, there) = (operation.places.of(to), operation.places.of(home));
+        let values = &*without_nulls(values, here);
         let becomes = |values: &[Option<Json<'a>>]| {
             let becomes = self.0.mapped((index, operation), home, values);
             match operation.items() {
-                // Each item proves its own entries.
-                Some(_) => kinds(&becomes).eq(kinds(now)),
+                // Each item proves its own entries. A list that is not there becomes one without items.
+                Some(_) => kinds(&becomes).eq(kinds(now)) && now.iter().flatten().all(is_bare),
                 // Where nothing comes of the values, the API server may make what is there, with an object around it.
                 None => {
                     let is_nothing = becomes.iter().all(Option::is_none);
@@ -102,6 +103,19 @@ impl<'a> EntryProof<'_, 'a> {
         };
         of_both.any(puts_cut) || frontier.cuts.iter().any(puts_inside)
     }
+}
+
+/// Values as the API server leaves them: it takes a null away where the schema has no room for one.
+fn without_nulls<'v>(values: &[Option<Json<'v>>], at: &[Place]) -> Fragment<'v> {
+    let stays = |(value, place): (&Option<Json<'v>>, &Place)| {
+        value.clone().filter(|value| !value.is_null() || place.schema.can_be_null())
+    };
+    values.iter().zip(at).map(stays).collect()
+}
+
+/// Whether a place for a list or map has no items.
+fn is_bare(value: &Json<'_>) -> bool {
+    value.is_null() || ["[]", "{}"].iter().any(|empty| Json::Text((*empty).into()).same(value))
 }
 
 /// Whether values are what is there, but for what the API server fills in.
