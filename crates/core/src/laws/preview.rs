@@ -68,10 +68,9 @@ fn look(trip: &Trip<'_>, object: &Value, found: &mut Preview) -> Result<(), Stri
     let said = |error: &dyn std::fmt::Display| error.to_string();
     // Whoever wrote it in a file left defaults to the API server.
     let object = &trip.left(object).map_err(|error| said(&error))?;
-    let converted = trip.convert(&object.to_text(), trip.to.version).map_err(|error| said(&error))?;
+    let explained = trip.webhook.explain(&object.to_text(), trip.to.version);
+    let (converted, changes) = explained.map_err(|error| said(&error))?;
     found.incomplete = converted.fit == Fit::Not;
-    let mut changes = Vec::new();
-    trip.explained(object, &mut changes).map_err(|breach| breach.message)?;
     found.hidden = hidden_paths(&changes);
     let there = Value::read(&converted.text).map_err(|error| said(&error))?;
     let there = answered(trip.to.schema, &there).map_err(|error| said(&error))?;

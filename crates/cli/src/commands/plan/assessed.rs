@@ -46,56 +46,49 @@ impl Questions<'_> {
             }
             false => None,
         };
-        let previews = self.previews(kind, object)?;
-        let mut remarks: Vec<Remark> = previews.iter().flat_map(|(to, preview)| remarks(to, preview)).collect();
+        let others = self.others(kind, object)?;
+        let mut remarks: Vec<Remark> = others.iter().flat_map(|other| remarks(&other.to, &other.preview)).collect();
         remarks.extend(here(kind, object));
-        remarks.extend(self.unfilled(&previews, object));
+        remarks.extend(others.iter().filter_map(|other| self.unfilled(other, object)));
         remarks.extend(denied.map(|detail| Remark { to: None, what: Severity::Denied, detail }));
         remarks.extend(self.rolls(kind, object));
         Ok(Assessed {
             name: object.name(),
             kind: format!("{}.{}", kind.kind(), kind.group()),
             version: object.version().to_owned(),
-            previews,
+            previews: others.into_iter().map(|other| (other.to, other.preview)).collect(),
             remarks,
         })
     }
 
-    fn previews(&self, kind: &Kind, object: &InputObject) -> Result<Vec<(String, Preview)>, String> {
+    fn others(&self, kind: &Kind, object: &InputObject) -> Result<Vec<OtherVersion>, String> {
         let value = Value::read(&object.text).map_err(|error| format!("{}: {error}", object.label()))?;
         let asked = |version: &&str| *version != object.version() && self.to.is_none_or(|to| to == *version);
-        let others = kind.versions().filter(asked);
-        let previews = others.filter_map(|to| {
+        let others = kind.versions().filter(asked).filter_map(|to| {
             let mut preview = preview(self.webhook, kind, &value, to)?;
             // The model prunes what the API server prunes. `convert` refuses the object of a file as it is.
-            if preview.refused.is_none()
-                && let Err(error) = self.webhook.convert(&object.text, to)
-            {
-                preview.refused = Some(error.to_string());
-            }
-            Some((to.to_owned(), preview))
+            let of_file = match &preview.refused {
+                Some(_) => None,
+                None => self
+                    .webhook
+                    .convert(&object.text, to)
+                    .map_err(|error| preview.refused = Some(error.to_string()))
+                    .ok(),
+            };
+            Some(OtherVersion { to: to.to_owned(), preview, of_file: of_file.map(|converted| converted.text) })
         });
-        Ok(previews.collect())
+        Ok(others.collect())
     }
 
-    /// Versions at which the object is valid only after the API server has filled in the defaults of its own version:
-    /// as a file, `convert` makes an object of it that `validate` refuses.
-    fn unfilled(&self, previews: &[(String, Preview)], object: &InputObject) -> Vec<Remark> {
-        let valid = previews.iter().filter(|(_, preview)| preview.refused.is_none() && preview.invalid.is_none());
-        let remarks = valid.filter_map(|(to, _)| {
-            let converted = self.webhook.convert(&object.text, to).ok()?;
-            let result = InputObject::read(object.place.clone(), &JsonTree::from_json(&converted.text).ok()?).ok()?;
-            let breach =
-                violation(kind_of(self.webhook, &result).ok()?, &result, None).filter(Violation::is_by_schema)?;
-            let detail = format!(
-                "{} {} (as a file, without the defaults of {})",
-                breach.field,
-                breach.message,
-                object.version()
-            );
-            Some(Remark { to: Some(to.clone()), what: Severity::Invalid, detail })
-        });
-        remarks.collect()
+    /// An object that is valid at a version only after the API server has filled in the defaults of its own version: as
+    /// a file, `convert` makes an object of it that `validate` refuses.
+    fn unfilled(&self, other: &OtherVersion, object: &InputObject) -> Option<Remark> {
+        let of_file = other.of_file.as_ref().filter(|_| other.preview.invalid.is_none())?;
+        let result = InputObject::read(object.place.clone(), &JsonTree::from_json(of_file).ok()?).ok()?;
+        let breach = violation(kind_of(self.webhook, &result).ok()?, &result, None).filter(Violation::is_by_schema)?;
+        let (field, message, version) = (breach.field, breach.message, object.version());
+        let detail = format!("{field} {message} (as a file, without the defaults of {version})");
+        Some(Remark { to: Some(other.to.clone()), what: Severity::Invalid, detail })
     }
 
     /// A stamp that is not the hash of its object. An object that has no stamp yet is stamped by the next write, which
@@ -107,6 +100,14 @@ impl Questions<'_> {
         let detail = format!("stamped {}, is {}", stamped.stamp.as_ref()?, stamped.hashed.preimage.hash());
         Some(Remark { to: None, what: Severity::Rolls, detail })
     }
+}
+
+/// An object at another version.
+struct OtherVersion {
+    to: String,
+    preview: Preview,
+    /// As `convert` makes it of the object of a file. None where the object is refused.
+    of_file: Option<String>,
 }
 
 /// What there is to say about an object.
