@@ -198,7 +198,7 @@ impl Remembered {
 const PASSES: [&str; 2] = [" is promoting this object", " is not done with this object"];
 
 /// Moves in a row that other writes were faster than.
-const OFTEN: u32 = 3;
+const OFTEN: u32 = 6;
 
 /// Long enough for whoever has just missed something.
 const SOON: Duration = Duration::from_secs(1);

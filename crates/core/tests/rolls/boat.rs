@@ -198,6 +198,11 @@ impl Boat {
         self.is_ready
     }
 
+    /// Whether a roll was the last to set the label.
+    pub(super) fn is_label_of_roll(&self) -> bool {
+        self.managers.iter().any(|manager| manager.name == ROLL_MANAGER && manager.owns_label)
+    }
+
     /// When a manager wrote it last, by the API server's clock.
     pub(super) fn last_write(&self, by: &str) -> Option<u64> {
         self.managers.iter().filter(|manager| manager.name == by).map(|manager| manager.at).max()

@@ -556,8 +556,10 @@ impl<'a> History<'a> {
     fn hears_answers(&mut self, status: &RollStatus) {
         for failure in &status.failures {
             let is_new = self.failures.insert((failure.uid.clone(), failure.at.clone()));
+            // Who labels an object that is held owns the label afterwards, although admission keeps the value.
+            let is_of_roll = self.world.objects.values().any(|one| one.uid() == failure.uid && one.is_label_of_roll());
             let is_told_apart =
-                ![&self.world.touched, &self.world.blurred].iter().any(|all| all.contains(&failure.uid));
+                is_of_roll && ![&self.world.touched, &self.world.blurred].iter().any(|all| all.contains(&failure.uid));
             let until = self.world.cached_until;
             let answered = self.world.answered.get(&failure.uid).is_some_and(|revision| *revision <= until);
             let waits = failure.message.contains("has not written to it since the move");
