@@ -10,6 +10,10 @@ use anyhow::Context;
 use pointsman_cli::{Asked, LogArgs, ServeArgs, ended};
 use pointsman_server::{LogQueue, authority_remarks};
 
+/// What requests took goes back to the kernel soon after them (`.cargo/config.toml`).
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
 fn main() -> ExitCode {
     match pointsman_cli::run(remarks) {
         Asked::Done(code) => code,
@@ -28,7 +32,9 @@ fn serve(log: &LogArgs, args: &ServeArgs) -> ExitCode {
         Err(error) => return ended(Err(error), &mut io::stderr()),
     };
     let lines = queue.clone();
-    let result = log.start(Box::new(move || Box::new(lines.clone())));
+    let limits = queue.clone();
+    let writer = Box::new(move || Box::new(lines.clone()) as Box<dyn io::Write>);
+    let result = log.start(writer, Box::new(move |target| limits.admits(target)));
     let result = result.and_then(|()| serve::run(args, &queue));
     let code = ended(result, &mut queue);
     // A reader that is still there gets what was said last; one that is not holds nobody up.

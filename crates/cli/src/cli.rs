@@ -98,7 +98,7 @@ pub fn run(remarks: AuthorityRemarks) -> Asked {
     if let Command::Serve(args) = command {
         return Asked::Serve(log, args);
     }
-    let result = log.start(Box::new(|| Box::new(io::stderr()))).and_then(|()| command.run(remarks));
+    let result = log.start(Box::new(|| Box::new(io::stderr())), Box::new(|_| true)).and_then(|()| command.run(remarks));
     Asked::Done(ended(result, &mut io::stderr()))
 }
 

@@ -16,4 +16,4 @@ pub use commands::{
 };
 pub use ended::ended;
 pub use hint::hinted;
-pub use logging::{LogArgs, LogFormat, MakeLogWriter};
+pub use logging::{AdmitsLine, LogArgs, LogFormat, MakeLogWriter};

@@ -3,11 +3,14 @@
 use std::io::Write;
 use std::panic;
 
-use anyhow::Context;
+use anyhow::Context as _;
 use clap::{Args, ValueEnum};
-use tracing_subscriber::EnvFilter;
+use tracing::{Event, Subscriber};
 use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::fmt::writer::BoxMakeWriter;
+use tracing_subscriber::layer::{Context, SubscriberExt};
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{EnvFilter, Layer};
 
 use crate::{commands::Usage, terminal::in_colour};
 
@@ -36,20 +39,32 @@ pub enum LogFormat {
 /// Makes what each log line is written to.
 pub type MakeLogWriter = Box<dyn Fn() -> Box<dyn Write> + Send + Sync>;
 
+/// Whether a line of a target is written.
+pub type AdmitsLine = Box<dyn Fn(&str) -> bool + Send + Sync>;
+
+/// Leaves lines out.
+struct Limit(AdmitsLine);
+
+impl<S: Subscriber> Layer<S> for Limit {
+    fn event_enabled(&self, event: &Event<'_>, _: Context<'_, S>) -> bool {
+        (self.0)(event.metadata().target())
+    }
+}
+
 impl LogArgs {
-    /// Sets up logging for the process.
+    /// Sets up logging for the process. `admits` says of each line, by its target, whether it is written.
     ///
     /// # Errors
     /// A level that does not exist.
-    pub fn start(&self, make_writer: MakeLogWriter) -> anyhow::Result<()> {
+    pub fn start(&self, make_writer: MakeLogWriter, admits: AdmitsLine) -> anyhow::Result<()> {
         let filter = match &self.log_level {
             Some(text) => filter(text).map_err(|message| Usage(format!("--log-level: {message}")))?,
             None => EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(format!("info,{OTHERS}"))),
         };
         let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(BoxMakeWriter::new(make_writer));
         match self.log_format {
-            LogFormat::Json => builder.json().flatten_event(true).try_init(),
-            LogFormat::Text => builder.with_ansi(in_colour()).try_init(),
+            LogFormat::Json => builder.json().flatten_event(true).finish().with(Limit(admits)).try_init(),
+            LogFormat::Text => builder.with_ansi(in_colour()).finish().with(Limit(admits)).try_init(),
         }
         .map_err(|error| anyhow::anyhow!(error))
         .context("failed to set up logging")?;

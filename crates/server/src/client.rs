@@ -2,6 +2,8 @@
 
 use std::net::SocketAddr;
 
+use tokio::time::Instant;
+
 /// The other end.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Peer {
@@ -15,6 +17,8 @@ pub(super) struct Peer {
 pub(super) struct Certified {
     /// Whether its name is one of those that are let in.
     pub(super) allowed: bool,
+    /// When it expires.
+    pub(super) until: Instant,
     /// Under which authorities it was verified: [`CurrentTls::authorities`](super::current_tls::CurrentTls).
     pub(super) authorities: u64,
 }

@@ -9,7 +9,7 @@ use arc_swap::ArcSwap;
 use rustls::ServerConfig;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
-use tokio::time::timeout;
+use tokio::time::{Instant, sleep_until, timeout};
 
 use super::client::{Certified, Peer};
 use super::current_tls::CurrentTls;
@@ -18,9 +18,9 @@ use super::metrics::{Metrics, WEBHOOKS};
 use super::question::Question;
 use super::routes::Routes;
 use super::spans::RequestTracer;
-use pointsman_transport::certificates::is_allowed;
+use pointsman_transport::certificates::{ends, is_allowed};
 use pointsman_transport::connections::{
-    ConnectionSlots, Entered, Handler, HandshakeFailure, IdleTimeouts, Lifecycle, Phase, Stream, serve,
+    ConnectionSlots, Entered, Handler, HandshakeFailure, IdleTimeouts, Lifecycle, Phase, Requests, Stream, serve,
 };
 
 /// The webhook listener.
@@ -87,9 +87,11 @@ impl Listener {
             let Some(stream) = handshake else {
                 return;
             };
-            let certified = stream
-                .client_certificate()
-                .map(|leaf| Certified { allowed: is_allowed(leaf, &client_names), authorities: tls.authorities });
+            let certified = stream.client_certificate().map(|leaf| Certified {
+                allowed: is_allowed(leaf, &client_names),
+                until: Instant::now() + ends(leaf).min(LONGEST),
+                authorities: tls.authorities,
+            });
             let peer = Peer { addr, certified };
             let handler: Handler = Box::new(move |request, under_way| {
                 let routes = Arc::clone(&routes);
@@ -99,9 +101,24 @@ impl Listener {
                 let span = tracer.begin(asked.endpoint, &head.headers);
                 Box::pin(async move { Ok(routes.answer(asked, body, peer, under_way, span).await) })
             });
-            serve(stream, lifecycle, slot, idle, handler).await;
+            let requests = slot.requests().clone();
+            let serving = serve(stream, lifecycle, slot, idle, handler);
+            tokio::select! {
+                () = serving => {}
+                () = ended(certified, &requests) => {}
+            }
         });
     }
+}
+
+/// Ends a connection when the certificate of its client does, after the answer that is under way. Never returns: the
+/// connection does.
+async fn ended(certified: Option<Certified>, requests: &Requests) {
+    if let Some(Certified { until, .. }) = certified {
+        sleep_until(until).await;
+        requests.end();
+    }
+    std::future::pending().await
 }
 
 /// A connection's TLS, if it comes about.
@@ -145,6 +162,9 @@ impl Drop for CountedConnection {
 
 /// Go's own TLS handshake timeout: an API server has given up by then (net/http `DefaultTransport`).
 const HANDSHAKE: Duration = Duration::from_secs(10);
+
+/// Longer than a connection lives: a clock cannot say the end of a certificate that is good for ten thousand years.
+const LONGEST: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 /// Far more than kube-apiservers keep: Go's transport holds at most 25 idle connections per host (client-go sets
 /// `MaxIdleConnsPerHost`), and behind a konnectivity agent a handful of API servers have one address.

@@ -34,6 +34,8 @@ impl Log {
         // Not `message`: a JSON line has that already, for what happened.
         let reason = || reply.message.as_deref().map(printable).unwrap_or_default();
         let uid = || printable(&reply.uid);
+        // A denial quotes the object to its author, and to nobody else.
+        let rules = || reply.verdicts.iter().map(|verdict| &*verdict.rule).collect::<Vec<_>>().join(",");
         if reply.outcome == Outcome::Fail {
             self.last_errors.failed(webhook, reply);
         }
@@ -42,7 +44,7 @@ impl Log {
                 tracing::warn!(webhook, uid = uid(), outcome, kind, object, path, reason = reason(), %peer, seconds, "review failed");
             }
             Outcome::Deny if self.limits.allow(Line::Denied) => {
-                tracing::info!(webhook, uid = uid(), outcome, kind, object, path, reason = reason(), %peer, seconds, "review denied");
+                tracing::info!(webhook, uid = uid(), outcome, kind, object, path, rules = rules(), %peer, seconds, "review denied");
             }
             Outcome::Fail | Outcome::Deny => {}
             Outcome::Allow | Outcome::Convert | Outcome::Patch => {

@@ -2,12 +2,14 @@
 //! write. Nobody who serves ever waits for a log.
 
 use std::io::{self, Write};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::thread;
 use std::time::Duration;
 
 use prometheus::IntCounter;
 
+use super::line_limits::DependencyLines;
 use super::metrics::LogMetrics;
 
 /// A queue of log lines. What is written to it is one line for each call of `write`, and never blocks.
@@ -17,6 +19,7 @@ use super::metrics::LogMetrics;
 pub struct LogQueue {
     entries: SyncSender<QueueEntry>,
     lost: IntCounter,
+    dependencies: Arc<DependencyLines>,
 }
 
 #[derive(Debug)]
@@ -36,7 +39,7 @@ impl LogQueue {
         let (entries, queue) = sync_channel(LINES);
         let said = lost.clone();
         thread::Builder::new().name("log".to_owned()).spawn(move || write_all(sink, &queue, &said))?;
-        Ok(Self { entries, lost })
+        Ok(Self { entries, lost, dependencies: Arc::new(DependencyLines::default()) })
     }
 
     /// Waits until what is in the queue is written, but no longer than `most`.
@@ -54,6 +57,18 @@ impl LogQueue {
         }
         // Out of time or not, there is nothing more to do.
         let _: Result<(), RecvTimeoutError> = wait.recv_timeout(most.saturating_sub(began.elapsed()));
+    }
+
+    /// Whether a line of this target may be written. What callers provoke in a dependency is limited as lines of ours
+    /// are, and counted.
+    #[must_use]
+    pub fn admits(&self, target: &str) -> bool {
+        target.starts_with("pointsman") || self.dependencies.admits()
+    }
+
+    /// Lines of dependencies that were left out since this was asked last.
+    pub(super) fn left_out(&self) -> u64 {
+        self.dependencies.left_out()
     }
 
     /// For the metrics of a server.

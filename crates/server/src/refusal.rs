@@ -12,6 +12,8 @@ pub(super) enum Refusal {
     BadReview(BadReview),
     #[error("failed to read the request body: it ended early or its framing is broken")]
     BrokenBody,
+    #[error("the client certificate has expired, connect again with a new one")]
+    CertificateExpired,
     #[error("the server is shutting down, try again")]
     Draining,
     #[error("the request could not be decided before its timeout")]
@@ -61,7 +63,7 @@ impl Refusal {
             Self::Panic { .. } => StatusCode::INTERNAL_SERVER_ERROR,
             Self::SlowBody => StatusCode::REQUEST_TIMEOUT,
             Self::TooHeavy { .. } | Self::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
-            Self::Unauthorized => StatusCode::UNAUTHORIZED,
+            Self::CertificateExpired | Self::Unauthorized => StatusCode::UNAUTHORIZED,
         }
     }
 
@@ -72,7 +74,7 @@ impl Refusal {
 
     /// Whether the connection ends with the answer.
     pub(super) fn closes(&self) -> bool {
-        self.gives_up_on_body() || matches!(self, Self::OldAuthorities)
+        self.gives_up_on_body() || matches!(self, Self::CertificateExpired | Self::OldAuthorities)
     }
 
     /// Whether something is wrong that lasts: not what is over in a moment, and not what a stranger tries.
@@ -81,6 +83,7 @@ impl Refusal {
             Self::Draining | Self::Method | Self::NoSuchPath | Self::OldAuthorities | Self::Starting => false,
             Self::BadReview(_)
             | Self::BrokenBody
+            | Self::CertificateExpired
             | Self::Expired
             | Self::Forbidden
             | Self::MediaType

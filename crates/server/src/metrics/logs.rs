@@ -32,6 +32,12 @@ impl LogMetrics {
         Ok(Self { left_out })
     }
 
+    /// How many lines of a kind there were too many.
+    #[cfg(test)]
+    pub(crate) fn count(&self, kind: &'static str) -> u64 {
+        self.left_out.with_label_values(&[kind]).get()
+    }
+
     pub(crate) fn left_out(&self, kind: &'static str, lines: u64) {
         self.left_out.with_label_values(&[kind]).inc_by(lines);
     }

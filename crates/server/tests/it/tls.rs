@@ -1,11 +1,11 @@
 //! Who is served, with which certificate, and who is not.
 
 use std::fs;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use pointsman_server::{CertPaths, CertificateError, Decide, Options, ServeError, Server};
 
-use rcgen::{DistinguishedName, DnType, ExtendedKeyUsagePurpose};
+use rcgen::{DistinguishedName, DnType, ExtendedKeyUsagePurpose, date_time_ymd};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 
@@ -110,6 +110,49 @@ async fn a_client_is_verified_again_when_the_authorities_change() {
         // The connection ends with that.
         tokio::time::sleep(Duration::from_millis(50)).await;
         client.post("/convert", "{}").await.unwrap_err();
+    }
+}
+
+/// A long chain is refused before any of its signatures is verified, although its leaf alone would do.
+#[tokio::test]
+async fn long_client_chains_are_refused() {
+    let clients = Authority::new();
+    let dir = tempfile::tempdir().unwrap();
+    let ca = dir.path().join("client-ca.crt");
+    fs::write(&ca, &clients.pem).unwrap();
+    let server = TestServer::start(echo(), |options| options.client_ca_file = Some(ca)).await;
+    let dial = server.dial().with(clients.issue_client());
+    for (more, is_taken) in [(0, true), (3, true), (4, false), (30, false)] {
+        let dial = dial.clone().chained(vec![Authority::new().der; more]);
+        let answer = match dial.connect().await {
+            Ok(mut client) => client.post("/validate", "{}").await.ok(),
+            Err(_) => None,
+        };
+        assert_eq!(answer.map(|answer| answer.status), is_taken.then_some(200), "{more}");
+    }
+}
+
+#[tokio::test]
+async fn connection_ends_with_its_client_certificate() {
+    let clients = Authority::new();
+    let dir = tempfile::tempdir().unwrap();
+    let ca = dir.path().join("client-ca.crt");
+    fs::write(&ca, &clients.pem).unwrap();
+    let server = TestServer::start(echo(), |options| options.client_ca_file = Some(ca)).await;
+    for is_http2 in [false, true] {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+        let short = clients.issue_as(|client| {
+            client.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+            client.not_after = date_time_ymd(1970, 1, 1) + now + Duration::from_secs(3);
+        });
+        let dial = server.dial().with(short);
+        let mut client = if is_http2 { dial.http2() } else { dial }.connect().await.unwrap();
+        assert_eq!(client.post("/validate", "{}").await.unwrap().status, 200);
+        eventually("the connection ends", || async {
+            (server.metric("webhook_connections").await == Some(0.0)).then_some(())
+        })
+        .await;
+        client.post("/validate", "{}").await.unwrap_err();
     }
 }
 

@@ -14,6 +14,7 @@ use rustls::{RootCertStore, ServerConfig};
 use super::error::CertificateError;
 use super::key_pair::{CertPaths, ServingKeyPair};
 use super::pem::{certificates, read};
+use super::short_chains::ShortChains;
 use super::volume::{beneath, directory, real};
 
 /// The authorities of client certificates.
@@ -77,10 +78,11 @@ fn verifier(
     authorities: &ClientCa,
     provider: Arc<CryptoProvider>,
 ) -> Result<Arc<dyn ClientCertVerifier>, CertificateError> {
-    WebPkiClientVerifier::builder_with_provider(Arc::new(roots(path, authorities)?), provider)
+    let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots(path, authorities)?), provider)
         .allow_unauthenticated()
         .build()
-        .map_err(|source| CertificateError::Verifier { path: path.to_owned(), source: source.into() })
+        .map_err(|source| CertificateError::Verifier { path: path.to_owned(), source: source.into() })?;
+    Ok(Arc::new(ShortChains(verifier)))
 }
 
 /// The ALPN name of HTTP/2.

@@ -139,6 +139,12 @@ pub struct ConnectionSlot {
 }
 
 impl ConnectionSlot {
+    /// The requests of its connection.
+    #[must_use]
+    pub fn requests(&self) -> &Requests {
+        &self.requests
+    }
+
     /// Waits until the slot is needed for somebody else.
     pub async fn evicted(&self) {
         // The sender is part of `self`: this cannot fail.

@@ -1,5 +1,6 @@
 //! What is under way on one connection.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use tokio::sync::watch;
@@ -7,7 +8,10 @@ use tokio::time::Instant;
 
 /// The requests of one connection, and whether it is wanted any longer. A clone speaks of the same connection.
 #[derive(Clone, Debug)]
-pub struct Requests(watch::Sender<ConnectionState>);
+pub struct Requests {
+    id: u64,
+    state: watch::Sender<ConnectionState>,
+}
 
 /// How they stand.
 #[derive(Clone, Copy, Debug)]
@@ -32,16 +36,26 @@ impl Default for Requests {
     fn default() -> Self {
         let since = Instant::now();
         let (under_way, arriving, any, proven, leave, evicted) = (0, 0, false, false, false, false);
-        Self(watch::Sender::new(ConnectionState { under_way, arriving, any, proven, since, leave, evicted }))
+        let state = watch::Sender::new(ConnectionState { under_way, arriving, any, proven, since, leave, evicted });
+        Self { id: NEXT.fetch_add(1, Ordering::Relaxed), state }
     }
 }
 
+/// The number of the next connection.
+static NEXT: AtomicU64 = AtomicU64::new(0);
+
 impl Requests {
+    /// The number of the connection: no other one of this process has it.
+    #[must_use]
+    pub fn id(&self) -> u64 {
+        self.id
+    }
+
     /// Another request, until it is dropped. Whoever waits for changes hears of the first one of a connection only, and
     /// of its arrival: to wake a task three times for each request would cost as much as reading it.
     #[must_use]
     pub fn begin(&self) -> UnderWay {
-        self.0.send_if_modified(|state| {
+        self.state.send_if_modified(|state| {
             state.under_way += 1;
             state.arriving += 1;
             state.since = Instant::now();
@@ -53,32 +67,34 @@ impl Requests {
     /// Ends the connection without a request lost: in HTTP/2 after those that are under way, in HTTP/1.1 with the next
     /// answer.
     pub fn leave(&self) {
-        self.0.send_modify(|state| state.leave = true);
+        self.state.send_modify(|state| state.leave = true);
+    }
+
+    /// Ends the connection: now where nothing is under way, else as [`leave`](Self::leave) does.
+    pub fn end(&self) {
+        self.state.send_modify(|state| {
+            state.leave = true;
+            state.evicted |= state.under_way == 0;
+        });
     }
 
     /// Ends the connection now.
     pub fn evict(&self) {
-        self.0.send_modify(|state| state.evicted = true);
+        self.state.send_modify(|state| state.evicted = true);
     }
 
     /// Whether the connection was told to end at once.
     #[must_use]
     pub fn is_evicted(&self) -> bool {
-        self.0.borrow().evicted
-    }
-
-    /// How many of them have not arrived whole.
-    #[must_use]
-    pub fn arriving(&self) -> usize {
-        self.0.borrow().arriving
+        self.state.borrow().evicted
     }
 
     pub(super) fn state(&self) -> ConnectionState {
-        *self.0.borrow()
+        *self.state.borrow()
     }
 
     pub(super) fn subscribe(&self) -> watch::Receiver<ConnectionState> {
-        self.0.subscribe()
+        self.state.subscribe()
     }
 }
 
@@ -110,7 +126,7 @@ impl UnderWay {
         if std::mem::replace(&mut self.arrived, true) {
             return;
         }
-        self.requests.0.send_if_modified(|state| {
+        self.requests.state.send_if_modified(|state| {
             state.arriving -= 1;
             state.since = Instant::now();
             !std::mem::replace(&mut state.proven, true)
@@ -126,7 +142,7 @@ impl UnderWay {
 
 impl Drop for UnderWay {
     fn drop(&mut self) {
-        self.requests.0.send_if_modified(|state| {
+        self.requests.state.send_if_modified(|state| {
             state.under_way -= 1;
             if !self.arrived {
                 state.arriving -= 1;

@@ -32,6 +32,8 @@ pub(crate) struct Dial {
     trust: Vec<CertificateDer<'static>>,
     alpn: Vec<&'static str>,
     pair: Option<Pair>,
+    /// What is shown behind the certificate of the pair.
+    chain: Vec<CertificateDer<'static>>,
     versions: Vec<&'static SupportedProtocolVersion>,
     window: Option<u32>,
     from: Option<Ipv4Addr>,
@@ -41,7 +43,7 @@ impl Dial {
     pub(crate) fn new(addr: SocketAddr, authority: &Authority) -> Self {
         let versions = vec![&version::TLS13, &version::TLS12];
         let (trust, alpn) = (vec![authority.der.clone()], vec!["http/1.1"]);
-        Self { addr, trust, alpn, pair: None, versions, window: None, from: None }
+        Self { addr, trust, alpn, pair: None, chain: Vec::new(), versions, window: None, from: None }
     }
 
     pub(crate) fn http2(mut self) -> Self {
@@ -83,6 +85,12 @@ impl Dial {
         self
     }
 
+    /// The same, with more certificates behind it.
+    pub(crate) fn chained(mut self, chain: Vec<CertificateDer<'static>>) -> Self {
+        self.chain = chain;
+        self
+    }
+
     /// A handshake and no more.
     pub(crate) async fn handshake(&self) -> io::Result<TlsStream<TcpStream>> {
         let mut roots = RootCertStore::empty();
@@ -97,7 +105,8 @@ impl Dial {
         let mut config = match &self.pair {
             Some(pair) => {
                 let key = PrivateKeyDer::from_pem_slice(pair.key.as_bytes()).unwrap();
-                builder.with_client_auth_cert(vec![pair.der.clone()], key).unwrap()
+                let shown = [std::slice::from_ref(&pair.der), &self.chain].concat();
+                builder.with_client_auth_cert(shown, key).unwrap()
             }
             None => builder.with_no_client_auth(),
         };
