@@ -31,10 +31,12 @@ ARG REVISION=unknown
 ENV POINTSMAN_COMMIT=$REVISION
 WORKDIR /pointsman
 COPY . .
-# glibc, linked statically: its allocator is the one that the memory limit is measured with. It resolves names by
-# /etc/hosts and DNS, which are built in since 2.34, and by nothing else, which is what a Pod has. `--target` keeps the flag from build scripts and procedural macros.
+# glibc, linked statically, resolves names by /etc/hosts and DNS, which are built in since 2.34, and by nothing else, which
+# is what a Pod has. `--target` keeps the flag from build scripts and procedural macros. The allocator, jemalloc, has to be
+# told of the pages of 64 KiB that kernels for arm64 may have.
 RUN --mount=type=cache,target=/usr/local/cargo/registry --mount=type=cache,id=target-$TARGETARCH,target=/pointsman/target \
     cpu=$(cat /cpu) && triple="$cpu-unknown-linux-gnu" && compiler="$cpu-linux-gnu-gcc" \
+    && if [ "$cpu" = aarch64 ]; then export JEMALLOC_SYS_WITH_LG_PAGE=16; fi \
     && export "CC_${cpu}_unknown_linux_gnu=$compiler" \
     && export "CARGO_TARGET_$(echo "$triple" | tr a-z- A-Z_)_LINKER=$compiler" \
     && RUSTFLAGS="-C target-feature=+crt-static $(.ci/release --flags)" CFLAGS="$(.ci/release --cflags)" \
@@ -54,9 +56,6 @@ COPY --from=build /pointsman.static /pointsman
 # What it is made of, crate by crate.
 COPY --from=build /pointsman.cdx.json /pointsman.cdx.json
 COPY LICENSE /LICENSE
-# What a large body takes goes back to the kernel when it is answered. Left to itself, glibc takes more and more of it from
-# its heaps, one for each thread, which keep it. docs/performance.md has what it came to.
-ENV MALLOC_MMAP_THRESHOLD_=131072
 # By number, as runAsNonRoot asks for.
 USER 65532:65532
 EXPOSE 8443 8080

@@ -7,6 +7,7 @@ mod admin;
 mod alerts;
 mod connections;
 mod given_up;
+mod held_streams;
 mod http;
 mod neighbours;
 mod overload;
@@ -15,3 +16,7 @@ mod shutdown;
 mod spans;
 mod support;
 mod tls;
+
+/// As in the program.
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
