@@ -6,7 +6,7 @@ use std::time::Duration;
 use http_body_util::BodyExt;
 use hyper::body::{Body, Bytes, Incoming};
 
-use super::budget::{Claim, REQUEST};
+use super::budget::Claim;
 
 /// Why a body was not read.
 #[derive(Debug)]
@@ -38,7 +38,6 @@ pub(super) async fn read(body: &mut Incoming, limit: u64, claim: &Claim) -> Resu
         return Err(BodyError::TooLarge);
     }
     let most = declared.unwrap_or(limit);
-    claim.announce(most);
     let mut bytes = Vec::new();
     loop {
         let frame = tokio::select! {
@@ -57,7 +56,7 @@ pub(super) async fn read(body: &mut Incoming, limit: u64, claim: &Claim) -> Resu
         }
         if length > bytes.capacity() as u64 {
             let capacity = (length * 2).max(FIRST).min(most).max(length);
-            hold(claim, capacity)?;
+            claim.arrive(capacity).await.then_some(()).ok_or(BodyError::Budget)?;
             let more = capacity - bytes.len() as u64;
             bytes.reserve_exact(usize::try_from(more).map_err(|_| BodyError::TooLarge)?);
         }
@@ -84,16 +83,12 @@ pub(super) async fn weigh(
         let (_, bytes, weight) = weighed.await.map_err(|_| BodyError::Stopped)?;
         (bytes, weight)
     };
-    let needed = REQUEST.saturating_add(bytes.len() as u64).saturating_add(weight);
+    let needed = (bytes.len() as u64).saturating_add(weight);
     if !claim.could_hold(needed) {
         return Err(BodyError::TooHeavy { needed });
     }
-    claim.resize(needed).then_some(()).ok_or(BodyError::Budget)?;
+    claim.decide(needed).await.then_some(()).ok_or(BodyError::Budget)?;
     Ok(Whole { bytes: bytes.into(), weight })
-}
-
-fn hold(claim: &Claim, bytes: u64) -> Result<(), BodyError> {
-    claim.resize(REQUEST.saturating_add(bytes)).then_some(()).ok_or(BodyError::Budget)
 }
 
 /// Reads on and throws away what a refused client is still sending, within bounds. A client that writes everything
@@ -113,8 +108,8 @@ pub(super) async fn discard(body: &mut Incoming) {
     let _ = tokio::time::timeout(DISCARD_TIME, drained).await;
 }
 
-/// What a body is given to begin with, where it is not declared to be smaller.
-const FIRST: u64 = 4 << 10;
+/// What a body is given to begin with, where it is not declared to be smaller: hardly more than a byte that arrives.
+const FIRST: u64 = 1 << 10;
 
 /// Twice the largest body that we would have taken.
 const DISCARD_BYTES: usize = 128 << 20;

@@ -13,7 +13,7 @@ use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
 
 use super::body::{INLINE, Whole};
-use super::budget::{Claim, Stage};
+use super::budget::Claim;
 use super::metrics::InFlight;
 use pointsman_core::webhook::{BadReview, Endpoint, Reply, Unanswered, weight};
 
@@ -70,7 +70,6 @@ impl Decide {
         (claim, in_flight): (&Arc<Claim>, &mut Option<InFlight>),
         deadline: Instant,
     ) -> Result<Reply, Undecided> {
-        claim.enter(Stage::Deciding);
         let Whole { bytes, weight } = body;
         if bytes.len() <= INLINE && weight <= INLINE_WEIGHT {
             // Over before anybody could be gone.

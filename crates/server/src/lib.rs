@@ -13,6 +13,7 @@ mod body_limits;
 mod budget;
 mod cgroup;
 mod chain;
+mod claims;
 mod client;
 mod complaint;
 mod current_tls;

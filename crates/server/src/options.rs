@@ -55,8 +55,8 @@ pub struct Options {
     /// at once, and has given up after 30 s in all.
     pub write_timeout: Duration,
     /// How long a body may take to arrive, or an answer to be read, before the memory it holds is given to others where
-    /// there is too little. Default 2 s: API servers are on the same network, and 64 MiB take half a second at 1
-    /// Gbit/s.
+    /// there is too little; and a second more for each 4 MiB of it. Default 250 ms: more than a round trip anywhere, and
+    /// API servers have a body whole before they call.
     pub patience: Duration,
     /// The conversions there can be: their counters are there from the start, so that the first failure of one is seen
     /// by a rate. Default: none.
@@ -101,7 +101,7 @@ impl Options {
             idle_timeout: Duration::from_secs(125),
             request_deadline: Duration::from_secs(30),
             write_timeout: Duration::from_secs(10),
-            patience: Duration::from_secs(2),
+            patience: Duration::from_millis(250),
             conversions: Vec::new(),
             definitions: None,
             facts: None,

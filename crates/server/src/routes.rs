@@ -13,7 +13,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::body::{self, BodyError};
 use super::body_limits::BodyLimits;
-use super::budget::{Budget, Claim, REQUEST, Stage};
+use super::budget::{Budget, Claim};
 use super::client::Peer;
 use super::current_tls::CurrentTls;
 use super::decide::{Decide, Undecided};
@@ -87,8 +87,6 @@ impl Routes {
     ) -> Response<Full<Bytes>> {
         self.lifecycle.asked();
         let claim = Arc::new(self.budget.claim(under_way.requests()));
-        // A stream of HTTP/2 that ends early harms no other, and a crowd is not waited for.
-        let is_of_crowd = claim.is_of_crowd();
         let metrics = self.metrics.requests.of(asked.endpoint);
         let in_flight = Some(metrics.in_flight());
         let mut call = Call { peer, started: Instant::now(), under_way, claim, in_flight, span };
@@ -109,15 +107,12 @@ impl Routes {
                 }
                 self.log.refusal(webhook, peer.addr, &refusal, call.started.elapsed());
                 call.span.refused(&refusal);
-                // What is still decided, for nobody, holds what it holds; the refusal holds what it takes itself.
-                if Arc::get_mut(&mut call.claim).is_none() {
-                    call.claim = Arc::new(self.budget.claim(call.under_way.requests()));
-                }
-                call.claim.record(REQUEST);
+                // What is still decided, for nobody, holds what it holds. A refusal is a line: it holds nothing.
+                call.claim = Arc::new(self.budget.claim(call.under_way.requests()));
                 if refusal.closes() {
                     call.under_way.requests().leave();
                 }
-                if !refusal.gives_up_on_body() && asked.is_sent && !is_of_crowd {
+                if !refusal.gives_up_on_body() && asked.is_sent {
                     body::discard(&mut body).await;
                 }
                 refusal.response()
@@ -131,14 +126,11 @@ impl Routes {
         metrics.answered(response.status().as_u16(), seconds);
         call.span.answered(response.status().as_u16());
         drop(call.in_flight);
-        response.map(|body| AnswerBody::begin(body, call.claim))
+        AnswerBody::begin(response, call.claim)
     }
 
     async fn review(&self, asked: &Question, body: &mut Incoming, call: &mut Call) -> Result<Reply, Refusal> {
         let Call { peer, started, under_way, claim, in_flight, span } = call;
-        if !claim.resize(REQUEST) {
-            return Err(Refusal::Overload);
-        }
         let endpoint = asked.endpoint.ok_or(Refusal::NoSuchPath)?;
         if !asked.is_post {
             return Err(Refusal::Method);
@@ -198,6 +190,9 @@ impl Routes {
             return Ok(());
         }
         let certified = peer.certified.ok_or(Refusal::Unauthorized)?;
+        if Instant::now() >= certified.until {
+            return Err(Refusal::CertificateExpired);
+        }
         if certified.authorities != self.tls.load().authorities {
             return Err(Refusal::OldAuthorities);
         }
@@ -254,10 +249,13 @@ struct AnswerBody {
 }
 
 impl AnswerBody {
-    fn begin(body: Vec<u8>, claim: Arc<Claim>) -> Full<Bytes> {
-        claim.record(REQUEST.saturating_add(body.capacity() as u64));
-        claim.enter(Stage::Writing);
-        Full::new(Bytes::from_owner(Self { body, _claim: claim }))
+    /// The answer, or a refusal where it is larger than what was held for the decision, and there is no room for it.
+    fn begin(response: Response<Vec<u8>>, claim: Arc<Claim>) -> Response<Full<Bytes>> {
+        let response = match claim.write(response.body().capacity() as u64) {
+            true => response,
+            false => Refusal::Overload.response(),
+        };
+        response.map(|body| Full::new(Bytes::from_owner(Self { body, _claim: claim })))
     }
 }
 

@@ -105,10 +105,10 @@ impl BoundServer {
     async fn serve(self, shutdown: Shutdown) -> Result<(), ServeError> {
         let Self { options, decide, metrics, tracer, reloader, descriptors, listener, admin } = self;
         let lifecycle = Lifecycle::new();
-        let limits = Arc::new(LineLimits::new(metrics.logs.clone()));
+        let limits = Arc::new(LineLimits::new(options.log_queue.clone(), metrics.logs.clone()));
         let last_errors = Arc::new(LastErrors::default());
         let log = Log::new(Arc::clone(&limits), Arc::clone(&last_errors));
-        let budget = Budget::new(options.memory_budget, options.patience, Arc::clone(&metrics));
+        let budget = Budget::new(options.memory_budget, descriptors.webhooks, options.patience, Arc::clone(&metrics));
         let accepting = Listener {
             socket: listener,
             tls: reloader.tls(),

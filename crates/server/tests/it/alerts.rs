@@ -225,16 +225,18 @@ async fn memory() -> Vec<Fault> {
     .await;
     let before = page(&server).await;
     let mut deciding = Vec::new();
-    for kib in [1000, 250, 250] {
+    for kib in [1000, 80, 80] {
         let mut client = server.http1().await;
         deciding.push(tokio::spawn(async move { client.post("/convert", waiting(kib)).await }));
         gate.entered(deciding.len()).await;
     }
     let short = provoked(&server, "PointsmanMemoryShort", before.clone()).await;
-    let mut client = server.http1().await;
+    let mut refused = tokio::task::JoinSet::new();
     for _ in 0..15 {
-        client.post("/convert", waiting(600)).await.unwrap().refused(503);
+        let mut client = server.http1().await;
+        refused.spawn(async move { client.post("/convert", waiting(600)).await.unwrap().refused(503) });
     }
+    refused.join_all().await;
     vec![short, provoked(&server, "PointsmanOverloaded", before).await]
 }
 

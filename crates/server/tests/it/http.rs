@@ -173,7 +173,9 @@ async fn a_panic_is_one_500_and_the_connection_lives() {
 #[tokio::test]
 async fn one_connection_carries_many_streams() {
     let server = TestServer::echo().await;
-    let client = server.http2().await;
+    let mut client = server.http2().await;
+    // Who has heard how many streams there may be, has no more at a time.
+    assert_eq!(client.post("/convert", "{}").await.unwrap().status, 200);
     let mut requests = tokio::task::JoinSet::new();
     for number in 0..200 {
         let mut stream = client.stream();

@@ -7,85 +7,18 @@
 //!
 //! `POINTSMAN_ATTACK=Busy` tries that one alone.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tokio::task::JoinSet;
 
 use crate::support::attack::Attack;
-use crate::support::client::{Answer, Client};
-use crate::support::eventually;
+use crate::support::callers::{Outcome, call, fresh_call};
 use crate::support::victim::{self, LIMIT_MIB, Victim};
+use crate::support::{eventually, number};
 
 /// How long each attack lasts, in seconds.
-fn seconds() -> u64 {
-    std::env::var("POINTSMAN_ATTACK_SECONDS").ok().map_or(2, |seconds| seconds.parse().unwrap())
-}
-
-/// A review of one object of 20 KB.
-fn review() -> Vec<u8> {
-    let note = "x".repeat(20_000);
-    format!(
-        "{{\"apiVersion\":\"apiextensions.k8s.io/v1\",\"kind\":\"ConversionReview\",\"request\":\
-         {{\"uid\":\"u\",\"desiredAPIVersion\":\"materialize.cloud/v1alpha2\",\"objects\":[\
-         {{\"apiVersion\":\"materialize.cloud/v1alpha1\",\"kind\":\"Materialize\",\"metadata\":\
-         {{\"name\":\"a\",\"annotations\":{{\"note\":\"{note}\"}}}},\"spec\":{{}}}}]}}}}"
-    )
-    .into_bytes()
-}
-
-/// A call as client-go makes it: 503 with `Retry-After` is asked again, up to ten times.
-async fn call(client: &mut Client) -> hyper::Result<Answer> {
-    for _ in 0..10 {
-        let answer = client.post("/convert", review()).await?;
-        if answer.status != 503 {
-            return Ok(answer);
-        }
-        tokio::time::sleep(Duration::from_secs(1)).await;
-    }
-    client.post("/convert", review()).await
-}
-
-/// A call on a connection of its own. One that is closed before anything was sent on it is dialled again, as Go does.
-async fn fresh_call(victim: &Victim) -> bool {
-    for _ in 0..3 {
-        if let Ok(mut client) = victim.dial().connect().await
-            && let Ok(answer) = call(&mut client).await
-        {
-            return answer.status == 200;
-        }
-    }
-    false
-}
-
-/// A kubelet's probe, which may miss twice.
-async fn probe(victim: &Victim) -> bool {
-    for _ in 0..3 {
-        if victim.is_live().await {
-            return true;
-        }
-    }
-    false
-}
-
-/// How long calls took, and how many failed.
-#[derive(Default)]
-struct Calls {
-    took: Vec<Duration>,
-    failed: usize,
-}
-
-impl Calls {
-    fn add(&mut self, begun: Instant, succeeded: bool) {
-        self.took.push(begun.elapsed());
-        self.failed += usize::from(!succeeded);
-    }
-
-    /// So many of a hundred were faster.
-    fn percentile(&self, percent: usize) -> Duration {
-        let mut sorted = self.took.clone();
-        sorted.sort_unstable();
-        sorted[(sorted.len() * percent / 100).min(sorted.len() - 1)]
-    }
+fn lasting() -> Duration {
+    Duration::from_secs(number("POINTSMAN_ATTACK_SECONDS", 2))
 }
 
 /// As a process of its own this is the server that the attacks are on; here, whether there is one.
@@ -101,52 +34,6 @@ async fn the_victim_of_the_attacks_serves() {
 
 /// The test that a victim is.
 const VICTIM: &str = "neighbours::the_victim_of_the_attacks_serves";
-
-/// What came of an attack.
-#[derive(Default)]
-struct Outcome {
-    kept: Calls,
-    fresh: Calls,
-    probes: Calls,
-    /// Calls of a server beside it that nobody attacks: what the machine does to everybody.
-    bystander: Calls,
-}
-
-impl Outcome {
-    /// Calls both for a while, one call at a time.
-    async fn of(victim: &Victim, bystander: &Victim, mut kept: Client) -> Self {
-        let mut all = Self::default();
-        let begun = Instant::now();
-        while begun.elapsed() < Duration::from_secs(seconds()) {
-            let at = Instant::now();
-            let succeeded = call(&mut kept).await.is_ok_and(|answer| answer.status == 200);
-            all.kept.add(at, succeeded);
-            if !succeeded {
-                kept = victim.dial().connect().await.unwrap();
-            }
-            let at = Instant::now();
-            all.fresh.add(at, fresh_call(victim).await);
-            let at = Instant::now();
-            all.probes.add(at, probe(victim).await);
-            let at = Instant::now();
-            all.bystander.add(at, fresh_call(bystander).await);
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-        all
-    }
-
-    /// What must not be: a failure, a call that is held off for more than two seconds, a probe for more than one. What
-    /// the bystander has to wait is added, as the attackers and all other tests are on the same processors.
-    fn wrong(&self) -> Vec<&'static str> {
-        let noise = self.bystander.percentile(100);
-        let limits = [("kept", &self.kept, 2), ("fresh", &self.fresh, 2), ("/livez", &self.probes, 1)];
-        let wrong = limits.into_iter().filter_map(|(name, calls, most)| {
-            let slow = calls.percentile(100) > Duration::from_secs(most) + noise;
-            (slow || calls.failed > 0).then_some(name)
-        });
-        wrong.collect()
-    }
-}
 
 /// What the allocator keeps of it nobody counts: it would be there until the process ends.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -206,7 +93,7 @@ async fn no_attack_fails_a_kept_call_or_holds_off_a_fresh_one() {
         let mut kept = victim.dial().connect().await.unwrap();
         assert_eq!(call(&mut kept).await.unwrap().status, 200);
         let running = attack.begin(victim.addr, victim.admin, &victim.dial());
-        let outcome = Outcome::of(&victim, &bystander, kept).await;
+        let outcome = Outcome::of((&victim, &bystander), kept, (lasting(), 1)).await;
         drop(running);
         let peak = victim.peak_mib();
         let wrong = outcome.wrong();

@@ -70,6 +70,8 @@ async fn speak<I>(
             let mut http = http2::Builder::new(TokioExecutor::new());
             http.timer(TokioTimer::new())
                 .max_concurrent_streams(STREAMS)
+                .initial_stream_window_size(WINDOW)
+                .initial_connection_window_size(WINDOW)
                 .max_header_list_size(HEADERS)
                 .keep_alive_interval(PING_EVERY)
                 .keep_alive_timeout(PING_TIMEOUT);
@@ -144,8 +146,13 @@ const BUFFER: usize = 64 * 1024;
 /// The same 64 KiB for HTTP/2, which counts 32 bytes more for each field (RFC 9113, 6.5.2).
 const HEADERS: u32 = 64 * 1024;
 
-/// As many streams as Go's own HTTP/2 server allows: a loopback client has one connection for all its calls.
-const STREAMS: u32 = 250;
+/// An API server speaks HTTP/2 to a loopback URL alone, and its transport opens another connection where one has no
+/// stream left (Go's `net/http`). What a stream holds is paid for with its connection.
+const STREAMS: u32 = 16;
+
+/// 32 KiB: what arrives on a connection and is not read yet is paid for with it. On a network with round trips
+/// of half a millisecond these carry half a gigabit in a second.
+const WINDOW: u32 = 32 * 1024;
 
 /// Finds peers that are gone without a word. Answers to pings do not make a connection busy.
 const PING_EVERY: Duration = Duration::from_secs(30);

@@ -211,7 +211,7 @@ async fn hold<T>(held: std::io::Result<T>) -> Option<()> {
 }
 
 /// Once more as soon as it is over, for ever.
-async fn again<T, F: Future<Output = T>>(attack: impl Fn() -> F) -> Option<()> {
+pub(super) async fn again<T, F: Future<Output = T>>(attack: impl Fn() -> F) -> Option<()> {
     loop {
         attack().await;
         sleep(Duration::from_millis(1)).await;
@@ -340,7 +340,7 @@ const MALFORMED: [&str; 8] = [
 ];
 
 /// A connection of HTTP/2 on which frames may be sent (RFC 9113, 3.4).
-async fn opened(dial: &Dial) -> Option<TlsStream<TcpStream>> {
+pub(super) async fn opened(dial: &Dial) -> Option<TlsStream<TcpStream>> {
     let mut tls = dial.clone().http2().handshake().await.ok()?;
     tls.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").await.ok()?;
     tls.write_all(&frame(4, 0, 0, &[])).await.ok()?;
@@ -380,7 +380,7 @@ async fn crowd(dial: &Dial) -> Option<()> {
 }
 
 /// A frame of HTTP/2 (RFC 9113, 4.1).
-fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
+pub(super) fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     let length = u32::try_from(payload.len()).unwrap().to_be_bytes();
     let mut frame = vec![length[1], length[2], length[3], kind, flags];
     frame.extend(stream.to_be_bytes());
@@ -405,7 +405,7 @@ fn head(stream: u32) -> Vec<u8> {
 }
 
 /// `POST https://localhost/convert` in HPACK.
-const HEADERS: &[u8] = b"\x83\x87\x04\x08/convert\x01\x09localhost";
+pub(super) const HEADERS: &[u8] = b"\x83\x87\x04\x08/convert\x01\x09localhost";
 
 /// A thousand fields `a: b`.
 static MORE: std::sync::LazyLock<Vec<u8>> = std::sync::LazyLock::new(|| b"\x00\x01a\x01b".repeat(1000));

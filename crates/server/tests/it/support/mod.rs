@@ -1,10 +1,12 @@
 //! What the tests share. Nothing here sleeps to be sure: see [`eventually`].
 
 pub(crate) mod attack;
+pub(crate) mod callers;
 pub(crate) mod certs;
 pub(crate) mod client;
 pub(crate) mod collector;
 pub(crate) mod gate;
+pub(crate) mod held_streams;
 pub(crate) mod promtool;
 pub(crate) mod server;
 pub(crate) mod victim;
@@ -25,4 +27,9 @@ where
         assert!(Instant::now() < deadline, "not within ten seconds: {what}");
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
+}
+
+/// A number that the environment sets.
+pub(crate) fn number(name: &str, default: u64) -> u64 {
+    std::env::var(name).ok().map_or(default, |number| number.parse().unwrap())
 }

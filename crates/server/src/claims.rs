@@ -1,0 +1,409 @@
+//! The books of the budget: which request holds what, and who loses it where others need it. No I/O and no clock.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+use pointsman_transport::connections::Requests;
+
+/// How many bytes there are, and for what.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) struct Pools {
+    /// For the bodies that arrive on one connection: nobody else can take these.
+    pub(super) own: u64,
+    /// For the decisions of small requests.
+    pub(super) small: u64,
+    /// For everything.
+    pub(super) common: u64,
+}
+
+/// What memory is held for.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Stage {
+    /// A body that arrives. The client decides how long that takes.
+    Arriving,
+    /// A decision.
+    Deciding,
+    /// An answer that is written. The client decides how long that takes.
+    Writing,
+}
+
+/// What one request holds, or all of them, by the pool that it is of.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+struct Bytes {
+    own: u64,
+    small: u64,
+    common: u64,
+}
+
+/// What one request holds.
+#[derive(Debug)]
+struct Holding {
+    bytes: Bytes,
+    stage: Stage,
+    /// When the stage began.
+    since: Instant,
+    /// It was told to give that up.
+    told: bool,
+    give_up: Arc<Notify>,
+    requests: Requests,
+}
+
+/// What the requests of one connection hold.
+#[derive(Debug, Default)]
+struct ConnectionHoldings {
+    own: u64,
+    /// Of the other pools, as long as its client wants.
+    idle: u64,
+    claims: BTreeSet<u64>,
+}
+
+/// All claims of a budget.
+#[derive(Debug)]
+pub(super) struct Claims {
+    pools: Pools,
+    /// The time that a client is given, however little it sends or reads.
+    grace: Duration,
+    next: u64,
+    held: BTreeMap<u64, Holding>,
+    connections: HashMap<u64, ConnectionHoldings>,
+    total: Bytes,
+    /// What those hold who were told to give it up.
+    leaving: u64,
+    /// Decisions that wait for memory: bodies take nothing of the common pool meanwhile.
+    waiting: usize,
+}
+
+impl Claims {
+    pub(super) fn new(pools: Pools, grace: Duration) -> Self {
+        let (held, connections, total) = (BTreeMap::new(), HashMap::new(), Bytes::default());
+        Self { pools, grace, next: 0, held, connections, total, leaving: 0, waiting: 0 }
+    }
+
+    pub(super) fn pools(&self) -> Pools {
+        self.pools
+    }
+
+    /// Another claim, of nothing yet. It is told to give up what it holds through the second value.
+    pub(super) fn add(&mut self, requests: &Requests, now: Instant) -> (u64, Arc<Notify>) {
+        let (id, give_up) = (self.next, Arc::new(Notify::new()));
+        self.next += 1;
+        let (stage, requests) = (Stage::Arriving, requests.clone());
+        self.connections.entry(requests.id()).or_default().claims.insert(id);
+        let holding = Holding {
+            bytes: Bytes::default(),
+            stage,
+            since: now,
+            told: false,
+            give_up: Arc::clone(&give_up),
+            requests,
+        };
+        self.held.insert(id, holding);
+        (id, give_up)
+    }
+
+    pub(super) fn remove(&mut self, id: u64) {
+        self.change(id, |holding| holding.bytes = Bytes::default());
+        let Some(holding) = self.held.remove(&id) else { return };
+        let connection = holding.requests.id();
+        if let Some(of) = self.connections.get_mut(&connection) {
+            of.claims.remove(&id);
+            if of.claims.is_empty() {
+                self.connections.remove(&connection);
+            }
+        }
+    }
+
+    /// Bytes that all requests hold.
+    pub(super) fn total(&self) -> u64 {
+        self.total.all()
+    }
+
+    /// A body has `bytes` from now on; false, and nothing changed, where there are not so many. What does not fit into
+    /// the share of its connection is of the common pool.
+    pub(super) fn arrive(&mut self, id: u64, bytes: u64) -> bool {
+        let Some(holding) = self.held.get(&id) else { return false };
+        let of_connection = self.connections.get(&holding.requests.id()).map_or(0, |of| of.own);
+        let free = self.pools.own.saturating_sub(of_connection - holding.bytes.own);
+        let own = bytes.min(free);
+        let common = bytes - own;
+        let is_more = common > holding.bytes.common;
+        if is_more && (self.waiting > 0 || common > self.free(holding).common) {
+            return false;
+        }
+        self.change(id, |holding| holding.bytes = Bytes { own, small: 0, common });
+        true
+    }
+
+    /// A decision has `bytes` from now on, in place of the body that has arrived; false, and nothing changed, where
+    /// there are not so many.
+    pub(super) fn decide(&mut self, id: u64, bytes: u64, now: Instant) -> bool {
+        let Some(holding) = self.held.get(&id) else { return false };
+        let free = self.free(holding);
+        let is_small = bytes <= SMALL.min(self.pools.small);
+        let bytes = match is_small && bytes <= free.small {
+            true => Bytes { small: bytes, ..Bytes::default() },
+            false if bytes <= free.common => Bytes { common: bytes, ..Bytes::default() },
+            false => return false,
+        };
+        self.change(id, |holding| (holding.bytes, holding.stage, holding.since) = (bytes, Stage::Deciding, now));
+        true
+    }
+
+    /// An answer has `bytes` from now on, in place of the decision; false, and nothing changed, where there are not so
+    /// many. It leaves the pool of small decisions where there is other room.
+    pub(super) fn write(&mut self, id: u64, bytes: u64, now: Instant) -> bool {
+        let Some(holding) = self.held.get(&id) else { return false };
+        let free = self.free(holding);
+        let bytes = match bytes <= free.common {
+            true => Bytes { common: bytes, ..Bytes::default() },
+            false if bytes <= free.small => Bytes { small: bytes, ..Bytes::default() },
+            false => return false,
+        };
+        self.change(id, |holding| {
+            (holding.bytes, holding.stage, holding.since, holding.told) = (bytes, Stage::Writing, now, false);
+        });
+        true
+    }
+
+    /// A decision waits for memory, or does no longer.
+    pub(super) fn wait(&mut self, waits: bool) {
+        self.waiting = if waits { self.waiting + 1 } else { self.waiting.saturating_sub(1) };
+    }
+
+    /// Takes `bytes` from those who only hold them, for one that needs them. They are free once their tasks have ended,
+    /// which is soon. Returns from how many they are taken.
+    ///
+    /// Connections that hold most are first. A client loses what it holds when its time is over. It loses a body at once
+    /// if its connection holds twice of what the needy one's would: it is told to come back. An answer that is cut off
+    /// would be a failed call.
+    pub(super) fn reclaim(&mut self, id: u64, bytes: u64, now: Instant) -> u64 {
+        let Some(needy) = self.held.get(&id).map(|holding| holding.requests.id()) else { return 0 };
+        let mut missing = bytes.saturating_sub(self.leaving);
+        if missing == 0 {
+            return 0;
+        }
+        let fair = self.connections.get(&needy).map_or(0, |of| of.idle).saturating_add(bytes).saturating_mul(2);
+        let mut holders: Vec<(u64, u64)> =
+            self.connections.iter().filter(|(_, of)| of.idle > 0).map(|(id, of)| (of.idle, *id)).collect();
+        holders.sort_unstable_by(|one, other| other.cmp(one));
+        let mut count = 0;
+        for (idle, connection) in holders {
+            let Some(of) = self.connections.get(&connection) else { continue };
+            for claim in of.claims.iter().copied().filter(|claim| *claim != id).collect::<Vec<_>>() {
+                let Some(holding) = self.held.get(&claim).filter(|holding| holding.idle() > 0) else { continue };
+                let is_greedy = idle >= fair && holding.stage == Stage::Arriving;
+                if !is_greedy && now < holding.due(self.grace) {
+                    continue;
+                }
+                missing = missing.saturating_sub(holding.idle());
+                count += 1;
+                self.tell(claim);
+                if missing == 0 {
+                    return count;
+                }
+            }
+        }
+        count
+    }
+
+    fn tell(&mut self, id: u64) {
+        self.change(id, |holding| {
+            holding.told = true;
+            match holding.stage {
+                Stage::Arriving => holding.give_up.notify_one(),
+                Stage::Deciding | Stage::Writing => holding.requests.evict(),
+            }
+        });
+    }
+
+    /// The connections whose answers have been written for longer than this.
+    pub(super) fn late(&self, now: Instant, deadline: Duration) -> impl Iterator<Item = &Requests> {
+        let is_late = move |holding: &&Holding| holding.stage == Stage::Writing && now - holding.since > deadline;
+        self.held.values().filter(is_late).map(|holding| &holding.requests)
+    }
+
+    /// What there is, if one holds nothing.
+    fn free(&self, but: &Holding) -> Bytes {
+        let Pools { own, small, common } = self.pools;
+        Bytes {
+            own,
+            small: small.saturating_sub(self.total.small - but.bytes.small),
+            common: common.saturating_sub(self.total.common - but.bytes.common),
+        }
+    }
+
+    /// Changes one, and what is known of all of them.
+    fn change(&mut self, id: u64, change: impl FnOnce(&mut Holding)) {
+        let Some(holding) = self.held.get_mut(&id) else { return };
+        let of = self.connections.entry(holding.requests.id()).or_default();
+        let before = (holding.bytes, holding.idle(), holding.leaving());
+        change(holding);
+        let after = (holding.bytes, holding.idle(), holding.leaving());
+        self.total = self.total.minus(before.0).plus(after.0);
+        self.leaving = self.leaving - before.2 + after.2;
+        of.own = of.own - before.0.own + after.0.own;
+        of.idle = of.idle - before.1 + after.1;
+    }
+}
+
+impl Bytes {
+    fn all(self) -> u64 {
+        self.own + self.small + self.common
+    }
+
+    fn plus(self, other: Self) -> Self {
+        Self { own: self.own + other.own, small: self.small + other.small, common: self.common + other.common }
+    }
+
+    fn minus(self, other: Self) -> Self {
+        Self { own: self.own - other.own, small: self.small - other.small, common: self.common - other.common }
+    }
+}
+
+impl Holding {
+    /// What it holds of what others could have, as long as its client wants.
+    fn idle(&self) -> u64 {
+        if self.stage == Stage::Deciding || self.told { 0 } else { self.bytes.small + self.bytes.common }
+    }
+
+    fn leaving(&self) -> u64 {
+        if self.told { self.bytes.small + self.bytes.common } else { 0 }
+    }
+
+    /// When the time of its client is over: so many bytes have arrived, or been read, by then. Whoever reads is given
+    /// twice the time.
+    fn due(&self, grace: Duration) -> Instant {
+        let grace = if self.stage == Stage::Writing { grace * 2 } else { grace };
+        self.since + grace + Duration::from_secs(1).mul_f64(self.bytes.all() as f64 / RATE)
+    }
+}
+
+/// What a small request holds at most: a body of 256 KiB with as many values in it as Kubernetes' objects have, while
+/// it is decided. kube-apiservers convert and admit single objects, of 10 to 100 KiB.
+const SMALL: u64 = 3 << 20;
+
+/// Bytes in a second that a client sends or reads at least, where others need the memory: a third of what a network of
+/// 100 Mbit/s carries.
+const RATE: f64 = 4.0 * 1024.0 * 1024.0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KIB: u64 = 1 << 10;
+    const POOLS: Pools = Pools { own: 16 * KIB, small: 64 * KIB, common: 256 * KIB };
+    const GRACE: Duration = Duration::from_millis(250);
+
+    struct Book {
+        claims: Claims,
+        now: Instant,
+    }
+
+    impl Book {
+        fn new() -> Self {
+            Self { claims: Claims::new(POOLS, GRACE), now: Instant::now() }
+        }
+
+        /// A request of a connection with a body of so many KiB.
+        fn body(&mut self, requests: &Requests, kib: u64) -> u64 {
+            let (id, _) = self.claims.add(requests, self.now);
+            assert!(self.claims.arrive(id, kib * KIB), "{kib} KiB");
+            id
+        }
+
+        fn reclaim(&mut self, id: u64, kib: u64) -> u64 {
+            self.claims.reclaim(id, kib * KIB, self.now)
+        }
+
+        /// The books agree with what each claim holds.
+        fn check(&self) {
+            let Claims { held, connections, total, leaving, .. } = &self.claims;
+            let sum = held.values().fold(Bytes::default(), |sum, holding| sum.plus(holding.bytes));
+            assert_eq!((sum, held.values().map(Holding::leaving).sum::<u64>()), (*total, *leaving));
+            assert!(total.small <= POOLS.small && total.common <= POOLS.common, "{total:?}");
+            for of in connections.values() {
+                let of_claims = || of.claims.iter().map(|id| &held[id]);
+                let own: u64 = of_claims().map(|holding| holding.bytes.own).sum();
+                assert_eq!((own, of_claims().map(Holding::idle).sum::<u64>()), (of.own, of.idle));
+                assert!(own <= POOLS.own);
+            }
+        }
+    }
+
+    #[test]
+    fn share_of_connection_is_its_own() {
+        let (mut book, many) = (Book::new(), Requests::default());
+        let first = book.body(&many, 16);
+        (0..8).for_each(|_| _ = book.body(&many, 32));
+        let (id, _) = book.claims.add(&many, book.now);
+        assert!(!book.claims.arrive(id, 1), "all of the common pool is taken");
+        book.body(&Requests::default(), 16);
+        book.check();
+        book.claims.remove(first);
+        assert!(book.claims.arrive(id, 16 * KIB), "the share is free again");
+        book.check();
+    }
+
+    #[test]
+    fn small_decision_finds_room_beside_bodies() {
+        let (mut book, many) = (Book::new(), Requests::default());
+        (0..8).for_each(|_| _ = book.body(&many, 34));
+        let id = book.body(&Requests::default(), 16);
+        assert!(book.claims.decide(id, 60 * KIB, book.now));
+        let next = book.body(&Requests::default(), 16);
+        assert!(!book.claims.decide(next, 60 * KIB, book.now));
+        assert!(book.claims.write(id, 4, book.now) && book.claims.decide(next, 60 * KIB, book.now));
+        book.check();
+    }
+
+    #[test]
+    fn connection_that_holds_most_loses_it_first() {
+        let (mut book, many, few) = (Book::new(), Requests::default(), Requests::default());
+        let greedy: Vec<u64> = (0..4).map(|_| book.body(&many, 48)).collect();
+        book.body(&few, 80);
+        let needy = book.body(&Requests::default(), 16);
+        assert_eq!(book.reclaim(needy, 20), 1, "one of the greedy connection");
+        assert_eq!(book.reclaim(needy, 20), 0, "it is on its way");
+        book.claims.remove(greedy[0]);
+        assert_eq!(book.reclaim(needy, 80), 0, "nobody holds twice as much");
+        book.check();
+    }
+
+    #[test]
+    fn client_loses_memory_when_its_time_is_over() {
+        let (mut book, one) = (Book::new(), Requests::default());
+        let id = book.body(&one, 80);
+        let needy = book.body(&Requests::default(), 16);
+        book.now += GRACE;
+        assert_eq!(book.reclaim(needy, 200), 0, "80 KiB take another 20 ms");
+        book.now += Duration::from_millis(20);
+        assert_eq!(book.reclaim(needy, 200), 1);
+        book.claims.remove(id);
+        let answer = book.body(&one, 80);
+        assert!(book.claims.decide(answer, 90 * KIB, book.now));
+        book.now += 10 * GRACE;
+        assert_eq!(book.reclaim(needy, 200), 0, "a decision ends by itself");
+        assert!(book.claims.write(answer, 80 * KIB, book.now));
+        book.now += GRACE + Duration::from_millis(100);
+        assert_eq!(book.reclaim(needy, 4), 0, "whoever reads has twice the time");
+        book.now += GRACE;
+        assert_eq!(book.reclaim(needy, 200), 1);
+        assert!(one.is_evicted());
+        book.check();
+    }
+
+    #[test]
+    fn bodies_wait_for_decisions() {
+        let mut book = Book::new();
+        let id = book.body(&Requests::default(), 16);
+        book.claims.wait(true);
+        assert!(!book.claims.arrive(id, 17 * KIB) && book.claims.arrive(id, 12 * KIB));
+        book.claims.wait(false);
+        assert!(book.claims.arrive(id, 17 * KIB));
+        book.check();
+    }
+}

@@ -1,0 +1,90 @@
+//! Whoever holds connections, streams, bodies and answers, in any number, beside callers that behave: named attacks, and
+//! any by a seed.
+//!
+//! ```sh
+//! POINTSMAN_ATTACK_SEEDS=200 cargo test -p pointsman-server --test it -- --nocapture held_streams
+//! ```
+//!
+//! `POINTSMAN_ATTACK_CALLS` is how often each caller calls at least, `POINTSMAN_SEED` the first seed, and
+//! `POINTSMAN_ATTACK` a part of the names of those that are tried. With 300 calls, what is left of an attack after ten
+//! seconds counts as well.
+
+use std::time::Duration;
+
+use crate::support::callers::{Outcome, call};
+use crate::support::held_streams::{CALLERS, HeldStreams, STRANGER};
+use crate::support::number;
+use crate::support::victim::{LIMIT_MIB, Victim};
+
+/// The test that a victim is.
+const VICTIM: &str = "neighbours::the_victim_of_the_attacks_serves";
+
+const HEAD: &str =
+    "| attack | calls | kept worst | failed | fresh worst | failed | /livez worst | bystander | peak MiB | MiB after |
+|---|---|---|---|---|---|---|---|---|---|";
+
+/// One attack: a line of the table, and what was wrong.
+async fn attacked(name: &str, attack: HeldStreams, bystander: &Victim, after: Duration) -> Option<String> {
+    if std::env::var("POINTSMAN_ATTACK").is_ok_and(|only| !name.contains(&only)) {
+        return None;
+    }
+    let victim = Victim::start(VICTIM).await;
+    let mut kept = victim.dial().connect().await.unwrap();
+    assert_eq!(call(&mut kept).await.unwrap().status, 200);
+    let running = attack.begin(&victim.dial());
+    let calls = usize::try_from(number("POINTSMAN_ATTACK_CALLS", 40)).unwrap();
+    let outcome = Outcome::of((&victim, bystander), kept, (Duration::from_secs(2), calls)).await;
+    drop(running);
+    let peak = victim.peak_mib();
+    tokio::time::sleep(after).await;
+    let left = victim.resident_mib();
+    let wrong = outcome.wrong();
+    let Outcome { kept, fresh, probes, bystander } = &outcome;
+    println!(
+        "| {name} | {} | {:.1?} | {} | {:.1?} | {} | {:.1?} | {:.1?} | {peak} | {left} |",
+        kept.took.len(),
+        kept.percentile(100),
+        kept.failed,
+        fresh.percentile(100),
+        fresh.failed,
+        probes.percentile(100),
+        bystander.percentile(100),
+    );
+    let too_much = peak > LIMIT_MIB || after >= AFTER && left > LEFT_MIB;
+    (!wrong.is_empty() || too_much).then(|| format!("{name}: {wrong:?}, {peak} MiB, then {left} MiB: {attack:?}"))
+}
+
+/// What is left of an attack so long after it.
+const AFTER: Duration = Duration::from_secs(10);
+const LEFT_MIB: u64 = 40;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn named_holders_fail_no_call() {
+    println!("{HEAD}");
+    let bystander = Victim::start(VICTIM).await;
+    let thorough = number("POINTSMAN_ATTACK_CALLS", 0) >= 300;
+    let after = if thorough { AFTER } else { Duration::ZERO };
+    let mut wrong = Vec::new();
+    for (who, address) in [("stranger", STRANGER), ("caller", CALLERS)] {
+        for connections in [24, 60, 150, 320] {
+            let name = format!("one byte of {connections} x 250, {who}");
+            wrong.extend(attacked(&name, HeldStreams::one_byte(connections, address), &bystander, after).await);
+        }
+        wrong.extend(attacked(&format!("last byte, {who}"), HeldStreams::last_byte(address), &bystander, after).await);
+        wrong.extend(attacked(&format!("unread, {who}"), HeldStreams::unread(address), &bystander, after).await);
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn random_holders_fail_no_call() {
+    println!("{HEAD}");
+    let bystander = Victim::start(VICTIM).await;
+    let first = number("POINTSMAN_SEED", 0);
+    let mut wrong = Vec::new();
+    for seed in first..first + number("POINTSMAN_ATTACK_SEEDS", 4) {
+        let attack = HeldStreams::random(seed);
+        wrong.extend(attacked(&format!("seed {seed}"), attack, &bystander, Duration::ZERO).await);
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}

@@ -1,0 +1,117 @@
+//! Callers that behave beside an attack: a kept connection and fresh ones that ask for one small object at a time, as
+//! kube-apiservers do.
+
+use std::time::{Duration, Instant};
+
+use super::client::{Answer, Client};
+use super::victim::Victim;
+
+/// A review of one object of 20 KB.
+fn review() -> Vec<u8> {
+    let note = "x".repeat(20_000);
+    format!(
+        "{{\"apiVersion\":\"apiextensions.k8s.io/v1\",\"kind\":\"ConversionReview\",\"request\":\
+         {{\"uid\":\"u\",\"desiredAPIVersion\":\"materialize.cloud/v1alpha2\",\"objects\":[\
+         {{\"apiVersion\":\"materialize.cloud/v1alpha1\",\"kind\":\"Materialize\",\"metadata\":\
+         {{\"name\":\"a\",\"annotations\":{{\"note\":\"{note}\"}}}},\"spec\":{{}}}}]}}}}"
+    )
+    .into_bytes()
+}
+
+/// One call. client-go would ask again where the answer is 503: that would hide a refusal.
+pub(crate) async fn call(client: &mut Client) -> hyper::Result<Answer> {
+    client.post("/convert", review()).await
+}
+
+/// A call on a connection of its own. One that is closed before anything was sent on it is dialled again, as Go does.
+pub(crate) async fn fresh_call(victim: &Victim) -> bool {
+    for _ in 0..3 {
+        if let Ok(mut client) = victim.dial().connect().await
+            && let Ok(answer) = call(&mut client).await
+        {
+            return answer.status == 200;
+        }
+    }
+    false
+}
+
+/// A kubelet's probe, which may miss twice.
+async fn probe(victim: &Victim) -> bool {
+    for _ in 0..3 {
+        if victim.is_live().await {
+            return true;
+        }
+    }
+    false
+}
+
+/// How long calls took, and how many failed.
+#[derive(Default)]
+pub(crate) struct Calls {
+    pub(crate) took: Vec<Duration>,
+    pub(crate) failed: usize,
+}
+
+impl Calls {
+    fn add(&mut self, begun: Instant, succeeded: bool) {
+        self.took.push(begun.elapsed());
+        self.failed += usize::from(!succeeded);
+    }
+
+    /// So many of a hundred were faster.
+    pub(crate) fn percentile(&self, percent: usize) -> Duration {
+        let mut sorted = self.took.clone();
+        sorted.sort_unstable();
+        sorted[(sorted.len() * percent / 100).min(sorted.len() - 1)]
+    }
+}
+
+/// What came of an attack.
+#[derive(Default)]
+pub(crate) struct Outcome {
+    pub(crate) kept: Calls,
+    pub(crate) fresh: Calls,
+    pub(crate) probes: Calls,
+    /// Calls of a server beside it that nobody attacks: what the machine does to everybody.
+    pub(crate) bystander: Calls,
+}
+
+impl Outcome {
+    /// Calls both for a while and so many times at least, one call at a time.
+    pub(crate) async fn of(
+        (victim, bystander): (&Victim, &Victim),
+        mut kept: Client,
+        (lasting, least): (Duration, usize),
+    ) -> Self {
+        let mut all = Self::default();
+        let begun = Instant::now();
+        while begun.elapsed() < lasting || all.kept.took.len() < least {
+            let at = Instant::now();
+            let succeeded = call(&mut kept).await.is_ok_and(|answer| answer.status == 200);
+            all.kept.add(at, succeeded);
+            if !succeeded {
+                kept = victim.dial().connect().await.unwrap();
+            }
+            let at = Instant::now();
+            all.fresh.add(at, fresh_call(victim).await);
+            let at = Instant::now();
+            all.probes.add(at, probe(victim).await);
+            let at = Instant::now();
+            all.bystander.add(at, fresh_call(bystander).await);
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        all
+    }
+
+    /// What must not be: a failure, a call that is held off for more than two seconds, a probe for more than one. What
+    /// the bystander has to wait is added, as the attackers and all other tests are on the same processors.
+    pub(crate) fn wrong(&self) -> Vec<&'static str> {
+        let noise = self.bystander.percentile(100);
+        let limits = [("kept", &self.kept, 2), ("fresh", &self.fresh, 2), ("/livez", &self.probes, 1)];
+        let wrong = limits.into_iter().filter_map(|(name, calls, most)| {
+            let slow = calls.percentile(100) > Duration::from_secs(most) + noise;
+            (slow || calls.failed > 0).then_some(name)
+        });
+        wrong.collect()
+    }
+}

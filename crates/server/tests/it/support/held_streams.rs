@@ -1,0 +1,219 @@
+//! Attacks that hold what a server gives to requests: connections, streams, bodies that are begun and answers that are
+//! not read, in any number, for any time. Named ones, and any by a seed.
+
+use std::net::Ipv4Addr;
+use std::thread;
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::runtime::Builder;
+use tokio::sync::oneshot;
+use tokio::task::JoinSet;
+use tokio::time::sleep;
+
+use super::attack::{HEADERS, again, frame, opened};
+use super::client::Dial;
+
+/// What is held, by how many, and how it ends.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct HeldStreams {
+    pub(crate) connections: usize,
+    /// Of each connection; 0 stands for HTTP/1.1, with one request.
+    pub(crate) streams: u32,
+    /// Bytes of each body.
+    pub(crate) announced: u32,
+    /// Of these, how many are sent.
+    pub(crate) sent: u32,
+    pub(crate) hold: Duration,
+    pub(crate) end: End,
+    /// Whether answers are read.
+    pub(crate) reads: bool,
+    /// Frames that are sent between the others: their kind, flags and length.
+    pub(crate) noise: Option<(u8, u8, usize)>,
+    /// From the address of the callers that behave, or from another one.
+    pub(crate) address: Ipv4Addr,
+}
+
+/// How a stream ends.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum End {
+    /// It is reset, and others begin.
+    Reset,
+    /// Its connection is closed, and another one begins.
+    Closed,
+    /// Never: nothing more is sent.
+    Never,
+}
+
+/// The next number (splitmix64), half of it.
+fn drawn(state: &mut u64) -> u32 {
+    *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    let mut z = *state;
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    (z >> 32) as u32
+}
+
+/// Where callers that behave come from.
+pub(crate) const CALLERS: Ipv4Addr = Ipv4Addr::LOCALHOST;
+/// Another address of this machine.
+pub(crate) const STRANGER: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 9);
+
+impl HeldStreams {
+    /// One byte of each body, held for as long as a server might wait for the others.
+    pub(crate) fn one_byte(connections: usize, address: Ipv4Addr) -> Self {
+        let (announced, sent, hold) = (4096, 1, Duration::from_millis(1900));
+        Self { connections, streams: 250, announced, sent, hold, end: End::Reset, reads: true, noise: None, address }
+    }
+
+    /// Bodies but their last byte, over HTTP/1.1.
+    pub(crate) fn last_byte(address: Ipv4Addr) -> Self {
+        let (announced, sent, end) = (250_000, 249_999, End::Closed);
+        Self { streams: 0, announced, sent, end, ..Self::one_byte(200, address) }
+    }
+
+    /// Answers to reviews of 60 KB that nobody reads.
+    pub(crate) fn unread(address: Ipv4Addr) -> Self {
+        let (announced, sent, end) = (60_000, 60_000, End::Closed);
+        Self { streams: 20, announced, sent, end, reads: false, ..Self::one_byte(100, address) }
+    }
+
+    /// Any, by a seed.
+    pub(crate) fn random(seed: u64) -> Self {
+        let mut state = seed;
+        let mut pick = |from: &[u32]| from[usize::try_from(drawn(&mut state)).unwrap() % from.len()];
+        let announced = pick(&[0, 1, 4096, 20_000, 60_000, 250_000, 1 << 20, 4 << 20]);
+        let sent = pick(&[0, 1, announced / 2, announced.saturating_sub(1), announced]).min(announced);
+        let noise = [None, Some((6, 0, 8)), Some((4, 0, 0)), Some((2, 0, 5)), Some((8, 0, 4)), Some((0xfa, 0, 16_000))];
+        Self {
+            // What one of the machine's cores can make in a second or two is bounded.
+            connections: pick(&[1, 8, 24, 60, 150, 320]) as usize,
+            streams: pick(&[0, 1, 8, 16, 60, 250]),
+            announced,
+            sent,
+            hold: Duration::from_millis(pick(&[0, 50, 240, 600, 1900, 5000]).into()),
+            end: [End::Reset, End::Closed, End::Never][pick(&[0, 1, 2]) as usize],
+            reads: pick(&[0, 1, 1]) == 1,
+            noise: noise[pick(&[0, 0, 0, 1, 2, 3, 4, 5]) as usize],
+            address: [CALLERS, STRANGER][pick(&[0, 1]) as usize],
+        }
+    }
+
+    /// Begins it, on a thread of its own, and keeps it up until the result is dropped.
+    pub(crate) fn begin(self, dial: &Dial) -> oneshot::Sender<()> {
+        let (running, end) = oneshot::channel();
+        let dial = dial.clone().from(self.address);
+        thread::spawn(move || {
+            let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+            runtime.block_on(async {
+                let mut attackers = JoinSet::new();
+                for _ in 0..self.connections {
+                    let dial = dial.clone();
+                    attackers.spawn(async move { again(|| self.attack(&dial)).await });
+                }
+                // It is dropped, and so are they.
+                let _ = end.await;
+            });
+        });
+        running
+    }
+
+    /// One connection, until it ends. What goes wrong here is the attacker's business.
+    async fn attack(self, dial: &Dial) -> Option<()> {
+        match self.streams {
+            0 => self.over_http1(dial).await,
+            streams => self.over_http2(dial, streams).await,
+        }
+    }
+
+    async fn over_http1(self, dial: &Dial) -> Option<()> {
+        let mut tls = dial.handshake().await.ok()?;
+        let head = format!(
+            "POST /convert HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
+            self.announced
+        );
+        loop {
+            tls.write_all(head.as_bytes()).await.ok()?;
+            tls.write_all(&vec![b' '; self.sent as usize]).await.ok()?;
+            tls.flush().await.ok()?;
+            self.wait().await;
+            if self.sent < self.announced || matches!(self.end, End::Closed) {
+                return Some(());
+            }
+            if self.reads {
+                let mut answer = [0; 4096];
+                tls.read(&mut answer).await.ok()?;
+            }
+        }
+    }
+
+    async fn over_http2(self, dial: &Dial, streams: u32) -> Option<()> {
+        let (mut read, mut write) = tokio::io::split(opened(dial).await?);
+        let mut reading = JoinSet::new();
+        if self.reads {
+            reading.spawn(async move {
+                let mut buffer = [0; 4096];
+                while read.read(&mut buffer).await.is_ok_and(|read| read > 0) {}
+            });
+        } else {
+            // No window for answers, and nobody reads.
+            write.write_all(&frame(4, 0, 0, &[0, 4, 0, 0, 0, 0])).await.ok()?;
+        }
+        let mut next = 1_u32;
+        loop {
+            let first = next;
+            let ids = (0..streams).map(|at| first + 2 * at);
+            next = next.checked_add(2 * streams).filter(|next| *next < 1 << 30)?;
+            for id in ids.clone() {
+                write.write_all(&self.begun(id)).await.ok()?;
+            }
+            // The window of a connection is 64 KiB at first, and is not waited for.
+            let body = vec![b' '; 16_000];
+            for id in ids.clone() {
+                let mut left = self.sent as usize;
+                while left > 0 {
+                    let part = left.min(body.len());
+                    left -= part;
+                    let ends = left == 0 && self.sent == self.announced;
+                    write.write_all(&frame(0, u8::from(ends), id, &body[..part])).await.ok()?;
+                }
+            }
+            write.flush().await.ok()?;
+            self.wait().await;
+            match self.end {
+                End::Reset => {
+                    for id in ids {
+                        write.write_all(&frame(3, 0, id, &8_u32.to_be_bytes())).await.ok()?;
+                    }
+                    write.flush().await.ok()?;
+                    sleep(Duration::from_millis(1)).await;
+                }
+                End::Closed => return Some(()),
+                End::Never => std::future::pending().await,
+            }
+        }
+    }
+
+    /// The head of a stream, and what is between the heads.
+    fn begun(self, id: u32) -> Vec<u8> {
+        const END_HEADERS: u8 = 4;
+        let length = self.announced.to_string();
+        let [.., digits] = length.len().to_be_bytes();
+        let head = [HEADERS, b"\x0f\x10\x10application/json", b"\x0f\x0d", &[digits], length.as_bytes()].concat();
+        let mut frames = frame(1, END_HEADERS | u8::from(self.announced == 0), id, &head);
+        if let Some((kind, flags, length)) = self.noise {
+            // Of the connection, but for priorities and windows, which are of a stream.
+            let stream = if matches!(kind, 2 | 8) { id } else { 0 };
+            let payload = if kind == 8 { vec![0, 0, 0, 1] } else { vec![0; length] };
+            frames.extend(frame(kind, flags, stream, &payload));
+        }
+        frames
+    }
+
+    async fn wait(self) {
+        match self.end {
+            End::Never => std::future::pending().await,
+            End::Reset | End::Closed => sleep(self.hold).await,
+        }
+    }
+}
