@@ -174,12 +174,12 @@ impl Claims {
         self.waiting = if waits { self.waiting + 1 } else { self.waiting.saturating_sub(1) };
     }
 
-    /// Takes `bytes` from those who only hold them, for one that needs them. They are free once their tasks have ended,
-    /// which is soon. Returns from how many they are taken.
+    /// Takes `bytes` from those who only hold them, for one that needs them. They are free once their tasks have
+    /// ended, which is soon. Returns from how many they are taken.
     ///
-    /// Connections that hold most are first. A client loses what it holds when its time is over. It loses a body at once
-    /// if its connection holds twice of what the needy one's would: it is told to come back. An answer that is cut off
-    /// would be a failed call.
+    /// Connections that hold most are first. A client loses what it holds when its time is over. It loses a body at
+    /// once if its connection holds twice of what the needy one's would: it is told to come back. An answer that is cut
+    /// off would be a failed call.
     pub(super) fn reclaim(&mut self, id: u64, bytes: u64, now: Instant) -> u64 {
         let Some(needy) = self.held.get(&id).map(|holding| holding.requests.id()) else { return 0 };
         let mut missing = bytes.saturating_sub(self.leaving);
@@ -193,7 +193,8 @@ impl Claims {
         let mut count = 0;
         for (idle, connection) in holders {
             let Some(of) = self.connections.get(&connection) else { continue };
-            for claim in of.claims.iter().copied().filter(|claim| *claim != id).collect::<Vec<_>>() {
+            let claims = of.claims.clone();
+            for claim in claims.into_iter().filter(|claim| *claim != id) {
                 let Some(holding) = self.held.get(&claim).filter(|holding| holding.idle() > 0) else { continue };
                 let is_greedy = idle >= fair && holding.stage == Stage::Arriving;
                 if !is_greedy && now < holding.due(self.grace) {

@@ -25,6 +25,7 @@ mod followed_facts;
 mod labels;
 mod last_errors;
 mod line_limits;
+mod line_window;
 mod listener;
 mod log;
 mod log_queue;

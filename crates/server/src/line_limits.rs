@@ -4,8 +4,9 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::time::{Instant, sleep};
+use tokio::time::sleep;
 
+use super::line_window::LineWindow;
 use super::log_queue::LogQueue;
 use super::metrics::LogMetrics;
 
@@ -53,55 +54,25 @@ impl Line {
 /// The limits of one server.
 #[derive(Debug)]
 pub(super) struct LineLimits {
-    kinds: Mutex<[Window; Line::ALL.len()]>,
+    kinds: Mutex<[(Line, LineWindow); Line::ALL.len()]>,
     /// Where lines of dependencies pass.
     queue: Option<LogQueue>,
     metrics: LogMetrics,
 }
 
-/// Lines of dependencies, such as of `h2` for each frame that it does not expect: one kind, whoever writes them.
-#[derive(Debug)]
-pub(super) struct DependencyLines(Mutex<Window>);
-
-impl Default for DependencyLines {
-    fn default() -> Self {
-        Self(Mutex::new(Window { line: Line::Dependency, began: Instant::now(), lines: 0, left_out: 0 }))
-    }
-}
-
-impl DependencyLines {
-    pub(super) fn admits(&self) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).admits()
-    }
-
-    pub(super) fn left_out(&self) -> u64 {
-        std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner).left_out)
-    }
-}
-
-/// The last second in which there were lines.
-#[derive(Clone, Copy, Debug)]
-struct Window {
-    line: Line,
-    began: Instant,
-    lines: u32,
-    left_out: u64,
-}
-
 impl LineLimits {
     pub(super) fn new(queue: Option<LogQueue>, metrics: LogMetrics) -> Self {
-        let began = Instant::now();
         for line in Line::ALL {
             metrics.left_out(line.name(), 0);
         }
-        let kinds = Line::ALL.map(|line| Window { line, began, lines: 0, left_out: 0 });
+        let kinds = Line::ALL.map(|line| (line, LineWindow::default()));
         Self { kinds: Mutex::new(kinds), queue, metrics }
     }
 
     /// Whether a line is to be written; counted where it is not.
     pub(super) fn allow(&self, line: Line) -> bool {
         let mut kinds = self.kinds();
-        let Some(window) = kinds.iter_mut().find(|window| window.line == line) else {
+        let Some((_, window)) = kinds.iter_mut().find(|(kind, _)| *kind == line) else {
             return true;
         };
         let admits = window.admits();
@@ -118,8 +89,8 @@ impl LineLimits {
             let mut left_out: Vec<_> = self
                 .kinds()
                 .iter_mut()
-                .filter(|window| window.left_out > 0)
-                .map(|window| (window.line.name(), std::mem::take(&mut window.left_out)))
+                .map(|(line, window)| (line.name(), window.left_out()))
+                .filter(|(_, lines)| *lines > 0)
                 .collect();
             let of_dependencies = self.queue.as_ref().map_or(0, LogQueue::left_out);
             if of_dependencies > 0 {
@@ -133,30 +104,10 @@ impl LineLimits {
     }
 
     /// Nothing in here panics half-way.
-    fn kinds(&self) -> MutexGuard<'_, [Window; Line::ALL.len()]> {
+    fn kinds(&self) -> MutexGuard<'_, [(Line, LineWindow); Line::ALL.len()]> {
         self.kinds.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
-
-impl Window {
-    /// Whether another line is to be written; counted where it is not.
-    fn admits(&mut self) -> bool {
-        if self.began.elapsed() >= SECOND {
-            (self.began, self.lines) = (Instant::now(), 0);
-        }
-        if self.lines < LINES {
-            self.lines += 1;
-            return true;
-        }
-        self.left_out += 1;
-        false
-    }
-}
-
-/// Lines of a kind in a second: more than a person reads, less than a disk minds.
-const LINES: u32 = 20;
-
-const SECOND: Duration = Duration::from_secs(1);
 
 const REPORT: Duration = Duration::from_secs(10);
 
@@ -164,6 +115,8 @@ const REPORT: Duration = Duration::from_secs(10);
 mod tests {
     use super::*;
     use crate::metrics::Metrics;
+
+    const SECOND: Duration = Duration::from_secs(1);
 
     #[tokio::test(start_paused = true)]
     async fn lines_of_dependencies_are_limited() {

@@ -2,14 +2,14 @@
 //! write. Nobody who serves ever waits for a log.
 
 use std::io::{self, Write};
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
 use prometheus::IntCounter;
 
-use super::line_limits::DependencyLines;
+use super::line_window::LineWindow;
 use super::metrics::LogMetrics;
 
 /// A queue of log lines. What is written to it is one line for each call of `write`, and never blocks.
@@ -19,7 +19,8 @@ use super::metrics::LogMetrics;
 pub struct LogQueue {
     entries: SyncSender<QueueEntry>,
     lost: IntCounter,
-    dependencies: Arc<DependencyLines>,
+    /// Lines of libraries, such as of `h2` for each frame that it does not expect: one kind, whoever writes them.
+    dependencies: Arc<Mutex<LineWindow>>,
 }
 
 #[derive(Debug)]
@@ -39,7 +40,7 @@ impl LogQueue {
         let (entries, queue) = sync_channel(LINES);
         let said = lost.clone();
         thread::Builder::new().name("log".to_owned()).spawn(move || write_all(sink, &queue, &said))?;
-        Ok(Self { entries, lost, dependencies: Arc::new(DependencyLines::default()) })
+        Ok(Self { entries, lost, dependencies: Arc::default() })
     }
 
     /// Waits until what is in the queue is written, but no longer than `most`.
@@ -63,12 +64,16 @@ impl LogQueue {
     /// are, and counted.
     #[must_use]
     pub fn admits(&self, target: &str) -> bool {
-        target.starts_with("pointsman") || self.dependencies.admits()
+        target.starts_with("pointsman") || self.dependencies().admits()
     }
 
     /// Lines of dependencies that were left out since this was asked last.
     pub(super) fn left_out(&self) -> u64 {
-        self.dependencies.left_out()
+        self.dependencies().left_out()
+    }
+
+    fn dependencies(&self) -> MutexGuard<'_, LineWindow> {
+        self.dependencies.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// For the metrics of a server.

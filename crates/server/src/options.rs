@@ -55,8 +55,8 @@ pub struct Options {
     /// at once, and has given up after 30 s in all.
     pub write_timeout: Duration,
     /// How long a body may take to arrive, or an answer to be read, before the memory it holds is given to others where
-    /// there is too little; and a second more for each 4 MiB of it. Default 250 ms: more than a round trip anywhere, and
-    /// API servers have a body whole before they call.
+    /// there is too little; and a second more for each 4 MiB of it. Default 250 ms: more than a round trip anywhere,
+    /// and API servers have a body whole before they call.
     pub patience: Duration,
     /// The conversions there can be: their counters are there from the start, so that the first failure of one is seen
     /// by a rate. Default: none.

@@ -1,5 +1,5 @@
-//! Whoever holds connections, streams, bodies and answers, in any number, beside callers that behave: named attacks, and
-//! any by a seed.
+//! Whoever holds connections, streams, bodies and answers, in any number, beside callers that behave: named attacks,
+//! and any by a seed.
 //!
 //! ```sh
 //! POINTSMAN_ATTACK_SEEDS=200 cargo test -p pointsman-server --test it -- --nocapture held_streams

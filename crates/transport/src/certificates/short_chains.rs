@@ -1,5 +1,5 @@
-//! Client certificates whose chains are short: a long one costs a stranger nothing, and its verification costs us up to a
-//! hundred signatures (`rustls-webpki verify_cert.rs`, `Budget`), 20 ms of a thread that serves.
+//! Client certificates whose chains are short: a long one costs a stranger nothing, and its verification costs us up to
+//! a hundred signatures (`rustls-webpki verify_cert.rs`, `Budget`), 20 ms of a thread that serves.
 
 use std::sync::Arc;
 
@@ -62,8 +62,8 @@ impl ClientCertVerifier for ShortChains {
     }
 }
 
-/// Between a leaf and its root. An authority of a cluster has one at most; with three, each may be tried below each, and
-/// that is fifteen signatures.
+/// Between a leaf and its root. An authority of a cluster has one at most; with three, each may be tried below each,
+/// and that is fifteen signatures.
 const INTERMEDIATES: usize = 3;
 
 /// Four certificates of 4 KiB, of which an RSA key of 8192 bits and its signature are half.

@@ -86,6 +86,11 @@ fn what_becomes_required_must_always_be_there() {
         ),
     );
     fine(&one("a", "a", TEXT), &one("b", "b", TEXT), rename);
+}
+
+#[test]
+fn type_of_required_field_must_fit_every_value() {
+    let need_not = |field: &str, version: &str| format!("{field} of the {version} version need not be there");
     refused(
         &one("", "a", TEXT),
         &one("a", "a", "{type: boolean}"),

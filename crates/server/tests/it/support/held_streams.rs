@@ -142,7 +142,9 @@ impl HeldStreams {
             }
             if self.reads {
                 let mut answer = [0; 4096];
-                tls.read(&mut answer).await.ok()?;
+                if tls.read(&mut answer).await.ok()? == 0 {
+                    return None;
+                }
             }
         }
     }
