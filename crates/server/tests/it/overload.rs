@@ -265,7 +265,7 @@ async fn streams_that_only_announce_a_body_shut_out_nobody() {
     }
     let reading = "webhook_requests_in_flight{webhook=\"convert\"}";
     eventually("each connection has all that it may", || async {
-        (server.metric(reading).await == Some(1600.0)).then_some(())
+        (server.metric(reading).await == Some(800.0)).then_some(())
     })
     .await;
     assert_eq!(server.metric(HELD).await, Some(0.0), "an announcement costs nothing");

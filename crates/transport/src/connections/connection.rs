@@ -148,7 +148,7 @@ const HEADERS: u32 = 64 * 1024;
 
 /// An API server speaks HTTP/2 to a loopback URL alone, and its transport opens another connection where one has no
 /// stream left (Go's `net/http`). What a stream holds is paid for with its connection.
-const STREAMS: u32 = 16;
+const STREAMS: u32 = 8;
 
 /// 32 KiB: what arrives on a connection and is not read yet is paid for with it. On a network with round trips
 /// of half a millisecond these carry half a gigabit in a second.

@@ -4,8 +4,8 @@ use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use rustls::ServerConfig;
 use rustls::pki_types::CertificateDer;
+use rustls::{ServerConfig, ServerConnection};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
@@ -60,7 +60,8 @@ impl Stream {
         config: Arc<ServerConfig>,
     ) -> Pin<Box<dyn Future<Output = io::Result<Self>> + Send>> {
         Box::pin(async move {
-            let tls = TlsAcceptor::from(config).accept(socket).await?;
+            let bounded = |connection: &mut ServerConnection| connection.set_buffer_limit(Some(BUFFER));
+            let tls = TlsAcceptor::from(config).accept_with(socket, bounded).await?;
             Ok(Self(Io::Tls(Box::new(tls))))
         })
     }
@@ -83,3 +84,7 @@ impl Stream {
         }
     }
 }
+
+/// What is encrypted and not read yet, for each connection, in bytes: one record (RFC 8446, 5.1). A client that reads
+/// nothing would have four times as much, which is what rustls allows by itself.
+const BUFFER: usize = 16 << 10;
