@@ -1,6 +1,6 @@
 #!/bin/sh
-# Proves that the laws of conversion, and the simulation of rolls, bite: plants one bug after the other in a scratch copy
-# of the tree and runs them.
+# Proves that the laws of conversion, the simulation of rolls and the attacks on the server bite: plants one bug after the
+# other in a scratch copy of the tree and runs them.
 # Each file in tests/mutants is a bug: a source file, a piece of it, and what stands there instead. White space in a piece
 # does not count, so that formatting does not break them. Exits with 1 if a bug is not caught within 60 seconds of testing
 # (POINTSMAN_SECONDS).
@@ -37,21 +37,22 @@ print(path)
 PYTHON
 }
 
-# What is run, by the file that a bug is in: the laws of conversion, or the simulation of rolls.
+# What is run, by the file that a bug is in: the laws of conversion, the simulation of rolls, or the attacks.
 tests_of() {
     case $1 in
-    crates/core/src/roll/* | crates/core/src/registration/roll_freeze.rs | crates/core/src/definition/held.rs) echo "--test rolls" ;;
+    crates/server/* | crates/transport/*) echo "-p pointsman-server --test it -- holders" ;;
+    crates/core/src/roll/* | crates/core/src/registration/roll_freeze.rs | crates/core/src/definition/held.rs) echo "-p pointsman-core --test rolls" ;;
     crates/core/src/definition/version_words.rs | crates/core/src/definition/moved.rs | \
-        crates/core/src/definition/note.rs | crates/core/src/definition/admission/other_source.rs) echo "--test rolls" ;;
-    crates/core/src/definition/checks/*) echo "--lib -- definition::checks" ;;
-    crates/core/src/registration/stage_policies/*) echo "--test it -- stages::policies" ;;
-    *) echo "--test it -- laws fixtures captures edges kept::" ;;
+        crates/core/src/definition/note.rs | crates/core/src/definition/admission/other_source.rs) echo "-p pointsman-core --test rolls" ;;
+    crates/core/src/definition/checks/*) echo "-p pointsman-core --lib -- definition::checks" ;;
+    crates/core/src/registration/stage_policies/*) echo "-p pointsman-core --test it -- stages::policies" ;;
+    *) echo "-p pointsman-core --test it -- laws fixtures captures edges kept::" ;;
     esac
 }
 
 laws() {
     # shellcheck disable=SC2046
-    cargo test -p pointsman-core $(tests_of "$1") >"$scratch/log" 2>&1
+    cargo test $(tests_of "$1") >"$scratch/log" 2>&1
 }
 
 # Runs the laws until one fails, and says which and after how many seconds. Fails where all hold, or none failed in time.
@@ -59,7 +60,7 @@ caught() {
     : >"$scratch/log"
     start=$(date +%s)
     # shellcheck disable=SC2046
-    timeout "$limit" cargo test -p pointsman-core $(tests_of "$1") >"$scratch/log" 2>&1 &
+    timeout "$limit" cargo test $(tests_of "$1") >"$scratch/log" 2>&1 &
     job=$!
     while kill -0 "$job" 2>/dev/null && ! grep -q ' \.\.\. FAILED$' "$scratch/log"; do
         sleep 0.2
@@ -73,9 +74,9 @@ caught() {
     [ -n "$law" ] || case $status in 0 | 124) return 1 ;; *) law="the end of the process ($status)" ;; esac
 }
 
-if ! cargo test --quiet --no-run -p pointsman-core --test it --test rolls >"$scratch/log" 2>&1 ||
+if ! cargo test --quiet --no-run -p pointsman-core -p pointsman-server --test it --test rolls >"$scratch/log" 2>&1 ||
     ! laws any || ! laws crates/core/src/roll/any || ! laws crates/core/src/registration/stage_policies/any ||
-    ! laws crates/core/src/definition/checks/any; then
+    ! laws crates/core/src/definition/checks/any || ! laws crates/server/any; then
     cat "$scratch/log"
     echo "the laws do not hold before anything was planted"
     exit 1
@@ -86,7 +87,7 @@ for name in "$@"; do
     name=${name%.txt}
     path=$(plant "$name") || { missed=1; continue; }
     # shellcheck disable=SC2046
-    if ! cargo test --quiet --no-run -p pointsman-core $(tests_of "$path" | cut -d ' ' -f 1-2) >"$scratch/log" 2>&1; then
+    if ! cargo test --quiet --no-run $(tests_of "$path" | cut -d ' ' -f 1-4) >"$scratch/log" 2>&1; then
         cat "$scratch/log"
         echo "$name: does not compile"
         missed=1

@@ -3,9 +3,9 @@
 //! A kube-apiserver sends a whole request within milliseconds of connecting, and keeps few connections that it does not
 //! use. So these can be missed, in this order, and nobody else:
 //!
-//! 1. a connection that has not sent a whole request within [`NEWCOMER`], or has been sending one for longer than
-//!    [`PATIENCE`]: the oldest one of the address that has most of them. Where an address has more than [`NEWCOMERS`]
-//!    at a time, they are not waited for;
+//! 1. a connection that has not sent a whole request within [`NEWCOMER`], or within [`HASTE`] where half of the slots
+//!    are taken by such, or has been sending one for longer than [`PATIENCE`]: the oldest one of the address that has
+//!    most of them. Where an address has more than [`NEWCOMERS`] at a time, they are not waited for;
 //! 2. a connection of the address that has most, where that is more than its share, all slots divided by the addresses
 //!    that have or want one, or where so many of them are idle as no API server keeps: the one that has been idle for
 //!    longest. Where all of them are in use, as many as are beyond the share are told to end with their next answer,
@@ -110,7 +110,9 @@ impl OpenConnections {
             peers.entry(connection.peer).or_default().count(connection, now);
         }
         let share = slots / peers.len();
-        let unproven = peers.values().filter(|peer| peer.unproven > NEWCOMERS || peer.is_overdue(now));
+        let crowd: usize = peers.values().map(|peer| peer.unproven).sum();
+        let patience = if crowd > slots / 2 { HASTE } else { NEWCOMER };
+        let unproven = peers.values().filter(|peer| peer.unproven > NEWCOMERS || peer.is_overdue(now, patience));
         // Of two addresses with as many, the one whose connection is older.
         let oldest = unproven.filter_map(|peer| Some((peer.unproven, peer.oldest?)));
         if let Some((_, connection)) = oldest.max_by_key(|(count, oldest)| (*count, now - oldest.since)) {
@@ -154,8 +156,8 @@ impl<'a> PeerConnections<'a> {
     }
 
     /// Whether the oldest that has nothing to show had its time. Whoever stopped in the middle of a request had.
-    fn is_overdue(&self, now: Instant) -> bool {
-        self.oldest.is_some_and(|oldest| now - oldest.since > NEWCOMER)
+    fn is_overdue(&self, now: Instant, patience: Duration) -> bool {
+        self.oldest.is_some_and(|oldest| now - oldest.since > patience)
     }
 
     /// What it can do without. Whoever reuses its connections takes the youngest, and a moment after the last answer.
@@ -184,6 +186,10 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// How long a connection may take for a handshake and a request before it can be missed. API servers take milliseconds,
 /// and do not repeat a call whose handshake fails.
 const NEWCOMER: Duration = Duration::from_millis(500);
+
+/// The same where many wait: thousands of addresses with one silent connection each would fill the kernel's queue, and a
+/// call would wait behind them for seconds. A handshake and a request take a few milliseconds.
+const HASTE: Duration = Duration::from_millis(100);
 
 /// How many connections an address may be opening at a time. An API server opens one for each call that finds none.
 const NEWCOMERS: usize = 8;
@@ -266,6 +272,21 @@ mod tests {
         let mut open = OpenConnections::default();
         let flood: Vec<_> = (0..=NEWCOMERS).map(|_| add(&mut open, BAD)).collect();
         assert_eq!(who(&open, &flood, GOOD).0, vec![0], "too many of them at a time");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn silent_connections_of_many_addresses_go_soon() {
+        let addresses = ["10.0.1.1", "10.0.1.2", "10.0.1.3", "10.0.1.4", "10.0.1.5"];
+        let mut open = OpenConnections::default();
+        let all: Vec<_> = addresses.iter().map(|address| add(&mut open, address)).collect();
+        for requests in &all[..3] {
+            drop(ask(requests));
+        }
+        pass(101).await;
+        assert_eq!(who(&open, &all, GOOD).0, Vec::<usize>::new(), "two of five are given their time");
+        let more = [add(&mut open, "10.0.1.6"), add(&mut open, "10.0.1.7")];
+        assert_eq!(who(&open, &all, GOOD).0, vec![3], "four of seven");
+        drop(more);
     }
 
     #[test]

@@ -21,6 +21,8 @@ pub(crate) enum Attack {
     Silent,
     /// The same on the port of the probes.
     SilentAdmin,
+    /// The same, from as many addresses.
+    SilentAddresses,
     /// TLS, and nothing more.
     IdleTls,
     /// TLS, and half a head.
@@ -78,9 +80,10 @@ pub(crate) enum Attack {
 }
 
 impl Attack {
-    pub(crate) const ALL: [Self; 29] = [
+    pub(crate) const ALL: [Self; 30] = [
         Self::Silent,
         Self::SilentAdmin,
+        Self::SilentAddresses,
         Self::IdleTls,
         Self::HalfHeads,
         Self::DrippingHeads,
@@ -121,6 +124,7 @@ impl Attack {
                 for number in 0..self.times() {
                     let dial = match self {
                         Self::Asked | Self::Busy => dial.clone().from(neighbour(number)),
+                        Self::SilentAddresses => dial.clone().from(stranger(number)),
                         _ => dial.clone(),
                     };
                     attackers.spawn(self.attack(addr, admin, dial));
@@ -134,6 +138,7 @@ impl Attack {
 
     fn times(self) -> usize {
         match self {
+            Self::SilentAddresses => 3000,
             Self::Silent | Self::SilentAdmin => 500,
             Self::Asked | Self::Busy | Self::DrippingHeads | Self::HalfHeads | Self::IdleTls => 400,
             Self::DrippingBodies | Self::HalfBodies | Self::Http2Bodies => 100,
@@ -159,6 +164,7 @@ impl Attack {
     async fn attack(self, addr: SocketAddr, admin: SocketAddr, dial: Dial) {
         let _ = match self {
             Self::Silent => hold(TcpStream::connect(addr).await).await,
+            Self::SilentAddresses => again(|| silent(&dial)).await,
             Self::SilentAdmin => hold(TcpStream::connect(admin).await).await,
             Self::IdleTls => hold(dial.handshake().await).await,
             Self::HalfHeads => write(&dial, HALF_A_HEAD, 0).await,
@@ -270,6 +276,18 @@ async fn ask(dial: &Dial, pause: Duration) -> Option<()> {
         client.post("/convert", review(V1ALPHA2, OBJECT, 1)).await.ok()?;
         sleep(pause).await;
     }
+}
+
+/// A connection that says nothing, until it is closed.
+async fn silent(dial: &Dial) -> Option<()> {
+    let mut socket = dial.socket().await.ok()?;
+    socket.read_u8().await.ok().map(drop)
+}
+
+/// An address for each of thousands.
+fn stranger(number: usize) -> Ipv4Addr {
+    let [.., high, low] = number.to_be_bytes();
+    Ipv4Addr::new(127, 1, high, low)
 }
 
 /// One of eight addresses that nobody else has.

@@ -91,6 +91,17 @@ impl Dial {
         self
     }
 
+    /// A socket and no more.
+    pub(crate) async fn socket(&self) -> io::Result<TcpStream> {
+        let socket = TcpSocket::new_v4()?;
+        if let Some(from) = self.from {
+            socket.bind(SocketAddr::from((from, 0)))?;
+        }
+        let stream = socket.connect(self.addr).await?;
+        stream.set_nodelay(true)?;
+        Ok(stream)
+    }
+
     /// A handshake and no more.
     pub(crate) async fn handshake(&self) -> io::Result<TlsStream<TcpStream>> {
         let mut roots = RootCertStore::empty();
@@ -111,12 +122,7 @@ impl Dial {
             None => builder.with_no_client_auth(),
         };
         config.alpn_protocols = self.alpn.iter().map(|name| name.as_bytes().to_vec()).collect();
-        let socket = TcpSocket::new_v4()?;
-        if let Some(from) = self.from {
-            socket.bind(SocketAddr::from((from, 0)))?;
-        }
-        let stream = socket.connect(self.addr).await?;
-        stream.set_nodelay(true)?;
+        let stream = self.socket().await?;
         let name = ServerName::try_from("localhost").unwrap();
         TlsConnector::from(Arc::new(config)).connect(name, stream).await
     }
