@@ -5,7 +5,7 @@ use std::panic;
 
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
-use tracing::{Event, Subscriber};
+use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::fmt::writer::BoxMakeWriter;
 use tracing_subscriber::layer::{Context, SubscriberExt};
@@ -47,12 +47,15 @@ struct Limit(AdmitsLine);
 
 impl<S: Subscriber> Layer<S> for Limit {
     fn event_enabled(&self, event: &Event<'_>, _: Context<'_, S>) -> bool {
-        (self.0)(event.metadata().target())
+        let metadata = event.metadata();
+        // Who asks for more than `info` gets all of it.
+        *metadata.level() > Level::INFO || (self.0)(metadata.target())
     }
 }
 
 impl LogArgs {
-    /// Sets up logging for the process. `admits` says of each line, by its target, whether it is written.
+    /// Sets up logging for the process. `admits` says of each line from `info` up, by its target, whether it is
+    /// written.
     ///
     /// # Errors
     /// A level that does not exist.

@@ -187,8 +187,8 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// and do not repeat a call whose handshake fails.
 const NEWCOMER: Duration = Duration::from_millis(500);
 
-/// The same where many wait: thousands of addresses with one silent connection each would fill the kernel's queue, and a
-/// call would wait behind them for seconds. A handshake and a request take a few milliseconds.
+/// The same where many wait: thousands of addresses with one silent connection each would fill the kernel's queue, and
+/// a call would wait behind them for seconds. A handshake and a request take a few milliseconds.
 const HASTE: Duration = Duration::from_millis(100);
 
 /// How many connections an address may be opening at a time. An API server opens one for each call that finds none.
@@ -279,13 +279,12 @@ mod tests {
         let addresses = ["10.0.1.1", "10.0.1.2", "10.0.1.3", "10.0.1.4", "10.0.1.5"];
         let mut open = OpenConnections::default();
         let all: Vec<_> = addresses.iter().map(|address| add(&mut open, address)).collect();
-        for requests in &all[..3] {
-            drop(ask(requests));
-        }
+        let _busy: Vec<_> = all[..3].iter().map(ask).collect();
         pass(101).await;
         assert_eq!(who(&open, &all, GOOD).0, Vec::<usize>::new(), "two of five are given their time");
         let more = [add(&mut open, "10.0.1.6"), add(&mut open, "10.0.1.7")];
-        assert_eq!(who(&open, &all, GOOD).0, vec![3], "four of seven");
+        let (gone, _) = who(&open, &all, GOOD);
+        assert!(gone == [3] || gone == [4], "four of seven wait: {gone:?}");
         drop(more);
     }
 
