@@ -50,7 +50,7 @@ async fn attacked(name: &str, attack: HeldStreams, bystander: &Victim, after: Du
         probes.percentile(100),
         bystander.percentile(100),
     );
-    let too_much = peak > LIMIT_MIB || after >= AFTER && left > LEFT_MIB;
+    let too_much = victim.is_killed() || peak > LIMIT_MIB || after >= AFTER && left > LEFT_MIB;
     (!wrong.is_empty() || too_much).then(|| format!("{name}: {wrong:?}, {peak} MiB, then {left} MiB: {attack:?}"))
 }
 

@@ -7,6 +7,7 @@ pub(crate) mod client;
 pub(crate) mod collector;
 pub(crate) mod gate;
 pub(crate) mod held_streams;
+pub(crate) mod memory_group;
 pub(crate) mod promtool;
 pub(crate) mod server;
 pub(crate) mod victim;

@@ -1,4 +1,5 @@
-//! A server in a process of its own, with the built-in kinds and what fits into 128 MiB: its memory is not ours.
+//! A server in a process of its own, with the built-in kinds and what fits into 128 MiB: its memory is not ours. Where
+//! this machine lets a test do so, the kernel kills it rather than give it more.
 
 use std::fs;
 use std::io::{self, Write};
@@ -15,6 +16,7 @@ use tempfile::TempDir;
 use super::certs::Authority;
 use super::client::{Dial, get};
 use super::eventually;
+use super::memory_group::MemoryGroup;
 
 /// The memory limit of the victim.
 pub(crate) const LIMIT_MIB: u64 = 128;
@@ -26,6 +28,8 @@ pub(crate) struct Victim {
     authority: Authority,
     child: Child,
     _dir: TempDir,
+    /// Where this machine lets a test make one. Dropped after the child has ended.
+    group: Option<MemoryGroup>,
 }
 
 impl Victim {
@@ -48,11 +52,23 @@ impl Victim {
         let file = dir.path().join(ADDRESSES);
         let text = eventually("the victim listens", || async { fs::read_to_string(&file).ok() }).await;
         let (addr, admin) = text.split_once(' ').unwrap();
-        Self { addr: addr.parse().unwrap(), admin: admin.parse().unwrap(), authority, child, _dir: dir }
+        Self {
+            addr: addr.parse().unwrap(),
+            admin: admin.parse().unwrap(),
+            authority,
+            group: MemoryGroup::around(child.id(), LIMIT_MIB),
+            child,
+            _dir: dir,
+        }
     }
 
     pub(crate) fn dial(&self) -> Dial {
         Dial::new(self.addr, &self.authority)
+    }
+
+    /// Whether the kernel has killed it for the memory that it took.
+    pub(crate) fn is_killed(&self) -> bool {
+        self.group.as_ref().is_some_and(|group| group.kills() > 0)
     }
 
     /// The most that was ever resident, in MiB.
