@@ -77,8 +77,8 @@ fn assert_owned(scene: &Scene<'_>, name: &str) {
     assert_eq!(after["spec"].get("port"), None, "{after}");
 }
 
-/// Answers between two kills, in turn. An object takes a few, and a page of 50 objects that no cache holds takes 50: some
-/// kills come in the middle of each, and all of it gets done.
+/// Answers between two kills, in turn. An object takes a few, and a page of 50 objects that no cache holds takes 50:
+/// some kills come in the middle of each, and all of it gets done.
 const ANSWERED: [u64; 4] = [150, 5, 80, 20];
 
 /// The webhook is killed again and again while objects are written: every manager owns what it owned.
