@@ -56,9 +56,12 @@ pub(super) async fn read(body: &mut Incoming, limit: u64, claim: &Claim) -> Resu
         }
         if length > bytes.capacity() as u64 {
             let capacity = (length * 2).max(FIRST).min(most).max(length);
-            claim.arrive(capacity).await.then_some(()).ok_or(BodyError::Budget)?;
+            // Both are there while what has arrived is copied.
+            let both = capacity + bytes.capacity() as u64;
+            claim.arrive(both).await.then_some(()).ok_or(BodyError::Budget)?;
             let more = capacity - bytes.len() as u64;
             bytes.reserve_exact(usize::try_from(more).map_err(|_| BodyError::TooLarge)?);
+            claim.arrive(capacity).await.then_some(()).ok_or(BodyError::Budget)?;
         }
         bytes.extend_from_slice(&data);
     }
