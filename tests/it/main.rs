@@ -10,6 +10,8 @@ mod dev_page;
 mod docs;
 mod left_out;
 mod memory;
+#[path = "../../crates/server/tests/it/support/memory_group.rs"]
+mod memory_group;
 mod readme;
 mod serve;
 mod serve_rights;

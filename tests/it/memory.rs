@@ -1,17 +1,16 @@
 //! The memory of `serve` under load, against the formula in docs/reference.md.
 
-use std::fs::{self, File};
-use std::io::{self, Write};
+use std::fs;
 use std::net::TcpListener;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread;
-use std::time::Duration;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::left_out::left_out;
+use crate::memory_group::MemoryGroup;
 use crate::serve::Dev;
 
 /// What fits into 128 MiB, as the formula has it: `(32 + 0.09375 × 341 + 48) × 8 / 7`.
@@ -54,53 +53,6 @@ fn peak(process: u32) -> u64 {
     line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() / 1024
 }
 
-/// A group of processes that the kernel kills rather than let it have more memory than this, as it does with a
-/// container. Only where this machine lets us make one: a container's root may, a person may not.
-struct Cgroup {
-    path: PathBuf,
-    /// Where it says how often it has killed.
-    events: &'static str,
-}
-
-impl Cgroup {
-    /// Of the second version, or the first.
-    fn around(process: u32, mib: u64) -> Option<Self> {
-        [("", "memory.max", "memory.events"), ("memory", "memory.limit_in_bytes", "memory.oom_control")]
-            .into_iter()
-            .find_map(|(hierarchy, limit, events)| {
-                let path = Path::new("/sys/fs/cgroup").join(hierarchy).join(format!("pointsman-{process}"));
-                fs::create_dir(&path).ok()?;
-                let made = Self { path, events };
-                let bounded = made.set(limit, mib << 20);
-                bounded.and_then(|()| made.set("cgroup.procs", process.into())).is_ok().then_some(made)
-            })
-    }
-
-    /// Only a file that is there: not every directory is one of the kernel's.
-    fn set(&self, name: &str, value: u64) -> io::Result<()> {
-        File::options().write(true).open(self.path.join(name))?.write_all(value.to_string().as_bytes())
-    }
-
-    /// How often it has killed.
-    fn kills(&self) -> u64 {
-        let events = fs::read_to_string(self.path.join(self.events)).unwrap();
-        let kills = events.lines().find_map(|line| line.strip_prefix("oom_kill "));
-        kills.expect("the kernel counts them").parse().unwrap()
-    }
-}
-
-impl Drop for Cgroup {
-    /// Once it is empty: processes that have ended leave it a moment later.
-    fn drop(&mut self) {
-        for _ in 0..50 {
-            if fs::remove_dir(&self.path).is_ok() {
-                return;
-            }
-            thread::sleep(Duration::from_millis(20));
-        }
-    }
-}
-
 #[test]
 fn memory_stays_within_the_formula() {
     let dir = TempDir::new().unwrap();
@@ -134,7 +86,7 @@ fn memory_stays_within_the_formula_beside_spans() {
 /// More at a time than there is room for: bodies of nearly the largest size, and the single objects that API servers
 /// send beside them.
 fn stays_within(limit: u64, dev: Dev, dir: &Path) {
-    let cgroup = Cgroup::around(dev.id(), limit);
+    let cgroup = MemoryGroup::around(dev.id(), limit);
     if cgroup.is_none() {
         left_out("no cgroup can be made here: what was resident is held against the limit alone");
     }
@@ -176,6 +128,6 @@ fn stays_within(limit: u64, dev: Dev, dir: &Path) {
     let peak = peak(dev.id());
     println!("{peak} of {limit} MiB");
     assert!(peak <= limit, "{peak} MiB");
-    assert_eq!(cgroup.as_ref().map_or(0, Cgroup::kills), 0);
+    assert_eq!(cgroup.as_ref().map_or(0, MemoryGroup::kills), 0);
     assert_eq!(dev.terminate().0, Some(0));
 }
