@@ -151,7 +151,8 @@ const HEADERS: u32 = 64 * 1024;
 const STREAMS: u32 = 8;
 
 /// 32 KiB: what arrives on a connection and is not read yet is paid for with it. On a network with round trips
-/// of half a millisecond these carry half a gigabit in a second.
+/// of half a millisecond these carry half a gigabit in a second. Of a new connection it is 64 KiB: no server can make
+/// that smaller (RFC 9113, 6.9.2).
 const WINDOW: u32 = 32 * 1024;
 
 /// Finds peers that are gone without a word. Answers to pings do not make a connection busy.
