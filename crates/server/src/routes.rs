@@ -126,6 +126,7 @@ impl Routes {
         metrics.answered(response.status().as_u16(), seconds);
         call.span.answered(response.status().as_u16());
         drop(call.in_flight);
+        call.under_way.answered();
         AnswerBody::begin(response, call.claim)
     }
 

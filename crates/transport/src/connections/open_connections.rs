@@ -5,7 +5,8 @@
 //!
 //! 1. a connection that has not sent a whole request within [`NEWCOMER`], or within [`HASTE`] where half of the slots
 //!    are taken by such, or has been sending one for longer than [`PATIENCE`]: the oldest one of the address that has
-//!    most of them. Where an address has more than [`NEWCOMERS`] at a time, they are not waited for;
+//!    most of them. Where an address has more than [`NEWCOMERS`] at a time, they are not waited for, and a sixteenth of
+//!    these goes at a time;
 //! 2. a connection of the address that has most, where that is more than its share, all slots divided by the addresses
 //!    that have or want one, or where so many of them are idle as no API server keeps: the one that has been idle for
 //!    longest. Where all of them are in use, as many as are beyond the share are told to end with their next answer,
@@ -41,8 +42,8 @@ struct Connection {
 /// Who can be missed.
 #[derive(Clone, Debug)]
 pub(super) enum Parting {
-    /// It does nothing that anybody waits for.
-    Now(Requests),
+    /// They do nothing that anybody waits for.
+    Now(Vec<Requests>),
     /// They are in use, each until its next answer.
     AfterAnswers(Vec<Requests>),
 }
@@ -51,9 +52,9 @@ impl Parting {
     /// Tells them to go, and returns how many that were.
     pub(super) fn tell(self) -> usize {
         match self {
-            Self::Now(requests) => {
-                requests.evict();
-                1
+            Self::Now(all) => {
+                all.iter().for_each(Requests::evict);
+                all.len()
             }
             Self::AfterAnswers(all) => {
                 all.iter().for_each(Requests::leave);
@@ -67,9 +68,8 @@ impl Parting {
 #[derive(Debug, Default)]
 struct PeerConnections<'a> {
     all: usize,
-    /// How many have nothing whole to show, and the oldest of them.
-    unproven: usize,
-    oldest: Option<&'a Connection>,
+    /// Those that have nothing whole to show, the oldest first.
+    unproven: Vec<&'a Connection>,
     /// How many have no request, and the one that has had none for longest.
     idle: usize,
     longest_idle: Option<(Instant, &'a Connection)>,
@@ -110,13 +110,16 @@ impl OpenConnections {
             peers.entry(connection.peer).or_default().count(connection, now);
         }
         let share = slots / peers.len();
-        let crowd: usize = peers.values().map(|peer| peer.unproven).sum();
+        let crowd: usize = peers.values().map(|peer| peer.unproven.len()).sum();
         let patience = if crowd > slots / 2 { HASTE } else { NEWCOMER };
-        let unproven = peers.values().filter(|peer| peer.unproven > NEWCOMERS || peer.is_overdue(now, patience));
+        let unproven = peers
+            .values()
+            .map(|peer| &peer.unproven)
+            .filter(|all| all.len() > NEWCOMERS || is_overdue(all, now, patience));
         // Of two addresses with as many, the one whose connection is older.
-        let oldest = unproven.filter_map(|peer| Some((peer.unproven, peer.oldest?)));
-        if let Some((_, connection)) = oldest.max_by_key(|(count, oldest)| (*count, now - oldest.since)) {
-            return Some(Parting::Now(connection.requests.clone()));
+        if let Some(all) = unproven.max_by_key(|all| (all.len(), all.first().map(|oldest| now - oldest.since))) {
+            let count = all.len().saturating_sub(NEWCOMERS).div_ceil(AT_A_TIME).max(1);
+            return Some(Parting::Now(all.iter().take(count).map(|connection| connection.requests.clone()).collect()));
         }
         let greedy = peers.values().filter_map(|peer| Some((peer, peer.surplus(share, idle_of_a_peer)?)));
         let (peer, surplus) = greedy.max_by_key(|(peer, _)| peer.all)?;
@@ -132,8 +135,7 @@ impl<'a> PeerConnections<'a> {
         }
         self.all += 1;
         if state.can_be_missed(now, PATIENCE) {
-            self.unproven += 1;
-            self.oldest.get_or_insert(connection);
+            self.unproven.push(connection);
             return;
         }
         if let Some(since) = state.idle_since() {
@@ -155,20 +157,20 @@ impl<'a> PeerConnections<'a> {
         (surplus > 0).then_some(surplus)
     }
 
-    /// Whether the oldest that has nothing to show had its time. Whoever stopped in the middle of a request had.
-    fn is_overdue(&self, now: Instant, patience: Duration) -> bool {
-        self.oldest.is_some_and(|oldest| now - oldest.since > patience)
-    }
-
     /// What it can do without. Whoever reuses its connections takes the youngest, and a moment after the last answer.
     fn parting(&self, surplus: usize, now: Instant) -> Option<Parting> {
         if let Some((_, idle)) = self.longest_idle.filter(|(since, _)| now - *since > SETTLED) {
-            return Some(Parting::Now(idle.requests.clone()));
+            return Some(Parting::Now(vec![idle.requests.clone()]));
         }
         let more = self.in_use.iter().take(surplus.saturating_sub(self.leaving));
         let more: Vec<_> = more.map(|connection| connection.requests.clone()).collect();
         (!more.is_empty()).then_some(Parting::AfterAnswers(more))
     }
+}
+
+/// Whether the oldest that has nothing to show had its time. Whoever stopped in the middle of a request had.
+fn is_overdue(unproven: &[&Connection], now: Instant, patience: Duration) -> bool {
+    unproven.first().is_some_and(|oldest| now - oldest.since > patience)
 }
 
 /// What one peer is: an IPv4 address, or a network of IPv6 (whoever has one address of a /64 has all of them).
@@ -193,6 +195,11 @@ const HASTE: Duration = Duration::from_millis(100);
 
 /// How many connections an address may be opening at a time. An API server opens one for each call that finds none.
 const NEWCOMERS: usize = 8;
+
+/// One of so many goes at a time, of the connections that an address is opening beyond [`NEWCOMERS`]. On a busy
+/// processor each time takes tens of milliseconds: so a call behind dozens of others has a slot within a quarter of a
+/// second, and another quarter to arrive before its own turn to go would come.
+const AT_A_TIME: usize = 16;
 
 /// How long a connection has to be idle before nobody is about to use it. API servers take the one that they used last.
 const SETTLED: Duration = Duration::from_millis(100);
@@ -272,6 +279,10 @@ mod tests {
         let mut open = OpenConnections::default();
         let flood: Vec<_> = (0..=NEWCOMERS).map(|_| add(&mut open, BAD)).collect();
         assert_eq!(who(&open, &flood, GOOD).0, vec![0], "too many of them at a time");
+
+        let mut open = OpenConnections::default();
+        let flood: Vec<_> = (0..NEWCOMERS + 40).map(|_| add(&mut open, BAD)).collect();
+        assert_eq!(who(&open, &flood, GOOD).0, vec![0, 1, 2], "a sixteenth of them");
     }
 
     #[tokio::test(start_paused = true)]

@@ -20,6 +20,8 @@ pub(super) struct ConnectionState {
     pub(super) under_way: usize,
     /// Of those, how many have not arrived whole.
     arriving: usize,
+    /// How many have ended before they had arrived whole, since one did arrive.
+    broken_off: usize,
     /// Whether there was any.
     pub(super) any: bool,
     /// Whether one has arrived whole.
@@ -35,9 +37,17 @@ pub(super) struct ConnectionState {
 impl Default for Requests {
     fn default() -> Self {
         let since = Instant::now();
-        let (under_way, arriving, any, proven, leave, evicted) = (0, 0, false, false, false, false);
-        let state = watch::Sender::new(ConnectionState { under_way, arriving, any, proven, since, leave, evicted });
-        Self { id: NEXT.fetch_add(1, Ordering::Relaxed), state }
+        let state = ConnectionState {
+            under_way: 0,
+            arriving: 0,
+            broken_off: 0,
+            any: false,
+            proven: false,
+            since,
+            leave: false,
+            evicted: false,
+        };
+        Self { id: NEXT.fetch_add(1, Ordering::Relaxed), state: watch::Sender::new(state) }
     }
 }
 
@@ -61,7 +71,7 @@ impl Requests {
             state.since = Instant::now();
             !std::mem::replace(&mut state.any, true)
         });
-        UnderWay { requests: self.clone(), arrived: false }
+        UnderWay { requests: self.clone(), arrived: false, answered: false }
     }
 
     /// Ends the connection without a request lost: in HTTP/2 after those that are under way, in HTTP/1.1 with the next
@@ -113,11 +123,16 @@ impl ConnectionState {
     }
 }
 
+/// How many requests in a row a client may break off before its connection ends. One that opens streams and resets them
+/// costs more than it spends (CVE-2023-44487); an API server sends a request at once, and breaks off few.
+const BROKEN_OFF: usize = 32;
+
 /// A request under way, until it is dropped.
 #[derive(Debug)]
 pub struct UnderWay {
     requests: Requests,
     arrived: bool,
+    answered: bool,
 }
 
 impl UnderWay {
@@ -128,9 +143,15 @@ impl UnderWay {
         }
         self.requests.state.send_if_modified(|state| {
             state.arriving -= 1;
+            state.broken_off = 0;
             state.since = Instant::now();
             !std::mem::replace(&mut state.proven, true)
         });
+    }
+
+    /// It is answered, whether it has arrived or not: its client did not break it off.
+    pub fn answered(&mut self) {
+        self.answered = true;
     }
 
     /// Those of its connection.
@@ -144,11 +165,34 @@ impl Drop for UnderWay {
     fn drop(&mut self) {
         self.requests.state.send_if_modified(|state| {
             state.under_way -= 1;
-            if !self.arrived {
-                state.arriving -= 1;
-            }
             state.since = Instant::now();
-            false
+            if self.arrived {
+                return false;
+            }
+            state.arriving -= 1;
+            if self.answered {
+                return false;
+            }
+            state.broken_off += 1;
+            state.broken_off >= BROKEN_OFF && !std::mem::replace(&mut state.evicted, true)
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn client_that_breaks_off_requests_loses_its_connection() {
+        let requests = Requests::default();
+        let break_off = |count| (0..count).for_each(|_| drop(requests.begin()));
+        break_off(BROKEN_OFF - 1);
+        requests.begin().arrived();
+        break_off(BROKEN_OFF - 1);
+        requests.begin().answered();
+        assert!(!requests.is_evicted());
+        break_off(1);
+        assert!(requests.is_evicted());
     }
 }
