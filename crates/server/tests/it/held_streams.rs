@@ -9,7 +9,7 @@
 //! `POINTSMAN_ATTACK` a part of the names of those that are tried. With 300 calls, what is left of an attack after ten
 //! seconds counts as well.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::support::callers::{Outcome, call};
 use crate::support::held_streams::{CALLERS, HeldStreams, STRANGER};
@@ -20,43 +20,52 @@ use crate::support::victim::{LIMIT_MIB, Victim};
 const VICTIM: &str = "neighbours::the_victim_of_the_attacks_serves";
 
 const HEAD: &str =
-    "| attack | calls | kept worst | failed | fresh worst | failed | /livez worst | bystander | peak MiB | MiB after |
-|---|---|---|---|---|---|---|---|---|---|";
+    "| attack | calls | kept worst | failed | fresh worst | failed | large worst | failed | /livez worst | bystander | peak MiB | MiB after | lines/s |
+|---|---|---|---|---|---|---|---|---|---|---|---|---|";
 
 /// One attack: a line of the table, and what was wrong.
 async fn attacked(name: &str, attack: HeldStreams, bystander: &Victim, after: Duration) -> Option<String> {
     if std::env::var("POINTSMAN_ATTACK").is_ok_and(|only| !name.contains(&only)) {
         return None;
     }
-    let victim = Victim::start(VICTIM).await;
+    let victim = Victim::start_with_log(VICTIM).await;
+    let begun = Instant::now();
     let mut kept = victim.dial().connect().await.unwrap();
     assert_eq!(call(&mut kept).await.unwrap().status, 200);
     let running = attack.begin(&victim.dial());
     let calls = usize::try_from(number("POINTSMAN_ATTACK_CALLS", 40)).unwrap();
     let outcome = Outcome::of((&victim, bystander), kept, (Duration::from_secs(2), calls)).await;
     drop(running);
-    let peak = victim.peak_mib();
+    let (peak, seconds) = (victim.peak_mib(), begun.elapsed().as_secs_f64());
+    let lines = victim.log_lines() as f64 / seconds;
     tokio::time::sleep(after).await;
     let left = victim.resident_mib();
     let wrong = outcome.wrong();
-    let Outcome { kept, fresh, probes, bystander } = &outcome;
+    let Outcome { kept, fresh, large, probes, bystander } = &outcome;
     println!(
-        "| {name} | {} | {:.1?} | {} | {:.1?} | {} | {:.1?} | {:.1?} | {peak} | {left} |",
+        "| {name} | {} | {:.1?} | {} | {:.1?} | {} | {:.1?} | {}/{} | {:.1?} | {:.1?} | {peak} | {left} | {lines:.0} |",
         kept.took.len(),
         kept.percentile(100),
         kept.failed,
         fresh.percentile(100),
         fresh.failed,
+        large.percentile(100),
+        large.failed,
+        large.took.len(),
         probes.percentile(100),
         bystander.percentile(100),
     );
-    let too_much = victim.is_killed() || peak > LIMIT_MIB || after >= AFTER && left > LEFT_MIB;
-    (!wrong.is_empty() || too_much).then(|| format!("{name}: {wrong:?}, {peak} MiB, then {left} MiB: {attack:?}"))
+    let too_much = victim.is_killed() || peak > LIMIT_MIB || after >= AFTER && left > LEFT_MIB || lines > LINES;
+    (!wrong.is_empty() || too_much)
+        .then(|| format!("{name}: {wrong:?}, {peak} MiB, then {left} MiB, {lines:.0} lines a second: {attack:?}"))
 }
 
 /// What is left of an attack so long after it.
 const AFTER: Duration = Duration::from_secs(10);
 const LEFT_MIB: u64 = 40;
+
+/// Lines in a second: 20 of each of eight kinds at most, and one a second that says how many were left out.
+const LINES: f64 = 8.0 * 21.0;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn named_holders_fail_no_call() {
@@ -70,8 +79,23 @@ async fn named_holders_fail_no_call() {
             let name = format!("one byte of {connections} x 250, {who}");
             wrong.extend(attacked(&name, HeldStreams::one_byte(connections, address), &bystander, after).await);
         }
+        // What a client may open that has not heard yet how many there may be.
+        let hasty = HeldStreams { streams: 100, ..HeldStreams::one_byte(320, address) };
+        wrong.extend(attacked(&format!("one byte of 320 x 100, {who}"), hasty, &bystander, after).await);
         wrong.extend(attacked(&format!("last byte, {who}"), HeldStreams::last_byte(address), &bystander, after).await);
         wrong.extend(attacked(&format!("unread, {who}"), HeldStreams::unread(address), &bystander, after).await);
+        let all_unread = HeldStreams::all_unread(address);
+        wrong.extend(attacked(&format!("all unread, {who}"), all_unread, &bystander, after).await);
+        let all_bodies = HeldStreams::all_bodies(address);
+        wrong.extend(attacked(&format!("all bodies, {who}"), all_bodies, &bystander, after).await);
+        let all_pieces = HeldStreams::all_pieces(address);
+        wrong.extend(attacked(&format!("all pieces, {who}"), all_pieces, &bystander, after).await);
+        wrong.extend(attacked(&format!("lists, {who}"), HeldStreams::lists(address), &bystander, after).await);
+        let open_heads = HeldStreams::open_heads(address);
+        wrong.extend(attacked(&format!("open heads, {who}"), open_heads, &bystander, after).await);
+        let full_heads = HeldStreams { fields: 1800, ..HeldStreams::one_byte(320, address) };
+        wrong.extend(attacked(&format!("full heads, {who}"), full_heads, &bystander, after).await);
+        wrong.extend(attacked(&format!("resets, {who}"), HeldStreams::resets(address), &bystander, after).await);
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
 }

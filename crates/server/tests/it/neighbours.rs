@@ -97,7 +97,7 @@ async fn no_attack_fails_a_kept_call_or_holds_off_a_fresh_one() {
         drop(running);
         let peak = victim.peak_mib();
         let wrong = outcome.wrong();
-        let Outcome { kept, fresh, probes, bystander } = &outcome;
+        let Outcome { kept, fresh, probes, bystander, .. } = &outcome;
         println!(
             "| {attack:?} | {:.1?} | {} | {:.1?} | {} | {:.1?} | {:.1?} | {:.1?} | {peak} |",
             kept.percentile(99),

@@ -321,7 +321,7 @@ async fn pipeline(dial: &Dial) -> Option<()> {
 }
 
 /// A review of so many objects, all the same.
-fn review(desired: &str, object: &str, times: usize) -> Vec<u8> {
+pub(super) fn review(desired: &str, object: &str, times: usize) -> Vec<u8> {
     let objects = vec![object; times].join(",");
     format!(
         "{{\"apiVersion\":\"apiextensions.k8s.io/v1\",\"kind\":\"ConversionReview\",\"request\":\
@@ -330,9 +330,9 @@ fn review(desired: &str, object: &str, times: usize) -> Vec<u8> {
     .into_bytes()
 }
 
-const V1ALPHA2: &str = "materialize.cloud/v1alpha2";
+pub(super) const V1ALPHA2: &str = "materialize.cloud/v1alpha2";
 
-const OBJECT: &str =
+pub(super) const OBJECT: &str =
     r#"{"apiVersion":"materialize.cloud/v1alpha1","kind":"Materialize","metadata":{"name":"a"},"spec":{}}"#;
 
 async fn malformed(dial: &Dial) -> Option<()> {

@@ -6,9 +6,13 @@ use std::time::{Duration, Instant};
 use super::client::{Answer, Client};
 use super::victim::Victim;
 
-/// A review of one object of 20 KB.
-fn review() -> Vec<u8> {
-    let note = "x".repeat(20_000);
+/// A review of one object of so many KB.
+fn review(kilobytes: usize) -> Vec<u8> {
+    review_of_note(&"x".repeat(kilobytes * 1000))
+}
+
+/// A review of one object with this in an annotation.
+pub(crate) fn review_of_note(note: &str) -> Vec<u8> {
     format!(
         "{{\"apiVersion\":\"apiextensions.k8s.io/v1\",\"kind\":\"ConversionReview\",\"request\":\
          {{\"uid\":\"u\",\"desiredAPIVersion\":\"materialize.cloud/v1alpha2\",\"objects\":[\
@@ -20,14 +24,19 @@ fn review() -> Vec<u8> {
 
 /// One call. client-go would ask again where the answer is 503: that would hide a refusal.
 pub(crate) async fn call(client: &mut Client) -> hyper::Result<Answer> {
-    client.post("/convert", review()).await
+    client.post("/convert", review(20)).await
 }
 
 /// A call on a connection of its own. One that is closed before anything was sent on it is dialled again, as Go does.
 pub(crate) async fn fresh_call(victim: &Victim) -> bool {
+    fresh_call_of(victim, 20).await
+}
+
+/// The same, of one object of so many KB.
+async fn fresh_call_of(victim: &Victim, kilobytes: usize) -> bool {
     for _ in 0..3 {
         if let Ok(mut client) = victim.dial().connect().await
-            && let Ok(answer) = call(&mut client).await
+            && let Ok(answer) = client.post("/convert", review(kilobytes)).await
         {
             return answer.status == 200;
         }
@@ -71,6 +80,8 @@ impl Calls {
 pub(crate) struct Outcome {
     pub(crate) kept: Calls,
     pub(crate) fresh: Calls,
+    /// Now and then a fresh one with an object as large as a share of a connection cannot hold.
+    pub(crate) large: Calls,
     pub(crate) probes: Calls,
     /// Calls of a server beside it that nobody attacks: what the machine does to everybody.
     pub(crate) bystander: Calls,
@@ -94,6 +105,10 @@ impl Outcome {
             }
             let at = Instant::now();
             all.fresh.add(at, fresh_call(victim).await);
+            if all.fresh.took.len() % 8 == 1 {
+                let at = Instant::now();
+                all.large.add(at, fresh_call_of(victim, 300).await);
+            }
             let at = Instant::now();
             all.probes.add(at, probe(victim).await);
             let at = Instant::now();

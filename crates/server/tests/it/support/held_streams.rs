@@ -5,14 +5,19 @@ use std::net::Ipv4Addr;
 use std::thread;
 use std::time::Duration;
 
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncReadExt, AsyncWriteExt, ReadHalf, WriteHalf};
+use tokio::net::TcpStream;
 use tokio::runtime::Builder;
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
-use super::attack::{HEADERS, again, frame, opened};
+use tokio_rustls::client::TlsStream;
+
+use super::attack::{HEADERS, OBJECT, V1ALPHA2, again, frame, opened, review};
+use super::callers::review_of_note;
 use super::client::Dial;
+use super::windows::Windows;
 
 /// What is held, by how many, and how it ends.
 #[derive(Clone, Copy, Debug)]
@@ -26,8 +31,12 @@ pub(crate) struct HeldStreams {
     pub(crate) sent: u32,
     pub(crate) hold: Duration,
     pub(crate) end: End,
-    /// Whether answers are read.
-    pub(crate) reads: bool,
+    pub(crate) body: Body,
+    pub(crate) answers: Answers,
+    /// Fields `a: b` in each head, which cost a byte each to send.
+    pub(crate) fields: usize,
+    /// Whether the first head never ends.
+    pub(crate) is_open: bool,
     /// Frames that are sent between the others: their kind, flags and length.
     pub(crate) noise: Option<(u8, u8, usize)>,
     /// From the address of the callers that behave, or from another one.
@@ -43,6 +52,27 @@ pub(crate) enum End {
     Closed,
     /// Never: nothing more is sent.
     Never,
+}
+
+/// What bodies are.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Body {
+    /// No reviews.
+    Blank,
+    /// A review of one object, which is answered with as much.
+    Object,
+    /// A review of as many objects as fit, which takes many times its length to decide.
+    List,
+}
+
+/// What is done with answers.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Answers {
+    Read,
+    /// Never asked for: the windows of HTTP/2 for them are shut. Over HTTP/1.1 they are not read.
+    Shut,
+    /// Nothing that the server sends is read.
+    Deaf,
 }
 
 /// The next number (splitmix64), half of it.
@@ -63,7 +93,9 @@ impl HeldStreams {
     /// One byte of each body, held for as long as a server might wait for the others.
     pub(crate) fn one_byte(connections: usize, address: Ipv4Addr) -> Self {
         let (announced, sent, hold) = (4096, 1, Duration::from_millis(1900));
-        Self { connections, streams: 250, announced, sent, hold, end: End::Reset, reads: true, noise: None, address }
+        let (end, body, answers) = (End::Reset, Body::Blank, Answers::Read);
+        let (streams, fields, is_open, noise) = (250, 0, false, None);
+        Self { connections, streams, announced, sent, hold, end, body, answers, fields, is_open, noise, address }
     }
 
     /// Bodies but their last byte, over HTTP/1.1.
@@ -75,7 +107,43 @@ impl HeldStreams {
     /// Answers to reviews of 60 KB that nobody reads.
     pub(crate) fn unread(address: Ipv4Addr) -> Self {
         let (announced, sent, end) = (60_000, 60_000, End::Closed);
-        Self { streams: 20, announced, sent, end, reads: false, ..Self::one_byte(100, address) }
+        let (body, answers) = (Body::Object, Answers::Shut);
+        Self { streams: 20, announced, sent, end, body, answers, ..Self::one_byte(100, address) }
+    }
+
+    /// As many answers that nobody reads as fit.
+    pub(crate) fn all_unread(address: Ipv4Addr) -> Self {
+        Self { connections: 320, streams: 8, hold: Duration::from_secs(5), ..Self::unread(address) }
+    }
+
+    /// More bodies than fit, each on its way for as long as it is let.
+    pub(crate) fn all_bodies(address: Ipv4Addr) -> Self {
+        let (announced, sent) = (1 << 20, (1 << 20) - 1);
+        Self { connections: 320, announced, sent, hold: Duration::from_secs(5), ..Self::last_byte(address) }
+    }
+
+    /// The same over HTTP/2, in small pieces: thousands wait for each byte that is free.
+    pub(crate) fn all_pieces(address: Ipv4Addr) -> Self {
+        let (streams, announced, sent) = (8, 60_000, 59_999);
+        Self { streams, announced, sent, ..Self::all_bodies(address) }
+    }
+
+    /// More lists than can be decided at one time, one after the other.
+    pub(crate) fn lists(address: Ipv4Addr) -> Self {
+        let (announced, body, hold) = (500_000, Body::List, Duration::ZERO);
+        Self { streams: 0, announced, sent: announced, body, hold, ..Self::one_byte(320, address) }
+    }
+
+    /// Heads that never end, of as many fields as a head may have.
+    pub(crate) fn open_heads(address: Ipv4Addr) -> Self {
+        let (streams, fields, is_open, hold) = (1, 1800, true, Duration::from_secs(5));
+        Self { streams, fields, is_open, hold, ..Self::one_byte(320, address) }
+    }
+
+    /// Resets without end, of which a server might write down each.
+    pub(crate) fn resets(address: Ipv4Addr) -> Self {
+        let (hold, noise) = (Duration::ZERO, Some((3, 0, 4)));
+        Self { hold, noise, ..Self::one_byte(24, address) }
     }
 
     /// Any, by a seed.
@@ -84,7 +152,15 @@ impl HeldStreams {
         let mut pick = |from: &[u32]| from[usize::try_from(drawn(&mut state)).unwrap() % from.len()];
         let announced = pick(&[0, 1, 4096, 20_000, 60_000, 250_000, 1 << 20, 4 << 20]);
         let sent = pick(&[0, 1, announced / 2, announced.saturating_sub(1), announced]).min(announced);
-        let noise = [None, Some((6, 0, 8)), Some((4, 0, 0)), Some((2, 0, 5)), Some((8, 0, 4)), Some((0xfa, 0, 16_000))];
+        let noise = [
+            None,
+            Some((6, 0, 8)),
+            Some((4, 0, 0)),
+            Some((2, 0, 5)),
+            Some((8, 0, 4)),
+            Some((3, 0, 4)),
+            Some((0xfa, 0, 16_000)),
+        ];
         Self {
             // What one of the machine's cores can make in a second or two is bounded.
             connections: pick(&[1, 8, 24, 60, 150, 320]) as usize,
@@ -93,8 +169,11 @@ impl HeldStreams {
             sent,
             hold: Duration::from_millis(pick(&[0, 50, 240, 600, 1900, 5000]).into()),
             end: [End::Reset, End::Closed, End::Never][pick(&[0, 1, 2]) as usize],
-            reads: pick(&[0, 1, 1]) == 1,
-            noise: noise[pick(&[0, 0, 0, 1, 2, 3, 4, 5]) as usize],
+            body: [Body::Blank, Body::Object, Body::List][pick(&[0, 1, 2]) as usize],
+            answers: [Answers::Read, Answers::Shut, Answers::Deaf][pick(&[0, 0, 1, 2]) as usize],
+            fields: pick(&[0, 0, 20, 1800]) as usize,
+            is_open: pick(&[0, 0, 0, 0, 0, 0, 0, 1]) == 1,
+            noise: noise[pick(&[0, 0, 0, 1, 2, 3, 4, 5, 6]) as usize],
             address: [CALLERS, STRANGER][pick(&[0, 1]) as usize],
         }
     }
@@ -132,15 +211,16 @@ impl HeldStreams {
             "POST /convert HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
             self.announced
         );
+        let body = self.body();
         loop {
             tls.write_all(head.as_bytes()).await.ok()?;
-            tls.write_all(&vec![b' '; self.sent as usize]).await.ok()?;
+            tls.write_all(&body).await.ok()?;
             tls.flush().await.ok()?;
             self.wait().await;
             if self.sent < self.announced || matches!(self.end, End::Closed) {
                 return Some(());
             }
-            if self.reads {
+            if self.answers == Answers::Read {
                 let mut answer = [0; 4096];
                 if tls.read(&mut answer).await.ok()? == 0 {
                     return None;
@@ -150,17 +230,16 @@ impl HeldStreams {
     }
 
     async fn over_http2(self, dial: &Dial, streams: u32) -> Option<()> {
-        let (mut read, mut write) = tokio::io::split(opened(dial).await?);
+        let (read, mut write) = tokio::io::split(opened(dial).await?);
+        let windows = Windows::default();
         let mut reading = JoinSet::new();
-        if self.reads {
-            reading.spawn(async move {
-                let mut buffer = [0; 4096];
-                while read.read(&mut buffer).await.is_ok_and(|read| read > 0) {}
-            });
-        } else {
-            // No window for answers, and nobody reads.
+        if self.answers != Answers::Deaf {
+            reading.spawn(read_frames(read, windows.clone()));
+        }
+        if self.answers != Answers::Read {
             write.write_all(&frame(4, 0, 0, &[0, 4, 0, 0, 0, 0])).await.ok()?;
         }
+        let body = self.body();
         let mut next = 1_u32;
         loop {
             let first = next;
@@ -169,16 +248,13 @@ impl HeldStreams {
             for id in ids.clone() {
                 write.write_all(&self.begun(id)).await.ok()?;
             }
-            // The window of a connection is 64 KiB at first, and is not waited for.
-            let body = vec![b' '; 16_000];
+            if self.is_open {
+                write.flush().await.ok()?;
+                self.wait().await;
+                return Some(());
+            }
             for id in ids.clone() {
-                let mut left = self.sent as usize;
-                while left > 0 {
-                    let part = left.min(body.len());
-                    left -= part;
-                    let ends = left == 0 && self.sent == self.announced;
-                    write.write_all(&frame(0, u8::from(ends), id, &body[..part])).await.ok()?;
-                }
+                self.send(&mut write, &windows, id, &body).await?;
             }
             write.flush().await.ok()?;
             self.wait().await;
@@ -196,16 +272,55 @@ impl HeldStreams {
         }
     }
 
+    /// The body of one stream, or what of it the server lets through within the time of an attack.
+    async fn send(self, write: &mut Writing, windows: &Windows, id: u32, body: &[u8]) -> Option<()> {
+        let mut left = body;
+        while !left.is_empty() {
+            let Ok(most) = timeout(self.hold, windows.take(id, left.len().min(16_000))).await else { break };
+            // The stream is over.
+            let Some(most) = most else { break };
+            let (part, rest) = left.split_at(most);
+            left = rest;
+            let ends = left.is_empty() && self.sent == self.announced;
+            write.write_all(&frame(0, u8::from(ends), id, part)).await.ok()?;
+            write.flush().await.ok()?;
+        }
+        Some(())
+    }
+
+    /// What is sent of a body.
+    fn body(self) -> Vec<u8> {
+        let announced = self.announced as usize;
+        let object = review_of_note("");
+        let mut body = match self.body {
+            Body::Object if announced >= object.len() => review_of_note(&"x".repeat(announced - object.len())),
+            Body::List if announced >= object.len() => {
+                review(V1ALPHA2, OBJECT, (announced - object.len()) / OBJECT.len())
+            }
+            Body::Blank | Body::List | Body::Object => Vec::new(),
+        };
+        // White space is as good at the end of a review.
+        body.resize(announced, b' ');
+        body.truncate(self.sent as usize);
+        body
+    }
+
     /// The head of a stream, and what is between the heads.
     fn begun(self, id: u32) -> Vec<u8> {
         const END_HEADERS: u8 = 4;
         let length = self.announced.to_string();
         let [.., digits] = length.len().to_be_bytes();
-        let head = [HEADERS, b"\x0f\x10\x10application/json", b"\x0f\x0d", &[digits], length.as_bytes()].concat();
-        let mut frames = frame(1, END_HEADERS | u8::from(self.announced == 0), id, &head);
+        let mut head = [HEADERS, b"\x0f\x10\x10application/json", b"\x0f\x0d", &[digits], length.as_bytes()].concat();
+        if self.fields > 0 {
+            // Once in full, and from then on by its index.
+            head.extend_from_slice(if id == 1 { b"\x40\x01a\x01b" } else { b"\xbe" });
+            head.extend(b"\xbe".repeat(self.fields));
+        }
+        let ends = if self.is_open { 0 } else { END_HEADERS };
+        let mut frames = frame(1, ends | u8::from(self.announced == 0), id, &head);
         if let Some((kind, flags, length)) = self.noise {
-            // Of the connection, but for priorities and windows, which are of a stream.
-            let stream = if matches!(kind, 2 | 8) { id } else { 0 };
+            // Of the connection, but for priorities, resets and windows, which are of a stream.
+            let stream = if matches!(kind, 2 | 3 | 8) { id } else { 0 };
             let payload = if kind == 8 { vec![0, 0, 0, 1] } else { vec![0; length] };
             frames.extend(frame(kind, flags, stream, &payload));
         }
@@ -217,5 +332,19 @@ impl HeldStreams {
             End::Never => std::future::pending().await,
             End::Reset | End::Closed => sleep(self.hold).await,
         }
+    }
+}
+
+type Writing = WriteHalf<TlsStream<TcpStream>>;
+
+/// Reads what a server sends, and heeds what it says of windows.
+async fn read_frames(mut read: ReadHalf<TlsStream<TcpStream>>, windows: Windows) -> Option<()> {
+    loop {
+        let mut head = [0; 9];
+        read.read_exact(&mut head).await.ok()?;
+        let [high, middle, low, kind, flags, stream @ ..] = head;
+        let mut payload = vec![0; u32::from_be_bytes([0, high, middle, low]) as usize];
+        read.read_exact(&mut payload).await.ok()?;
+        windows.heed(kind, flags, u32::from_be_bytes(stream), &payload);
     }
 }

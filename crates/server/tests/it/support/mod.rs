@@ -12,6 +12,7 @@ pub(crate) mod promtool;
 pub(crate) mod server;
 pub(crate) mod victim;
 pub(crate) mod volume;
+pub(crate) mod windows;
 
 use std::time::{Duration, Instant};
 

@@ -1,7 +1,7 @@
 //! A server in a process of its own, with the built-in kinds and what fits into 128 MiB: its memory is not ours. Where
 //! this machine lets a test do so, the kernel kills it rather than give it more.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -12,6 +12,8 @@ use pointsman_core::definition::Kind;
 use pointsman_core::webhook::{KnownFacts, Metadata, Webhook};
 use pointsman_server::{CertPaths, Decide, LogQueue, Memory, Options, Server, Shutdown};
 use tempfile::TempDir;
+use tracing_subscriber::filter::dynamic_filter_fn;
+use tracing_subscriber::prelude::*;
 
 use super::certs::Authority;
 use super::client::{Dial, get};
@@ -27,7 +29,7 @@ pub(crate) struct Victim {
     pub(crate) admin: SocketAddr,
     authority: Authority,
     child: Child,
-    _dir: TempDir,
+    dir: TempDir,
     /// Where this machine lets a test make one. Dropped after the child has ended.
     group: Option<MemoryGroup>,
 }
@@ -40,6 +42,15 @@ impl Victim {
 
     /// The same, with no more than so many open files, if any.
     pub(crate) async fn start_with(test: &str, files: Option<u32>) -> Self {
+        Self::launch(test, files, &[]).await
+    }
+
+    /// The same, with a log that is written.
+    pub(crate) async fn start_with_log(test: &str) -> Self {
+        Self::launch(test, None, &[(LOGS, "1")]).await
+    }
+
+    async fn launch(test: &str, files: Option<u32>, env: &[(&str, &str)]) -> Self {
         let (authority, dir) = (Authority::new(), TempDir::new().unwrap());
         let pair = authority.issue();
         fs::write(dir.path().join("tls.crt"), &pair.cert).unwrap();
@@ -47,7 +58,11 @@ impl Victim {
         let limit = files.map(|files| format!("ulimit -n {files}; ")).unwrap_or_default();
         let mut child = Command::new("sh");
         child.args(["-c", &format!("{limit}exec \"$0\" \"$@\"")]).arg(std::env::current_exe().unwrap());
-        child.args(["--exact", test, "--nocapture"]).env(DIR, dir.path()).envs(of_the_image());
+        child
+            .args(["--exact", test, "--nocapture"])
+            .env(DIR, dir.path())
+            .envs(of_the_image())
+            .envs(env.iter().copied());
         let child = child.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         let file = dir.path().join(ADDRESSES);
         let text = eventually("the victim listens", || async { fs::read_to_string(&file).ok() }).await;
@@ -58,7 +73,7 @@ impl Victim {
             authority,
             group: MemoryGroup::around(child.id(), LIMIT_MIB),
             child,
-            _dir: dir,
+            dir,
         }
     }
 
@@ -85,6 +100,11 @@ impl Victim {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
         let line = status.lines().find_map(|line| line.strip_prefix(what)).unwrap();
         line.trim().trim_end_matches(" kB").parse::<u64>().unwrap().div_ceil(1024)
+    }
+
+    /// Lines that it has logged.
+    pub(crate) fn log_lines(&self) -> usize {
+        fs::read(self.dir.path().join(LOG)).unwrap_or_default().iter().filter(|byte| **byte == b'\n').count()
     }
 
     /// Whether a kubelet's probe is answered.
@@ -127,12 +147,16 @@ impl Write for Stuck {
     }
 }
 
-/// Serves until it is killed. Nobody reads its log.
+/// Serves until it is killed. Nobody reads its log, unless it was started with one.
 pub(crate) async fn serve() {
-    let queue = LogQueue::start(Stuck).unwrap();
-    let lines = queue.clone();
-    tracing_subscriber::fmt().with_writer(move || lines.clone()).init();
     let dir = PathBuf::from(std::env::var_os(DIR).unwrap());
+    let queue = match std::env::var_os(LOGS) {
+        Some(_) => LogQueue::start(File::create(dir.join(LOG)).unwrap()).unwrap(),
+        None => LogQueue::start(Stuck).unwrap(),
+    };
+    let (lines, limit) = (queue.clone(), queue.clone());
+    let log = tracing_subscriber::fmt().with_writer(move || lines.clone()).finish();
+    log.with(dynamic_filter_fn(move |line, _| !line.is_event() || limit.admits(line.target()))).init();
     let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
     let paths = CertPaths { cert: dir.join("tls.crt"), key: dir.join("tls.key") };
     let memory = Memory::within(LIMIT_MIB << 20);
@@ -157,5 +181,8 @@ fn publish(dir: &Path, addresses: &str) {
     fs::rename(dir.join("new"), dir.join(ADDRESSES)).unwrap();
 }
 
+/// Set where a log is written.
+const LOGS: &str = "POINTSMAN_TEST_VICTIM_LOGS";
+const LOG: &str = "log";
 const DIR: &str = "POINTSMAN_TEST_VICTIM";
 const ADDRESSES: &str = "addresses";
