@@ -49,14 +49,14 @@ const RBAC: &str = "/apis/rbac.authorization.k8s.io/v1";
 fn rights(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
     scene.conversion();
-    let arms = |who: &Path| {
+    let enables = |who: &Path| {
         scene.call(Method::DELETE, &format!("{}/{}", crate::support::scene::CRDS, scene.crd_name()), None);
         scene.eventually(|| (scene.list(old).code == 404).then_some(()));
         // Where there is no CRD, the definition says what is stored.
         scene.try_kubectl(&["delete"], &scene.printed_policy(new));
-        let (code, text, errors) = scene.arms_at(who, &[]);
+        let (code, text, errors) = scene.enables_at(who, &[]);
         // What is there is patched.
-        if code == 0 { scene.arms_at(who, &[]) } else { (code, text, errors) }
+        if code == 0 { scene.enables_at(who, &[]) } else { (code, text, errors) }
     };
     // Nobody is behind this Service, so that it is asked for.
     let spec = json!({"ports": [{"port": 443}]});
@@ -68,7 +68,7 @@ fn rights(scene: &Scene<'_>) {
         .ok();
     let asks = |who: &Path| {
         let service = format!("--service={}/empty:443", scene.ns);
-        let (code, text, errors) = scene.arms_at(who, &[&service, "--repoint"]);
+        let (code, text, errors) = scene.enables_at(who, &[&service, "--repoint"]);
         let code = if errors.contains("has no endpoint that is ready") { 0 } else { code };
         (code, text, errors)
     };
@@ -89,9 +89,9 @@ fn rights(scene: &Scene<'_>) {
         scene.kubectl(&["apply", "--server-side", "--force-conflicts"], &scene.printed_policy(new));
         scene.migrate_at(who, &["--to", new, "--settle=0s"])
     };
-    each_right(scene, &["pointsman-arm"], &|resource| resource != "endpointslices", &arms);
-    each_right(scene, &["pointsman-arm"], &|resource| resource == "endpointslices", &asks);
-    let (code, _, errors) = scene.arms(&["--force-conflicts", "--repoint"]);
+    each_right(scene, &["pointsman-enable"], &|resource| resource != "endpointslices", &enables);
+    each_right(scene, &["pointsman-enable"], &|resource| resource == "endpointslices", &asks);
+    let (code, _, errors) = scene.enables(&["--force-conflicts", "--repoint"]);
     assert_eq!(code, 0, "{errors}");
     each_right(scene, &["pointsman-migrate"], &|_| true, &migrates);
     rotating(scene);
@@ -104,7 +104,7 @@ fn rotating(scene: &Scene<'_>) {
     let file = format!("--ca-file={}", scene.authority().display());
     let rotates = |who: &Path, server: &str| {
         trust(scene, &[&scene.bed.authority, &other]);
-        run(&["rotate", server, &file, "--settle=0s", &format!("--kubeconfig={}", who.display())].map(str::to_owned))
+        run(&["rotate-ca", server, &file, "--settle=0s", &format!("--kubeconfig={}", who.display())].map(str::to_owned))
     };
     let server = scene.server();
     each_right(scene, &["pointsman-rotate"], &|resource| resource != "endpointslices", &|who| rotates(who, &server));
@@ -127,7 +127,7 @@ fn rotating(scene: &Scene<'_>) {
 /// The same for those who look, and for those who leave.
 fn looking(scene: &Scene<'_>) {
     let (old, new, name) = (scene.sample.old, scene.sample.new, scene.crd_name());
-    scene.arm(new);
+    scene.enable(new);
     scene.create(new, &scene.object(new, "a")).ok();
     let as_ = |who: &Path| format!("--kubeconfig={}", who.display());
     let plans = |who: &Path| scene.command(&["plan", &name, &as_(who)]);
@@ -146,7 +146,7 @@ fn looking(scene: &Scene<'_>) {
     let spec = json!({"ports": [{"port": 443}]});
     let services = format!("/api/v1/namespaces/{}/services", scene.ns);
     scene.post(&services, &json!({"metadata": {"name": "empty"}, "spec": spec})).ok();
-    let armed = scene.crd_now()["spec"].clone();
+    let enabled = scene.crd_now()["spec"].clone();
     scene.change_crd(|crd| {
         let client = &mut crd["spec"]["conversion"]["webhook"]["clientConfig"]["service"];
         (client["name"], client["port"]) = (json!("empty"), json!(443));
@@ -157,14 +157,14 @@ fn looking(scene: &Scene<'_>) {
     };
     each_right(scene, &["pointsman-status"], &|resource| resource == "endpointslices", &shows);
     let leaves = |who: &Path| {
-        scene.change_crd(|crd| crd["spec"] = armed.clone());
+        scene.change_crd(|crd| crd["spec"] = enabled.clone());
         scene.eventually(|| scene.get(old, "a").is_ok().then_some(()));
         own_documents(scene);
-        scene.command(&["disarm", &name, &scene.server(), "--served", new, "--admission", "--settle=0s", &as_(who)])
+        scene.command(&["disable", &name, &scene.server(), "--served", new, "--admission", "--settle=0s", &as_(who)])
     };
-    each_right(scene, &["pointsman-disarm"], &|_| true, &leaves);
+    each_right(scene, &["pointsman-disable"], &|_| true, &leaves);
     scene.change_crd(|crd| {
-        crd["spec"] = armed.clone();
+        crd["spec"] = enabled.clone();
         for version in crd["spec"]["versions"].as_array_mut().unwrap() {
             version["served"] = json!(version["name"] == new);
         }
@@ -176,13 +176,13 @@ fn looking(scene: &Scene<'_>) {
         scene.command(&["migrate", &name, "--forget", old, &as_(who)])
     };
     each_right(scene, &["pointsman-forget"], &|_| true, &forgets);
-    scene.change_crd(|crd| crd["spec"] = armed.clone());
+    scene.change_crd(|crd| crd["spec"] = enabled.clone());
 }
 
 /// The same for `migrate --means`.
 fn having_migrated(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.arm(old);
+    scene.enable(old);
     scene.create(old, &scene.object(old, "a")).ok();
     let migrates = |who: &Path| {
         let (code, _, errors) = scene.migrate(&["--to", old, "--settle=1s"]);
@@ -220,9 +220,9 @@ fn own_documents(scene: &Scene<'_>) {
     }
 }
 
-/// The same for `arm --webhooks`.
+/// The same for `enable --webhooks`.
 fn registering(scene: &Scene<'_>) {
-    scene.arm(scene.sample.old);
+    scene.enable(scene.sample.old);
     let _servers = SideBySide::start(scene, &[A], &[]);
     let service = format!("--service={}/engine-{}:{}", scene.ns, A.replace('.', "-"), scene.setup.port);
     let versions = [format!("--controller-version={A}"), format!("--default={A}"), format!("--served={A}")];
@@ -231,11 +231,11 @@ fn registering(scene: &Scene<'_>) {
     fs::write(&file, &printed).unwrap();
     let printed: Value = serde_json::from_str(&printed).unwrap();
     let file = format!("--webhooks={}", file.display());
-    let arms = |who: &Path| {
+    let enables = |who: &Path| {
         scene.try_kubectl(&["delete"], &printed);
-        scene.arms_at(who, &["--force-conflicts", &file])
+        scene.enables_at(who, &["--force-conflicts", &file])
     };
-    each_right(scene, &["pointsman-arm-webhooks", "pointsman-arm"], &|_| true, &arms);
+    each_right(scene, &["pointsman-enable-webhooks", "pointsman-enable"], &|_| true, &enables);
 }
 
 /// Does it with all rights of some roles, and without each of those of the first one that are meant.
@@ -326,7 +326,7 @@ fn documented(scene: &Scene<'_>, role: &str) -> Value {
 }
 
 fn unreached(scene: &Scene<'_>) {
-    scene.arm(scene.sample.old);
+    scene.enable(scene.sample.old);
     let config = fs::read_to_string(&scene.bed.api.kubeconfig).unwrap();
     let config: Value = serde_saphyr::from_str(&config).unwrap();
     let real = &config["clusters"][0]["cluster"];
@@ -362,7 +362,7 @@ fn unreached(scene: &Scene<'_>) {
         let kubeconfig = scene.kubeconfig(name, &cluster, &user);
         for (command, told) in [
             ("migrate", scene.migrate_at(&kubeconfig, &[])),
-            ("arm", scene.arms_at(&kubeconfig, &["--dry-run=server"])),
+            ("enable", scene.enables_at(&kubeconfig, &["--dry-run=server"])),
         ] {
             let (code, text, errors) = told;
             println!("     {name}: {}", errors.trim());
@@ -378,7 +378,7 @@ fn unreached(scene: &Scene<'_>) {
         "/apis/admissionregistration.k8s.io/v1" => Fate::Answer(200, None, old.clone()),
         _ => Fate::Pass,
     });
-    let (code, _, errors) = scene.arms_at(&scene.through(proxy.port), &["--force-conflicts"]);
+    let (code, _, errors) = scene.enables_at(&scene.through(proxy.port), &["--force-conflicts"]);
     println!("     old: {}", errors.trim());
     assert!(code == 1 && errors.contains("has no ValidatingAdmissionPolicy in"), "{errors}");
     assert!(errors.contains("hint: docs/install.md names the oldest Kubernetes"), "{errors}");
@@ -432,12 +432,12 @@ pub(crate) fn web_server() -> u16 {
 /// By every call that they make.
 fn dry(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.arm(old);
+    scene.enable(old);
     scene.create(old, &scene.object(old, "a")).ok();
     let before = (scene.crd_now(), scene.etcd("a"));
     let proxy = Proxy::start(&scene.bed.api.client, |_, _, _| Fate::Pass);
     let through = scene.through(proxy.port);
-    let (code, text, errors) = scene.arms_at(&through, &["--dry-run=server", "--force-conflicts", "-o", "json"]);
+    let (code, text, errors) = scene.enables_at(&through, &["--dry-run=server", "--force-conflicts", "-o", "json"]);
     assert_eq!(code, 0, "{text}{errors}");
     let document: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(document["dryRun"], "server");
@@ -455,7 +455,7 @@ fn dry(scene: &Scene<'_>) {
 /// `| head -1`: what is done is done all the same, and what failed is failed.
 fn unread(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.arm(old);
+    scene.enable(old);
     for at in 0..5 {
         let name = format!("w-{at}");
         scene.create(old, &scene.object(old, &name)).ok();

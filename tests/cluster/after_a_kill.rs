@@ -3,7 +3,7 @@
 use hyper::Method;
 use serde_json::{Value, json};
 
-use crate::arm_trouble::{unarm, unarmed};
+use crate::enable_trouble::{assert_no_conversion, remove_conversion};
 use crate::rotate::{ca_file, register, thorough, trust, unregister};
 use crate::scenario::Scenario;
 use crate::support::acting::Told;
@@ -14,9 +14,9 @@ use crate::support::scene::{MERGE, Scene};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("who_began_to_leave_and_was_killed_may_come_back", back).of(&WIDGETS).newest().failing(),
-    Scenario::new("who_began_to_arm_and_was_killed_may_leave", left).of(&WIDGETS).newest().failing(),
+    Scenario::new("who_began_to_enable_and_was_killed_may_leave", left).of(&WIDGETS).newest().failing(),
     Scenario::new("who_began_to_migrate_and_was_killed_may_go_back_or_leave", turned).of(&WIDGETS).newest().failing(),
-    Scenario::new("who_began_to_rotate_and_was_killed_may_arm", armed).of(&WIDGETS).newest().failing(),
+    Scenario::new("who_began_to_rotate_and_was_killed_may_enable", enabled).of(&WIDGETS).newest().failing(),
     Scenario::new("who_comes_back_and_may_not_take_off_the_note_says_so", noted).of(&WIDGETS).newest().failing(),
 ];
 
@@ -46,19 +46,19 @@ fn nothing_is_lost(scene: &Scene<'_>, what: &str) {
 
 fn back(scene: &Scene<'_>) {
     let (new, name) = (scene.sample.new, scene.crd_name());
-    scene.arm(new);
+    scene.enable(new);
     scene.create(new, &scene.object(new, "a")).ok();
     for last in steps(2) {
         let (ended, calls) = scene.killed_after(last, |kubeconfig| {
             let kubeconfig = format!("--kubeconfig={}", kubeconfig.display());
             let flags = ["--served", new, "--settle=0s", &kubeconfig];
-            scene.on_the_cluster(&[&["disarm", &name, &scene.server()], &flags[..]].concat())
+            scene.on_the_cluster(&[&["disable", &name, &scene.server()], &flags[..]].concat())
         });
         let what = format!("after call {last}, {:?}", calls.last());
-        done(&what, scene.arms(&["--repoint", "--force-conflicts"]));
+        done(&what, scene.enables(&["--repoint", "--force-conflicts"]));
         nothing_is_lost(scene, &what);
         let crd = scene.crd_now();
-        assert_eq!(crd["metadata"]["annotations"]["pointsman.dev/disarming"], Value::Null, "{what}");
+        assert_eq!(crd["metadata"]["annotations"]["pointsman.dev/disabling"], Value::Null, "{what}");
         let (code, text, errors) = scene.command(&["status", &name]);
         assert_eq!(code, 0, "{what}: {text}{errors}");
         if ended.is_some() {
@@ -70,14 +70,15 @@ fn back(scene: &Scene<'_>) {
 
 fn left(scene: &Scene<'_>) {
     let (old, name) = (scene.sample.old, scene.crd_name());
-    unarmed(scene);
+    assert_no_conversion(scene);
     let before = scene.get(old, "a").ok()["spec"].clone();
     for last in steps(3) {
-        let (ended, calls) = scene.killed_after(last, |kubeconfig| scene.arm_args(kubeconfig, &["--force-conflicts"]));
+        let (ended, calls) =
+            scene.killed_after(last, |kubeconfig| scene.enable_args(kubeconfig, &["--force-conflicts"]));
         let what = format!("after call {last}, {:?}", calls.last());
         scene.eventually(|| scene.list(old).is_ok().then_some(()));
-        let disarmed = scene.command(&["disarm", &name, &scene.server(), "--served", old, "--settle=0s"]);
-        done(&what, disarmed);
+        let disabled = scene.command(&["disable", &name, &scene.server(), "--served", old, "--settle=0s"]);
+        done(&what, disabled);
         let crd = scene.crd_now();
         assert!(crd["spec"]["conversion"]["webhook"].is_null(), "{what}: {crd}");
         scene.eventually(|| scene.get(old, "a").is_ok().then_some(()));
@@ -86,13 +87,13 @@ fn left(scene: &Scene<'_>) {
             assert!(last > 8, "{calls:?}");
             return;
         }
-        unarm(scene);
+        remove_conversion(scene);
     }
 }
 
 fn turned(scene: &Scene<'_>) {
     let (old, new, name) = (scene.sample.old, scene.sample.new, scene.crd_name());
-    scene.arm(old);
+    scene.enable(old);
     for at in 0..5 {
         let name = if at == 0 { "a".to_owned() } else { format!("w-{at}") };
         scene.create(old, &scene.object(old, &name)).ok();
@@ -105,9 +106,9 @@ fn turned(scene: &Scene<'_>) {
         // Nobody leaves in the middle, and nobody is harmed by trying.
         let stored = scene.stored_versions();
         let (code, text, errors) =
-            scene.command(&["disarm", &name, &scene.server(), "--served", old, "--dry-run=server"]);
+            scene.command(&["disable", &name, &scene.server(), "--served", old, "--dry-run=server"]);
         assert_eq!(code == 0, stored == json!([old]), "{what}, {stored}: {text}{errors}");
-        done(&what, scene.arms(&["--force-conflicts"]));
+        done(&what, scene.enables(&["--force-conflicts"]));
         done(&what, scene.migrate(&["--to", old, "--settle=0s"]));
         assert_eq!(scene.stored_versions(), json!([old]), "{what}");
         nothing_is_lost(scene, &what);
@@ -116,12 +117,12 @@ fn turned(scene: &Scene<'_>) {
             break;
         }
     }
-    done("at last", scene.command(&["disarm", &name, &scene.server(), "--served", old, "--settle=0s"]));
+    done("at last", scene.command(&["disable", &name, &scene.server(), "--served", old, "--settle=0s"]));
 }
 
-fn armed(scene: &Scene<'_>) {
+fn enabled(scene: &Scene<'_>) {
     let (old, name) = (scene.sample.old, scene.crd_name());
-    scene.arm(old);
+    scene.enable(old);
     scene.create(old, &scene.object(old, "a")).ok();
     register(scene);
     for last in steps(2) {
@@ -129,12 +130,12 @@ fn armed(scene: &Scene<'_>) {
         let file = ca_file(scene, "next.crt", &next);
         let (ended, calls) = scene.killed_after(last, |kubeconfig| {
             let kubeconfig = format!("--kubeconfig={}", kubeconfig.display());
-            ["rotate", &scene.server(), &file, "--settle=0s", &kubeconfig].map(str::to_owned).to_vec()
+            ["rotate-ca", &scene.server(), &file, "--settle=0s", &kubeconfig].map(str::to_owned).to_vec()
         });
         let what = format!("after call {last}, {:?}", calls.last());
-        // The servers still show what they did: whoever arms by that keeps them trusted.
+        // The servers still show what they did: whoever enables by that keeps them trusted.
         nothing_is_lost(scene, &what);
-        done(&what, scene.arms(&["--force-conflicts"]));
+        done(&what, scene.enables(&["--force-conflicts"]));
         nothing_is_lost(scene, &what);
         let (code, text, errors) = scene.command(&["status", &name]);
         assert_eq!(code, 0, "{what}: {text}{errors}");
@@ -146,10 +147,10 @@ fn armed(scene: &Scene<'_>) {
     }
 }
 
-/// It is armed all the same, and the next arm takes it off.
+/// It is enabled all the same, and the next enable takes it off.
 fn noted(scene: &Scene<'_>) {
-    const NOTE: &str = "pointsman.dev/disarming";
-    scene.arm(scene.sample.new);
+    const NOTE: &str = "pointsman.dev/disabling";
+    scene.enable(scene.sample.new);
     let crd = format!("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{}", scene.crd_name());
     let note = json!({"metadata": {"annotations": {NOTE: "{}"}}});
     scene.call(Method::PATCH, &crd, Some((MERGE, note.to_string()))).ok();
@@ -160,13 +161,13 @@ fn noted(scene: &Scene<'_>) {
         }
         _ => Fate::Pass,
     });
-    let (code, text, errors) = scene.arms_at(&scene.through(proxy.port), &["--force-conflicts"]);
+    let (code, text, errors) = scene.enables_at(&scene.through(proxy.port), &["--force-conflicts"]);
     assert_eq!(code, 0, "{text}{errors}");
     assert!(
-        errors.contains(&format!("warning: the annotation {NOTE}")) && errors.contains("run arm again"),
+        errors.contains(&format!("warning: the annotation {NOTE}")) && errors.contains("run enable again"),
         "{errors}"
     );
     assert_eq!(scene.crd_now()["metadata"]["annotations"][NOTE], "{}");
-    done("once more", scene.arms(&["--force-conflicts"]));
+    done("once more", scene.enables(&["--force-conflicts"]));
     assert_eq!(scene.crd_now()["metadata"]["annotations"][NOTE], Value::Null);
 }

@@ -32,7 +32,7 @@ const ENOUGH: usize = 10;
 
 fn chaos(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.arm(old);
+    scene.enable(old);
     let both = |name: &str| [old, new].map(|version| scene.get(version, name).ok()["spec"].clone());
     let wanted: Vec<[Value; 2]> = [old, new]
         .into_iter()
@@ -51,7 +51,7 @@ fn chaos(scene: &Scene<'_>) {
         load.errors.len()
     );
     // Whoever comes then has it as it should be with what the documents say.
-    let (code, text, errors) = scene.arms(&["--repoint", "--force-conflicts"]);
+    let (code, text, errors) = scene.enables(&["--repoint", "--force-conflicts"]);
     assert_eq!(code, 0, "POINTSMAN_SEED={seed}: {text}{errors}");
     let (code, text, errors) = scene.migrate(&["--to", new, "--settle=2s"]);
     assert_eq!(code, 0, "POINTSMAN_SEED={seed}: {text}{errors}");
@@ -100,16 +100,16 @@ fn at_random(scene: &Scene<'_>, random: &mut Random) -> (usize, usize) {
 fn command(scene: &Scene<'_>, random: &mut Random) -> Vec<String> {
     let (old, new, name, server) = (scene.sample.old, scene.sample.new, scene.crd_name(), scene.server());
     let config = &scene.bed.api.kubeconfig;
-    let disarms = |served: &str| scene.on_the_cluster(&["disarm", &name, &server, "--served", served, "--settle=1s"]);
+    let disables = |served: &str| scene.on_the_cluster(&["disable", &name, &server, "--served", served, "--settle=1s"]);
     match random.below(6) {
-        0 | 1 => scene.arm_args(config, &["--repoint", "--force-conflicts"]),
+        0 | 1 => scene.enable_args(config, &["--repoint", "--force-conflicts"]),
         2 => scene.migrate_args(config, &["--to", old, "--settle=1s", "--page=2"]),
         3 => scene.migrate_args(config, &["--to", new, "--settle=1s", "--page=2"]),
         // Else it is refused, which is tested elsewhere.
-        4 => disarms(scene.stored_versions()[0].as_str().unwrap()),
+        4 => disables(scene.stored_versions()[0].as_str().unwrap()),
         _ => {
             let file = ca_file(scene, "other.crt", &Authority::new());
-            ["rotate", &server, &file, "--settle=0s", &format!("--kubeconfig={}", config.display())]
+            ["rotate-ca", &server, &file, "--settle=0s", &format!("--kubeconfig={}", config.display())]
                 .map(str::to_owned)
                 .to_vec()
         }

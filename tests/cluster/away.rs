@@ -1,4 +1,4 @@
-//! `arm`, `rotate` and `disarm` while the API server is away for a moment, and while somebody presses Ctrl-C.
+//! `enable`, `rotate` and `disable` while the API server is away for a moment, and while somebody presses Ctrl-C.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use hyper::Method;
 use serde_json::{Value, json};
 
-use crate::arm_trouble::{unarm, unarmed};
+use crate::enable_trouble::{assert_no_conversion, remove_conversion};
 use crate::rotate::{self, assert_trusted, ca_file, register, thorough, trust, unregister};
 use crate::scenario::Scenario;
 use crate::support::acting::{Told, run};
@@ -18,12 +18,12 @@ use crate::support::sample::{Sample, WIDGET};
 use crate::support::scene::Scene;
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario::new("arming_waits_out_an_api_server_that_is_away", arms).of(&WIDGETS).newest().failing(),
+    Scenario::new("enabling_waits_out_an_api_server_that_is_away", enables).of(&WIDGETS).newest().failing(),
     Scenario::new("a_change_of_authority_waits_out_an_api_server_that_is_away", rotates)
         .of(&WIDGETS)
         .newest()
         .failing(),
-    Scenario::new("disarming_waits_out_an_api_server_that_is_away", disarms).of(&WIDGETS).newest().failing(),
+    Scenario::new("disabling_waits_out_an_api_server_that_is_away", disables).of(&WIDGETS).newest().failing(),
     Scenario::new("a_migration_waits_out_an_api_server_that_is_away", migrates).of(&WIDGETS).newest(),
     Scenario::new("what_was_done_unheard_is_put_back_as_well", unheard).of(&WIDGETS).newest().failing(),
     Scenario::new("ctrl_c_ends_what_can_be_run_again", interrupted).of(&WIDGETS).newest().failing(),
@@ -69,21 +69,21 @@ fn broken_where_looks_are_quiet(
     }
 }
 
-fn arms(scene: &Scene<'_>) {
-    unarmed(scene);
-    let (code, _, errors) = scene.arms(&["--force-conflicts"]);
+fn enables(scene: &Scene<'_>) {
+    assert_no_conversion(scene);
+    let (code, _, errors) = scene.enables(&["--force-conflicts"]);
     assert_eq!(code, 0, "{errors}");
-    let armed = scene.crd_now()["spec"].clone();
-    unarm(scene);
-    broken_after_each_call(scene, &|kubeconfig| scene.arms_at(kubeconfig, &["--force-conflicts"]), &|last, _| {
-        assert_eq!(scene.crd_now()["spec"], armed, "after call {last}");
+    let enabled = scene.crd_now()["spec"].clone();
+    remove_conversion(scene);
+    broken_after_each_call(scene, &|kubeconfig| scene.enables_at(kubeconfig, &["--force-conflicts"]), &|last, _| {
+        assert_eq!(scene.crd_now()["spec"], enabled, "after call {last}");
         scene.get(scene.sample.new, "a").ok();
-        unarm(scene);
+        remove_conversion(scene);
     });
 }
 
 fn rotates(scene: &Scene<'_>) {
-    scene.arm(scene.sample.new);
+    scene.enable(scene.sample.new);
     register(scene);
     let (served, other) = (&scene.bed.authority, Authority::new());
     let file = ca_file(scene, "served.crt", served);
@@ -103,23 +103,23 @@ fn rotates(scene: &Scene<'_>) {
     unregister(scene);
 }
 
-fn disarms(scene: &Scene<'_>) {
+fn disables(scene: &Scene<'_>) {
     let new = scene.sample.new;
-    scene.arm(new);
+    scene.enable(new);
     scene.create(new, &scene.object(new, "a")).ok();
-    let armed = scene.crd_now()["spec"].clone();
+    let enabled = scene.crd_now()["spec"].clone();
     let act = |kubeconfig: &Path| {
         let kubeconfig = format!("--kubeconfig={}", kubeconfig.display());
         let name = scene.crd_name();
-        scene.command(&["disarm", &name, &scene.server(), "--served", new, "--settle=0s", &kubeconfig])
+        scene.command(&["disable", &name, &scene.server(), "--served", new, "--settle=0s", &kubeconfig])
     };
     broken_after_each_call(scene, &act, &|last, _| {
         let crd = scene.crd_now();
         assert_eq!(crd["spec"]["conversion"], json!({"strategy": "None"}), "after call {last}");
-        assert_eq!(crd["metadata"]["annotations"]["pointsman.dev/disarming"], Value::Null, "after call {last}");
+        assert_eq!(crd["metadata"]["annotations"]["pointsman.dev/disabling"], Value::Null, "after call {last}");
         scene.change_crd(|crd| {
-            crd["spec"]["conversion"] = armed["conversion"].clone();
-            crd["spec"]["versions"] = armed["versions"].clone();
+            crd["spec"]["conversion"] = enabled["conversion"].clone();
+            crd["spec"]["versions"] = enabled["versions"].clone();
         });
         scene.eventually(|| scene.get(scene.sample.old, "a").is_ok().then_some(()));
     });
@@ -127,7 +127,7 @@ fn disarms(scene: &Scene<'_>) {
 
 fn migrates(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.arm(old);
+    scene.enable(old);
     scene.create(old, &scene.object(old, "a")).ok();
     let to = || if scene.stored_versions() == json!([old]) { new } else { old };
     let act = |kubeconfig: &Path| {
@@ -148,7 +148,7 @@ fn migrates(scene: &Scene<'_>) {
 
 /// The connection breaks after the CRD was applied, and the CRD does not work.
 fn unheard(scene: &Scene<'_>) {
-    unarmed(scene);
+    assert_no_conversion(scene);
     let before = scene.crd_now()["spec"].clone();
     let nobody = format!("--service={}/pointsman:{}", scene.ns, free_port());
     let own = format!("--endpoint={}:{}", scene.setup.host, scene.setup.port);
@@ -159,20 +159,20 @@ fn unheard(scene: &Scene<'_>) {
         let first = is_it && !broken.swap(true, std::sync::atomic::Ordering::Relaxed);
         if first { Fate::CutAfter } else { Fate::Pass }
     });
-    let (code, _, errors) = scene.arms_at(&scene.through(proxy.port), &[&nobody, &own, "--force-conflicts"]);
+    let (code, _, errors) = scene.enables_at(&scene.through(proxy.port), &[&nobody, &own, "--force-conflicts"]);
     assert!(code == 1 && errors.contains("the CRD is again what it was"), "{errors}");
     assert_eq!(scene.crd_now()["spec"], before);
     scene.eventually(|| scene.get(scene.sample.old, "a").is_ok().then_some(()));
     // Somebody who is not there from the beginning is not waited for.
     let began = Instant::now();
     let nowhere = scene.kubeconfig("nowhere", &json!({"server": "http://127.0.0.1:1"}), &json!({"token": "t"}));
-    for command in ["arm", "disarm", "status", "doctor", "plan"] {
+    for command in ["enable", "disable", "status", "doctor", "plan"] {
         let name = scene.crd_name();
         let kubeconfig = format!("--kubeconfig={}", nowhere.display());
         let mut args = vec![command, name.as_str(), kubeconfig.as_str()];
         let (server, authority) = (scene.server(), format!("--ca-file={}", scene.authority().display()));
-        args.extend(matches!(command, "arm" | "disarm").then_some(server.as_str()));
-        args.extend((command == "arm").then_some(authority.as_str()));
+        args.extend(matches!(command, "enable" | "disable").then_some(server.as_str()));
+        args.extend((command == "enable").then_some(authority.as_str()));
         let errors = scene.refused(&args);
         assert!(errors.contains("no answer from") && errors.contains("is the cluster there?"), "{command}: {errors}");
     }
@@ -181,7 +181,7 @@ fn unheard(scene: &Scene<'_>) {
 
 /// In the middle of a call that is not answered: soon, with 130, and the same command ends it.
 fn interrupted(scene: &Scene<'_>) {
-    unarmed(scene);
+    assert_no_conversion(scene);
     let stops = |name: &str, at: usize, args: &dyn Fn(&Path) -> Vec<String>| {
         let log = scene.log_of(name);
         let _ = fs::remove_file(&log);
@@ -201,13 +201,13 @@ fn interrupted(scene: &Scene<'_>) {
         assert!(said.contains("what was done stays, and the same command goes on"), "{name}: {said}");
     };
     for at in [0, 3, 6, 8] {
-        stops("arm", at, &|kubeconfig| scene.arm_args(kubeconfig, &["--force-conflicts"]));
+        stops("enable", at, &|kubeconfig| scene.enable_args(kubeconfig, &["--force-conflicts"]));
     }
-    let (code, _, errors) = scene.arms(&["--force-conflicts"]);
+    let (code, _, errors) = scene.enables(&["--force-conflicts"]);
     assert_eq!(code, 0, "{errors}");
     let file = ca_file(scene, "other.crt", &Authority::new());
     for at in [0, 3, 6] {
-        stops("rotate", at, &|kubeconfig| {
+        stops("rotate-ca", at, &|kubeconfig| {
             let mut args = rotate::args(scene, &[&file, "--settle=0s"]);
             args[2] = format!("--kubeconfig={}", kubeconfig.display());
             args
@@ -215,13 +215,13 @@ fn interrupted(scene: &Scene<'_>) {
     }
     let name = scene.crd_name();
     for at in [1, 6, 9] {
-        stops("disarm", at, &|kubeconfig| {
+        stops("disable", at, &|kubeconfig| {
             let kubeconfig = format!("--kubeconfig={}", kubeconfig.display());
             let served = format!("--served={}", scene.sample.old);
-            scene.on_the_cluster(&["disarm", &name, &scene.server(), &served, "--settle=0s", &kubeconfig])
+            scene.on_the_cluster(&["disable", &name, &scene.server(), &served, "--settle=0s", &kubeconfig])
         });
     }
     let served = ["--served", scene.sample.old, "--settle=1s"];
-    scene.commanded(&[&["disarm", &name, &scene.server()], &served[..]].concat());
+    scene.commanded(&[&["disable", &name, &scene.server()], &served[..]].concat());
     assert_eq!(scene.crd_now()["spec"]["conversion"], json!({"strategy": "None"}));
 }

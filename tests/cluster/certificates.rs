@@ -89,7 +89,7 @@ fn issue(scene: &Scene<'_>) {
 
 /// The CRD, with an annotation where the bundle should be. Returns the bundle.
 fn install(scene: &Scene<'_>) -> Value {
-    let mut crd = scene.armed(scene.sample.new);
+    let mut crd = scene.enabled(scene.sample.new);
     let from = format!("{}/leaf", scene.ns);
     crd["metadata"]["annotations"] = json!({"cert-manager.io/inject-ca-from": from});
     let client = crd["spec"]["conversion"]["webhook"]["clientConfig"].as_object_mut().unwrap();

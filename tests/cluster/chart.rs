@@ -169,7 +169,7 @@ fn plain(scene: &Scene<'_>) {
 /// With the rights of its service account alone, and with the flags of its Pod.
 fn migrates(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.arm(old);
+    scene.enable(old);
     scene.create(old, &scene.object(old, "a")).ok();
     let values = scene.dir.join("values.json");
     let kind = json!({"plural": scene.sample.plural, "group": scene.group, "to": new});
@@ -280,8 +280,8 @@ fn at_work(scene: &Scene<'_>) {
 /// The way out of docs/uninstall.md, on which the objects stay: in one version, and nobody is asked any more.
 fn leave(scene: &Scene<'_>, webhooks: &Path) {
     let (old, crd) = (scene.sample.old, scene.crd_name());
-    let said = scene.commanded(&["disarm", &crd, &scene.server(), "--served", old, "--admission", "--settle=2s"]);
-    assert!(said.contains("is disarmed") && !said.contains("Webhook"), "{said}");
+    let said = scene.commanded(&["disable", &crd, &scene.server(), "--served", old, "--admission", "--settle=2s"]);
+    assert!(said.contains("is disabled") && !said.contains("Webhook"), "{said}");
     let left = ["get", "-f", webhooks.to_str().unwrap(), "--ignore-not-found", "-o", "name"];
     assert_eq!(scene.runs("kubectl", &left), "");
     let crd = scene.call_get(&format!("{CRDS}/{crd}"));

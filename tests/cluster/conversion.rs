@@ -19,7 +19,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
 
 fn read_in_the_other(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.arm(new);
+    scene.enable(new);
     scene.create(old, &scene.object(old, "a")).ok();
     scene.create(new, &scene.object(new, "b")).ok();
     for name in ["a", "b"] {
@@ -39,7 +39,7 @@ fn read_in_the_other(scene: &Scene<'_>) {
 
 fn flip_and_back(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.arm(old);
+    scene.enable(old);
     let mut seen: Vec<(String, &str, Value)> = Vec::new();
     for (round, storage) in [old, new, old].into_iter().enumerate() {
         if round > 0 {
@@ -71,7 +71,7 @@ fn flip_and_back(scene: &Scene<'_>) {
 
 fn unserved(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.arm(new);
+    scene.enable(new);
     scene.create(old, &scene.object(old, "a")).ok();
     let before = scene.get(old, "a").ok();
     serve(scene, old, false);
@@ -94,7 +94,7 @@ fn serve(scene: &Scene<'_>, version: &str, served: bool) {
 
 fn stored_differently(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.arm(old);
+    scene.enable(old);
     scene.create(old, &scene.object(old, "a")).ok();
     scene.store(new);
     scene.create(old, &scene.object(old, "b")).ok();
@@ -108,7 +108,7 @@ fn stored_differently(scene: &Scene<'_>) {
 
 fn lists(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.arm(old);
+    scene.enable(old);
     let mut names = Vec::new();
     for storage in [old, new] {
         if storage == new {
@@ -140,7 +140,7 @@ fn lists(scene: &Scene<'_>) {
 
 fn unused(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
-    let mut crd = scene.armed(new);
+    let mut crd = scene.enabled(new);
     for entry in crd["spec"]["versions"].as_array_mut().unwrap() {
         entry["served"] = json!(entry["name"] == new);
     }

@@ -10,14 +10,14 @@ use crate::support::scene::{CRDS, JSON, MERGE, Scene};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("a_guarded_conversion_stays_while_it_is_needed", guarded).of(&WIDGETS).failing(),
-    Scenario::new("arming_is_put_back_under_the_guard", put_back).of(&WIDGETS).newest().failing().thorough(),
+    Scenario::new("enabling_is_put_back_under_the_guard", put_back).of(&WIDGETS).newest().failing().thorough(),
 ];
 
 static WIDGETS: [&Sample; 1] = [&WIDGET];
 
 fn guarded(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.arm(old);
+    scene.enable(old);
     scene.create(old, &scene.object(old, "a")).ok();
     put_in_force(scene);
     let says = |answer: &Answer, words: &str| {
@@ -32,7 +32,7 @@ fn guarded(scene: &Scene<'_>) {
         " to nobody while v2, v1 are served and v1 may be stored",
     );
     let none = json!({"spec": {"conversion": {"strategy": "None", "webhook": null}}});
-    says(&merge(scene, "operator", &none), "pointsman disarm");
+    says(&merge(scene, "operator", &none), "pointsman disable");
     let elsewhere = json!({"url": "https://127.0.0.1:1/convert", "service": null});
     let elsewhere = json!({"spec": {"conversion": {"webhook": {"clientConfig": elsewhere}}}});
     says(&merge(scene, "kubectl-edit", &elsewhere), "to https://127.0.0.1:1/convert");
@@ -61,10 +61,10 @@ fn guarded(scene: &Scene<'_>) {
     // Our own commands look for themselves.
     scene.commanded(&["migrate", &scene.crd_name(), "--to", new, "--settle=2s"]);
     let ca = format!("--ca-file={}", scene.authority().display());
-    scene.commanded(&["arm", &scene.crd_name(), &scene.server(), &ca, "--force-conflicts"]);
-    let leave = ["disarm", &scene.crd_name(), &scene.server(), "--served", new, "--settle=2s", "--admission"];
+    scene.commanded(&["enable", &scene.crd_name(), &scene.server(), &ca, "--force-conflicts"]);
+    let leave = ["disable", &scene.crd_name(), &scene.server(), "--served", new, "--settle=2s", "--admission"];
     let text = scene.commanded(&leave);
-    assert!(text.contains("is disarmed: 1 object listed"), "{text}");
+    assert!(text.contains("is disabled: 1 object listed"), "{text}");
     let policies = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies";
     let guard = format!("{policies}/pointsman-crd-guard.{}", scene.crd_name());
     assert_eq!(scene.call(Method::GET, &guard, None).code, 404);
@@ -75,7 +75,7 @@ fn guarded(scene: &Scene<'_>) {
 /// A server that answers us and not the API server: nobody must be left with it.
 fn put_back(scene: &Scene<'_>) {
     let old = scene.sample.old;
-    let mut plain = scene.armed(old);
+    let mut plain = scene.enabled(old);
     plain["spec"].as_object_mut().unwrap().remove("conversion");
     plain["spec"]["versions"].as_array_mut().unwrap().retain(|version| version["name"] == old);
     scene.install(&plain);
@@ -85,7 +85,7 @@ fn put_back(scene: &Scene<'_>) {
     let endpoint = format!("--endpoint=127.0.0.1:{}", scene.setup.port);
     let ca = format!("--ca-file={}", scene.authority().display());
     let wrong = format!("--url=https://localhost:{}", crate::support::process::free_port());
-    let said = scene.refused(&["arm", &scene.crd_name(), &wrong, &ca, &endpoint, "--force-conflicts"]);
+    let said = scene.refused(&["enable", &scene.crd_name(), &wrong, &ca, &endpoint, "--force-conflicts"]);
     assert!(said.contains("the CRD is again what it was"), "{said}");
     assert_eq!(crd(scene)["spec"], before["spec"]);
     scene.kubectl(&["delete"], &guard(scene));

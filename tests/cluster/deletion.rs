@@ -19,7 +19,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
 
 fn namespace_deleted(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.arm(old);
+    scene.enable(old);
     scene.create(old, &scene.object(old, "a")).ok();
     scene.create(new, &scene.object(new, "b")).ok();
     scene.store(new);
@@ -47,7 +47,7 @@ fn namespace_deleted(scene: &Scene<'_>) {
 
 fn owners(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.arm(new);
+    scene.enable(new);
     let owner = scene.create(new, &scene.object(new, "owner")).ok();
     // The owner is named at one version, the owned object is of another, and so is the deletion.
     for (version, name) in [(old, "owned-old"), (new, "owned-new")] {
@@ -65,7 +65,7 @@ fn owners(scene: &Scene<'_>) {
 
 fn finalizers(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.arm(new);
+    scene.enable(new);
     for (version, other) in [(old, new), (new, old)] {
         let name = format!("born-{version}");
         let mut object = scene.object(version, &name);
@@ -82,7 +82,7 @@ fn finalizers(scene: &Scene<'_>) {
 
 fn collections(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.arm(new);
+    scene.enable(new);
     for version in [old, new, old, new] {
         let mut object = scene.object(version, "x");
         object["metadata"] = json!({"generateName": "made-", "labels": {"born": version}});

@@ -25,7 +25,7 @@ const CONTROLLER: &str = "2.17.0";
 fn journey(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
     assert_eq!((old, new), ("v1alpha1", "v1alpha2"), "as in the documents");
-    let mut before = scene.armed(old);
+    let mut before = scene.enabled(old);
     drop(before["spec"].as_object_mut().unwrap().remove("conversion"));
     before["spec"]["versions"].as_array_mut().unwrap().retain(|version| version["name"] == old);
     scene.install(&before);
@@ -41,7 +41,7 @@ fn journey(scene: &Scene<'_>) {
     // Printed, looked at and applied.
     assert_eq!(typed.run("install.md", "Register", 0), 1);
     scene.eventually(|| scene.get(new, "production").is_ok().then_some(()));
-    // Or armed, which finds it done.
+    // Or enabled, which finds it done.
     typed.run("running.md", "Putting it in place", 0);
     typed.run("running.md", "How it stands", 1);
     typed.run("migrate.md", "To the new version", 0);
@@ -166,12 +166,12 @@ impl<'t> Typed<'t> {
             {
                 *kind = &name;
             }
-            let waits = ["pointsman migrate", "pointsman rotate", "pointsman disarm"];
+            let waits = ["pointsman migrate", "pointsman rotate-ca", "pointsman disable"];
             let settles = waits.iter().any(|start| line.starts_with(start)) && !line.contains("--forget");
             let more = if settles { " --settle=1s" } else { "" };
             // What differs is what is looked at.
             let differs = if line.starts_with("kubectl diff") { " || true" } else { "" };
-            let takes = if line.starts_with("pointsman arm") { " --force-conflicts" } else { "" };
+            let takes = if line.starts_with("pointsman enable") { " --force-conflicts" } else { "" };
             format!("{}{more}{takes}{differs}\n", words.join(" "))
         });
         lines.collect()

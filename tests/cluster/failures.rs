@@ -19,7 +19,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
 /// An object whose spec is text: written by somebody who can write to etcd, or by an older CRD.
 fn conversion_errors(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.arm(new);
+    scene.enable(new);
     let object = scene.create(old, &scene.object(old, "bad")).ok();
     let mut bad = scene.etcd("bad");
     bad["spec"] = json!("text");
@@ -76,7 +76,7 @@ fn explained(answer: &Answer, what: &str) -> String {
 /// A value that only one version can say, and that is too big for an annotation.
 fn too_big(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.arm(new);
+    scene.enable(new);
     let mut marked = scene.object(new, "probe");
     marked["metadata"]["annotations"] = json!({"pointsman.dev/incomplete": "by hand"});
     guard(scene, new, new, &marked);
@@ -108,7 +108,7 @@ fn too_big(scene: &Scene<'_>) {
 
 fn one_of_many(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.arm(new);
+    scene.enable(new);
     for name in ["good", "bad"] {
         scene.create(old, &scene.object(old, name)).ok();
     }

@@ -37,7 +37,7 @@ fn again_and_again(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
     for storage in [old, new] {
         if storage == old {
-            scene.arm(old);
+            scene.enable(old);
         } else {
             scene.store(new);
         }
@@ -72,7 +72,7 @@ fn times(scene: &Scene<'_>) -> usize {
 
 fn with_kubectl(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.arm(new);
+    scene.enable(new);
     for version in [old, new] {
         for flags in [&["apply"][..], &["apply", "--server-side"]] {
             let name = format!("{version}-{}", flags.len());
@@ -95,7 +95,7 @@ fn two_managers(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
     for storage in [old, new] {
         if storage == old {
-            scene.arm(old);
+            scene.enable(old);
         } else {
             scene.store(new);
         }
@@ -129,7 +129,7 @@ fn two_managers(scene: &Scene<'_>) {
 
 fn conflicts(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.arm(new);
+    scene.enable(new);
     scene.apply(old, "a", &scene.object(old, "a"), "one").ok();
     let mut changed = scene.object(new, "a");
     let field = if scene.sample.scale { "host" } else { "backendSecretName" };
@@ -151,7 +151,7 @@ fn conflicts(scene: &Scene<'_>) {
 
 fn replaces(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.arm(new);
+    scene.enable(new);
     scene.create(new, &scene.object(new, "a")).ok();
     // A replace at the older version with what kubectl showed there changes nothing.
     let before = everything(scene, "a");

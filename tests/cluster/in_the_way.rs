@@ -31,11 +31,11 @@ fn commands(scene: &Scene<'_>) -> Vec<Vec<String>> {
     let (name, server, new) = (scene.crd_name(), scene.server(), scene.sample.new);
     let file = format!("--ca-file={}", scene.authority().display());
     let all: [&[&str]; 10] = [
-        &["arm", &name, &server, &file, "--force-conflicts", "--dry-run=server"],
-        &["disarm", &name, &server, "--served", new, "--admission", "--dry-run=server"],
+        &["enable", &name, &server, &file, "--force-conflicts", "--dry-run=server"],
+        &["disable", &name, &server, "--served", new, "--admission", "--dry-run=server"],
         &["migrate", &name, "--dry-run"],
         &["migrate", &name, "--forget", "v0", "--dry-run"],
-        &["rotate", &server, &file, "--dry-run=server"],
+        &["rotate-ca", &server, &file, "--dry-run=server"],
         &["status", &name],
         &["doctor", &name],
         &["plan", &name],
@@ -50,14 +50,14 @@ fn said(scene: &Scene<'_>, command: &[String], kubeconfig: &Path) -> Told {
     let mut args = command.to_vec();
     args.push(format!("--kubeconfig={}", kubeconfig.display()));
     // These need no definition.
-    if !["rotate", "list"].iter().any(|one| command[..2].iter().any(|word| word == one)) {
+    if !["rotate-ca", "list"].iter().any(|one| command[..2].iter().any(|word| word == one)) {
         args.push(format!("--kinds={}", scene.setup.kinds.display()));
     }
     run(&args)
 }
 
 fn unreached(scene: &Scene<'_>) {
-    scene.arm(scene.sample.old);
+    scene.enable(scene.sample.old);
     let config = fs::read_to_string(&scene.bed.api.kubeconfig).unwrap();
     let config: Value = serde_saphyr::from_str(&config).unwrap();
     let real = &config["clusters"][0]["cluster"];
@@ -91,7 +91,7 @@ fn unreached(scene: &Scene<'_>) {
 /// Before 1.30 there are no policies; `migration.rs` has what becomes of `--means`.
 fn old_cluster(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.arm(new);
+    scene.enable(new);
     scene.create(new, &scene.object(new, "a")).ok();
     let known = json!({"kind": "APIResourceList", "resources": []}).to_string();
     let lacking = json!({"kind": "Status", "message": "the server could not find the requested resource"}).to_string();
@@ -112,7 +112,7 @@ fn old_cluster(scene: &Scene<'_>) {
     for command in all {
         let (code, text, errors) = said(scene, &command, &through);
         let wanted: &[&str] = match command.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-            ["arm", ..] | ["migrate", _, "--to", ..] => &policies,
+            ["enable", ..] | ["migrate", _, "--to", ..] => &policies,
             ["roll", ..] => &["this cluster does not know Rolls", "pointsman roll crd"],
             // Without policies there is nothing of them to find, to change or to delete.
             _ => &[],
@@ -133,24 +133,24 @@ fn not_ours(scene: &Scene<'_>) {
     for command in commands(scene) {
         let words = match command[0].as_str() {
             // There it is made.
-            "arm" | "roll" => continue,
-            "rotate" => "no CRD and no webhook configuration of this cluster leads to".to_owned(),
+            "enable" | "roll" => continue,
+            "rotate-ca" => "no CRD and no webhook configuration of this cluster leads to".to_owned(),
             _ => format!("there is no CRD {name} in this cluster"),
         };
         let (code, text, errors) = said(scene, &command, config);
         assert!(code == 1 && text.is_empty() && errors.contains(&words), "{command:?}: {text}{errors}");
     }
     // Somebody else converts it, who knows a version that we do not.
-    let mut crd = scene.armed(new);
+    let mut crd = scene.enabled(new);
     crd["spec"]["conversion"]["webhook"]["clientConfig"]["service"]["name"] = json!("theirs");
     scene.post(CRDS, &crd).ok();
     scene.eventually(|| scene.list(new).is_ok().then_some(()));
     let theirs = format!("is converted by Service {}/theirs:", scene.ns);
     for command in commands(scene) {
         let words: &[&str] = match command[0].as_str() {
-            "arm" => &["nothing was changed", &theirs, "--repoint"],
-            "disarm" => &["whoever runs that needs it"],
-            "rotate" => &["no CRD and no webhook configuration of this cluster leads to"],
+            "enable" => &["nothing was changed", &theirs, "--repoint"],
+            "disable" => &["whoever runs that needs it"],
+            "rotate-ca" => &["no CRD and no webhook configuration of this cluster leads to"],
             "status" | "doctor" => &["there is no Service", "install pointsman first"],
             _ => continue,
         };

@@ -85,7 +85,7 @@ pub(crate) fn guard(scene: &Scene<'_>, storage: &str, version: &str, refused: &V
 
 fn flip(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.arm(old);
+    scene.enable(old);
     guard(scene, old, new, &parcel(scene, new, "probe", "extra", &big()));
     // Before: the old version is stored.
     scene.create(old, &scene.object(old, "small")).ok();
@@ -130,7 +130,7 @@ fn flip(scene: &Scene<'_>) {
 
 fn validated(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.arm(new);
+    scene.enable(new);
     scene.create(new, &parcel(scene, new, "before", "extra", &big())).ok();
     let servers = SideBySide::start(scene, &[A], &[]);
     servers.register("deny");
@@ -159,7 +159,7 @@ fn validated(scene: &Scene<'_>) {
 /// Nobody refuses, and nobody who reads fails. What is gone can be seen.
 fn unguarded(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.arm(new);
+    scene.enable(new);
     scene.create(old, &parcel(scene, old, "a", "note", &big())).ok();
     assert_eq!(scene.etcd("a")["metadata"]["annotations"][MARK], "pointsman.dev/kept-v1");
     let mark = Some("pointsman.dev/kept-v1".to_owned());

@@ -24,7 +24,7 @@ static WIDGETS: [&Sample; 1] = [&WIDGET];
 /// Whoever cannot be asked is a line, and nothing that needs a person.
 fn told(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.arm(new);
+    scene.enable(new);
     let own = format!("127.0.0.1:{}", admin(scene));
     assert_eq!(errors(scene, 0, &[&own]), (json!([]), json!({&own: env!("CARGO_PKG_VERSION")}), json!([])));
     assert!(screen(scene, &[&own]).contains(&format!("\n  last errors   none of {own}\n")));
@@ -76,7 +76,7 @@ fn asked(scene: &Scene<'_>) {
         return;
     };
     let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.arm(new);
+    scene.enable(new);
     spoil(scene);
     scene.eventually(|| (scene.get(old, "bad").code == 500).then_some(()));
     pod(scene, &host);

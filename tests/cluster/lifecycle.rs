@@ -20,7 +20,7 @@ fn sparse(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
     for storage in [new, old] {
         if storage == new {
-            scene.arm(new);
+            scene.enable(new);
         } else {
             scene.store(old);
         }
@@ -60,7 +60,7 @@ fn sparse(scene: &Scene<'_>) {
 
 fn subresources(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.arm(new);
+    scene.enable(new);
     scene.create(old, &scene.object(old, "a")).ok();
     let spec = scene.get(old, "a").ok()["spec"].clone();
     if !scene.sample.scale {
@@ -101,7 +101,7 @@ fn subresources(scene: &Scene<'_>) {
 
 fn dry_run(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.arm(new);
+    scene.enable(new);
     let dry = |path: String| format!("{path}?dryRun=All");
     for version in [old, new] {
         let object = scene.object(version, "a");
@@ -120,7 +120,7 @@ fn dry_run(scene: &Scene<'_>) {
 
 fn watches(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.arm(new);
+    scene.enable(new);
     let start = scene.list(new).ok()["metadata"]["resourceVersion"].as_str().unwrap().to_owned();
     scene.create(old, &scene.object(old, "a")).ok();
     scene.patch(new, "a", &json!({"metadata": {"labels": {"n": "1"}}})).ok();

@@ -25,7 +25,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
 /// Something that must hold whichever version is stored.
 fn with_either_stored(scene: &Scene<'_>, holds: fn(&Scene<'_>, &str)) {
     let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.arm(new);
+    scene.enable(new);
     holds(scene, "stored-new");
     scene.store(old);
     holds(scene, "stored-old");
@@ -143,7 +143,7 @@ fn by_hand(scene: &Scene<'_>) {
 /// While `/mutate` looks on: what a kept value hung on is changed, and changed back.
 fn stale(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.arm(new);
+    scene.enable(new);
     let servers = SideBySide::start(scene, &[A], &[]);
     servers.register("deny");
     let routes = json!([{"name": "a", "weight": 1, "comment": "of a"}, {"name": "b", "comment": "of b"}]);

@@ -26,9 +26,6 @@ mod admission_modes;
 mod admission_registered;
 mod admission_rules;
 mod after_a_kill;
-mod arm;
-mod arm_kubectl;
-mod arm_trouble;
 mod at_once;
 mod away;
 mod certificates;
@@ -37,8 +34,11 @@ mod controllers;
 mod conversion;
 mod crd_guard;
 mod deletion;
-mod disarm;
+mod disable;
 mod documents;
+mod enable;
+mod enable_kubectl;
+mod enable_trouble;
 mod failures;
 mod gitops;
 mod hand_over;
@@ -129,10 +129,10 @@ const SCENARIOS: &[&[scenario::Scenario]] = &[
     migrate_trouble::SCENARIOS,
     access::SCENARIOS,
     in_the_way::SCENARIOS,
-    arm::SCENARIOS,
-    arm_kubectl::SCENARIOS,
-    arm_trouble::SCENARIOS,
-    disarm::SCENARIOS,
+    enable::SCENARIOS,
+    enable_kubectl::SCENARIOS,
+    enable_trouble::SCENARIOS,
+    disable::SCENARIOS,
     crd_guard::SCENARIOS,
     status::SCENARIOS,
     stage_policies::SCENARIOS,

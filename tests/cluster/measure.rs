@@ -38,7 +38,7 @@ pub(crate) fn main() -> bool {
 fn actions(bed: &Bed) -> Vec<[u64; 2]> {
     let scene = Scene::new(bed, &WIDGET, "measured", None, bed.logs.join("measured.log"));
     let (stored, other) = (WIDGET.new, WIDGET.old);
-    scene.arm(stored);
+    scene.enable(stored);
     // Both caches are warm from here on.
     for version in [stored, other] {
         scene.list(version).ok();
@@ -97,7 +97,7 @@ struct Cold {
 /// The first LIST at the other version when nothing of it is cached.
 fn cold(bed: &Bed) -> Cold {
     let scene = Scene::new(bed, &WIDGET, "cold", None, bed.logs.join("cold.log"));
-    scene.arm(WIDGET.new);
+    scene.enable(WIDGET.new);
     thread::scope(|scope| {
         for writer in 0..8 {
             let (client, path) = (&bed.api.client, scene.all(WIDGET.new));

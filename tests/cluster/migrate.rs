@@ -25,7 +25,7 @@ static WIDGETS: [&Sample; 1] = [&WIDGET];
 /// SIGKILL five times: it completes all the same, and no object is written more often than once.
 fn killed(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.arm(old);
+    scene.enable(old);
     let count = std::env::var("POINTSMAN_OBJECTS").map_or(300, |count| count.parse().unwrap());
     let names: Vec<String> = (0..count).map(|at| format!("w-{at}")).collect();
     for name in &names {
@@ -67,7 +67,7 @@ fn killed(scene: &Scene<'_>) {
 /// Nothing of an object changes but how it is stored, and afterwards nobody needs the old version, or us.
 fn there_and_back(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.arm(old);
+    scene.enable(old);
     let before: Vec<Value> = ["a", "b"]
         .map(|name| {
             scene.create(old, &scene.object(old, name)).ok();
@@ -108,7 +108,7 @@ fn there_and_back(scene: &Scene<'_>) {
 /// The rest is written, storedVersions stays, and afterwards only that object is.
 fn refused(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.arm(old);
+    scene.enable(old);
     for name in ["a", "bad", "c"] {
         scene.create(old, &scene.object(old, name)).ok();
     }
@@ -133,7 +133,7 @@ fn in_the_way(scene: &Scene<'_>) {
     let (code, _, errors) = scene.migrate(&[]);
     assert_eq!(code, 1);
     assert!(errors.contains(&format!("there is no CRD {}", scene.crd_name())), "{errors}");
-    scene.arm(old);
+    scene.enable(old);
     let (_, _, errors) = scene.migrate(&["--to", "v9"]);
     assert!(errors.contains("has no version v9; it has"), "{errors}");
     // Relabelled only, fields would be lost.

@@ -74,7 +74,7 @@ fn assert_migrated(scene: &Scene<'_>, to: &str, names: &[String], before: &[u64]
 /// SIGKILL after the first call, after the second, and so on, until it comes to its end.
 fn killed(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.arm(old);
+    scene.enable(old);
     let names = create(scene, 3);
     for last in 0.. {
         let (to, from) = if last % 2 == 0 { (new, old) } else { (old, new) };
@@ -97,7 +97,7 @@ fn killed(scene: &Scene<'_>) {
 /// SIGINT while a call is under way, whichever: exit code 130, soon, and what is left is said.
 fn interrupted(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.arm(old);
+    scene.enable(old);
     let names = create(scene, 3);
     let mut log = String::new();
     for last in 0..40 {
@@ -162,7 +162,7 @@ fn a_start() -> Duration {
 /// Every fifth call fails in a way that passes, each time in another one.
 fn passing(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.arm(old);
+    scene.enable(old);
     let names = create(scene, 24);
     let before = writes(scene, &names);
     let collection = format!("/{}?limit", scene.sample.plural);
@@ -198,11 +198,11 @@ fn passing(scene: &Scene<'_>) {
     assert_migrated(scene, new, &names, &before);
 }
 
-/// Three at once, from the beginning, with arming beside them.
+/// Three at once, from the beginning, with enabling beside them.
 fn several(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.arm(old);
-    let (code, _, errors) = scene.arms(&["--force-conflicts"]);
+    scene.enable(old);
+    let (code, _, errors) = scene.enables(&["--force-conflicts"]);
     assert_eq!(code, 0, "{errors}");
     let names = create(scene, 120);
     for to in [new, old] {
@@ -210,7 +210,7 @@ fn several(scene: &Scene<'_>) {
         let run = |_| start(scene, &scene.bed.api.kubeconfig, &["--to", to, "--settle=1s", "--page=20", "--at-once=2"]);
         let mut processes: Vec<Process> = (0..3).map(run).collect();
         for _ in 0..3 {
-            let (code, _, errors) = scene.arms(&[]);
+            let (code, _, errors) = scene.enables(&[]);
             assert_eq!(code, 0, "{errors}");
         }
         for process in &mut processes {
@@ -247,7 +247,7 @@ fn changes_of_crd(old: &str) -> [(&'static str, Change<'_>); 3] {
 /// Somebody changes the CRD under it: it stops, nothing is trimmed, and what it writes after that is a handful.
 fn another_crd(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.arm(old);
+    scene.enable(old);
     let names = create(scene, 150);
     for (what, change) in changes_of_crd(old) {
         // As it was.
@@ -285,11 +285,11 @@ fn another_crd(scene: &Scene<'_>) {
             assert!(code == 1 && errors.contains("no webhook that converts"), "{errors}");
         }
     }
-    // Arming again mends it: nothing but what was written meanwhile lost anything.
-    let (code, _, errors) = scene.arms(&["--force-conflicts"]);
+    // Enabling again mends it: nothing but what was written meanwhile lost anything.
+    let (code, _, errors) = scene.enables(&["--force-conflicts"]);
     assert!(code == 1 && errors.contains("serves") || code == 0 || errors.contains("v3"), "{errors}");
     scene.change_crd(|crd| crd["spec"]["versions"].as_array_mut().unwrap().retain(|version| version["name"] != "v3"));
-    let (code, _, errors) = scene.arms(&["--force-conflicts"]);
+    let (code, _, errors) = scene.enables(&["--force-conflicts"]);
     assert_eq!(code, 0, "{errors}");
     let (code, text, errors) = scene.migrate(&["--to", new, "--settle=1s"]);
     assert_eq!(code, 0, "{text}{errors}");
@@ -299,7 +299,7 @@ fn another_crd(scene: &Scene<'_>) {
 /// A CRD that was deleted and made again from a backup has the mark of the other one, and a generation like it.
 fn another_mark(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.arm(old);
+    scene.enable(old);
     create(scene, 3);
     let proxy = Proxy::start(&scene.bed.api.client, |_, method, path| match path.contains("/widgets/w-1") {
         true if method == Method::PATCH => Fate::HeldBefore,
@@ -312,7 +312,7 @@ fn another_mark(scene: &Scene<'_>) {
     let mark = marked["metadata"]["annotations"]["pointsman.dev/rewriting"].clone();
     assert!(mark.is_string());
     scene.clean();
-    let mut again = scene.armed(old);
+    let mut again = scene.enabled(old);
     again["metadata"]["annotations"] = json!({"pointsman.dev/rewriting": mark});
     scene.install(&again);
     let names = create(scene, 3);
@@ -328,7 +328,7 @@ fn another_mark(scene: &Scene<'_>) {
 /// Others create, change and delete all the time, at both versions.
 fn busy(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.arm(old);
+    scene.enable(old);
     create(scene, 100);
     let mut turn = 0;
     for to in [new, old, new] {
@@ -361,7 +361,7 @@ fn busy(scene: &Scene<'_>) {
 /// A second API server of the same etcd goes away in the middle, and another one comes.
 fn restarted(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.arm(old);
+    scene.enable(old);
     let names = create(scene, 60);
     let before = writes(scene, &names);
     let start_one = |name: &str| {
@@ -387,7 +387,7 @@ fn restarted(scene: &Scene<'_>) {
 /// Its Pods are replaced just now.
 fn webhook_away(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.arm(old);
+    scene.enable(old);
     let names = create(scene, 20);
     let before = writes(scene, &names);
     scene.stop_pointsman();
@@ -405,7 +405,7 @@ fn webhook_away(scene: &Scene<'_>) {
 
 fn cluster_scoped(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
-    let mut crd = scene.armed(old);
+    let mut crd = scene.enabled(old);
     crd["spec"]["scope"] = json!("Cluster");
     scene.post(CRDS, &crd).ok();
     let all = |version: &str| format!("/apis/{}/{version}/{}", scene.group, scene.sample.plural);

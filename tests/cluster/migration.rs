@@ -30,7 +30,7 @@ static WIDGETS: [&Sample; 1] = [&WIDGET];
 /// one that does not begin.
 fn delegated(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.arm(old);
+    scene.enable(old);
     for name in ["a", "bad", "c"] {
         scene.create(old, &scene.object(old, name)).ok();
     }
@@ -99,7 +99,7 @@ fn not_offered(scene: &Scene<'_>) {
         return;
     }
     let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.arm(old);
+    scene.enable(old);
     scene.create(old, &scene.object(old, "a")).ok();
     let (code, _, errors) = scene.migrate(&["--to", new, "--settle=1s", "--means=storage-version-migration"]);
     assert!(code == 1 && errors.contains("offers no StorageVersionMigration"), "{errors}");
@@ -113,7 +113,7 @@ fn not_offered(scene: &Scene<'_>) {
 fn migration(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
     // One version, no webhook.
-    let both = scene.armed(old);
+    let both = scene.enabled(old);
     let mut crd = both.clone();
     crd["spec"].as_object_mut().unwrap().remove("conversion");
     crd["spec"]["versions"].as_array_mut().unwrap().retain(|version| version["name"] == old);

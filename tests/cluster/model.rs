@@ -359,7 +359,7 @@ const SPELLINGS: [&str; 32] = [
 /// Puts the kinds up, and starts a server that knows them all.
 fn install(scene: &Scene<'_>, seed: u64) -> Vec<Modelled> {
     let mut kinds = vec![modelled(scene.kind())];
-    let mut crds = vec![scene.armed(scene.sample.old)];
+    let mut crds = vec![scene.enabled(scene.sample.old)];
     let drafts = (0..).map(|number| Draft::random(seed.wrapping_mul(1000).wrapping_add(number), Manner::Sensible));
     for (number, mut draft) in drafts.enumerate() {
         if kinds.len() == KINDS {

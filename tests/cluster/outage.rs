@@ -35,7 +35,7 @@ fn rolled(scene: &Scene<'_>) {
     let balancer = behind_balancer(scene);
     let (mut one, mut two) = (another(scene), another(scene));
     balancer.set(&[one.backend(), two.backend()]);
-    scene.arm(scene.sample.new);
+    scene.enable(scene.sample.new);
     let (load, rolls) = under_counted_load(scene, 20, |requests| {
         let mut rolls = 0;
         while rolls < ROLLS || (thorough() && requests.load(Ordering::Relaxed) < MANY) {
@@ -75,7 +75,7 @@ fn leaves(scene: &Scene<'_>) {
         balancer.set(&[replicas[0].running.backend(), replicas[1].running.backend()]);
     };
     set(&replicas);
-    scene.arm(scene.sample.new);
+    scene.enable(scene.sample.new);
     let (load, given) = under_counted_load(scene, 20, |requests| {
         let mut given = 0;
         while given < LEAVES || (thorough() && requests.load(Ordering::Relaxed) < MANY) {
@@ -117,7 +117,7 @@ fn one_of_two(scene: &Scene<'_>) {
     let balancer = behind_balancer(scene);
     let (mut one, two) = (another(scene), another(scene));
     balancer.set(&[one.backend(), two.backend()]);
-    scene.arm(scene.sample.new);
+    scene.enable(scene.sample.new);
     let (load, ()) = under_load(scene, 10, || {
         thread::sleep(Duration::from_secs(1));
         one.kill();
@@ -134,7 +134,7 @@ fn one_of_two(scene: &Scene<'_>) {
 /// With one instance, a crash is an outage of the other version until it is back. What is asked for then fails, by
 /// name; what was stored is untouched.
 fn the_only_one(scene: &Scene<'_>) {
-    scene.arm(scene.sample.new);
+    scene.enable(scene.sample.new);
     let (load, ()) = under_load(scene, 10, || {
         thread::sleep(Duration::from_millis(500));
         scene.pointsman.borrow_mut().as_mut().unwrap().kill();

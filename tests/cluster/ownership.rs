@@ -14,7 +14,7 @@ use crate::support::scene::{APPLY, MERGE, Scene};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("flickering_webhook_loses_no_owner", flickering).of(&WIDGETS).failing(),
-    Scenario::new("disarmed_kind_keeps_field_owners", disarmed).of(&WIDGETS).failing(),
+    Scenario::new("disabled_kind_keeps_field_owners", disabled).of(&WIDGETS).failing(),
     Scenario::new("forgotten_version_keeps_field_owners", forgotten).of(&WIDGETS).failing(),
     Scenario::new("owner_references_of_version_are_counted", referred).of(&WIDGETS).newest(),
     Scenario::new("webhook_outage_spares_stored_version", outage).of(&WIDGETS).newest().failing(),
@@ -84,7 +84,7 @@ const ANSWERED: [u64; 4] = [150, 5, 80, 20];
 /// The webhook is killed again and again while objects are written: every manager owns what it owned.
 fn flickering(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.arm(old);
+    scene.enable(old);
     let names: Vec<String> = (0..150).map(|at| format!("w-{at}")).collect();
     names.iter().for_each(|name| create(scene, name));
     let before: Vec<_> = names.iter().map(|name| owners(scene, name)).collect();
@@ -121,16 +121,16 @@ fn flickering(scene: &Scene<'_>) {
 }
 
 /// The old version is not served any more, and then not known.
-fn disarmed(scene: &Scene<'_>) {
+fn disabled(scene: &Scene<'_>) {
     let (old, new, crd) = (scene.sample.old, scene.sample.new, scene.crd_name());
-    scene.arm(old);
+    scene.enable(old);
     ["a", "b", "c"].iter().for_each(|name| create(scene, name));
     let (code, text, errors) = scene.migrate(&["--to", new, "--settle=1s"]);
     assert_eq!(code, 0, "{text}{errors}");
-    scene.commanded(&["disarm", &crd, &scene.server(), "--served", new, "--settle=1s"]);
+    scene.commanded(&["disable", &crd, &scene.server(), "--served", new, "--settle=1s"]);
     assert_owned(scene, "a");
     // Once more, there is nothing to do.
-    scene.commanded(&["disarm", &crd, &scene.server(), "--settle=0s"]);
+    scene.commanded(&["disable", &crd, &scene.server(), "--settle=0s"]);
     scene.change_crd(|crd| crd["spec"]["versions"].as_array_mut().unwrap().retain(|version| version["name"] != old));
     scene.eventually(|| scene.patch(new, "c", &json!({"metadata": {"labels": {"z": "z"}}})).is_ok().then_some(()));
     assert_owned(scene, "b");
@@ -139,7 +139,7 @@ fn disarmed(scene: &Scene<'_>) {
 /// The conversion was taken away by hand, so that entries name a version that is not served.
 fn forgotten(scene: &Scene<'_>) {
     let (old, new, crd) = (scene.sample.old, scene.sample.new, scene.crd_name());
-    scene.arm(old);
+    scene.enable(old);
     create(scene, "a");
     let (code, text, errors) = scene.migrate(&["--to", new, "--settle=1s"]);
     assert_eq!(code, 0, "{text}{errors}");
@@ -159,7 +159,7 @@ fn forgotten(scene: &Scene<'_>) {
 /// command.
 fn referred(scene: &Scene<'_>) {
     let (old, new, crd) = (scene.sample.old, scene.sample.new, scene.crd_name());
-    scene.arm(new);
+    scene.enable(new);
     let uid = scene.create(new, &scene.object(new, "parent")).ok()["metadata"]["uid"].clone();
     let reference = json!({
         "apiVersion": format!("{}/{old}", scene.group), "kind": scene.sample.kind, "name": "parent", "uid": uid,
@@ -171,11 +171,11 @@ fn referred(scene: &Scene<'_>) {
     scene.post(&format!("/api/v1/namespaces/{}/configmaps", scene.ns), &map).ok();
     let text = scene.commanded(&["status", &crd]);
     assert!(text.contains(&format!("owners in     {old}: 1\n")), "{text}");
-    let named = format!("may go        {old}: no, it is named in owner references of 1: pointsman disarm {crd}, ");
+    let named = format!("may go        {old}: no, it is named in owner references of 1: pointsman disable {crd}, ");
     assert!(text.contains(&named), "{text}");
     // Once the version is not served, the garbage collector deletes such children for a while.
     assert_eq!(children(scene), format!("ConfigMap {}/child\n", scene.ns));
-    let (code, text, errors) = scene.command(&["disarm", &crd, &scene.server(), "--served", new, "--settle=1s"]);
+    let (code, text, errors) = scene.command(&["disable", &crd, &scene.server(), "--served", new, "--settle=1s"]);
     assert!(code == 0 && !text.contains("left: "), "{text}{errors}");
     assert!(errors.contains("renamed: owner references in 1 object\n"), "{errors}");
     assert!(errors.contains(&format!("whose owner references name {old} may be deleted")), "{errors}");
@@ -202,7 +202,7 @@ fn children(scene: &Scene<'_>) -> String {
 fn outage(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
     scene.conversion();
-    let (code, _, errors) = scene.arms(&[]);
+    let (code, _, errors) = scene.enables(&[]);
     assert_eq!(code, 0, "{errors}");
     for to in [new, old, new] {
         let (code, text, errors) = scene.migrate(&["--to", to, "--settle=1s"]);
@@ -227,7 +227,7 @@ fn outage(scene: &Scene<'_>) {
 fn printed_twice(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
     scene.conversion();
-    let (code, _, errors) = scene.arms(&[]);
+    let (code, _, errors) = scene.enables(&[]);
     assert_eq!(code, 0, "{errors}");
     for version in [old, new] {
         scene.kubectl(&["apply", "--server-side"], &scene.printed_policy(version));

@@ -11,7 +11,7 @@ fn every_object(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
     let unknown = scene.refused(&["plan", &scene.crd_name()]);
     assert!(unknown.contains(&format!("there is no CRD {}", scene.crd_name())), "{unknown}");
-    scene.arm(old);
+    scene.enable(old);
     let names = ["a", "b", "c"];
     for name in names {
         scene.create(old, &scene.object(old, name)).ok();

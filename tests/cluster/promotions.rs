@@ -13,7 +13,7 @@ pub(crate) const SCENARIOS: &[Scenario] =
 
 fn promoted(scene: &Scene<'_>) {
     let new = scene.sample.new;
-    scene.arm(new);
+    scene.enable(new);
     for name in ["a", "b"] {
         scene.create(new, &scene.object(new, name)).ok();
         new_controller(scene, name, Phase::Applying);

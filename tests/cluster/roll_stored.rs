@@ -18,7 +18,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
 ];
 
 fn stored(scene: &Scene<'_>) {
-    scene.arm(scene.sample.old);
+    scene.enable(scene.sample.old);
     stores_anew(scene, |name| {
         scene.create(scene.sample.old, &scene.object(scene.sample.old, name)).ok();
         scene.report(name, true);
@@ -38,7 +38,7 @@ fn settled(scene: &Scene<'_>) {
     let file = scene.setup.kinds.join("kind.yaml");
     let definition = fs::read_to_string(&file).unwrap();
     fs::write(&file, definition + HEALTHY).unwrap();
-    scene.arm(scene.sample.old);
+    scene.enable(scene.sample.old);
     let names = stores_anew(scene, |name| {
         scene.create(scene.sample.old, &scene.object(scene.sample.old, name)).ok();
         new_controller(scene, name, Phase::Settled);

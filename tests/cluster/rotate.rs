@@ -1,4 +1,4 @@
-//! `pointsman rotate`: another authority, while users write and read.
+//! `pointsman rotate-ca`: another authority, while users write and read.
 
 use std::fs;
 use std::path::PathBuf;
@@ -74,7 +74,7 @@ pub(crate) fn ca_file(scene: &Scene<'_>, name: &str, authority: &Authority) -> S
 }
 
 pub(crate) fn args(scene: &Scene<'_>, more: &[&str]) -> Vec<String> {
-    let own = ["rotate".to_owned(), scene.server(), format!("--kubeconfig={}", scene.bed.api.kubeconfig.display())];
+    let own = ["rotate-ca".to_owned(), scene.server(), format!("--kubeconfig={}", scene.bed.api.kubeconfig.display())];
     own.into_iter().chain(more.iter().map(|arg| (*arg).to_owned())).collect()
 }
 
@@ -139,7 +139,7 @@ fn rotated(scene: &Scene<'_>) {
     let old = &scene.bed.authority;
     let replicas = [Replica::start(scene, "one", old), Replica::start(scene, "two", old)];
     balancer.set(&[replicas[0].running.backend(), replicas[1].running.backend()]);
-    scene.arm(scene.sample.new);
+    scene.enable(scene.sample.new);
     register(scene);
     let endpoints = [replicas[0].endpoint(), replicas[1].endpoint()];
     let mut authorities = Vec::new();
@@ -221,7 +221,7 @@ const ROUNDS: usize = 20;
 
 /// SIGKILL after the first call, after the second, and so on.
 fn killed(scene: &Scene<'_>) {
-    scene.arm(scene.sample.new);
+    scene.enable(scene.sample.new);
     register(scene);
     let (served, other) = (&scene.bed.authority, Authority::new());
     let file = ca_file(scene, "served.crt", served);
@@ -273,7 +273,7 @@ pub(crate) fn trust(scene: &Scene<'_>, authorities: &[&Authority]) {
 /// Whoever was asked shows the new one; whoever the API server asks does not.
 fn needed(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.arm(old);
+    scene.enable(old);
     scene.create(old, &scene.object(old, "a")).ok();
     let authority = Authority::new();
     let elsewhere = Replica::start(scene, "elsewhere", &authority);
@@ -298,7 +298,7 @@ fn needed(scene: &Scene<'_>) {
 
 /// cert-manager would replace what is written: it is told, or left alone.
 fn injected(scene: &Scene<'_>) {
-    scene.arm(scene.sample.new);
+    scene.enable(scene.sample.new);
     let path = format!("{CRDS}/{}", scene.crd_name());
     let annotation = "cert-manager.io/inject-ca-from";
     let patch = json!({"metadata": {"annotations": {annotation: "n/c"}}}).to_string();

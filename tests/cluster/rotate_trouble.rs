@@ -1,4 +1,4 @@
-//! `pointsman rotate`, and who asks endpoints, while everything goes wrong that can.
+//! `pointsman rotate-ca`, and who asks endpoints, while everything goes wrong that can.
 
 use std::net::UdpSocket;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -37,7 +37,7 @@ static WIDGETS: [&Sample; 1] = [&WIDGET];
 /// An API server judges the dates of an authority as well. Whoever was asked shows a certificate of it that is good.
 fn out_of_date(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.arm(old);
+    scene.enable(old);
     scene.create(old, &scene.object(old, "a")).ok();
     register(scene);
     for (name, authority, said) in [
@@ -51,8 +51,8 @@ fn out_of_date(scene: &Scene<'_>) {
         assert!(errors.contains(said) && errors.contains("Both authorities are trusted"), "{name}: {errors}");
         scene.eventually(|| scene.get(new, "a").is_ok().then_some(()));
         scene.patch(new, "a", &json!({"metadata": {"labels": {"still": name}}})).ok();
-        // Nor is anything armed with it.
-        let (code, _, errors) = scene.arms(&[&file, &replica.endpoint(), "--force-conflicts"]);
+        // Nor is anything enabled with it.
+        let (code, _, errors) = scene.enables(&[&file, &replica.endpoint(), "--force-conflicts"]);
         assert!(code == 1 && errors.contains(said) && errors.contains("nothing was changed"), "{name}: {errors}");
         trust(scene, &[&scene.bed.authority]);
     }
@@ -63,7 +63,7 @@ fn out_of_date(scene: &Scene<'_>) {
 /// old one nor the new one, and a bundle that holds nothing.
 fn shared(scene: &Scene<'_>) {
     let new = scene.sample.new;
-    scene.arm(new);
+    scene.enable(new);
     register(scene);
     // A kind that the server behind the Service does not know.
     let group = format!("more.{}", scene.group);
@@ -94,7 +94,7 @@ fn shared(scene: &Scene<'_>) {
     // What is not of ours, but leads to us, is looked at as well.
     let (code, said, errors) = scene.command(&["doctor", &scene.crd_name()]);
     let finding = format!("ValidatingWebhookConfiguration {name}: certificate 1 of its caBundle is damaged");
-    assert!(code == 1 && said.contains(&finding) && said.contains("pointsman rotate --ca-file"), "{said}{errors}");
+    assert!(code == 1 && said.contains(&finding) && said.contains("pointsman rotate-ca --ca-file"), "{said}{errors}");
     let (next, endpoint) = (Authority::new(), format!("--endpoint={}:{}", scene.setup.host, scene.setup.port));
     let file = ca_file(scene, "next.crt", &next);
     // Published everywhere, and dropped nowhere, since nobody shows it.
@@ -126,7 +126,7 @@ fn shared(scene: &Scene<'_>) {
 
 /// Somebody labels all documents all the time, and somebody else changes the authority at the same time to another one.
 fn meanwhile(scene: &Scene<'_>) {
-    scene.arm(scene.sample.new);
+    scene.enable(scene.sample.new);
     register(scene);
     let (served, other) = (&scene.bed.authority, Authority::new());
     let endpoint = format!("--endpoint={}:{}", scene.setup.host, scene.setup.port);
@@ -184,7 +184,7 @@ fn endpoints(scene: &Scene<'_>) {
         println!("     LEFT OUT: this machine has no address but its own");
         return;
     };
-    scene.arm(scene.sample.new);
+    scene.enable(scene.sample.new);
     let setup = Setup { host: host.clone(), port: free_port(), ..scene.setup.clone() };
     let running = Pointsman::start(&setup);
     let namespace = format!("/api/v1/namespaces/{}/services", scene.ns);
@@ -206,21 +206,21 @@ fn endpoints(scene: &Scene<'_>) {
     slice("none", "IPv6", setup.port, json!([]));
     // The certificate is for the name of the other Service.
     let server = format!("--service={}/several", scene.ns);
-    let (code, _, errors) = scene.arms(&[&server, "--repoint", "--dry-run=client"]);
+    let (code, _, errors) = scene.enables(&[&server, "--repoint", "--dry-run=client"]);
     assert!(code == 1 && errors.contains(&format!("{host}:{}: TLS as several.", setup.port)), "{errors}");
     assert!(!errors.contains("198.51.100"), "{errors}");
     // Asked by the right name it is; the API server has no way to a Service here, so that it stays a dry run.
     let names = [&names(scene)[..], &[format!("several.{}.svc", scene.ns)]].concat();
     write_pair(&scene.dir, &scene.bed.authority.issue(&names));
     scene.eventually(|| {
-        let (code, _, errors) = scene.arms(&[&server, "--repoint", "--dry-run=client"]);
+        let (code, _, errors) = scene.enables(&[&server, "--repoint", "--dry-run=client"]);
         let asked = errors.lines().filter(|line| line.contains(&host)).count();
         assert!(code == 1 || asked == 1, "once, by both slices: {errors}");
         (code == 0).then_some(())
     });
     // A second address of the same Pods that cannot be reached is said by its name.
     slice("six", "IPv6", setup.port, json!([{"addresses": ["2001:db8::7"]}]));
-    let (code, _, errors) = scene.arms(&[&server, "--repoint", "--dry-run=client"]);
+    let (code, _, errors) = scene.enables(&[&server, "--repoint", "--dry-run=client"]);
     assert!(
         code == 1 && errors.contains("[2001:db8::7]:") && errors.contains("cannot be reached from here"),
         "{errors}"

@@ -16,7 +16,7 @@ fn pruning(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
     for storage in [old, new] {
         if storage == old {
-            scene.arm(old);
+            scene.enable(old);
         } else {
             scene.store(new);
         }
@@ -46,7 +46,7 @@ fn pruning(scene: &Scene<'_>) {
 
 fn defaults(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.arm(new);
+    scene.enable(new);
     let minimal = json!({"environmentdImageRef": "e:v1", "backendSecretName": "s"});
     scene.create(new, &scene.with_spec(new, "b", minimal.clone())).ok();
     assert_holds(&scene.etcd("b"), &json!({"spec": {"rolloutStrategy": "WaitUntilReady", "enableRbac": false}}));
@@ -75,7 +75,7 @@ fn defaults(scene: &Scene<'_>) {
 
 fn metadata(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.arm(new);
+    scene.enable(new);
     let mut owner = scene.object(new, "owner");
     owner["metadata"]["labels"] = json!({"role": "owner"});
     let owner = scene.create(new, &owner).ok();
@@ -106,7 +106,7 @@ fn metadata(scene: &Scene<'_>) {
 
 fn odd_values(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.arm(new);
+    scene.enable(new);
     let mut object = scene.object(old, "a");
     let odd = "quotes \" and \\ and \u{1f682} and \u{2028} and <&>";
     object["metadata"]["annotations"] = json!({"example.com/odd": odd});

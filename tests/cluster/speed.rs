@@ -36,7 +36,7 @@ pub(crate) fn main(objects: usize) -> bool {
     {
         let log = bed.logs.join("speed.log");
         let scene = Scene::new(&bed, &MATERIALIZE, "speed", Some(MATERIALIZE.group), log);
-        scene.arm(MATERIALIZE.old);
+        scene.enable(MATERIALIZE.old);
         let servers = Servers::start(&scene);
         let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
         println!("load average before: {load}");

@@ -36,7 +36,7 @@ static WIDGETS: [&Sample; 1] = [&WIDGET];
 /// A CRD that converts through pointsman and has no definition is named, and nothing checked is no success.
 fn unknown(scene: &Scene<'_>) {
     let name = scene.crd_name();
-    scene.arm(scene.sample.old);
+    scene.enable(scene.sample.old);
     let others = scene.dir.join("others");
     fs::create_dir(&others).unwrap();
     for file in ["engines.yaml", "engines.crd.yaml"] {
@@ -77,7 +77,7 @@ fn unknown(scene: &Scene<'_>) {
 /// The version that is stored need not be one that is served.
 fn unserved(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.arm(new);
+    scene.enable(new);
     for name in ["a", "b"] {
         scene.create(new, &scene.object(new, name)).ok();
     }
@@ -91,7 +91,7 @@ fn unserved(scene: &Scene<'_>) {
 /// Whoever watches sees what changes, and nothing twice; a moment without a cluster ends nothing.
 fn watched(scene: &Scene<'_>) {
     let (old, name) = (scene.sample.old, scene.crd_name());
-    scene.arm(old);
+    scene.enable(old);
     let away = Arc::new(AtomicBool::new(false));
     let is_away = away.clone();
     let proxy = Proxy::start(&scene.bed.api.client, move |_, _, _| match is_away.load(Ordering::Relaxed) {
@@ -169,7 +169,7 @@ fn doctored(scene: &Scene<'_>) {
         scene.call(Method::PATCH, &path, Some(("application/json-patch+json", patch))).ok();
     };
     trusts(&Authority::new());
-    finds(["the API server would not trust it", "pointsman rotate"]);
+    finds(["the API server would not trust it", "pointsman rotate-ca"]);
     trusts(&scene.bed.authority);
     scene.eventually(|| (doctor().0 == 0).then_some(()));
     // What the documents alone say is said of a file, too.
@@ -187,7 +187,7 @@ fn told(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
     let name = scene.crd_name();
     assert!(scene.refused(&["status", &name]).contains(&format!("there is no CRD {name}")));
-    scene.arm(old);
+    scene.enable(old);
     for name in ["a", "b"] {
         scene.create(old, &scene.object(old, name)).ok();
     }
@@ -227,13 +227,13 @@ fn told(scene: &Scene<'_>) {
         let schema = &mut crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"];
         schema["surplus"] = json!({"type": "string"});
     });
-    needs(scene, "surplus is not in the definition's CRD", "pointsman arm");
+    needs(scene, "surplus is not in the definition's CRD", "pointsman enable");
     assert_eq!(sample("pointsman_crd_drift"), 1);
     // Nobody answers.
     scene.stop_pointsman();
     needs(scene, "cannot be reached from here", "docs/rotate.md");
     merge(scene, &json!({"spec": {"conversion": {"strategy": "None", "webhook": null}}}));
-    needs(scene, "nobody converts", "pointsman arm");
+    needs(scene, "nobody converts", "pointsman enable");
 }
 
 /// What scenarios have registered that are over: their servers are gone.
@@ -252,7 +252,7 @@ fn forget_others(scene: &Scene<'_>) {
 fn forgotten(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
     let (name, key) = (scene.crd_name(), format!("pointsman.dev/kept-{old}"));
-    scene.arm(new);
+    scene.enable(new);
     let kept = |name: &str| scene.get(new, name).ok()["metadata"]["annotations"][&key].clone();
     let written = |name: &str, text: &str| {
         let mut object = scene.object(new, name);
@@ -294,7 +294,7 @@ fn forgotten(scene: &Scene<'_>) {
 fn keeping(scene: &Scene<'_>, count: usize) -> (Vec<String>, String) {
     let (old, new) = (scene.sample.old, scene.sample.new);
     let key = format!("pointsman.dev/kept-{old}");
-    scene.arm(new);
+    scene.enable(new);
     let names: Vec<String> = (0..count).map(|at| format!("w-{at}")).collect();
     for name in &names {
         let mut object = scene.object(new, name);
@@ -374,7 +374,7 @@ fn mutated(scene: &Scene<'_>) {
     assert!(code == 1 && text.contains("an admission webhook puts it back"), "{text}");
     assert_eq!(kept(), before);
     // What it says to do helps.
-    let text = scene.commanded(&["disarm", &name, &scene.server(), "--admission", "--settle=2s"]);
+    let text = scene.commanded(&["disable", &name, &scene.server(), "--admission", "--settle=2s"]);
     assert!(text.contains(&format!("what only {new} could say, in an annotation of 1")), "{text}");
     assert!(scene.commanded(&forget).contains("taken off 1 object"));
     assert_eq!(kept(), Value::Null);

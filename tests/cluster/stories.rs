@@ -20,7 +20,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
 
 fn adopting(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.arm(old);
+    scene.enable(old);
     scene.create(old, &scene.object(old, "a")).ok();
     old_controller(scene, "a", Phase::Settled, SECOND);
     for storage in [old, new, old] {
@@ -47,7 +47,7 @@ fn under_way(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
     for storage in [old, new] {
         if storage == old {
-            scene.arm(old);
+            scene.enable(old);
         } else {
             scene.store(new);
         }
@@ -74,7 +74,7 @@ fn upgrades(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
     for storage in [new, old] {
         if storage == new {
-            scene.arm(new);
+            scene.enable(new);
         } else {
             scene.store(old);
         }
@@ -108,7 +108,7 @@ fn upgrades(scene: &Scene<'_>) {
 
 fn by_annotation(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.arm(new);
+    scene.enable(new);
     for version in [old, new] {
         let name = format!("forced-{version}");
         scene.create(version, &scene.object(version, &name)).ok();
@@ -128,7 +128,7 @@ fn old_writes(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
     for storage in [new, old] {
         if storage == new {
-            scene.arm(new);
+            scene.enable(new);
         } else {
             scene.store(old);
         }
@@ -158,7 +158,7 @@ fn old_writes(scene: &Scene<'_>) {
 
 fn rollback(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.arm(old);
+    scene.enable(old);
     let mut before = Vec::new();
     for phase in PHASES {
         let name = format!("{phase:?}").to_lowercase();

@@ -101,7 +101,7 @@ fn here(scene: &Scene<'_>, text: &str) -> String {
         ("localhost:8443", &format!("127.0.0.1:{port}")),
         ("pointsman-system", ns),
         ("pointsman migrate ", "pointsman migrate --settle=1s "),
-        ("pointsman disarm ", "pointsman disarm --settle=1s "),
+        ("pointsman disable ", "pointsman disable --settle=1s "),
     ] {
         text = text.replace(theirs, ours);
     }

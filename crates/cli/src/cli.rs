@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::commands::{
-    AuthorityRemarks, arm, completion, convert, crd, disarm, doctor, hash, kinds, man, migrate, mutate, plan, roll,
+    AuthorityRemarks, completion, convert, crd, disable, doctor, enable, hash, kinds, man, migrate, mutate, plan, roll,
     rotate, serve, status, validate, webhooks,
 };
 use crate::ended::ended;
@@ -38,7 +38,7 @@ static LONG_VERSION: LazyLock<String> = LazyLock::new(|| {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Point a CRD's conversion to a server in a cluster, after asking every endpoint of it.
-    Arm(arm::ArmArgs),
+    Enable(enable::EnableArgs),
     /// Print the completion script of a shell.
     Completion(completion::CompletionArgs),
     /// Convert objects to another version, offline, as the webhook does.
@@ -46,7 +46,7 @@ enum Command {
     /// Print a kind's CustomResourceDefinition, with the conversion webhook in it.
     Crd(crd::CrdArgs),
     /// Take the conversion from a CRD in a cluster, once nobody needs it any more.
-    Disarm(disarm::DisarmArgs),
+    Disable(disable::DisableArgs),
     /// Say what does not fit in a cluster, or in files, each finding with what mends it.
     Doctor(doctor::DoctorArgs),
     /// Print the rollout hash of objects, and what it is made of.
@@ -64,6 +64,7 @@ enum Command {
     /// Move a fleet of objects from one controller version to another, wave by wave.
     Roll(roll::RollArgs),
     /// Have a cluster trust another authority for the server, without a failed call.
+    #[command(name = "rotate-ca")]
     Rotate(rotate::RotateArgs),
     /// Serve the webhooks: /convert, /mutate and /validate.
     Serve(Box<serve::ServeArgs>),
@@ -139,11 +140,11 @@ fn said(error: &clap::Error) -> ExitCode {
 impl Command {
     fn run(self, remarks: AuthorityRemarks) -> anyhow::Result<ExitCode> {
         match self {
-            Self::Arm(args) => arm::run(&args, remarks),
+            Self::Enable(args) => enable::run(&args, remarks),
             Self::Completion(args) => completion::run(&args),
             Self::Convert(args) => convert::run(&args),
             Self::Crd(args) => crd::run(&args, remarks),
-            Self::Disarm(args) => disarm::run(&args),
+            Self::Disable(args) => disable::run(&args),
             Self::Doctor(args) => doctor::run(&args),
             Self::Hash(args) => hash::run(&args),
             Self::Kinds(args) => kinds::run(&args),

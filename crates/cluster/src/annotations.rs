@@ -8,8 +8,8 @@ pub(crate) const KEPT: &str = "pointsman.dev/kept-";
 /// On a CRD, by which its guard lets everything through (`crates/core/src/registration/crd_guard.rs`).
 pub(crate) const LET_GO: &str = "pointsman.dev/let-go";
 
-/// On a CRD that is being disarmed: where its conversion led before.
-pub(crate) const DISARMING: &str = "pointsman.dev/disarming";
+/// On a CRD that is being disabled: where its conversion led before.
+pub(crate) const DISABLING: &str = "pointsman.dev/disabling";
 
 /// The versions that something is kept for on an object.
 pub(crate) fn kept_versions(object: &Value) -> impl Iterator<Item = &str> {

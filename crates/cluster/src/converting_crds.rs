@@ -6,7 +6,7 @@ use crate::call_error::CallError;
 use crate::cluster::{Cluster, Extent};
 use crate::conversion::{ClientStanza, WebhookPlace};
 use crate::crd_state::{CRDS, CrdState};
-use crate::disarm::leads_nowhere;
+use crate::disable::leads_nowhere;
 use crate::pages::{Pages, items};
 
 /// A CRD that converts through a webhook, and that no definition of this run is about.

@@ -1,4 +1,4 @@
-//! What pointsman does on a Kubernetes cluster: it looks, arms, migrates, rotates and leaves. Whoever acts (a person,
+//! What pointsman does on a Kubernetes cluster: it looks, enables, migrates, rotates and leaves. Whoever acts (a person,
 //! CI, a Job) calls one function; it can be called again at any time, goes on where an earlier run was killed, and
 //! says first what it will do. What a cluster should look like is decided by `pointsman-core`; here it is fetched and
 //! written.
@@ -7,7 +7,6 @@
 
 mod admission_documents;
 mod annotations;
-mod arm;
 mod bundle_faults;
 mod call_error;
 mod chain;
@@ -16,8 +15,9 @@ mod connect;
 mod conversion;
 mod converting_crds;
 mod crd_state;
-mod disarm;
+mod disable;
 mod dry_run;
+mod enable;
 mod event_lines;
 mod examine;
 mod facts;
@@ -37,7 +37,6 @@ mod until_stopped;
 mod waiting;
 mod web;
 
-pub use arm::{ArmError, ArmEvent, ArmOptions, ArmStep, Armed, Wanted, arm};
 pub use bundle_faults::BundleFault;
 pub use call_error::CallError;
 pub use cluster::Cluster;
@@ -45,8 +44,9 @@ pub use connect::{ConnectError, ConnectOptions, connect};
 pub use conversion::Probe;
 pub use converting_crds::{UnknownCrd, unknown_crds};
 pub use crd_state::CrdState;
-pub use disarm::{DisarmError, DisarmEvent, DisarmOptions, DisarmStep, Disarmed, disarm};
+pub use disable::{DisableError, DisableEvent, DisableOptions, DisableStep, Disabled, disable};
 pub use dry_run::DryRun;
+pub use enable::{EnableError, EnableEvent, EnableOptions, EnableStep, Enabled, Wanted, enable};
 pub use examine::{
     DocumentOptions, Examined, ExaminedDocuments, RegisteredFinding, RunningServer, examine, examine_documents,
 };

@@ -32,10 +32,10 @@ impl Scene<'_> {
         run(&self.migrate_args(kubeconfig, more))
     }
 
-    /// What `pointsman arm` is started with, to point the CRD at us.
-    pub(crate) fn arm_args(&self, kubeconfig: &Path, more: &[&str]) -> Vec<String> {
+    /// What `pointsman enable` is started with, to point the CRD at us.
+    pub(crate) fn enable_args(&self, kubeconfig: &Path, more: &[&str]) -> Vec<String> {
         let given = |flag: &str| more.iter().any(|arg| arg.starts_with(flag));
-        let mut args = vec!["arm".to_owned(), self.crd_name()];
+        let mut args = vec!["enable".to_owned(), self.crd_name()];
         if !given("--service") && !given("--url") {
             args.push(self.server());
         }
@@ -47,12 +47,12 @@ impl Scene<'_> {
         args
     }
 
-    pub(crate) fn arms(&self, more: &[&str]) -> Told {
-        run(&self.arm_args(&self.bed.api.kubeconfig, more))
+    pub(crate) fn enables(&self, more: &[&str]) -> Told {
+        run(&self.enable_args(&self.bed.api.kubeconfig, more))
     }
 
-    pub(crate) fn arms_at(&self, kubeconfig: &Path, more: &[&str]) -> Told {
-        run(&self.arm_args(kubeconfig, more))
+    pub(crate) fn enables_at(&self, kubeconfig: &Path, more: &[&str]) -> Told {
+        run(&self.enable_args(kubeconfig, more))
     }
 
     /// How the server that converts is named.

@@ -70,8 +70,8 @@ impl<'a> Scene<'a> {
     }
 
     /// Creates the CRD, pointed at us, and waits until every version is served.
-    pub(crate) fn arm(&self, storage: &str) {
-        self.install(&self.armed(storage));
+    pub(crate) fn enable(&self, storage: &str) {
+        self.install(&self.enabled(storage));
     }
 
     pub(crate) fn install(&self, crd: &Value) {
@@ -85,7 +85,7 @@ impl<'a> Scene<'a> {
     }
 
     /// The CRD with our webhook in it.
-    pub(crate) fn armed(&self, storage: &str) -> Value {
+    pub(crate) fn enabled(&self, storage: &str) -> Value {
         let mut crd = self.crd.clone();
         crd["spec"]["conversion"] = self.conversion();
         for version in crd["spec"]["versions"].as_array_mut().unwrap() {
@@ -102,7 +102,7 @@ impl<'a> Scene<'a> {
                 let spec = json!({"type": "ExternalName", "externalName": "localhost"});
                 let service = json!({"metadata": {"name": "pointsman"}, "spec": spec});
                 let path = format!("/api/v1/namespaces/{}/services", self.ns);
-                // There already, where the CRD is armed again.
+                // There already, where the CRD is enabled again.
                 let answer = self.post(&path, &service);
                 assert!(answer.is_ok() || answer.code == 409, "{}", answer.message());
                 json!({"service": {"name": "pointsman", "namespace": self.ns, "port": port, "path": "/convert"}})

@@ -107,10 +107,10 @@ fn crd_without_conversion_is_found() {
     let mut crd = printed(&authority()).remove(0);
     crd["spec"]["conversion"] = document!({"strategy": "None"});
     finds(&[crd.clone()], "nobody converts");
-    finds(&[crd.clone()], "pointsman arm materialize");
+    finds(&[crd.clone()], "pointsman enable materialize");
     // A kind that this run has no definition of.
     (crd["metadata"]["name"], crd["spec"]["group"]) = (document!("materializes.example.com"), document!("example.com"));
-    finds(&[crd], "pointsman arm materializes.example.com");
+    finds(&[crd], "pointsman enable materializes.example.com");
 }
 
 #[test]

@@ -2,7 +2,6 @@
 
 mod address_args;
 mod admission;
-pub(crate) mod arm;
 mod ca_file;
 pub(crate) mod completion;
 mod connected;
@@ -10,9 +9,10 @@ mod conversion;
 pub(crate) mod convert;
 pub(crate) mod crd;
 mod diagnosis;
-pub(crate) mod disarm;
+pub(crate) mod disable;
 pub(crate) mod doctor;
 mod dry_run_args;
+pub(crate) mod enable;
 mod file_stamps;
 mod format;
 mod gauge;

@@ -33,7 +33,7 @@ pub(super) fn disagreements(all: &[TrustedServer]) -> Vec<RegisteredFinding> {
                 "its caBundle has another authority than {}, and both lead to {}: one of them trusts no server",
                 first.title, one.stanza.place
             ),
-            mend: "pointsman rotate --ca-file FILE …, or webhooks --ca-file FILE, with one authority".to_owned(),
+            mend: "pointsman rotate-ca --ca-file FILE …, or webhooks --ca-file FILE, with one authority".to_owned(),
         };
         if !findings.contains(&finding) {
             findings.push(finding);

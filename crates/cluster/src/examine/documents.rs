@@ -89,7 +89,7 @@ fn examine_crd(
         problem: one.problem,
         mend: one.mend,
     }));
-    let stanza = ClientStanza::of(document).filter(|_| crd.is_converted() && !seen.disarming);
+    let stanza = ClientStanza::of(document).filter(|_| crd.is_converted() && !seen.disabling);
     servers.extend(stanza.filter(|_| !is_injected).map(|stanza| TrustedServer { title, stanza }));
 }
 

@@ -131,4 +131,4 @@ async fn trusted(
     }
 }
 
-const ROTATE: &str = "pointsman rotate --ca-file FILE …, with the authority that it shows: docs/rotate.md";
+const ROTATE: &str = "pointsman rotate-ca --ca-file FILE …, with the authority that it shows: docs/rotate.md";

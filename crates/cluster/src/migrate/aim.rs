@@ -159,4 +159,4 @@ fn seen_as(uid: &str, version: &str) -> String {
 
 /// `/mutate` does, for whoever could not see what an annotation holds.
 const PUT_BACK: &str =
-    "an admission webhook puts it back: take /mutate away first, as pointsman disarm --admission does";
+    "an admission webhook puts it back: take /mutate away first, as pointsman disable --admission does";

@@ -240,7 +240,7 @@ pub enum MigrateError {
     /// Nothing converts.
     #[error(
         "{crd} has {stored} stored and no webhook that converts: rewriting would only put another version on objects, \
-         and fields would be lost. Arm the conversion first: pointsman arm"
+         and fields would be lost. Enable the conversion first: pointsman enable"
     )]
     NotConverted {
         /// The CRD.
@@ -259,7 +259,7 @@ pub enum MigrateError {
     /// Somebody may still read what is to be forgotten.
     #[error(
         "nothing was changed: {crd} serves {version}: whoever reads it there would miss what is kept for it. First: \
-         pointsman disarm, or pointsman crd --served"
+         pointsman disable, or pointsman crd --served"
     )]
     Served {
         /// The CRD.

@@ -4,8 +4,8 @@
 mod authorities;
 mod options;
 mod proof;
-mod rotating;
-mod trusting;
+mod steps;
+mod trust_documents;
 
 pub use options::{RotateError, RotateEvent, RotateOptions, RotateStep, Rotated, Trusting};
-pub use rotating::rotate;
+pub use steps::rotate;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::authorities::Authorities;
 use super::options::RotateError;
-use super::trusting::TrustingDocument;
+use super::trust_documents::TrustingDocument;
 use crate::cluster::Cluster;
 use crate::conversion::{ClientStanza, NoEndpoints, SelfTest, TlsClient, Unconnected, WebhookPlace, endpoints};
 

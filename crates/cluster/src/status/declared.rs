@@ -9,15 +9,15 @@ use crate::annotations::LET_GO;
 use crate::bundle_faults::bundle_faults;
 use crate::conversion::{ClientStanza, client_config};
 use crate::crd_state::CrdState;
-use crate::disarm::leads_nowhere;
+use crate::disable::leads_nowhere;
 
 /// Reads a CRD, of a cluster or of a file. `drift` is what the CRD says otherwise than its definition, `now` is in
 /// seconds since 1970.
 pub(crate) fn declared(crd: &CrdState, drift: Vec<String>, now: u64) -> KindStatus {
     let texts = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect::<Vec<_>>();
     let stanza = ClientStanza::of(crd.document()).filter(|_| crd.is_converted());
-    let disarming = leads_nowhere(crd);
-    let trusting = stanza.as_ref().filter(|_| !disarming);
+    let disabling = leads_nowhere(crd);
+    let trusting = stanza.as_ref().filter(|_| !disabling);
     let config = client_config(crd.document()).filter(|_| trusting.is_some());
     let mut stored = texts(crd.stored_versions());
     if stored.is_empty() {
@@ -27,7 +27,7 @@ pub(crate) fn declared(crd: &CrdState, drift: Vec<String>, now: u64) -> KindStat
     KindStatus {
         crd: crd.name(),
         converted_by: stanza.as_ref().map(|stanza| format!("{}{}", stanza.place, stanza.path)),
-        disarming,
+        disabling,
         one_schema: crd.has_one_schema(&[crd.served(), stored.iter().map(String::as_str).collect()].concat()),
         let_go: crd.annotation(LET_GO).is_some(),
         served: texts(crd.served()),

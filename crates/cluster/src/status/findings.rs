@@ -22,7 +22,7 @@ pub(crate) fn findings(seen: &KindStatus, kind: &str, now: u64) -> Vec<StatusFin
         let more = if more > 0 { format!("; and {more} more") } else { String::new() };
         found.push(StatusFinding {
             problem: format!("the CRD is not the one that the definition was checked against: {first}{more}"),
-            mend: format!("pointsman arm {kind} …, or a definition for this CRD: pointsman kinds check"),
+            mend: format!("pointsman enable {kind} …, or a definition for this CRD: pointsman kinds check"),
         });
     }
     found
@@ -30,10 +30,10 @@ pub(crate) fn findings(seen: &KindStatus, kind: &str, now: u64) -> Vec<StatusFin
 
 fn conversion(seen: &KindStatus, kind: &str) -> Option<StatusFinding> {
     let crd = &seen.crd;
-    if seen.disarming {
+    if seen.disabling {
         return Some(StatusFinding {
             problem: "its conversion is being taken away, and that was not ended: it leads to nobody".to_owned(),
-            mend: format!("pointsman disarm {kind} … again, or pointsman arm {kind} --repoint … to go back"),
+            mend: format!("pointsman disable {kind} … again, or pointsman enable {kind} --repoint … to go back"),
         });
     }
     if seen.converted_by.is_none() && !seen.one_schema && (seen.served.len() > 1 || seen.stored.len() > 1) {
@@ -43,7 +43,7 @@ fn conversion(seen: &KindStatus, kind: &str) -> Option<StatusFinding> {
                 seen.served.join(", "),
                 seen.stored.join(", ")
             ),
-            mend: format!("pointsman arm {kind} --service NAMESPACE/NAME --ca-file FILE"),
+            mend: format!("pointsman enable {kind} --service NAMESPACE/NAME --ca-file FILE"),
         });
     }
     seen.let_go.then(|| StatusFinding {
@@ -95,8 +95,8 @@ fn named(seen: &KindStatus, kind: &str) -> Vec<StatusFinding> {
 /// Faults of the bundle by which the API server trusts the server that converts.
 fn trust(seen: &KindStatus, kind: &str) -> Vec<StatusFinding> {
     let mend = match seen.bundle.iter().any(BundleFault::is_unusable) {
-        true => format!("docs/rotate.md; then pointsman arm {kind} --ca-file FILE …"),
-        false => "pointsman rotate --ca-file FILE …: docs/rotate.md".to_owned(),
+        true => format!("docs/rotate.md; then pointsman enable {kind} --ca-file FILE …"),
+        false => "pointsman rotate-ca --ca-file FILE …: docs/rotate.md".to_owned(),
     };
     let faults = seen.bundle.iter().map(|fault| StatusFinding { problem: fault.to_string(), mend: mend.clone() });
     faults.collect()
@@ -110,7 +110,7 @@ fn answers(seen: &KindStatus, kind: &str, now: u64) -> Vec<StatusFinding> {
     if let Some(reason) = seen.no_endpoints.as_ref().filter(|_| !is_unusable) {
         found.push(StatusFinding { problem: reason.clone(), mend: rights_or(reason, look) });
     }
-    let certificates = format!("docs/rotate.md; pointsman arm {kind} --dry-run … tests every endpoint");
+    let certificates = format!("docs/rotate.md; pointsman enable {kind} --dry-run … tests every endpoint");
     for one in seen.endpoints.iter().filter(|one| one.reached) {
         let problem = match &one.certificate {
             Err(reason) => reason.clone(),
@@ -190,7 +190,7 @@ mod tests {
 
     #[test]
     fn each_thing_that_needs_a_person_names_what_mends_it() {
-        one(["nobody converts, with v1, v2 served", "pointsman arm w --service"], |seen| {
+        one(["nobody converts, with v1, v2 served", "pointsman enable w --service"], |seen| {
             (seen.converted_by, seen.endpoints, seen.authorities) = (None, Vec::new(), Vec::new());
         });
         one(["managedFields of 2 objects name v0", "pointsman migrate w --forget v0"], |seen| {
@@ -207,8 +207,8 @@ mod tests {
             seen.one_schema = true;
             seen.stored.push("v1".to_owned());
         });
-        one(["that was not ended", "pointsman disarm w"], |seen| {
-            (seen.disarming, seen.endpoints, seen.authorities) = (true, Vec::new(), Vec::new());
+        one(["that was not ended", "pointsman disable w"], |seen| {
+            (seen.disabling, seen.endpoints, seen.authorities) = (true, Vec::new(), Vec::new());
         });
         one(["lets everything through", "kubectl annotate crd ws.e.com pointsman.dev/let-go-"], |seen| {
             seen.let_go = true
@@ -221,10 +221,10 @@ mod tests {
             let said = "ws is forbidden: User \"u\" cannot list resource \"ws\"";
             seen.unread = [("v1".to_owned(), said.to_owned())].into();
         });
-        one(["expires in 29 days, at day 29", "pointsman rotate --ca-file"], |seen| {
+        one(["expires in 29 days, at day 29", "pointsman rotate-ca --ca-file"], |seen| {
             seen.bundle = vec![BundleFault::Expires { days: 29, end: "day 29".to_owned() }];
         });
-        one(["has no caBundle", "pointsman arm w --ca-file"], |seen| {
+        one(["has no caBundle", "pointsman enable w --ca-file"], |seen| {
             (seen.authorities, seen.bundle) = (Vec::new(), vec![BundleFault::Missing]);
         });
         one(["no endpoint that is ready", "First look"], |seen| {
@@ -233,7 +233,7 @@ mod tests {
         one(["h:1: its certificate expires in 6 days", "docs/rotate.md"], |seen| {
             seen.endpoints[0].certificate = Ok(end(6));
         });
-        one(["h:1: TLS as s: UnknownIssuer", "pointsman arm w --dry-run"], |seen| {
+        one(["h:1: TLS as s: UnknownIssuer", "pointsman enable w --dry-run"], |seen| {
             seen.endpoints[0].certificate = Err("TLS as s: UnknownIssuer".to_owned());
         });
         one(["a; b; c; d; e; and 1 more", "pointsman kinds check"], |seen| {

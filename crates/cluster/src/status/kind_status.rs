@@ -43,7 +43,7 @@ pub struct KindStatus {
     /// Whether all versions that are served or stored have one schema, so that nothing has to be converted.
     pub one_schema: bool,
     /// Whether a way out was begun, and not ended.
-    pub disarming: bool,
+    pub disabling: bool,
     /// Whether the CRD says that its conversion may be taken away.
     pub let_go: bool,
     /// The versions that are served.

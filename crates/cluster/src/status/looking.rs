@@ -27,7 +27,7 @@ pub async fn status(cluster: &Cluster, options: &StatusOptions<'_>) -> Result<Ki
             seen.unread.insert(version.to_owned(), error.message());
         }
     }
-    if let Some(stanza) = stanza.filter(|_| !seen.disarming) {
+    if let Some(stanza) = stanza.filter(|_| !seen.disabling) {
         ask(cluster, &stanza, options, &mut seen).await;
     }
     seen.findings = findings(&seen, &options.kind, options.now);

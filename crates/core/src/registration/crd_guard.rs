@@ -49,10 +49,10 @@ fn variables() -> Value {
     let status = "oldObject.status.storedVersions";
     let by_us = "has(request.options) && has(request.options.fieldManager) && request.options.fieldManager";
     let more = "size(variables.served) > 1 || size(variables.stored) > 1 || variables.stored != variables.served";
-    let needed = format!("variables.armed && ({more})");
+    let needed = format!("variables.enabled && ({more})");
     json!([
-        {"name": "armed", "expression": converted("oldObject")},
-        {"name": "before", "expression": format!("variables.armed ? ({}) : \"\"", client("oldObject"))},
+        {"name": "enabled", "expression": converted("oldObject")},
+        {"name": "before", "expression": format!("variables.enabled ? ({}) : \"\"", client("oldObject"))},
         {
             "name": "after",
             "expression": format!("!({deletes}) && {} ? ({}) : \"nobody\"", converted("object"), client("object")),
@@ -96,7 +96,7 @@ fn validations() -> Value {
         "variables.stored.join(\", \")".to_owned(),
         literal(
             " may be stored: without it the API server only relabels objects, and fields are lost. Take the conversion over \
-             into what you apply (pointsman crd prints it), or leave with pointsman disarm",
+             into what you apply (pointsman crd prints it), or leave with pointsman disable",
         ),
     ];
     let deleted = [
@@ -106,17 +106,17 @@ fn validations() -> Value {
         "variables.before".to_owned(),
         literal(" converts. If that is meant: kubectl annotate crd "),
         crd.to_owned(),
-        literal(&format!(" {LET_GO}=WHY, then delete it; the objects stay with pointsman disarm")),
+        literal(&format!(" {LET_GO}=WHY, then delete it; the objects stay with pointsman disable")),
     ];
     json!([
         {
             "expression": "request.operation != \"UPDATE\" || !variables.needed || variables.meant || variables.before == variables.after",
             "messageExpression": changed.join(" + "),
-            "message": "this write would take the conversion from the CRD while it is needed: see pointsman disarm",
+            "message": "this write would take the conversion from the CRD while it is needed: see pointsman disable",
             "reason": "Invalid",
         },
         {
-            "expression": "request.operation != \"DELETE\" || !variables.armed || variables.meant",
+            "expression": "request.operation != \"DELETE\" || !variables.enabled || variables.meant",
             "messageExpression": deleted.join(" + "),
             "message": format!("this would delete every object of a kind that is converted: annotate the CRD with {LET_GO} first"),
             "reason": "Invalid",

@@ -10,7 +10,7 @@ use pointsman_cluster::{RotateError, RotateOptions, rotate};
 use pointsman_core::parse_duration;
 use pointsman_core::registration::ClientConfig;
 
-use super::told::{RotateTold, document, sentence};
+use super::output::{RotateTold, document, sentence};
 use crate::commands::address_args::{AddressArgs, host_and_port};
 use crate::commands::ca_file::{AuthorityRemarks, trust};
 use crate::commands::connected::{ClusterArgs, advised};
@@ -82,14 +82,14 @@ server builds its caches of the kind anew.
 
 Examples:
   Trust both, give the servers their certificates, and trust the new one alone:
-    pointsman rotate --service pointsman-system/pointsman --ca-file new-ca.crt
+    pointsman rotate-ca --service pointsman-system/pointsman --ca-file new-ca.crt
     kubectl -n pointsman-system create secret tls pointsman --cert new.crt \\
       --key new.key --dry-run=client -o yaml | kubectl apply -f -
-    pointsman rotate --service pointsman-system/pointsman \\
+    pointsman rotate-ca --service pointsman-system/pointsman \\
       --ca-file new-ca.crt --wait 5m
 
   What would be done:
-    pointsman rotate --service pointsman-system/pointsman \\
+    pointsman rotate-ca --service pointsman-system/pointsman \\
       --ca-file new-ca.crt --dry-run=server
 
 Exit codes:

@@ -1,6 +1,6 @@
-//! `pointsman rotate`: its flags, what it says on the way, and what came of it.
+//! `pointsman rotate-ca`: its flags, what it says on the way, and what came of it.
 
 mod command;
-mod told;
+mod output;
 
 pub(crate) use command::{RotateArgs, run};

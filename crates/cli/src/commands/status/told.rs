@@ -69,7 +69,7 @@ fn departures(seen: &KindStatus) -> Vec<String> {
             format!("{version}: no, objects may be stored as {version}: pointsman migrate {crd}")
         } else if !named.is_empty() {
             format!(
-                "{version}: no, it is named in {named}: pointsman disarm {crd}, or migrate {crd} --forget {version}"
+                "{version}: no, it is named in {named}: pointsman disable {crd}, or migrate {crd} --forget {version}"
             )
         } else {
             format!("{version}: yes, once no client uses it")
@@ -250,7 +250,7 @@ widgets.example.com
         assert_eq!(departures(&seen), ["v1: yes, once no client uses it"]);
         seen.objects.named.managed = [("v1".to_owned(), 2), ("v2".to_owned(), 9)].into();
         seen.objects.named.owned = [("v1".to_owned(), 3)].into();
-        let said = "v1: no, it is named in managedFields of 2, owner references of 3: pointsman disarm ws.e.com, or migrate \
+        let said = "v1: no, it is named in managedFields of 2, owner references of 3: pointsman disable ws.e.com, or migrate \
                     ws.e.com --forget v1";
         assert_eq!(departures(&seen), [said]);
     }

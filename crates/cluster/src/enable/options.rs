@@ -1,4 +1,4 @@
-//! What arming is asked, what it says on the way, and why it does not come to its end.
+//! What enabling is asked, what it says on the way, and why it does not come to its end.
 
 use std::fmt;
 
@@ -19,19 +19,19 @@ pub struct Wanted {
     pub crd: Value,
 }
 
-/// How a CRD is armed.
+/// How a CRD is enabled.
 #[derive(Clone, Debug)]
-pub struct ArmOptions {
+pub struct EnableOptions {
     /// The CRD's name: `plural.group`.
     pub name: String,
     /// What is to be there, for each version that the CRD may store; the first one for a CRD that is not there yet. The
-    /// storage version is not arming's to change: `migrate` does that.
+    /// storage version is not enabling's to change: `migrate` does that.
     pub wanted: Vec<Wanted>,
     /// What is asked before.
     pub probes: Vec<Probe>,
     /// An object of each version, to see that it can be created; none is stored.
     pub samples: Vec<Value>,
-    /// Webhook configurations and policies that are applied once the CRD is armed.
+    /// Webhook configurations and policies that are applied once the CRD is enabled.
     pub registered: Vec<Value>,
     /// Objects that these are asked about, at each version; none is stored.
     pub judged: Vec<Value>,
@@ -49,7 +49,7 @@ pub struct ArmOptions {
 /// Something that is to be done.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
-pub enum ArmStep {
+pub enum EnableStep {
     /// Every endpoint is asked what an API server would ask.
     Ask {
         /// Whose endpoints.
@@ -67,7 +67,7 @@ pub enum ArmStep {
     },
 }
 
-impl fmt::Display for ArmStep {
+impl fmt::Display for EnableStep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Ask { place } => write!(f, "ask every endpoint of {place} what an API server would ask"),
@@ -77,12 +77,12 @@ impl fmt::Display for ArmStep {
     }
 }
 
-/// What arming says on the way.
+/// What enabling says on the way.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub enum ArmEvent {
+pub enum EnableEvent {
     /// What is going to be done, in order.
-    Plan(Vec<ArmStep>),
+    Plan(Vec<EnableStep>),
     /// An endpoint gave every answer that it should.
     Answers {
         /// `host:port`.
@@ -118,7 +118,7 @@ pub enum ArmEvent {
         /// Kind and name.
         document: String,
     },
-    /// A note of a way out that was begun could not be taken off the CRD. The next arm takes it off.
+    /// A note of a way out that was begun could not be taken off the CRD. The next enable takes it off.
     NoteLeft {
         /// The annotation.
         annotation: &'static str,
@@ -143,11 +143,11 @@ pub enum ArmEvent {
 
 /// What came of it.
 #[derive(Clone, Debug)]
-pub struct Armed {
+pub struct Enabled {
     /// The CRD.
     pub crd: String,
     /// What was to be done.
-    pub steps: Vec<ArmStep>,
+    pub steps: Vec<EnableStep>,
     /// The endpoints that were tested.
     pub endpoints: Vec<String>,
     /// The versions that were read afterwards.
@@ -156,10 +156,10 @@ pub struct Armed {
     pub unchanged: bool,
 }
 
-/// Why a CRD was not armed.
+/// Why a CRD was not enabled.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum ArmError {
+pub enum EnableError {
     /// A call failed.
     #[error(transparent)]
     Call(#[from] CallError),
@@ -180,8 +180,8 @@ pub enum ArmError {
         /// Who, and which fields.
         conflicts: String,
     },
-    /// The CRD changed again and again while it was to be armed.
-    #[error("{crd} was changed by somebody else {times} times while it was to be armed: who writes it?")]
+    /// The CRD changed again and again while it was to be enabled.
+    #[error("{crd} was changed by somebody else {times} times while it was to be enabled: who writes it?")]
     Changing {
         /// The CRD.
         crd: String,
@@ -198,7 +198,7 @@ pub enum ArmError {
     },
 }
 
-impl ArmError {
+impl EnableError {
     /// The call that failed, where it is one.
     #[must_use]
     pub fn call(&self) -> Option<&CallError> {
@@ -209,7 +209,7 @@ impl ArmError {
     }
 }
 
-impl From<NoEndpoints> for ArmError {
+impl From<NoEndpoints> for EnableError {
     fn from(error: NoEndpoints) -> Self {
         match error {
             NoEndpoints::Call(error) => Self::Call(error),

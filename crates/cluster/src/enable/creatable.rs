@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::time::sleep;
 
-use super::options::ArmEvent;
+use super::options::EnableEvent;
 use crate::cluster::Cluster;
 use crate::crd_state::CrdState;
 use crate::stopwatch::Stopwatch;
@@ -16,7 +16,7 @@ pub(super) async fn creatable(
     cluster: &Cluster,
     crd: &CrdState,
     objects: &[Value],
-    say: &mut dyn FnMut(ArmEvent),
+    say: &mut dyn FnMut(EnableEvent),
 ) -> Result<(), String> {
     for object in objects {
         let version = version(object);
@@ -36,7 +36,7 @@ pub(super) async fn creatable(
             }
             sleep(OFTEN).await;
         };
-        say(ArmEvent::Creates { version: version.to_owned(), refused });
+        say(EnableEvent::Creates { version: version.to_owned(), refused });
     }
     Ok(())
 }

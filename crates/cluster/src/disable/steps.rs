@@ -1,4 +1,4 @@
-//! Disarming from the first look to the last.
+//! Disabling from the first look to the last.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -6,9 +6,9 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
-use super::last_look::{Looked, away, back, leads_nowhere, look, to_nowhere};
-use super::options::{DisarmError, DisarmEvent, DisarmOptions, DisarmStep, Disarmed};
-use super::plan::{DisarmPlan, Unplanned, plan};
+use super::final_check::{Looked, away, back, leads_nowhere, look, to_nowhere};
+use super::options::{DisableError, DisableEvent, DisableOptions, DisableStep, Disabled};
+use super::plan::{DisablePlan, Unplanned, plan};
 use super::registered::{OwnDocument, registered};
 use super::translation::{may_patch, rename_references, translate_owners};
 use crate::call_error::CallError;
@@ -27,12 +27,12 @@ use crate::stopwatch::Stopwatch;
 /// It can be killed at any point and run again: what is done is found done.
 ///
 /// # Errors
-/// [`DisarmError`]: what was in the way, and what was changed.
-pub async fn disarm(
+/// [`DisableError`]: what was in the way, and what was changed.
+pub async fn disable(
     cluster: &Cluster,
-    options: &DisarmOptions,
-    say: &mut dyn FnMut(DisarmEvent),
-) -> Result<Disarmed, DisarmError> {
+    options: &DisableOptions,
+    say: &mut dyn FnMut(DisableEvent),
+) -> Result<Disabled, DisableError> {
     let crd = CrdState::fetch(cluster, &options.name).await?;
     let (ours, unlisted) = match registered(cluster, &crd).await {
         Ok(ours) => (ours, None),
@@ -40,17 +40,17 @@ pub async fn disarm(
         Err(error) => (Vec::new(), Some(error.to_string())),
     };
     let deleted = if options.admission { ours.clone() } else { Vec::new() };
-    let armed = ClientStanza::of(&options.armed);
-    let planned = match plan(&crd, armed.as_ref(), options.served.as_deref(), &deleted) {
+    let enabled = ClientStanza::of(&options.enabled);
+    let planned = match plan(&crd, enabled.as_ref(), options.served.as_deref(), &deleted) {
         Ok(planned) => planned,
-        Err(Unplanned::Refused(reason)) => return Err(DisarmError::Refused(reason)),
+        Err(Unplanned::Refused(reason)) => return Err(DisableError::Refused(reason)),
         Err(Unplanned::Stored(reason)) => {
-            return Err(DisarmError::Refused(emergency(cluster, &crd, options, reason, say).await));
+            return Err(DisableError::Refused(emergency(cluster, &crd, options, reason, say).await));
         }
     };
-    say(DisarmEvent::Plan(planned.steps.clone()));
+    say(DisableEvent::Plan(planned.steps.clone()));
     let left = if options.admission { &[][..] } else { &ours };
-    let mut disarmed = Disarmed {
+    let mut disabled = Disabled {
         crd: crd.name(),
         version: planned.version.clone(),
         steps: planned.steps.clone(),
@@ -60,29 +60,29 @@ pub async fn disarm(
         registered: left.iter().map(|one| one.document.clone()).collect(),
         unlisted,
     };
-    let run = DisarmRun { cluster, options, planned: &planned, armed: armed.as_ref(), deleted: &deleted };
+    let run = DisableRun { cluster, options, planned: &planned, enabled: enabled.as_ref(), deleted: &deleted };
     match options.dry_run {
-        Some(DryRun::Client) => return Ok(disarmed),
-        Some(DryRun::Server) => return run.try_all(say).await.map(|()| disarmed),
+        Some(DryRun::Client) => return Ok(disabled),
+        Some(DryRun::Server) => return run.try_all(say).await.map(|()| disabled),
         // Nobody wants to hear in the middle that something is forbidden.
         None => run.may_all(&crd).await?,
     }
     for step in &planned.steps {
         run.take(step, say).await?;
-        say(DisarmEvent::Done(step.clone()));
+        say(DisableEvent::Done(step.clone()));
     }
     let looked = run.verify(say).await?;
-    (disarmed.objects, disarmed.kept, disarmed.named) = (Some(looked.objects), looked.kept, looked.named);
-    Ok(disarmed)
+    (disabled.objects, disabled.kept, disabled.named) = (Some(looked.objects), looked.kept, looked.named);
+    Ok(disabled)
 }
 
 /// The reason, and, where somebody should migrate and nobody converts any more, what is possible then.
 async fn emergency(
     cluster: &Cluster,
     crd: &CrdState,
-    options: &DisarmOptions,
+    options: &DisableOptions,
     reason: String,
-    say: &mut dyn FnMut(DisarmEvent),
+    say: &mut dyn FnMut(DisableEvent),
 ) -> String {
     let storage = crd.storage();
     let Some(unread) = unreadable(cluster, crd, options.page, say).await else { return reason };
@@ -96,10 +96,10 @@ async fn emergency(
 
 /// What the API server says of an object that it cannot read at the version that is stored. A list would be answered
 /// from memory; one object is not.
-async fn unreadable(cluster: &Cluster, crd: &CrdState, size: u32, say: &mut dyn FnMut(DisarmEvent)) -> Option<String> {
+async fn unreadable(cluster: &Cluster, crd: &CrdState, size: u32, say: &mut dyn FnMut(DisableEvent)) -> Option<String> {
     let failed = |error: CallError| (error.code() == Some(500)).then(|| error.message());
     let mut waits = async |error, pause| {
-        say(DisarmEvent::Trying { error, pause });
+        say(DisableEvent::Trying { error, pause });
         Ok::<(), CallError>(())
     };
     let pages = Pages::new(cluster, crd.collection(crd.storage()), Extent::MetadataOfAll, size);
@@ -119,18 +119,18 @@ async fn unreadable(cluster: &Cluster, crd: &CrdState, size: u32, say: &mut dyn 
 }
 
 /// A plan, and what it was made from.
-struct DisarmRun<'r> {
+struct DisableRun<'r> {
     cluster: &'r Cluster,
-    options: &'r DisarmOptions,
-    planned: &'r DisarmPlan,
-    armed: Option<&'r ClientStanza>,
+    options: &'r DisableOptions,
+    planned: &'r DisablePlan,
+    enabled: Option<&'r ClientStanza>,
     deleted: &'r [OwnDocument],
 }
 
-impl DisarmRun<'_> {
-    async fn take(&self, step: &DisarmStep, say: &mut dyn FnMut(DisarmEvent)) -> Result<(), DisarmError> {
+impl DisableRun<'_> {
+    async fn take(&self, step: &DisableStep, say: &mut dyn FnMut(DisableEvent)) -> Result<(), DisableError> {
         match step {
-            DisarmStep::Unserve { stays, gone } => {
+            DisableStep::Unserve { stays, gone } => {
                 let crd = CrdState::fetch(self.cluster, &self.options.name).await?;
                 rename_references(self.cluster, &crd, self.options, say).await?;
                 let crd = self.change("", &|crd| Ok(serving(crd, stays))).await?;
@@ -139,25 +139,25 @@ impl DisarmRun<'_> {
                 }
                 Ok(())
             }
-            DisarmStep::Delete { document } => self.delete(document, "").await,
-            DisarmStep::LastLook { version } => {
+            DisableStep::Delete { document } => self.delete(document, "").await,
+            DisableStep::LastLook { version } => {
                 let crd = CrdState::fetch(self.cluster, &self.options.name).await?;
                 self.is_as_planned(&crd)?;
                 translate_owners(self.cluster, &crd, self.options, say).await?;
                 let crd = self.change("", &|crd| self.leading_nowhere(crd)).await?;
-                say(DisarmEvent::Settling(self.options.settle));
+                say(DisableEvent::Settling(self.options.settle));
                 sleep(self.options.settle).await;
                 match look(self.cluster, &crd, version, self.options.page, say).await {
                     Ok(_) => Ok(()),
                     Err(error) => Err(self.put_back(error).await),
                 }
             }
-            DisarmStep::LetGo => self.change("", &|crd| self.letting_go(crd)).await.map(drop),
+            DisableStep::LetGo => self.change("", &|crd| self.letting_go(crd)).await.map(drop),
         }
     }
 
     /// Whether all of it may be done.
-    async fn may_all(&self, crd: &CrdState) -> Result<(), DisarmError> {
+    async fn may_all(&self, crd: &CrdState) -> Result<(), DisableError> {
         let listed = match crd.readable() {
             Some(version) => {
                 let path = format!("{}?limit=1", crd.collection(version));
@@ -172,20 +172,20 @@ impl DisarmRun<'_> {
 
     /// What the API server would say of the steps, as things stand: it judges a step by what is stored, so that the
     /// conversion cannot be tried while other versions are served.
-    async fn try_all(&self, say: &mut dyn FnMut(DisarmEvent)) -> Result<(), DisarmError> {
-        let unserves = self.planned.steps.iter().any(|step| matches!(step, DisarmStep::Unserve { .. }));
+    async fn try_all(&self, say: &mut dyn FnMut(DisableEvent)) -> Result<(), DisableError> {
+        let unserves = self.planned.steps.iter().any(|step| matches!(step, DisableStep::Unserve { .. }));
         for step in &self.planned.steps {
             match step {
-                DisarmStep::Unserve { stays, .. } => {
+                DisableStep::Unserve { stays, .. } => {
                     self.change(DRY, &|crd| Ok(serving(crd, stays))).await?;
                 }
-                DisarmStep::Delete { document } => self.delete(document, DRY).await?,
-                DisarmStep::LetGo if !unserves => {
+                DisableStep::Delete { document } => self.delete(document, DRY).await?,
+                DisableStep::LetGo if !unserves => {
                     self.change(DRY, &|crd| Ok(away(crd))).await?;
                 }
-                DisarmStep::LetGo | DisarmStep::LastLook { .. } => continue,
+                DisableStep::LetGo | DisableStep::LastLook { .. } => continue,
             }
-            say(DisarmEvent::Accepted(step.clone()));
+            say(DisableEvent::Accepted(step.clone()));
         }
         Ok(())
     }
@@ -194,8 +194,8 @@ impl DisarmRun<'_> {
     async fn change(
         &self,
         query: &str,
-        patch: &dyn Fn(&CrdState) -> Result<Vec<Value>, DisarmError>,
-    ) -> Result<CrdState, DisarmError> {
+        patch: &dyn Fn(&CrdState) -> Result<Vec<Value>, DisableError>,
+    ) -> Result<CrdState, DisableError> {
         for _ in 0..TRIES {
             let crd = CrdState::fetch(self.cluster, &self.options.name).await?;
             let mut patch = patch(&crd)?;
@@ -217,15 +217,15 @@ impl DisarmRun<'_> {
                 Err(error) => return Err(error.into()),
             }
         }
-        Err(DisarmError::Stuck(format!("{} is changed by somebody else again and again", self.options.name)))
+        Err(DisableError::Stuck(format!("{} is changed by somebody else again and again", self.options.name)))
     }
 
-    fn leading_nowhere(&self, crd: &CrdState) -> Result<Vec<Value>, DisarmError> {
+    fn leading_nowhere(&self, crd: &CrdState) -> Result<Vec<Value>, DisableError> {
         self.is_as_planned(crd)?;
         Ok(if leads_nowhere(crd) { Vec::new() } else { to_nowhere(crd) })
     }
 
-    fn letting_go(&self, crd: &CrdState) -> Result<Vec<Value>, DisarmError> {
+    fn letting_go(&self, crd: &CrdState) -> Result<Vec<Value>, DisableError> {
         // Done, and not heard.
         if !crd.is_converted() {
             return Ok(Vec::new());
@@ -238,19 +238,19 @@ impl DisarmRun<'_> {
     }
 
     /// Another version may have been stored or served since the plan was made.
-    fn is_as_planned(&self, crd: &CrdState) -> Result<(), DisarmError> {
+    fn is_as_planned(&self, crd: &CrdState) -> Result<(), DisableError> {
         let version = &self.planned.version;
-        match plan(crd, self.armed, Some(version), &[]) {
-            Ok(now) if now.steps.first() == Some(&DisarmStep::LastLook { version: version.clone() }) => Ok(()),
+        match plan(crd, self.enabled, Some(version), &[]) {
+            Ok(now) if now.steps.first() == Some(&DisableStep::LastLook { version: version.clone() }) => Ok(()),
             _ => Err(self.changed()),
         }
     }
 
-    fn changed(&self) -> DisarmError {
-        DisarmError::Stuck(format!("{} was changed by somebody else meanwhile", self.options.name))
+    fn changed(&self) -> DisableError {
+        DisableError::Stuck(format!("{} was changed by somebody else meanwhile", self.options.name))
     }
 
-    async fn delete(&self, document: &str, query: &str) -> Result<(), DisarmError> {
+    async fn delete(&self, document: &str, query: &str) -> Result<(), DisableError> {
         for one in self.deleted.iter().filter(|one| one.document == document) {
             self.cluster.delete(&format!("{}{query}", one.path)).await?;
         }
@@ -258,7 +258,7 @@ impl DisarmRun<'_> {
     }
 
     /// Waits until a version is neither answered nor told of.
-    async fn let_go_of(&self, crd: &CrdState, version: &str) -> Result<(), DisarmError> {
+    async fn let_go_of(&self, crd: &CrdState, version: &str) -> Result<(), DisableError> {
         let (began, collection) = (Stopwatch::start(self.cluster), format!("{}?limit=1", crd.collection(version)));
         loop {
             let is_answered = match self.cluster.read(&collection, Extent::MetadataOfAll).await {
@@ -270,7 +270,7 @@ impl DisarmRun<'_> {
                 return Ok(());
             }
             if began.elapsed() > HEARD_WITHIN {
-                return Err(DisarmError::Stuck(format!("{version} is no longer to be served, and still is")));
+                return Err(DisableError::Stuck(format!("{version} is no longer to be served, and still is")));
             }
             sleep(OFTEN).await;
         }
@@ -290,7 +290,7 @@ impl DisarmRun<'_> {
     }
 
     /// Leads the conversion to where it led before.
-    async fn put_back(&self, error: CallError) -> DisarmError {
+    async fn put_back(&self, error: CallError) -> DisableError {
         let reason = match error.code() {
             Some(500) => format!(
                 "an object is stored in another version, whatever storedVersions says: {}. Have all of them written, by \
@@ -310,13 +310,13 @@ impl DisarmRun<'_> {
         let put = self.change("", &back).await;
         let after = match put {
             Ok(_) => "the conversion is again what it was".to_owned(),
-            Err(error) => format!("and the conversion could not be put back ({error}): pointsman arm sets it"),
+            Err(error) => format!("and the conversion could not be put back ({error}): pointsman enable sets it"),
         };
-        DisarmError::Needed { reason, after }
+        DisableError::Needed { reason, after }
     }
 
     /// Everything can be read, and nobody is asked.
-    async fn verify(&self, say: &mut dyn FnMut(DisarmEvent)) -> Result<Looked, DisarmError> {
+    async fn verify(&self, say: &mut dyn FnMut(DisableEvent)) -> Result<Looked, DisableError> {
         let (began, version) = (Stopwatch::start(self.cluster), &self.planned.version);
         let crd = CrdState::fetch(self.cluster, &self.options.name).await?;
         let mut translated = false;

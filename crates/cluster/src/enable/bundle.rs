@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 
-use super::options::ArmEvent;
+use super::options::EnableEvent;
 use crate::cluster::title;
 
 /// What there is to say of each `caBundle` that is there, where another one is wanted.
-pub(super) fn remarks(found: &Value, wanted: &Value) -> Vec<ArmEvent> {
+pub(super) fn remarks(found: &Value, wanted: &Value) -> Vec<EnableEvent> {
     let ours = bundles(wanted);
     if ours.is_empty() {
         return Vec::new();
@@ -20,14 +20,14 @@ pub(super) fn remarks(found: &Value, wanted: &Value) -> Vec<ArmEvent> {
         let mut managers: Vec<String> = replaced.iter().flat_map(|webhook| managers(found, *webhook)).collect();
         managers.sort();
         managers.dedup();
-        remarks.push(ArmEvent::BundleReplaced { document: title(wanted), managers });
+        remarks.push(EnableEvent::BundleReplaced { document: title(wanted), managers });
     }
     let annotation = |document: &Value, name: &str| {
         document.pointer("/metadata/annotations")?.get(name)?.as_str().map(str::to_owned)
     };
     let injected = INJECTORS.into_iter().find_map(|name| Some((name, annotation(found, name)?)));
     if let Some((annotation, value)) = injected.filter(|(name, _)| annotation(wanted, name).is_none()) {
-        remarks.push(ArmEvent::BundleInjected { document: title(wanted), annotation, value });
+        remarks.push(EnableEvent::BundleInjected { document: title(wanted), annotation, value });
     }
     remarks
 }
@@ -92,10 +92,10 @@ mod tests {
         let wanted = crd("b", json!({}));
         let both = said(crd("a", json!({INJECTORS[0]: "n/c"})), &wanted);
         assert!(
-            matches!(&both[0], ArmEvent::BundleReplaced { managers, .. } if managers == &["cainjector"]),
+            matches!(&both[0], EnableEvent::BundleReplaced { managers, .. } if managers == &["cainjector"]),
             "{both:?}"
         );
-        assert!(matches!(&both[1], ArmEvent::BundleInjected { value, .. } if value == "n/c"), "{both:?}");
+        assert!(matches!(&both[1], EnableEvent::BundleInjected { value, .. } if value == "n/c"), "{both:?}");
         assert!(said(crd("b", json!({})), &wanted).is_empty());
     }
 
@@ -115,10 +115,10 @@ mod tests {
         let mut wanted = configuration("b");
         wanted["metadata"]["annotations"] = Value::Null;
         let both = remarks(&configuration("a"), &wanted);
-        let ArmEvent::BundleReplaced { document, managers } = &both[0] else { panic!("{both:?}") };
+        let EnableEvent::BundleReplaced { document, managers } = &both[0] else { panic!("{both:?}") };
         assert_eq!(document, "ValidatingWebhookConfiguration w");
         assert_eq!(managers, &["cainjector"]);
-        assert!(matches!(&both[1], ArmEvent::BundleInjected { value, .. } if value == "n/c"), "{both:?}");
+        assert!(matches!(&both[1], EnableEvent::BundleInjected { value, .. } if value == "n/c"), "{both:?}");
         assert!(remarks(&configuration("b"), &configuration("b")).is_empty());
         wanted["webhooks"][0]["clientConfig"] = json!({});
         assert!(remarks(&configuration("a"), &wanted).is_empty());

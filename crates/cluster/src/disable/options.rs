@@ -1,4 +1,4 @@
-//! What disarming is asked, what it says on the way, what came of it, and why it does not come to its end.
+//! What disabling is asked, what it says on the way, what came of it, and why it does not come to its end.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,12 +11,12 @@ use crate::dry_run::DryRun;
 use crate::migrate::MigrateError;
 use crate::ownership::{ObjectConversion, VersionCounts};
 
-/// How a CRD is disarmed.
-pub struct DisarmOptions {
+/// How a CRD is disabled.
+pub struct DisableOptions {
     /// The CRD's name: `plural.group`.
     pub name: String,
     /// The CRD with the conversion that is to go. One that leads elsewhere is somebody else's.
-    pub armed: Value,
+    pub enabled: Value,
     /// The version that stays served, where there is more than one: the others are no longer.
     pub served: Option<String>,
     /// Delete webhook configurations and policies of ours that are about this kind alone.
@@ -34,7 +34,7 @@ pub struct DisarmOptions {
 /// Something that is to be done.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
-pub enum DisarmStep {
+pub enum DisableStep {
     /// Versions are no longer served.
     Unserve {
         /// The version that stays.
@@ -56,7 +56,7 @@ pub enum DisarmStep {
     LetGo,
 }
 
-impl fmt::Display for DisarmStep {
+impl fmt::Display for DisableStep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unserve { stays, gone } => {
@@ -74,16 +74,16 @@ impl fmt::Display for DisarmStep {
     }
 }
 
-/// What disarming says on the way.
+/// What disabling says on the way.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub enum DisarmEvent {
+pub enum DisableEvent {
     /// What is going to be done, in order.
-    Plan(Vec<DisarmStep>),
+    Plan(Vec<DisableStep>),
     /// A step was done.
-    Done(DisarmStep),
+    Done(DisableStep),
     /// The API server accepts a step of a dry run.
-    Accepted(DisarmStep),
+    Accepted(DisableStep),
     /// What field managers own was written down in other versions, and is translated to the one that stays.
     Translated {
         /// So many objects were written for that.
@@ -107,13 +107,13 @@ pub enum DisarmEvent {
 
 /// What came of it.
 #[derive(Clone, Debug)]
-pub struct Disarmed {
+pub struct Disabled {
     /// The CRD.
     pub crd: String,
     /// The version that is served and stored.
     pub version: String,
     /// What was done, or would be.
-    pub steps: Vec<DisarmStep>,
+    pub steps: Vec<DisableStep>,
     /// Objects that were listed at the end, without a conversion. None in a dry run.
     pub objects: Option<u64>,
     /// How many of them have an annotation that keeps what only another version could say, by that version.
@@ -126,10 +126,10 @@ pub struct Disarmed {
     pub unlisted: Option<String>,
 }
 
-/// Why a CRD was not disarmed.
+/// Why a CRD was not disabled.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum DisarmError {
+pub enum DisableError {
     /// A call failed.
     #[error(transparent)]
     Call(#[from] CallError),
@@ -165,7 +165,7 @@ pub enum DisarmError {
     },
 }
 
-impl DisarmError {
+impl DisableError {
     /// The call that failed, where it is one.
     #[must_use]
     pub fn call(&self) -> Option<&CallError> {

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use anyhow::Context;
 use clap::Args;
-use pointsman_cluster::{DisarmError, DisarmOptions, disarm};
+use pointsman_cluster::{DisableError, DisableOptions, disable};
 use pointsman_core::parse_duration;
 use pointsman_core::registration::{ClientConfig, CrdOptions, Trust, crd};
 
-use super::told::{document, sentence, tell};
+use super::output::{document, sentence, tell};
 use crate::commands::address_args::AddressArgs;
 use crate::commands::connected::{ClusterArgs, advised};
 use crate::commands::conversion::conversion;
@@ -21,7 +21,7 @@ use crate::commands::output;
 
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct DisarmArgs {
+pub(crate) struct DisableArgs {
     /// Kind by any of its names.
     #[arg(value_name = "KIND")]
     kind: String,
@@ -50,15 +50,15 @@ pub(crate) struct DisarmArgs {
     kinds: KindsArgs,
 }
 
-/// Disarms a CRD.
-pub(crate) fn run(args: &DisarmArgs) -> anyhow::Result<ExitCode> {
+/// Disables a CRD.
+pub(crate) fn run(args: &DisableArgs) -> anyhow::Result<ExitCode> {
     let all = args.kinds.load()?;
     let kind = &find(&all, &args.kind)?.kind;
     let client = args.server.address().map(|address| ClientConfig { address, trust: Trust::SystemRoots });
-    let armed = crd(kind, &CrdOptions { conversion: client, ..CrdOptions::default() });
-    let options = DisarmOptions {
+    let enabled = crd(kind, &CrdOptions { conversion: client, ..CrdOptions::default() });
+    let options = DisableOptions {
         name: format!("{}.{}", kind.plural(), kind.group()),
-        armed: armed.context("the definition stores a version that it does not have")?,
+        enabled: enabled.context("the definition stores a version that it does not have")?,
         served: args.served.clone(),
         admission: args.admission,
         conversion: Some(conversion(&args.kinds)?),
@@ -67,7 +67,7 @@ pub(crate) fn run(args: &DisarmArgs) -> anyhow::Result<ExitCode> {
         page: args.page,
     };
     let done = args.cluster.act(async |cluster| {
-        disarm(&cluster, &options, &mut tell).await.map_err(|error| advised(error, DisarmError::call))
+        disable(&cluster, &options, &mut tell).await.map_err(|error| advised(error, DisableError::call))
     })?;
     match args.output {
         None => output::text(&sentence(&done, options.dry_run))?,
@@ -86,16 +86,16 @@ command goes on.
 
 Examples:
   What would be done:
-    pointsman disarm materialize --service pointsman-system/pointsman \\
+    pointsman disable materialize --service pointsman-system/pointsman \\
       --served v1alpha2 --admission --dry-run=server
 
   Keep the objects, as v1alpha2:
     pointsman migrate materialize --to v1alpha2
-    pointsman disarm materialize --service pointsman-system/pointsman \\
+    pointsman disable materialize --service pointsman-system/pointsman \\
       --served v1alpha2 --admission
 
 Exit codes:
-  0    disarmed, or, in a dry run, it could be
+  0    disabled, or, in a dry run, it could be
   1    something stood in the way: the message says what, and what was changed
   2    the flags are wrong
   130  stopped by Ctrl-C, or SIGTERM";

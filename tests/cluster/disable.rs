@@ -1,4 +1,4 @@
-//! `pointsman disarm`: the way out, by a process that may be killed at any time.
+//! `pointsman disable`: the way out, by a process that may be killed at any time.
 
 use std::process::{Command, Stdio};
 use std::thread;
@@ -29,7 +29,7 @@ static WIDGETS: [&Sample; 1] = [&WIDGET];
 
 fn left(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.arm(old);
+    scene.enable(old);
     let spec = |name: &str| scene.get(new, name).ok()["spec"].clone();
     let before: Vec<Value> = ["a", "b"]
         .map(|name| {
@@ -39,21 +39,21 @@ fn left(scene: &Scene<'_>) {
         .into();
     scene.commanded(&["migrate", &scene.crd_name(), "--to", new, "--settle=2s"]);
     // Nothing is guessed, and nothing is done in a dry run.
-    let armed = crd(scene);
+    let enabled = crd(scene);
     assert!(refused(scene, &[]).contains(&format!("--served {new}")));
     assert!(refused(scene, &["--served", old]).contains(&format!("stores {new}, not {old}")));
     for mode in ["--dry-run", "--dry-run=server"] {
-        let (code, text, errors) = disarm(scene, &["--served", new, mode]);
+        let (code, text, errors) = disable(scene, &["--served", new, mode]);
         assert_eq!(code, 0, "{errors}");
-        assert!(text.contains("can be disarmed"), "{text}");
+        assert!(text.contains("can be disabled"), "{text}");
         assert!(errors.contains(&format!("1. serve {new} alone")) && errors.contains("strategy None"), "{errors}");
         let is_tried = errors.contains(&format!("would serve {new} alone"));
         assert!(!errors.contains("done: ") && is_tried == (mode == "--dry-run=server"), "{errors}");
     }
-    assert_eq!(crd(scene)["spec"], armed["spec"]);
-    let (code, text, errors) = disarm(scene, &["--served", new, "--settle=2s"]);
+    assert_eq!(crd(scene)["spec"], enabled["spec"]);
+    let (code, text, errors) = disable(scene, &["--served", new, "--settle=2s"]);
     assert_eq!(code, 0, "{text}{errors}");
-    assert!(text.contains(&format!("is disarmed: 2 objects listed at {new}")), "{text}");
+    assert!(text.contains(&format!("is disabled: 2 objects listed at {new}")), "{text}");
     scene.stop_pointsman();
     gone(scene, new);
     assert_eq!(scene.list(old).code, 404);
@@ -62,7 +62,7 @@ fn left(scene: &Scene<'_>) {
     assert_eq!(scene.names(new), ["a", "b", "c"]);
     // Again, as a program reads it.
     let generation = crd(scene)["metadata"]["generation"].clone();
-    let (code, text, errors) = disarm(scene, &["-o", "json"]);
+    let (code, text, errors) = disable(scene, &["-o", "json"]);
     assert_eq!(code, 0, "{errors}");
     let result: Value = serde_json::from_str(&text).unwrap();
     assert_eq!((&result["steps"], &result["objects"], &result["version"]), (&json!([]), &json!(3), &json!(new)));
@@ -72,53 +72,53 @@ fn left(scene: &Scene<'_>) {
 /// In the moment in which the conversion leads to nobody, and a moment before.
 fn killed(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.arm(new);
+    scene.enable(new);
     scene.create(new, &scene.object(new, "a")).ok();
-    let args = ["disarm", &scene.crd_name(), &scene.server(), "--served", new, "--settle=30s"];
-    let log = scene.dir.join("disarm.log");
+    let args = ["disable", &scene.crd_name(), &scene.server(), "--served", new, "--settle=30s"];
+    let log = scene.dir.join("disable.log");
     for seen in ["1. serve", "done: serve", "waiting 30 s", "waiting 30 s"] {
         let program = env!("CARGO_BIN_EXE_pointsman").as_ref();
         let _ = std::fs::remove_file(&log);
-        let mut process = Process::start("disarm", program, &scene.on_the_cluster(&args), &log);
+        let mut process = Process::start("disable", program, &scene.on_the_cluster(&args), &log);
         // The one before may have come further than it was seen.
         let is_seen = |log: String| log.contains(seen) || log.contains("waiting 30 s");
         scene.eventually(|| std::fs::read_to_string(&log).is_ok_and(is_seen).then_some(()));
         process.kill();
         scene.eventually(|| scene.get(new, "a").is_ok().then_some(()));
     }
-    assert_eq!(client(&crd(scene))["url"], "https://127.0.0.1:1/disarming");
+    assert_eq!(client(&crd(scene))["url"], "https://127.0.0.1:1/disabling");
     let (code, text, _) = scene.command(&["status", &scene.crd_name()]);
     assert!(code == 1 && text.contains("its conversion is being taken away, and that was not ended"), "{text}");
-    let (code, text, errors) = disarm(scene, &["--settle=1s"]);
+    let (code, text, errors) = disable(scene, &["--settle=1s"]);
     assert_eq!(code, 0, "{text}{errors}");
     gone(scene, new);
     assert_eq!(scene.list(old).code, 404);
-    assert_eq!(crd(scene)["metadata"]["annotations"]["pointsman.dev/disarming"], Value::Null);
+    assert_eq!(crd(scene)["metadata"]["annotations"]["pointsman.dev/disabling"], Value::Null);
 }
 
 /// SIGKILL after the first call, after the second, and so on.
 fn each_call(scene: &Scene<'_>) {
     let (old, new, name) = (scene.sample.old, scene.sample.new, scene.crd_name());
-    scene.arm(new);
+    scene.enable(new);
     scene.create(new, &scene.object(new, "a")).ok();
-    let armed = crd(scene)["spec"].clone();
+    let enabled = crd(scene)["spec"].clone();
     for last in (0..).step_by(if thorough() { 1 } else { 2 }) {
         let (ended, calls) = scene.killed_after(last, |kubeconfig| {
             let kubeconfig = format!("--kubeconfig={}", kubeconfig.display());
             let flags = ["--served", new, "--settle=0s", &kubeconfig];
-            scene.on_the_cluster(&[&["disarm", &name, &scene.server()], &flags[..]].concat())
+            scene.on_the_cluster(&[&["disable", &name, &scene.server()], &flags[..]].concat())
         });
-        let (code, text, errors) = disarm(scene, &["--served", new, "--settle=0s"]);
+        let (code, text, errors) = disable(scene, &["--served", new, "--settle=0s"]);
         assert_eq!(code, 0, "after call {last}, {:?}: {text}{errors}", calls.last());
         gone(scene, new);
-        assert_eq!(crd(scene)["metadata"]["annotations"]["pointsman.dev/disarming"], Value::Null);
+        assert_eq!(crd(scene)["metadata"]["annotations"]["pointsman.dev/disabling"], Value::Null);
         assert_eq!(scene.get(new, "a").ok()["spec"], scene.sample.new_spec());
         if ended.is_some() {
             println!("     killed up to call {last}");
             assert!(last > 12, "{calls:?}");
             return;
         }
-        scene.change_crd(|crd| crd["spec"] = armed.clone());
+        scene.change_crd(|crd| crd["spec"] = enabled.clone());
         scene.eventually(|| scene.get(old, "a").is_ok().then_some(()));
     }
 }
@@ -126,24 +126,24 @@ fn each_call(scene: &Scene<'_>) {
 /// Somebody has edited `status.storedVersions`, as pages on the web tell people to.
 fn lying(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.arm(old);
+    scene.enable(old);
     // At the newer version, so that no field owner has to be translated: that would store it anew.
     scene.create(new, &scene.object(new, "a")).ok();
     scene.store(new);
     stored(scene, &[new]);
     let before = crd(scene)["spec"]["conversion"].clone();
-    let (code, _, errors) = disarm(scene, &["--served", new, "--settle=2s"]);
+    let (code, _, errors) = disable(scene, &["--served", new, "--settle=2s"]);
     assert_eq!(code, 1, "{errors}");
     assert!(errors.contains("an object is stored in another version, whatever storedVersions says"), "{errors}");
     assert!(errors.contains("the conversion is again what it was"), "{errors}");
     assert_eq!(crd(scene)["spec"]["conversion"], before);
-    assert_eq!(crd(scene)["metadata"]["annotations"]["pointsman.dev/disarming"], Value::Null);
+    assert_eq!(crd(scene)["metadata"]["annotations"]["pointsman.dev/disabling"], Value::Null);
     scene.eventually(|| scene.get(new, "a").is_ok().then_some(()));
     // What it says to do helps.
     stored(scene, &[old, new]);
     assert!(refused(scene, &[]).contains(&format!("migrate {} --to {new}", scene.crd_name())));
     scene.commanded(&["migrate", &scene.crd_name(), "--to", new, "--settle=1s"]);
-    let (code, text, errors) = disarm(scene, &["--settle=1s"]);
+    let (code, text, errors) = disable(scene, &["--settle=1s"]);
     assert_eq!(code, 0, "{text}{errors}");
     assert_eq!(scene.get(new, "a").ok()["spec"], scene.sample.new_spec());
 }
@@ -151,7 +151,7 @@ fn lying(scene: &Scene<'_>) {
 /// Objects appear at whatever moment, at the version that stays and at the one that goes; one waits for a finalizer.
 fn busy(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.arm(new);
+    scene.enable(new);
     scene.create(new, &scene.object(new, "held")).ok();
     scene.patch(new, "held", &json!({"metadata": {"finalizers": ["example.com/hold"]}})).ok();
     scene.delete(new, "held").ok();
@@ -162,8 +162,8 @@ fn busy(scene: &Scene<'_>) {
     });
     let kubeconfig = format!("--kubeconfig={}", scene.through(proxy.port).display());
     let name = scene.crd_name();
-    let args = scene.on_the_cluster(&["disarm", &name, &scene.server(), "--served", new, "--settle=1s", &kubeconfig]);
-    let mut process = scene.started("disarm", &args);
+    let args = scene.on_the_cluster(&["disable", &name, &scene.server(), "--served", new, "--settle=1s", &kubeconfig]);
+    let mut process = scene.started("disable", &args);
     let (mut turn, mut made) = (0, vec!["held".to_owned()]);
     let code = loop {
         if let Some(code) = process.end(Duration::from_millis(20)) {
@@ -176,7 +176,7 @@ fn busy(scene: &Scene<'_>) {
         }
         turn += 1;
     };
-    assert_eq!(code, 0, "{}", std::fs::read_to_string(scene.log_of("disarm")).unwrap());
+    assert_eq!(code, 0, "{}", std::fs::read_to_string(scene.log_of("disable")).unwrap());
     scene.stop_pointsman();
     gone(scene, new);
     println!("     {} of {turn} objects were made meanwhile", made.len() - 1);
@@ -190,7 +190,7 @@ fn busy(scene: &Scene<'_>) {
 /// As many bytes of annotations as an object may have. A Job has 256 MiB.
 fn large(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.arm(old);
+    scene.enable(old);
     let text = "x".repeat(200_000);
     for at in 0..OBJECTS {
         let mut object = scene.object(old, &format!("w-{at}"));
@@ -201,7 +201,7 @@ fn large(scene: &Scene<'_>) {
     for args in [
         scene.migrate_args(&scene.bed.api.kubeconfig, &["--to", new, "--settle=1s"]),
         scene.on_the_cluster(&["status", &name]),
-        scene.on_the_cluster(&["disarm", &name, &scene.server(), "--served", new, "--settle=1s"]),
+        scene.on_the_cluster(&["disable", &name, &scene.server(), "--served", new, "--settle=1s"]),
     ] {
         let child = Command::new(env!("CARGO_BIN_EXE_pointsman")).args(&args).stdin(Stdio::null()).spawn();
         let (mut child, mut most) = (child.unwrap(), 0);
@@ -233,10 +233,10 @@ const MOST: usize = 100_000;
 fn in_the_way(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
     assert!(refused(scene, &[]).contains(&format!("there is no CRD {}", scene.crd_name())));
-    scene.arm(old);
+    scene.enable(old);
     let before = crd(scene)["spec"].clone();
     let name = scene.crd_name();
-    let theirs = scene.refused(&["disarm", &name, "--service=other/server:1", "--served", old]);
+    let theirs = scene.refused(&["disable", &name, "--service=other/server:1", "--served", old]);
     assert!(theirs.contains("is converted by") && theirs.contains("nothing was changed"), "{theirs}");
     let unread = refused(scene, &["--served", old, &scene.as_nobody()]);
     assert!(unread.contains("cannot get resource") && unread.contains("docs/rights.md"), "{unread}");
@@ -246,14 +246,14 @@ fn in_the_way(scene: &Scene<'_>) {
     assert!(mixed.contains(&format!("may have objects stored as {new}")), "{mixed}");
     assert!(mixed.trim_end().ends_with(&format!("pointsman migrate {name} --to {old}")), "{mixed}");
     assert_eq!(crd(scene)["spec"], before);
-    let (code, _, errors) = scene.command(&["disarm", &name]);
+    let (code, _, errors) = scene.command(&["disable", &name]);
     assert_eq!(code, 2, "{errors}");
 }
 
 /// The server went first, and objects are stored in two versions.
 fn emergency(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.arm(old);
+    scene.enable(old);
     scene.create(old, &scene.object(old, "a")).ok();
     scene.store(new);
     scene.create(new, &scene.object(new, "b")).ok();
@@ -291,11 +291,11 @@ fn stored(scene: &Scene<'_>, versions: &[&str]) {
     scene.call(Method::PATCH, &path, Some((MERGE, status.to_string()))).ok();
 }
 
-fn disarm(scene: &Scene<'_>, more: &[&str]) -> (i32, String, String) {
-    scene.command(&[&["disarm", &scene.crd_name(), &scene.server()], more].concat())
+fn disable(scene: &Scene<'_>, more: &[&str]) -> (i32, String, String) {
+    scene.command(&[&["disable", &scene.crd_name(), &scene.server()], more].concat())
 }
 
 #[track_caller]
 fn refused(scene: &Scene<'_>, more: &[&str]) -> String {
-    scene.refused(&[&["disarm", &scene.crd_name(), &scene.server()], more].concat())
+    scene.refused(&[&["disable", &scene.crd_name(), &scene.server()], more].concat())
 }

@@ -1,11 +1,11 @@
-//! Flags in, an armed CRD, an exit code out.
+//! Flags in, an enabled CRD, an exit code out.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::Args;
-use pointsman_cluster::{ArmError, ArmOptions, Wanted, arm};
+use pointsman_cluster::{EnableError, EnableOptions, Wanted, enable};
 use pointsman_core::definition::Kind;
 use pointsman_core::registration::{
     ClientConfig, CrdOptions, NamespacedName, SchemaRules, crd, incomplete, registered_versions,
@@ -13,8 +13,8 @@ use pointsman_core::registration::{
 use pointsman_core::webhook::{Metadata, Webhook};
 use serde_json::Value;
 
+use super::output::{document, sentence, tell};
 use super::probes::{probes, samples};
-use super::told::{document, sentence, tell};
 use crate::commands::address_args::{AddressArgs, host_and_port};
 use crate::commands::ca_file::{AuthorityRemarks, trust};
 use crate::commands::connected::{ClusterArgs, advised};
@@ -28,7 +28,7 @@ use crate::commands::usage::Usage;
 
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct ArmArgs {
+pub(crate) struct EnableArgs {
     /// Kind by any of its names.
     #[arg(value_name = "KIND")]
     kind: String,
@@ -54,7 +54,7 @@ pub(crate) struct ArmArgs {
     /// Take the conversion over from another webhook.
     #[arg(long)]
     repoint: bool,
-    /// Webhook configurations and policies to apply once the CRD is armed, as pointsman webhooks prints them; - is
+    /// Webhook configurations and policies to apply once the CRD is enabled, as pointsman webhooks prints them; - is
     /// stdin.
     #[arg(long, value_name = "FILE")]
     webhooks: Option<PathBuf>,
@@ -69,8 +69,8 @@ pub(crate) struct ArmArgs {
     kinds: KindsArgs,
 }
 
-/// Arms a CRD.
-pub(crate) fn run(args: &ArmArgs, remarks: AuthorityRemarks) -> anyhow::Result<ExitCode> {
+/// Enables a CRD.
+pub(crate) fn run(args: &EnableArgs, remarks: AuthorityRemarks) -> anyhow::Result<ExitCode> {
     let all = args.kinds.load()?;
     let name = find(&all, &args.kind)?.kind.name().to_owned();
     let chosen = all.into_iter().filter(|known| known.kind.name() == name).map(|known| known.kind);
@@ -83,7 +83,7 @@ pub(crate) fn run(args: &ArmArgs, remarks: AuthorityRemarks) -> anyhow::Result<E
     let client = args.server.address().map(|address| ClientConfig { address, trust });
     let rules = if args.no_rules { SchemaRules::LeftOut } else { SchemaRules::Included };
     let registered = args.webhooks.as_deref().map_or_else(|| Ok(Vec::new()), registered)?;
-    let options = ArmOptions {
+    let options = EnableOptions {
         name: format!("{}.{}", kind.plural(), kind.group()),
         wanted: wanted(kind, client.as_ref(), rules)?,
         probes: probes(&webhook, kind)?,
@@ -95,14 +95,14 @@ pub(crate) fn run(args: &ArmArgs, remarks: AuthorityRemarks) -> anyhow::Result<E
         repoint: args.repoint,
         dry_run: args.dry_run.mode(),
     };
-    let armed = args.cluster.act(async |cluster| {
-        arm(&cluster, &options, &mut |event| tell(event, options.dry_run))
+    let enabled = args.cluster.act(async |cluster| {
+        enable(&cluster, &options, &mut |event| tell(event, options.dry_run))
             .await
-            .map_err(|error| advised(error, ArmError::call))
+            .map_err(|error| advised(error, EnableError::call))
     })?;
     match args.output {
-        None => output::text(&sentence(&armed, options.dry_run))?,
-        Some(format) => output::data(&format.write(&document(&armed, options.dry_run)?))?,
+        None => output::text(&sentence(&enabled, options.dry_run))?,
+        Some(format) => output::data(&format.write(&document(&enabled, options.dry_run)?))?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -157,27 +157,27 @@ migrate. It can be run again at any time.
 
 Examples:
   What would happen, in a Job of the cluster, where Pods can be reached:
-    pointsman arm materialize --service pointsman-system/pointsman \\
+    pointsman enable materialize --service pointsman-system/pointsman \\
       --ca-file ca.crt --dry-run=server
 
   The admission webhooks as well:
     pointsman webhooks --kind materialize --controller-version 2.17.0 \\
       --default 2.17.0 --served 2.17.0 \\
       --service pointsman-system/pointsman --ca-file ca.crt |
-      pointsman arm materialize --service pointsman-system/pointsman \\
+      pointsman enable materialize --service pointsman-system/pointsman \\
         --ca-file ca.crt --webhooks -
 
   From a laptop, while `kubectl -n pointsman-system port-forward
   deployment/pointsman 8443` runs:
-    pointsman arm materialize --service pointsman-system/pointsman \\
+    pointsman enable materialize --service pointsman-system/pointsman \\
       --ca-file ca.crt --endpoint localhost:8443
 
   A CRD that a chart has applied before:
-    pointsman arm materialize --service pointsman-system/pointsman \\
+    pointsman enable materialize --service pointsman-system/pointsman \\
       --ca-file ca.crt --force-conflicts
 
 Exit codes:
-  0    armed, or, in a dry run, it could be
+  0    enabled, or, in a dry run, it could be
   1    something stood in the way: the message says what, and whether anything
        was changed
   2    the flags are wrong

@@ -8,7 +8,7 @@ use tokio::time::sleep;
 use super::authorities::Authorities;
 use super::options::{RotateError, RotateEvent, RotateOptions, RotateStep, Rotated};
 use super::proof::Proof;
-use super::trusting::{TrustingDocument, trusting};
+use super::trust_documents::{TrustingDocument, trusting};
 use crate::call_error::CallError;
 use crate::cluster::{Cluster, DRY, Extent, PatchForm};
 use crate::conversion::{ClientStanza, TlsClient, WebhookPlace};

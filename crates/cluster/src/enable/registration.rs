@@ -1,11 +1,11 @@
-//! What is registered once a CRD is armed: webhook configurations and policies, which go again where they do not work.
+//! What is registered once a CRD is enabled: webhook configurations and policies, which go again where they do not work.
 
 use serde_json::Value;
 
 use super::bundle::remarks;
-use super::leading::Leading;
-use super::options::ArmEvent;
-use super::undone::undo;
+use super::client_config::Leading;
+use super::options::EnableEvent;
+use super::restore::undo;
 use crate::call_error::CallError;
 use crate::cluster::{Cluster, DRY, Extent, MANAGER, PatchForm, title};
 
@@ -60,7 +60,7 @@ impl Registering {
         cluster: &Cluster,
         documents: &[Value],
         force: bool,
-        say: &mut dyn FnMut(ArmEvent),
+        say: &mut dyn FnMut(EnableEvent),
     ) -> Result<(), CallError> {
         for ours in documents {
             let path = cluster.document_path(ours).await?;
@@ -71,7 +71,7 @@ impl Registering {
             let ours_too = ours.clone();
             self.0.extend(applied.map(|applied| AppliedDocument { path, found, applied, ours: ours_too, overruled }));
             said?;
-            say(ArmEvent::Applied { document: title(ours) });
+            say(EnableEvent::Applied { document: title(ours) });
         }
         Ok(())
     }
@@ -84,7 +84,7 @@ impl Registering {
                 None => cluster.delete(&one.path).await.map(|_| true),
                 Some(found) if found.pointer(GENERATION) == one.applied.pointer(GENERATION) => continue,
                 Some(found) => {
-                    // What somebody else had set is not ours after that: whoever arms again is asked again.
+                    // What somebody else had set is not ours after that: whoever enables again is asked again.
                     let manager = if one.overruled { PUT_BACK } else { MANAGER };
                     undo(cluster, &one.path, found, &one.applied, &one.ours, manager).await
                 }

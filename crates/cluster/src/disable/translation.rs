@@ -1,6 +1,6 @@
 //! What field managers own in a version that goes, written down in the one that stays.
 
-use super::options::{DisarmError, DisarmEvent, DisarmOptions};
+use super::options::{DisableError, DisableEvent, DisableOptions};
 use crate::call_error::CallError;
 use crate::cluster::{Cluster, DRY, Extent, PatchForm};
 use crate::crd_state::CrdState;
@@ -12,12 +12,12 @@ use crate::migrate::{Aim, MigrateEvent, RewriteRun, RewrittenObjects, Speed};
 pub(super) async fn translate_owners(
     cluster: &Cluster,
     crd: &CrdState,
-    options: &DisarmOptions,
-    say: &mut dyn FnMut(DisarmEvent),
-) -> Result<(), DisarmError> {
+    options: &DisableOptions,
+    say: &mut dyn FnMut(DisableEvent),
+) -> Result<(), DisableError> {
     let written = rewrite(cluster, crd, (Aim::Owned, options), say).await?;
     if written > 0 {
-        say(DisarmEvent::Translated { objects: written });
+        say(DisableEvent::Translated { objects: written });
     }
     Ok(())
 }
@@ -28,12 +28,12 @@ pub(super) async fn translate_owners(
 pub(super) async fn rename_references(
     cluster: &Cluster,
     crd: &CrdState,
-    options: &DisarmOptions,
-    say: &mut dyn FnMut(DisarmEvent),
-) -> Result<(), DisarmError> {
+    options: &DisableOptions,
+    say: &mut dyn FnMut(DisableEvent),
+) -> Result<(), DisableError> {
     let written = rewrite(cluster, crd, (Aim::Referred, options), say).await?;
     if written > 0 {
-        say(DisarmEvent::Renamed { objects: written });
+        say(DisableEvent::Renamed { objects: written });
     }
     Ok(())
 }
@@ -42,13 +42,13 @@ pub(super) async fn rename_references(
 async fn rewrite(
     cluster: &Cluster,
     crd: &CrdState,
-    (aim, options): (Aim<'_>, &DisarmOptions),
-    say: &mut dyn FnMut(DisarmEvent),
-) -> Result<u64, DisarmError> {
+    (aim, options): (Aim<'_>, &DisableOptions),
+    say: &mut dyn FnMut(DisableEvent),
+) -> Result<u64, DisableError> {
     let mut objects = RewrittenObjects::default();
     let mut hear = |event| {
         if let MigrateEvent::Trying { error, pause } = event {
-            say(DisarmEvent::Trying { error, pause });
+            say(DisableEvent::Trying { error, pause });
         }
     };
     let speed = Speed { page: options.page, at_once: AT_ONCE };
@@ -58,7 +58,7 @@ async fn rewrite(
     if let Some(first) = objects.failures.first() {
         let first = format!("{}: {}", first.name, first.reason);
         let (count, version) = (objects.failures.len(), crd.storage().to_owned());
-        return Err(DisarmError::Owned { count, version, first });
+        return Err(DisableError::Owned { count, version, first });
     }
     Ok(objects.written)
 }

@@ -1,11 +1,11 @@
-//! `pointsman arm`: a CRD is pointed to us only after everybody has answered, and is put back where it cannot be read.
+//! `pointsman enable`: a CRD is pointed to us only after everybody has answered, and is put back where it cannot be read.
 
 use std::fs;
 
 use hyper::Method;
 use serde_json::{Value, json};
 
-use crate::arm_trouble::unarm;
+use crate::enable_trouble::remove_conversion;
 use crate::rotate::thorough;
 use crate::scenario::Scenario;
 use crate::support::bed::Route;
@@ -17,7 +17,7 @@ use crate::support::scene::{CRDS, Scene};
 use crate::support::side_by_side::{A, SideBySide};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario::new("nothing_is_armed_before_everybody_answers", armed).failing(),
+    Scenario::new("nothing_is_enabled_before_everybody_answers", enabled).failing(),
     Scenario::new("a_crd_that_cannot_be_read_is_put_back", put_back).of(&WIDGETS).failing(),
     Scenario::new("what_is_registered_with_a_crd_works_or_goes_again", registered).of(&ENGINES).newest().failing(),
     Scenario::new("registering_ends_alike_after_whatever_call_it_was_killed", killed).of(&ENGINES).newest().failing(),
@@ -29,13 +29,13 @@ static WIDGETS: [&Sample; 1] = [&WIDGET];
 static ENGINES: [&Sample; 1] = [&ENGINE];
 
 /// The classic outage: the CRD is applied before its webhook is up.
-fn armed(scene: &Scene<'_>) {
+fn enabled(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
     with_one_version(scene);
     scene.create(old, &scene.object(old, "a")).ok();
     let before = scene.crd_now();
     let untouched = |said: &str, more: &[&str]| {
-        let (code, _, errors) = scene.arms(more);
+        let (code, _, errors) = scene.enables(more);
         assert_eq!(code, 1, "{errors}");
         assert!(errors.contains(said) && errors.contains("nothing was changed"), "{said}: {errors}");
         assert_eq!(scene.crd_now()["spec"], before["spec"]);
@@ -58,18 +58,18 @@ fn armed(scene: &Scene<'_>) {
     untouched("TLS as", &[&format!("--ca-file={}", other.display())]);
     // All is well: tested, and with that in a dry run nothing else. Who else says something of it is said before.
     untouched("conflict with", &["--dry-run=server"]);
-    let (code, text, errors) = scene.arms(&["--dry-run=server", "--force-conflicts"]);
+    let (code, text, errors) = scene.enables(&["--dry-run=server", "--force-conflicts"]);
     assert_eq!(code, 0, "{errors}");
-    assert!(text.contains("can be armed"), "{text}");
+    assert!(text.contains("can be enabled"), "{text}");
     assert_eq!(scene.crd_now()["spec"], before["spec"]);
-    let (code, text, errors) = scene.arms(&["--force-conflicts"]);
+    let (code, text, errors) = scene.enables(&["--force-conflicts"]);
     assert_eq!(code, 0, "{errors}");
-    assert!(text.contains("is armed; 1 endpoint tested"), "{text}");
+    assert!(text.contains("is enabled; 1 endpoint tested"), "{text}");
     assert_eq!(scene.etcd("a")["apiVersion"], format!("{}/{old}", scene.group));
     assert_eq!(scene.get(new, "a").ok()["apiVersion"], format!("{}/{new}", scene.group));
     // Again, and nothing changes.
     let generation = scene.crd_now()["metadata"]["generation"].clone();
-    let (code, _, errors) = scene.arms(&[]);
+    let (code, _, errors) = scene.enables(&[]);
     assert_eq!(code, 0, "{errors}");
     assert_eq!(scene.crd_now()["metadata"]["generation"], generation);
 }
@@ -86,7 +86,7 @@ fn put_back(scene: &Scene<'_>) {
         Route::Service => format!("--service={}/pointsman:{}", scene.ns, free_port()),
         Route::Url => format!("--url=https://127.0.0.1:{}", free_port()),
     };
-    let (code, _, errors) = scene.arms(&[&wrong, &endpoint, "--force-conflicts"]);
+    let (code, _, errors) = scene.enables(&[&wrong, &endpoint, "--force-conflicts"]);
     assert_eq!(code, 1, "{errors}");
     assert!(errors.contains("cannot be read") && errors.contains("the CRD is again what it was"), "{errors}");
     assert_eq!(scene.crd_now()["spec"], before["spec"]);
@@ -117,7 +117,7 @@ fn registered(scene: &Scene<'_>) {
     // A Service that there is not: nobody is asked, and every write would fail.
     let before = scene.crd_now();
     let nowhere = file("nowhere.json", "nowhere");
-    let (code, _, errors) = scene.arms(&["--force-conflicts", &nowhere]);
+    let (code, _, errors) = scene.enables(&["--force-conflicts", &nowhere]);
     assert_eq!(code, 1, "{errors}");
     for said in ["no object can be created", "the CRD is again what it was", "so is what was registered"] {
         assert!(errors.contains(said), "{said}: {errors}");
@@ -127,7 +127,7 @@ fn registered(scene: &Scene<'_>) {
     scene.eventually(|| scene.create(old, &scene.object(old, "b")).is_ok().then_some(()));
     // What would be done, for programs.
     let there_is = file("there.json", &format!("engine-{}", A.replace('.', "-")));
-    let (code, text, errors) = scene.arms(&[&there_is, "--dry-run=client", "-o", "json"]);
+    let (code, text, errors) = scene.enables(&[&there_is, "--dry-run=client", "-o", "json"]);
     assert_eq!(code, 0, "{errors}");
     let plan: Value = serde_json::from_str(&text).unwrap();
     let steps: Vec<&str> = plan["steps"].as_array().unwrap().iter().map(|step| step.as_str().unwrap()).collect();
@@ -138,12 +138,12 @@ fn registered(scene: &Scene<'_>) {
     assert_eq!((plan["dryRun"].as_str(), all()), (Some("client"), (Vec::new(), Vec::new())));
     // Something that is never registered.
     let crd = scene.dir.join("crd.json");
-    fs::write(&crd, scene.armed(old).to_string()).unwrap();
-    let (code, _, errors) = scene.arms(&[&format!("--webhooks={}", crd.display())]);
+    fs::write(&crd, scene.enabled(old).to_string()).unwrap();
+    let (code, _, errors) = scene.enables(&[&format!("--webhooks={}", crd.display())]);
     assert!(code == 2 && errors.contains("CustomResourceDefinition is no webhook configuration"), "{errors}");
     // All is well, also the second time.
     for _ in 0..2 {
-        let (code, _, errors) = scene.arms(&["--force-conflicts", &there_is]);
+        let (code, _, errors) = scene.enables(&["--force-conflicts", &there_is]);
         assert_eq!(code, 0, "{errors}");
         for version in [old, scene.sample.new] {
             assert!(errors.matches(&format!("an object can be created at {version}")).count() >= 2, "{errors}");
@@ -168,8 +168,8 @@ fn killed(scene: &Scene<'_>) {
     let flags = ["--force-conflicts".to_owned(), format!("--webhooks={}", file.display())];
     let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
     for last in (0..).step_by(if thorough() { 1 } else { 12 }) {
-        let (ended, calls) = scene.killed_after(last, |kubeconfig| scene.arm_args(kubeconfig, &flags));
-        let (code, _, errors) = scene.arms(&flags);
+        let (ended, calls) = scene.killed_after(last, |kubeconfig| scene.enable_args(kubeconfig, &flags));
+        let (code, _, errors) = scene.enables(&flags);
         assert_eq!(code, 0, "after call {last}, {:?}: {errors}", calls.last());
         scene.get(scene.sample.new, "a").ok();
         let made = scene.create(old, &scene.object(old, "b")).ok();
@@ -181,19 +181,19 @@ fn killed(scene: &Scene<'_>) {
             assert!(last > 20, "{calls:?}");
             return;
         }
-        unarm(scene);
+        remove_conversion(scene);
     }
 }
 
 fn others(scene: &Scene<'_>) {
     let old = scene.sample.old;
-    scene.arm(old);
+    scene.enable(old);
     let elsewhere = format!("--service={}/other:{}", scene.ns, scene.setup.port);
-    let (code, _, errors) = scene.arms(&[&elsewhere]);
+    let (code, _, errors) = scene.enables(&[&elsewhere]);
     assert_eq!(code, 1, "{errors}");
     assert!(errors.contains("is converted by Service") && errors.contains("--repoint"), "{errors}");
     // Fields that somebody else applied are theirs.
-    let (code, _, errors) = scene.arms(&["--no-rules"]);
+    let (code, _, errors) = scene.enables(&["--no-rules"]);
     let conflict = errors.contains("--force-conflicts");
     assert!(code == 0 || conflict, "{errors}");
     // A version that we do not know has objects, perhaps.
@@ -206,7 +206,7 @@ fn others(scene: &Scene<'_>) {
     });
     let stored = json!({"status": {"storedVersions": [old, "v0strange"]}});
     scene.call(Method::PATCH, &path, Some(("application/merge-patch+json", stored.to_string()))).ok();
-    let (code, _, errors) = scene.arms(&["--force-conflicts"]);
+    let (code, _, errors) = scene.enables(&["--force-conflicts"]);
     assert_eq!(code, 1, "{errors}");
     assert!(errors.contains("may have objects stored as v0strange"), "{errors}");
 }
@@ -215,7 +215,7 @@ fn others(scene: &Scene<'_>) {
 fn with_one_version(scene: &Scene<'_>) {
     let old = scene.sample.old;
     // The Service, too.
-    let mut crd = scene.armed(old);
+    let mut crd = scene.enabled(old);
     drop(crd["spec"].as_object_mut().unwrap().remove("conversion"));
     crd["spec"]["versions"].as_array_mut().unwrap().retain(|version| version["name"] == old);
     scene.install(&crd);
@@ -225,7 +225,7 @@ fn with_one_version(scene: &Scene<'_>) {
 fn led_elsewhere(scene: &Scene<'_>) {
     with_one_version(scene);
     let _servers = SideBySide::start(scene, &[A], &[]);
-    let (code, _, errors) = scene.arms(&["--force-conflicts"]);
+    let (code, _, errors) = scene.enables(&["--force-conflicts"]);
     assert_eq!(code, 0, "{errors}");
     let versions = [format!("--controller-version={A}"), format!("--default={A}"), format!("--served={A}")];
     let printed = |service: &str| {
@@ -252,28 +252,28 @@ fn led_elsewhere(scene: &Scene<'_>) {
     let there = || elsewhere.iter().map(|hook| scene.call_get(&at(hook))).collect::<Vec<_>>();
     let before = there();
     for flags in [&[here.as_str()][..], &[&here, "--repoint"], &[&here, "--dry-run=server"]] {
-        let (code, _, errors) = scene.arms(flags);
+        let (code, _, errors) = scene.enables(flags);
         assert_eq!(code, 1, "{errors}");
         assert!(errors.contains("leads to https://127.0.0.1:1/mutate, says kubectl"), "{errors}");
         assert!(errors.contains("nothing was changed") && errors.contains("--force-conflicts"), "{errors}");
         assert_eq!(there(), before);
     }
-    let (code, _, errors) = scene.arms(&[&here, "--force-conflicts", "--dry-run=server"]);
+    let (code, _, errors) = scene.enables(&[&here, "--force-conflicts", "--dry-run=server"]);
     assert_eq!(code, 0, "{errors}");
     assert!(errors.contains("would take over of") && errors.contains("https://127.0.0.1:1/mutate"), "{errors}");
     assert_eq!(there(), before, "a dry run writes nothing");
     // To where nobody answers: it goes back to where it led.
-    let (code, _, errors) = scene.arms(&[&printed("engine-gone").1, "--force-conflicts"]);
+    let (code, _, errors) = scene.enables(&[&printed("engine-gone").1, "--force-conflicts"]);
     assert_eq!(code, 1, "{errors}");
     assert!(errors.contains("so is what was registered"), "{errors}");
     for (now, before) in there().iter().zip(&before) {
         assert_eq!(now["webhooks"], before["webhooks"]);
         assert_eq!(now["metadata"]["labels"], before["metadata"]["labels"]);
     }
-    let (code, _, errors) = scene.arms(&[&here]);
+    let (code, _, errors) = scene.enables(&[&here]);
     assert_eq!(code, 1, "what was put back is not ours: {errors}");
     assert!(errors.contains("--force-conflicts"), "{errors}");
-    let (code, _, errors) = scene.arms(&[&here, "--force-conflicts"]);
+    let (code, _, errors) = scene.enables(&[&here, "--force-conflicts"]);
     assert_eq!(code, 0, "{errors}");
     for hook in there() {
         let webhook = &hook["webhooks"][0];
@@ -281,7 +281,7 @@ fn led_elsewhere(scene: &Scene<'_>) {
         assert_eq!(webhook["namespaceSelector"], selector, "what else they wrote stays");
     }
     let now = there();
-    let (code, _, errors) = scene.arms(&[&here]);
+    let (code, _, errors) = scene.enables(&[&here]);
     assert_eq!(code, 0, "what is ours needs no word: {errors}");
     assert_eq!(there(), now);
     scene.kubectl(&["delete"], &ours);

@@ -1,6 +1,6 @@
-//! What disarming says on the way, and what came of it.
+//! What disabling says on the way, and what came of it.
 
-use pointsman_cluster::{DisarmEvent, DisarmStep, Disarmed, DryRun};
+use pointsman_cluster::{DisableEvent, DisableStep, Disabled, DryRun};
 use serde_json::json;
 
 use crate::commands::json_tree::JsonTree;
@@ -8,27 +8,27 @@ use crate::commands::migrate::count;
 use crate::commands::output::{numbered, talk, warn};
 
 /// Says a line to the person.
-pub(super) fn tell(event: DisarmEvent) {
+pub(super) fn tell(event: DisableEvent) {
     match event {
-        DisarmEvent::Plan(steps) => {
+        DisableEvent::Plan(steps) => {
             numbered(&steps);
             steps.iter().filter_map(uncounted).for_each(|line| warn(&line));
         }
-        DisarmEvent::Renamed { objects } => talk(&format!("renamed: owner references in {}", count(objects))),
-        DisarmEvent::Done(step) => talk(&done(&step)),
-        DisarmEvent::Accepted(step) => talk(&accepted(&step)),
-        DisarmEvent::Translated { objects } => {
+        DisableEvent::Renamed { objects } => talk(&format!("renamed: owner references in {}", count(objects))),
+        DisableEvent::Done(step) => talk(&done(&step)),
+        DisableEvent::Accepted(step) => talk(&accepted(&step)),
+        DisableEvent::Translated { objects } => {
             talk(&format!("translated: field ownership in {}", count(objects)));
         }
-        DisarmEvent::Settling(time) => talk(&format!("waiting {} s until every API server knows", time.as_secs())),
-        DisarmEvent::Trying { error, pause } => talk(&format!("{error}; trying again in {} s", pause.as_secs())),
+        DisableEvent::Settling(time) => talk(&format!("waiting {} s until every API server knows", time.as_secs())),
+        DisableEvent::Trying { error, pause } => talk(&format!("{error}; trying again in {} s", pause.as_secs())),
         _ => {}
     }
 }
 
 /// What is not seen of a step: the children of the objects may be of any kind.
-fn uncounted(step: &DisarmStep) -> Option<String> {
-    let DisarmStep::Unserve { gone, .. } = step else { return None };
+fn uncounted(step: &DisableStep) -> Option<String> {
+    let DisableStep::Unserve { gone, .. } = step else { return None };
     (!gone.is_empty()).then(|| {
         format!(
             "objects of other kinds whose owner references name {} may be deleted: docs/uninstall.md finds them",
@@ -37,26 +37,26 @@ fn uncounted(step: &DisarmStep) -> Option<String> {
     })
 }
 
-fn done(step: &DisarmStep) -> String {
+fn done(step: &DisableStep) -> String {
     format!("done: {step}")
 }
 
-fn accepted(step: &DisarmStep) -> String {
+fn accepted(step: &DisableStep) -> String {
     format!("would {step}")
 }
 
 /// The result, for people.
-pub(super) fn sentence(done: &Disarmed, dry_run: Option<DryRun>) -> String {
-    let Disarmed { crd, version, steps, objects, .. } = done;
+pub(super) fn sentence(done: &Disabled, dry_run: Option<DryRun>) -> String {
+    let Disabled { crd, version, steps, objects, .. } = done;
     let objects = objects.unwrap_or_default();
     let listed = format!("{objects} object{} listed at {version}", if objects == 1 { "" } else { "s" });
     let mut text = match (steps.is_empty(), dry_run) {
-        (true, None) => format!("{crd} is disarmed; there was nothing to do, {listed}\n"),
-        (true, Some(_)) => format!("{crd} is disarmed; there is nothing to do\n"),
-        (false, None) => format!("{crd} is disarmed: {listed}, and nobody is asked\n"),
-        (false, Some(DryRun::Client)) => format!("{crd} can be disarmed; nothing was changed\n"),
+        (true, None) => format!("{crd} is disabled; there was nothing to do, {listed}\n"),
+        (true, Some(_)) => format!("{crd} is disabled; there is nothing to do\n"),
+        (false, None) => format!("{crd} is disabled: {listed}, and nobody is asked\n"),
+        (false, Some(DryRun::Client)) => format!("{crd} can be disabled; nothing was changed\n"),
         (false, Some(DryRun::Server)) => {
-            format!("{crd} can be disarmed: the API server takes what it was shown; nothing was changed\n")
+            format!("{crd} can be disabled: the API server takes what it was shown; nothing was changed\n")
         }
     };
     for (kept, count) in &done.kept {
@@ -82,8 +82,8 @@ pub(super) fn sentence(done: &Disarmed, dry_run: Option<DryRun>) -> String {
 }
 
 /// The result, for programs.
-pub(super) fn document(done: &Disarmed, dry_run: Option<DryRun>) -> anyhow::Result<JsonTree> {
-    let Disarmed { crd, version, steps, objects, kept, named, registered, unlisted } = done;
+pub(super) fn document(done: &Disabled, dry_run: Option<DryRun>) -> anyhow::Result<JsonTree> {
+    let Disabled { crd, version, steps, objects, kept, named, registered, unlisted } = done;
     let steps: Vec<String> = steps.iter().map(ToString::to_string).collect();
     let value = json!({
         "crd": crd, "version": version, "steps": steps, "objects": objects, "kept": kept, "lastApplied": named.applied,
@@ -96,33 +96,33 @@ pub(super) fn document(done: &Disarmed, dry_run: Option<DryRun>) -> anyhow::Resu
 
 #[cfg(test)]
 mod tests {
-    use pointsman_cluster::{DisarmStep, VersionCounts};
+    use pointsman_cluster::{DisableStep, VersionCounts};
 
     use super::*;
 
     #[test]
     fn dry_run_says_what_it_would_do() {
-        let step = DisarmStep::Delete { document: "ValidatingWebhookConfiguration w".to_owned() };
+        let step = DisableStep::Delete { document: "ValidatingWebhookConfiguration w".to_owned() };
         assert_eq!(accepted(&step), "would delete ValidatingWebhookConfiguration w");
         assert_eq!(uncounted(&step), None);
-        let unserve = DisarmStep::Unserve { stays: "v2".to_owned(), gone: vec!["v1".to_owned()] };
+        let unserve = DisableStep::Unserve { stays: "v2".to_owned(), gone: vec!["v1".to_owned()] };
         assert!(uncounted(&unserve).unwrap().contains("owner references name v1 may be deleted"));
         assert_eq!(done(&step), "done: delete ValidatingWebhookConfiguration w");
     }
 
     #[test]
     fn what_is_left_is_said_with_what_takes_it_away() {
-        let mut done = Disarmed {
+        let mut done = Disabled {
             crd: "widgets.example.com".to_owned(),
             version: "v2".to_owned(),
-            steps: vec![DisarmStep::LetGo],
+            steps: vec![DisableStep::LetGo],
             objects: Some(1),
             kept: [("v1".to_owned(), 3)].into(),
             named: VersionCounts::default(),
             registered: vec!["ValidatingWebhookConfiguration w".to_owned()],
             unlisted: None,
         };
-        let text = "widgets.example.com is disarmed: 1 object listed at v2, and nobody is asked\n\
+        let text = "widgets.example.com is disabled: 1 object listed at v2, and nobody is asked\n\
                     left: what only v1 could say, in an annotation of 3: pointsman migrate widgets.example.com --forget v1\n\
                     left: ValidatingWebhookConfiguration w; --admission deletes it\n";
         assert_eq!(sentence(&done, None), text);

@@ -1,4 +1,4 @@
-//! What arming must not do to a CRD that is there.
+//! What enabling must not do to a CRD that is there.
 
 use crate::conversion::ClientStanza;
 use crate::crd_state::CrdState;

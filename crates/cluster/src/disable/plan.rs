@@ -2,13 +2,13 @@
 
 use pointsman_core::did_you_mean;
 
-use super::last_look::leads_nowhere;
-use super::options::DisarmStep;
+use super::final_check::leads_nowhere;
+use super::options::DisableStep;
 use super::registered::OwnDocument;
 use crate::conversion::ClientStanza;
 use crate::crd_state::CrdState;
 
-/// Why a CRD cannot be disarmed as it is.
+/// Why a CRD cannot be disabled as it is.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum Unplanned {
     /// Somebody has to say or do something else first.
@@ -19,9 +19,9 @@ pub(super) enum Unplanned {
 
 /// The version that stays, and the steps to there. What is done already is none of them.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) struct DisarmPlan {
+pub(super) struct DisablePlan {
     pub(super) version: String,
-    pub(super) steps: Vec<DisarmStep>,
+    pub(super) steps: Vec<DisableStep>,
 }
 
 /// `ours` is whom the conversion may be taken from, `deleted` what is deleted on the way.
@@ -30,21 +30,21 @@ pub(super) fn plan(
     ours: Option<&ClientStanza>,
     served: Option<&str>,
     deleted: &[OwnDocument],
-) -> Result<DisarmPlan, Unplanned> {
+) -> Result<DisablePlan, Unplanned> {
     somebody_elses(crd, ours).map_or(Ok(()), |reason| Err(Unplanned::Refused(reason)))?;
     let version = remaining(crd, served).map_err(Unplanned::Refused)?;
     other_than(crd, &version).map_or(Ok(()), |reason| Err(Unplanned::Stored(reason)))?;
     let mut steps = Vec::new();
     let gone: Vec<String> = crd.served().into_iter().filter(|served| *served != version).map(str::to_owned).collect();
     if !gone.is_empty() || !crd.served().contains(&version.as_str()) {
-        steps.push(DisarmStep::Unserve { stays: version.clone(), gone });
+        steps.push(DisableStep::Unserve { stays: version.clone(), gone });
     }
-    steps.extend(deleted.iter().map(|one| DisarmStep::Delete { document: one.document.clone() }));
+    steps.extend(deleted.iter().map(|one| DisableStep::Delete { document: one.document.clone() }));
     if crd.is_converted() {
-        steps.push(DisarmStep::LastLook { version: version.clone() });
-        steps.push(DisarmStep::LetGo);
+        steps.push(DisableStep::LastLook { version: version.clone() });
+        steps.push(DisableStep::LetGo);
     }
-    Ok(DisarmPlan { version, steps })
+    Ok(DisablePlan { version, steps })
 }
 
 fn somebody_elses(crd: &CrdState, ours: Option<&ClientStanza>) -> Option<String> {
@@ -119,7 +119,7 @@ mod tests {
         CrdState::new(document).unwrap()
     }
 
-    fn planned(crd: &CrdState, served: Option<&str>) -> Result<DisarmPlan, Unplanned> {
+    fn planned(crd: &CrdState, served: Option<&str>) -> Result<DisablePlan, Unplanned> {
         let ours = self::crd(&[], "v1", &[], Some("us"));
         plan(crd, ClientStanza::of(ours.document()).as_ref(), served, &[])
     }
@@ -145,8 +145,8 @@ mod tests {
     #[test]
     fn the_plan_is_what_is_left_to_do() {
         let steps = |crd: &CrdState, served| planned(crd, served).unwrap().steps;
-        let look = || vec![DisarmStep::LastLook { version: "v1".to_owned() }, DisarmStep::LetGo];
-        let unserve = DisarmStep::Unserve { stays: "v1".to_owned(), gone: vec!["v2".to_owned()] };
+        let look = || vec![DisableStep::LastLook { version: "v1".to_owned() }, DisableStep::LetGo];
+        let unserve = DisableStep::Unserve { stays: "v1".to_owned(), gone: vec!["v2".to_owned()] };
         let us = Some("us");
         let all = steps(&crd(&["v1", "v2"], "v1", &["v1"], us), Some("v1"));
         assert_eq!(all, [vec![unserve], look()].concat());

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use pointsman_core::pointer_token;
 use serde_json::{Value, json};
 
-use crate::annotations::{DISARMING, kept_versions};
+use crate::annotations::{DISABLING, kept_versions};
 use crate::call_error::CallError;
 use crate::cluster::{Cluster, Extent};
 use crate::conversion::ClientStanza;
@@ -17,7 +17,7 @@ use crate::crd_state::CrdState;
 use crate::ownership::VersionCounts;
 use crate::pages::{Pages, items};
 
-use super::options::DisarmEvent;
+use super::options::DisableEvent;
 
 /// What was listed.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -35,10 +35,10 @@ pub(super) async fn look(
     crd: &CrdState,
     version: &str,
     size: u32,
-    say: &mut dyn FnMut(DisarmEvent),
+    say: &mut dyn FnMut(DisableEvent),
 ) -> Result<Looked, CallError> {
     let mut looked = Looked::default();
-    let mut waits = |error, pause| say(DisarmEvent::Trying { error, pause });
+    let mut waits = |error, pause| say(DisableEvent::Trying { error, pause });
     let mut take = |list| {
         for item in items(&list) {
             looked.objects += 1;
@@ -67,7 +67,7 @@ pub(super) fn to_nowhere(crd: &CrdState) -> Vec<Value> {
     if crd.document().pointer("/metadata/annotations").is_none() {
         patch.push(json!({"op": "add", "path": "/metadata/annotations", "value": {}}));
     }
-    patch.push(json!({"op": "add", "path": annotation(DISARMING), "value": before.to_string()}));
+    patch.push(json!({"op": "add", "path": annotation(DISABLING), "value": before.to_string()}));
     patch.push(
         json!({"op": "replace", "path": "/spec/conversion", "value": {"strategy": "Webhook", "webhook": webhook}}),
     );
@@ -76,18 +76,18 @@ pub(super) fn to_nowhere(crd: &CrdState) -> Vec<Value> {
 
 /// A JSON patch that leads it again to where it led before.
 pub(super) fn back(crd: &CrdState) -> Option<Vec<Value>> {
-    let before: Value = serde_json::from_str(crd.annotation(DISARMING)?).ok()?;
+    let before: Value = serde_json::from_str(crd.annotation(DISABLING)?).ok()?;
     ClientStanza::of(&json!({"spec": {"conversion": &before}}))?;
     Some(vec![
         json!({"op": "replace", "path": "/spec/conversion", "value": before}),
-        json!({"op": "remove", "path": annotation(DISARMING)}),
+        json!({"op": "remove", "path": annotation(DISABLING)}),
     ])
 }
 
 /// A JSON patch that takes it away, and whatever would write into it.
 pub(super) fn away(crd: &CrdState) -> Vec<Value> {
     let mut patch = vec![json!({"op": "replace", "path": "/spec/conversion", "value": {"strategy": "None"}})];
-    let there = [DISARMING, INJECTED].into_iter().filter(|name| crd.annotation(name).is_some());
+    let there = [DISABLING, INJECTED].into_iter().filter(|name| crd.annotation(name).is_some());
     patch.extend(there.map(|name| json!({"op": "remove", "path": annotation(name)})));
     patch
 }
@@ -97,7 +97,7 @@ fn annotation(name: &str) -> String {
 }
 
 /// A port of the API server's own machine that nobody may listen on: refused at once, and no other name is asked for.
-const NOWHERE: &str = "https://127.0.0.1:1/disarming";
+const NOWHERE: &str = "https://127.0.0.1:1/disabling";
 
 /// By which cert-manager writes an authority into the CRD.
 const INJECTED: &str = "cert-manager.io/inject-ca-from";
@@ -120,17 +120,17 @@ mod tests {
             }))
             .unwrap()
         };
-        let armed = document(&conversion, json!({}));
-        assert!(!leads_nowhere(&armed) && back(&armed).is_none());
-        let patch = to_nowhere(&armed);
+        let enabled = document(&conversion, json!({}));
+        assert!(!leads_nowhere(&enabled) && back(&enabled).is_none());
+        let patch = to_nowhere(&enabled);
         let value = |path: &str| patch.iter().find(|one| one["path"] == path).unwrap()["value"].clone();
-        let left = json!({DISARMING: value(&annotation(DISARMING)), INJECTED: "n/c"});
+        let left = json!({DISABLING: value(&annotation(DISABLING)), INJECTED: "n/c"});
         let nowhere = document(&value("/spec/conversion"), left);
         assert!(leads_nowhere(&nowhere));
         assert_eq!(back(&nowhere).unwrap()[0]["value"], conversion);
         let gone: Vec<Value> = away(&nowhere).iter().map(|one| one["path"].clone()).collect();
-        assert_eq!(gone, ["/spec/conversion", &annotation(DISARMING), &annotation(INJECTED)]);
-        let strange = document(&value("/spec/conversion"), json!({DISARMING: "{\"strategy\":\"None\"}"}));
+        assert_eq!(gone, ["/spec/conversion", &annotation(DISABLING), &annotation(INJECTED)]);
+        let strange = document(&value("/spec/conversion"), json!({DISABLING: "{\"strategy\":\"None\"}"}));
         assert!(back(&strange).is_none(), "that would be what is to be prevented");
     }
 }

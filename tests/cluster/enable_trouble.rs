@@ -1,4 +1,4 @@
-//! `pointsman arm` while everything goes wrong that can, and incidents that others had.
+//! `pointsman enable` while everything goes wrong that can, and incidents that others had.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
@@ -24,14 +24,14 @@ use crate::support::scene::{CRDS, MERGE, Scene};
 
 /// Those without a webhook for a while are alone: the garbage collector waits for every kind that there is.
 pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario::new("arming_ends_alike_after_whatever_call_it_was_killed", killed).of(&WIDGETS).newest().failing(),
-    Scenario::new("three_that_arm_at_once_do_not_disturb_each_other", three).of(&WIDGETS).newest(),
-    Scenario::new("who_answers_wrong_is_not_armed", wrong).of(&WIDGETS).newest(),
+    Scenario::new("enabling_ends_alike_after_whatever_call_it_was_killed", killed).of(&WIDGETS).newest().failing(),
+    Scenario::new("three_that_enable_at_once_do_not_disturb_each_other", three).of(&WIDGETS).newest(),
+    Scenario::new("who_answers_wrong_is_not_enabled", wrong).of(&WIDGETS).newest(),
     Scenario::new("what_was_changed_meanwhile_is_looked_at_again", meanwhile).of(&WIDGETS).newest(),
     Scenario::new("what_others_applied_is_taken_over_by_word", taken_over).of(&WIDGETS).newest(),
     Scenario::new("what_others_say_of_objects_and_crds_is_heard", judged).of(&WIDGETS).newest().failing(),
-    Scenario::new("what_is_put_back_can_be_armed_again", again).of(&WIDGETS).newest().failing().alone().thorough(),
-    Scenario::new("a_stanza_that_an_apply_dropped_is_armed_again", dropped).of(&WIDGETS).newest(),
+    Scenario::new("what_is_put_back_can_be_enabled_again", again).of(&WIDGETS).newest().failing().alone().thorough(),
+    Scenario::new("a_stanza_that_an_apply_dropped_is_enabled_again", dropped).of(&WIDGETS).newest(),
     Scenario::new("a_version_that_was_removed_too_early_comes_back", removed)
         .of(&WIDGETS)
         .newest()
@@ -49,16 +49,16 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
 static WIDGETS: [&Sample; 1] = [&WIDGET];
 
 /// The CRD as it was before there was anything to convert, and one object of it.
-pub(crate) fn unarmed(scene: &Scene<'_>) {
+pub(crate) fn assert_no_conversion(scene: &Scene<'_>) {
     let old = scene.sample.old;
-    let mut crd = scene.armed(old);
+    let mut crd = scene.enabled(old);
     drop(crd["spec"].as_object_mut().unwrap().remove("conversion"));
     crd["spec"]["versions"].as_array_mut().unwrap().retain(|version| version["name"] == old);
     scene.install(&crd);
     scene.create(old, &scene.object(old, "a")).ok();
 }
 
-pub(crate) fn unarm(scene: &Scene<'_>) {
+pub(crate) fn remove_conversion(scene: &Scene<'_>) {
     let old = scene.sample.old;
     scene.change_crd(|crd| {
         drop(crd["spec"].as_object_mut().unwrap().remove("conversion"));
@@ -68,37 +68,38 @@ pub(crate) fn unarm(scene: &Scene<'_>) {
 }
 
 fn start(scene: &Scene<'_>, port: u16, more: &[&str]) -> Process {
-    let args = scene.arm_args(&scene.through(port), more);
-    Process::start("arm", env!("CARGO_BIN_EXE_pointsman").as_ref(), &args, &scene.dir.join("arm.log"))
+    let args = scene.enable_args(&scene.through(port), more);
+    Process::start("enable", env!("CARGO_BIN_EXE_pointsman").as_ref(), &args, &scene.dir.join("enable.log"))
 }
 
 /// SIGKILL after the first call, after the second, and so on.
 fn killed(scene: &Scene<'_>) {
-    unarmed(scene);
-    let mut armed = Value::Null;
+    assert_no_conversion(scene);
+    let mut enabled = Value::Null;
     for last in 0.. {
-        let (ended, calls) = scene.killed_after(last, |kubeconfig| scene.arm_args(kubeconfig, &["--force-conflicts"]));
+        let (ended, calls) =
+            scene.killed_after(last, |kubeconfig| scene.enable_args(kubeconfig, &["--force-conflicts"]));
         // Handlers of the CRD as it was may be on their way out.
         scene.eventually(|| scene.list(scene.sample.old).is_ok().then_some(()));
-        let (code, _, errors) = scene.arms(&["--force-conflicts"]);
+        let (code, _, errors) = scene.enables(&["--force-conflicts"]);
         assert_eq!(code, 0, "after call {last}, {:?}: {errors}", calls.last());
         let spec = scene.crd_now()["spec"].clone();
-        assert!(armed.is_null() || armed == spec, "the same end");
-        armed = spec;
+        assert!(enabled.is_null() || enabled == spec, "the same end");
+        enabled = spec;
         scene.get(scene.sample.new, "a").ok();
         if ended.is_some() {
             println!("     killed after each of {last} calls");
             assert!(last > 8, "{calls:?}");
             return;
         }
-        unarm(scene);
+        remove_conversion(scene);
     }
 }
 
 fn three(scene: &Scene<'_>) {
-    unarmed(scene);
+    assert_no_conversion(scene);
     for _ in 0..3 {
-        let args = scene.arm_args(&scene.bed.api.kubeconfig, &["--force-conflicts"]);
+        let args = scene.enable_args(&scene.bed.api.kubeconfig, &["--force-conflicts"]);
         thread::scope(|scope| {
             let all: Vec<_> = (0..3).map(|_| scope.spawn(|| run(&args))).collect();
             for one in all {
@@ -107,13 +108,13 @@ fn three(scene: &Scene<'_>) {
             }
         });
         scene.get(scene.sample.new, "a").ok();
-        unarm(scene);
+        remove_conversion(scene);
     }
 }
 
 /// Endpoints that answer wrong, half, late or without an end, and one of another version beside one that is right.
 fn wrong(scene: &Scene<'_>) {
-    unarmed(scene);
+    assert_no_conversion(scene);
     let before = scene.crd_now();
     let spoken = |text: &str| format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{text}", text.len());
     let review = |uid: &str, result: Value| {
@@ -136,7 +137,7 @@ fn wrong(scene: &Scene<'_>) {
         let port = misbehaving(scene, answer);
         let endpoint = format!("--endpoint=127.0.0.1:{port}");
         let good = format!("--endpoint=127.0.0.1:{}", scene.setup.port);
-        let (code, text, errors) = scene.arms(&[&good, &endpoint, "--force-conflicts", "-o", "json"]);
+        let (code, text, errors) = scene.enables(&[&good, &endpoint, "--force-conflicts", "-o", "json"]);
         assert_eq!((code, text.as_str()), (1, ""), "{errors}");
         assert!(errors.contains(said) && errors.contains("nothing was changed"), "{said}: {errors}");
         assert!(errors.contains(&format!("127.0.0.1:{port}")), "who it is: {errors}");
@@ -154,7 +155,7 @@ fn wrong(scene: &Scene<'_>) {
     let other = Pointsman::start(&setup);
     let (one, two) =
         (format!("--endpoint=127.0.0.1:{}", scene.setup.port), format!("--endpoint=127.0.0.1:{}", setup.port));
-    let (code, _, errors) = scene.arms(&[&one, &two, "--force-conflicts"]);
+    let (code, _, errors) = scene.enables(&[&one, &two, "--force-conflicts"]);
     drop(other);
     assert_eq!(code, 1, "{errors}");
     assert!(errors.contains(&format!("127.0.0.1:{}: converts to", setup.port)), "{errors}");
@@ -163,7 +164,7 @@ fn wrong(scene: &Scene<'_>) {
     let setup = Setup { port: free_port(), host: "[::1]".to_owned(), ..scene.setup.clone() };
     let six = Pointsman::start(&setup);
     let endpoint = format!("--endpoint=[::1]:{}", setup.port);
-    let (code, text, errors) = scene.arms(&[&endpoint, "--dry-run=server", "--force-conflicts"]);
+    let (code, text, errors) = scene.enables(&[&endpoint, "--dry-run=server", "--force-conflicts"]);
     drop(six);
     assert_eq!(code, 0, "{text}{errors}");
 }
@@ -208,7 +209,7 @@ fn answering(scene: &Scene<'_>, answer: impl Fn(&[u8]) -> String + Send + 'stati
 
 /// Somebody else changes the CRD while endpoints are asked: that is not overwritten unseen.
 fn meanwhile(scene: &Scene<'_>) {
-    unarmed(scene);
+    assert_no_conversion(scene);
     let path = format!("/customresourcedefinitions/{}?fieldManager", scene.crd_name());
     let proxy = Proxy::start(&scene.bed.api.client, move |_, method, asked| {
         let is_it = method == Method::PATCH && asked.contains(&path) && !asked.contains("dryRun");
@@ -225,29 +226,29 @@ fn meanwhile(scene: &Scene<'_>) {
     });
     proxy.release();
     assert_eq!(process.end(SOON), Some(1));
-    let log = std::fs::read_to_string(scene.dir.join("arm.log")).unwrap();
+    let log = std::fs::read_to_string(scene.dir.join("enable.log")).unwrap();
     assert!(log.contains("serves v3, which the definition does not know"), "{log}");
     assert_eq!(scene.crd_now()["spec"]["versions"].as_array().unwrap().len(), 2, "nothing was dropped");
 }
 
 /// Who owned what is said, for the policy as for the CRD; without the flag nothing at all is written.
 fn taken_over(scene: &Scene<'_>) {
-    unarmed(scene);
+    assert_no_conversion(scene);
     let mut policy = scene.printed_policy(scene.sample.old);
     policy["items"][0]["spec"]["failurePolicy"] = json!("Ignore");
     scene.kubectl(&["apply", "--server-side", "--field-manager=theirs"], &policy);
     let name = policy["items"][0]["metadata"]["name"].as_str().unwrap();
     let at = format!("/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/{name}");
     let before = (scene.call_get(&at), scene.crd_now());
-    let (code, _, errors) = scene.arms(&[]);
+    let (code, _, errors) = scene.enables(&[]);
     assert_eq!(code, 1, "{errors}");
     assert!(errors.contains("nothing was changed") && errors.contains("\"theirs\""), "{errors}");
     assert!(errors.contains(name) && errors.contains(".spec.failurePolicy"), "{errors}");
     assert_eq!((scene.call_get(&at), scene.crd_now()), before);
-    let (code, _, errors) = scene.arms(&["--force-conflicts", "--dry-run=server"]);
+    let (code, _, errors) = scene.enables(&["--force-conflicts", "--dry-run=server"]);
     assert_eq!(code, 0, "{errors}");
     assert_eq!((scene.call_get(&at), scene.crd_now()), before, "a dry run writes nothing");
-    let (code, _, errors) = scene.arms(&["--force-conflicts"]);
+    let (code, _, errors) = scene.enables(&["--force-conflicts"]);
     assert_eq!(code, 0, "{errors}");
     assert!(errors.contains("takes over of ValidatingAdmissionPolicy") && errors.contains("\"theirs\""), "{errors}");
     assert_eq!(scene.call_get(&at)["spec"]["failurePolicy"], "Fail");
@@ -256,7 +257,7 @@ fn taken_over(scene: &Scene<'_>) {
 /// A policy of somebody else's refuses the CRD; a webhook of theirs is dead, changes what is created, or takes no dry
 /// runs.
 fn judged(scene: &Scene<'_>) {
-    unarmed(scene);
+    assert_no_conversion(scene);
     let before = scene.crd_now()["spec"].clone();
     let hooks = "/apis/admissionregistration.k8s.io/v1";
     let rule = |group: &str, resource: &str, operation: &str| json!({"apiGroups": [group], "apiVersions": ["*"], "operations": [operation], "resources": [resource]});
@@ -276,7 +277,7 @@ fn judged(scene: &Scene<'_>) {
     let touched = || (MERGE, json!({"metadata": {"labels": {"touched": "yes"}}}).to_string());
     let is_followed = || !scene.call(Method::PATCH, &tried, Some(touched())).is_ok();
     scene.eventually(|| is_followed().then_some(()));
-    let (_, _, errors) = scene.arms(&["--force-conflicts"]);
+    let (_, _, errors) = scene.enables(&["--force-conflicts"]);
     assert!(errors.contains("CRDs are frozen this week"), "{errors}");
     assert_eq!(scene.crd_now()["spec"], before);
     for plural in ["validatingadmissionpolicybindings", "validatingadmissionpolicies"] {
@@ -299,7 +300,7 @@ fn judged(scene: &Scene<'_>) {
     // Not stored: one that was made before the API server has heard of a webhook could not be made again.
     let made = || scene.post(&format!("{}?dryRun=All", scene.all(old)), &scene.object(old, "b"));
     scene.eventually(|| (!made().is_ok()).then_some(()));
-    let (code, _, errors) = scene.arms(&["--force-conflicts"]);
+    let (code, _, errors) = scene.enables(&["--force-conflicts"]);
     assert!(code == 1 && errors.contains("failed calling webhook \"theirs."), "{errors}");
     assert!(errors.contains("the CRD is again what it was"), "{errors}");
     assert_eq!(scene.crd_now()["spec"], before);
@@ -314,7 +315,7 @@ fn judged(scene: &Scene<'_>) {
         let made = made();
         (made.is_ok() && made.body["metadata"]["labels"]["theirs"] == "yes").then_some(())
     });
-    let (code, text, errors) = scene.arms(&["--force-conflicts"]);
+    let (code, text, errors) = scene.enables(&["--force-conflicts"]);
     assert_eq!(code, 0, "{text}{errors}");
     scene.call(Method::DELETE, &changes, None).ok();
 }
@@ -339,48 +340,51 @@ fn admitting(scene: &Scene<'_>, review: &str) -> u16 {
 
 /// What we wrote in putting it back is not somebody else's.
 fn again(scene: &Scene<'_>) {
-    unarmed(scene);
+    assert_no_conversion(scene);
     let own = format!("--endpoint=127.0.0.1:{}", scene.setup.port);
     let nobody = format!("--service={}/pointsman:{}", scene.ns, free_port());
     // So that there is no conflict with whoever made it.
-    let (code, _, errors) = scene.arms(&["--force-conflicts"]);
+    let (code, _, errors) = scene.enables(&["--force-conflicts"]);
     assert_eq!(code, 0, "{errors}");
     let before = scene.crd_now();
-    let (code, _, errors) = scene.arms(&[&nobody, &own, "--repoint"]);
+    let (code, _, errors) = scene.enables(&[&nobody, &own, "--repoint"]);
     assert_eq!(code, 1, "{errors}");
     assert!(errors.contains("the CRD is again what it was"), "{errors}");
     let now = scene.crd_now();
     assert_eq!(now["spec"], before["spec"]);
     assert_eq!(now["metadata"]["annotations"], before["metadata"]["annotations"]);
     scene.change_crd(|crd| drop(crd["spec"].as_object_mut().unwrap().remove("conversion")));
-    let (code, _, errors) = scene.arms(&["--force-conflicts"]);
+    let (code, _, errors) = scene.enables(&["--force-conflicts"]);
     assert_eq!(code, 0, "{errors}");
-    let (code, _, errors) = scene.arms(&[]);
+    let (code, _, errors) = scene.enables(&[]);
     assert_eq!(code, 0, "with what we wrote ourselves there is no conflict: {errors}");
-    // Armed already, and nobody answers the API server: that is not called what it was.
+    // Enabled already, and nobody answers the API server: that is not called what it was.
     scene.change_crd(|crd| {
         crd["spec"]["conversion"]["webhook"]["clientConfig"]["service"]["port"] = json!(free_port());
     });
     let port = scene.crd_now()["spec"]["conversion"]["webhook"]["clientConfig"]["service"]["port"].clone();
     let dead = format!("--service={}/pointsman:{port}", scene.ns);
     scene.eventually(|| (!scene.list(scene.sample.new).is_ok()).then_some(()));
-    let (code, _, errors) = scene.arms(&[&dead, &own, "--force-conflicts"]);
+    let (code, _, errors) = scene.enables(&[&dead, &own, "--force-conflicts"]);
     assert_eq!(code, 1, "{errors}");
     assert!(errors.contains("the CRD said so before, and stays as it is"), "{errors}");
-    let (code, _, errors) = scene.arms(&["--repoint", "--force-conflicts"]);
+    let (code, _, errors) = scene.enables(&["--repoint", "--force-conflicts"]);
     assert_eq!(code, 0, "{errors}");
 }
 
 /// An operator, a chart or a Helm sync applies its own CRD, without the stanza.
 fn dropped(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.arm(old);
+    scene.enable(old);
     scene.create(old, &scene.object(old, "a")).ok();
     scene.change_crd(|crd| drop(crd["spec"].as_object_mut().unwrap().remove("conversion")));
     // What is read is relabelled; what is stored is as it was, and migrating it is refused.
     scene.eventually(|| scene.get(new, "a").body["spec"]["host"].is_null().then_some(()));
     let (code, _, errors) = scene.migrate(&["--to", new]);
-    assert!(code == 1 && errors.contains("no webhook that converts") && errors.contains("pointsman arm"), "{errors}");
+    assert!(
+        code == 1 && errors.contains("no webhook that converts") && errors.contains("pointsman enable"),
+        "{errors}"
+    );
     // Flipped early, too: what is written now is relabelled, and what was not is as it was.
     scene.change_crd(|crd| {
         for version in crd["spec"]["versions"].as_array_mut().unwrap() {
@@ -389,7 +393,7 @@ fn dropped(scene: &Scene<'_>) {
     });
     let (code, _, errors) = scene.migrate(&[]);
     assert!(code == 1 && errors.contains("no webhook that converts"), "{errors}");
-    let (code, _, errors) = scene.arms(&["--force-conflicts"]);
+    let (code, _, errors) = scene.enables(&["--force-conflicts"]);
     assert_eq!(code, 0, "{errors}");
     scene.eventually(|| (scene.get(new, "a").body["spec"]["host"] == "example.com").then_some(()));
     let (code, text, errors) = scene.migrate(&["--settle=1s"]);
@@ -400,7 +404,7 @@ fn dropped(scene: &Scene<'_>) {
 /// Somebody takes a version off storedVersions by hand, and then out of the CRD, with objects stored in it.
 fn removed(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.arm(old);
+    scene.enable(old);
     scene.create(old, &scene.object(old, "a")).ok();
     scene.store(new);
     let status = format!("{CRDS}/{}/status", scene.crd_name());
@@ -408,8 +412,8 @@ fn removed(scene: &Scene<'_>) {
     scene.call(Method::PATCH, &status, Some((MERGE, trimmed))).ok();
     scene.change_crd(|crd| crd["spec"]["versions"].as_array_mut().unwrap().retain(|version| version["name"] == new));
     scene.eventually(|| (!scene.get(new, "a").is_ok()).then_some(()));
-    let (code, _, errors) = scene.arms(&["--force-conflicts"]);
-    assert_eq!(code, 0, "arming brings the version back: {errors}");
+    let (code, _, errors) = scene.enables(&["--force-conflicts"]);
+    assert_eq!(code, 0, "enabling brings the version back: {errors}");
     scene.eventually(|| scene.get(new, "a").is_ok().then_some(()));
     // Nothing says that it is stored in the old one. There and back writes it.
     for to in [old, new] {
@@ -423,7 +427,7 @@ fn removed(scene: &Scene<'_>) {
 /// The Service goes first, and objects are left that only it converts.
 fn webhook_first(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.arm(old);
+    scene.enable(old);
     scene.create(old, &scene.object(old, "a")).ok();
     scene.store(new);
     let service = format!("/api/v1/namespaces/{}/services/pointsman", scene.ns);
@@ -440,7 +444,7 @@ fn webhook_first(scene: &Scene<'_>) {
     scene.eventually(|| said().contains("\"pointsman\" not found (HTTP 500); trying again in").then_some(()));
     assert!(said().contains("conversion webhook for"), "{}", said());
     assert_eq!(scene.etcd("a")["apiVersion"], format!("{}/{old}", scene.group));
-    let (code, _, errors) = scene.arms(&[]);
+    let (code, _, errors) = scene.enables(&[]);
     assert!(code == 1 && errors.contains(&format!("there is no Service {}/pointsman", scene.ns)), "{errors}");
     let again = json!({"metadata": {"name": "pointsman"}, "spec": there["spec"]});
     scene.post(&format!("/api/v1/namespaces/{}/services", scene.ns), &again).ok();

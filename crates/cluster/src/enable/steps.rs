@@ -1,4 +1,4 @@
-//! Arming from the first look to the first read.
+//! Enabling from the first look to the first read.
 
 use std::time::Duration;
 
@@ -6,14 +6,14 @@ use serde_json::{Value, json};
 use tokio::time::sleep;
 
 use super::bundle::remarks;
+use super::client_config::Leading;
 use super::creatable::{collection, creatable};
-use super::leading::Leading;
-use super::options::{ArmError, ArmEvent, ArmOptions, ArmStep, Armed, Wanted};
+use super::leftovers::replacing;
+use super::options::{EnableError, EnableEvent, EnableOptions, EnableStep, Enabled, Wanted};
 use super::refusals::refusal;
-use super::registering::Registering;
-use super::replacing::replacing;
-use super::undone::undo;
-use crate::annotations::DISARMING;
+use super::registration::Registering;
+use super::restore::undo;
+use crate::annotations::DISABLING;
 use crate::call_error::CallError;
 use crate::cluster::{Cluster, DRY, Extent, MANAGER, PatchForm, title};
 use crate::conversion::{ClientStanza, SelfTest, endpoints};
@@ -30,8 +30,12 @@ use crate::stopwatch::Stopwatch;
 /// Run again, it tests again and changes nothing. Where somebody else changes the CRD meanwhile, it looks again.
 ///
 /// # Errors
-/// [`ArmError`]: what was in the way, and whether anything was changed.
-pub async fn arm(cluster: &Cluster, options: &ArmOptions, say: &mut dyn FnMut(ArmEvent)) -> Result<Armed, ArmError> {
+/// [`EnableError`]: what was in the way, and whether anything was changed.
+pub async fn enable(
+    cluster: &Cluster,
+    options: &EnableOptions,
+    say: &mut dyn FnMut(EnableEvent),
+) -> Result<Enabled, EnableError> {
     let (mut said, mut before) = (Vec::new(), None);
     for _ in 0..TRIES {
         let found = CrdState::find(cluster, &options.name).await?;
@@ -40,22 +44,22 @@ pub async fn arm(cluster: &Cluster, options: &ArmOptions, say: &mut dyn FnMut(Ar
         if let Some(found) = &found
             && let Some(reason) = refusal(found, &target, options.repoint)
         {
-            return Err(ArmError::Refused(format!("nothing was changed: {reason}")));
+            return Err(EnableError::Refused(format!("nothing was changed: {reason}")));
         }
         let steps = plan(&target, wanted, options);
         if said != steps {
             said.clone_from(&steps);
-            say(ArmEvent::Plan(steps.clone()));
+            say(EnableEvent::Plan(steps.clone()));
             found.iter().flat_map(|found| remarks(found.document(), &wanted.crd)).for_each(&mut *say);
         }
         let endpoints = test(cluster, &target, found.as_ref(), options, say).await?;
         let unchanged = found.as_ref().is_some_and(|found| says(found.document(), &wanted.crd));
-        let mut armed = Armed { crd: target.name(), steps, endpoints, versions: Vec::new(), unchanged };
+        let mut enabled = Enabled { crd: target.name(), steps, endpoints, versions: Vec::new(), unchanged };
         if options.dry_run != Some(DryRun::Client) {
             try_out(cluster, wanted, &target, found.as_ref(), options, say).await?;
         }
         if options.dry_run.is_some() {
-            return Ok(armed);
+            return Ok(enabled);
         }
         let Some(applied) = apply(cluster, wanted, found.as_ref(), say).await? else {
             before = Some(found);
@@ -69,29 +73,29 @@ pub async fn arm(cluster: &Cluster, options: &ArmOptions, say: &mut dyn FnMut(Ar
         let mut registering = Registering::default();
         match come_into_force(cluster, &applied, options, &mut registering, say).await {
             Ok(versions) => {
-                armed.versions = versions;
-                // It is armed, whatever becomes of a note on it.
+                enabled.versions = versions;
+                // It is enabled, whatever becomes of a note on it.
                 if let Err(error) = forget_the_way_out(cluster, &applied).await {
-                    say(ArmEvent::NoteLeft { annotation: DISARMING, reason: error.to_string() });
+                    say(EnableEvent::NoteLeft { annotation: DISABLING, reason: error.to_string() });
                 }
             }
             Err(reason) => {
                 let registered = registering.undo(cluster).await;
                 let after = put_back(cluster, found.as_ref(), &applied, wanted, say).await;
-                return Err(ArmError::Unread { reason, after: format!("{after}{registered}") });
+                return Err(EnableError::Unread { reason, after: format!("{after}{registered}") });
             }
         }
-        return Ok(armed);
+        return Ok(enabled);
     }
-    Err(ArmError::Changing { crd: options.name.clone(), times: TRIES })
+    Err(EnableError::Changing { crd: options.name.clone(), times: TRIES })
 }
 
 /// What is going to be done.
-fn plan(target: &CrdState, wanted: &Wanted, options: &ArmOptions) -> Vec<ArmStep> {
+fn plan(target: &CrdState, wanted: &Wanted, options: &EnableOptions) -> Vec<EnableStep> {
     let place = ClientStanza::of(target.document()).map_or_else(String::new, |stanza| stanza.place.to_string());
-    let apply = |document: &Value| ArmStep::Apply { document: title(document) };
-    let tried = || target.served().into_iter().map(|version| ArmStep::Try { version: version.to_owned() });
-    let mut steps = vec![ArmStep::Ask { place }];
+    let apply = |document: &Value| EnableStep::Apply { document: title(document) };
+    let tried = || target.served().into_iter().map(|version| EnableStep::Try { version: version.to_owned() });
+    let mut steps = vec![EnableStep::Ask { place }];
     steps.extend(wanted.before.iter().chain([&wanted.crd]).map(apply));
     steps.extend(tried());
     if !options.registered.is_empty() {
@@ -105,14 +109,14 @@ fn plan(target: &CrdState, wanted: &Wanted, options: &ArmOptions) -> Vec<ArmStep
 async fn come_into_force(
     cluster: &Cluster,
     crd: &CrdState,
-    options: &ArmOptions,
+    options: &EnableOptions,
     registering: &mut Registering,
-    say: &mut dyn FnMut(ArmEvent),
+    say: &mut dyn FnMut(EnableEvent),
 ) -> Result<Vec<String>, String> {
     let mut versions = Vec::new();
     for version in crd.served() {
         readable(cluster, crd, version).await?;
-        say(ArmEvent::Reads { version: version.to_owned() });
+        say(EnableEvent::Reads { version: version.to_owned() });
         versions.push(version.to_owned());
     }
     match creatable(cluster, crd, &options.samples, say).await {
@@ -139,10 +143,10 @@ fn fails(registered: &[Value], reason: &str) -> bool {
 
 /// Takes away what a way out that was not ended has left: where the conversion led before.
 async fn forget_the_way_out(cluster: &Cluster, crd: &CrdState) -> Result<(), CallError> {
-    if crd.annotation(DISARMING).is_none() {
+    if crd.annotation(DISABLING).is_none() {
         return Ok(());
     }
-    let patch = json!({"metadata": {"annotations": {DISARMING: null}}});
+    let patch = json!({"metadata": {"annotations": {DISABLING: null}}});
     cluster.patch(&crd.path(), PatchForm::Merge, &patch, Extent::Metadata).await.map(drop)
 }
 
@@ -150,11 +154,11 @@ async fn forget_the_way_out(cluster: &Cluster, crd: &CrdState) -> Result<(), Cal
 const TRIES: u16 = 5;
 
 /// What is to be there, for the CRD that is.
-fn chosen<'o>(options: &'o ArmOptions, found: Option<&CrdState>) -> Result<&'o Wanted, ArmError> {
+fn chosen<'o>(options: &'o EnableOptions, found: Option<&CrdState>) -> Result<&'o Wanted, EnableError> {
     let storage = found.map(CrdState::storage);
     let wanted = options.wanted.iter().find(|wanted| storage.is_none_or(|storage| wanted.storage == storage));
     wanted.ok_or_else(|| {
-        ArmError::Refused(format!(
+        EnableError::Refused(format!(
             "nothing was changed: {} stores {}, which the definition does not know: its objects could not be read any \
              more. Add it to the definition, or store another version first",
             options.name,
@@ -169,9 +173,9 @@ async fn try_out(
     wanted: &Wanted,
     target: &CrdState,
     found: Option<&CrdState>,
-    options: &ArmOptions,
-    say: &mut dyn FnMut(ArmEvent),
-) -> Result<(), ArmError> {
+    options: &EnableOptions,
+    say: &mut dyn FnMut(EnableEvent),
+) -> Result<(), EnableError> {
     let replaces = found.and_then(|found| Some((found.path(), replacing(found, &wanted.crd)?)));
     for document in wanted.before.iter().chain([&wanted.crd]).chain(&options.registered) {
         let Err(error) = cluster.try_apply(document, false).await else { continue };
@@ -187,10 +191,10 @@ async fn try_out(
         let conflicts = error.conflicts().iter().filter(|conflict| !is_ours(conflict)).cloned();
         let theirs: Vec<String> = conflicts.chain(led).collect();
         if !theirs.is_empty() && !options.force {
-            return Err(ArmError::Conflict { document: title(document), conflicts: theirs.join(", ") });
+            return Err(EnableError::Conflict { document: title(document), conflicts: theirs.join(", ") });
         }
         for conflict in theirs {
-            say(ArmEvent::TakenOver { document: title(document), conflict });
+            say(EnableEvent::TakenOver { document: title(document), conflict });
         }
         match replaces {
             Some((path, patch)) => {
@@ -200,7 +204,7 @@ async fn try_out(
         }
     }
     Registering::may(cluster, &options.registered).await?;
-    // Whatever else is wrong is there already; it may be what arming mends.
+    // Whatever else is wrong is there already; it may be what enabling mends.
     if let Some(version) = target.served().first() {
         let path = format!("{}?limit=1", target.collection(version));
         let listed = cluster.read(&path, Extent::MetadataOfAll).await;
@@ -237,11 +241,11 @@ async fn apply(
     cluster: &Cluster,
     wanted: &Wanted,
     found: Option<&CrdState>,
-    say: &mut dyn FnMut(ArmEvent),
-) -> Result<Option<CrdState>, ArmError> {
+    say: &mut dyn FnMut(EnableEvent),
+) -> Result<Option<CrdState>, EnableError> {
     for document in &wanted.before {
         cluster.apply(document, true).await?;
-        say(ArmEvent::Applied { document: title(document) });
+        say(EnableEvent::Applied { document: title(document) });
     }
     let mut crd = wanted.crd.clone();
     let mut replaced = None;
@@ -265,7 +269,7 @@ async fn apply(
     // Where there was none, nothing conflicts but what somebody else has made since.
     match cluster.apply(&crd, found.is_some()).await {
         Ok(applied) => {
-            say(ArmEvent::Applied { document: title(&crd) });
+            say(EnableEvent::Applied { document: title(&crd) });
             Ok(Some(CrdState::new(applied)?))
         }
         Err(error) if error.code() == Some(409) => Ok(None),
@@ -273,7 +277,7 @@ async fn apply(
             // It leads elsewhere by now, and nobody has tried that.
             Some((found, now)) => {
                 let after = put_back(cluster, Some(found), &now, wanted, say).await;
-                Err(ArmError::Unread { reason: error.message(), after })
+                Err(EnableError::Unread { reason: error.message(), after })
             }
             None => Err(error.into()),
         },
@@ -285,25 +289,25 @@ async fn test(
     cluster: &Cluster,
     target: &CrdState,
     found: Option<&CrdState>,
-    options: &ArmOptions,
-    say: &mut dyn FnMut(ArmEvent),
-) -> Result<Vec<String>, ArmError> {
+    options: &EnableOptions,
+    say: &mut dyn FnMut(EnableEvent),
+) -> Result<Vec<String>, EnableError> {
     let Some(mut stanza) = ClientStanza::of(target.document()) else {
-        return Err(ArmError::Untested("the CRD says nothing of a webhook".to_owned()));
+        return Err(EnableError::Untested("the CRD says nothing of a webhook".to_owned()));
     };
     if stanza.authorities.is_none() {
         // What cert-manager has written into the CRD that is there.
         let theirs = found.and_then(|found| ClientStanza::of(found.document()));
         stanza.authorities = theirs.and_then(|theirs| theirs.authorities);
     }
-    let client = SelfTest::new(&stanza).map_err(ArmError::Untested)?;
+    let client = SelfTest::new(&stanza).map_err(EnableError::Untested)?;
     let asked = match options.endpoints.is_empty() {
         true => endpoints(cluster, &stanza.place).await?,
         false => options.endpoints.clone(),
     };
     for endpoint in &asked {
-        client.run(endpoint, &options.probes).await.map_err(ArmError::Untested)?;
-        say(ArmEvent::Answers { endpoint: endpoint.clone(), probes: options.probes.len() });
+        client.run(endpoint, &options.probes).await.map_err(EnableError::Untested)?;
+        say(EnableEvent::Answers { endpoint: endpoint.clone(), probes: options.probes.len() });
     }
     Ok(asked)
 }
@@ -341,7 +345,7 @@ async fn put_back(
     found: Option<&CrdState>,
     applied: &CrdState,
     wanted: &Wanted,
-    say: &mut dyn FnMut(ArmEvent),
+    say: &mut dyn FnMut(EnableEvent),
 ) -> String {
     let Some(found) = found else {
         return "the CRD was not there before, and stays: delete it, if nobody has made objects of it".to_owned();
@@ -351,7 +355,7 @@ async fn put_back(
     }
     match undo(cluster, &found.path(), found.document(), applied.document(), &wanted.crd, MANAGER).await {
         Ok(true) => {
-            say(ArmEvent::PutBack);
+            say(EnableEvent::PutBack);
             let policies: Vec<String> = wanted.before.iter().map(title).collect();
             let also = if policies.is_empty() { String::new() } else { format!("; {} stay", policies.join(" and ")) };
             format!("the CRD is again what it was{also}")

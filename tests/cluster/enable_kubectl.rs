@@ -1,4 +1,4 @@
-//! `pointsman arm` where somebody has the CRD from `kubectl apply`, and applies it again.
+//! `pointsman enable` where somebody has the CRD from `kubectl apply`, and applies it again.
 
 use serde_json::Value;
 
@@ -20,7 +20,7 @@ const WAYS: [(&[&str], &str); 2] =
 /// The CRD of the kind's own project, with one version and no conversion.
 fn upstream(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
-    let mut file = scene.armed(old);
+    let mut file = scene.enabled(old);
     drop(file["spec"].as_object_mut().unwrap().remove("conversion"));
     file["spec"]["versions"].as_array_mut().unwrap().retain(|version| version["name"] == old);
     for (way, manager) in WAYS {
@@ -28,7 +28,7 @@ fn upstream(scene: &Scene<'_>) {
         scene.eventually(|| scene.create(old, &scene.object(old, "a")).is_ok().then_some(()));
         let before = scene.crd_now();
         for more in [&["--dry-run=server"][..], &[]] {
-            let (code, _, errors) = scene.arms(more);
+            let (code, _, errors) = scene.enables(more);
             assert_eq!(code, 1, "{errors}");
             for said in ["nothing was changed", &format!("\"{manager}\""), ".spec.versions", "--force-conflicts takes"]
             {
@@ -38,21 +38,21 @@ fn upstream(scene: &Scene<'_>) {
         }
         takes_over(scene, manager);
         // The same file again.
-        let armed = scene.crd_now();
+        let enabled = scene.crd_now();
         let (done, said) = scene.try_kubectl(way, &file);
         if manager == "kubectl" {
             assert!(!done && said.contains("conflict with \"pointsman\": .spec.versions"), "{said}");
-            assert_eq!(scene.crd_now(), armed);
+            assert_eq!(scene.crd_now(), enabled);
         } else {
             assert!(done, "{said}");
             scene.eventually(|| (scene.list(new).code == 404).then_some(()));
             assert_eq!(
                 scene.crd_now()["spec"]["conversion"],
-                armed["spec"]["conversion"],
+                enabled["spec"]["conversion"],
                 "the file says nothing of it"
             );
             let (code, text, _) = scene.command(&["status", &scene.crd_name()]);
-            assert!(code == 1 && text.contains("mend: pointsman arm"), "{text}");
+            assert!(code == 1 && text.contains("mend: pointsman enable"), "{text}");
             takes_over(scene, manager);
         }
         // Once objects may be stored in the other version, the API server itself keeps it.
@@ -69,7 +69,7 @@ fn upstream(scene: &Scene<'_>) {
 
 fn takes_over(scene: &Scene<'_>, manager: &str) {
     let (old, new) = (scene.sample.old, scene.sample.new);
-    let (code, _, errors) = scene.arms(&["--force-conflicts"]);
+    let (code, _, errors) = scene.enables(&["--force-conflicts"]);
     assert_eq!(code, 0, "{errors}");
     assert!(errors.contains("takes over of") && errors.contains(&format!("\"{manager}\"")), "{errors}");
     for version in [old, new] {
@@ -77,7 +77,7 @@ fn takes_over(scene: &Scene<'_>, manager: &str) {
     }
 }
 
-/// What `pointsman crd` prints is what `pointsman arm` applies: whoever applied it, and whenever.
+/// What `pointsman crd` prints is what `pointsman enable` applies: whoever applied it, and whenever.
 fn printed(scene: &Scene<'_>) {
     let old = scene.sample.old;
     let whole = scene.printed_crd(&["--storage", old]);
@@ -88,14 +88,14 @@ fn printed(scene: &Scene<'_>) {
         for file in [&whole, &without] {
             scene.kubectl(way, file);
             scene.eventually(|| scene.list(old).is_ok().then_some(()));
-            let (code, _, errors) = scene.arms(&[]);
+            let (code, _, errors) = scene.enables(&[]);
             assert_eq!(code, 0, "no conflict: {errors}");
-            let armed = scene.crd_now();
-            assert_eq!(armed["spec"]["conversion"], whole["spec"]["conversion"]);
+            let enabled = scene.crd_now();
+            assert_eq!(enabled["spec"]["conversion"], whole["spec"]["conversion"]);
             scene.kubectl(way, file);
             let spec = |crd: Value| crd["spec"].clone();
-            assert_eq!(spec(scene.crd_now()), spec(armed));
-            let (code, _, errors) = scene.arms(&[]);
+            assert_eq!(spec(scene.crd_now()), spec(enabled));
+            let (code, _, errors) = scene.enables(&[]);
             assert_eq!(code, 0, "{errors}");
             scene.kubectl(&["delete"], file);
             scene.forget_policy(old);

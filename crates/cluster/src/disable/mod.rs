@@ -1,0 +1,12 @@
+//! The way out: the conversion of a CRD is taken away once nobody needs it any more.
+
+mod final_check;
+mod options;
+mod plan;
+mod registered;
+mod steps;
+mod translation;
+
+pub(crate) use final_check::leads_nowhere;
+pub use options::{DisableError, DisableEvent, DisableOptions, DisableStep, Disabled};
+pub use steps::disable;
