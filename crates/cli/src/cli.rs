@@ -16,7 +16,7 @@ use crate::misread::{hints_for_tips, misread};
 use crate::plugin;
 use crate::terminal::{escaped_lines, in_colour, steers};
 
-/// Keeps Kubernetes objects on the right track while their API and their controller change.
+/// Converts Kubernetes custom resources between API versions without losing data.
 #[derive(Debug, Parser)]
 #[command(name = "pointsman", version, long_version = LONG_VERSION.as_str(), propagate_version = true)]
 struct Cli {
@@ -37,42 +37,42 @@ static LONG_VERSION: LazyLock<String> = LazyLock::new(|| {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Point a CRD's conversion to a server in a cluster, after asking every endpoint of it.
-    Enable(enable::EnableArgs),
-    /// Print the completion script of a shell.
+    /// Print a shell completion script.
     Completion(completion::CompletionArgs),
-    /// Convert objects to another version, offline, as the webhook does.
+    /// Convert objects to another version offline, as the webhook does.
     Convert(convert::ConvertArgs),
-    /// Print a kind's CustomResourceDefinition, with the conversion webhook in it.
+    /// Print the CustomResourceDefinition of a kind with its conversion webhook.
     Crd(crd::CrdArgs),
-    /// Take the conversion from a CRD in a cluster, once nobody needs it any more.
+    /// Remove the conversion webhook from a CRD when no stored object needs it.
     Disable(disable::DisableArgs),
-    /// Say what does not fit in a cluster, or in files, each finding with what mends it.
+    /// Check a cluster or files for configuration errors and suggest fixes.
     Doctor(doctor::DoctorArgs),
-    /// Print the rollout hash of objects, and what it is made of.
+    /// Point the conversion of a CRD to a server after testing each endpoint.
+    Enable(enable::EnableArgs),
+    /// Print the rollout hash of objects and its input.
     Hash(hash::HashArgs),
-    /// List, check and show the definitions of kinds.
+    /// List, check and print kind definitions.
     Kinds(kinds::KindsCommandArgs),
-    /// Print the manual page of a command, or write all of them.
+    /// Print a manual page or write all of them.
     Man(man::ManArgs),
-    /// Rewrite what a cluster has stored in another version than the one that is stored now.
+    /// Rewrite stored objects in the current storage version.
     Migrate(migrate::MigrateArgs),
-    /// Print what /mutate would change in objects, offline.
+    /// Print the changes that /mutate would make to objects, offline.
     Mutate(mutate::MutateArgs),
-    /// Say what would become of the objects that there are, in every other version. Nothing is written.
+    /// Report what would happen to existing objects in every other version. Read-only.
     Plan(plan::PlanArgs),
-    /// Move a fleet of objects from one controller version to another, wave by wave.
+    /// Move a fleet of objects from one controller version to another in waves.
     Roll(roll::RollArgs),
-    /// Have a cluster trust another authority for the server, without a failed call.
+    /// Replace the certificate authority that API servers trust, without a failed call.
     #[command(name = "rotate-ca")]
     Rotate(rotate::RotateArgs),
-    /// Serve the webhooks: /convert, /mutate and /validate.
+    /// Serve the webhooks /convert, /mutate and /validate.
     Serve(Box<serve::ServeArgs>),
-    /// Show how kinds stand in a cluster, and what of that needs a person.
+    /// Show the state of each kind in a cluster and list problems to fix.
     Status(status::StatusArgs),
-    /// Judge objects as /validate would, offline.
+    /// Validate objects offline, as /validate does.
     Validate(validate::ValidateArgs),
-    /// Print the webhook configurations of a controller version, and the policy that guards the version label.
+    /// Print the webhook configurations of a controller version and the policy for its version label.
     Webhooks(Box<webhooks::WebhooksArgs>),
 }
 
