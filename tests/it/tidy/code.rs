@@ -1,6 +1,6 @@
 //! What the code may say, where neither Cargo nor clippy sees to it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::tree::{PACKAGES, files, lines, nothing, read, sources};
 
@@ -108,43 +108,6 @@ fn impls_stand_with_their_types() {
         }
     }
     nothing(&wrong);
-}
-
-/// Names that several types have, each with its reason.
-const NAMED_ALIKE: [(&str, &str); 0] = [];
-
-/// The name of the type that a line defines on the outermost level.
-fn type_defined(line: &str) -> Option<&str> {
-    let line = match line.strip_prefix("pub") {
-        Some(rest) => rest.strip_prefix('(').map_or(rest, |rest| rest.split_once(')').unwrap().1).trim_start(),
-        None => line,
-    };
-    let rest = ["struct ", "enum ", "trait ", "type ", "union "].iter().find_map(|kind| line.strip_prefix(kind))?;
-    rest.split(|sign: char| !sign.is_alphanumeric() && sign != '_').next()
-}
-
-/// One word, one meaning: who reads a name, or looks for it, finds one type.
-#[test]
-fn no_type_name_is_defined_twice() {
-    let mut places = BTreeMap::<String, Vec<String>>::new();
-    for (place, line) in lines(&PACKAGES) {
-        if let Some(name) = type_defined(&line) {
-            places.entry(name.to_owned()).or_default().push(place);
-        }
-    }
-    assert!(places.len() > 300, "only {} types", places.len());
-    let alike = |name: &str| NAMED_ALIKE.iter().any(|(known, _)| *known == name);
-    let twice = places.iter().filter(|(name, places)| places.len() > 1 && !alike(name));
-    nothing(&twice.map(|(name, places)| format!("{name}: {}", places.join(", "))).collect::<Vec<_>>());
-}
-
-#[test]
-fn definitions_of_types_are_found() {
-    let defined =
-        ["pub(in crate::a) struct A<'a>(B);", "pub enum A {", "trait A: B {", "pub(crate) type A = B;", "struct A;"];
-    assert_eq!(defined.map(type_defined), [Some("A"); 5]);
-    let others = ["    type Value = A;", "impl A {", "pub fn a() -> A {", "pub use a::A;", "structs of A"];
-    assert_eq!(others.map(type_defined), [None; 5]);
 }
 
 #[test]
