@@ -131,7 +131,7 @@ impl HeldStreams {
     /// More lists than can be decided at one time, one after the other.
     pub(crate) fn lists(address: Ipv4Addr) -> Self {
         let (announced, body, hold) = (500_000, Body::List, Duration::ZERO);
-        Self { streams: 0, announced, sent: announced, body, hold, ..Self::one_byte(320, address) }
+        Self { streams: 0, announced, sent: announced, body, hold, ..Self::one_byte(150, address) }
     }
 
     /// Heads that never end, of as many fields as a head may have.
