@@ -260,7 +260,7 @@ fn led_elsewhere(scene: &Scene<'_>) {
     }
     let (code, _, errors) = scene.enables(&[&here, "--force-conflicts", "--dry-run=server"]);
     assert_eq!(code, 0, "{errors}");
-    assert!(errors.contains("would take over of") && errors.contains("https://127.0.0.1:1/mutate"), "{errors}");
+    assert!(errors.contains("would take ownership of") && errors.contains("https://127.0.0.1:1/mutate"), "{errors}");
     assert_eq!(there(), before, "a dry run writes nothing");
     // To where nobody answers: it goes back to where it led.
     let (code, _, errors) = scene.enables(&[&printed("engine-gone").1, "--force-conflicts"]);

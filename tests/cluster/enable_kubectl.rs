@@ -71,7 +71,7 @@ fn takes_over(scene: &Scene<'_>, manager: &str) {
     let (old, new) = (scene.sample.old, scene.sample.new);
     let (code, _, errors) = scene.enables(&["--force-conflicts"]);
     assert_eq!(code, 0, "{errors}");
-    assert!(errors.contains("takes over of") && errors.contains(&format!("\"{manager}\"")), "{errors}");
+    assert!(errors.contains("takes ownership of") && errors.contains(&format!("\"{manager}\"")), "{errors}");
     for version in [old, new] {
         scene.get(version, "a").ok();
     }

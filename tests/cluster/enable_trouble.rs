@@ -250,7 +250,10 @@ fn taken_over(scene: &Scene<'_>) {
     assert_eq!((scene.call_get(&at), scene.crd_now()), before, "a dry run writes nothing");
     let (code, _, errors) = scene.enables(&["--force-conflicts"]);
     assert_eq!(code, 0, "{errors}");
-    assert!(errors.contains("takes over of ValidatingAdmissionPolicy") && errors.contains("\"theirs\""), "{errors}");
+    assert!(
+        errors.contains("takes ownership of ValidatingAdmissionPolicy") && errors.contains("\"theirs\""),
+        "{errors}"
+    );
     assert_eq!(scene.call_get(&at)["spec"]["failurePolicy"], "Fail");
 }
 

@@ -108,7 +108,7 @@ fn a_browser_shows_what_becomes_of_what_is_typed() {
     for part in [
         "  host: &lt;b&gt;a\n  port: 80\n</pre>",
         "<code>spec.hostPort: \"&lt;b&gt;a:080\"</code>",
-        "It comes home as it left.",
+        "No change.",
         "<option value=\"v2\">v2</option>",
         "Materialize.materialize.cloud v1alpha1</option>",
     ] {

@@ -75,7 +75,7 @@ fn take_note(found: &DefinitionsFound, metrics: &Metrics, complaint: &mut Compla
         DefinitionsFound::Refused { reason } => {
             metrics.definitions.refused();
             if complaint.is_due(reason) {
-                tracing::warn!(error = reason, "definitions cannot be used, the last good ones go on");
+                tracing::warn!(error = reason, "definitions not reloaded; still serving the previous version");
             }
         }
     }

@@ -36,7 +36,7 @@ fn the_whole_object_is_printed_and_right_as_it_is() {
         let whole = mutate(&["--fact", "csi=true", "--whole", "-o", form]).data();
         let again = ["mutate", "-f", "-", "--fact", "csi=true", "--kinds", KINDS[1]];
         let again = with_stdin(&again, whole.as_bytes()).data();
-        assert_eq!(again, "shoot--garden--aws/kube-scheduler: right as it is\n", "{form}");
+        assert_eq!(again, "shoot--garden--aws/kube-scheduler: no changes\n", "{form}");
     }
     let args = ["-f", "manifests/examples/gardener/kube-apiserver.yaml", "--fact", "csi=true", "--whole"];
     let answer = pointsman(&[&["mutate"], &KINDS[..], &args].concat());

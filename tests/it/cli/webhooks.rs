@@ -193,7 +193,7 @@ fn names_that_no_service_can_have_are_refused() {
     };
     url("https://[::1]:8443/{version}").data();
     let long = format!("https://{}-{{version}}.example", "x".repeat(60));
-    assert!(url(&long).refusal(2).contains("is no name of a host"), "{long}");
+    assert!(url(&long).refusal(2).contains("is not a valid host name"), "{long}");
     let own = read("manifests/examples/webhooks/elastic.yaml");
     let args = ["webhooks", "overlay", "-", "--kind", "elasticsearch", "--side-by-side", "2.16.0,2.17.0", "--service"];
     let error = with_stdin(&[&args[..], &["elastic/{version}"]].concat(), own.as_bytes()).refusal(2);

@@ -53,7 +53,7 @@ impl ClusterArgs {
         F: Future<Output = anyhow::Result<T>>,
     {
         self.with(|cluster| {
-            work(cluster.waiting(|error, pause| talk(&format!("{error}; trying again in {} s", pause.as_secs()))))
+            work(cluster.waiting(|error, pause| talk(&format!("{error}; retrying in {} s", pause.as_secs()))))
         })
     }
 

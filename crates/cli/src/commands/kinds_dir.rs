@@ -15,7 +15,7 @@ use super::json_tree::JsonTree;
 #[derive(Args, Clone, Debug)]
 pub(crate) struct KindsArgs {
     /// Directory of kind definitions, beside those that are built in. A definition of the same kind replaces the
-    /// built-in one. May be given several times.
+    /// built-in one. Can be repeated.
     #[arg(long = "kinds", value_name = "DIR", env = "POINTSMAN_KINDS")]
     pub(crate) directories: Vec<PathBuf>,
     /// Only the kinds of --kinds, none of those that are built in.

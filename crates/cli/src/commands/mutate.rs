@@ -118,7 +118,7 @@ pub(crate) fn stamps(webhook: &Webhook, object: &InputObject) -> Result<Vec<Stri
 
 fn diff(name: &str, patch: &[PatchOperation]) -> String {
     match patch {
-        [] => format!("{name}: right as it is\n"),
+        [] => format!("{name}: no changes\n"),
         patch => lines(patch).fold(format!("{name}:\n"), |text, line| text + &line + "\n"),
     }
 }

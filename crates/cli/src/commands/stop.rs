@@ -76,5 +76,5 @@ pub(crate) const INTERRUPTED: u8 = 130;
 
 /// Somebody pressed Ctrl-C, or sent SIGTERM.
 #[derive(Debug, thiserror::Error)]
-#[error("stopped: what was done stays, and the same command goes on")]
+#[error("stopped. Run the same command again to continue; what was done stays")]
 pub(crate) struct Stopped;

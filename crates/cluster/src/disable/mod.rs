@@ -1,4 +1,4 @@
-//! The way out: the conversion of a CRD is taken away once nobody needs it any more.
+//! Removes the conversion of a CRD when no object needs it.
 
 mod final_check;
 mod options;

@@ -1,4 +1,4 @@
-//! What disabling is asked, what it says on the way, what came of it, and why it does not come to its end.
+//! Options, progress events, result and errors of `disable`.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -60,21 +60,21 @@ impl fmt::Display for DisableStep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unserve { stays, gone } => {
-                write!(f, "serve {stays} alone; whoever asks for {} gets 404 from then on", gone.join(" or "))
+                write!(f, "serve {stays} alone; requests for {} get 404 from then on", gone.join(" or "))
             }
             Self::Delete { document } => write!(f, "delete {document}"),
             Self::LastLook { version } => {
                 write!(
                     f,
-                    "lead the conversion to nobody, and list every object at {version}; if one needs it, put it back"
+                    "point the conversion at an unreachable webhook and list all objects at {version}; restore it if the list fails"
                 )
             }
-            Self::LetGo => write!(f, "take the conversion away: strategy None"),
+            Self::LetGo => write!(f, "remove the conversion (strategy None)"),
         }
     }
 }
 
-/// What disabling says on the way.
+/// Progress of `disable`.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum DisableEvent {
@@ -137,12 +137,12 @@ pub enum DisableError {
     #[error("nothing was changed: {0}")]
     Refused(String),
     /// A change was made and does not come into force.
-    #[error("{0}. What was done stays, and the same command goes on")]
+    #[error("{0}. What was done stays. Run the same command again to continue")]
     Stuck(String),
     /// Field managers would own nothing any more that they own by the names of a version that goes.
     #[error(
-        "the conversion was left as it is: in {count} objects field managers own fields in another version than {version}, \
-         and that could not be translated. The first is {first}. What was done stays, and the same command goes on"
+        "the conversion was left unchanged: field managers of {count} objects own fields in another version than {version}, \
+         and these entries cannot be translated. The first is {first}. What was done stays. Run the same command again to continue"
     )]
     Owned {
         /// So many.

@@ -1,4 +1,4 @@
-//! What there is to do, and what must not be done.
+//! The plan of `disable`, and the reasons to refuse it.
 
 use pointsman_core::did_you_mean;
 

@@ -1,4 +1,4 @@
-//! Disabling from the first look to the last.
+//! The steps of `disable`, in order.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Pointing a CRD's conversion to us, after proving that we answer.
+//! Points the conversion of a CRD to a server, after testing that server.
 
 mod bundle;
 mod client_config;

@@ -1,4 +1,4 @@
-//! What enabling is asked, what it says on the way, and why it does not come to its end.
+//! Options, progress events and errors of `enable`.
 
 use std::fmt;
 
@@ -70,14 +70,14 @@ pub enum EnableStep {
 impl fmt::Display for EnableStep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Ask { place } => write!(f, "ask every endpoint of {place} what an API server would ask"),
+            Self::Ask { place } => write!(f, "test every endpoint of {place} with the calls of an API server"),
             Self::Apply { document } => write!(f, "apply {document}"),
-            Self::Try { version } => write!(f, "read {version}, and create an object there as a dry run"),
+            Self::Try { version } => write!(f, "read {version} and create a sample object there (dry run)"),
         }
     }
 }
 
-/// What enabling says on the way.
+/// Progress of `enable`.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum EnableEvent {
@@ -171,8 +171,8 @@ pub enum EnableError {
     Untested(String),
     /// Somebody else applied these fields.
     #[error(
-        "nothing was changed: somebody else applied fields of {document} ({conflicts}). --force-conflicts takes them over; \
-         whoever applies them again takes them back"
+        "nothing was changed: another field manager owns fields of {document} ({conflicts}). --force-conflicts takes ownership; \
+         applying the old manifest again undoes this"
     )]
     Conflict {
         /// Kind and name.
@@ -181,7 +181,9 @@ pub enum EnableError {
         conflicts: String,
     },
     /// The CRD changed again and again while it was to be enabled.
-    #[error("{crd} was changed by somebody else {times} times while it was to be enabled: who writes it?")]
+    #[error(
+        "{crd} was changed by another client {times} times during enable. Find the client with kubectl get --show-managed-fields, stop it, and run enable again"
+    )]
     Changing {
         /// The CRD.
         crd: String,

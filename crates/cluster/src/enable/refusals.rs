@@ -1,4 +1,4 @@
-//! What enabling must not do to a CRD that is there.
+//! Changes of an existing CRD that `enable` refuses.
 
 use crate::conversion::ClientStanza;
 use crate::crd_state::CrdState;

@@ -1,4 +1,4 @@
-//! What is registered once a CRD is enabled: webhook configurations and policies, which go again where they do not work.
+//! Webhook configurations and policies that `enable` registers, and removes again if they fail.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! What was applied is made again what it was.
+//! Restores the documents that `enable` has changed.
 
 use pointsman_core::pointer_token;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Enabling from the first look to the first read.
+//! The steps of `enable`, in order.
 
 use std::time::Duration;
 

@@ -209,7 +209,7 @@ mod tests {
 
     #[test]
     fn crd_without_conversion_is_found() {
-        let words = "nobody converts, with v1, v2 served and v2 stored";
+        let words = "conversion strategy is None, but v1, v2 are served and v2 is stored";
         one(&[crd(json!({"strategy": "None"}))], words);
         one(&[crd(Value::Null)], words);
         let mut two_stored = crd(json!({"strategy": "None"}));

@@ -1,4 +1,4 @@
-//! What a change of authority is asked, what it says on the way, what came of it, and why it does not come to its end.
+//! Options, progress events, result and errors of `rotate-ca`.
 
 use std::fmt;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! A change of authority from the first look to the last.
+//! The steps of `rotate-ca`, in order.
 
 use std::time::{Duration, Instant};
 

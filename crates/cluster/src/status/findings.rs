@@ -39,7 +39,7 @@ fn conversion(seen: &KindStatus, kind: &str) -> Option<StatusFinding> {
     if seen.converted_by.is_none() && !seen.one_schema && (seen.served.len() > 1 || seen.stored.len() > 1) {
         return Some(StatusFinding {
             problem: format!(
-                "nobody converts, with {} served and {} stored: objects are only relabelled, and lose fields",
+                "conversion strategy is None, but {} are served and {} is stored: only apiVersion changes, and fields are lost",
                 seen.served.join(", "),
                 seen.stored.join(", ")
             ),
@@ -190,7 +190,7 @@ mod tests {
 
     #[test]
     fn each_thing_that_needs_a_person_names_what_mends_it() {
-        one(["nobody converts, with v1, v2 served", "pointsman enable w --service"], |seen| {
+        one(["conversion strategy is None, but v1, v2 are served", "pointsman enable w --service"], |seen| {
             (seen.converted_by, seen.endpoints, seen.authorities) = (None, Vec::new(), Vec::new());
         });
         one(["managedFields of 2 objects name v0", "pointsman migrate w --forget v0"], |seen| {

@@ -33,7 +33,7 @@ pub enum BadAddress {
         name: String,
     },
     /// No host can have the name.
-    #[error("{host:?} is no name of a host: a part of it has at most 63 characters, all of it 253")]
+    #[error("{host:?} is not a valid host name (at most 253 characters, 63 per label)")]
     Host {
         /// The name, with the controller version in it.
         host: String,

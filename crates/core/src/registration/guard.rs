@@ -67,13 +67,13 @@ pub(super) fn unserved_of(kind: &Kind, served: &[&str]) -> [Value; 2] {
         "{} + variables.after + {}",
         literal(&format!("label {key} says \"")),
         literal(&format!(
-            "\", which nobody serves: this write was judged by nobody. Set it to one that is served ({names})"
+            "\", which no server handles: this write was not validated. Use one of the versions that are served ({names})"
         ))
     );
     let validations = json!([{
         "expression": "variables.changed || !variables.labelled || variables.after in variables.served",
         "messageExpression": message,
-        "message": format!("nobody serves the version in label {key}: this write was judged by nobody; served are {names}"),
+        "message": format!("no server handles the version in label {key}: this write was not validated. Versions that are served: {names}"),
         "reason": "Invalid",
     }]);
     policy((&name, Component::Admission), &rule(kind), (variables(key, served), validations), GuardMode::Warn.action())

@@ -801,7 +801,7 @@ fn never_lands(write: &StepWrite) -> String {
         StepWrite::Object(one) => one.title(),
         _ => "it".to_owned(),
     };
-    format!("somebody else writes {what} all the time: whatever is written here is of yesterday, or is undone at once")
+    format!("another client writes {what} continuously: stop that client, then resume the roll")
 }
 
 /// A duration as people write it.

@@ -22,7 +22,7 @@ pub(crate) struct ConvertArgs {
     #[arg(long, value_name = "VERSION|KIND")]
     to: String,
     /// What is known beside the objects, where a kind becomes another one by it. It is said of each of them: give one
-    /// object where objects may differ in it. May be given several times, once for each fact.
+    /// object where objects may differ in it. Can be repeated, once for each fact.
     #[arg(long = "fact", value_name = "NAME=true|false")]
     facts: Vec<String>,
     #[command(flatten)]

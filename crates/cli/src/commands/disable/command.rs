@@ -22,26 +22,26 @@ use crate::commands::output;
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct DisableArgs {
-    /// Kind by any of its names.
+    /// Name of the kind: kind, plural or short name.
     #[arg(value_name = "KIND")]
     kind: String,
     #[command(flatten)]
     server: AddressArgs,
-    /// Serve this version alone from now on. All objects have to be stored in it.
+    /// Serve only this version from now on. All objects must be stored in this version.
     #[arg(long, value_name = "VERSION")]
     served: Option<String>,
-    /// Delete the webhook configurations and policies of ours that are about this kind alone.
+    /// Delete the webhook configurations and policies that pointsman manages for this kind alone.
     #[arg(long)]
     admission: bool,
     #[command(flatten)]
     dry_run: DryRunArgs,
-    /// Form of the result; without it, lines for people.
+    /// Output format. The default is text.
     #[arg(short, long, value_enum)]
     output: Option<Format>,
-    /// How long API servers may take to hear of a change of the CRD.
+    /// Time that API servers get to see a change of the CRD.
     #[arg(long, value_name = "DURATION", value_parser = parse_duration, default_value = "10s", help_heading = "Pace")]
     settle: Duration,
-    /// Objects listed at a time.
+    /// Objects in one page of a list.
     #[arg(long, value_name = "N", default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..=10_000), help_heading = "Pace")]
     page: u32,
     #[command(flatten)]
@@ -77,15 +77,15 @@ pub(crate) fn run(args: &DisableArgs) -> anyhow::Result<ExitCode> {
 }
 
 const EXAMPLES: &str = "\
-The way out, before the server is uninstalled. All objects have to be stored
-in one version: see pointsman migrate. The other versions are no longer
-served, with --served; then the conversion is led to nobody while every object
-is listed, which would show one that still needs it; then it is taken away.
-What would lose something is refused. It can be killed at any time: the same
-command goes on.
+Run this command before you uninstall the server. All objects must be stored
+in one version: see pointsman migrate. With --served, the command stops serving
+the other versions. It then points the conversion at an unreachable webhook and
+lists every object, which finds objects that still need a conversion. Then it
+removes the conversion. The command refuses each step that loses data. You can
+stop it at any time and run the same command again to continue.
 
 Examples:
-  What would be done:
+  Show the steps:
     pointsman disable materialize --service pointsman-system/pointsman \\
       --served v1alpha2 --admission --dry-run=server
 
@@ -95,7 +95,7 @@ Examples:
       --served v1alpha2 --admission
 
 Exit codes:
-  0    disabled, or, in a dry run, it could be
-  1    something stood in the way: the message says what, and what was changed
-  2    the flags are wrong
-  130  stopped by Ctrl-C, or SIGTERM";
+  0    disabled, or ready to be disabled (dry run)
+  1    failed: the message contains the cause and the changes made
+  2    wrong flags
+  130  stopped by Ctrl-C or SIGTERM";

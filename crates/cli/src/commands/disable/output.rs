@@ -1,4 +1,4 @@
-//! What disabling says on the way, and what came of it.
+//! Progress and result of `disable`.
 
 use pointsman_cluster::{DisableEvent, DisableStep, Disabled, DryRun};
 use serde_json::json;
@@ -20,8 +20,10 @@ pub(super) fn tell(event: DisableEvent) {
         DisableEvent::Translated { objects } => {
             talk(&format!("translated: field ownership in {}", count(objects)));
         }
-        DisableEvent::Settling(time) => talk(&format!("waiting {} s until every API server knows", time.as_secs())),
-        DisableEvent::Trying { error, pause } => talk(&format!("{error}; trying again in {} s", pause.as_secs())),
+        DisableEvent::Settling(time) => {
+            talk(&format!("waiting {} s until every API server has seen the change", time.as_secs()))
+        }
+        DisableEvent::Trying { error, pause } => talk(&format!("{error}; retrying in {} s", pause.as_secs())),
         _ => {}
     }
 }
@@ -51,17 +53,17 @@ pub(super) fn sentence(done: &Disabled, dry_run: Option<DryRun>) -> String {
     let objects = objects.unwrap_or_default();
     let listed = format!("{objects} object{} listed at {version}", if objects == 1 { "" } else { "s" });
     let mut text = match (steps.is_empty(), dry_run) {
-        (true, None) => format!("{crd} is disabled; there was nothing to do, {listed}\n"),
-        (true, Some(_)) => format!("{crd} is disabled; there is nothing to do\n"),
-        (false, None) => format!("{crd} is disabled: {listed}, and nobody is asked\n"),
-        (false, Some(DryRun::Client)) => format!("{crd} can be disabled; nothing was changed\n"),
+        (true, None) => format!("{crd} is already disabled; {listed}\n"),
+        (true, Some(_)) => format!("{crd} is already disabled\n"),
+        (false, None) => format!("{crd} is disabled: {listed} without a webhook\n"),
+        (false, Some(DryRun::Client)) => format!("{crd} can be disabled; no changes were made\n"),
         (false, Some(DryRun::Server)) => {
-            format!("{crd} can be disabled: the API server takes what it was shown; nothing was changed\n")
+            format!("{crd} can be disabled: the API server accepts every change; no changes were made\n")
         }
     };
     for (kept, count) in &done.kept {
         text.push_str(&format!(
-            "left: what only {kept} could say, in an annotation of {count}: pointsman migrate {crd} --forget {kept}\n"
+            "left: values of {kept} in an annotation of {count}: pointsman migrate {crd} --forget {kept}\n"
         ));
     }
     let named = [("last-applied annotation", &done.named.applied), ("owner references", &done.named.owned)];
@@ -76,7 +78,7 @@ pub(super) fn sentence(done: &Disabled, dry_run: Option<DryRun>) -> String {
         text.push_str(&format!("left: {document}; --admission deletes it\n"));
     }
     if let Some(reason) = &done.unlisted {
-        text.push_str(&format!("not known: which webhook configurations and policies are left ({reason})\n"));
+        text.push_str(&format!("unknown: which webhook configurations and policies are left ({reason})\n"));
     }
     text
 }
@@ -122,8 +124,8 @@ mod tests {
             registered: vec!["ValidatingWebhookConfiguration w".to_owned()],
             unlisted: None,
         };
-        let text = "widgets.example.com is disabled: 1 object listed at v2, and nobody is asked\n\
-                    left: what only v1 could say, in an annotation of 3: pointsman migrate widgets.example.com --forget v1\n\
+        let text = "widgets.example.com is disabled: 1 object listed at v2 without a webhook\n\
+                    left: values of v1 in an annotation of 3: pointsman migrate widgets.example.com --forget v1\n\
                     left: ValidatingWebhookConfiguration w; --admission deletes it\n";
         assert_eq!(sentence(&done, None), text);
         done.named.owned = [("v1".to_owned(), 2)].into();
@@ -134,7 +136,7 @@ mod tests {
         assert!(sentence(&done, None).ends_with("policies are left (forbidden)\n"));
         done.unlisted = None;
         (done.steps, done.kept, done.registered) = (Vec::new(), [].into(), Vec::new());
-        assert!(sentence(&done, None).contains("there was nothing to do, 1 object listed"));
-        assert!(sentence(&done, Some(DryRun::Server)).ends_with("there is nothing to do\n"));
+        assert!(sentence(&done, None).contains("is already disabled; 1 object listed"));
+        assert!(sentence(&done, Some(DryRun::Server)).ends_with("is already disabled\n"));
     }
 }

@@ -24,7 +24,7 @@ pub(crate) struct DoctorArgs {
     /// Kinds by any of their names; without one, all that have versions to convert between and a CRD in the cluster.
     #[arg(value_name = "KIND", conflicts_with = "files")]
     kinds_named: Vec<String>,
-    /// File or directory with what is registered, instead of a cluster; - is stdin. May be given several times.
+    /// File or directory with what is registered, instead of a cluster; - is stdin. Can be repeated.
     #[arg(short, long = "filename", value_name = "FILE", value_hint = ValueHint::AnyPath)]
     files: Vec<PathBuf>,
     /// Read the directories in a directory, too.

@@ -29,38 +29,36 @@ use crate::commands::usage::Usage;
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct EnableArgs {
-    /// Kind by any of its names.
+    /// Name of the kind: kind, plural or short name.
     #[arg(value_name = "KIND")]
     kind: String,
     #[command(flatten)]
     server: AddressArgs,
-    /// Authorities that the API server is to trust, PEM. The server is tested with the same.
+    /// PEM file of the certificate authorities that the API server will trust. The test uses the same file.
     #[arg(long, value_name = "FILE")]
     ca_file: Option<PathBuf>,
-    /// Certificate whose authority cert-manager writes into the CRD. The server is tested with what it has written
-    /// there already.
+    /// Certificate whose authority cert-manager writes into the CRD. The test uses the authority that is already there.
     #[arg(long, value_name = "NAMESPACE/CERTIFICATE", conflicts_with = "ca_file")]
     cert_manager: Option<NamespacedName>,
-    /// Leave the admission rules out that a schema can say.
+    /// Omit admission rules from the schema.
     #[arg(long)]
     no_rules: bool,
-    /// Ask these, instead of the endpoints of the Service. May be given several times.
+    /// Test this address instead of the endpoints of the Service. Can be repeated.
     #[arg(long = "endpoint", value_name = "HOST:PORT", value_parser = host_and_port)]
     endpoints: Vec<String>,
-    /// Take fields over that somebody else applied, of the CRD, its policy and what is registered; which ones, and
-    /// whose, is said.
+    /// Force server-side apply conflicts on the CRD, its policy and the webhook configurations. Each conflict is printed.
     #[arg(long)]
     force_conflicts: bool,
-    /// Take the conversion over from another webhook.
+    /// Replace the conversion webhook of another server.
     #[arg(long)]
     repoint: bool,
-    /// Webhook configurations and policies to apply once the CRD is enabled, as pointsman webhooks prints them; - is
+    /// File with webhook configurations and policies to apply afterwards, as printed by pointsman webhooks. Use - for
     /// stdin.
     #[arg(long, value_name = "FILE")]
     webhooks: Option<PathBuf>,
     #[command(flatten)]
     dry_run: DryRunArgs,
-    /// Form of the result; without it, lines for people.
+    /// Output format. The default is text.
     #[arg(short, long, value_enum)]
     output: Option<Format>,
     #[command(flatten)]
@@ -147,20 +145,22 @@ fn judged(webhook: &Webhook, kind: &Kind, registered: &[Value]) -> anyhow::Resul
 }
 
 const EXAMPLES: &str = "\
-Every endpoint of the Service is asked first what an API server would ask,
-over TLS, trusting only what the API server is told to trust, and must answer
-as the definition here does. Then the CRD is applied, by server-side apply as
-\"pointsman\", and every version is read, and an object created at each as a dry
-run; then what --webhooks names is applied, and tried in the same way. If one
-of that fails, all of it is put back. The storage version stays: see pointsman
-migrate. It can be run again at any time.
+The command works in four steps:
+  1. It calls every endpoint of the Service over TLS, as an API server does,
+     and compares the answers with the local definition.
+  2. It applies the CRD by server-side apply as field manager \"pointsman\".
+  3. It reads every version and creates a sample object there (dry run).
+  4. It applies the documents of --webhooks and tests them in the same way.
+If a step fails, the previous documents are restored. The storage version
+stays unchanged: see pointsman migrate. You can run the command again at any
+time.
 
 Examples:
-  What would happen, in a Job of the cluster, where Pods can be reached:
+  Show the effect, from a Job in the cluster that can reach the Pods:
     pointsman enable materialize --service pointsman-system/pointsman \\
       --ca-file ca.crt --dry-run=server
 
-  The admission webhooks as well:
+  Register the admission webhooks too:
     pointsman webhooks --kind materialize --controller-version 2.17.0 \\
       --default 2.17.0 --served 2.17.0 \\
       --service pointsman-system/pointsman --ca-file ca.crt |
@@ -172,13 +172,12 @@ Examples:
     pointsman enable materialize --service pointsman-system/pointsman \\
       --ca-file ca.crt --endpoint localhost:8443
 
-  A CRD that a chart has applied before:
+  Take ownership of a CRD that a chart has applied:
     pointsman enable materialize --service pointsman-system/pointsman \\
       --ca-file ca.crt --force-conflicts
 
 Exit codes:
-  0    enabled, or, in a dry run, it could be
-  1    something stood in the way: the message says what, and whether anything
-       was changed
-  2    the flags are wrong
-  130  stopped by Ctrl-C, or SIGTERM";
+  0    enabled, or ready to be enabled (dry run)
+  1    failed: the message contains the cause and the changes made
+  2    wrong flags
+  130  stopped by Ctrl-C or SIGTERM";

@@ -1,4 +1,4 @@
-//! What enabling says on the way, and what came of it.
+//! Progress and result of `enable`.
 
 use pointsman_cluster::{DryRun, EnableEvent, Enabled};
 use serde_json::json;
@@ -10,32 +10,30 @@ use crate::commands::output::{numbered, talk, warn};
 pub(super) fn tell(event: EnableEvent, dry_run: Option<DryRun>) {
     match event {
         EnableEvent::Plan(steps) => numbered(&steps),
-        EnableEvent::Answers { endpoint, probes } => {
-            talk(&format!("{endpoint} gives all {probes} answers that it should"))
-        }
+        EnableEvent::Answers { endpoint, probes } => talk(&format!("{endpoint} passes all {probes} test conversions")),
         EnableEvent::TakenOver { document, conflict } => {
-            let takes_over = if dry_run.is_some() { "would take over" } else { "takes over" };
+            let takes_over = if dry_run.is_some() { "would take ownership" } else { "takes ownership" };
             talk(&format!("{takes_over} of {document}: {conflict}"));
         }
         EnableEvent::BundleReplaced { document, managers } => {
             let managers = if managers.is_empty() { "an unknown manager".to_owned() } else { managers.join(", ") };
             let replaces = if dry_run.is_some() { "would replace" } else { "replaces" };
-            talk(&format!("{replaces} the caBundle of {document}, which {managers} has set"));
+            talk(&format!("{replaces} the caBundle of {document}, set by {managers}"));
         }
         EnableEvent::BundleInjected { document, annotation, value } => talk(&format!(
             "warning: cert-manager will overwrite the caBundle of {document}: it has the annotation {annotation} ({value}). \
-             Take it off, or run enable with --cert-manager {value} instead of --ca-file"
+             Remove it, or run enable with --cert-manager {value} instead of --ca-file"
         )),
         EnableEvent::Applied { document } => talk(&format!("applied {document}")),
         EnableEvent::Reads { version } => talk(&format!("{version} can be read")),
         EnableEvent::Creates { version, refused: None } => talk(&format!("an object can be created at {version}")),
         EnableEvent::Creates { version, refused: Some(reason) } => {
-            talk(&format!("an object made up at {version} was looked at, and refused: {reason}"))
+            talk(&format!("the API server refused a sample object at {version} (dry run): {reason}"))
         }
         EnableEvent::NoteLeft { annotation, reason } => warn(&format!(
-            "the annotation {annotation}, of a disable that was not ended, could not be taken off: {reason}: run enable again"
+            "cannot remove the annotation {annotation} of an interrupted disable: {reason}. Run enable again"
         )),
-        EnableEvent::PutBack => talk("the CRD was put back"),
+        EnableEvent::PutBack => talk("restored the previous CRD"),
         _ => {}
     }
 }
@@ -45,8 +43,8 @@ pub(super) fn sentence(enabled: &Enabled, dry_run: Option<DryRun>) -> String {
     let Enabled { crd, endpoints, versions, unchanged, .. } = enabled;
     let tested = format!("{} endpoint{} tested", endpoints.len(), if endpoints.len() == 1 { "" } else { "s" });
     match (dry_run.is_some(), unchanged) {
-        (true, true) => format!("{crd} is enabled already; {tested}\n"),
-        (true, false) => format!("{crd} can be enabled; {tested}, nothing was changed\n"),
+        (true, true) => format!("{crd} is already enabled; {tested}\n"),
+        (true, false) => format!("{crd} can be enabled; {tested}; no changes were made\n"),
         (false, _) => format!("{crd} is enabled; {tested}, {} can be read\n", versions.join(" and ")),
     }
 }

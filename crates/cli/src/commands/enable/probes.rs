@@ -1,4 +1,4 @@
-//! What every endpoint is asked before anything is changed.
+//! Test conversions for every endpoint before the first change.
 
 use anyhow::Context;
 use pointsman_cluster::Probe;

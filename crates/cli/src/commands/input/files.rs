@@ -17,7 +17,7 @@ use crate::hint::hinted;
 #[derive(Args, Debug)]
 pub(crate) struct FileArgs {
     /// File or directory with objects in YAML or JSON; - is stdin. Of a directory, its .yaml, .yml and .json files
-    /// are read. May be given several times. Without it, stdin is read.
+    /// are read. Can be repeated. Without it, stdin is read.
     #[arg(short, long = "filename", alias = "file", value_name = "FILE", value_hint = ValueHint::AnyPath)]
     pub(crate) files: Vec<PathBuf>,
     /// Read the directories in a directory, too.

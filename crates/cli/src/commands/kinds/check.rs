@@ -22,7 +22,7 @@ pub(super) struct CheckArgs {
     /// Definition, or a directory of them; - is stdin, with the CRD beside the directory you are in.
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Form of the result; without it, lines for people.
+    /// Output format. The default is text.
     #[arg(short, long, value_enum)]
     output: Option<Format>,
     /// Write the results as JUnit XML as well, for CI systems.
@@ -186,5 +186,5 @@ Examples:
 Exit codes:
   0    all are fine
   1    one is not
-  2    the flags are wrong
+  2    wrong flags
   130  interrupted; what was tried is fine";

@@ -25,29 +25,28 @@ pub(crate) struct MigrateArgs {
     /// Kind by any of its names, or any CRD as plural.group.
     #[arg(value_name = "KIND")]
     kind: String,
-    /// Store this version from now on, newer or older; without it, the version that the CRD stores already.
+    /// New storage version, newer or older. The default is the current storage version of the CRD.
     #[arg(long, value_name = "VERSION")]
     to: Option<String>,
-    /// Instead, take the annotations away that keep what only this version could say, once it is neither served nor
-    /// stored.
+    /// Remove the kept annotations of this version instead. The version must be neither served nor stored.
     #[arg(long, value_name = "VERSION", conflicts_with_all = ["to", "settle", "means"])]
     forget: Option<String>,
-    /// Change nothing; say what would be done.
+    /// Print the steps and make no changes.
     #[arg(long)]
     dry_run: bool,
-    /// Form of the result: lines for people, or JSON, with a line for each page while it runs.
+    /// Output format. JSON prints one line for each page while the command runs.
     #[arg(short, long, value_enum, default_value_t = MigrateFormat::Text)]
     output: MigrateFormat,
-    /// Writes under way at a time, at most. There are fewer while the API server is slow.
+    /// Maximum number of concurrent writes. The command uses fewer while the API server is slow.
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=64), help_heading = "Pace")]
     at_once: u16,
-    /// Who writes: pointsman, the cluster by a StorageVersionMigration, or the cluster where it can.
+    /// Writer of the objects: pointsman, or the cluster by a StorageVersionMigration.
     #[arg(long, value_enum, default_value_t = MeansName::Loop, help_heading = "Pace")]
     means: MeansName,
-    /// Objects listed at a time.
+    /// Objects in one page of a list.
     #[arg(long, value_name = "N", default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..=10_000), help_heading = "Pace")]
     page: u32,
-    /// How long API servers may take to hear of another storage version, before anything is written.
+    /// Time that API servers get to see the new storage version before the first write.
     #[arg(long, value_name = "DURATION", value_parser = parse_duration, default_value = "10s", help_heading = "Pace")]
     settle: Duration,
     #[command(flatten)]
@@ -105,7 +104,7 @@ pub(crate) fn run(args: &MigrateArgs) -> anyhow::Result<ExitCode> {
         MigrateFormat::Text => output::text(&summary(&migrated, args.dry_run)),
     };
     if migrated.objects.interrupted {
-        talk("stopped: what was written stays, and the same command goes on");
+        talk("Stopped. Run the same command again to continue; what was written stays");
         return Ok(ExitCode::from(INTERRUPTED));
     }
     if !args.dry_run && !migrated.is_complete() {
@@ -183,5 +182,5 @@ Examples:
 Exit codes:
   0    all that is stored is in the storage version, or this was a dry run
   1    some objects could not be written, or the cluster could not be asked
-  2    the flags are wrong
-  130  stopped by Ctrl-C, or SIGTERM";
+  2    wrong flags
+  130  stopped by Ctrl-C or SIGTERM";

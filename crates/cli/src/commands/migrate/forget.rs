@@ -48,7 +48,7 @@ impl ForgetAsked<'_> {
             MigrateFormat::Text => output::text(&self.summary(&forgotten))?,
         }
         if forgotten.objects.interrupted {
-            talk("stopped: the same command goes on");
+            talk("Stopped. Run the same command again to continue");
             return Ok(ExitCode::from(INTERRUPTED));
         }
         Ok(if forgotten.objects.failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })

@@ -50,14 +50,16 @@ impl MigrateTold {
                 let kind = kind.to_lowercase();
                 format!("left, since it cannot be deleted ({error}): kubectl delete {kind} {name}")
             }
-            MigrateEvent::Settling(time) => format!("waiting {} s until every API server knows", time.as_secs()),
+            MigrateEvent::Settling(time) => {
+                format!("waiting {} s until every API server has seen the change", time.as_secs())
+            }
             MigrateEvent::GoesOn => "going on where an earlier run ended".to_owned(),
             MigrateEvent::Delegated { name } => format!("the cluster rewrites them: StorageVersionMigration {name}"),
             MigrateEvent::TakenBack { reason } => {
                 format!("the cluster did not write all of them: {reason}; going on here")
             }
             MigrateEvent::Looking => "everything was written; looking once more".to_owned(),
-            MigrateEvent::Trying { error, pause } => format!("{error}; trying again in {} s", pause.as_secs()),
+            MigrateEvent::Trying { error, pause } => format!("{error}; retrying in {} s", pause.as_secs()),
             MigrateEvent::Page { written, passed_over, failed, remaining, at_once } => {
                 let seconds = self.began.elapsed().as_secs_f64().max(0.001);
                 let rate = *written as f64 / seconds;
@@ -159,7 +161,7 @@ pub(super) fn summary(migrated: &Migrated, dry_run: bool) -> String {
     if dry_run {
         let objects = count(migrated.objects.left.unwrap_or_default());
         return match migrated.is_complete() && migrated.objects.left.is_none() {
-            true => format!("{crd}: everything is stored as {storage}; there is nothing to do\n"),
+            true => format!("{crd}: everything is already stored as {storage}\n"),
             false => format!(
                 "{crd}: stored as {before}; would look at {objects}, write those that are not {storage} yet, and set \
                  storedVersions to {storage}\n"
@@ -252,7 +254,7 @@ mod tests {
         assert_eq!(summary(&done, false), text);
         let nothing = Migrated { stored_before: vec!["v2".to_owned()], ..migrated() };
         assert!(summary(&nothing, false).ends_with("there was nothing to do\n"));
-        assert!(summary(&nothing, true).ends_with("there is nothing to do\n"));
+        assert!(summary(&nothing, true).ends_with("everything is already stored as v2\n"));
     }
 
     #[test]

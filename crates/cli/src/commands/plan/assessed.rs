@@ -158,11 +158,11 @@ impl Severity {
     pub(super) fn meaning(self) -> &'static str {
         match self {
             Self::Refused => "cannot be converted: every list of the kind fails while they are there",
-            Self::Lost => "come home otherwise than they left",
+            Self::Lost => "change in a round trip (data loss)",
             Self::TooLarge => "have too much to keep for an annotation: read there, and not written",
             Self::Invalid => "are not valid there: only a change of the invalid field is refused",
             Self::Denied => "would not be taken by the controller version",
-            Self::Rolls => "have the stamp of another hash: their next write calls for a rollout",
+            Self::Rolls => "have an outdated rollout hash; the next write starts a rollout",
         }
     }
 

@@ -17,7 +17,7 @@ pub(super) fn text(report: &PlanReport, all: bool) -> String {
     if let Some((middle, most)) = report.kept() {
         let (most, name) = (most.kept(), &most.name);
         text.push_str(&format!(
-            "kept annotations, of 262144 bytes for all: median {middle}, {most} at most ({name})\n"
+            "size of kept annotations: median {middle} B, largest {most} B ({name}); the limit for all annotations is 256 KiB\n"
         ));
     }
     let hidden = report.hidden();
@@ -27,9 +27,13 @@ pub(super) fn text(report: &PlanReport, all: bool) -> String {
     for ((to, path), objects) in hidden {
         text.push_str(&format!("  {objects:>6} with {path}, which {to} shows differently or not at all\n"));
     }
-    text.push_str(&format!("a cold cache: {}, about {:.0} s", conversions(report), report.cold().max(1.0)));
+    text.push_str(&format!(
+        "filling an empty API server cache: about {:.0} s ({})",
+        report.cold().max(1.0),
+        conversions(report)
+    ));
     if report.outlives_compaction() {
-        text.push_str(", longer than etcd remembers (5 min): it may have to begin again, and again");
+        text.push_str("; longer than the compaction interval of etcd (5 min), so it may restart repeatedly");
     }
     text.push('\n');
     let rows: Vec<[String; 4]> = report

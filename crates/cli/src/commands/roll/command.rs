@@ -30,7 +30,7 @@ enum RollCommand {
     /// End a roll: what is under way ends, and nothing more is moved.
     #[command(after_help = examples::ABORT)]
     Abort(ChangeArgs),
-    /// Let a roll go on before a wave, or behind one.
+    /// Approve a waiting wave, before it starts or after it ends.
     #[command(after_help = examples::APPROVE)]
     Approve(ApproveArgs),
     /// Take every object back that a roll has moved.

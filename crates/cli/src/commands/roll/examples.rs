@@ -102,8 +102,8 @@ Exit codes:
        objects behind that have lost their marks; with --once, also where it is
        paused. Without it a roll that is paused is run on until it is resumed
        and over. Of several rolls: one of them is so
-  2    the flags are wrong
-  130  stopped by Ctrl-C, or SIGTERM";
+  2    wrong flags
+  130  stopped by Ctrl-C or SIGTERM";
 
 pub(super) const SHOW: &str = "\
 Examples:

@@ -149,7 +149,7 @@ fn summary(
         text.push_str(&format!("nothing would be moved now: {closed}\n"));
     }
     if let Some(why) = roll.cannot_tell_controllers().filter(|_| !roll.has_journeys()) {
-        text.push_str(&format!("two controllers that act on one object would not be found out: {why}\n"));
+        text.push_str(&format!("cannot detect two controllers on one object: {why}\n"));
     }
     text.push_str(&freezing(roll, survey));
     if roll.holds() {

@@ -53,7 +53,7 @@ pub(super) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
         None => every(args, &all, &options, &stop)?,
     };
     if stop.is_wanted() {
-        talk("stopped: the same command goes on");
+        talk("Stopped. Run the same command again to continue");
         return Ok(ExitCode::from(INTERRUPTED));
     }
     Ok(if needs_a_person { ExitCode::FAILURE } else { ExitCode::SUCCESS })

@@ -29,7 +29,7 @@ pub(crate) struct VersionsArgs {
     #[arg(value_name = "X.Y.Z")]
     only: Option<String>,
     /// File or directory with objects, and Rolls, in YAML or JSON, instead of those of the cluster; - is stdin. Other
-    /// kinds are passed over. May be given several times.
+    /// kinds are passed over. Can be repeated.
     #[arg(short, long = "filename", value_name = "FILE", value_hint = ValueHint::AnyPath)]
     files: Vec<PathBuf>,
     /// Form of the result.

@@ -23,24 +23,24 @@ use crate::commands::output;
 pub(crate) struct RotateArgs {
     #[command(flatten)]
     server: AddressArgs,
-    /// Authorities that the API server is to trust in the end, PEM.
+    /// PEM file of the certificate authorities that the API server will trust at the end.
     #[arg(long, value_name = "FILE")]
     ca_file: PathBuf,
-    /// Ask these, instead of the endpoints of the Service. May be given several times.
+    /// Check this address instead of the endpoints of the Service. Can be repeated.
     #[arg(long = "endpoint", value_name = "HOST:PORT", value_parser = host_and_port)]
     endpoints: Vec<String>,
-    /// Write the caBundle also where cert-manager does: its annotation is taken away.
+    /// Write the caBundle also where cert-manager manages it, and remove its annotation.
     #[arg(long)]
     take_over: bool,
     #[command(flatten)]
     dry_run: DryRunArgs,
-    /// Form of the result; without it, lines for people.
+    /// Output format. The default is text.
     #[arg(short, long, value_enum)]
     output: Option<Format>,
-    /// How long to wait for every endpoint to show a certificate of the new authority.
+    /// Time to wait until every endpoint presents a certificate of the new authority.
     #[arg(long, value_name = "DURATION", value_parser = parse_duration, default_value = "0s", help_heading = "Pace")]
     wait: Duration,
-    /// How long API servers may take to hear of a caBundle.
+    /// Time that API servers get to see a new caBundle.
     #[arg(long, value_name = "DURATION", value_parser = parse_duration, default_value = "10s", help_heading = "Pace")]
     settle: Duration,
     #[command(flatten)]
@@ -72,30 +72,31 @@ pub(crate) fn run(args: &RotateArgs, remarks: AuthorityRemarks) -> anyhow::Resul
 }
 
 const EXAMPLES: &str = "\
-For every CRD and webhook configuration that leads to the server: first the
-new authority is trusted beside the old one; then every endpoint that is ready
-must show a certificate of the new one; then it is trusted alone. Where one
-still shows the old one, both stay trusted, nothing fails, and the same
-command goes on once the servers have their certificates. A new certificate of
-the same authority needs none of this. Each change of a CRD is said: the API
-server builds its caches of the kind anew.
+The command changes every CRD and webhook configuration of the server in three
+steps:
+  1. Trust the new authority in addition to the old one.
+  2. Wait until every ready endpoint presents a certificate of the new one.
+  3. Trust the new authority alone.
+If an endpoint still presents an old certificate, both authorities stay trusted
+and calls succeed. Run the same command again when the servers have their new
+certificates. A new certificate of the same authority does not need this
+command. Each change of a CRD is printed, because the API server then rebuilds
+its caches of the kind.
 
 Examples:
-  Trust both, give the servers their certificates, and trust the new one alone:
+  Trust both, replace the certificates, then trust the new authority alone:
     pointsman rotate-ca --service pointsman-system/pointsman --ca-file new-ca.crt
     kubectl -n pointsman-system create secret tls pointsman --cert new.crt \\
       --key new.key --dry-run=client -o yaml | kubectl apply -f -
     pointsman rotate-ca --service pointsman-system/pointsman \\
       --ca-file new-ca.crt --wait 5m
 
-  What would be done:
+  Show the steps:
     pointsman rotate-ca --service pointsman-system/pointsman \\
       --ca-file new-ca.crt --dry-run=server
 
 Exit codes:
-  0    the new authority alone is trusted, or, in a dry run, that could be
-       begun
-  1    something stood in the way: the message says what, and what is trusted
-       now
-  2    the flags are wrong
-  130  stopped by Ctrl-C, or SIGTERM";
+  0    only the new authority is trusted, or the change can start (dry run)
+  1    failed: the message contains the cause and the trusted authorities
+  2    wrong flags
+  130  stopped by Ctrl-C or SIGTERM";

@@ -1,4 +1,4 @@
-//! What a change of authority says on the way, and what came of it.
+//! Progress and result of `rotate-ca`.
 
 use pointsman_cluster::{DryRun, RotateEvent, RotateStep, Rotated, Trusting};
 use serde_json::json;
@@ -19,7 +19,9 @@ impl RotateTold {
             RotateEvent::Plan(steps) => numbered(&steps),
             RotateEvent::Done(step) => talk(&self.done(&step)),
             RotateEvent::Accepted(step) => talk(&accepted(&step)),
-            RotateEvent::Settling(time) => talk(&format!("waiting {} s until every API server knows", time.as_secs())),
+            RotateEvent::Settling(time) => {
+                talk(&format!("waiting {} s until every API server has seen the change", time.as_secs()))
+            }
             RotateEvent::Shows { endpoint } => talk(&format!("{endpoint} shows a certificate of the new authority")),
             RotateEvent::Waiting { reason } => talk(&format!("waiting: {reason}")),
             _ => {}
@@ -31,7 +33,7 @@ impl RotateTold {
             return format!("done: {step}");
         }
         self.crd_changes += 1;
-        format!("done: {step} (change {} of a CRD: the API server builds its caches of it anew)", self.crd_changes)
+        format!("done: {step} (change {} of a CRD: the API server rebuilds its caches)", self.crd_changes)
     }
 }
 
@@ -52,16 +54,16 @@ pub(super) fn sentence(rotated: &Rotated, dry_run: Option<DryRun>) -> String {
     let Rotated { steps, documents, endpoints, crd_changes } = rotated;
     let all = counted(documents.len(), "document");
     if dry_run.is_some() {
-        return format!("the authority in {all} can be changed; nothing was changed\n");
+        return format!("the authority in {all} can be replaced; no changes were made\n");
     }
     let shown = format!("{} it", if endpoints.len() == 1 { "shows" } else { "show" });
     let shown = format!("{} {shown}", counted(endpoints.len(), "endpoint"));
     match steps.iter().any(|step| of(step).is_some()) {
         true => format!(
-            "the new authority alone is trusted in {all}, and {shown}; {} of CRDs\n",
+            "only the new authority is trusted in {all}, and {shown}; {} of CRDs\n",
             counted(*crd_changes as usize, "change")
         ),
-        false => format!("the authority alone is trusted in {all} already, and {shown}; there was nothing to do\n"),
+        false => format!("only this authority is already trusted in {all}, and {shown}; no changes were needed\n"),
     }
 }
 
@@ -103,11 +105,11 @@ mod tests {
             endpoints: vec!["h:1".to_owned(), "h:2".to_owned()],
             crd_changes: 2,
         };
-        let text = "the new authority alone is trusted in 1 document, and 2 endpoints show it; 2 changes of CRDs\n";
+        let text = "only the new authority is trusted in 1 document, and 2 endpoints show it; 2 changes of CRDs\n";
         assert_eq!(sentence(&rotated, None), text);
         let again =
             Rotated { steps: vec![RotateStep::Prove(Duration::ZERO)], endpoints: vec!["h:1".to_owned()], ..rotated };
-        assert!(sentence(&again, None).contains("1 endpoint shows it; there was nothing to do"));
-        assert!(sentence(&again, Some(DryRun::Client)).ends_with("nothing was changed\n"));
+        assert!(sentence(&again, None).contains("1 endpoint shows it; no changes were needed"));
+        assert!(sentence(&again, Some(DryRun::Client)).ends_with("no changes were made\n"));
     }
 }

@@ -27,7 +27,7 @@ pub(crate) struct StatusArgs {
     /// Kinds by any of their names; without one, all that have versions to convert between and a CRD in the cluster.
     #[arg(value_name = "KIND")]
     kinds_named: Vec<String>,
-    /// Ask these, instead of the endpoints of the Service. May be given several times.
+    /// Ask these, instead of the endpoints of the Service. Can be repeated.
     #[arg(long = "endpoint", value_name = "HOST:PORT", value_parser = host_and_port)]
     endpoints: Vec<String>,
     /// Ask these for their last errors, in plain HTTP, instead of having the API server ask the Pods. May be given
@@ -46,7 +46,7 @@ pub(crate) struct StatusArgs {
     /// How long to wait before looking again: a second at least, since each look asks for every object.
     #[arg(long, value_name = "DURATION", value_parser = pause, default_value = "5s", requires = "watch", help_heading = "Pace")]
     interval: Duration,
-    /// Objects listed at a time.
+    /// Objects in one page of a list.
     #[arg(long, value_name = "N", default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..=10_000), help_heading = "Pace")]
     page: u32,
     #[command(flatten)]
@@ -189,5 +189,5 @@ Exit codes:
   0    nothing needs a person
   1    something does: each finding names what mends it; or a CRD that converts
        through pointsman is of an unknown kind; or nothing could be checked
-  2    the flags are wrong
+  2    wrong flags
   130  a watch was ended by Ctrl-C, or SIGTERM";

@@ -324,7 +324,7 @@ impl Comparison<'_> {
                 ),
             },
         };
-        let message = format!("{only}, and no operation says so: {}", advice.text);
+        let message = format!("{only}, and no operation explains it: {}", advice.text);
         self.problems.advise(self.line, message, advice.remedy);
     }
 

@@ -7,20 +7,20 @@ fn fields_of_one_version_that_nothing_explains() {
         more,
         SAME,
         "",
-        "thing.yaml:5: spec.size: only the older version has it, and no operation says so: add `drop: spec.size`, so that readers of the newer version do not see it, or `rename`/`move` it",
+        "thing.yaml:5: spec.size: only the older version has it, and no operation explains it: add `drop: spec.size`, so that readers of the newer version do not see it, or `rename`/`move` it",
     );
     step(
         SAME,
         more,
         "",
-        "thing.yaml:5: spec.size: only the newer version has it, and no operation says so: add `add: spec.size`, so that readers of the older version do not see it, or `rename`/`move` to it",
+        "thing.yaml:5: spec.size: only the newer version has it, and no operation explains it: add `add: spec.size`, so that readers of the older version do not see it, or `rename`/`move` to it",
     );
     let list =
         |more: &str| format!("{{type: array, items: {{type: object, properties: {{name: {{type: string}}{more}}}}}}}");
     difference(
         &list(", size: {type: string}"),
         &list(""),
-        "thing.yaml:5: spec.a[*].size: only the older version has it, and no operation says so: add `each: {in: spec.a, operations: [{drop: size}]}`, so that readers of the newer version do not see it, or `rename`/`move` it",
+        "thing.yaml:5: spec.a[*].size: only the older version has it, and no operation explains it: add `each: {in: spec.a, operations: [{drop: size}]}`, so that readers of the newer version do not see it, or `rename`/`move` it",
     );
     let lists = |more: &str| {
         let inner = list(more);
@@ -29,7 +29,7 @@ fn fields_of_one_version_that_nothing_explains() {
     difference(
         &lists(", size: {type: string}"),
         &lists(""),
-        "thing.yaml:5: spec.a[*].b[*].size: only the older version has it, and no operation says so: add `each: {in: spec.a, operations: [{each: {in: b, operations: [{drop: size}]}}]}`, so that readers of the newer version do not see it, or `rename`/`move` it",
+        "thing.yaml:5: spec.a[*].b[*].size: only the older version has it, and no operation explains it: add `each: {in: spec.a, operations: [{each: {in: b, operations: [{drop: size}]}}]}`, so that readers of the newer version do not see it, or `rename`/`move` it",
     );
     let map = |more: &str| {
         format!(
@@ -39,7 +39,7 @@ fn fields_of_one_version_that_nothing_explains() {
     difference(
         &map(""),
         &map(", size: {type: string}"),
-        "thing.yaml:5: spec.a[*].size: only the newer version has it, and no operation says so: add `each: {in: spec.a, operations: [{add: size}]}`, so that readers of the older version do not see it, or `rename`/`move` to it",
+        "thing.yaml:5: spec.a[*].size: only the newer version has it, and no operation explains it: add `each: {in: spec.a, operations: [{add: size}]}`, so that readers of the older version do not see it, or `rename`/`move` to it",
     );
 }
 

@@ -66,7 +66,7 @@ fn paths_that_no_schema_has() {
         SAME,
         SAME,
         "  - drop: spec.image\n",
-        "thing.yaml:5: spec.image: only the newer version has it, and no operation says so: add `add: spec.image`, so that readers of the older version do not see it, or `rename`/`move` to it\nthing.yaml:8: drop: the newer version has spec.image too",
+        "thing.yaml:5: spec.image: only the newer version has it, and no operation explains it: add `add: spec.image`, so that readers of the older version do not see it, or `rename`/`move` to it\nthing.yaml:8: drop: the newer version has spec.image too",
     );
     let list = "properties: {items: {type: array, items: {type: object, properties: {name: {type: string}}}}}";
     step(
@@ -121,7 +121,7 @@ fn one_field_goes_and_another_takes_its_name() {
         b,
         both,
         "  - rename: {from: spec.b, to: spec.a}\n",
-        "thing.yaml:5: spec.b: only the newer version has it, and no operation says so: add `add: spec.b`, so that readers of the older version do not see it, or `rename`/`move` to it",
+        "thing.yaml:5: spec.b: only the newer version has it, and no operation explains it: add `add: spec.b`, so that readers of the older version do not see it, or `rename`/`move` to it",
     );
 }
 
@@ -149,13 +149,13 @@ fn ways_into_lists() {
         &list(", c: {type: string}"),
         &list(""),
         "  - drop: spec.a.c\n",
-        "thing.yaml:5: spec.a[*].c: only the older version has it, and no operation says so: add `each: {in: spec.a, operations: [{drop: c}]}`, so that readers of the newer version do not see it, or `rename`/`move` it\nthing.yaml:8: spec.a.c: the older version has no \"c\" there: spec.a is a list; write the operation under `each: {in: spec.a, operations: […]}`, for c",
+        "thing.yaml:5: spec.a[*].c: only the older version has it, and no operation explains it: add `each: {in: spec.a, operations: [{drop: c}]}`, so that readers of the newer version do not see it, or `rename`/`move` it\nthing.yaml:8: spec.a.c: the older version has no \"c\" there: spec.a is a list; write the operation under `each: {in: spec.a, operations: […]}`, for c",
     );
     step(
         &list(", c: {type: string}"),
         &list(""),
         "  - drop: spec.a[*].c\n",
-        "thing.yaml:5: spec.a[*].c: only the older version has it, and no operation says so: add `each: {in: spec.a, operations: [{drop: c}]}`, so that readers of the newer version do not see it, or `rename`/`move` it\nthing.yaml:8: path \"spec.a[*].c\": items are reached by `each: {in: spec.a, operations: […]}`; inside, the path is c",
+        "thing.yaml:5: spec.a[*].c: only the older version has it, and no operation explains it: add `each: {in: spec.a, operations: [{drop: c}]}`, so that readers of the newer version do not see it, or `rename`/`move` it\nthing.yaml:8: path \"spec.a[*].c\": items are reached by `each: {in: spec.a, operations: […]}`; inside, the path is c",
     );
     // As two messages advise it.
     step(

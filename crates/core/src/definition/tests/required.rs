@@ -291,7 +291,7 @@ fn items_are_compared_under_their_operations() {
         "{type: string}",
         object,
         "{move: {from: ., to: name}}",
-        "spec.l[*].weight: only the newer version has it, and no operation says so: add `each: {in: spec.l, operations: \
+        "spec.l[*].weight: only the newer version has it, and no operation explains it: add `each: {in: spec.l, operations: \
          [{add: weight}]}`, so that readers of the older version do not see it, or `rename`/`move` to it",
     );
     step(

@@ -75,7 +75,7 @@ pub(super) fn no_room(quotas: &[Value], pods: &PodSet, others: &[PodSet]) -> Opt
             match (*need > left + ROUNDING, counts) {
                 (true, Counts::Yes) => Some(Ahead::Refused(format!("{told}: raise it for so long"))),
                 (true, _) => Some(Ahead::Waits(format!(
-                    "{told}, if its scopes count them, which nobody can tell before they are there: raise it for so long"
+                    "{told}, if its scopes count them (they apply once the objects exist): raise it for the rollout"
                 ))),
                 (false, _) if need + more > left + ROUNDING => Some(Ahead::Waits(format!(
                     "{told}, and {more} for what is under way beside it: it waits for that"

@@ -29,7 +29,7 @@ impl Stamp {
 }
 
 /// The patch for an object that is created or updated, and what its author is told of it: what was put back or
-/// overwritten. The patch is empty if the object is right as it is.
+/// overwritten. The patch is empty if the object is no changes.
 pub(crate) fn stamp(kind: &Kind, settings: &Settings, write: &Write<'_>) -> (Vec<PatchOperation>, Vec<String>) {
     let (mut stamps, mut warnings) = (Vec::new(), Vec::new());
     if !can_be_stamped(write.new.json()) {

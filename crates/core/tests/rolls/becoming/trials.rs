@@ -385,7 +385,7 @@ fn who_is_written_all_the_time_is_named_in_time() {
         }
     });
     assert_eq!(county.status().phase, RollPhase::Paused, "{}", said(&county));
-    let why = "step old-hut: not done within 90s: somebody else writes huts.was.example.com n/h-0 all the time";
+    let why = "step old-hut: not done within 90s: another client writes huts.was.example.com n/h-0 continuously";
     assert!(said(&county).contains(why), "{}", said(&county));
 }
 
@@ -396,7 +396,7 @@ fn who_undoes_every_write_is_named_in_time() {
     county.rival = Some(county.village.get("services", "h-0").unwrap()["metadata"]["ownerReferences"].clone());
     drives(&mut county, 300, |_, _| {});
     assert_eq!(county.status().phase, RollPhase::Paused, "{}", said(&county));
-    let why = "step adopt: not done within 90s: somebody else writes services n/h-0 all the time";
+    let why = "step adopt: not done within 90s: another client writes services n/h-0 continuously";
     assert!(said(&county).contains(why), "{}", said(&county));
     county.rival = None;
     county.resume();
