@@ -125,7 +125,7 @@ fn cold(bed: &Bed) -> Cold {
 
 fn print_page(columns: &[(&str, Vec<[u64; 2]>, Cold)]) {
     println!("{HEAD}");
-    print!("| what a user does | expected, stored version |");
+    print!("| request | expected, stored version |");
     columns.iter().for_each(|(version, ..)| print!(" {version} |"));
     print!(" expected, other version |");
     columns.iter().for_each(|(version, ..)| print!(" {version} |"));
@@ -138,7 +138,7 @@ fn print_page(columns: &[(&str, Vec<[u64; 2]>, Cold)]) {
         println!();
     }
     println!("\n{COLD}");
-    println!("| API server | objects | calls | until the list was there | per object |\n|---|---|---|---|---|");
+    println!("| API server | objects | calls | time until the list is complete | per object |\n|---|---|---|---|---|");
     for (version, _, cold) in columns {
         let each = cold.took.as_secs_f64() * 1000.0 / cold.objects as f64;
         println!("| {version} | {} | {} | {:.1} s | {each:.2} ms |", cold.objects, cold.calls, cold.took.as_secs_f64());
@@ -149,10 +149,9 @@ fn print_page(columns: &[(&str, Vec<[u64; 2]>, Cold)]) {
 const OBJECTS: usize = 10_000;
 
 const HEAD: &str = "\
-# What a user's action costs in calls to us
+# Conversion calls for each request
 
-An API server asks for a conversion more often than one would think, and rarely where one would think. This page is
-printed by a test that counts the conversions of a `Widget` (versions v1 and v2, v2 stored) on real API servers:
+A test counts the conversions of a `Widget` (versions v1 and v2, v2 stored) on real API servers, and prints this page:
 
 <!-- not run: it takes minutes, and writes this page -->
 
@@ -160,27 +159,25 @@ printed by a test that counts the conversions of a `Widget` (versions v1 and v2,
 POINTSMAN_MEASURE=1 cargo test -q --test cluster > docs/api-calls.md
 ```
 
-Every call carries one object. \"Expected\" is what the source of the API server lets one expect, with both versions
-being served and the cache of the other version warm: every write is then converted once more for that cache.
+Every call carries one object. \"Expected\" is derived from the source of the API server, if you serve both versions and the cache of the
+other version is warm. Every write is then converted once more for this cache.
 ";
 
 const COLD: &str = "\
 ## A cold cache
 
-When the API server starts, and after every change of the CRD's spec (a new `caBundle` is one), it converts every
-stored object for each version that is not the stored one, one after the other. Until that is done, lists and watches
-of that version wait or are sent away with 429. Here pointsman is a debug build that shares two cores with the API
-server.
+The API server converts every stored object for each other version when it starts, and after each change of the CRD's spec (also of
+`caBundle`). Meanwhile, lists and watches of these versions wait or get 429. In this measurement, a debug build of pointsman shares two
+cores with the API server.
 ";
 
 const TAIL: &str = "\
-## What it means
+## Recommendations
 
-A write that changes nothing costs as much as one that does: before it is believed, the object is read from etcd and
-the write tried again. Where managers of both versions have written an object, each of their entries in managedFields
-is converted as well, and a server-side apply converts parts of the object to find out who owns what. A DELETE costs
-one call more than one would expect.
-
-So: a controller that reads the stored version costs nothing. Writing the other version costs several calls per
-request, more where both versions' managers have written the object. Issue certificates from a long-lived authority: a
-renewed leaf costs nothing here, a renewed authority costs a call per object and version.";
+- Read the storage version: your reads then need no conversion. A write in another version needs several, even without a change, because
+  the API server reads the object from etcd and retries the write.
+- Write with one version. If managers of two versions have written an object, each of their entries in `managedFields` is converted too.
+  Server-side apply also converts parts of the object to find the owners.
+- Use an authority with a long lifetime. A renewed certificate needs no calls. A renewed authority needs one call for each object and
+  version.
+- A DELETE in the other version needs one call more than expected.";
