@@ -207,7 +207,7 @@ fn told(scene: &Scene<'_>) {
         let said = answer.warnings.join("\n");
         said.contains("which nobody serves").then_some(said)
     });
-    assert!(said.contains("says \"9.9.9\", which nobody serves: this write was judged by nobody"), "{said}");
+    assert!(said.contains("says \"9.9.9\", which no server handles: this write was not validated"), "{said}");
     // Repaired without a word about a path.
     scene.patch(new, "e", &flip(scene, A)).ok();
 }

@@ -59,7 +59,7 @@ fn broken_where_looks_are_quiet(
         assert_eq!(code, 0, "broken after call {last}, {:?}: {text}{errors}", calls.get(last));
         let was_broken = calls.len() > last;
         let is_told = calls.get(last).is_some_and(|broken| Some(broken.as_str()) != looks);
-        assert!(!is_told || errors.contains("trying again in 1 s"), "call {last}, {:?}: {errors}", calls.get(last));
+        assert!(!is_told || errors.contains("retrying in 1 s"), "call {last}, {:?}: {errors}", calls.get(last));
         judge(last, &errors);
         if !was_broken {
             println!("     broken up to call {last}");
@@ -198,7 +198,7 @@ fn interrupted(scene: &Scene<'_>) {
         }
         assert_eq!(process.end(Duration::from_secs(5)), Some(130), "{name}, call {at}: {:?}", proxy.calls().last());
         let said = fs::read_to_string(&log).unwrap();
-        assert!(said.contains("what was done stays, and the same command goes on"), "{name}: {said}");
+        assert!(said.contains("what was done stays"), "{name}: {said}");
     };
     for at in [0, 3, 6, 8] {
         stops("enable", at, &|kubeconfig| scene.enable_args(kubeconfig, &["--force-conflicts"]));

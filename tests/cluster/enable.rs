@@ -1,4 +1,4 @@
-//! `pointsman enable`: a CRD is pointed to us only after everybody has answered, and is put back where it cannot be read.
+//! `pointsman enable` points a CRD to a server only after every endpoint has answered, and restores an unreadable CRD.
 
 use std::fs;
 

@@ -122,7 +122,7 @@ fn interrupted(scene: &Scene<'_>) {
             assert_eq!(ended, Some(130), "call {last}, {:?}", proxy.calls().last());
             let text = std::fs::read_to_string(scene.dir.join("migrate.log")).unwrap();
             let said = text.strip_prefix(log.as_str()).unwrap();
-            assert!(said.contains("the same command goes on"), "{said}");
+            assert!(said.contains("Run the same command again to continue"), "{said}");
             let result = said.lines().find(|line| line.contains("\"event\":\"result\"")).expect("a result");
             let result: Value = serde_json::from_str(result).unwrap();
             assert_eq!((&result["interrupted"], &result["complete"]), (&json!(true), &json!(false)), "{result}");
@@ -193,7 +193,7 @@ fn passing(scene: &Scene<'_>) {
     });
     let (code, text, errors) = scene.migrate_at(&scene.through(proxy.port), &["--to", new, "--settle=0s", "--page=10"]);
     assert_eq!(code, 0, "{text}{errors}");
-    assert!(errors.contains("too many requests") && errors.contains("trying again in 1 s"), "{errors}");
+    assert!(errors.contains("too many requests") && errors.contains("retrying in 1 s"), "{errors}");
     assert!(continued.load(Ordering::Relaxed) > 1);
     assert_migrated(scene, new, &names, &before);
 }

@@ -795,7 +795,7 @@ fn planned_lately(scene: &Scene<'_>, file: &str, plan: &str) {
     let through = format!("--kubeconfig={}", scene.through(lately.port).display());
     let (_, again, errors) = scene.command(&["roll", "plan", "-f", file, "--server", &through]);
     assert_eq!(again, plan, "{errors}");
-    assert!(errors.contains("storage is (re)initializing (HTTP 429); trying again in 1 s"), "{errors}");
+    assert!(errors.contains("storage is (re)initializing (HTTP 429); retrying in 1 s"), "{errors}");
 }
 
 fn taken_back(scene: &Scene<'_>) {

@@ -233,7 +233,7 @@ fn told(scene: &Scene<'_>) {
     scene.stop_pointsman();
     needs(scene, "cannot be reached from here", "docs/rotate.md");
     merge(scene, &json!({"spec": {"conversion": {"strategy": "None", "webhook": null}}}));
-    needs(scene, "nobody converts", "pointsman enable");
+    needs(scene, "no conversion webhook", "pointsman enable");
 }
 
 /// What scenarios have registered that are over: their servers are gone.
@@ -375,7 +375,7 @@ fn mutated(scene: &Scene<'_>) {
     assert_eq!(kept(), before);
     // What it says to do helps.
     let text = scene.commanded(&["disable", &name, &scene.server(), "--admission", "--settle=2s"]);
-    assert!(text.contains(&format!("what only {new} could say, in an annotation of 1")), "{text}");
+    assert!(text.contains(&format!("values of {new} in an annotation of 1")), "{text}");
     assert!(scene.commanded(&forget).contains("taken off 1 object"));
     assert_eq!(kept(), Value::Null);
 }

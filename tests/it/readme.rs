@@ -11,12 +11,6 @@ use std::process::{Child, Command, Stdio};
 
 use tempfile::TempDir;
 
-/// Commands that are not run here, and why.
-const NOT_RUN: [(&str, &str); 2] = [
-    ("cargo test --locked --lib --bins --test it --test memory --test rolls", "this is that"),
-    ("cargo test --locked --test cluster", "it comes behind this"),
-];
-
 const SERVE: &str = "pointsman serve --dev";
 
 /// A command, and what the document shows below it.
@@ -142,7 +136,7 @@ fn commands_say_what_the_documents_show() {
     for session in all.into_iter().rev() {
         let Session { command, .. } = &session;
         let elsewhere = command == SERVE || command.starts_with("curl ");
-        if elsewhere || NOT_RUN.iter().any(|(not_run, _)| command == not_run) {
+        if elsewhere {
             continue;
         }
         // As on a terminal: both streams, in their order.
@@ -252,10 +246,14 @@ fn shell(text: &str) -> Vec<String> {
     lines
 }
 
+/// One command runs the main job, one all tests.
 #[test]
-fn commands_that_are_not_run_exist() {
-    let all: Vec<Session> = documents().iter().flat_map(|document| sessions(document)).collect();
-    for (not_run, _) in NOT_RUN {
-        assert!(all.iter().any(|session| session.command == not_run), "nothing says {not_run} any more");
-    }
+fn readme_begins_with_two_commands() {
+    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
+    let block = text.split("```sh\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    let [job, tests] = block.lines().collect::<Vec<_>>()[..] else { panic!("{block}") };
+    assert_eq!(tests, "cargo test --locked");
+    let job = job.strip_prefix("cargo run --locked -- ").unwrap();
+    let done = Clone::new().command(&format!("pointsman {job}")).output().unwrap();
+    assert!(done.status.success() && !done.stdout.is_empty(), "{done:?}");
 }

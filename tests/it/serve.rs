@@ -329,7 +329,7 @@ fn definitions_are_read_again_when_they_change() {
     // One that is deeper than a stack likes is bad as well, and no more than that.
     let deep = good.replace("operations:", &format!("operations: {}{}\n    more:", "[".repeat(120), "]".repeat(120)));
     fs::write(kinds.join("widgets.yaml"), deep).unwrap();
-    dev.says_so_often("the last good ones go on", 2);
+    dev.says_so_often("still serving the previous version", 2);
     fs::write(kinds.join("widgets.yaml"), good).unwrap();
     dev.says("definitions reloaded");
     let metrics = Command::new("sh").args(["-c", &dev.commands()[2]]).output().unwrap().stdout;

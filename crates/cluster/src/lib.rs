@@ -1,7 +1,7 @@
-//! What pointsman does on a Kubernetes cluster: it looks, enables, migrates, rotates and leaves. Whoever acts (a person,
-//! CI, a Job) calls one function; it can be called again at any time, goes on where an earlier run was killed, and
-//! says first what it will do. What a cluster should look like is decided by `pointsman-core`; here it is fetched and
-//! written.
+//! The actions of pointsman on a Kubernetes cluster: status, enable, migrate, rotate-ca and disable.
+//!
+//! Each action is one function. A caller can repeat it at any time, also after a kill, and gets the plan first.
+//! `pointsman-core` decides the desired state of the cluster. This crate reads and writes objects.
 //!
 //! Documents are JSON, as the API server sends them: a typed object would lose what this version does not know.
 

@@ -106,7 +106,7 @@ fn two_authorities_of_service_are_found() {
 fn crd_without_conversion_is_found() {
     let mut crd = printed(&authority()).remove(0);
     crd["spec"]["conversion"] = document!({"strategy": "None"});
-    finds(&[crd.clone()], "nobody converts");
+    finds(&[crd.clone()], "no conversion webhook");
     finds(&[crd.clone()], "pointsman enable materialize");
     // A kind that this run has no definition of.
     (crd["metadata"]["name"], crd["spec"]["group"]) = (document!("materializes.example.com"), document!("example.com"));

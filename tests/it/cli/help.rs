@@ -248,10 +248,7 @@ fn kubectl_finds_it_by_its_names() {
         (&["convert", "-f", "widg"], "widgets.yaml\n:4\n"),
         (&["convert", "-f", "wit"], "within/\n:6\n"),
         (&["kinds", "show", "nobody"], ":4\n"),
-        (
-            &["migr"],
-            "migrate\tRewrite what a cluster has stored in another version than the one that is stored now\n:4\n",
-        ),
+        (&["migr"], "migrate\tRewrite stored objects in the current storage version\n:4\n"),
     ] {
         assert_eq!(called("kubectl_complete-pointsman", line), (Some(0), words.to_owned()), "{line:?}");
     }

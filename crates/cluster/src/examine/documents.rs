@@ -209,7 +209,7 @@ mod tests {
 
     #[test]
     fn crd_without_conversion_is_found() {
-        let words = "conversion strategy is None, but v1, v2 are served and v2 is stored";
+        let words = "no conversion webhook, with v1, v2 served and v2 stored";
         one(&[crd(json!({"strategy": "None"}))], words);
         one(&[crd(Value::Null)], words);
         let mut two_stored = crd(json!({"strategy": "None"}));

@@ -98,7 +98,7 @@ async fn trusted(
     let found = match endpoints(cluster, &stanza.place).await {
         Ok(found) => found,
         Err(NoEndpoints::Nobody(reason)) => {
-            return find(format!("{reason}: what it is for cannot be written"), "docs/running.md, First look");
+            return find(format!("{reason}: what it is for cannot be written"), "docs/running.md, First checks");
         }
         Err(NoEndpoints::Call(error)) => {
             unknown.insert(format!("who is behind {}: {error}", stanza.place));
@@ -123,7 +123,7 @@ async fn trusted(
             Err(Unconnected::Unreached(reason)) => {
                 unknown.insert(format!("what {endpoint} shows: it cannot be reached from here ({reason})"));
             }
-            Err(error @ Unconnected::Nobody(_)) => find(format!("{endpoint}: {error}"), "docs/running.md, First look"),
+            Err(error @ Unconnected::Nobody(_)) => find(format!("{endpoint}: {error}"), "docs/running.md, First checks"),
             Err(error @ Unconnected::Untrusted { .. }) => {
                 find(format!("{endpoint}: the API server would not trust it: {error}"), ROTATE);
             }

@@ -39,7 +39,7 @@ fn conversion(seen: &KindStatus, kind: &str) -> Option<StatusFinding> {
     if seen.converted_by.is_none() && !seen.one_schema && (seen.served.len() > 1 || seen.stored.len() > 1) {
         return Some(StatusFinding {
             problem: format!(
-                "conversion strategy is None, but {} are served and {} is stored: only apiVersion changes, and fields are lost",
+                "no conversion webhook, with {} served and {} stored: only apiVersion changes, and fields are lost",
                 seen.served.join(", "),
                 seen.stored.join(", ")
             ),
@@ -106,7 +106,7 @@ fn answers(seen: &KindStatus, kind: &str, now: u64) -> Vec<StatusFinding> {
     let mut found = Vec::new();
     // The fault of the bundle is a finding of its own.
     let is_unusable = seen.authorities.is_empty() || seen.bundle.iter().any(BundleFault::is_unusable);
-    let look = "kubectl get pods,endpointslices -l app.kubernetes.io/name=pointsman -A; docs/running.md, First look";
+    let look = "kubectl get pods,endpointslices -l app.kubernetes.io/name=pointsman -A; docs/running.md, First checks";
     if let Some(reason) = seen.no_endpoints.as_ref().filter(|_| !is_unusable) {
         found.push(StatusFinding { problem: reason.clone(), mend: rights_or(reason, look) });
     }
@@ -190,7 +190,7 @@ mod tests {
 
     #[test]
     fn each_thing_that_needs_a_person_names_what_mends_it() {
-        one(["conversion strategy is None, but v1, v2 are served", "pointsman enable w --service"], |seen| {
+        one(["no conversion webhook, with v1, v2 served", "pointsman enable w --service"], |seen| {
             (seen.converted_by, seen.endpoints, seen.authorities) = (None, Vec::new(), Vec::new());
         });
         one(["managedFields of 2 objects name v0", "pointsman migrate w --forget v0"], |seen| {

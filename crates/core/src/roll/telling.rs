@@ -142,10 +142,10 @@ fn lost(status: &RollStatus) -> String {
     let Some(first) = status.unmoved.iter().find(is_lost) else { return String::new() };
     let (of, what) = (counted(status.counts.refused), format!("{}: {}", first.object, first.message));
     if status.counts.refused == 1 {
-        return format!("; of {of} the annotation is missing, so it is left unchanged: {what}");
+        return format!("; cannot tell whether {of} was moved, so it is left unchanged: {what}");
     }
     let names = some(&names);
-    format!("; of {of} the annotation is missing, so they are left unchanged: {names}. {what}")
+    format!("; cannot tell whether {of} were moved, so they are left unchanged: {names}. {what}")
 }
 
 fn words(

@@ -149,8 +149,8 @@ fn what_was_moved_and_lost_its_mark_is_told_where_the_roll_was_taken_back() {
         let status = ends(&[text]);
         assert_eq!((status.phase, status.reason.as_deref()), (RollPhase::Aborted, Some("TakenBack")), "{text:?}");
         assert_eq!((status.counts.refused, status.counts.new), (1, 0), "{text:?}");
-        let said = "every object with the mark of its move is what it was before; of 1 object nobody knows any more \
-                    whether it was moved, and it stays as it is: n/b-0: ";
+        let said = "every object with the mark of its move is what it was before; cannot tell whether 1 object was \
+                    moved, so it is left unchanged: n/b-0: ";
         assert!(status.message.starts_with(said) && status.message.contains(what), "{text:?}: {}", status.message);
         assert!(status.leaves_objects(), "{text:?}");
         let does =
@@ -160,7 +160,7 @@ fn what_was_moved_and_lost_its_mark_is_told_where_the_roll_was_taken_back() {
     let two = ends(&["", "mine"]);
     assert!(
         two.message
-            .contains("; of 2 objects the annotation is missing, so they are left unchanged: n/b-0, n/b-1. n/b-0: "),
+            .contains("; cannot tell whether 2 objects were moved, so they are left unchanged: n/b-0, n/b-1. n/b-0: "),
         "{}",
         two.message
     );

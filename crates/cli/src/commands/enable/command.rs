@@ -46,7 +46,8 @@ pub(crate) struct EnableArgs {
     /// Test this address instead of the endpoints of the Service. Can be repeated.
     #[arg(long = "endpoint", value_name = "HOST:PORT", value_parser = host_and_port)]
     endpoints: Vec<String>,
-    /// Force server-side apply conflicts on the CRD, its policy and the webhook configurations. Each conflict is printed.
+    /// Force server-side apply conflicts on the CRD, its policy and the webhook configurations. Each conflict is
+    /// printed.
     #[arg(long)]
     force_conflicts: bool,
     /// Replace the conversion webhook of another server.

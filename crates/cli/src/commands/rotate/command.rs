@@ -85,7 +85,8 @@ its caches of the kind.
 
 Examples:
   Trust both, replace the certificates, then trust the new authority alone:
-    pointsman rotate-ca --service pointsman-system/pointsman --ca-file new-ca.crt
+    pointsman rotate-ca --service pointsman-system/pointsman \\
+      --ca-file new-ca.crt
     kubectl -n pointsman-system create secret tls pointsman --cert new.crt \\
       --key new.key --dry-run=client -o yaml | kubectl apply -f -
     pointsman rotate-ca --service pointsman-system/pointsman \\
