@@ -227,7 +227,7 @@ mod tests {
         one(["has no caBundle", "pointsman enable w --ca-file"], |seen| {
             (seen.authorities, seen.bundle) = (Vec::new(), vec![BundleFault::Missing]);
         });
-        one(["no endpoint that is ready", "First look"], |seen| {
+        one(["no endpoint that is ready", "First checks"], |seen| {
             seen.no_endpoints = Some("no endpoint that is ready".to_owned());
         });
         one(["h:1: its certificate expires in 6 days", "docs/rotate.md"], |seen| {
