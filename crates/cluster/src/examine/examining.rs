@@ -123,7 +123,9 @@ async fn trusted(
             Err(Unconnected::Unreached(reason)) => {
                 unknown.insert(format!("what {endpoint} shows: it cannot be reached from here ({reason})"));
             }
-            Err(error @ Unconnected::Nobody(_)) => find(format!("{endpoint}: {error}"), "docs/running.md, First checks"),
+            Err(error @ Unconnected::Nobody(_)) => {
+                find(format!("{endpoint}: {error}"), "docs/running.md, First checks")
+            }
             Err(error @ Unconnected::Untrusted { .. }) => {
                 find(format!("{endpoint}: the API server would not trust it: {error}"), ROTATE);
             }
