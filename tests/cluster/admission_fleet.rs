@@ -205,7 +205,7 @@ fn told(scene: &Scene<'_>) {
     let said = scene.eventually(|| {
         let answer = scene.patch(new, "e", &json!({"metadata": {"annotations": {"note": "y"}}}));
         let said = answer.warnings.join("\n");
-        said.contains("which nobody serves").then_some(said)
+        said.contains("which no server handles").then_some(said)
     });
     assert!(said.contains("says \"9.9.9\", which no server handles: this write was not validated"), "{said}");
     // Repaired without a word about a path.

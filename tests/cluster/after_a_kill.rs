@@ -164,7 +164,8 @@ fn noted(scene: &Scene<'_>) {
     let (code, text, errors) = scene.enables_at(&scene.through(proxy.port), &["--force-conflicts"]);
     assert_eq!(code, 0, "{text}{errors}");
     assert!(
-        errors.contains(&format!("warning: the annotation {NOTE}")) && errors.contains("run enable again"),
+        errors.contains(&format!("warning: cannot remove the annotation {NOTE}"))
+            && errors.contains("Run enable again"),
         "{errors}"
     );
     assert_eq!(scene.crd_now()["metadata"]["annotations"][NOTE], "{}");

@@ -108,7 +108,7 @@ impl<'t> Typed<'t> {
         fs::copy(scene.authority(), dir.join("ca.crt")).unwrap();
         let kinds = scene.setup.kinds.display();
         let pointsman = env!("CARGO_BIN_EXE_pointsman");
-        let with_kinds = format!("[ \"$1\" = rotate ] || set -- \"$@\" --kinds={kinds}\nexec {pointsman} \"$@\"");
+        let with_kinds = format!("[ \"$1\" = rotate-ca ] || set -- \"$@\" --kinds={kinds}\nexec {pointsman} \"$@\"");
         program(&dir.join("pointsman"), &with_kinds);
         let kubectl = scene.bed.assets.path("kubectl");
         program(&dir.join("kubectl"), &format!("exec {} \"$@\"", kubectl.display()));

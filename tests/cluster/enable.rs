@@ -131,7 +131,7 @@ fn registered(scene: &Scene<'_>) {
     assert_eq!(code, 0, "{errors}");
     let plan: Value = serde_json::from_str(&text).unwrap();
     let steps: Vec<&str> = plan["steps"].as_array().unwrap().iter().map(|step| step.as_str().unwrap()).collect();
-    assert!(steps[0].starts_with("ask every endpoint of"), "{steps:?}");
+    assert!(steps[0].starts_with("test every endpoint of"), "{steps:?}");
     let at = |start: &str| steps.iter().position(|step| step.starts_with(start)).unwrap();
     assert!(at("apply CustomResourceDefinition") < at("apply ValidatingWebhookConfiguration"), "{steps:?}");
     assert!(steps.last().unwrap().starts_with("read "), "{steps:?}");

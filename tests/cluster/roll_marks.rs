@@ -186,7 +186,7 @@ fn lost(scene: &Scene<'_>) {
     scene.does(&["back"]);
     let (code, text, errors) = scene.runs_roll(&[]);
     let said =
-        format!("of 2 objects the annotation is missing, so they are left unchanged: {0}/e-0, {0}/e-1. ", scene.ns);
+        format!("cannot tell whether 2 objects were moved, so they are left unchanged: {0}/e-0, {0}/e-1. ", scene.ns);
     assert!(code == 1 && text.contains(&said), "{code} {text}{errors}");
     assert_eq!(scene.versions(), [(A.to_owned(), 2), (B.to_owned(), 2)].into());
     scene.forgets_roll();
