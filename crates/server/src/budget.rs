@@ -12,8 +12,9 @@
 //! | small | 1/16 | decisions of small requests, which a kube-apiserver's are |
 //! | common | 12/16 | everything |
 //!
-//! With a budget of 48 MiB and 341 connections, a body of 27 KiB always arrives; and 36 MiB are for everybody: one
-//! conversion of 3 MiB, the largest object there is, while it is decided, or fifty of 60 KiB.
+//! With a budget of 48 MiB and 341 connections, the share is 27 KiB. A body of 13 KiB always arrives, because a body
+//! counts twice while it is copied. The common pool has 36 MiB: one conversion of 3 MiB, the largest object there is,
+//! while it is decided, or fifty of 60 KiB.
 //!
 //! Who finds no room waits for [`WAIT`] at most, then it is refused and comes back after a second (`Retry-After`).
 //! Meanwhile those lose memory who only hold it, with a body that does not arrive or an answer that is not read:

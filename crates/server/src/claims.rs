@@ -149,7 +149,9 @@ impl Claims {
             false if bytes <= free.common => Bytes { common: bytes, ..Bytes::default() },
             false => return false,
         };
-        self.change(id, |holding| (holding.bytes, holding.stage, holding.since) = (bytes, Stage::Deciding, now));
+        self.change(id, |holding| {
+            (holding.bytes, holding.stage, holding.since, holding.told) = (bytes, Stage::Deciding, now, false);
+        });
         true
     }
 
@@ -394,6 +396,20 @@ mod tests {
         book.now += GRACE;
         assert_eq!(book.reclaim(needy, 200), 1);
         assert!(one.is_evicted());
+        book.check();
+    }
+
+    #[test]
+    fn decision_of_body_that_was_to_go_is_not_expected_back() {
+        let (mut book, greedy) = (Book::new(), Requests::default());
+        let id = book.body(&greedy, 80);
+        let needy = book.body(&Requests::default(), 16);
+        assert_eq!(book.reclaim(needy, 20), 1);
+        // Its last byte had arrived by then.
+        assert!(book.claims.decide(id, 90 * KIB, book.now));
+        let other = book.body(&greedy, 100);
+        assert_eq!(book.reclaim(needy, 20), 1, "the decision keeps its memory, so another body goes");
+        book.claims.remove(other);
         book.check();
     }
 

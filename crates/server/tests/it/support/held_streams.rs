@@ -134,7 +134,7 @@ impl HeldStreams {
         Self { streams: 0, announced, sent: announced, body, hold, ..Self::one_byte(150, address) }
     }
 
-    /// Heads that never end, of as many fields as a head may have.
+    /// Heads that never end, of more fields than a head may have.
     pub(crate) fn open_heads(address: Ipv4Addr) -> Self {
         let (streams, fields, is_open, hold) = (1, 1800, true, Duration::from_secs(5));
         Self { streams, fields, is_open, hold, ..Self::one_byte(320, address) }
