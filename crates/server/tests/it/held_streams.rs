@@ -34,7 +34,7 @@ async fn attacked(name: &str, attack: HeldStreams, bystander: &Victim, after: Du
     assert_eq!(call(&mut kept).await.unwrap().status, 200);
     let running = attack.begin(&victim.dial());
     let calls = usize::try_from(number("POINTSMAN_ATTACK_CALLS", 40)).unwrap();
-    let outcome = Outcome::of((&victim, bystander), kept, (Duration::from_secs(2), calls)).await;
+    let outcome = Outcome::of((&victim, bystander), kept, (Duration::from_secs(2), calls, 8)).await;
     drop(running);
     let (peak, seconds) = (victim.peak_mib(), begun.elapsed().as_secs_f64());
     let lines = victim.log_lines() as f64 / seconds;

@@ -93,7 +93,7 @@ async fn no_attack_fails_a_kept_call_or_holds_off_a_fresh_one() {
         let mut kept = victim.dial().connect().await.unwrap();
         assert_eq!(call(&mut kept).await.unwrap().status, 200);
         let running = attack.begin(victim.addr, victim.admin, &victim.dial());
-        let outcome = Outcome::of((&victim, &bystander), kept, (lasting(), 1)).await;
+        let outcome = Outcome::of((&victim, &bystander), kept, (lasting(), 1, 0)).await;
         drop(running);
         let peak = victim.peak_mib();
         let wrong = outcome.wrong();

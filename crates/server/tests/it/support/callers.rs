@@ -88,11 +88,12 @@ pub(crate) struct Outcome {
 }
 
 impl Outcome {
-    /// Calls both for a while and so many times at least, one call at a time.
+    /// Calls both for a while and so many times at least, one call at a time. `large_every`: a large call after so many
+    /// fresh ones; none with 0.
     pub(crate) async fn of(
         (victim, bystander): (&Victim, &Victim),
         mut kept: Client,
-        (lasting, least): (Duration, usize),
+        (lasting, least, large_every): (Duration, usize, usize),
     ) -> Self {
         let mut all = Self::default();
         let begun = Instant::now();
@@ -105,7 +106,7 @@ impl Outcome {
             }
             let at = Instant::now();
             all.fresh.add(at, fresh_call(victim).await);
-            if all.fresh.took.len() % 8 == 1 {
+            if large_every > 0 && all.fresh.took.len() % large_every == 1 {
                 let at = Instant::now();
                 all.large.add(at, fresh_call_of(victim, 300).await);
             }
