@@ -7,10 +7,10 @@
 //!    are taken by such, or has been sending one for longer than [`PATIENCE`]: the oldest one of the address that has
 //!    most of them. Where an address has more than [`NEWCOMERS`] at a time, they are not waited for, and a sixteenth of
 //!    these goes at a time;
-//! 2. a connection of the address that has most, where that is more than its share, all slots divided by the addresses
-//!    that have or want one, or where so many of them are idle as no API server keeps: the one that has been idle for
-//!    longest. Where all of them are in use, as many as are beyond the share are told to end with their next answer,
-//!    which no client minds.
+//! 2. a connection of the address that has most, where that is more than its share, or where so many of them are idle as
+//!    no API server keeps: the one that has been idle for longest. The share is all slots divided by the addresses that
+//!    have sent a whole request, and the address that asks for a slot. Where all of them are in use, as many as are
+//!    beyond the share are told to end with their next answer, which no client minds.
 //!
 //! With 4 slots: two idle connections of `10.0.0.1`, which asked before, and two of `10.0.0.9`, which never did. The
 //! next to come takes the slot of the older one of `10.0.0.9`. Had these asked, it would be that of the longest idle
@@ -109,7 +109,9 @@ impl OpenConnections {
         for connection in self.connections.values() {
             peers.entry(connection.peer).or_default().count(connection, now);
         }
-        let share = slots / peers.len();
+        let asking = network(newcomer);
+        let sharing = peers.iter().filter(|(address, peer)| **address == asking || peer.is_proven()).count();
+        let share = slots / sharing.max(1);
         let crowd: usize = peers.values().map(|peer| peer.unproven.len()).sum();
         let patience = if crowd > slots / 2 { HASTE } else { NEWCOMER };
         let unproven = peers
@@ -149,6 +151,11 @@ impl<'a> PeerConnections<'a> {
         } else {
             self.in_use.push(connection);
         }
+    }
+
+    /// Whether one of its connections has sent a whole request.
+    fn is_proven(&self) -> bool {
+        self.all > self.unproven.len()
     }
 
     /// How many it has beyond what it may.
@@ -297,6 +304,19 @@ mod tests {
         let (gone, _) = who(&open, &all, GOOD);
         assert!(gone == [3] || gone == [4], "four of seven wait: {gone:?}");
         drop(more);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn silent_addresses_reduce_no_share() {
+        let mut open = OpenConnections::default();
+        let all = [GOOD, GOOD].map(|peer| add(&mut open, peer));
+        all.iter().for_each(|requests| drop(ask(requests)));
+        pass(5000).await;
+        let silent: Vec<_> = (1..=4).map(|last| add(&mut open, &format!("10.0.1.{last}"))).collect();
+        assert_eq!(who(&open, &all, "10.0.1.5").0, Vec::<usize>::new(), "two of six slots, for two addresses");
+        pass(101).await;
+        assert_eq!(who(&open, &silent, "10.0.1.5").0.len(), 1, "a silent one has had its time");
+        assert!(all.iter().all(|requests| !requests.is_evicted()));
     }
 
     #[test]
