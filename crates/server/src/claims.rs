@@ -44,8 +44,10 @@ struct Bytes {
 struct Holding {
     bytes: Bytes,
     stage: Stage,
-    /// When the stage began.
+    /// When the stage began, plus the time that it waited for memory since.
     since: Instant,
+    /// How long it has waited for memory, in all stages.
+    waited: Duration,
     /// It was told to give that up.
     told: bool,
     give_up: Arc<Notify>,
@@ -97,6 +99,7 @@ impl Claims {
             bytes: Bytes::default(),
             stage,
             since: now,
+            waited: Duration::ZERO,
             told: false,
             give_up: Arc::clone(&give_up),
             requests,
@@ -174,6 +177,16 @@ impl Claims {
     /// A decision waits for memory, or does no longer.
     pub(super) fn wait(&mut self, waits: bool) {
         self.waiting = if waits { self.waiting + 1 } else { self.waiting.saturating_sub(1) };
+    }
+
+    /// Adds to the time that a request has waited for memory, and returns the sum. Its client gets that time for its
+    /// body in addition, because the server did not read meanwhile.
+    pub(super) fn wait_of(&mut self, id: u64, more: Duration) -> Duration {
+        self.held.get_mut(&id).map_or(Duration::MAX, |holding| {
+            holding.waited += more;
+            holding.since += more;
+            holding.waited
+        })
     }
 
     /// Takes `bytes` from those who only hold them, for one that needs them. They are free once their tasks have
@@ -410,6 +423,19 @@ mod tests {
         let other = book.body(&greedy, 100);
         assert_eq!(book.reclaim(needy, 20), 1, "the decision keeps its memory, so another body goes");
         book.claims.remove(other);
+        book.check();
+    }
+
+    #[test]
+    fn body_that_waits_for_memory_gets_more_time() {
+        let mut book = Book::new();
+        let waiting = book.body(&Requests::default(), 100);
+        book.body(&Requests::default(), 100);
+        let needy = book.body(&Requests::default(), 90);
+        book.now += GRACE * 2;
+        assert_eq!(book.claims.wait_of(waiting, GRACE * 2), GRACE * 2);
+        assert_eq!(book.reclaim(needy, 150), 1, "only the body whose client had all that time");
+        assert_eq!(book.claims.wait_of(waiting, GRACE), GRACE * 3);
         book.check();
     }
 
