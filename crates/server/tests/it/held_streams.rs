@@ -7,14 +7,15 @@
 //!
 //! `POINTSMAN_ATTACK_CALLS` is how often each caller calls at least, `POINTSMAN_SEED` the first seed, and
 //! `POINTSMAN_ATTACK` a part of the names of those that are tried. With 300 calls, what is left of an attack after ten
-//! seconds counts as well.
+//! seconds counts as well. `POINTSMAN_ATTACK_MIB=842` gives the server its default limits, and `POINTSMAN_ATTACK_TIMES=6`
+//! multiplies the connections of each attack.
 
 use std::time::{Duration, Instant};
 
 use crate::support::callers::{Outcome, call};
 use crate::support::held_streams::{CALLERS, HeldStreams, STRANGER};
 use crate::support::number;
-use crate::support::victim::{LIMIT_MIB, Victim};
+use crate::support::victim::{Victim, limit_mib};
 
 /// The test that a victim is.
 const VICTIM: &str = "neighbours::the_victim_of_the_attacks_serves";
@@ -28,6 +29,8 @@ async fn attacked(name: &str, attack: HeldStreams, bystander: &Victim, after: Du
     if std::env::var("POINTSMAN_ATTACK").is_ok_and(|only| !name.contains(&only)) {
         return None;
     }
+    let times = usize::try_from(number("POINTSMAN_ATTACK_TIMES", 1)).unwrap();
+    let attack = HeldStreams { connections: attack.connections * times, ..attack };
     let victim = Victim::start_with_log(VICTIM).await;
     let begun = Instant::now();
     let mut kept = victim.dial().connect().await.unwrap();
@@ -55,7 +58,7 @@ async fn attacked(name: &str, attack: HeldStreams, bystander: &Victim, after: Du
         probes.percentile(100),
         bystander.percentile(100),
     );
-    let too_much = victim.is_killed() || peak > LIMIT_MIB || after >= AFTER && left > LEFT_MIB || lines > LINES;
+    let too_much = victim.is_killed() || peak > limit_mib() || after >= AFTER && left > LEFT_MIB || lines > LINES;
     (!wrong.is_empty() || too_much)
         .then(|| format!("{name}: {wrong:?}, {peak} MiB, then {left} MiB, {lines:.0} lines a second: {attack:?}"))
 }

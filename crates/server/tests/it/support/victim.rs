@@ -17,11 +17,13 @@ use tracing_subscriber::prelude::*;
 
 use super::certs::Authority;
 use super::client::{Dial, get};
-use super::eventually;
 use super::memory_group::MemoryGroup;
+use super::{eventually, number};
 
-/// The memory limit of the victim.
-pub(crate) const LIMIT_MIB: u64 = 128;
+/// The memory limit of the victim, in MiB. With 842, it has the default limits.
+pub(crate) fn limit_mib() -> u64 {
+    number("POINTSMAN_ATTACK_MIB", 128)
+}
 
 /// The server; dropped, it is gone.
 pub(crate) struct Victim {
@@ -71,7 +73,7 @@ impl Victim {
             addr: addr.parse().unwrap(),
             admin: admin.parse().unwrap(),
             authority,
-            group: MemoryGroup::around(child.id(), LIMIT_MIB),
+            group: MemoryGroup::around(child.id(), limit_mib()),
             child,
             dir,
         }
@@ -159,7 +161,7 @@ pub(crate) async fn serve() {
     log.with(dynamic_filter_fn(move |line, _| !line.is_event() || limit.admits(line.target()))).init();
     let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
     let paths = CertPaths { cert: dir.join("tls.crt"), key: dir.join("tls.key") };
-    let memory = Memory::within(LIMIT_MIB << 20);
+    let memory = Memory::within(limit_mib() << 20);
     let mut options = Options::new(any, any, paths);
     (options.memory_budget, options.max_connections) = (memory.budget, memory.connections);
     options.log_queue = Some(queue);
