@@ -40,9 +40,12 @@ pub(super) struct DefinitionSpec {
     #[serde(default)]
     #[schemars(with = "Vec<StepSpec>")]
     pub(super) steps: Vec<Spanned<StepSpec>>,
-    /// What calls for a rollout, and how the status speaks of it.
-    #[schemars(with = "Option<RolloutSpec>")]
-    pub(super) rollout: Option<Spanned<RolloutSpec>>,
+    /// The recipe of the rollout hash: the fields whose change requires a rollout.
+    #[schemars(with = "Option<HashSpec>")]
+    pub(super) rollout_hash: Option<Spanned<HashSpec>>,
+    /// The fields of the status that describe a rollout in both versions. Requires `rolloutHash`.
+    #[schemars(with = "Option<RolloutStatusSpec>")]
+    pub(super) rollout_status: Option<Spanned<RolloutStatusSpec>>,
     /// What is checked when an object is written.
     #[schemars(with = "Option<AdmissionSpec>")]
     pub(super) admission: Option<Spanned<AdmissionSpec>>,
@@ -60,16 +63,6 @@ pub(super) struct DefinitionSpec {
     #[serde(default)]
     #[schemars(with = "BTreeMap<String, Vec<JourneyStepSpec>>")]
     pub(super) journeys: BTreeMap<String, Vec<Spanned<JourneyStepSpec>>>,
-}
-
-/// What calls for a rollout.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Rollout")]
-pub(super) struct RolloutSpec {
-    /// What the rollout hash is made of.
-    pub(super) hash: HashSpec,
-    /// How the status speaks of a rollout in the two versions, if it does.
-    pub(super) status: Option<RolloutStatusSpec>,
 }
 
 /// What tells a definition from another document.

@@ -122,8 +122,8 @@ impl Kind {
         let spec = DefinitionSpec::read(text, problems)?;
         let crd = Crd::read(&spec.crd, read, problems)?;
         let versions = crd.versions(line(&spec.crd), &spec.steps, problems)?;
-        let rollout = match &spec.rollout {
-            Some(spec) => Some(spec.value.hash.compile(&versions, line(spec), problems)?),
+        let rollout = match &spec.rollout_hash {
+            Some(spec) => Some(spec.value.compile(&versions, line(spec), problems)?),
             None => None,
         };
         let steps = steps(&spec, &versions, rollout.as_ref(), problems);
@@ -359,8 +359,11 @@ impl Kind {
 
 fn steps(spec: &DefinitionSpec, versions: &Versions, rollout: Option<&Rollout>, problems: &mut Problems) -> Vec<Step> {
     let hashed = rollout.map(|rollout| rollout.at);
-    let status =
-        spec.rollout.as_ref().and_then(|rollout| rollout.value.status.as_ref().map(|status| (status, line(rollout))));
+    let status = spec.rollout_status.as_ref().map(|status| (&status.value, line(status)));
+    if let Some((_, at_line)) = status.filter(|_| rollout.is_none()) {
+        problems.add(at_line, "rolloutStatus: rolloutHash is missing: add the recipe of the hash");
+        return Vec::new();
+    }
     let mut steps = Vec::new();
     for (step, (older, newer, index)) in spec.steps.iter().zip(versions.neighbours()) {
         let status = status.filter(|_| hashed == Some(index));
@@ -368,7 +371,7 @@ fn steps(spec: &DefinitionSpec, versions: &Versions, rollout: Option<&Rollout>, 
     }
     chain::check(&steps, problems);
     if let Some((_, at_line)) = status.filter(|_| hashed.and_then(VersionIndex::step).is_none()) {
-        problems.add(at_line, "rollout.status: no step leads to the version that is hashed");
+        problems.add(at_line, "rolloutStatus: no step leads to the version that is hashed");
     }
     steps
 }

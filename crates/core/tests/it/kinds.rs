@@ -78,7 +78,7 @@ pub(crate) fn touched(kind: &Kind, older: &str, newer: &str) -> Vec<Touched> {
         panic!("no operations")
     };
     let mut touched: Vec<Touched> = operations.iter().map(operation).collect();
-    if let Some(status) = document.field("rollout.status") {
+    if let Some(status) = document.field("rolloutStatus") {
         let ways = |fields: &str| -> Vec<Way> {
             ["requested", "completed"]
                 .iter()

@@ -222,7 +222,7 @@ impl<'a> Compiler<'a> {
                     }
                 }
                 if side == Side::Older && handled.contains(path) {
-                    self.problem(format!("two operations on one field: {path} is handled by rollout.status"));
+                    self.problem(format!("two operations on one field: {path} is handled by rolloutStatus"));
                 }
             }
         }

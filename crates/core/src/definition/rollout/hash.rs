@@ -61,13 +61,13 @@ impl HashSpec {
         let Self { of, at: version, .. } = self;
         let Some(at) = versions.named(version) else {
             let known = versions.names();
-            problems.add(at_line, format!("rollout.hash.at: the CRD has no version {version:?}; it has {known}"));
+            problems.add(at_line, format!("rolloutHash.at: the CRD has no version {version:?}; it has {known}"));
             return None;
         };
         let root = &versions.at(at).schema;
         let Some(schema) = root.properties.get(of) else {
             let hint = root.did_you_mean(of);
-            problems.add(at_line, format!("rollout.hash.of: {version} has no field {of:?}{hint}"));
+            problems.add(at_line, format!("rolloutHash.of: {version} has no field {of:?}{hint}"));
             return None;
         };
         let mut canonical = schema.canonical();
@@ -77,7 +77,7 @@ impl HashSpec {
         let recipe = self.digest(&defaults);
         if let Some(said) = self.recipe.as_ref().filter(|said| said.value != recipe) {
             let message = format!(
-                "rollout.hash.recipe: {:?} is not what this recipe is: hashes may move, and that starts rollouts. If that is \
+                "rolloutHash.recipe: {:?} is not what this recipe is: hashes may move, and that starts rollouts. If that is \
                  meant, write {recipe:?}",
                 said.value
             );
@@ -103,7 +103,7 @@ impl HashSpec {
             let Some((path, _)) = self.hashed(&text.value, root, line(text), problems) else {
                 let (text, at_line) = (&text.value, line(text));
                 let (of, at, hint) = (&self.of, &self.at, near(root, text));
-                problems.add(at_line, format!("rollout.hash.except: {text} is not a field of {of} at {at}{hint}"));
+                problems.add(at_line, format!("rolloutHash.except: {text} is not a field of {of} at {at}{hint}"));
                 continue;
             };
             let mut place = &mut *canonical;
@@ -123,13 +123,13 @@ impl HashSpec {
                 let (of, at, hint) = (&self.of, &self.at, near(root, text));
                 problems.add(
                     at_line,
-                    format!("rollout.hash.defaults: {text} is not a field directly in {of} at {at}{hint}"),
+                    format!("rolloutHash.defaults: {text} is not a field directly in {of} at {at}{hint}"),
                 );
                 continue;
             };
             let value = value.to_string();
             if !schema.takes(&Json::borrowed(&value)) {
-                problems.add(at_line, format!("rollout.hash.defaults: {text} cannot be {value} at {}", self.at));
+                problems.add(at_line, format!("rolloutHash.defaults: {text} cannot be {value} at {}", self.at));
             }
             if let (Some(name), Some(value)) = (path.names().last(), schema.canonical().text(&value)) {
                 defaults.push((name.to_string(), value));

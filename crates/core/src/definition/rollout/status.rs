@@ -76,7 +76,7 @@ impl RolloutStatusSpec {
         let (reasons, request, done) = (reasons?, request?, done?);
         for Place { path, .. } in [&request, &done] {
             if compiler.newer.at(path).is_some() {
-                compiler.problem(format!("rollout.status.requests: the newer version has {path} too"));
+                compiler.problem(format!("rolloutStatus.requests: the newer version has {path} too"));
             }
         }
         Some(RolloutStatus {

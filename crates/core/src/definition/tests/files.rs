@@ -177,10 +177,10 @@ fn list_keys_that_no_item_has() {
 
 #[test]
 fn a_hash_of_nothing_is_refused() {
-    let rollout = "rollout:\n  hash: {of: spec, at: v2, except: [spec]}\n";
+    let rollout = "rolloutHash: {of: spec, at: v2, except: [spec]}\n";
     check(
         problems_of(&format!("{HEAD}steps:\n- {{from: v1, to: v2}}\n{rollout}"), &crd(SAME, SAME)),
-        "thing.yaml:7: rollout.hash.except: spec is not a field of spec at v2",
+        "thing.yaml:7: rolloutHash.except: spec is not a field of spec at v2",
     );
 }
 
@@ -188,10 +188,10 @@ fn a_hash_of_nothing_is_refused() {
 fn rollouts_of_what_is_not_there() {
     let same = crd(SAME, SAME);
     let rollout =
-        |hash: &str| problems_of(&format!("{HEAD}steps:\n- {{from: v1, to: v2}}\nrollout:\n  hash: {hash}\n"), &same);
+        |hash: &str| problems_of(&format!("{HEAD}steps:\n- {{from: v1, to: v2}}\nrolloutHash: {hash}\n"), &same);
     check(rollout("{of: spec, at: v2, except: [spec.replicas], defaults: {spec.image: a}, force: a/b}"), "fine");
     let recipe = Kind::from_crd(
-        &format!("{HEAD}steps:\n- {{from: v1, to: v2}}\nrollout:\n  hash: {{of: spec, at: v2}}\n"),
+        &format!("{HEAD}steps:\n- {{from: v1, to: v2}}\nrolloutHash: {{of: spec, at: v2}}\n"),
         &same,
     );
     let recipe = recipe.unwrap().hash_recipe().unwrap().to_owned();
@@ -204,38 +204,38 @@ fn rollouts_of_what_is_not_there() {
         check(
             rollout(&format!("{{of: spec, at: v2, {hash}, recipe: {recipe:?}}}")),
             &format!(
-                "thing.yaml:7: rollout.hash.recipe: {recipe:?} is not what this recipe is: hashes may move, and that starts rollouts. If that is meant, write {digest:?}"
+                "thing.yaml:7: rolloutHash.recipe: {recipe:?} is not what this recipe is: hashes may move, and that starts rollouts. If that is meant, write {digest:?}"
             ),
         );
     }
     check(
         rollout("{of: spec, at: v3}"),
-        r#"thing.yaml:7: rollout.hash.at: the CRD has no version "v3"; it has v1, v2"#,
+        r#"thing.yaml:7: rolloutHash.at: the CRD has no version "v3"; it has v1, v2"#,
     );
     check(
         rollout("{of: sepc, at: v2}"),
-        r#"thing.yaml:7: rollout.hash.of: v2 has no field "sepc", did you mean "spec"?"#,
+        r#"thing.yaml:7: rolloutHash.of: v2 has no field "sepc", did you mean "spec"?"#,
     );
     check(
         rollout("{of: spec, at: v2, except: [spec.relpicas]}"),
-        r#"thing.yaml:7: rollout.hash.except: spec.relpicas is not a field of spec at v2, did you mean "replicas"?"#,
+        r#"thing.yaml:7: rolloutHash.except: spec.relpicas is not a field of spec at v2, did you mean "replicas"?"#,
     );
     check(
         rollout("{of: spec, at: v2, except: [status.done]}"),
-        "thing.yaml:7: rollout.hash.except: status.done is not a field of spec at v2",
+        "thing.yaml:7: rolloutHash.except: status.done is not a field of spec at v2",
     );
     check(
         rollout("{of: spec, at: v2, defaults: {spec.imgae: a}}"),
-        r#"thing.yaml:7: rollout.hash.defaults: spec.imgae is not a field directly in spec at v2, did you mean "image"?"#,
+        r#"thing.yaml:7: rolloutHash.defaults: spec.imgae is not a field directly in spec at v2, did you mean "image"?"#,
     );
     check(
         rollout("{of: spec, at: v2, defaults: {spec.replicas: many}}"),
-        r#"thing.yaml:7: rollout.hash.defaults: spec.replicas cannot be "many" at v2"#,
+        r#"thing.yaml:7: rolloutHash.defaults: spec.replicas cannot be "many" at v2"#,
     );
     let status = |status: &str| {
         problems_of(
             &format!(
-                "{HEAD}steps:\n- {{from: v1, to: v2}}\nrollout:\n  hash: {{of: spec, at: v2}}\n  status: {status}\n"
+                "{HEAD}steps:\n- {{from: v1, to: v2}}\nrolloutHash: {{of: spec, at: v2}}\nrolloutStatus: {status}\n"
             ),
             &same,
         )

@@ -15,8 +15,7 @@ steps:
   to: v2
   operations:
   - split: {field: spec.hostPort, into: [spec.host, spec.port], separator: ':'}
-rollout:
-  hash: {of: spec, at: v2}
+rolloutHash: {of: spec, at: v2}
 admission:
   rules:
   - range: {field: spec.replicas, min: 0, max: 5}
