@@ -10,7 +10,7 @@ use crate::commands::{
     AuthorityRemarks, completion, convert, crd, disable, doctor, enable, hash, kinds, man, migrate, mutate, plan, roll,
     rotate, serve, status, validate, webhooks,
 };
-use crate::ended::ended;
+use crate::exit::ended;
 use crate::logging::LogArgs;
 use crate::misread::{hints_for_tips, misread};
 use crate::plugin;

@@ -2,7 +2,7 @@
 
 mod cli;
 mod commands;
-mod ended;
+mod exit;
 mod hint;
 mod logging;
 mod misread;
@@ -14,6 +14,6 @@ pub use commands::{
     AuthorityRemarks, DevAnswers, FactFollower, FactStanding, LimitArgs, ServeArgs, ServedDefinitions, ServedKinds,
     Usage,
 };
-pub use ended::ended;
+pub use exit::ended;
 pub use hint::hinted;
 pub use logging::{AdmitsLine, LogArgs, LogFormat, MakeLogWriter};

@@ -15,8 +15,8 @@ use tokio::time::{sleep, timeout};
 use super::call_error::CallError;
 use super::chain::chain;
 use super::event_lines::EventLines;
+use super::outage_retry::Waiting;
 use super::respite::Respite;
-use super::waiting::Waiting;
 
 /// A cluster: its API server, and as whom it is asked.
 #[derive(Clone)]

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::cluster::Cluster;
-use crate::waiting::Waiting;
+use crate::outage_retry::Waiting;
 
 /// Measures how long something takes, without the time in which the API server was away: whoever gives up after some
 /// seconds means seconds in which somebody was there to answer.

@@ -3,8 +3,8 @@
 mod address_args;
 mod admission;
 mod ca_file;
+mod cluster_args;
 pub(crate) mod completion;
-mod connected;
 mod conversion;
 pub(crate) mod convert;
 pub(crate) mod crd;

@@ -3,7 +3,7 @@
 mod final_check;
 mod options;
 mod plan;
-mod registered;
+mod registrations;
 mod steps;
 mod translation;
 

@@ -4,7 +4,7 @@ use pointsman_core::did_you_mean;
 
 use super::final_check::leads_nowhere;
 use super::options::DisableStep;
-use super::registered::OwnDocument;
+use super::registrations::OwnDocument;
 use crate::conversion::ClientStanza;
 use crate::crd_state::CrdState;
 

@@ -9,7 +9,7 @@ use tokio::time::sleep;
 use super::final_check::{Looked, away, back, leads_nowhere, look, to_nowhere};
 use super::options::{DisableError, DisableEvent, DisableOptions, DisableStep, Disabled};
 use super::plan::{DisablePlan, Unplanned, plan};
-use super::registered::{OwnDocument, registered};
+use super::registrations::{OwnDocument, registered};
 use super::translation::{may_patch, rename_references, translate_owners};
 use crate::call_error::CallError;
 use crate::cluster::{Cluster, DRY, Extent, PatchForm};

@@ -3,7 +3,7 @@
 use x509_cert::Certificate;
 use x509_cert::der::Encode;
 
-use super::registered_finding::RegisteredFinding;
+use super::registration_problem::RegisteredFinding;
 use crate::bundle_faults::certificates;
 use crate::conversion::ClientStanza;
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::agreement::{TrustedServer, disagreements};
-use super::registered_finding::RegisteredFinding;
+use super::registration_problem::RegisteredFinding;
 use super::webhook_clients::WebhookClient;
 use crate::admission_documents::is_pointsmans;
 use crate::conversion::{ClientStanza, WebhookPlace};

@@ -2,12 +2,12 @@
 
 mod agreement;
 mod documents;
-mod examining;
-mod registered_finding;
-mod running;
+mod examination;
+mod processes;
+mod registration_problem;
 mod webhook_clients;
 
 pub use documents::{DocumentOptions, ExaminedDocuments, examine_documents};
-pub use examining::{Examined, examine};
-pub use registered_finding::RegisteredFinding;
-pub use running::RunningServer;
+pub use examination::{Examined, examine};
+pub use processes::RunningServer;
+pub use registration_problem::RegisteredFinding;

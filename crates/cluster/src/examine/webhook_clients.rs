@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::registered_finding::RegisteredFinding;
+use super::registration_problem::RegisteredFinding;
 use crate::bundle_faults::{BundleFault, bundle_faults};
 use crate::conversion::ClientStanza;
 

@@ -8,7 +8,7 @@ use serde_json::Value;
 use tokio::time::{Instant, sleep};
 
 use super::news::FactNews;
-use super::pacing::next_pause;
+use super::pace::next_pause;
 use super::seen::Seen;
 use crate::call_error::CallError;
 use crate::cluster::{Cluster, Extent};

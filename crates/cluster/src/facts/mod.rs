@@ -2,9 +2,9 @@
 
 mod follow;
 mod news;
-mod pacing;
+mod pace;
 mod seen;
 
 pub use follow::{follow_facts, with_one_watch};
 pub use news::{FactNews, FactsSeen};
-pub use pacing::next_pause;
+pub use pace::next_pause;

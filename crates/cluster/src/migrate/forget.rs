@@ -6,7 +6,7 @@ use super::pass::{RewriteRun, Speed};
 use crate::annotations::KEPT;
 use crate::cluster::Cluster;
 use crate::crd_state::CrdState;
-use crate::until_stopped::until_stopped;
+use crate::stop_signal::until_stopped;
 
 /// Takes the annotation that keeps what only one version could say off every object, once nobody can ask for that
 /// version and nothing is stored in it. `name` is `plural.group`; `stop` is asked whether to end early.

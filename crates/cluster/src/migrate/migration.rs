@@ -5,19 +5,19 @@ use serde_json::{Value, json};
 use tokio::time::sleep;
 
 use super::aim::Aim;
-use super::delegated::delegated;
 use super::mark::{ANNOTATION, Mark, unmark};
 use super::old_policies::delete_old_policies;
 use super::options::{MigrateError, MigrateEvent, MigrateOptions, Migrated};
 use super::pass::{RewriteRun, Speed};
 use super::patiently::patiently;
+use super::storage_version_migration::delegated;
 use crate::call_error::CallError;
 use crate::cluster::{Cluster, Extent, PatchForm};
 use crate::crd_state::CrdState;
 use crate::pages::{Pages, behind, items};
 use crate::patience::Patience;
 use crate::says::says;
-use crate::until_stopped::until_stopped;
+use crate::stop_signal::until_stopped;
 
 /// Rewrites every object of a CRD that is stored in another version than the storage version, and says so in the CRD's
 /// `status.storedVersions`, so that the other versions need not be served, or known, any longer. `name` is

@@ -1,7 +1,6 @@
 //! Rewriting what is stored, so that all of it is in the storage version.
 
 mod aim;
-mod delegated;
 mod forget;
 mod mark;
 mod migration;
@@ -11,6 +10,7 @@ mod options;
 mod pace;
 mod pass;
 mod patiently;
+mod storage_version_migration;
 mod write;
 
 pub(crate) use aim::Aim;

@@ -4,12 +4,12 @@ use pointsman_core::definition::Kind;
 use pointsman_core::roll::{FleetMove, FleetRoll, RollAnswers, RollStatus, answered_roll, made_question, unmarked};
 use serde_json::Value;
 
-use super::answering::{Compiled, look_up_more};
 use super::beside::write_beside;
 use super::elsewhere::Elsewhere;
 use super::error::RollError;
 use super::fleet::Fleet;
-use super::freezing::thaw;
+use super::freeze::thaw;
+use super::lookups::{Compiled, look_up_more};
 use super::store::get_roll;
 use super::writes::{Landed, Really, write};
 use crate::cluster::Cluster;

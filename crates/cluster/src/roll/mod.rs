@@ -1,7 +1,6 @@
 //! Runs rolls: what `pointsman-core` says is to be written next, is.
 
 mod all;
-mod answering;
 mod beside;
 mod clean;
 mod clock;
@@ -12,19 +11,20 @@ mod error;
 mod events;
 mod fleet;
 mod fleet_watch;
-mod freezing;
+mod freeze;
 mod lease;
 mod local_times;
+mod lookups;
 mod other_clusters;
 mod others;
 mod outside;
+mod pending_writes;
 mod replacement;
 mod runner;
 mod store;
 mod survey;
 #[cfg(test)]
 mod tests;
-mod unanswered;
 mod versions;
 mod write_pace;
 mod writes;
@@ -34,7 +34,7 @@ pub use all::run_rolls;
 pub use clean::{Cleaned, clean_roll};
 pub use clock::RollClock;
 pub use error::RollError;
-pub use freezing::unfreezable;
+pub use freeze::unfreezable;
 pub use local_times::unknown_zone;
 pub use runner::{RollEvent, RollOptions, run_roll};
 pub use store::{change_roll, forward_again, get_roll, list_rolls, set_in_roll, set_next, start_roll};

@@ -6,7 +6,7 @@ use pointsman_core::roll::{ROLL_MANAGER, RollStatus};
 use serde_json::{Value, json};
 
 use super::error::RollError;
-use super::freezing::{apply_freeze, try_freeze};
+use super::freeze::{apply_freeze, try_freeze};
 use crate::call_error::CallError;
 use crate::cluster::{Cluster, Extent, PatchForm};
 use crate::dry_run::DryRun;

@@ -10,14 +10,14 @@ use pointsman_core::roll::{
 };
 use serde_json::Value;
 
-use super::answering::{Compiled, LookedUp, look_up_more};
 use super::clock::RollClock;
 use super::controllers::ControllerLeases;
 use super::elsewhere::Elsewhere;
 use super::error::RollError;
 use super::fleet::Fleet;
-use super::freezing::unfrozen;
+use super::freeze::unfrozen;
 use super::local_times::local_times;
+use super::lookups::{Compiled, LookedUp, look_up_more};
 use super::others::others;
 use super::writes::{Landed, try_write};
 use crate::cluster::Cluster;

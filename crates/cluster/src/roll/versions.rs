@@ -3,9 +3,9 @@
 use pointsman_core::definition::Kind;
 use pointsman_core::roll::{RollAnswers, RunningVersions};
 
-use super::answering::{Compiled, look_up_more};
 use super::error::RollError;
 use super::fleet::list_objects;
+use super::lookups::{Compiled, look_up_more};
 use crate::cluster::Cluster;
 use crate::pages::items;
 

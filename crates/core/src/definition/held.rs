@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::moved::MovedMark;
+use super::move_effects::MovedMark;
 use super::note::read_note;
 
 /// The annotation of an object that a roll holds.
@@ -40,7 +40,7 @@ pub(crate) struct HeldMetadata<'a> {
     pub(crate) held: Option<&'a str>,
     /// [`WANTED`].
     pub(crate) wanted: Option<&'a str>,
-    /// [`super::moved::MOVED`].
+    /// [`super::move_effects::MOVED`].
     pub(crate) moved: Option<&'a str>,
 }
 

@@ -5,22 +5,22 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::accessed_fields::Opened;
 use super::becomes::{BecomesSpec, Becoming, Bridge};
 use super::checks::{Checks, ChecksSpec};
 use super::definition_spec::DefinitionSpec;
 use super::growth::Growth;
 use super::healthy::{Health, HealthySpec};
 use super::journeys::{self, Journey};
-use super::opened::Opened;
 use super::path::Path;
 use super::problems::{BadDefinition, Problems, line};
 use super::step::{Step, StepSummary};
 use super::version::{Version, VersionIndex, Versions};
 use super::{
     admission::Admission,
+    built_in::EMBEDDED,
     chain,
     crd::{Crd, bare_names},
-    embedded::EMBEDDED,
     rollout::Rollout,
     side::Side,
 };

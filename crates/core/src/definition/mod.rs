@@ -6,8 +6,10 @@
 //!
 //! What is written in a file is a `…Spec`; it stands beside what it compiles to.
 
+mod accessed_fields;
 pub(crate) mod admission;
 mod becomes;
+mod built_in;
 mod chain;
 mod checks;
 mod compare;
@@ -16,7 +18,6 @@ mod crd;
 mod crd_paths;
 mod definition_spec;
 mod either;
-mod embedded;
 pub(crate) mod frontier;
 mod gates;
 mod growth;
@@ -24,9 +25,8 @@ mod healthy;
 mod held;
 mod journeys;
 mod kind;
-mod moved;
+mod move_effects;
 mod note;
-mod opened;
 mod operation;
 mod path;
 mod place;
@@ -47,19 +47,20 @@ mod yaml;
 
 pub use becomes::Becoming;
 pub(crate) use becomes::Retirement;
+pub use built_in::embedded_text;
 pub use checks::{BadHttpAddress, HttpAddress, quoted_in_address};
 pub use crd_paths::missing_crd_paths;
 pub use definition_spec::{API_VERSION, KIND};
 pub use either::{Definition, json_schema};
-pub use embedded::embedded_text;
 pub use kind::Kind;
-pub use moved::ROLL_MANAGER;
+pub use move_effects::ROLL_MANAGER;
 pub use problems::{BadDefinition, Problem};
 pub use remedy::{Remedy, StepEdit};
 pub use stages::{FactLook, FactScope, StagedKind, WatchedFact};
 pub use step::StepSummary;
 pub use yaml::MOST_ALIASED;
 
+pub(crate) use accessed_fields::Opened;
 pub(crate) use checks::{Checks, HttpCheck, ListCheck, MetricCheck, NamedCheck, StartCheck};
 pub(crate) use completeness::{Completeness, Required};
 pub(crate) use gates::{Gate, Gated, unmet_of};
@@ -70,9 +71,8 @@ pub(crate) use journeys::{
     BesideAct, IfAny, JobSource, Journey, JourneyAct, JourneyJob, JourneyJobSpec, JourneyStep, ListWait, NamedDeletion,
     OF_LABELS, REWRITE, Readmission, Recreation, StepObject, StepPlace, StepWay, WaitedFor, bad_manifest,
 };
-pub(crate) use moved::{MOVED, lost_mark};
+pub(crate) use move_effects::{MOVED, lost_mark};
 pub(crate) use note::read_note;
-pub(crate) use opened::Opened;
 #[cfg(feature = "laws")]
 pub(crate) use operation::Condition;
 pub(crate) use operation::{Fragment, Level, Operation, is_set};

@@ -13,21 +13,22 @@
 //! ```
 
 pub mod apiserver;
-mod carried;
+mod carry;
 mod check;
 mod coverage;
 mod deletions;
 mod edits;
 mod fault;
 mod focus;
-mod followed;
 mod forgery;
 mod generate;
 mod hidden_values;
 mod hostile;
+mod independence;
 mod items;
 mod objects;
 mod operation_names;
+mod paths;
 mod preview;
 mod random;
 pub mod random_kinds;
@@ -38,7 +39,6 @@ mod shrink;
 mod stepwise;
 mod table;
 mod trip;
-mod unrelated;
 mod value;
 mod writes;
 

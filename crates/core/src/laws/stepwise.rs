@@ -3,8 +3,8 @@
 
 use super::coverage::Coverage;
 use super::edits::{changed, edited};
-use super::followed::what_becomes_of;
 use super::objects::ObjectSource;
+use super::paths::what_becomes_of;
 use super::random::Random;
 use super::trip::{Breach, Trip, with_metadata};
 use super::value::{Segment, Value, place};

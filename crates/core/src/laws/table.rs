@@ -4,7 +4,7 @@ use super::coverage::Coverage;
 use super::objects::Make;
 use super::trip::{Breach, Trip};
 use super::value::Value;
-use super::{carried, deletions, forgery, hostile, items, round_trips, stepwise, unrelated, writes};
+use super::{carry, deletions, forgery, hostile, independence, items, round_trips, stepwise, writes};
 
 /// A law of conversion.
 #[derive(Clone, Copy, Debug)]
@@ -56,7 +56,7 @@ pub const LAWS: [Law; 22] = [
         name: "identity",
         text: "kind, name, labels and the annotations of others are carried",
         make: Make::Hostile,
-        holds: carried::identity_is_carried,
+        holds: carry::identity_is_carried,
     },
     Law {
         name: "round-trip",
@@ -74,25 +74,25 @@ pub const LAWS: [Law; 22] = [
         name: "nothing-invented",
         text: "a sparse object gets nothing that was not there",
         make: Make::Sparse,
-        holds: carried::nothing_is_invented,
+        holds: carry::nothing_is_invented,
     },
     Law {
         name: "no-stranger",
         text: "no field that only the source version knows stays in the answer",
         make: Make::Complete,
-        holds: carried::no_stranger_stays,
+        holds: carry::no_stranger_stays,
     },
     Law {
         name: "small",
         text: "the difference is kept, not the object",
         make: Make::Complete,
-        holds: carried::what_is_kept_is_small,
+        holds: carry::what_is_kept_is_small,
     },
     Law {
         name: "hash",
         text: "the rollout hash is the same in every version",
         make: Make::Complete,
-        holds: carried::the_hash_stays,
+        holds: carry::the_hash_stays,
     },
     Law {
         name: "forgery",
@@ -128,7 +128,7 @@ pub const LAWS: [Law; 22] = [
         name: "edits-touch-nothing-else",
         text: "whoever changes or removes one field in one version loses no other field that it has nothing to do with",
         make: Make::Pruned,
-        holds: unrelated::an_edit_touches_nothing_else,
+        holds: independence::an_edit_touches_nothing_else,
     },
     Law {
         name: "step-by-step",

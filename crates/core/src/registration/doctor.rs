@@ -6,13 +6,13 @@
 
 use serde_json::Value;
 
-use super::as_printed::as_printed;
+use super::expected_diff::as_printed;
 use super::finding::Finding;
 use super::leaves_out::excluded;
 use super::policies::Policies;
-use super::registered::{Registered, Selects, is_ours, registered};
+use super::registrations::{Registered, Selects, is_ours, registered};
+use super::server_flags::started;
 use super::servers::servers;
-use super::started::started;
 use crate::definition::{Kind, missing_crd_paths};
 use crate::webhook::{Enforcement, Settings};
 

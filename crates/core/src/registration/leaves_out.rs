@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::finding::Finding;
-use super::registered::{Registered, Selects};
+use super::registrations::{Registered, Selects};
 use crate::definition::Kind;
 
 /// What a webhook leaves out beside the namespaces that all of ours leave out. One that only looks on may leave out

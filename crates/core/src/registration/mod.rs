@@ -5,7 +5,6 @@
 
 mod address;
 mod admission_webhooks;
-mod as_printed;
 mod becoming_policies;
 mod ca_bundle;
 mod cel;
@@ -16,6 +15,7 @@ mod difference;
 mod doctor;
 mod document;
 mod drift;
+mod expected_diff;
 mod finding;
 mod guard;
 mod incomplete;
@@ -23,17 +23,17 @@ mod leaves_out;
 mod names;
 mod overlay;
 mod policies;
-mod promoting;
-mod registered;
+mod promotion_policy;
 mod registered_versions;
+mod registrations;
 mod retire;
 mod roll_freeze;
 mod roll_role;
 mod schema_rules;
+mod server_flags;
 mod servers;
 mod stage_policies;
 mod staged_webhooks;
-mod started;
 #[cfg(test)]
 mod tests;
 
@@ -50,7 +50,7 @@ pub use finding::Finding;
 pub use guard::{GuardMode, guard, unserved};
 pub use incomplete::incomplete;
 pub use overlay::{BadOverlay, Overlaid, overlay, overlay_all};
-pub use promoting::promoting;
+pub use promotion_policy::promoting;
 pub use registered_versions::{RegisteredDefault, RegisteredVersions, registered_versions};
 pub use retire::{RetireStep, retire};
 pub use roll_freeze::{FreezeDocuments, freeze};

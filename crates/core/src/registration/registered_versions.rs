@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::registered::{Registered, Selects, registered};
+use super::registrations::{Registered, Selects, registered};
 use crate::definition::Kind;
 
 /// Versions whose objects are judged, and whose the objects without a label are.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::finding::Finding;
 use super::names::dashed;
-use super::registered::{Registered, Selects};
+use super::registrations::{Registered, Selects};
 use crate::webhook::ControllerVersion;
 
 /// A webhook with a say, and what the others are compared with.

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use super::mutation_state::Staged;
 use super::prometheus_answer::read_number;
 use super::questions::{About, LookedFor, RollQuestion, WantedObjects, title};
-use super::staged::Staged;
 use super::web_answer::WebAnswer;
 use super::web_questions::{WebAsks, WebQuestion};
 use crate::definition::admission::{NamedObject, OtherSource, PartVersions};

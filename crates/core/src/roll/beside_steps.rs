@@ -6,15 +6,15 @@ use super::beside::{
     self, Ahead, ObjectCall, ObjectWrite, PodSet, ahead_questions, leftover_questions, leftovers, pods_ahead,
     pods_questions, refused_ahead,
 };
-use super::beside_standing::{has_begun_beside, way};
 use super::fleet_roll::{Direction, FleetRoll};
-use super::leading::{if_any_question, leading_questions};
+use super::initial_waits::{if_any_question, leading_questions};
 use super::planner::Planner;
 use super::questions::RollQuestion;
 use super::roll_write::RollWrite;
 use super::status::Reservation;
+use super::step_state::{has_begun_beside, way};
 use super::traveller::Traveller;
-use super::waited::waited_questions;
+use super::wait_recheck::waited_questions;
 
 /// What has to be looked up for an object that is under way.
 pub(super) fn questions_beside(traveller: Traveller<'_>, reservation: &Reservation) -> Vec<RollQuestion> {

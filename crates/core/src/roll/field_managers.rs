@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::json_patch::{MANAGED_FIELDS, test};
-use super::managed::{ROLL_MANAGER, entries, owns, text};
+use super::managed_fields::{ROLL_MANAGER, entries, owns, text};
 use super::moment::wall;
 
 /// The entries of `metadata.managedFields`, in their order.

@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use super::annotation_content::Noted;
 use super::answers::RollAnswers;
 use super::field_managers::{FieldManagers, ManagerRecord};
 use super::fleet_roll::FleetRoll;
 use super::held::HeldTexts;
 use super::legs::{Leg, Legs};
-use super::managed::{git_manager, label_owner, wrote_since};
+use super::managed_fields::{git_manager, label_owner, wrote_since};
 use super::mark::{ANNOTATION, RollMark};
 use super::moment::wall;
-use super::noted::Noted;
 use crate::definition::admission::{PartVersions, whole_parts};
 use crate::definition::{HoldMark, LET_GO, Path, RELEASED};
 

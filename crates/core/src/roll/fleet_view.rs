@@ -2,7 +2,7 @@
 
 use super::fleet_object::FleetObject;
 use super::fleet_roll::{Direction, FleetRoll};
-use super::standing::Standing;
+use super::object_state::Standing;
 use super::status::{RollCounts, RollStatus, Unmoved, WaveCounts};
 
 /// A fleet, judged.

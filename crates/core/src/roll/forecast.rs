@@ -4,9 +4,9 @@ use super::facts::RollFacts;
 use super::fleet_object::FleetObject;
 use super::fleet_roll::FleetRoll;
 use super::moment::Moment;
+use super::object_state::Standing;
 use super::patch::FleetMove;
 use super::plan::plan;
-use super::standing::Standing;
 use super::status::RollStatus;
 use super::traveller::{Doneness, Traveller};
 

@@ -2,7 +2,7 @@
 
 use super::fleet_roll::{Direction, FleetRoll};
 use super::forecast::Forecast;
-use super::standing::Standing;
+use super::object_state::Standing;
 use super::status::RollStatus;
 
 /// What becomes of it that an object is told to go.

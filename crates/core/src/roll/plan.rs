@@ -4,21 +4,21 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use super::beside_steps::tells;
-use super::deciding::decide;
+use super::decide::decide;
 use super::facts::{Remembered, RollFacts};
 use super::fleet_object::FleetObject;
 use super::fleet_roll::FleetRoll;
 use super::former::{formers, note_left, returned};
+use super::message::described;
 use super::moment::Moment;
-use super::moving::{Moves, moves, note_records, tries};
+use super::object_move::{Moves, moves, note_records, tries};
+use super::object_state::Standing;
 use super::planner::Planner;
 use super::roll_write::RollWrite;
 use super::running_range::{RunningRange, running_range};
-use super::standing::Standing;
 use super::status::{Reservation, RollStatus};
-use super::telling::described;
-use super::travelling::{gap_writes, note_tried, refused_on_the_way, runs, step_writes};
 use super::version_range::VersionRange;
+use super::workflow_plan::{gap_writes, note_tried, refused_on_the_way, runs, step_writes};
 
 /// What is to be written next, and how the fleet stands.
 #[derive(Clone, Debug, Eq, PartialEq)]

@@ -2,17 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::beginning::looks_again;
 use super::facts::RollFacts;
 use super::fleet_object::{Belongs, FleetObject};
 use super::fleet_roll::{Direction, FleetRoll, NO_WAY_BACK};
 use super::fleet_view::FleetView;
+use super::message::InTheWay;
 use super::moment::{Moment, rfc3339};
+use super::object_state::{Judge, Standing};
 use super::patch::FleetMove;
-use super::standing::{Judge, Standing};
+use super::rewrite::unheard;
+use super::start::looks_again;
 use super::status::{Halt, MARK_LOST, Reservation, RollEnd, RollPhase, RollStatus};
-use super::storing::unheard;
-use super::telling::InTheWay;
 use super::traveller::Traveller;
 
 /// A plan that is being made.

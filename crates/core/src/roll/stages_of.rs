@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::beside::is_going;
 use super::fleet_roll::{Direction, FleetRoll};
-use super::staged::Staged;
+use super::mutation_state::Staged;
 use super::status::RollStatus;
 use crate::definition::{BesideAct, JourneyStep, MutationStage, Path, Readmission, StagePhase, StagedKind};
 use crate::json::Json;

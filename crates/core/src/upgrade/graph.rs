@@ -10,7 +10,7 @@ use std::collections::{BTreeSet, VecDeque};
 use semver::Version;
 
 use super::hop::{Hop, Neighbours, Target};
-use super::{refused::Refused, version::same};
+use super::{refusal::Refused, version::same};
 
 /// Which version may follow which, by rules and by name.
 #[derive(Clone, Debug, Default)]

@@ -9,7 +9,7 @@
 mod graph;
 mod hop;
 mod range;
-mod refused;
+mod refusal;
 #[cfg(test)]
 mod tests;
 mod version;
@@ -17,5 +17,5 @@ mod version;
 pub(crate) use graph::Graph;
 pub(crate) use hop::{Hop, Neighbours, Reach, Target};
 pub(crate) use range::Range;
-pub(crate) use refused::Refused;
+pub(crate) use refusal::Refused;
 pub(crate) use version::{VersionText, image_tag, tag, version};

@@ -3,17 +3,17 @@
 use std::sync::Arc;
 
 use super::admission::{self, Judgement, Settings, Write};
-use super::becoming::{self, BecomeError, OtherKind};
 use super::caller::Caller;
 use super::convert::{self, Change, ConvertError, Converted, Facts, Metadata, Object, Texts};
 use super::costs::Costs;
 use super::endpoint::Endpoint;
 use super::facts::{FactUnknown, KnownFacts};
+use super::handle_error::Unanswered;
+use super::kind_conversion::{self, BecomeError, OtherKind};
 use super::kinds::{DefinedTwice, Kinds};
+use super::mutations::staged;
 use super::reply::{Conversions, Reply};
 use super::review::PatchOperation;
-use super::staged::staged;
-use super::unanswered::Unanswered;
 use super::weight::weight_with;
 use super::{answer, rollout::Preimage};
 use crate::definition::{Kind, StagedKind, VersionIndex};
@@ -312,7 +312,7 @@ impl Webhook {
     ) -> Result<(Converted, Vec<Change>), BecomeError> {
         let texts = Texts::default();
         let object = Object::open(parse(object)?, &texts)?.knowing(facts);
-        becoming::convert(self.kinds.all(), object, to)
+        kind_conversion::convert(self.kinds.all(), object, to)
     }
 
     /// The same by one definition, without what changed: as rolls make objects of another kind.
@@ -322,7 +322,7 @@ impl Webhook {
     pub fn become_by(kind: &Kind, object: &str, to: OtherKind<'_>, facts: &Facts) -> Result<Converted, BecomeError> {
         let texts = Texts::default();
         let object = Object::open(parse(object)?, &texts)?.knowing(facts);
-        Ok(becoming::convert(std::slice::from_ref(kind), object, to)?.0)
+        Ok(kind_conversion::convert(std::slice::from_ref(kind), object, to)?.0)
     }
 
     /// The kind of an object, the object, and the version that is asked for.

@@ -10,10 +10,10 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
-use super::answering::{CountingService, Handler};
 use super::connection_slots::ConnectionSlot;
 use super::lifecycle::Lifecycle;
 use super::requests::ConnectionState;
+use super::service::{CountingService, Handler};
 use super::stream::{Io, Protocol, Stream};
 use super::turn::{InTurn, Turn};
 

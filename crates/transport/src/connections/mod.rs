@@ -1,20 +1,20 @@
 //! Connections: accepted, given a slot, shaken hands with, spoken HTTP on, and let go.
 
 mod accept;
-mod answering;
 mod connection;
 mod connection_slots;
 mod handshake_failure;
 mod lifecycle;
 mod open_connections;
 mod requests;
+mod service;
 mod stream;
 mod turn;
 
-pub use self::answering::{AnswerFuture, Handler};
 pub use self::connection::{IdleTimeouts, serve};
 pub use self::connection_slots::{ConnectionSlot, ConnectionSlots, Entered};
 pub use self::handshake_failure::HandshakeFailure;
 pub use self::lifecycle::{Lifecycle, Phase};
 pub use self::requests::{Requests, UnderWay};
+pub use self::service::{AnswerFuture, Handler};
 pub use self::stream::{Protocol, Stream};

@@ -11,7 +11,7 @@ use pointsman_core::registration::{ClientConfig, CrdOptions, Trust, crd};
 
 use super::output::{document, sentence, tell};
 use crate::commands::address_args::AddressArgs;
-use crate::commands::connected::{ClusterArgs, advised};
+use crate::commands::cluster_args::{ClusterArgs, advised};
 use crate::commands::conversion::conversion;
 use crate::commands::dry_run_args::DryRunArgs;
 use crate::commands::format::Format;

@@ -6,10 +6,10 @@ use std::process::ExitCode;
 use clap::{Args, ValueHint};
 use pointsman_cluster::{CallError, examine};
 
-use super::examined::{diagnoses, unknown_kind};
+use super::examination_output::{diagnoses, unknown_kind};
 use crate::commands::address_args::host_and_port;
 use crate::commands::admission::AdmissionArgs;
-use crate::commands::connected::{ClusterArgs, advised};
+use crate::commands::cluster_args::{ClusterArgs, advised};
 use crate::commands::format::TextFormat;
 use crate::commands::input::FileArgs;
 use crate::commands::kinds_dir::KindsArgs;

@@ -1,7 +1,7 @@
 //! `pointsman doctor`: what does not fit in a cluster, or in files.
 
 mod command;
-mod examined;
+mod examination_output;
 mod server_flags;
 
 pub(crate) use command::{DoctorArgs, run};

@@ -17,7 +17,7 @@ use super::output::{document, sentence, tell};
 use super::probes::{probes, samples};
 use crate::commands::address_args::{AddressArgs, host_and_port};
 use crate::commands::ca_file::{AuthorityRemarks, trust};
-use crate::commands::connected::{ClusterArgs, advised};
+use crate::commands::cluster_args::{ClusterArgs, advised};
 use crate::commands::dry_run_args::DryRunArgs;
 use crate::commands::format::Format;
 use crate::commands::input::{self, flat_documents};

@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 use pointsman_core::webhook::{HASH_SCHEMA, Webhook};
 
 use super::diff;
-use super::hashed::{Hashed, hash};
+use super::preimages::{Hashed, hash};
 use super::stale::{Stamped, stamped};
 use crate::commands::input::{FileArgs, InputObject};
 use crate::commands::table::{shortened, table};

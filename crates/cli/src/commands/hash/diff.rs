@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::Args;
 use pointsman_core::webhook::Webhook;
 
-use super::hashed::{Hashed, hash};
+use super::preimages::{Hashed, hash};
 use crate::commands::input::{self, Document, InputObject, documents};
 use crate::commands::json_tree::{JsonTree, quoted};
 use crate::commands::table::{cell, table};

@@ -2,9 +2,9 @@
 
 mod command;
 mod diff;
-mod hashed;
+mod preimages;
 mod stale;
 
 pub(crate) use command::{HashArgs, run};
-pub(crate) use hashed::hash;
+pub(crate) use preimages::hash;
 pub(crate) use stale::stamped;

@@ -2,7 +2,7 @@
 
 use pointsman_core::webhook::{HASH_SCHEMA, Webhook};
 
-use super::hashed::{Hashed, hash};
+use super::preimages::{Hashed, hash};
 use crate::commands::json_tree::JsonTree;
 use crate::commands::{input::InputObject, kinds_dir::kind_of};
 

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::Args;
 use pointsman_core::definition;
 
-use super::checked::{Checked, ReportedProblem, Understood};
+use super::check_result::{Checked, ReportedProblem, Understood};
 use super::samples::{self, Sample};
 use super::trial::{self, TrialArgs};
 use super::{junit, summary};

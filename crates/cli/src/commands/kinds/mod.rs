@@ -2,7 +2,7 @@
 
 mod broken;
 mod check;
-mod checked;
+mod check_result;
 mod command;
 mod hidden_values;
 mod junit;

@@ -5,7 +5,7 @@ use pointsman_core::definition::Kind;
 use pointsman_core::laws::{CheckOptions, LAWS, Value, Words, survey};
 use pointsman_core::webhook::{Metadata, Webhook};
 
-use super::checked::{Checked, Understood};
+use super::check_result::{Checked, Understood};
 use super::junit::document;
 use super::trial::Trial;
 use crate::commands::json_tree::JsonTree;

@@ -11,8 +11,8 @@ use pointsman_core::registration::incomplete;
 use serde_json::Value;
 
 use super::forget::ForgetAsked;
-use super::told::{MigrateFormat, MigrateTold, outcome, summary};
-use crate::commands::connected::{ClusterArgs, advised};
+use super::output::{MigrateFormat, MigrateTold, outcome, summary};
+use crate::commands::cluster_args::{ClusterArgs, advised};
 use crate::commands::conversion::conversion;
 use crate::commands::kind_names::find;
 use crate::commands::kinds_dir::KindsArgs;

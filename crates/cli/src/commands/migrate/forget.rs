@@ -7,8 +7,8 @@ use pointsman_core::definition::Kind;
 use pointsman_core::webhook::is_kept;
 use serde_json::{Value, json};
 
-use super::told::{MigrateFormat, MigrateTold, count, failures, unwritten};
-use crate::commands::connected::{ClusterArgs, advised};
+use super::output::{MigrateFormat, MigrateTold, count, failures, unwritten};
+use crate::commands::cluster_args::{ClusterArgs, advised};
 use crate::commands::output::{self, talk};
 use crate::commands::stop::{INTERRUPTED, Stop};
 

@@ -2,7 +2,7 @@
 
 mod command;
 mod forget;
-mod told;
+mod output;
 
 pub(crate) use command::{MigrateArgs, run};
-pub(super) use told::count;
+pub(super) use output::count;

@@ -6,10 +6,10 @@ use clap::{Args, ValueEnum};
 use pointsman_cluster::live;
 use pointsman_core::webhook::{ControllerVersion, Enforcement, Settings};
 
-use super::assessed::{Assessed, Questions};
+use super::assessment::{Assessed, Questions};
 use super::report::PlanReport;
-use super::{html, told};
-use crate::commands::connected::{ClusterArgs, advised};
+use super::{html, text_output};
+use crate::commands::cluster_args::{ClusterArgs, advised};
 use crate::commands::input::{FileArgs, InputObject};
 use crate::commands::json_tree::JsonTree;
 use crate::commands::kind_names::{find, version};
@@ -77,7 +77,7 @@ pub(crate) fn run(args: &PlanArgs) -> anyhow::Result<ExitCode> {
         PlanFormat::Html => output::data(&html::page(&report))?,
         PlanFormat::Json => output::data(&Format::Json.write(&report.json()))?,
         PlanFormat::Text | PlanFormat::Wide => {
-            output::text(&told::text(&report, args.output == PlanFormat::Wide))?;
+            output::text(&text_output::text(&report, args.output == PlanFormat::Wide))?;
         }
     }
     Ok(if report.stops() { ExitCode::FAILURE } else { ExitCode::SUCCESS })

@@ -1,6 +1,6 @@
 //! A plan as one page.
 
-use super::assessed::{Assessed, Severity};
+use super::assessment::{Assessed, Severity};
 use super::report::PlanReport;
 use crate::commands::objects_page::{ObjectsPage, bar, escaped};
 use crate::commands::output::counted;

@@ -1,10 +1,10 @@
 //! `pointsman plan`.
 
-mod assessed;
+mod assessment;
 mod command;
 mod html;
 mod report;
-mod told;
+mod text_output;
 
-pub(crate) use assessed::remarks;
+pub(crate) use assessment::remarks;
 pub(crate) use command::{PlanArgs, run};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::assessed::{Assessed, Severity};
+use super::assessment::{Assessed, Severity};
 use crate::commands::json_tree::JsonTree;
 
 /// All objects, and what they come to.

@@ -9,7 +9,7 @@ use pointsman_core::roll::{RollRequest, RollStatus, WaveSide};
 use serde_json::{Value, json};
 
 use super::known::{advise, checked, kind_of, without_effect};
-use crate::commands::connected::ClusterArgs;
+use crate::commands::cluster_args::ClusterArgs;
 use crate::commands::kinds_dir::KindsArgs;
 use crate::commands::output::{self, counted};
 

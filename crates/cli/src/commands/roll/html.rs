@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use pointsman_core::roll::{FleetRoll, Forecast, RollStatus, Standing, told_gates};
 
-use super::told_objects::{NONE, ToldObjects, why};
+use super::object_table::{NONE, ToldObjects, why};
 use crate::commands::objects_page::{ObjectsPage, bar, escaped};
 
 /// The page: in the words of the table, these lines about the whole, waves with how many are where, and the objects.

@@ -8,10 +8,10 @@ use pointsman_core::roll::{RollStatus, forecast};
 
 use super::exposition::exposition;
 use super::known::{advise, checked};
+use super::object_table::{ObjectColumns, ToldObjects};
 use super::prometheus_args::PrometheusArgs;
 use super::tables::{names, rolls, screen, wide_rolls};
-use super::told_objects::{ObjectColumns, ToldObjects};
-use crate::commands::connected::ClusterArgs;
+use crate::commands::cluster_args::ClusterArgs;
 use crate::commands::format::{Format, ListFormat, WatchedListFormat};
 use crate::commands::json_tree::JsonTree;
 use crate::commands::kinds_dir::KindsArgs;

@@ -9,6 +9,7 @@ mod known;
 mod lease;
 mod look;
 mod move_next;
+mod object_table;
 mod plan;
 mod policies;
 mod prometheus_args;
@@ -17,7 +18,6 @@ mod run;
 mod runner_args;
 mod start;
 mod tables;
-mod told_objects;
 mod versions;
 
 pub(crate) use command::{RollArgs, run};

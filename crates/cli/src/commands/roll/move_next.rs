@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::known::{advise, checked};
 use super::prometheus_args::PrometheusArgs;
-use crate::commands::connected::ClusterArgs;
+use crate::commands::cluster_args::ClusterArgs;
 use crate::commands::kinds_dir::KindsArgs;
 use crate::commands::output;
 

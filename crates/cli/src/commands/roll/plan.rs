@@ -14,9 +14,9 @@ use serde_json::{Value, json};
 
 use super::html;
 use super::known::{FileRoll, advise};
+use super::object_table::{ObjectColumns, ToldObjects};
 use super::prometheus_args::PrometheusArgs;
-use super::told_objects::{ObjectColumns, ToldObjects};
-use crate::commands::connected::ClusterArgs;
+use crate::commands::cluster_args::ClusterArgs;
 use crate::commands::format::Format;
 use crate::commands::json_tree::JsonTree;
 use crate::commands::kinds_dir::KindsArgs;

@@ -11,7 +11,7 @@ use pointsman_core::roll::FleetRoll;
 
 use super::known::{FileRoll, advise, checked};
 use super::runner_args::RunnerArgs;
-use crate::commands::connected::ClusterArgs;
+use crate::commands::cluster_args::ClusterArgs;
 use crate::commands::format::Format;
 use crate::commands::json_tree::JsonTree;
 use crate::commands::kinds_dir::{KindsArgs, Known};

@@ -9,7 +9,7 @@ use pointsman_core::registration::roll_roles;
 use pointsman_core::roll::OwnerReferences;
 
 use super::known::{FileRoll, advise, checked};
-use crate::commands::connected::ClusterArgs;
+use crate::commands::cluster_args::ClusterArgs;
 use crate::commands::format::Format;
 use crate::commands::json_tree::JsonTree;
 use crate::commands::kinds_dir::KindsArgs;

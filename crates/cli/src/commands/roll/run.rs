@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::known::{advise, kind_of};
 use super::prometheus_args::PrometheusArgs;
-use crate::commands::connected::ClusterArgs;
+use crate::commands::cluster_args::ClusterArgs;
 use crate::commands::kinds_dir::{KindsArgs, Known};
 use crate::commands::output::{self, talk, warn};
 use crate::commands::stop::{INTERRUPTED, Stop};

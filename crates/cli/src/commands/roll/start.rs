@@ -17,7 +17,7 @@ use super::known::{FileRoll, advise, without_effect};
 use super::prometheus_args::PrometheusArgs;
 use super::runner_args::RunnerArgs;
 use super::tables::rolls;
-use crate::commands::connected::ClusterArgs;
+use crate::commands::cluster_args::ClusterArgs;
 use crate::commands::dry_run_args::DryRunArgs;
 use crate::commands::kinds_dir::KindsArgs;
 use crate::commands::output::{self, complain};

@@ -11,7 +11,7 @@ use pointsman_core::webhook::Webhook;
 use serde_json::{Value, json};
 
 use super::known::{advise, kind_of};
-use crate::commands::connected::ClusterArgs;
+use crate::commands::cluster_args::ClusterArgs;
 use crate::commands::format::{Format, ListFormat};
 use crate::commands::input::{FileArgs, flat_documents};
 use crate::commands::json_tree::JsonTree;

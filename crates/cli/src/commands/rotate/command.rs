@@ -13,7 +13,7 @@ use pointsman_core::registration::ClientConfig;
 use super::output::{RotateTold, document, sentence};
 use crate::commands::address_args::{AddressArgs, host_and_port};
 use crate::commands::ca_file::{AuthorityRemarks, trust};
-use crate::commands::connected::{ClusterArgs, advised};
+use crate::commands::cluster_args::{ClusterArgs, advised};
 use crate::commands::dry_run_args::DryRunArgs;
 use crate::commands::format::Format;
 use crate::commands::output;

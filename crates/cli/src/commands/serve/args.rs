@@ -13,7 +13,7 @@ use super::definitions::ServedDefinitions;
 use super::facts::FactFollower;
 use super::limits::LimitArgs;
 use super::trial::ServedTrial;
-use crate::commands::connected::ClusterArgs;
+use crate::commands::cluster_args::ClusterArgs;
 use crate::commands::input::{Source, read};
 use crate::commands::kinds::CASES;
 use crate::commands::webhooks::findings;

@@ -14,7 +14,7 @@ use tokio::task::{JoinSet, LocalSet};
 use tokio::time::sleep;
 
 use super::definitions::ServedKinds;
-use super::told_errors::ToldErrors;
+use super::error_output::ToldErrors;
 
 /// What is known of the facts that one resource says, for metrics.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]

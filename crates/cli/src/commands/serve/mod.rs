@@ -3,9 +3,9 @@
 mod args;
 mod definitions;
 mod dev_page;
+mod error_output;
 mod facts;
 mod limits;
-mod told_errors;
 mod trial;
 
 pub use args::ServeArgs;

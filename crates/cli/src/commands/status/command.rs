@@ -10,11 +10,11 @@ use pointsman_core::parse_duration;
 use tokio::time::sleep;
 
 use super::exposition::exposition;
-use super::looking::Looking;
-use super::told::{document, screen};
+use super::survey::Looking;
+use super::text_output::{document, screen};
 use super::unknown::{line, nothing_checked, unchecked, unlisted};
 use crate::commands::address_args::host_and_port;
-use crate::commands::connected::ClusterArgs;
+use crate::commands::cluster_args::ClusterArgs;
 use crate::commands::format::{Format, WatchedFormat};
 use crate::commands::kinds_dir::KindsArgs;
 use crate::commands::output::{self, talk, warn};

@@ -2,10 +2,10 @@
 
 mod command;
 mod exposition;
-mod looking;
-mod told;
+mod survey;
+mod text_output;
 mod unknown;
 
 pub(crate) use command::{StatusArgs, run};
-pub(crate) use looking::Looking;
+pub(crate) use survey::Looking;
 pub(crate) use unknown::{nothing_checked, unchecked, unlisted};

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use pointsman_core::webhook::ControllerVersion;
 
-use super::printed::{ControllerVersions, PrintedArgs, documents, once_each, print};
+use super::documents::{ControllerVersions, PrintedArgs, documents, once_each, print};
 use super::{doctor, overlay, policy, retire, stages};
 use crate::commands::ca_file::AuthorityRemarks;
 use crate::commands::kind_names::find;

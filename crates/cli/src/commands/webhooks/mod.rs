@@ -1,12 +1,12 @@
 //! `pointsman webhooks`: what is registered for a controller version, whether it fits, and how a version goes.
 
-mod addressed;
+mod addresses;
 mod command;
 mod comments;
 mod doctor;
+mod documents;
 mod overlay;
 mod policy;
-mod printed;
 mod retire;
 mod stages;
 

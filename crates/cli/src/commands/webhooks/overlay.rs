@@ -8,8 +8,8 @@ use pointsman_core::definition::Kind;
 use pointsman_core::registration::{Address, Service, overlay_all};
 use pointsman_core::webhook::ControllerVersion;
 
-use super::addressed::fits;
-use super::printed::{once_each, print_plain};
+use super::addresses::fits;
+use super::documents::{once_each, print_plain};
 use crate::commands::input;
 use crate::commands::kind_names::find;
 use crate::commands::output::talk;

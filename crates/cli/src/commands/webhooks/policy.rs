@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Args;
 use pointsman_core::registration::promoting;
 
-use super::printed::{Guard, print};
+use super::documents::{Guard, print};
 use crate::commands::format::Format;
 use crate::commands::kind_names::find;
 use crate::commands::kinds_dir::KindsArgs;

@@ -9,7 +9,7 @@ use pointsman_core::webhook::ControllerVersion;
 use serde_json::Value;
 
 use super::comments::{WebhookTask, commented};
-use super::printed::{PrintedArgs, once_each, print};
+use super::documents::{PrintedArgs, once_each, print};
 use crate::commands::ca_file::AuthorityRemarks;
 use crate::commands::input::{Document, FileArgs, InputObject, documents};
 use crate::commands::kind_names::find;

@@ -7,9 +7,9 @@ use pointsman_core::definition::StagedKind;
 use pointsman_core::registration::{StagePolicies, stage_policies, staged_webhooks};
 use serde_json::Value;
 
-use super::addressed::ServerArgs;
+use super::addresses::ServerArgs;
 use super::comments::WebhookTask;
-use super::printed::print_asked;
+use super::documents::print_asked;
 use crate::commands::ca_file::AuthorityRemarks;
 use crate::commands::format::Format;
 use crate::commands::kinds_dir::{KindsArgs, KnownStages};

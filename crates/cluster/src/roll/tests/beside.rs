@@ -8,9 +8,9 @@ use pointsman_core::roll::{
 };
 use serde_json::{Value, json};
 
-use super::super::answering::{Compiled, look_up_more};
 use super::super::beside::write_beside;
 use super::super::elsewhere::Elsewhere;
+use super::super::lookups::{Compiled, look_up_more};
 use super::super::writes::Landed;
 use crate::call_error::CallError;
 use crate::cluster::Cluster;

@@ -15,7 +15,7 @@ use pointsman_core::roll::{
 };
 use serde_json::json;
 
-use super::answering::LookedUp;
+use super::lookups::LookedUp;
 use super::outside::Outside;
 use crate::cluster::Cluster;
 use crate::web::tests::{Manner, SmallServer, answer, waited};

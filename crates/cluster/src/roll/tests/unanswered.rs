@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::super::beside::try_made;
 use super::super::clock::RollClock;
-use super::super::unanswered::{OpenWrites, UnansweredWrite};
+use super::super::pending_writes::{OpenWrites, UnansweredWrite};
 use super::super::writes::Landed;
 use super::beside::{against, says, write, writes};
 use crate::cluster::Cluster;

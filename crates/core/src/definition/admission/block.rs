@@ -17,7 +17,7 @@ use crate::definition::gates::{Gate, GateSpec};
 use crate::definition::problems::{Problems, line};
 use crate::{
     apimachinery::{is_label_value, is_qualified_name},
-    definition::{moved::ROLL_MANAGER, version::Versions},
+    definition::{move_effects::ROLL_MANAGER, version::Versions},
     upgrade::{self, Range},
 };
 

@@ -4,10 +4,10 @@
 //! versions holds between two kinds: the same operations, the same comparison of schemas, the same laws and the same
 //! kept fields. What differs is who an object is, and that is not for operations.
 
-mod becoming;
+mod kind_conversion;
 mod spec;
 
-pub use becoming::Becoming;
-pub(super) use becoming::Bridge;
-pub(crate) use becoming::Retirement;
+pub use kind_conversion::Becoming;
+pub(super) use kind_conversion::Bridge;
+pub(crate) use kind_conversion::Retirement;
 pub(super) use spec::BecomesSpec;

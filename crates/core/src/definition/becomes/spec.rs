@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use serde_saphyr::Spanned;
 
-use super::becoming::{Becoming, Bridge, KindRefusal, Retirement};
+use super::kind_conversion::{Becoming, Bridge, KindRefusal, Retirement};
 use crate::definition::admission::Admission;
 use crate::definition::checks::ChecksSpec;
 use crate::definition::compare::AcceptSpec;

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::http_address::{BadHttpAddress, HttpAddress};
-use super::quoted::quoted_in_address;
+use super::quotation::quoted_in_address;
 use crate::definition::version_words::{KNOWN, RollVersions, is_version, near_version, with_any_versions, words};
 
 /// An address with `{from}` and `{to}` in its path or query. Who is asked does not hang on them: whoever may make a

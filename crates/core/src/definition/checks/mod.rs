@@ -9,7 +9,7 @@ mod list_check;
 mod metric_check;
 mod metric_query;
 mod named_check;
-mod quoted;
+mod quotation;
 mod spec;
 mod start_check;
 
@@ -18,6 +18,6 @@ pub(crate) use http_check::HttpCheck;
 pub(crate) use list_check::ListCheck;
 pub(crate) use metric_check::MetricCheck;
 pub(crate) use named_check::NamedCheck;
-pub use quoted::quoted_in_address;
+pub use quotation::quoted_in_address;
 pub(super) use spec::ChecksSpec;
 pub(crate) use start_check::{Checks, StartCheck};

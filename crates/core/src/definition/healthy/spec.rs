@@ -9,7 +9,7 @@ use serde_saphyr::Spanned;
 use super::health::Health;
 use crate::apimachinery::parse_duration;
 use crate::definition::gates::{Gate, GateCompiler, GateSpec};
-use crate::definition::moved::ROLL_MANAGER;
+use crate::definition::move_effects::ROLL_MANAGER;
 use crate::definition::problems::{Problems, line};
 use crate::definition::schema::Schema;
 

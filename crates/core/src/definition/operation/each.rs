@@ -6,7 +6,7 @@ use serde_saphyr::Spanned;
 
 use super::compiler::{Compile, Compiler};
 use super::each_item::{each, key_names};
-use super::implied::filled;
+use super::implications::filled;
 use super::implied_lists::lists_to_fill;
 use super::mapping::{Items, Level, Operation};
 use crate::definition::frontier::Root;

@@ -5,7 +5,7 @@
 //! ([`filled`]).
 
 use super::each_item::implied;
-use super::implied::filled;
+use super::implications::filled;
 use super::mapping::Operation;
 use crate::definition::path::Path;
 use crate::definition::place::Place;

@@ -7,8 +7,8 @@ use super::compiler::{Branching, Compile, Compiler};
 use super::place_spec::{PairSpec, PlaceSpec};
 use super::{
     blank::BlankSpec, clamp::ClampSpec, each::EachSpec, mapping::Operation, move_into_map::MoveIntoMapSpec,
-    one_sided::FilledSpec, one_sided::OneSidedSpec, retype::retyped, same::same, split::SplitSpec, values::ValuesSpec,
-    when::WhenSpec, wrap::wrapped,
+    retype::retyped, same::same, single_version::FilledSpec, single_version::OneSidedSpec, split::SplitSpec,
+    values::ValuesSpec, when::WhenSpec, wrap::wrapped,
 };
 use crate::definition::side::Side;
 

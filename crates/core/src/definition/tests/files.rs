@@ -190,10 +190,8 @@ fn rollouts_of_what_is_not_there() {
     let rollout =
         |hash: &str| problems_of(&format!("{HEAD}steps:\n- {{from: v1, to: v2}}\nrolloutHash: {hash}\n"), &same);
     check(rollout("{of: spec, at: v2, except: [spec.replicas], defaults: {spec.image: a}, force: a/b}"), "fine");
-    let recipe = Kind::from_crd(
-        &format!("{HEAD}steps:\n- {{from: v1, to: v2}}\nrolloutHash: {{of: spec, at: v2}}\n"),
-        &same,
-    );
+    let recipe =
+        Kind::from_crd(&format!("{HEAD}steps:\n- {{from: v1, to: v2}}\nrolloutHash: {{of: spec, at: v2}}\n"), &same);
     let recipe = recipe.unwrap().hash_recipe().unwrap().to_owned();
     check(rollout(&format!("{{of: spec, at: v2, recipe: {recipe:?}}}")), "fine");
     for (hash, digest) in [
@@ -208,10 +206,7 @@ fn rollouts_of_what_is_not_there() {
             ),
         );
     }
-    check(
-        rollout("{of: spec, at: v3}"),
-        r#"thing.yaml:7: rolloutHash.at: the CRD has no version "v3"; it has v1, v2"#,
-    );
+    check(rollout("{of: spec, at: v3}"), r#"thing.yaml:7: rolloutHash.at: the CRD has no version "v3"; it has v1, v2"#);
     check(
         rollout("{of: sepc, at: v2}"),
         r#"thing.yaml:7: rolloutHash.of: v2 has no field "sepc", did you mean "spec"?"#,

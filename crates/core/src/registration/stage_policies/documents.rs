@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::cel_place::{at_root, said};
-use super::overriding::{OnceTrue, once_true};
+use super::override_policy::{OnceTrue, once_true};
 use super::reach::{FactInReach, reach};
 use super::unsayable::unsayable;
 use super::{cel_fields, cel_words};

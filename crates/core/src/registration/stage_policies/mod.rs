@@ -5,7 +5,7 @@ mod cel_fields;
 mod cel_place;
 mod cel_words;
 mod documents;
-mod overriding;
+mod override_policy;
 mod reach;
 mod unsayable;
 

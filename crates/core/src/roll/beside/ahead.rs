@@ -1,9 +1,9 @@
 //! What stands against the journey of an object, looked for before its first step: where that is so, nothing of it
 //! changes.
 
-use super::converting::becoming_question;
-use super::looking::{deployment_question, recreations, target_question};
+use super::convert::becoming_question;
 use super::names::BECAME;
+use super::observation::{deployment_question, recreations, target_question};
 use super::obstacles::{obstacle, obstacle_questions, pods_to_come};
 use super::progress::Ahead;
 use super::room::PodSet;

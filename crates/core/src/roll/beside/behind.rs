@@ -1,10 +1,10 @@
 //! What stands against the way back of an object that was made anew, looked for before anything is given back: where
 //! that is so, what it has become goes on to have all of it.
 
-use super::looking::{deployment_question, recreations, selector_again};
+use super::observation::{deployment_question, recreations, selector_again};
 use super::obstacles::{beside_it, obstacle_questions};
 use super::progress::{Beside, StepProgress};
-use super::recreated::selector_of;
+use super::recreation_source::selector_of;
 use super::seen::SeenOther;
 use crate::definition::Recreation;
 use crate::roll::questions::RollQuestion;

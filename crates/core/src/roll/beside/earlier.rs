@@ -2,8 +2,8 @@
 //! what does not say any more of which object it was made: the new controller acts on the one, and nothing may be
 //! undone by which the old one would act on the other.
 
-use super::looking::target_question;
 use super::names::BECAME;
+use super::observation::target_question;
 use super::progress::{Beside, StepProgress};
 use super::seen::{SeenOther, annotation};
 use crate::definition::{BesideAct, JourneyStep};

@@ -132,7 +132,7 @@ impl Counterpart {
 
 /// What is made in the place of an object that is deleted for it. Two things have to be asked before anything is
 /// deleted: by a dry run, whether it would be let through; and of what belongs to the old one, whether that stays
-/// ([`not_left_behind`](super::settled::not_left_behind)).
+/// ([`not_left_behind`](super::settlement::not_left_behind)).
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Successor {
     /// The object.

@@ -5,16 +5,16 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::looking::{deployment_question, selector};
+use super::observation::{deployment_question, selector};
 use super::owner::place;
 use super::progress::Ahead;
-use super::recreated::{new, selector_of};
+use super::recreation_source::{new, selector_of};
 use super::room::{PodSet, no_room};
 use super::seen::{SeenOther, list, look, text};
 use crate::apimachinery::ResourceName;
 use crate::definition::Recreation;
 use crate::roll::answers::RollAnswers;
-use crate::roll::managed::git_manager;
+use crate::roll::managed_fields::git_manager;
 use crate::roll::questions::RollQuestion;
 use crate::roll::traveller::Traveller;
 

@@ -1,6 +1,6 @@
 //! What a step has to be allowed.
 
-use super::deleting::revisions;
+use super::delete::revisions;
 use crate::apimachinery::ResourceName;
 use crate::definition::{BesideAct, StepObject, StepPlace};
 use crate::roll::kind_pair::KindPair;

@@ -3,7 +3,7 @@
 use semver::Version;
 
 use super::conditions::unmet;
-use super::overriding::OVERRIDE;
+use super::override_reason::OVERRIDE;
 use super::settings::{Enforcement, Settings};
 use super::upgrade_path::{not_enforced, opted_out};
 use super::{controller::ControllerVersion, findings::Findings, write::Write};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{findings::Findings, overriding::OVERRIDE, settings::Enforcement};
+use super::{findings::Findings, override_reason::OVERRIDE, settings::Enforcement};
 use crate::apimachinery::{FieldError, ObjectName, Status, excerpt};
 use crate::{definition::Kind, json::Json};
 

@@ -19,7 +19,7 @@ mod kept_entries;
 mod label;
 mod mistaken_label;
 mod mutate;
-mod overriding;
+mod override_reason;
 mod ratchet;
 mod role;
 mod rules;

@@ -5,7 +5,7 @@ use super::handover::{enter, is_held, leave};
 use super::judgement::{Flip, Judgement, Judging};
 use super::kept_entries::kept_entries;
 use super::mistaken_label::mistaken_labels;
-use super::overriding::reason;
+use super::override_reason::reason;
 use super::rules::{applies, apply};
 use super::subject::{OpenedWrite, Subject};
 use super::warnings::{dropped_fields, rollout, stale_hash};

@@ -8,11 +8,11 @@ use crate::json::Json;
 use crate::webhook::admission::{self, Judgement, Settings, Verdict, Write};
 use crate::webhook::caller::Caller;
 use crate::webhook::facts::KnownFacts;
+use crate::webhook::handle_error::Unanswered;
 use crate::webhook::kinds::Kinds;
+use crate::webhook::mutations::staged;
 use crate::webhook::reply::{FailedObject, Outcome, Reply};
 use crate::webhook::review::{AdmissionRequest, AdmissionResponse, Envelope, PatchOperation, ReviewError, parse};
-use crate::webhook::staged::staged;
-use crate::webhook::unanswered::Unanswered;
 
 /// Answers a body with what has to be changed in the object. Fails where there is no uid to answer to, or nobody waits
 /// any more.

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use crate::apimachinery::{ObjectName, excerpt};
 use crate::webhook::caller::{Caller, CallerGone};
 use crate::webhook::convert::{self, ConversionEvents, ConvertError, Fit, Metadata, Object, Texts};
+use crate::webhook::handle_error::Unanswered;
 use crate::webhook::reply::{Conversions, FailedObject, Notice, Outcome, Reply};
 use crate::webhook::review::{
     ConversionRequest, ConvertedObjects, Envelope, ReviewError, StreamedObjects, conversion_failure, parse,
 };
-use crate::webhook::unanswered::Unanswered;
 use crate::{json::Json, webhook::kinds::Kinds};
 
 /// Answers a body. Fails where there is no uid to answer to, or nobody waits any more.

@@ -1,7 +1,7 @@
 //! Putting an object together again, in the place of what was cut out of it.
 
 use super::bit_set::BitSet;
-use super::joined::join;
+use super::join::join;
 use super::pieces::{Pieces, Presence};
 use crate::definition::Side;
 use crate::definition::frontier::{Branch, Frontier, Holder};

@@ -9,7 +9,7 @@ use super::error::ConvertError;
 use super::facts::Facts;
 use super::fit::Fit;
 use super::texts::Texts;
-use super::{step, waiting};
+use super::{pending, step};
 use crate::definition::{Kind, Path, Rollout, VersionIndex};
 use crate::json::{Json, Members, unescape};
 use crate::webhook::caller::{Caller, CallerGone};
@@ -224,7 +224,7 @@ impl<'a> Object<'a> {
         let mut found = Vec::new();
         let mut at = from;
         for (side, step) in kind.steps_between(from, home) {
-            found.push(std::mem::take(waiting::needed(kind, step, &self.annotations).of_mut(side.other())));
+            found.push(std::mem::take(pending::needed(kind, step, &self.annotations).of_mut(side.other())));
             let next = kind.versions.named(step.versions.of(side)).unwrap_or(home);
             self.walk(kind, (at, next), Vec::new(), &mut Trace::off())?;
             at = next;

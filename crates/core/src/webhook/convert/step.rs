@@ -11,7 +11,7 @@ use super::kept::{Kept, LONGEST};
 use super::paths::Whereabouts;
 use super::status::{RolloutRequests, StatusConversion, Traced};
 use super::texts::Texts;
-use super::{level, status, tree, waiting};
+use super::{level, pending, status, tree};
 use crate::definition::{Kind, Level, Rollout, RolloutStatus, Side, Step};
 use crate::json::Json;
 use crate::webhook::rollout::{self, CalculatedHash};
@@ -26,7 +26,7 @@ pub(super) fn convert<'a>(
 ) -> Result<(), ConvertError> {
     top_level_objects(root, step)?;
     // What the step's own annotation keeps says which operations did not run.
-    waiting::forget(kind, step, to.other(), root, annotations);
+    pending::forget(kind, step, to.other(), root, annotations);
     let annotation = annotations.text(step.kept.of(to)).filter(|text| text.len() <= LONGEST);
     let annotation = annotation.map(|text| texts.keep(text));
     let kept = annotation.and_then(Kept::parse);
@@ -74,7 +74,7 @@ fn convert_with<'a>(
         let hashed = kind.rollout.as_ref().filter(|_| complete)?;
         Some(calculated(hashed, root, annotations, tells_preimage))
     };
-    let mut needed = waiting::needed(kind, step, annotations);
+    let mut needed = pending::needed(kind, step, annotations);
     if let Some(at_home) = between.needed_at_home.take() {
         *needed.of_mut(to) = at_home;
     }

@@ -5,7 +5,7 @@ use pointsman_core::laws::schema_of;
 use pointsman_core::webhook::Webhook;
 
 use super::sample::sample;
-use super::tried::{ToTry, tried};
+use super::try_request::{ToTry, tried};
 use crate::commands::input::{InputObject, Source, documents};
 use crate::commands::json_tree::JsonTree;
 use crate::commands::serve::definitions::ServedKinds;

@@ -2,6 +2,6 @@
 
 mod answers;
 mod sample;
-mod tried;
+mod try_request;
 
 pub use answers::DevAnswers;

@@ -1,0 +1,120 @@
+//! What is printed for controller versions.
+
+use std::process::ExitCode;
+
+use clap::{Args, ValueEnum};
+use pointsman_core::definition::Kind;
+use pointsman_core::registration::{ClientConfig, GuardMode, Selection, guard, unserved, webhooks};
+use pointsman_core::webhook::ControllerVersion;
+use serde_json::Value;
+
+use super::addresses::ServerArgs;
+use super::comments::{WebhookTask, commented};
+use crate::commands::{format::Format, json_tree::JsonTree, kinds_dir::KindsArgs, output};
+
+/// What is said of documents that are printed, whichever they are.
+#[derive(Args, Debug)]
+pub(super) struct PrintedArgs {
+    /// What the policy that guards the label does with one it does not accept. None leaves the policies out.
+    #[arg(long, value_enum, default_value_t = Guard::Deny)]
+    pub(super) guard: Guard,
+    /// Form of the result.
+    #[arg(short, long, value_enum, default_value_t = Format::Yaml)]
+    pub(super) output: Format,
+    #[command(flatten)]
+    pub(super) kinds: KindsArgs,
+    #[command(flatten)]
+    pub(super) server: ServerArgs,
+}
+
+/// What the policy that guards the label does with one it does not accept.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(super) enum Guard {
+    /// Only the audit log hears of it.
+    Audit,
+    /// The request is refused.
+    Deny,
+    /// No policy.
+    None,
+    /// The user is warned.
+    Warn,
+}
+
+impl Guard {
+    pub(super) fn mode(self) -> Option<GuardMode> {
+        match self {
+            Self::Audit => Some(GuardMode::Audit),
+            Self::Deny => Some(GuardMode::Deny),
+            Self::Warn => Some(GuardMode::Warn),
+            Self::None => None,
+        }
+    }
+}
+
+/// The controller versions that are registered.
+pub(super) struct ControllerVersions<'a> {
+    pub(super) registered: &'a [ControllerVersion],
+    pub(super) default: Option<&'a ControllerVersion>,
+    pub(super) shadowed: &'a [ControllerVersion],
+    pub(super) served: &'a [ControllerVersion],
+}
+
+/// Versions, each once: one that is said twice would be printed twice under one name.
+pub(super) fn once_each<'v>(versions: impl IntoIterator<Item = &'v ControllerVersion>) -> Vec<ControllerVersion> {
+    let mut all: Vec<ControllerVersion> = Vec::new();
+    for version in versions {
+        if !all.contains(version) {
+            all.push(version.clone());
+        }
+    }
+    all
+}
+
+/// The documents for versions, with the guard of the label where there is one.
+pub(super) fn documents(
+    kind: &Kind,
+    versions: &ControllerVersions<'_>,
+    guarded: Guard,
+    client: &ClientConfig,
+) -> Vec<Value> {
+    let mut documents = Vec::new();
+    for version in versions.registered {
+        let mut add = |selection: Selection<'_>| documents.extend(webhooks(kind, version, selection, client));
+        add(Selection::Labelled);
+        if versions.default == Some(version) {
+            add(Selection::Unlabelled);
+        }
+        versions.shadowed.iter().map(Selection::Shadowed).for_each(&mut add);
+    }
+    if let Some(mode) = guarded.mode() {
+        documents.extend(guard(kind, versions.served, mode));
+        documents.extend(unserved(kind, versions.served));
+    }
+    documents
+}
+
+/// Writes documents of ours to stdout: YAML with comments, or JSON as it is.
+pub(super) fn print(documents: &[Value], format: Format) -> anyhow::Result<ExitCode> {
+    print_asked(documents, format, WebhookTask::OfOurs)
+}
+
+/// The same for webhooks that are asked for something, which the comments say.
+pub(super) fn print_asked(documents: &[Value], format: Format, asked: WebhookTask) -> anyhow::Result<ExitCode> {
+    match format {
+        Format::Json => print_plain(documents, format),
+        Format::Yaml => {
+            output::data(&commented(&values(documents)?, asked))?;
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}
+
+/// Writes documents of others to stdout: why they are as they are is not ours to say.
+pub(super) fn print_plain(documents: &[Value], format: Format) -> anyhow::Result<ExitCode> {
+    output::data(&format.write_all(values(documents)?))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn values(documents: &[Value]) -> anyhow::Result<Vec<JsonTree>> {
+    documents.iter().map(|document| JsonTree::from_json(&document.to_string())).collect()
+}

@@ -1,0 +1,239 @@
+//! Whether a webhook is as we print it. Where there is more to say of a difference than what it is, that is said
+//! instead.
+//!
+//! Some differences are a choice that is open to everybody, and nothing is said of them: where a server is and whose
+//! certificate it shows, as long as no two versions have one; namespaces that all of ours leave out by their names; how
+//! long a write may wait for its judgement; names, and labels and annotations beside ours. Two spellings of one
+//! thing are no difference: a selector's `matchLabels`, a rule in several parts, a default that is written out.
+
+use serde_json::Value;
+
+use super::difference::differences;
+use super::finding::Finding;
+use super::leaves_out::leaves_out;
+use super::registrations::{Registered, Selects};
+use crate::definition::Kind;
+
+/// What is not as printed.
+pub(super) fn as_printed(kind: &Kind, one: &Registered<'_>, namespaces: &[String]) -> Vec<Finding> {
+    let mut findings = Vec::from_iter(selector(kind, one));
+    findings.extend(client(one));
+    findings.extend(leaves_out(kind, one, namespaces));
+    findings.extend(rules(kind, one));
+    findings.extend(where_it_is_down(one));
+    findings.extend(rest(one));
+    findings
+}
+
+fn said(one: &Registered<'_>, problem: impl Into<String>, line: &str, value: &str) -> Finding {
+    one.finding(problem.into(), format!("{}.{line}: {value}", one.place))
+}
+
+/// It selects the objects that it is there for.
+fn selector(kind: &Kind, one: &Registered<'_>) -> Option<Finding> {
+    let key = kind.version_label();
+    let line = "objectSelector.matchExpressions";
+    match (&one.selects, &one.is_for) {
+        _ if one.is_scale => None,
+        (Selects::Odd, is_for) => {
+            let problem = format!(
+                "it does not select by {key} alone: objects of several versions, or of none, come to one server"
+            );
+            let value = match is_for {
+                Selects::Version(version) => format!("[{{key: {key}, operator: In, values: [{version}]}}]"),
+                Selects::Unlabelled => format!("[{{key: {key}, operator: DoesNotExist}}]"),
+                Selects::Odd => format!("[{{key: {key}, operator: In, values: [VERSION]}}]"),
+            };
+            Some(said(one, problem, line, &value))
+        }
+        (Selects::Version(version), _) if one.printed.is_none() => {
+            let problem = format!("{version} is no controller version: no server can be started for it");
+            Some(said(one, problem, line, "that of a version such as 2.17.0"))
+        }
+        (selects, is_for) if selects == is_for => None,
+        (selects, is_for) => {
+            let problem = format!("by its name it is for {}, and it selects {}", objects(is_for), objects(selects));
+            let printed = one.printed.as_ref().and_then(|printed| printed.pointer("/objectSelector/matchExpressions"));
+            Some(said(one, problem, line, &printed.map(Value::to_string).unwrap_or_default()))
+        }
+    }
+}
+
+fn objects(selects: &Selects) -> String {
+    match selects {
+        Selects::Odd => "others".to_owned(),
+        Selects::Unlabelled => "objects without a label".to_owned(),
+        Selects::Version(version) => format!("the objects of {version}"),
+    }
+}
+
+/// It calls the right path, and the API server knows whom to trust.
+fn client(one: &Registered<'_>) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let (path, wanted) = (one.path(), one.call);
+    // A proxy may take a prefix off a URL; of a Service's path nobody does.
+    let is_right = if path.starts_with('/') { path == wanted } else { path.ends_with(wanted) };
+    if !is_right {
+        let problem = format!("path {path:?} leads to another webhook than {wanted}");
+        findings.push(said(one, problem, "clientConfig.service.path", wanted));
+    }
+    if !one.trusts() {
+        let problem = "it names no authority, and no cert-manager certificate that would bring one: every call fails";
+        let value = "the authority, base64 (webhooks --ca-file or --cert-manager)";
+        findings.push(said(one, problem, "clientConfig.caBundle", value));
+    }
+    findings
+}
+
+/// It is asked about all writes that it should be asked about, and about no others.
+fn rules(kind: &Kind, one: &Registered<'_>) -> Vec<Finding> {
+    let Some(wanted) = one.printed.as_ref().and_then(|printed| printed.pointer("/rules/0")) else {
+        return Vec::new();
+    };
+    let texts = |rule: &Value, list: &str| -> Vec<String> {
+        let texts = rule.get(list).and_then(Value::as_array).into_iter().flatten();
+        texts.filter_map(Value::as_str).map(str::to_owned).collect()
+    };
+    let [versions, operations] = ["apiVersions", "operations"].map(|list| texts(wanted, list));
+    let there: Vec<(usize, &Value)> = one.rules().collect();
+    let Some((first, _)) = there.first() else {
+        let problem = format!("none of its rules is for {}.{}: nobody is asked", kind.plural(), kind.group());
+        return vec![said(one, problem, "rules", &format!("[{wanted}]"))];
+    };
+    let mut findings = Vec::new();
+    let has = |rule: &Value, list: &str, value: &str| texts(rule, list).iter().any(|one| one == "*" || one == value);
+    let any = |list: &str, value: &str| there.iter().any(|(_, rule)| has(rule, list, value));
+    let missing: Vec<&str> =
+        versions.iter().filter(|version| !any("apiVersions", version)).map(String::as_str).collect();
+    if !missing.is_empty() {
+        let problem = format!("writes at {} are converted for the call, or pass", missing.join(", "));
+        findings.push(said(
+            one,
+            problem,
+            &format!("rules[{first}].apiVersions"),
+            &format!("[{}]", versions.join(", ")),
+        ));
+    }
+    for operation in operations.iter().filter(|operation| !any("operations", operation)) {
+        let problem = format!("nobody is asked about {operation}");
+        let value = format!("[{}]", operations.join(", "));
+        findings.push(said(one, problem, &format!("rules[{first}].operations"), &value));
+    }
+    // Each may be in one rule, and not both in the same.
+    if findings.is_empty() {
+        let pairs = operations.iter().flat_map(|operation| versions.iter().map(move |version| (operation, version)));
+        let both = |rule: &Value, (operation, version): (&String, &String)| {
+            has(rule, "operations", operation) && has(rule, "apiVersions", version)
+        };
+        for pair in pairs.filter(|pair| !there.iter().any(|(_, rule)| both(rule, *pair))) {
+            let problem = format!("nobody is asked about {} at {}", pair.0, pair.1);
+            let value = format!("[{}]", versions.join(", "));
+            findings.push(said(one, problem, &format!("rules[{first}].apiVersions"), &value));
+        }
+    }
+    for (at, rule) in &there {
+        findings.extend(too_much(one, *at, [rule, wanted], texts));
+    }
+    findings
+}
+
+/// What a rule has beside what is printed, and a scope that the kind does not have.
+fn too_much(
+    one: &Registered<'_>,
+    at: usize,
+    [rule, wanted]: [&Value; 2],
+    texts: impl Fn(&Value, &str) -> Vec<String>,
+) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (list, what) in [("apiGroups", "the group"), ("resources", "the resource"), ("operations", "the operation")] {
+        let wanted = texts(wanted, list);
+        for more in texts(rule, list).iter().filter(|more| !wanted.contains(more)) {
+            let problem = format!("it is asked about {what} {more} as well, and while its server is down that stops");
+            findings.push(said(one, problem, &format!("rules[{at}].{list}"), &format!("[{}]", wanted.join(", "))));
+        }
+    }
+    let scope = |rule: &'_ Value| rule.get("scope").and_then(Value::as_str).unwrap_or("*").to_owned();
+    let (found, printed) = (scope(rule), scope(wanted));
+    if found != "*" && printed != "*" && found != printed {
+        let problem = format!("nobody is asked: objects of the kind are {printed}, and the rule is for {found}");
+        findings.push(said(one, problem, &format!("rules[{at}].scope"), &printed));
+    }
+    findings
+}
+
+/// What becomes of a write while its server is down.
+fn where_it_is_down(one: &Registered<'_>) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let policy = one.webhook.get("failurePolicy").and_then(Value::as_str).unwrap_or("Fail");
+    if one.has_a_say() {
+        if policy != "Fail" {
+            findings.push(said(one, "while the server is down, writes pass unjudged", "failurePolicy", "Fail"));
+        }
+        return findings;
+    }
+    if policy != "Ignore" {
+        let problem = match one.is_scale {
+            true => "while its server is down, no autoscaler can write the scale of any version's objects",
+            false => "it only looks on, and while its server is down writes are refused",
+        };
+        findings.push(said(one, problem, "failurePolicy", "Ignore"));
+    }
+    let seconds = one.webhook.get("timeoutSeconds").and_then(Value::as_u64).unwrap_or(10);
+    if seconds > 1 {
+        let problem =
+            format!("nobody has to wait for it, and while its server does not answer writes wait {seconds} s");
+        findings.push(said(one, problem, "timeoutSeconds", "1"));
+    }
+    findings
+}
+
+/// All that nothing was said of above.
+fn rest(one: &Registered<'_>) -> Vec<Finding> {
+    let Some(printed) = &one.printed else {
+        return Vec::new();
+    };
+    let speaks = |versions: &Value| {
+        let versions = versions.as_array().filter(|versions| !versions.is_empty());
+        versions
+            .is_some_and(|versions| versions.iter().all(|one| one.as_str().is_some_and(|one| REVIEWS.contains(&one))))
+    };
+    let knows_the_review = one.webhook.get("admissionReviewVersions").is_some_and(speaks);
+    let without = |webhook: &Value| {
+        let mut webhook = webhook.clone();
+        if let Some(members) = webhook.as_object_mut() {
+            members.retain(|name, _| !SPOKEN_OF.contains(&name.as_str()));
+            members.retain(|name, _| name != "admissionReviewVersions" || !knows_the_review);
+        }
+        webhook
+    };
+    let (found, printed) = (without(one.webhook), without(printed));
+    let told = differences(&one.place, &found, &printed).into_iter().map(|difference| {
+        let member = difference.path.rsplit('.').next().unwrap_or_default();
+        let why = WHY.iter().find(|(name, _)| *name == member).map(|(_, why)| format!(": {why}"));
+        one.finding(format!("{}{}", difference.problem(), why.unwrap_or_default()), difference.change())
+    });
+    told.collect()
+}
+
+/// The versions of reviews that a server takes.
+const REVIEWS: [&str; 2] = ["v1", "v1beta1"];
+
+/// Members of a webhook with words of their own, or that are everybody's to choose.
+const SPOKEN_OF: [&str; 8] = [
+    "clientConfig",
+    "failurePolicy",
+    "matchConditions",
+    "name",
+    "namespaceSelector",
+    "objectSelector",
+    "rules",
+    "timeoutSeconds",
+];
+
+/// What comes of others.
+const WHY: [(&str, &str); 4] = [
+    ("admissionReviewVersions", "the server takes v1 and v1beta1"),
+    ("matchPolicy", "writes at a version that is served later would pass"),
+    ("reinvocationPolicy", "where another webhook changes the object afterwards, its hash is of what it was"),
+    ("sideEffects", "dry runs would be refused"),
+];

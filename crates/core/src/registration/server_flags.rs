@@ -1,0 +1,68 @@
+//! Whether a server gets what it is started for.
+
+use super::finding::Finding;
+use super::registrations::{Registered, Selects};
+use crate::webhook::{ControllerVersion, Settings};
+
+/// Compares the flags of a server with what is registered for these versions.
+pub(super) fn started(all: &[Registered<'_>], versions: &[String], settings: &Settings) -> Vec<Finding> {
+    let Some(own) = settings.controller.as_ref().map(ControllerVersion::as_str) else {
+        return Vec::new();
+    };
+    let mut findings = Vec::new();
+    let mut find = |problem: String, change: String| {
+        findings.push(Finding { document: format!("the server of {own}"), problem, change });
+    };
+    if !versions.iter().any(|version| version == own) {
+        let problem = format!("nobody asks it about the objects of {own}: no configuration selects them");
+        find(problem, format!("apply what `pointsman webhooks --controller-version {own}` prints"));
+    }
+    let server_of =
+        |selects: &Selects| all.iter().find(|one| one.has_a_say() && one.is_for == *selects).map(Registered::server);
+    let (mine, default) = (server_of(&Selects::Version(own.to_owned())), server_of(&Selects::Unlabelled));
+    match (settings.default, &default) {
+        (true, None) => find(
+            "it takes objects without a label, and no configuration sends it any".to_owned(),
+            format!(
+                "apply what `pointsman webhooks --controller-version {own} --default {own}` prints, or leave --default-version out"
+            ),
+        ),
+        (true, Some(_)) if default != mine => find(
+            "it takes objects without a label, and the configuration sends them to another server".to_owned(),
+            format!(
+                "apply what `pointsman webhooks --controller-version {own} --default {own}` prints, or leave --default-version out"
+            ),
+        ),
+        (false, Some(_)) if default == mine => find(
+            "objects without a label are sent to it, and it refuses them".to_owned(),
+            "start it with --default-version".to_owned(),
+        ),
+        _ => {}
+    }
+    let served: Vec<&str> = settings.served.iter().map(ControllerVersion::as_str).collect();
+    let mut wanted: Vec<&str> = versions.iter().map(String::as_str).collect();
+    wanted.sort_unstable();
+    let mut told = served.clone();
+    told.sort_unstable();
+    told.dedup();
+    if !wanted.is_empty() && told != wanted {
+        let is = if served.is_empty() { "none".to_owned() } else { served.join(", ") };
+        find(
+            format!("it was told that {is} are served, and {} are registered", wanted.join(", ")),
+            format!("start it with --served-versions {}", wanted.join(",")),
+        );
+    }
+    for shadowed in settings.shadowed.iter().map(ControllerVersion::as_str) {
+        let looks = |one: &&Registered<'_>| {
+            one.is_ours && one.only_looks && one.is_for == Selects::Version(shadowed.to_owned())
+        };
+        if !all.iter().any(|one| looks(&one)) {
+            let problem = format!("it looks on at {shadowed}, and no configuration sends it those objects");
+            find(
+                problem,
+                format!("apply what `pointsman webhooks --controller-version {own} --shadow {shadowed}` prints"),
+            );
+        }
+    }
+    findings
+}
