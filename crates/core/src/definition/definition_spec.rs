@@ -13,7 +13,7 @@ use super::checks::ChecksSpec;
 use super::healthy::HealthySpec;
 use super::journeys::JourneyStepSpec;
 use super::problems::{Problems, line};
-use super::rollout::{HashSpec, RolloutStatusSpec};
+use super::rollout_hash::{HashSpec, StatusMappingSpec};
 use super::{admission::AdmissionSpec, step::StepSpec, yaml};
 
 /// The `apiVersion` this build reads.
@@ -44,8 +44,8 @@ pub(super) struct DefinitionSpec {
     #[schemars(with = "Option<HashSpec>")]
     pub(super) rollout_hash: Option<Spanned<HashSpec>>,
     /// The fields of the status that describe a rollout in both versions. Requires `rolloutHash`.
-    #[schemars(with = "Option<RolloutStatusSpec>")]
-    pub(super) rollout_status: Option<Spanned<RolloutStatusSpec>>,
+    #[schemars(with = "Option<StatusMappingSpec>")]
+    pub(super) rollout_status: Option<Spanned<StatusMappingSpec>>,
     /// What is checked when an object is written.
     #[schemars(with = "Option<AdmissionSpec>")]
     pub(super) admission: Option<Spanned<AdmissionSpec>>,

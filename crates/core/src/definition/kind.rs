@@ -21,7 +21,7 @@ use super::{
     built_in::EMBEDDED,
     chain,
     crd::{Crd, bare_names},
-    rollout::Rollout,
+    rollout_hash::HashedFields,
     side::Side,
 };
 
@@ -35,7 +35,7 @@ pub struct Kind {
     pub(crate) versions: Versions,
     /// Each leads from a version to the next newer one, oldest first.
     pub(crate) steps: Vec<Step>,
-    pub(crate) rollout: Option<Rollout>,
+    pub(crate) rollout_hash: Option<HashedFields>,
     pub(crate) admission: Admission,
     pub(crate) health: Option<Health>,
     pub(crate) checks: Checks,
@@ -122,11 +122,11 @@ impl Kind {
         let spec = DefinitionSpec::read(text, problems)?;
         let crd = Crd::read(&spec.crd, read, problems)?;
         let versions = crd.versions(line(&spec.crd), &spec.steps, problems)?;
-        let rollout = match &spec.rollout_hash {
+        let rollout_hash = match &spec.rollout_hash {
             Some(spec) => Some(spec.value.compile(&versions, line(spec), problems)?),
             None => None,
         };
-        let steps = steps(&spec, &versions, rollout.as_ref(), problems);
+        let steps = steps(&spec, &versions, rollout_hash.as_ref(), problems);
         let admission = match &spec.admission {
             Some(spec) => Admission::compile(spec, (&crd.group, &crd.kind), &versions, problems)?,
             None => Admission::none(&crd.group),
@@ -152,7 +152,7 @@ impl Kind {
             kind: crd.kind,
             versions,
             steps,
-            rollout,
+            rollout_hash,
             admission,
             health,
             checks,
@@ -165,9 +165,23 @@ impl Kind {
     /// Two kinds as one, whose versions they are.
     fn bridging(bridge: Bridge) -> Self {
         let Bridge { name, group, kind, plural, versions, step, checks, admission, crd } = bridge;
-        let (rollout, health, journeys, becoming) = (None, None, Vec::new(), None);
+        let (rollout_hash, health, journeys, becoming) = (None, None, Vec::new(), None);
         let (name, steps) = (name.into(), vec![step]);
-        Self { name, group, plural, kind, versions, steps, rollout, admission, health, checks, journeys, crd, becoming }
+        Self {
+            name,
+            group,
+            plural,
+            kind,
+            versions,
+            steps,
+            rollout_hash,
+            admission,
+            health,
+            checks,
+            journeys,
+            crd,
+            becoming,
+        }
     }
 
     /// What the command line calls this kind.
@@ -260,13 +274,13 @@ impl Kind {
     /// The version whose shape the rollout hash is made of, if there is a rollout hash.
     #[must_use]
     pub fn hash_version(&self) -> Option<&str> {
-        self.rollout.as_ref().map(|rollout| self.version_at(rollout.at).name.as_ref())
+        self.rollout_hash.as_ref().map(|rollout| self.version_at(rollout.at).name.as_ref())
     }
 
     /// The rollout hash in one line, if there is one.
     #[must_use]
     pub fn rollout(&self) -> Option<String> {
-        let Rollout { of, recipe, .. } = self.rollout.as_ref()?;
+        let HashedFields { of, recipe, .. } = self.rollout_hash.as_ref()?;
         let at = self.hash_version()?;
         Some(match self.force_annotation() {
             Some(force) => format!("{of} at {at}, recipe {recipe}, forced by annotation {force}"),
@@ -278,13 +292,13 @@ impl Kind {
     /// excepted, the defaults and the annotation, and so do hashes.
     #[must_use]
     pub fn hash_recipe(&self) -> Option<&str> {
-        self.rollout.as_ref().map(|rollout| rollout.recipe.as_str())
+        self.rollout_hash.as_ref().map(|rollout| rollout.recipe.as_str())
     }
 
     /// The annotation that the rollout hash is stamped as, if there is a rollout hash.
     #[must_use]
     pub fn hash_annotation(&self) -> Option<String> {
-        self.rollout.as_ref().map(|_| format!("{}/rollout-hash", self.group))
+        self.rollout_hash.as_ref().map(|_| format!("{}/rollout-hash", self.group))
     }
 
     /// The label that says which controller version manages an object.
@@ -302,7 +316,7 @@ impl Kind {
     /// The annotation that forces a rollout, if there is one.
     #[must_use]
     pub fn force_annotation(&self) -> Option<&str> {
-        self.rollout.as_ref()?.force.as_deref()
+        self.rollout_hash.as_ref()?.force.as_deref()
     }
 
     pub(crate) fn version(&self, name: &str) -> Option<VersionIndex> {
@@ -357,7 +371,12 @@ impl Kind {
     }
 }
 
-fn steps(spec: &DefinitionSpec, versions: &Versions, rollout: Option<&Rollout>, problems: &mut Problems) -> Vec<Step> {
+fn steps(
+    spec: &DefinitionSpec,
+    versions: &Versions,
+    rollout: Option<&HashedFields>,
+    problems: &mut Problems,
+) -> Vec<Step> {
     let hashed = rollout.map(|rollout| rollout.at);
     let status = spec.rollout_status.as_ref().map(|status| (&status.value, line(status)));
     if let Some((_, at_line)) = status.filter(|_| rollout.is_none()) {

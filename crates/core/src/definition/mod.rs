@@ -32,7 +32,7 @@ mod path;
 mod place;
 mod problems;
 mod remedy;
-mod rollout;
+mod rollout_hash;
 mod schema;
 mod schema_check;
 mod side;
@@ -79,7 +79,7 @@ pub(crate) use operation::{Fragment, Level, Operation, is_set};
 pub(crate) use path::Path;
 pub(crate) use place::Place;
 pub(crate) use problems::line;
-pub(crate) use rollout::{Rollout, RolloutStatus};
+pub(crate) use rollout_hash::{HashedFields, StatusMapping};
 pub(crate) use schema::{ANYTHING, Schema};
 pub(crate) use side::{Side, Sides};
 pub(crate) use stages::{

@@ -12,7 +12,7 @@ use super::frontier::Root;
 use super::operation::{Compiler, Level, OperationSpec, filled, lists_to_fill};
 use super::path::Path;
 use super::problems::{Problems, line};
-use super::rollout::{RolloutStatus, RolloutStatusSpec};
+use super::rollout_hash::{StatusMapping, StatusMappingSpec};
 use super::schema::{Schema, properties};
 use super::side::Sides;
 use super::version::Version;
@@ -57,7 +57,7 @@ pub(crate) struct Step {
     pub(crate) complete: Sides<Completeness>,
     /// Top-level fields that must be objects where they are present.
     pub(crate) objects: Vec<String>,
-    pub(crate) status: Option<RolloutStatus>,
+    pub(crate) status: Option<StatusMapping>,
     /// Whether differences between the schemas are accepted as they are.
     #[cfg_attr(not(feature = "laws"), expect(dead_code, reason = "asked by the laws"))]
     pub(crate) accepts: bool,
@@ -88,7 +88,7 @@ impl Step {
         spec: &Spanned<StepSpec>,
         older: &Version,
         newer: &Version,
-        status: Option<(&RolloutStatusSpec, u64)>,
+        status: Option<(&StatusMappingSpec, u64)>,
         problems: &mut Problems,
     ) -> Self {
         let changes = ChangesSpec {
@@ -104,7 +104,7 @@ impl Step {
     pub(super) fn between(
         changes: &ChangesSpec<'_>,
         versions: Sides<&Version>,
-        status: Option<(&RolloutStatusSpec, u64)>,
+        status: Option<(&StatusMappingSpec, u64)>,
         problems: &mut Problems,
     ) -> Self {
         let names = versions.map(|version| version.name.clone());
@@ -114,7 +114,7 @@ impl Step {
         let status = status.and_then(|(status, line)| {
             status.compile(&mut Compiler::new(problems, schemas.older, schemas.newer, line))
         });
-        let handled: Vec<Path> = status.iter().flat_map(RolloutStatus::handled).cloned().collect();
+        let handled: Vec<Path> = status.iter().flat_map(StatusMapping::handled).cloned().collect();
         let written: Vec<_> = changes.operations.iter().collect();
         let mut compiler = Compiler::new(problems, schemas.older, schemas.newer, changes.line);
         if let Some(facts) = changes.facts {
@@ -148,7 +148,7 @@ impl Step {
     /// What happens in this step, for people.
     pub(super) fn summary(&self) -> StepSummary {
         let mut described = self.level.describe("");
-        let status = self.status.iter().flat_map(RolloutStatus::describe);
+        let status = self.status.iter().flat_map(StatusMapping::describe);
         described.extend(status.map(|said| (self.status_line, said)));
         let (lines, operations) = described.into_iter().unzip();
         let Sides { older, newer } = &self.versions;

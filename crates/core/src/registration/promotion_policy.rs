@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::cel::{field_of, literal, there};
 use super::document::{Component, policy, set};
 use super::guard::GuardMode;
-use crate::definition::{Kind, Path, RolloutStatus};
+use crate::definition::{Kind, Path, StatusMapping};
 
 /// The `ValidatingAdmissionPolicy` by which the request of a rollout that is being promoted stays, and its binding.
 /// Nothing where the definition does not say how the status speaks of rollouts, or in names that CEL cannot say.
@@ -50,7 +50,7 @@ pub(super) fn promoting_name(kind: &Kind) -> String {
     format!("pointsman-promoting.{}.{}", kind.plural(), kind.group())
 }
 
-fn variables(status: &RolloutStatus) -> Option<Value> {
+fn variables(status: &StatusMapping) -> Option<Value> {
     let text = |object: &str, field: &Path| {
         let (there, value) = (there(object, field)?, field_of(object, field)?);
         Some(format!("{there} && {value} != null ? {value} : \"\""))
@@ -71,7 +71,7 @@ fn variables(status: &RolloutStatus) -> Option<Value> {
 }
 
 /// What was not requested by anybody who said so may still be.
-fn validations(status: &RolloutStatus) -> Value {
+fn validations(status: &StatusMapping) -> Value {
     let (requested, completed) = (&status.hashes.requested.path, &status.hashes.completed.path);
     let why = format!(" until {completed} is the same: a condition says {}", status.promoting);
     json!([{

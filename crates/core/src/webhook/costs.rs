@@ -42,7 +42,7 @@ impl BodyCosts {
 impl Costs {
     pub(super) fn of(kinds: &[Kind]) -> Self {
         let costs = |kind: &Kind| {
-            let (growth, opened, hashes) = (kind.growth(), kind.opened(), kind.rollout.is_some());
+            let (growth, opened, hashes) = (kind.growth(), kind.opened(), kind.rollout_hash.is_some());
             KindCosts { named: format!("\"{}\"", kind.kind), costs: BodyCosts { growth, opened, hashes } }
         };
         let kinds: Vec<KindCosts> = kinds.iter().map(costs).collect();

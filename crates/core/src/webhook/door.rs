@@ -15,7 +15,7 @@ use super::mutations::staged;
 use super::reply::{Conversions, Reply};
 use super::review::PatchOperation;
 use super::weight::weight_with;
-use super::{answer, rollout::Preimage};
+use super::{answer, rollout_hash::Preimage};
 use crate::definition::{Kind, StagedKind, VersionIndex};
 use crate::json::{Json, Members};
 
@@ -347,7 +347,7 @@ impl Webhook {
         let texts = Texts::default();
         let mut object = Object::open(parse(object)?, &texts)?;
         let kind = self.kinds.of(&object)?;
-        let Some(rollout) = &kind.rollout else {
+        let Some(rollout) = &kind.rollout_hash else {
             return Err(ConvertError::NoRolloutHash { kind: kind.kind.clone() });
         };
         object.convert(kind, rollout.at)?;

@@ -20,7 +20,7 @@ mod kinds;
 mod mutations;
 mod reply;
 mod review;
-mod rollout;
+mod rollout_hash;
 mod room;
 #[cfg(test)]
 mod tests;
@@ -38,6 +38,6 @@ pub use kind_conversion::{BecomeError, OtherKind};
 pub use kinds::DefinedTwice;
 pub use reply::{Conversions, FailedObject, Notice, Outcome, Reply};
 pub use review::{BadReview, PatchOperation};
-pub(crate) use rollout::digest;
-pub use rollout::{HASH_SCHEMA, Preimage};
+pub(crate) use rollout_hash::digest;
+pub use rollout_hash::{HASH_SCHEMA, Preimage};
 pub use weight::weight;

@@ -12,7 +12,7 @@ use crate::apimachinery::excerpt;
 use crate::definition::{HELD, HeldMetadata, HeldWrite, KEPT, Kind, MOVED, WANTED, held_write, lost_mark};
 use crate::json::{Json, pointer_token};
 use crate::webhook::convert::{Object, Pruned, is_brought, pruned, status_as_before};
-use crate::webhook::{review::PatchOperation, rollout::HASH_SCHEMA};
+use crate::webhook::{review::PatchOperation, rollout_hash::HASH_SCHEMA};
 
 /// What must be true of an object's metadata.
 struct Stamp {
@@ -260,7 +260,7 @@ fn stale_kept_fields(kind: &Kind, write: &Write<'_>, stamps: &[Stamp]) -> Vec<St
 /// The rollout hash with the version of its recipe. Nothing for an object that cannot be read: that is for others to
 /// say.
 fn hash(kind: &Kind, new: &SentObject<'_>, kept: &[Stamp]) -> Vec<Stamp> {
-    let (Some(rollout), Some(mut object)) = (&kind.rollout, stamped(new, kept)) else {
+    let (Some(rollout), Some(mut object)) = (&kind.rollout_hash, stamped(new, kept)) else {
         return Vec::new();
     };
     if object.convert(kind, rollout.at).is_err() {

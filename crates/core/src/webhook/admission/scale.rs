@@ -79,7 +79,7 @@ fn rules_of<'k>(kind: &'k Kind, at: VersionIndex, path: &Path) -> impl Iterator<
 }
 
 fn is_hashed(kind: &Kind, at: VersionIndex, path: &Path) -> bool {
-    let Some(rollout) = &kind.rollout else {
+    let Some(rollout) = &kind.rollout_hash else {
         return false;
     };
     let there = field_in(kind, path, at, rollout.at);

@@ -13,7 +13,7 @@ use super::{
     controller::ControllerVersion, findings::Findings, ratchet::Ratchet, role::Role, settings::Settings, write::Write,
 };
 use crate::apimachinery::{FieldError, Reason};
-use crate::definition::{Kind, Rollout};
+use crate::definition::{HashedFields, Kind};
 use crate::webhook::convert::ConvertError;
 
 /// Judges a create or an update.
@@ -96,7 +96,7 @@ fn apply_rules(
         }
         subjects.push(subject);
     }
-    if let Some(hashed) = &kind.rollout {
+    if let Some(hashed) = &kind.rollout_hash {
         let made = subjects.into_iter().find(|subject| subject.version() == hashed.at);
         if let Some(subject) = made.or_else(|| Subject::of(&mut opened, hashed.at).ok()) {
             for (rule, warning) in about_the_hash(hashed, &opened, &subject) {
@@ -113,7 +113,7 @@ fn apply_rules(
 /// What is to be said of the rollout hash: that a rollout starts, and that the stamp is not it. `subject` is the write
 /// in the version that is hashed.
 fn about_the_hash(
-    hashed: &Rollout,
+    hashed: &HashedFields,
     opened: &OpenedWrite<'_, '_>,
     subject: &Subject<'_, '_>,
 ) -> impl Iterator<Item = (&'static str, String)> {

@@ -4,9 +4,9 @@ use std::borrow::Cow;
 
 use super::field_path::field_in;
 use super::subject::OpenedWrite;
-use crate::definition::{Path, Rollout, Side};
+use crate::definition::{HashedFields, Path, Side};
 use crate::webhook::convert::{Object, tree};
-use crate::webhook::rollout::{HASH_SCHEMA, Preimage};
+use crate::webhook::rollout_hash::{HASH_SCHEMA, Preimage};
 use crate::{apimachinery::excerpt, json::Json};
 
 /// The stamp of an object that is not the hash of what it says: somebody changed it after `/mutate`, or nobody asked
@@ -37,7 +37,7 @@ fn hash<'o>((object, made_of): (&'o Object<'_>, &Preimage)) -> Cow<'o, str> {
 /// What an update will roll out, and why. The objects are those before and now, in the version that is hashed, and what
 /// their hashes are made of.
 pub(super) fn rollout(
-    rollout: &Rollout,
+    rollout: &HashedFields,
     opened: &OpenedWrite<'_, '_>,
     [old, new]: [(&Object<'_>, &Preimage); 2],
 ) -> Option<String> {
@@ -75,7 +75,7 @@ pub(super) fn rollout(
 
 /// What was changed, in the version of the request, so that a field of the hashed version is another: the field itself,
 /// or what becomes a part of it.
-fn written(opened: &OpenedWrite<'_, '_>, rollout: &Rollout, field: &Path) -> Vec<Path> {
+fn written(opened: &OpenedWrite<'_, '_>, rollout: &HashedFields, field: &Path) -> Vec<Path> {
     let (kind, at) = (opened.kind, opened.at);
     let there = |path: &Path| field_in(kind, path, rollout.at, at);
     let first = kind.steps_between(rollout.at, at).next();

@@ -3,7 +3,7 @@
 use super::facts::Facts;
 use crate::definition::Path;
 use crate::webhook::caller::Caller;
-use crate::webhook::rollout::CalculatedHash;
+use crate::webhook::rollout_hash::CalculatedHash;
 
 /// What is known of an object on its way through the steps. What a step reads and writes between two others is what the
 /// API server would have stored there: a way of several steps is one step after the other.

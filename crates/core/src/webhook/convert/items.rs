@@ -25,7 +25,7 @@ use super::kept::{ItemEntries, ItemIdentity, ItemNote, ItemsWriter, KeptFields, 
 use super::paths::{ItemName, Whereabouts};
 use crate::definition::{Place, Side, Sides};
 use crate::json::{Json, Members, normal};
-use crate::webhook::rollout::digest;
+use crate::webhook::rollout_hash::digest;
 use crate::webhook::room::make_room;
 
 /// What is done with one item.

@@ -10,10 +10,10 @@ use super::facts::Facts;
 use super::fit::Fit;
 use super::texts::Texts;
 use super::{pending, step};
-use crate::definition::{Kind, Path, Rollout, VersionIndex};
+use crate::definition::{HashedFields, Kind, Path, VersionIndex};
 use crate::json::{Json, Members, unescape};
 use crate::webhook::caller::{Caller, CallerGone};
-use crate::webhook::rollout::{self, CalculatedHash, Preimage};
+use crate::webhook::rollout_hash::{self, CalculatedHash, Preimage};
 
 /// How much of `metadata` an answer holds.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -234,7 +234,7 @@ impl<'a> Object<'a> {
     }
 
     /// The rollout hash. The object must be in the version that is hashed.
-    pub(crate) fn rollout_hash(self, rollout: &Rollout) -> String {
+    pub(crate) fn rollout_hash(self, rollout: &HashedFields) -> String {
         match self.hash {
             Some(calculated) => calculated.hash,
             None => self.preimage(rollout).hash(),
@@ -247,10 +247,10 @@ impl<'a> Object<'a> {
     }
 
     /// What the rollout hash is made of. The object must be in the version that is hashed.
-    pub(crate) fn preimage(&self, rollout: &Rollout) -> Cow<'_, Preimage> {
+    pub(crate) fn preimage(&self, rollout: &HashedFields) -> Cow<'_, Preimage> {
         match self.hash.as_ref().and_then(|calculated| calculated.made_of.as_ref()) {
             Some(made_of) => Cow::Borrowed(made_of),
-            None => Cow::Owned(rollout::preimage(rollout, &self.root, |key| {
+            None => Cow::Owned(rollout_hash::preimage(rollout, &self.root, |key| {
                 self.annotations.text(key).map(Cow::into_owned)
             })),
         }

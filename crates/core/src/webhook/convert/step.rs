@@ -12,9 +12,9 @@ use super::paths::Whereabouts;
 use super::status::{RolloutRequests, StatusConversion, Traced};
 use super::texts::Texts;
 use super::{level, pending, status, tree};
-use crate::definition::{Kind, Level, Rollout, RolloutStatus, Side, Step};
+use crate::definition::{HashedFields, Kind, Level, Side, StatusMapping, Step};
 use crate::json::Json;
-use crate::webhook::rollout::{self, CalculatedHash};
+use crate::webhook::rollout_hash::{self, CalculatedHash};
 
 /// Moves an object to the other version of a step.
 pub(super) fn convert<'a>(
@@ -71,7 +71,7 @@ fn convert_with<'a>(
     let complete = looks_complete && !kept.sparse;
     let tells_preimage = between.tells_preimage;
     let calculated = |root: &Json<'_>| {
-        let hashed = kind.rollout.as_ref().filter(|_| complete)?;
+        let hashed = kind.rollout_hash.as_ref().filter(|_| complete)?;
         Some(calculated(hashed, root, annotations, tells_preimage))
     };
     let mut needed = pending::needed(kind, step, annotations);
@@ -122,12 +122,12 @@ fn convert_with<'a>(
 
 /// The hash of an object that is complete, and what it was made of where that is told.
 fn calculated(
-    hashed: &Rollout,
+    hashed: &HashedFields,
     root: &Json<'_>,
     annotations: &Annotations<'_>,
     tells_preimage: bool,
 ) -> CalculatedHash {
-    let made_of = rollout::preimage(hashed, root, |key| annotations.text(key).map(Cow::into_owned));
+    let made_of = rollout_hash::preimage(hashed, root, |key| annotations.text(key).map(Cow::into_owned));
     CalculatedHash { hash: made_of.hash(), made_of: tells_preimage.then_some(made_of) }
 }
 
@@ -143,8 +143,8 @@ fn is_sparse_elsewhere(kind: &Kind, step: &Step, annotations: &Annotations<'_>) 
 }
 
 /// Whether the hashes are written outside of what is hashed.
-fn is_apart(kind: &Kind, status: &RolloutStatus) -> bool {
-    let Some(hashed) = &kind.rollout else { return false };
+fn is_apart(kind: &Kind, status: &StatusMapping) -> bool {
+    let Some(hashed) = &kind.rollout_hash else { return false };
     let hashes = [&status.hashes.requested, &status.hashes.completed];
     hashes.into_iter().all(|hash| hash.path.names().first().is_none_or(|top| **top != *hashed.of))
 }

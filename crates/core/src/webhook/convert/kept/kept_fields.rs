@@ -11,7 +11,7 @@ use super::object_writer::{Add, ObjectWriter};
 use super::values::{filled, read, same, same_when_filled, write};
 use crate::definition::{Fragment, Place};
 use crate::json::{Json, normal};
-use crate::webhook::rollout::digest;
+use crate::webhook::rollout_hash::digest;
 
 /// The entries of one object, or of one item, by the places they are about.
 #[derive(Debug, Default)]

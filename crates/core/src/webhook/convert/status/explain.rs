@@ -1,6 +1,6 @@
 //! What became of the requests and hashes of a rollout on the way up, told for people.
 
-use crate::definition::{Place, RolloutStatus};
+use crate::definition::{Place, StatusMapping};
 use crate::json::Json;
 use crate::webhook::convert::change::{Change, Trace};
 use crate::webhook::convert::error::ConvertError;
@@ -19,7 +19,7 @@ struct Field<'s> {
 
 impl<'s> Traced<'s> {
     /// Looks at an object of the older version.
-    pub(crate) fn before(root: &mut Json<'_>, status: &'s RolloutStatus) -> Result<Self, ConvertError> {
+    pub(crate) fn before(root: &mut Json<'_>, status: &'s StatusMapping) -> Result<Self, ConvertError> {
         let (requests, hashes) = (&status.requests, &status.hashes);
         let mut pairs = Vec::new();
         for (request, hash) in [(&requests.requested, &hashes.requested), (&requests.completed, &hashes.completed)] {

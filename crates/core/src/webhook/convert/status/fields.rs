@@ -1,13 +1,13 @@
 //! The fields of the status that speak of a rollout: reading and writing them.
 
-use crate::definition::{Place, RolloutStatus};
+use crate::definition::{Place, StatusMapping};
 use crate::json::Json;
 use crate::webhook::convert::{error::ConvertError, kept::Kept, tree};
-use crate::webhook::rollout::CalculatedHash;
+use crate::webhook::rollout_hash::CalculatedHash;
 
 pub(crate) struct StatusConversion<'s> {
     /// Where the versions have their hashes, requests and reasons.
-    pub(crate) fields: &'s RolloutStatus,
+    pub(crate) fields: &'s StatusMapping,
     /// The rollout hash of the object. `None` if the object is not complete: nothing is made up for it.
     pub(crate) calculated: Option<CalculatedHash>,
 }

@@ -3,7 +3,7 @@
 use uuid::Uuid;
 
 use crate::webhook::convert::{error::ConvertError, tree};
-use crate::{definition::RolloutStatus, json::Json};
+use crate::{definition::StatusMapping, json::Json};
 
 /// The older version's requests, taken out of the object before its operations run.
 pub(crate) struct RolloutRequests<'a> {
@@ -12,7 +12,7 @@ pub(crate) struct RolloutRequests<'a> {
 }
 
 impl<'a> RolloutRequests<'a> {
-    pub(crate) fn take(root: &mut Json<'a>, fields: &RolloutStatus) -> Result<Self, ConvertError> {
+    pub(crate) fn take(root: &mut Json<'a>, fields: &StatusMapping) -> Result<Self, ConvertError> {
         let requested = tree::take(root, "", &fields.requests.requested.path)?;
         let completed = tree::take(root, "", &fields.requests.completed.path)?;
         Ok(Self { requested, completed })

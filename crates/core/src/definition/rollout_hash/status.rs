@@ -8,7 +8,7 @@ use crate::definition::{operation::Compiler, path::Path, place::Place, side::Sid
 /// A rollout in the status: by hashes in the newer version, by request identifiers in the older one.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "RolloutStatus")]
-pub(crate) struct RolloutStatusSpec {
+pub(crate) struct StatusMappingSpec {
     /// The newer version's fields. The older schema has them too, as optional fields that carry.
     hashes: RequestedSpec,
     /// The older version's fields: UUIDs.
@@ -43,7 +43,7 @@ struct ReasonsSpec {
 
 /// How the status of two versions speaks of a rollout.
 #[derive(Debug)]
-pub(crate) struct RolloutStatus {
+pub(crate) struct StatusMapping {
     /// The newer version's hashes, carried by the older one.
     pub(crate) hashes: Requested,
     /// The older version's requests.
@@ -60,9 +60,9 @@ pub(crate) struct Requested {
     pub(crate) completed: Place,
 }
 
-impl RolloutStatusSpec {
+impl StatusMappingSpec {
     /// The fields as the two schemas have them.
-    pub(crate) fn compile(&self, compiler: &mut Compiler<'_>) -> Option<RolloutStatus> {
+    pub(crate) fn compile(&self, compiler: &mut Compiler<'_>) -> Option<StatusMapping> {
         let mut both = |text: &str| {
             let older = compiler.place(Side::Older, text);
             let newer = compiler.place(Side::Newer, text);
@@ -79,7 +79,7 @@ impl RolloutStatusSpec {
                 compiler.problem(format!("rolloutStatus.requests: the newer version has {path} too"));
             }
         }
-        Some(RolloutStatus {
+        Some(StatusMapping {
             hashes: Requested { requested: requested?, completed: completed? },
             requests: Requested { requested: request, completed: done },
             reasons: reasons.path,
@@ -89,7 +89,7 @@ impl RolloutStatusSpec {
     }
 }
 
-impl RolloutStatus {
+impl StatusMapping {
     /// The older version's fields that no operation needs to name.
     pub(crate) fn handled(&self) -> [&Path; 2] {
         [&self.requests.requested.path, &self.requests.completed.path]

@@ -4,6 +4,6 @@ mod hash;
 mod status;
 
 pub(super) use hash::HashSpec;
-pub(crate) use hash::Rollout;
-pub(crate) use status::RolloutStatus;
-pub(super) use status::RolloutStatusSpec;
+pub(crate) use hash::HashedFields;
+pub(crate) use status::StatusMapping;
+pub(super) use status::StatusMappingSpec;

@@ -10,7 +10,7 @@ use std::cmp::Ordering;
 
 use sha2::{Digest, Sha256};
 
-use crate::{definition::Rollout, json::Json};
+use crate::{definition::HashedFields, json::Json};
 
 /// The version of the recipe, to be written beside a hash.
 pub const HASH_SCHEMA: &str = "1";
@@ -74,12 +74,16 @@ pub(crate) struct CalculatedHash {
 
 /// What the hash of an object is made of. `root` is the object at the hashed version, `annotation` finds its
 /// annotations.
-pub(crate) fn preimage(rollout: &Rollout, root: &Json<'_>, annotation: impl Fn(&str) -> Option<String>) -> Preimage {
+pub(crate) fn preimage(
+    rollout: &HashedFields,
+    root: &Json<'_>,
+    annotation: impl Fn(&str) -> Option<String>,
+) -> Preimage {
     Preimage { canonical: canonical(rollout, root), force: rollout.force.as_deref().and_then(annotation) }
 }
 
 /// The hashed members that count, and the defaults of those that are missing.
-fn canonical(rollout: &Rollout, root: &Json<'_>) -> String {
+fn canonical(rollout: &HashedFields, root: &Json<'_>) -> String {
     let mut members: Vec<(Cow<'_, str>, Json<'_>)> = match root {
         Json::Object(members) => members.get(&rollout.of).map_or_else(Vec::new, Json::members),
         closed => closed.get(&rollout.of).map_or_else(Vec::new, Json::into_members),

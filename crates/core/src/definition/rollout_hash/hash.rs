@@ -38,7 +38,7 @@ pub(crate) struct HashSpec {
 
 /// What calls for a rollout.
 #[derive(Debug)]
-pub(crate) struct Rollout {
+pub(crate) struct HashedFields {
     /// The top-level field that is hashed.
     pub(crate) of: String,
     /// The version whose shape is hashed.
@@ -57,7 +57,7 @@ const DIGEST_BYTES: usize = 6;
 
 impl HashSpec {
     /// The recipe as it runs. `at_line` is where it stands.
-    pub(crate) fn compile(&self, versions: &Versions, at_line: u64, problems: &mut Problems) -> Option<Rollout> {
+    pub(crate) fn compile(&self, versions: &Versions, at_line: u64, problems: &mut Problems) -> Option<HashedFields> {
         let Self { of, at: version, .. } = self;
         let Some(at) = versions.named(version) else {
             let known = versions.names();
@@ -83,7 +83,7 @@ impl HashSpec {
             );
             problems.add(line(said), message);
         }
-        Some(Rollout { of: of.clone(), at, defaults, force: self.force.clone(), recipe, canonical })
+        Some(HashedFields { of: of.clone(), at, defaults, force: self.force.clone(), recipe, canonical })
     }
 
     /// The order in which fields stand says nothing.
