@@ -1,5 +1,5 @@
 #!/bin/sh
-# Proves that the laws of conversion, the simulation of rolls and the attacks on the server bite: plants one bug after the
+# Proves that the laws of conversion, the simulation of rollouts and the attacks on the server bite: plants one bug after the
 # other in a scratch copy of the tree and runs them.
 # Each file in tests/mutants is a bug: a source file, a piece of it, and what stands there instead. White space in a piece
 # does not count, so that formatting does not break them. Exits with 1 if a bug is not caught within 60 seconds of testing
@@ -37,13 +37,13 @@ print(path)
 PYTHON
 }
 
-# What is run, by the file that a bug is in: the laws of conversion, the simulation of rolls, or the attacks.
+# What is run, by the file that a bug is in: the laws of conversion, the simulation of rollouts, or the attacks.
 tests_of() {
     case $1 in
     crates/server/* | crates/transport/*) echo "-p pointsman-server --test it -- holders" ;;
-    crates/core/src/roll/* | crates/core/src/registration/roll_freeze.rs | crates/core/src/definition/held.rs) echo "-p pointsman-core --test rolls" ;;
+    crates/core/src/rollout/* | crates/core/src/registration/rollout_freeze.rs | crates/core/src/definition/held.rs) echo "-p pointsman-core --test rollouts" ;;
     crates/core/src/definition/version_words.rs | crates/core/src/definition/moved.rs | \
-        crates/core/src/definition/note.rs | crates/core/src/definition/admission/other_source.rs) echo "-p pointsman-core --test rolls" ;;
+        crates/core/src/definition/note.rs | crates/core/src/definition/admission/other_source.rs) echo "-p pointsman-core --test rollouts" ;;
     crates/core/src/definition/checks/*) echo "-p pointsman-core --lib -- definition::checks" ;;
     crates/core/src/registration/stage_policies/*) echo "-p pointsman-core --test it -- stages::policies" ;;
     *) echo "-p pointsman-core --test it -- laws fixtures captures edges kept::" ;;
@@ -74,8 +74,8 @@ caught() {
     [ -n "$law" ] || case $status in 0 | 124) return 1 ;; *) law="the end of the process ($status)" ;; esac
 }
 
-if ! cargo test --quiet --no-run -p pointsman-core -p pointsman-server --test it --test rolls >"$scratch/log" 2>&1 ||
-    ! laws any || ! laws crates/core/src/roll/any || ! laws crates/core/src/registration/stage_policies/any ||
+if ! cargo test --quiet --no-run -p pointsman-core -p pointsman-server --test it --test rollouts >"$scratch/log" 2>&1 ||
+    ! laws any || ! laws crates/core/src/rollout/any || ! laws crates/core/src/registration/stage_policies/any ||
     ! laws crates/core/src/definition/checks/any || ! laws crates/server/any; then
     cat "$scratch/log"
     echo "the laws do not hold before anything was planted"

@@ -309,9 +309,9 @@ fn wait(scene: &Scene<'_>, user: &str, rule: &Value, which: usize, allowed: bool
     });
 }
 
-/// The rules of a role in docs/rights.md, or of a roll in docs/rolls.md, for the kind of this scene.
+/// The rules of a role in docs/rights.md, or of a rollout in docs/rollouts.md, for the kind of this scene.
 fn documented(scene: &Scene<'_>, role: &str) -> Value {
-    let block = ["docs/rights.md", "docs/rolls.md"].into_iter().find_map(|page| {
+    let block = ["docs/rights.md", "docs/rollouts.md"].into_iter().find_map(|page| {
         let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(page)).unwrap();
         let mut blocks = text.split("```yaml\n").skip(1).map(|rest| rest.split("```").next().unwrap());
         blocks.find(|block| block.contains(&format!("name: {role}}}"))).map(str::to_owned)

@@ -107,7 +107,7 @@ pub(crate) fn calculated(scene: &Scene<'_>, name: &str) -> String {
 }
 
 /// Whether the controller of v1alpha2 would start a rollout: what is done is not what is asked for.
-pub(crate) fn rolls(scene: &Scene<'_>, name: &str) -> bool {
+pub(crate) fn rollouts(scene: &Scene<'_>, name: &str) -> bool {
     let object = scene.get(scene.sample.new, name).ok();
     object["status"]["lastCompletedRolloutHash"] != json!(calculated(scene, name))
 }

@@ -56,7 +56,7 @@ fn guarded(scene: &Scene<'_>) {
     let bundle = json!({"spec": {"conversion": {"webhook": {"clientConfig": {"caBundle": bundle}}}}});
     merge(scene, "cainjector", &bundle).ok();
     let mut meant = none;
-    meant["metadata"] = json!({"annotations": {"pointsman.dev/let-go": "moved to another cluster"}});
+    meant["metadata"] = json!({"annotations": {"pointsman.dev/released": "moved to another cluster"}});
     merge(scene, "operator", &meant).ok();
     // Our own commands look for themselves.
     scene.commanded(&["migrate", &scene.crd_name(), "--to", new, "--settle=2s"]);

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use hyper::Method;
 use serde_json::{Value, json};
 
-use crate::roll_kinds::killed_after_each_write;
+use crate::rollout_kinds::killed_after_each_write;
 use crate::scenario::Scenario;
 use crate::stages::{FINISHED, NAMES, NEEDS_COMPLETE, commands, generation, offline};
 use crate::support::balancer::Balancer;
@@ -51,13 +51,13 @@ fn are(garden: &Landscape<'_>, full: &str, fact: &str) {
 }
 
 fn status(scene: &Scene<'_>, name: &str) -> Value {
-    scene.call_get(&format!("/apis/pointsman.dev/v1/rolls/{name}"))["status"].clone()
+    scene.call_get(&format!("/apis/pointsman.dev/v1/stagedrollouts/{name}"))["status"].clone()
 }
 
-/// Runs a roll beside what else happens.
+/// Runs a rollout beside what else happens.
 fn runs(scene: &Scene<'_>, name: &str) -> Process {
     let namespace = format!("--namespace={}", scene.ns);
-    let args = scene.on_the_cluster(&["roll", "run", name, "--holder=test", &namespace]);
+    let args = scene.on_the_cluster(&["rollout", "run", name, "--holder=test", &namespace]);
     scene.started(&format!("runs-{name}"), &args)
 }
 
@@ -76,22 +76,22 @@ fn is_complete(scene: &Scene<'_>, name: &str) {
     panic!("{place}: {last:#}");
 }
 
-/// What the roll says of an object that it has not moved.
-fn unmoved(scene: &Scene<'_>, roll: &str, full: &str) -> String {
-    let status = status(scene, roll);
-    let all = status["unmoved"].as_array().cloned().unwrap_or_default();
+/// What the rollout says of an object that it has not moved.
+fn unmoved(scene: &Scene<'_>, rollout: &str, full: &str) -> String {
+    let status = status(scene, rollout);
+    let all = status["blocked"].as_array().cloned().unwrap_or_default();
     let one = all.iter().find(|one| one["object"] == full);
     one.map(|one| format!("{}: {}", one["state"].as_str().unwrap(), one["message"].as_str().unwrap()))
         .unwrap_or_default()
 }
 
-/// Accepted patches of Deployments by rolls, by namespace and name.
+/// Accepted patches of Deployments by rollouts, by namespace and name.
 fn sent(scene: &Scene<'_>) -> Vec<String> {
     let is_one = |event: &&Value| {
         event["verb"] == "patch"
             && event["objectRef"]["resource"] == "deployments"
             && event["responseStatus"]["code"] == 200
-            && event["requestURI"].as_str().is_some_and(|uri| uri.contains("pointsman-roll"))
+            && event["requestURI"].as_str().is_some_and(|uri| uri.contains("pointsman-rollout"))
     };
     let title = |event: &Value| {
         let of = &event["objectRef"];
@@ -115,7 +115,7 @@ fn whole(scene: &Scene<'_>) {
     are(&garden, &old, "false");
     let before: Vec<Value> = NAMES.iter().map(|name| garden.deployment(&old, name)).collect();
 
-    garden.rolls(&scene.ns, &json!({"waves": [{"name": "all", "atOnce": 3}]}));
+    garden.rollouts(&scene.ns, &json!({"waves": [{"name": "all", "maxInFlight": 3}]}));
     let mut process = runs(scene, &scene.ns);
     is_complete(scene, &scene.ns);
     process.end(Duration::from_secs(10));
@@ -138,7 +138,7 @@ fn whole(scene: &Scene<'_>) {
     let was = |full: &str| garden.cluster(full)["metadata"]["resourceVersion"].clone();
     let versions = [&old, &failed, &new].map(|full| was(full));
     let (again, count) = (format!("{}-again", scene.ns), sent(scene).len());
-    garden.rolls(&again, &json!({}));
+    garden.rollouts(&again, &json!({}));
     let mut process = runs(scene, &again);
     is_complete(scene, &again);
     process.end(Duration::from_secs(10));
@@ -184,7 +184,7 @@ const WORDS: [&str; 5] = [
 fn waits(scene: &Scene<'_>) {
     let garden = Landscape::begins(scene, &scene.bed.api.kubeconfig);
     let (all, through) = in_trouble(&garden);
-    garden.rolls(&scene.ns, &json!({}));
+    garden.rollouts(&scene.ns, &json!({}));
     let mut process = runs(scene, &scene.ns);
     for (full, said) in all.iter().zip(WORDS) {
         let mut last = String::new();
@@ -221,9 +221,9 @@ fn each_goes_on(garden: &Landscape<'_>, all: &[String; 5]) {
     garden.changes(asleep, &json!({"spec": {"hibernation": {"enabled": false}}}));
     [away, dead, exec].iter().for_each(|full| garden.knows_way(full, &garden.kubeconfig()));
     // The one before keeps its place until it was healthy for a minute.
-    let more = json!({"spec": {"waves": [{"name": "all", "atOnce": 5}]}}).to_string();
-    let roll = format!("/apis/pointsman.dev/v1/rolls/{}", garden.scene.ns);
-    garden.scene.call(Method::PATCH, &roll, Some((MERGE, more))).ok();
+    let more = json!({"spec": {"waves": [{"name": "all", "maxInFlight": 5}]}}).to_string();
+    let rollout = format!("/apis/pointsman.dev/v1/stagedrollouts/{}", garden.scene.ns);
+    garden.scene.call(Method::PATCH, &rollout, Some((MERGE, more))).ok();
     [asleep, away, dead, exec].into_iter().for_each(goes_on);
 }
 
@@ -240,7 +240,7 @@ fn sent_in_vain(garden: &Landscape<'_>) -> (String, Process) {
     garden.node("new", "v1.18.20");
     let one = garden.plants("one", &json!({}));
     are(garden, &one, "false");
-    garden.rolls(&garden.scene.ns, &json!({}));
+    garden.rollouts(&garden.scene.ns, &json!({}));
     let process = runs(garden.scene, &garden.scene.ns);
     eventually("it is sent in vain", SOON, || (sent(garden.scene).len() >= 3).then_some(()));
     (one, process)
@@ -300,7 +300,7 @@ fn killed(scene: &Scene<'_>) {
     garden.class("gp2", "kubernetes.io/aws-ebs");
     let one = garden.plants("one", &json!({}));
     let before: Vec<Value> = NAMES.iter().map(|name| garden.deployment(&one, name)).collect();
-    garden.rolls(&scene.ns, &json!({}));
+    garden.rollouts(&scene.ns, &json!({}));
     let writes = killed_after_each_write(scene, &scene.ns, usize::MAX, || garden.says(&one, FINISHED));
     assert!(writes.len() > 8, "{writes:#?}");
     are(&garden, &one, "true");

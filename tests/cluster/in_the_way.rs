@@ -39,8 +39,8 @@ fn commands(scene: &Scene<'_>) -> Vec<Vec<String>> {
         &["status", &name],
         &["doctor", &name],
         &["plan", &name],
-        &["roll", "list"],
-        &["roll", "run", "one"],
+        &["rollout", "list"],
+        &["rollout", "run", "one"],
     ];
     all.map(|one| one.iter().map(|arg| (*arg).to_owned()).collect()).to_vec()
 }
@@ -100,7 +100,7 @@ fn old_cluster(scene: &Scene<'_>) {
         match path.split('?').next().unwrap_or_default() {
             path if path == group => Fate::Answer(200, None, known.clone()),
             path if path.contains("/validatingadmissionpol") => Fate::Answer(404, None, lacking.clone()),
-            path if path.contains("/rolls") => Fate::Answer(404, None, lacking.clone()),
+            path if path.contains("/rollouts") => Fate::Answer(404, None, lacking.clone()),
             _ => Fate::Pass,
         }
     });
@@ -113,7 +113,7 @@ fn old_cluster(scene: &Scene<'_>) {
         let (code, text, errors) = said(scene, &command, &through);
         let wanted: &[&str] = match command.iter().map(String::as_str).collect::<Vec<_>>()[..] {
             ["enable", ..] | ["migrate", _, "--to", ..] => &policies,
-            ["roll", ..] => &["this cluster does not know Rolls", "pointsman roll crd"],
+            ["rollout", ..] => &["this cluster does not know StagedRollouts", "pointsman rollout crd"],
             // Without policies there is nothing of them to find, to change or to delete.
             _ => &[],
         };
@@ -133,7 +133,7 @@ fn not_ours(scene: &Scene<'_>) {
     for command in commands(scene) {
         let words = match command[0].as_str() {
             // There it is made.
-            "enable" | "roll" => continue,
+            "enable" | "rollout" => continue,
             "rotate-ca" => "no CRD and no webhook configuration of this cluster leads to".to_owned(),
             _ => format!("there is no CRD {name} in this cluster"),
         };

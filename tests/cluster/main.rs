@@ -26,7 +26,6 @@ mod admission_modes;
 mod admission_registered;
 mod admission_rules;
 mod after_a_kill;
-mod at_once;
 mod away;
 mod certificates;
 mod chart;
@@ -49,6 +48,7 @@ mod last_errors;
 mod lifecycle;
 mod load;
 mod losses;
+mod max_in_flight;
 mod measure;
 mod migrate;
 mod migrate_trouble;
@@ -63,23 +63,23 @@ mod promotions;
 #[expect(dead_code, reason = "reviews are made by the API server here")]
 #[path = "../../benches/data/reviews.rs"]
 mod reviews;
-mod roll_bounds;
-mod roll_controllers;
-mod roll_freezes;
-mod roll_holds;
-mod roll_journeys;
-mod roll_kinds;
-mod roll_late;
-mod roll_marks;
-mod roll_outside;
-mod roll_returns;
-mod roll_rights;
-mod roll_scale;
-mod roll_stored;
-mod roll_supported;
-mod roll_versions;
-mod roll_waves;
-mod rolls;
+mod rollout_bounds;
+mod rollout_controllers;
+mod rollout_freezes;
+mod rollout_holds;
+mod rollout_journeys;
+mod rollout_kinds;
+mod rollout_late;
+mod rollout_marks;
+mod rollout_outside;
+mod rollout_returns;
+mod rollout_rights;
+mod rollout_scale;
+mod rollout_stored;
+mod rollout_supported;
+mod rollout_versions;
+mod rollout_waves;
+mod rollouts;
 mod rotate;
 mod rotate_trouble;
 mod scenario;
@@ -112,14 +112,14 @@ fn main() -> ExitCode {
 
 /// The longest first.
 const SCENARIOS: &[&[scenario::Scenario]] = &[
-    roll_journeys::SCENARIOS,
-    roll_late::SCENARIOS,
-    roll_returns::SCENARIOS,
-    roll_rights::SCENARIOS,
+    rollout_journeys::SCENARIOS,
+    rollout_late::SCENARIOS,
+    rollout_returns::SCENARIOS,
+    rollout_rights::SCENARIOS,
     rotate::SCENARIOS,
     rotate_trouble::SCENARIOS,
     after_a_kill::SCENARIOS,
-    roll_kinds::SCENARIOS,
+    rollout_kinds::SCENARIOS,
     away::SCENARIOS,
     certificates::SCENARIOS,
     chart::SCENARIOS,
@@ -139,19 +139,19 @@ const SCENARIOS: &[&[scenario::Scenario]] = &[
     stage_policies_by_hand::SCENARIOS,
     stages::SCENARIOS,
     hand_over::SCENARIOS,
-    roll_bounds::SCENARIOS,
-    roll_controllers::SCENARIOS,
-    roll_freezes::SCENARIOS,
-    roll_holds::SCENARIOS,
-    roll_marks::SCENARIOS,
-    roll_outside::SCENARIOS,
-    roll_scale::SCENARIOS,
-    roll_stored::SCENARIOS,
-    roll_supported::SCENARIOS,
-    roll_versions::SCENARIOS,
-    roll_waves::SCENARIOS,
+    rollout_bounds::SCENARIOS,
+    rollout_controllers::SCENARIOS,
+    rollout_freezes::SCENARIOS,
+    rollout_holds::SCENARIOS,
+    rollout_marks::SCENARIOS,
+    rollout_outside::SCENARIOS,
+    rollout_scale::SCENARIOS,
+    rollout_stored::SCENARIOS,
+    rollout_supported::SCENARIOS,
+    rollout_versions::SCENARIOS,
+    rollout_waves::SCENARIOS,
     last_errors::SCENARIOS,
-    rolls::SCENARIOS,
+    rollouts::SCENARIOS,
     model::SCENARIOS,
     deletion::SCENARIOS,
     lifecycle::SCENARIOS,
@@ -165,7 +165,7 @@ const SCENARIOS: &[&[scenario::Scenario]] = &[
     promotions::SCENARIOS,
     outage::SCENARIOS,
     plan::SCENARIOS,
-    at_once::SCENARIOS,
+    max_in_flight::SCENARIOS,
     documents::SCENARIOS,
     tutorial::SCENARIOS,
     admission_matrix::SCENARIOS,

@@ -36,19 +36,19 @@ fn rolled(scene: &Scene<'_>) {
     let (mut one, mut two) = (another(scene), another(scene));
     balancer.set(&[one.backend(), two.backend()]);
     scene.enable(scene.sample.new);
-    let (load, rolls) = under_counted_load(scene, 20, |requests| {
-        let mut rolls = 0;
-        while rolls < ROLLS || (thorough() && requests.load(Ordering::Relaxed) < MANY) {
-            rolls += 1;
+    let (load, rollouts) = under_counted_load(scene, 20, |requests| {
+        let mut rollouts = 0;
+        while rollouts < ROLLOUTS || (thorough() && requests.load(Ordering::Relaxed) < MANY) {
+            rollouts += 1;
             let next = another(scene);
             balancer.set(&[one.backend(), two.backend(), next.backend()]);
             one.drain();
             one = std::mem::replace(&mut two, next);
             balancer.set(&[one.backend(), two.backend()]);
         }
-        rolls
+        rollouts
     });
-    println!("     {rolls} instances rolled under {} requests: {} errors", load.requests, load.errors.len());
+    println!("     {rollouts} instances rolled under {} requests: {} errors", load.requests, load.errors.len());
     assert_eq!(load.errors, [""; 0]);
     assert_eq!(scene.conversions().1, 0);
     // Both at once, and the next ones when they are gone.
@@ -162,5 +162,5 @@ fn behind_balancer(scene: &Scene<'_>) -> Balancer {
     Balancer::start(scene.setup.port)
 }
 
-const ROLLS: usize = 6;
+const ROLLOUTS: usize = 6;
 const LEAVES: usize = 6;

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::controllers::{
-    FIRST, PHASES, Phase, SECOND, THIRD, calculated, new_controller, old_controller, reports_completion, rolls,
+    FIRST, PHASES, Phase, SECOND, THIRD, calculated, new_controller, old_controller, reports_completion, rollouts,
 };
 use crate::scenario::Scenario;
 use crate::support::scene::Scene;
@@ -12,8 +12,8 @@ use crate::support::verbs::assert_holds;
 pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("adopting_the_new_version_starts_no_rollout", adopting).materialize(),
     Scenario::new("adoption_shows_a_running_rollout", under_way).materialize(),
-    Scenario::new("upgrade_rolls_at_either_version", upgrades).materialize(),
-    Scenario::new("upgrade_by_annotation_rolls_and_completes", by_annotation).materialize(),
+    Scenario::new("upgrade_rollouts_at_either_version", upgrades).materialize(),
+    Scenario::new("upgrade_by_annotation_rollouts_and_completes", by_annotation).materialize(),
     Scenario::new("status_of_old_controllers_is_converted", old_writes).materialize(),
     Scenario::new("rollback_finds_the_old_objects_unchanged", rollback).materialize(),
 ];
@@ -27,19 +27,19 @@ fn adopting(scene: &Scene<'_>) {
         if storage != old || scene.etcd("a")["apiVersion"] != format!("{}/{old}", scene.group) {
             scene.store(storage);
         }
-        assert!(!rolls(scene, "a"), "{storage} stored");
+        assert!(!rollouts(scene, "a"), "{storage} stored");
         assert!(reports_completion(scene, "a"), "{storage} stored");
         assert_eq!(scene.get(old, "a").ok()["spec"]["requestRollout"], SECOND);
         // Rewritten, and with a status of the new controller's own.
         scene.patch(new, "a", &json!({"metadata": {"labels": {"touched-in": storage}}})).ok();
-        assert!(!rolls(scene, "a"), "{storage} stored, rewritten");
+        assert!(!rollouts(scene, "a"), "{storage} stored, rewritten");
         new_controller(scene, "a", Phase::Settled);
-        assert!(!rolls(scene, "a") && reports_completion(scene, "a"), "{storage} stored, new controller");
+        assert!(!rollouts(scene, "a") && reports_completion(scene, "a"), "{storage} stored, new controller");
     }
     // Fields that call for no rollout do not, in either version.
     for (version, replicas) in [(old, 3), (new, 5)] {
         scene.patch(version, "a", &json!({"spec": {"consoleReplicas": replicas}})).ok();
-        assert!(!rolls(scene, "a"), "consoleReplicas at {version}");
+        assert!(!rollouts(scene, "a"), "consoleReplicas at {version}");
     }
 }
 
@@ -64,7 +64,7 @@ fn under_way(scene: &Scene<'_>) {
             }
             // The old controller gets it done after all.
             old_controller(scene, &name, Phase::Settled, SECOND);
-            assert!(!rolls(scene, &name) && reports_completion(scene, &name), "{name}");
+            assert!(!rollouts(scene, &name) && reports_completion(scene, &name), "{name}");
         }
     }
 }
@@ -83,21 +83,21 @@ fn upgrades(scene: &Scene<'_>) {
                 let name = format!("{applied}-over-{born}-in-{storage}");
                 scene.force_apply(born, &name, &scene.object(born, &name), "user").ok();
                 new_controller(scene, &name, Phase::Settled);
-                assert!(!rolls(scene, &name) && reports_completion(scene, &name), "{name} at first");
+                assert!(!rollouts(scene, &name) && reports_completion(scene, &name), "{name} at first");
                 let mut upgraded = scene.object(applied, &name);
                 upgraded["spec"]["environmentdImageRef"] = json!("materialize/environmentd:v26.13.0");
                 if applied == old {
                     upgraded["spec"]["requestRollout"] = json!(THIRD);
                 }
                 scene.force_apply(applied, &name, &upgraded, "user").ok();
-                assert!(rolls(scene, &name), "{name}");
+                assert!(rollouts(scene, &name), "{name}");
                 assert!(!reports_completion(scene, &name), "{name}: told done before it began");
                 new_controller(scene, &name, Phase::Applying);
-                assert!(!reports_completion(scene, &name), "{name}: told done while it rolls");
+                assert!(!reports_completion(scene, &name), "{name}: told done while it rollouts");
                 new_controller(scene, &name, Phase::Promoting);
                 assert!(!reports_completion(scene, &name), "{name}: told done while it promotes");
                 new_controller(scene, &name, Phase::Settled);
-                assert!(!rolls(scene, &name) && reports_completion(scene, &name), "{name} at last");
+                assert!(!rollouts(scene, &name) && reports_completion(scene, &name), "{name} at last");
                 if applied == old {
                     assert_eq!(scene.get(old, &name).ok()["spec"]["requestRollout"], THIRD);
                 }
@@ -113,13 +113,13 @@ fn by_annotation(scene: &Scene<'_>) {
         let name = format!("forced-{version}");
         scene.create(version, &scene.object(version, &name)).ok();
         new_controller(scene, &name, Phase::Settled);
-        assert!(!rolls(scene, &name));
+        assert!(!rollouts(scene, &name));
         let patch = json!({"metadata": {"annotations": {"materialize.cloud/force-rollout": FIRST}}});
         scene.patch(version, &name, &patch).ok();
-        assert!(rolls(scene, &name), "{name}");
+        assert!(rollouts(scene, &name), "{name}");
         assert!(!reports_completion(scene, &name), "{name}");
         new_controller(scene, &name, Phase::Settled);
-        assert!(!rolls(scene, &name) && reports_completion(scene, &name), "{name}");
+        assert!(!rollouts(scene, &name) && reports_completion(scene, &name), "{name}");
     }
 }
 
@@ -140,7 +140,7 @@ fn old_writes(scene: &Scene<'_>) {
                 new_controller(scene, &name, before);
                 let upgrade = json!({"spec": {"environmentdImageRef": "e:v2", "requestRollout": THIRD}});
                 scene.patch(old, &name, &upgrade).ok();
-                assert!(rolls(scene, &name) && !reports_completion(scene, &name), "{name}");
+                assert!(rollouts(scene, &name) && !reports_completion(scene, &name), "{name}");
                 if whole {
                     old_controller(scene, &name, Phase::Settled, THIRD);
                 } else {
@@ -149,7 +149,7 @@ fn old_writes(scene: &Scene<'_>) {
                 }
                 assert!(reports_completion(scene, &name), "{name}");
                 if whole || before != Phase::Promoting {
-                    assert!(!rolls(scene, &name), "{name}: {:#}", scene.get(new, &name).ok());
+                    assert!(!rollouts(scene, &name), "{name}: {:#}", scene.get(new, &name).ok());
                 }
             }
         }

@@ -250,7 +250,7 @@ fn the_admission_and_checks_blocks_of_the_manual_are_such() {
 }
 
 #[test]
-fn the_journeys_and_the_roll_of_the_manual_are_such() {
+fn the_journeys_and_the_rollout_of_the_manual_are_such() {
     let blocks = blocks(&manual());
     let (_, journeys) = blocks.iter().find(|(info, _)| info == "yaml journeys").unwrap();
     let head = format!("apiVersion: {}\nkind: {}\ncrd: hosts.crd.yaml\n", definition::API_VERSION, definition::KIND);
@@ -264,14 +264,14 @@ fn the_journeys_and_the_roll_of_the_manual_are_such() {
     let tested = page("tests/data/hosts/hosts.yaml");
     let places: Vec<&str> = observe.lines().filter(|line| line.contains("part: ") || line.contains("role: ")).collect();
     assert!(places.len() == 3 && places.iter().all(|line| tested.contains(line)), "{observe}");
-    // The roll that is shown is the one that is tested, and the definition of hosts takes it.
-    let shown = page("docs/rolls.md");
-    let roll = page("tests/data/hosts/roll.yaml");
-    let (_, spec) = roll.split_once("apiVersion").unwrap();
-    assert!(shown.contains(spec), "docs/rolls.md shows another roll than tests/data/hosts/roll.yaml");
+    // The rollout that is shown is the one that is tested, and the definition of hosts takes it.
+    let shown = page("docs/rollouts.md");
+    let rollout = page("tests/data/hosts/rollout.yaml");
+    let (_, spec) = rollout.split_once("apiVersion").unwrap();
+    assert!(shown.contains(spec), "docs/rollouts.md shows another rollout than tests/data/hosts/rollout.yaml");
     let hosts = Kind::from_crd(&page("tests/data/hosts/hosts.yaml"), &crd).unwrap();
-    let roll = pointsman_core::roll::read_roll("roll.yaml", &roll, &hosts).unwrap();
-    let named: Vec<&str> = roll.irreversible().iter().map(|(step, _)| *step).collect();
+    let rollout = pointsman_core::rollout::read_rollout("rollout.yaml", &rollout, &hosts).unwrap();
+    let named: Vec<&str> = rollout.irreversible().iter().map(|(step, _)| *step).collect();
     assert_eq!(named, ["control-plane", "networking"]);
 }
 
@@ -285,17 +285,18 @@ fn the_migration_of_the_manual_is_such() {
     let (_, journeys) = manual.iter().find(|(info, _)| info == "yaml journeys-beside").unwrap();
     load(&format!("{head}\n{journeys}")).unwrap();
     // The plan that is shown is the one of the definition that is there.
-    let rolls = page("docs/rolls.md");
-    let shown = blocks(&rolls);
-    let (_, roll) = shown.iter().find(|(_, block)| block.starts_with("# mattermost.yaml")).unwrap();
-    let roll = pointsman_core::roll::read_roll("mattermost.yaml", roll, &load(&definition).unwrap()).unwrap();
-    let steps = pointsman_core::roll::told_steps(&roll);
+    let rollouts = page("docs/rollouts.md");
+    let shown = blocks(&rollouts);
+    let (_, rollout) = shown.iter().find(|(_, block)| block.starts_with("# mattermost.yaml")).unwrap();
+    let rollout =
+        pointsman_core::rollout::read_rollout("mattermost.yaml", rollout, &load(&definition).unwrap()).unwrap();
+    let steps = pointsman_core::rollout::told_steps(&rollout);
     assert_eq!(steps.len(), 8);
     for step in steps {
         let head = format!("  {:10}   ", step.name);
-        let line = rolls.lines().find(|line| line.starts_with(&head)).unwrap_or_else(|| panic!("{head}"));
+        let line = rollouts.lines().find(|line| line.starts_with(&head)).unwrap_or_else(|| panic!("{head}"));
         let told = line[head.len()..].split('\u{2026}').next().unwrap();
-        assert!(step.does.starts_with(told), "docs/rolls.md: {line}: {}", step.does);
+        assert!(step.does.starts_with(told), "docs/rollouts.md: {line}: {}", step.does);
     }
 }
 

@@ -7,8 +7,8 @@ use std::sync::LazyLock;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::commands::{
-    AuthorityRemarks, completion, convert, crd, disable, doctor, enable, hash, kinds, man, migrate, mutate, plan, roll,
-    rotate, serve, status, validate, webhooks,
+    AuthorityRemarks, completion, convert, crd, disable, doctor, enable, hash, kinds, man, migrate, mutate, plan,
+    rollout, rotate, serve, status, validate, webhooks,
 };
 use crate::exit::ended;
 use crate::logging::LogArgs;
@@ -62,7 +62,7 @@ enum Command {
     /// Report what would happen to existing objects in every other version. Read-only.
     Plan(plan::PlanArgs),
     /// Move a fleet of objects from one controller version to another in waves.
-    Roll(roll::RollArgs),
+    Rollout(rollout::RolloutArgs),
     /// Replace the certificate authority that API servers trust, without a failed call.
     #[command(name = "rotate-ca")]
     Rotate(rotate::RotateArgs),
@@ -152,7 +152,7 @@ impl Command {
             Self::Migrate(args) => migrate::run(&args),
             Self::Mutate(args) => mutate::run(&args),
             Self::Plan(args) => plan::run(&args),
-            Self::Roll(args) => roll::run(&args),
+            Self::Rollout(args) => rollout::run(&args),
             Self::Rotate(args) => rotate::run(&args, remarks),
             // The binary's.
             Self::Serve(_) => Ok(ExitCode::SUCCESS),

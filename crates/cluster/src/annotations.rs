@@ -6,7 +6,7 @@ use serde_json::Value;
 pub(crate) const KEPT: &str = "pointsman.dev/kept-";
 
 /// On a CRD, by which its guard lets everything through (`crates/core/src/registration/crd_guard.rs`).
-pub(crate) const LET_GO: &str = "pointsman.dev/let-go";
+pub(crate) const LET_GO: &str = "pointsman.dev/released";
 
 /// On a CRD that is being disabled: where its conversion led before.
 pub(crate) const DISABLING: &str = "pointsman.dev/disabling";

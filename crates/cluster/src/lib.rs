@@ -28,7 +28,7 @@ mod ownership;
 mod pages;
 mod patience;
 mod respite;
-mod roll;
+mod rollout;
 mod rotate;
 mod says;
 mod status;
@@ -57,10 +57,10 @@ pub use migrate::{
     forget, migrate,
 };
 pub use ownership::{ObjectConversion, VersionCounts};
-pub use roll::{
-    Cleaned, RollClock, RollError, RollEvent, RollOptions, RollSurvey, SurveyAsks, SurveyOptions, change_roll,
-    clean_roll, forward_again, get_roll, list_rolls, run_roll, run_rolls, running_versions, set_in_roll, set_next,
-    start_roll, survey_roll, unfreezable, unknown_zone,
+pub use rollout::{
+    Cleaned, RolloutClock, RolloutError, RolloutEvent, RolloutOptions, RolloutSurvey, SurveyAsks, SurveyOptions,
+    change_rollout, clean_rollout, forward_again, get_rollout, list_rollouts, run_rollout, run_rollouts,
+    running_versions, set_in_rollout, set_next, start_rollout, survey_rollout, unfreezable, unknown_zone,
 };
 pub use rotate::{RotateError, RotateEvent, RotateOptions, RotateStep, Rotated, Trusting, rotate};
 pub use status::{

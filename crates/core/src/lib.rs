@@ -3,7 +3,8 @@
 //! - [`definition`] knows: kinds are data, compiled once and checked against their own schemas.
 //! - [`webhook`] decides: bytes in and bytes out, behind one door, [`webhook::Webhook::handle`].
 //! - `laws` (a feature) judges: any kind, over objects made from its own schemas.
-//! - [`roll`] moves a fleet from one controller version to another, wave by wave: it says what is to be written next.
+//! - [`rollout`] moves a fleet from one controller version to another, wave by wave: it says what is to be written
+//!   next.
 //! - [`registration`] makes the documents by which a cluster comes to ask, and says what does not fit in those it has.
 
 mod apimachinery;
@@ -12,7 +13,7 @@ mod json;
 #[cfg(feature = "laws")]
 pub mod laws;
 pub mod registration;
-pub mod roll;
+pub mod rollout;
 mod upgrade;
 pub mod webhook;
 

@@ -52,8 +52,8 @@ pub(crate) struct Bed {
     pub(crate) authority: Authority,
     pub(crate) logs: PathBuf,
     pub(crate) started_in: Duration,
-    /// When Rolls were made known to it first.
-    pub(crate) rolls_since: OnceLock<Instant>,
+    /// When StagedRollouts were made known to it first.
+    pub(crate) rollouts_since: OnceLock<Instant>,
 }
 
 impl Bed {
@@ -95,7 +95,7 @@ impl Bed {
             authority: Authority::new(),
             logs,
             started_in: began.elapsed(),
-            rolls_since: OnceLock::new(),
+            rollouts_since: OnceLock::new(),
         }
     }
 

@@ -29,7 +29,7 @@ impl<'s> Landscape<'s> {
         // Others that have run here before may have left it behind.
         let planes = scene.post(CRDS, &control_planes());
         assert!(planes.is_ok() || planes.code == 409, "{}", planes.message());
-        scene.knows_rolls();
+        scene.knows_rollouts();
         for path in [clusters(scene), format!("/apis/{CONTROL_PLANES}/controlplanes")] {
             scene.eventually(|| scene.call(Method::GET, &path, None).is_ok().then_some(()));
         }
@@ -151,21 +151,21 @@ impl<'s> Landscape<'s> {
         self.scene.call_get(&format!("{}/{name}", deployments(full)))
     }
 
-    /// Has a Roll over all shoots begin.
-    pub(crate) fn rolls(&self, name: &str, more: &Value) {
-        let file = self.roll_file(name, more);
-        self.scene.commanded(&["roll", "start", "-f", &file.display().to_string()]);
+    /// Has a StagedRollout over all shoots begin.
+    pub(crate) fn rollouts(&self, name: &str, more: &Value) {
+        let file = self.rollout_file(name, more);
+        self.scene.commanded(&["rollout", "start", "-f", &file.display().to_string()]);
     }
 
     /// Its file.
-    pub(crate) fn roll_file(&self, name: &str, more: &Value) -> PathBuf {
+    pub(crate) fn rollout_file(&self, name: &str, more: &Value) -> PathBuf {
         let mut spec = json!({
-            "name": name, "journey": "csi-migration", "from": null, "to": "csi", "timeout": "3m", "unhealthyMax": 20,
-            "accept": ["old-classes", "hand-over", "control-plane", "finished"],
-            "waves": [{"name": "all", "atOnce": 1}],
+            "name": name, "journey": "csi-migration", "from": null, "to": "csi", "timeout": "3m", "maxUnhealthy": 20,
+            "acceptedRisks": ["old-classes", "hand-over", "control-plane", "finished"],
+            "waves": [{"name": "all", "maxInFlight": 1}],
         });
         merge(&mut spec, more);
-        self.scene.roll_file(&spec)
+        self.scene.rollout_file(&spec)
     }
 
     /// Where the Clusters are that stand for shoots.
@@ -173,11 +173,11 @@ impl<'s> Landscape<'s> {
         clusters(self.scene)
     }
 
-    /// Ends it for good, with these Rolls.
-    pub(crate) fn ends(mut self, rolls: &[&str]) {
+    /// Ends it for good, with these StagedRollouts.
+    pub(crate) fn ends(mut self, rollouts: &[&str]) {
         self.scene.kubectl(&["delete"], &self.configuration);
-        for name in rolls {
-            let path = format!("/apis/pointsman.dev/v1/rolls/{name}");
+        for name in rollouts {
+            let path = format!("/apis/pointsman.dev/v1/stagedrollouts/{name}");
             let over = json!({"status": {"phase": "Complete"}}).to_string();
             self.scene.call(Method::PATCH, &format!("{path}/status"), Some((MERGE, over)));
             self.scene

@@ -112,15 +112,15 @@ impl Scene<'_> {
         all
     }
 
-    /// The file of a Roll that migrates installations: all of them, or some by their labels.
+    /// The file of a StagedRollout that migrates installations: all of them, or some by their labels.
     pub(crate) fn migration(&self, name: &str, more: &Value) -> std::path::PathBuf {
         let mut spec = json!({
             "name": name, "journey": "migrate", "from": "v1alpha1", "to": "v1beta1", "timeout": "2m",
-            "accept": ["old-object"], "waves": [{"name": "all", "atOnce": 4}],
-            "select": {"namespaces": [self.ns]},
+            "acceptedRisks": ["old-object"], "waves": [{"name": "all", "maxInFlight": 4}],
+            "selector": {"namespaces": [self.ns]},
         });
         spec.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        self.roll_file(&spec)
+        self.rollout_file(&spec)
     }
 
     /// Objects of a namespaced resource.
@@ -157,10 +157,10 @@ impl Scene<'_> {
         Belongings { sets, saved, owned }
     }
 
-    /// Ends rolls for good, and the kind that went.
-    pub(crate) fn leaves_town(&self, rolls: &[&str]) {
-        for name in rolls {
-            let path = format!("/apis/pointsman.dev/v1/rolls/{name}");
+    /// Ends rollouts for good, and the kind that went.
+    pub(crate) fn leaves_town(&self, rollouts: &[&str]) {
+        for name in rollouts {
+            let path = format!("/apis/pointsman.dev/v1/stagedrollouts/{name}");
             let over = json!({"status": {"phase": "Complete"}}).to_string();
             self.call(Method::PATCH, &format!("{path}/status"), Some((MERGE, over)));
             self.eventually(|| matches!(self.call(Method::DELETE, &path, None).code, 200 | 404).then_some(()));

@@ -1,4 +1,4 @@
-//! The rights of whoever runs a roll, each taken away once: the same story goes on beside itself, with a user of its
+//! The rights of whoever runs a rollout, each taken away once: the same story goes on beside itself, with a user of its
 //! own each time.
 
 use std::fs;
@@ -36,7 +36,7 @@ impl Right {
         !["get", "list", "watch"].contains(&self.verb.as_str())
     }
 
-    /// What takes it is told beside what is told anyway, as are events and what others say runs: without it the roll
+    /// What takes it is told beside what is told anyway, as are events and what others say runs: without it the rollout
     /// goes on, and says so.
     fn is_optional(&self) -> bool {
         ["events", "replicationcontrollers"].contains(&self.plural.as_str())
@@ -82,10 +82,10 @@ fn without(role: &Value, right: &Right, everything: &[(String, String)]) -> Valu
     json!(rules)
 }
 
-/// A story of a roll that can be told many times beside itself, each time by another name.
+/// A story of a rollout that can be told many times beside itself, each time by another name.
 pub(crate) struct Story<'s> {
     pub(crate) scene: &'s Scene<'s>,
-    /// What its Rolls are called by, beside the right that is missing.
+    /// What its StagedRollouts are called by, beside the right that is missing.
     pub(crate) name: &'static str,
     /// The printed role.
     pub(crate) role: &'s Value,
@@ -95,8 +95,8 @@ pub(crate) struct Story<'s> {
     pub(crate) says: fn(&Right) -> [String; 2],
     /// Where that role counts, where it is not the cluster of the scene.
     pub(crate) elsewhere: Option<&'s Client>,
-    /// Has an object be there, and a Roll of this name over it; whoever goes to another cluster goes there as a user of
-    /// that name.
+    /// Has an object be there, and a StagedRollout of this name over it; whoever goes to another cluster goes there as
+    /// a user of that name.
     pub(crate) begins: &'s dyn Fn(&str),
     /// Whether it is through.
     pub(crate) has_ended: &'s dyn Fn(&str) -> bool,
@@ -123,7 +123,7 @@ enum Where {
 }
 
 impl Story<'_> {
-    /// Tells it with all rights, and without each of these. Returns the names of the Rolls.
+    /// Tells it with all rights, and without each of these. Returns the names of the StagedRollouts.
     pub(crate) fn try_each(&self, rights: &[Right]) -> Vec<String> {
         self.tell(std::iter::once(None).chain(rights.iter().cloned().map(Some)))
     }
@@ -168,8 +168,8 @@ impl Story<'_> {
         all.into_iter().map(|one| one.name).collect()
     }
 
-    /// What its Roll is called by where a right is missing, or none.
-    pub(crate) fn roll_without(&self, right: Option<&Right>) -> String {
+    /// What its StagedRollout is called by where a right is missing, or none.
+    pub(crate) fn rollout_without(&self, right: Option<&Right>) -> String {
         let plain = |text: &str| text.replace('*', "all").replace(['/', '.'], "-");
         match right {
             Some(Right { plural, verb, .. }) => format!("{}-{}-{}-{verb}", self.scene.ns, self.name, plain(plural)),
@@ -178,7 +178,7 @@ impl Story<'_> {
     }
 
     fn telling(&self, right: Option<Right>) -> Telling {
-        let name = self.roll_without(right.as_ref());
+        let name = self.rollout_without(right.as_ref());
         Telling { name, right, at: Where::Ahead, process: None, since: Instant::now() }
     }
 
@@ -259,7 +259,7 @@ impl Story<'_> {
         };
         let (namespace, kubeconfig) =
             (format!("--namespace={}", self.scene.ns), format!("--kubeconfig={}", kubeconfig.display()));
-        let args = self.scene.on_the_cluster(&["roll", "run", &one.name, "--holder=test", &namespace, &kubeconfig]);
+        let args = self.scene.on_the_cluster(&["rollout", "run", &one.name, "--holder=test", &namespace, &kubeconfig]);
         one.process = Some(self.scene.started(&one.name, &args));
         one.since = Instant::now();
     }
@@ -308,10 +308,10 @@ impl Story<'_> {
 }
 
 impl Scene<'_> {
-    /// What is printed for the roll of a file: its role, and the one for other clusters.
+    /// What is printed for the rollout of a file: its role, and the one for other clusters.
     pub(crate) fn role(&self, file: &Path, more: &[&str]) -> Vec<Value> {
         let file = file.display().to_string();
-        let printed = self.commanded(&[&["roll", "rights", "-f", &file], more].concat());
+        let printed = self.commanded(&[&["rollout", "rights", "-f", &file], more].concat());
         serde_saphyr::from_multiple(&printed).unwrap()
     }
 
@@ -340,8 +340,8 @@ impl Scene<'_> {
 /// So many runners beside each other.
 const AT_ONCE: usize = 16;
 
-/// How long a roll may take that ends by itself, or tells what it lacks, beside so many others. Where it does neither,
-/// it never will.
+/// How long a rollout may take that ends by itself, or tells what it lacks, beside so many others. Where it does
+/// neither, it never will.
 const PATIENCE: Duration = Duration::from_secs(300);
 
 const RBAC: &str = "/apis/rbac.authorization.k8s.io/v1";

@@ -1,4 +1,4 @@
-//! Rolls on a real API server, and the controllers that they wait for.
+//! StagedRollouts on a real API server, and the controllers that they wait for.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -130,14 +130,14 @@ pub(crate) fn status(healthy: bool, reason: &str) -> Value {
 }
 
 impl Scene<'_> {
-    /// Has the cluster know Rolls and the kind.
-    pub(crate) fn knows_rolls(&self) {
-        let documents = self.pointsman_prints_plainly(&["roll", "crd"]);
+    /// Has the cluster know StagedRollouts and the kind.
+    pub(crate) fn knows_rollouts(&self) {
+        let documents = self.pointsman_prints_plainly(&["rollout", "crd"]);
         let documents: Vec<Value> = serde_saphyr::from_multiple(&documents).unwrap();
         let list = json!({"apiVersion": "v1", "kind": "List", "items": documents});
         self.kubectl(&["apply", "--server-side", "--force-conflicts"], &list);
-        self.eventually(|| self.call(Method::GET, "/apis/pointsman.dev/v1/rolls", None).is_ok().then_some(()));
-        self.bed.rolls_since.get_or_init(Instant::now);
+        self.eventually(|| self.call(Method::GET, "/apis/pointsman.dev/v1/stagedrollouts", None).is_ok().then_some(()));
+        self.bed.rollouts_since.get_or_init(Instant::now);
     }
 
     /// What a command prints that knows no kinds.
@@ -162,10 +162,10 @@ impl Scene<'_> {
         self.call(Method::PATCH, &path, Some((MERGE, status(healthy, "Said").to_string()))).ok();
     }
 
-    /// A file with a Roll that is called as the scenario.
-    pub(crate) fn roll_file(&self, more: &Value) -> PathBuf {
+    /// A file with a StagedRollout that is called as the scenario.
+    pub(crate) fn rollout_file(&self, more: &Value) -> PathBuf {
         let mut spec = json!({
-            "kind": self.crd_name(), "from": A, "to": B, "waves": [{"name": "all", "atOnce": 3}], "timeout": "30s",
+            "kind": self.crd_name(), "from": A, "to": B, "waves": [{"name": "all", "maxInFlight": 3}], "timeout": "30s",
         });
         for (name, value) in more.as_object().unwrap() {
             spec[name] = value.clone();
@@ -174,49 +174,49 @@ impl Scene<'_> {
             }
         }
         let name = spec.as_object_mut().unwrap().remove("name").unwrap_or_else(|| json!(self.ns));
-        let roll = json!({"apiVersion": "pointsman.dev/v1", "kind": "Roll", "metadata": {"name": name}, "spec": spec});
+        let rollout = json!({"apiVersion": "pointsman.dev/v1", "kind": "StagedRollout", "metadata": {"name": name}, "spec": spec});
         let file = self.dir.join(format!("{}.yaml", name.as_str().unwrap()));
-        fs::write(&file, roll.to_string()).unwrap();
+        fs::write(&file, rollout.to_string()).unwrap();
         file
     }
 
-    pub(crate) fn starts_roll(&self, more: &Value) {
-        let file = self.roll_file(more);
-        self.commanded(&["roll", "start", "-f", &file.display().to_string()]);
+    pub(crate) fn starts_rollout(&self, more: &Value) {
+        let file = self.rollout_file(more);
+        self.commanded(&["rollout", "start", "-f", &file.display().to_string()]);
     }
 
-    /// Runs the roll of this scenario to where it ends or only waits.
-    pub(crate) fn runs_roll(&self, more: &[&str]) -> Told {
-        let own = ["roll", "run", &self.ns, "--holder=test", &format!("--namespace={}", self.ns)];
+    /// Runs the rollout of this scenario to where it ends or only waits.
+    pub(crate) fn runs_rollout(&self, more: &[&str]) -> Told {
+        let own = ["rollout", "run", &self.ns, "--holder=test", &format!("--namespace={}", self.ns)];
         self.command(&[&own, more].concat())
     }
 
     /// The same, beside what else happens.
-    pub(crate) fn rolls_on(&self, holder: &str) -> Process {
+    pub(crate) fn rollouts_on(&self, holder: &str) -> Process {
         let (holder, namespace) = (format!("--holder={holder}"), format!("--namespace={}", self.ns));
-        let args = self.on_the_cluster(&["roll", "run", &self.ns, &holder, &namespace]);
-        Process::start("roll", env!("CARGO_BIN_EXE_pointsman").as_ref(), &args, &self.dir.join("roll.log"))
+        let args = self.on_the_cluster(&["rollout", "run", &self.ns, &holder, &namespace]);
+        Process::start("rollout", env!("CARGO_BIN_EXE_pointsman").as_ref(), &args, &self.dir.join("rollout.log"))
     }
 
-    /// The same of all rolls of the cluster whose kind this scenario knows.
-    pub(crate) fn rolls_all_on(&self, holder: &str) -> Process {
+    /// The same of all rollouts of the cluster whose kind this scenario knows.
+    pub(crate) fn rollouts_all_on(&self, holder: &str) -> Process {
         let (holder, namespace) = (format!("--holder={holder}"), format!("--namespace={}", self.ns));
-        let args = self.on_the_cluster(&["roll", "run", &holder, &namespace]);
-        Process::start("roll", env!("CARGO_BIN_EXE_pointsman").as_ref(), &args, &self.dir.join("roll.log"))
+        let args = self.on_the_cluster(&["rollout", "run", &holder, &namespace]);
+        Process::start("rollout", env!("CARGO_BIN_EXE_pointsman").as_ref(), &args, &self.dir.join("rollout.log"))
     }
 
     /// The same, another way to the cluster, with a log by the name of the holder.
-    pub(crate) fn rolls_through(&self, holder: &str, kubeconfig: &Path) -> Process {
+    pub(crate) fn rollouts_through(&self, holder: &str, kubeconfig: &Path) -> Process {
         let (held_by, namespace) = (format!("--holder={holder}"), format!("--namespace={}", self.ns));
         let kubeconfig = format!("--kubeconfig={}", kubeconfig.display());
-        let args = self.on_the_cluster(&["roll", "run", &self.ns, &held_by, &namespace, &kubeconfig]);
+        let args = self.on_the_cluster(&["rollout", "run", &self.ns, &held_by, &namespace, &kubeconfig]);
         let log = self.dir.join(format!("{holder}.log"));
-        Process::start("roll", env!("CARGO_BIN_EXE_pointsman").as_ref(), &args, &log)
+        Process::start("rollout", env!("CARGO_BIN_EXE_pointsman").as_ref(), &args, &log)
     }
 
     pub(crate) fn does(&self, what: &[&str]) -> String {
         // All of them, and so none by its name.
-        let own = if what[0] == "list" { vec!["roll", "list"] } else { vec!["roll", what[0], &self.ns] };
+        let own = if what[0] == "list" { vec!["rollout", "list"] } else { vec!["rollout", what[0], &self.ns] };
         // Those that know no kinds say so.
         let kubeconfig = format!("--kubeconfig={}", self.bed.api.kubeconfig.display());
         let args: Vec<String> = match what[0] {
@@ -229,18 +229,18 @@ impl Scene<'_> {
         text
     }
 
-    /// The status of a Roll.
-    pub(crate) fn roll_status(&self) -> Value {
-        self.call_get(&format!("/apis/pointsman.dev/v1/rolls/{}", self.ns))["status"].clone()
+    /// The status of a StagedRollout.
+    pub(crate) fn rollout_status(&self) -> Value {
+        self.call_get(&format!("/apis/pointsman.dev/v1/stagedrollouts/{}", self.ns))["status"].clone()
     }
 
-    /// Waits until the roll says this, in phase, reason or message.
+    /// Waits until the rollout says this, in phase, reason or message.
     #[track_caller]
-    pub(crate) fn roll_says(&self, said: &str) -> Value {
+    pub(crate) fn rollout_says(&self, said: &str) -> Value {
         let mut last = Value::Null;
         let place = std::panic::Location::caller();
         let found = eventually_or(Duration::from_secs(180), || {
-            last = self.roll_status();
+            last = self.rollout_status();
             let text = format!("{}: {} ({})", last["phase"], last["message"], last["reason"]);
             text.contains(said).then(|| last.clone())
         });
@@ -257,8 +257,8 @@ impl Scene<'_> {
         versions
     }
 
-    /// Accepted patches of engines by a roll, by the audit log: name by name.
-    pub(crate) fn roll_writes(&self) -> Vec<String> {
+    /// Accepted patches of engines by a rollout, by the audit log: name by name.
+    pub(crate) fn rollout_writes(&self) -> Vec<String> {
         let is_one = |event: &&Value| {
             let of = &event["objectRef"];
             event["verb"] == "patch"
@@ -268,20 +268,20 @@ impl Scene<'_> {
                 && event["responseStatus"]["code"] == 200
                 && event["requestURI"]
                     .as_str()
-                    .is_some_and(|uri| uri.contains("pointsman-roll") && !uri.contains("dryRun"))
+                    .is_some_and(|uri| uri.contains("pointsman-rollout") && !uri.contains("dryRun"))
         };
         let audit = self.bed.audit();
         let names = audit.iter().filter(is_one).map(|event| event["objectRef"]["name"].as_str().unwrap().to_owned());
         names.collect()
     }
 
-    /// Events of the roll of this scenario and of its objects: about what, the reason, and what is said.
-    fn roll_events(&self) -> Vec<(String, String, String)> {
+    /// Events of the rollout of this scenario and of its objects: about what, the reason, and what is said.
+    fn rollout_events(&self) -> Vec<(String, String, String)> {
         let mut told = Vec::new();
         for namespace in ["default", &self.ns] {
             let list = self.call_get(&format!("/apis/events.k8s.io/v1/namespaces/{namespace}/events"));
             for event in list["items"].as_array().unwrap() {
-                if event["reportingController"] == "pointsman.dev/roll" {
+                if event["reportingController"] == "pointsman.dev/rollout" {
                     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
                     told.push((text(&event["regarding"]["name"]), text(&event["reason"]), text(&event["note"])));
                 }
@@ -293,11 +293,11 @@ impl Scene<'_> {
     /// Waits for an event about this object, with this reason, that says this: what a status says is told right after
     /// it.
     #[track_caller]
-    pub(crate) fn roll_tells(&self, about: &str, reason: &str, said: &str) {
+    pub(crate) fn rollout_tells(&self, about: &str, reason: &str, said: &str) {
         let mut told = Vec::new();
         let place = std::panic::Location::caller();
         let found = eventually_or(SOON, || {
-            told = self.roll_events();
+            told = self.rollout_events();
             let is_it = |(name, why, note): &(String, String, String)| {
                 (&name[..], &why[..]) == (about, reason) && note.contains(said)
             };
@@ -306,9 +306,9 @@ impl Scene<'_> {
         found.unwrap_or_else(|| panic!("{place}: {about} {reason} {said:?} in {told:?}"));
     }
 
-    /// Ends a roll for good, so that nothing is left of it.
-    pub(crate) fn forgets_roll(&self) {
-        let path = format!("/apis/pointsman.dev/v1/rolls/{}", self.ns);
+    /// Ends a rollout for good, so that nothing is left of it.
+    pub(crate) fn forgets_rollout(&self) {
+        let path = format!("/apis/pointsman.dev/v1/stagedrollouts/{}", self.ns);
         let over = json!({"status": {"phase": "Complete"}}).to_string();
         self.call(Method::PATCH, &format!("{path}/status"), Some((MERGE, over)));
         self.eventually(|| matches!(self.call(Method::DELETE, &path, None).code, 200 | 404).then_some(()));

@@ -16,7 +16,7 @@ use super::client::{Client, Heard};
 use super::installations::{LABEL, REPLICAS};
 use super::scene::{CRDS, MERGE, Scene};
 
-/// What goes on beside a roll, and what was seen of it.
+/// What goes on beside a rollout, and what was seen of it.
 pub(crate) struct Town {
     ends: Arc<AtomicBool>,
     pub(crate) seen: Arc<Mutex<TownSeen>>,
@@ -43,7 +43,7 @@ impl Town {
         scene.post(CRDS, &source).ok();
         let all = scene.installations();
         scene.eventually(|| scene.call(Method::GET, &all, None).is_ok().then_some(()));
-        scene.knows_rolls();
+        scene.knows_rollouts();
         let (ends, seen) = (Arc::new(AtomicBool::new(false)), Arc::new(Mutex::new(TownSeen::default())));
         let pods = format!("/api/v1/namespaces/{}/pods", scene.ns);
         let followed = [

@@ -119,7 +119,7 @@ fn changed_crd_in_file_is_found() {
     crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["surplus"] =
         document!({"type": "string"});
     finds(&[crd.clone()], "surplus is not in the definition's CRD");
-    crd["metadata"]["annotations"] = document!({"pointsman.dev/let-go": "yes"});
+    crd["metadata"]["annotations"] = document!({"pointsman.dev/released": "yes"});
     finds(&[crd], "the guard of the CRD lets everything through");
 }
 

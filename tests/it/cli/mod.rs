@@ -9,7 +9,7 @@ mod help;
 mod input;
 mod kinds;
 mod plan;
-mod rolls;
+mod rollouts;
 mod stages;
 mod terminal;
 mod trial;

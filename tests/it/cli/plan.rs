@@ -80,12 +80,12 @@ fn a_stale_stamp_is_a_rollout() {
             object["metadata"]["annotations"][key.replace("~1", "/")] = operation["value"].clone();
         }
     }
-    let rolls = |object: &Value| json(&with_stdin(&["plan", "-o", "json"], object.to_string().as_bytes()).data());
-    assert_eq!(rolls(&object)["counts"]["rolls"], 0);
+    let rollouts = |object: &Value| json(&with_stdin(&["plan", "-o", "json"], object.to_string().as_bytes()).data());
+    assert_eq!(rollouts(&object)["counts"]["rollouts"], 0);
     object["spec"]["environmentdImageRef"] = "materialize/environmentd:v99.0.0".into();
-    let report = rolls(&object);
-    assert_eq!(report["counts"]["rolls"], 1, "{report}");
-    assert_eq!(report["items"][0]["findings"][0]["what"], "rolls");
+    let report = rollouts(&object);
+    assert_eq!(report["counts"]["rollouts"], 1, "{report}");
+    assert_eq!(report["items"][0]["findings"][0]["what"], "rollouts");
 }
 
 #[test]

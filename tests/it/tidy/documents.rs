@@ -56,7 +56,7 @@ fn every_variable_is_documented() {
     let reference = read("docs/reference.md");
     let mut wrong = BTreeSet::new();
     let mut known = BTreeSet::new();
-    let below = ["run", "plan", "start", "objects", "move"].map(|name| vec!["roll", name]);
+    let below = ["run", "plan", "start", "objects", "move"].map(|name| vec!["rollout", name]);
     for command in commands.into_iter().map(|name| vec![name]).chain(below) {
         let mut flag = String::new();
         for line in help(&command).lines() {

@@ -32,7 +32,7 @@ mod output;
 pub(crate) mod plan;
 mod progress_line;
 mod requests;
-pub(crate) mod roll;
+pub(crate) mod rollout;
 pub(crate) mod rotate;
 mod schema;
 pub(crate) mod serve;

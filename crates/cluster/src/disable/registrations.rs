@@ -32,10 +32,11 @@ pub(super) async fn registered(cluster: &Cluster, crd: &CrdState) -> Result<Vec<
     Ok(found)
 }
 
-/// Whether all rules of a document are about this kind, or it guards this kind's CRD and no other. What a roll freezes
-/// is the matter of that roll.
+/// Whether all rules of a document are about this kind, or it guards this kind's CRD and no other. What a rollout
+/// freezes is the matter of that rollout.
 fn is_about(document: &Value, crd: &CrdState) -> bool {
-    if document.pointer("/metadata/labels/app.kubernetes.io~1component").is_some_and(|component| component == "roll") {
+    if document.pointer("/metadata/labels/app.kubernetes.io~1component").is_some_and(|component| component == "rollout")
+    {
         return false;
     }
     let webhooks = document.get("webhooks").and_then(Value::as_array).into_iter().flatten();
@@ -85,7 +86,7 @@ mod tests {
             webhooks(vec![]),
             json!({}),
             json!({
-                "metadata": {"labels": {"app.kubernetes.io/component": "roll"}},
+                "metadata": {"labels": {"app.kubernetes.io/component": "rollout"}},
                 "spec": {"matchConstraints": {"resourceRules": [rule("e.com", &["ws"])]}},
             }),
         ] {

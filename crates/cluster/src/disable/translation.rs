@@ -51,7 +51,7 @@ async fn rewrite(
             say(DisableEvent::Trying { error, pause });
         }
     };
-    let speed = Speed { page: options.page, at_once: AT_ONCE };
+    let speed = Speed { page: options.page, max_in_flight: AT_ONCE };
     let mut run = RewriteRun::new(cluster, crd.clone(), aim, &speed, &mut objects, &mut hear, &|| false);
     run.conversion.clone_from(&options.conversion);
     run.rounds().await?;

@@ -41,7 +41,7 @@ async fn steps(
 ) -> Result<(), MigrateError> {
     let crd = CrdState::fetch(cluster, &forgotten.crd).await?;
     check(&crd, options)?;
-    let speed = Speed { page: options.page, at_once: options.at_once };
+    let speed = Speed { page: options.page, max_in_flight: options.max_in_flight };
     let mut run = RewriteRun::new(
         cluster,
         crd,
@@ -108,7 +108,7 @@ mod tests {
                 is_ours: &|_| true,
                 conversion: None,
                 page: 1,
-                at_once: 1,
+                max_in_flight: 1,
                 dry_run: false,
             };
             check(crd, &options).err().map(|error| error.to_string()).unwrap_or_default()

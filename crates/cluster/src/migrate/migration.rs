@@ -76,7 +76,7 @@ async fn steps(
     // Every API server stores the new version now.
     delete_old_policies(cluster, &crd, say).await;
     let was_delegated = delegated(cluster, &crd, options.means, say).await?;
-    let speed = Speed { page: options.page, at_once: options.at_once };
+    let speed = Speed { page: options.page, max_in_flight: options.max_in_flight };
     let mut run = RewriteRun::new(cluster, crd, Aim::stored(mark), &speed, &mut migrated.objects, say, stop);
     run.conversion.clone_from(&options.conversion);
     let ended = run.rounds().await;

@@ -20,7 +20,7 @@ pub struct MigrateOptions {
     /// Objects that are listed at a time.
     pub page: u32,
     /// Writes under way at a time, at most; fewer while the API server is slow.
-    pub at_once: u16,
+    pub max_in_flight: u16,
     /// How long API servers may take to hear of another storage version.
     pub settle: Duration,
     /// Who writes.
@@ -45,7 +45,7 @@ pub enum Means {
 impl Default for MigrateOptions {
     fn default() -> Self {
         let (to, before, conversion, means, dry_run) = (None, Vec::new(), None, Means::default(), false);
-        Self { to, before, conversion, page: PAGE, at_once: AT_ONCE, settle: SETTLE, means, dry_run }
+        Self { to, before, conversion, page: PAGE, max_in_flight: AT_ONCE, settle: SETTLE, means, dry_run }
     }
 }
 
@@ -72,7 +72,7 @@ pub struct ForgetOptions<'o> {
     /// Objects that are listed at a time.
     pub page: u32,
     /// Writes under way at a time, at most.
-    pub at_once: u16,
+    pub max_in_flight: u16,
     /// Change nothing, and say what would be done.
     pub dry_run: bool,
 }
@@ -125,7 +125,7 @@ pub enum MigrateEvent {
         /// Objects behind this page, where the API server says so.
         remaining: Option<u64>,
         /// Writes under way at a time.
-        at_once: u16,
+        max_in_flight: u16,
     },
     /// The API server is busy or away; the same call is tried again.
     Trying {

@@ -5,7 +5,7 @@ use std::time::Duration;
 /// Additive increase, multiplicative decrease (Chiu and Jain, 1989), by what a write takes.
 #[derive(Clone, Debug)]
 pub(super) struct Pace {
-    at_once: f64,
+    max_in_flight: f64,
     most: f64,
     /// What a write took when it was quick, in seconds. Goes up slowly, since a quiet minute says little of the next.
     quick: f64,
@@ -14,13 +14,13 @@ pub(super) struct Pace {
 impl Pace {
     /// Begins with one.
     pub(super) fn new(most: u16) -> Self {
-        Self { at_once: 1.0, most: f64::from(most.max(1)), quick: f64::INFINITY }
+        Self { max_in_flight: 1.0, most: f64::from(most.max(1)), quick: f64::INFINITY }
     }
 
     /// How many may be under way.
-    pub(super) fn at_once(&self) -> usize {
+    pub(super) fn max_in_flight(&self) -> usize {
         // Between 1 and 65535.
-        self.at_once as usize
+        self.max_in_flight as usize
     }
 
     /// A write took so long.
@@ -28,15 +28,15 @@ impl Pace {
         let time = time.as_secs_f64();
         self.quick = if time < self.quick { time } else { self.quick + (time - self.quick) * RISE };
         if time > self.quick.max(UNFELT) * SLOWER {
-            self.at_once = (self.at_once - 1.0 / self.at_once).max(1.0);
+            self.max_in_flight = (self.max_in_flight - 1.0 / self.max_in_flight).max(1.0);
         } else {
-            self.at_once = (self.at_once + 1.0 / self.at_once).min(self.most);
+            self.max_in_flight = (self.max_in_flight + 1.0 / self.max_in_flight).min(self.most);
         }
     }
 
     /// The API server wants to be left alone.
     pub(super) fn refused(&mut self) {
-        self.at_once = (self.at_once / 2.0).max(1.0);
+        self.max_in_flight = (self.max_in_flight / 2.0).max(1.0);
     }
 }
 
@@ -57,9 +57,9 @@ mod tests {
     fn settled(most: u16, latency: impl Fn(usize) -> u64) -> usize {
         let mut pace = Pace::new(most);
         for _ in 0..5_000 {
-            pace.took(Duration::from_millis(latency(pace.at_once())));
+            pace.took(Duration::from_millis(latency(pace.max_in_flight())));
         }
-        pace.at_once()
+        pace.max_in_flight()
     }
 
     #[test]
@@ -71,8 +71,8 @@ mod tests {
 
     #[test]
     fn a_server_that_becomes_slower_is_left_room() {
-        let at_once = settled(32, |at_once| 20 * at_once as u64);
-        assert!((2..=5).contains(&at_once), "{at_once}");
+        let max_in_flight = settled(32, |max_in_flight| 20 * max_in_flight as u64);
+        assert!((2..=5).contains(&max_in_flight), "{max_in_flight}");
     }
 
     #[test]
@@ -80,9 +80,9 @@ mod tests {
         let mut pace = Pace::new(8);
         (0..200).for_each(|_| pace.took(Duration::from_millis(10)));
         let seen = [0; 5].map(|_| {
-            let at_once = pace.at_once();
+            let max_in_flight = pace.max_in_flight();
             pace.refused();
-            at_once
+            max_in_flight
         });
         assert_eq!(seen, [8, 4, 2, 1, 1]);
     }

@@ -57,7 +57,7 @@ pub(crate) struct Speed {
     /// Objects that are listed at a time.
     pub(crate) page: u32,
     /// Writes under way at a time, at most.
-    pub(crate) at_once: u16,
+    pub(crate) max_in_flight: u16,
 }
 
 impl<'r> RewriteRun<'r> {
@@ -70,7 +70,7 @@ impl<'r> RewriteRun<'r> {
         say: &'r mut dyn FnMut(MigrateEvent),
         stop: &'r dyn Fn() -> bool,
     ) -> Self {
-        let (page, pace, patience) = (PageSize::new(speed.page), Pace::new(speed.at_once), Patience::default());
+        let (page, pace, patience) = (PageSize::new(speed.page), Pace::new(speed.max_in_flight), Patience::default());
         let (dry_run, conversion, counted, in_a_row, looked) = (false, None, false, 0, None);
         Self {
             cluster,
@@ -148,8 +148,8 @@ impl<'r> RewriteRun<'r> {
 
     fn say_page(&mut self, remaining: Option<u64>) {
         let RewrittenObjects { written, passed_over, .. } = *self.objects;
-        let (failed, at_once) = (self.objects.failures.len() as u64, self.pace.at_once() as u16);
-        (self.say)(MigrateEvent::Page { written, passed_over, failed, remaining, at_once });
+        let (failed, max_in_flight) = (self.objects.failures.len() as u64, self.pace.max_in_flight() as u16);
+        (self.say)(MigrateEvent::Page { written, passed_over, failed, remaining, max_in_flight });
     }
 
     /// One page, at the storage version: what is stored in another one is converted on the way. Nothing where a list
@@ -188,7 +188,7 @@ impl<'r> RewriteRun<'r> {
             if waiting.len() > 0 || !under_way.is_empty() {
                 self.look().await?;
             }
-            while under_way.len() < self.pace.at_once() && !(self.stop)() {
+            while under_way.len() < self.pace.max_in_flight() && !(self.stop)() {
                 let Some(listed) = waiting.next() else { break };
                 let writer = writer.clone();
                 under_way.spawn(async move {

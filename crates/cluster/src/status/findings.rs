@@ -210,7 +210,7 @@ mod tests {
         one(["that was not ended", "pointsman disable w"], |seen| {
             (seen.disabling, seen.endpoints, seen.authorities) = (true, Vec::new(), Vec::new());
         });
-        one(["lets everything through", "kubectl annotate crd ws.e.com pointsman.dev/let-go-"], |seen| {
+        one(["lets everything through", "kubectl annotate crd ws.e.com pointsman.dev/released-"], |seen| {
             seen.let_go = true
         });
         one(["still be stored as v1", "pointsman migrate w"], |seen| seen.stored.push("v1".to_owned()));

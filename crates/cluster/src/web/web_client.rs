@@ -10,7 +10,7 @@ use hyper::body::Bytes;
 use hyper::client::conn::http1::handshake;
 use hyper_util::rt::TokioIo;
 use pointsman_core::definition::HttpAddress;
-use pointsman_core::roll::WebAnswer;
+use pointsman_core::rollout::WebAnswer;
 use rustls::pki_types::ServerName;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
@@ -102,7 +102,7 @@ where
     }
 }
 
-/// From the name of the host to the last byte. A look at checks comes every 5 s (`roll/answering.rs`), and all are
+/// From the name of the host to the last byte. A look at checks comes every 5 s (`rollout/answering.rs`), and all are
 /// asked at once: one that hangs holds up no more than the pause between two looks, and a Lease lasts three times as
 /// long. A probe of a kubelet waits 1 s.
 const PATIENCE: Duration = Duration::from_secs(5);

@@ -49,16 +49,16 @@ pub(super) struct DefinitionSpec {
     /// What is checked when an object is written.
     #[schemars(with = "Option<AdmissionSpec>")]
     pub(super) admission: Option<Spanned<AdmissionSpec>>,
-    /// What a healthy object looks like, for rolls.
+    /// What a healthy object looks like, for rollouts.
     #[schemars(with = "Option<HealthySpec>")]
     pub(super) healthy: Option<Spanned<HealthySpec>>,
-    /// What a roll must not begin, or go on, without.
+    /// What a rollout must not begin, or go on, without.
     #[schemars(with = "Option<ChecksSpec>")]
     pub(super) checks: Option<Spanned<ChecksSpec>>,
     /// How objects of another kind become objects of this one.
     #[schemars(with = "Option<BecomesSpec>")]
     pub(super) becomes: Option<Spanned<BecomesSpec>>,
-    /// What may happen to an object in a roll, beside that its version label is changed: steps by the name of the
+    /// What may happen to an object in a rollout, beside that its version label is changed: steps by the name of the
     /// journey.
     #[serde(default)]
     #[schemars(with = "BTreeMap<String, Vec<JourneyStepSpec>>")]

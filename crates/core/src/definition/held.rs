@@ -1,4 +1,4 @@
-//! Objects that a roll holds: until their turn comes, nobody else changes their version label.
+//! Objects that a rollout holds: until their turn comes, nobody else changes their version label.
 //!
 //! The hold stands on the object itself, so that whoever decides about a write looks at nothing else, and knows it in
 //! the moment in which it is so: nothing has to be watched, and no two servers can know different things.
@@ -8,23 +8,23 @@ use serde::{Deserialize, Serialize};
 use super::move_effects::MovedMark;
 use super::note::read_note;
 
-/// The annotation of an object that a roll holds.
-pub(crate) const HELD: &str = "pointsman.dev/held";
+/// The annotation of an object that a rollout holds.
+pub(crate) const HELD: &str = "pointsman.dev/hold";
 
 /// What stands there once somebody has let the object go.
 pub(crate) const LET_GO: &str = "";
 
-/// What the text there begins with once a roll has let it go, before the uid of the Roll.
+/// What the text there begins with once a rollout has let it go, before the uid of the StagedRollout.
 pub(crate) const RELEASED: &str = "released";
 
 /// The annotation with the version label that somebody has asked for meanwhile.
 pub(crate) const WANTED: &str = "pointsman.dev/wanted-version";
 
-/// By which roll an object is held, and since when.
+/// By which rollout an object is held, and since when.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub(crate) struct HoldMark {
-    /// The uid of the Roll.
-    pub(crate) roll: String,
+    /// The uid of the StagedRollout.
+    pub(crate) rollout: String,
     /// Its name, for people.
     pub(crate) name: String,
     /// By the clock of whoever wrote it.
@@ -77,13 +77,13 @@ pub(crate) fn held_write(key: &str, old: HeldMetadata<'_>, new: HeldMetadata<'_>
     let wanted = if changes { new.label } else { new.wanted.or(old.wanted) };
     let warning = match (changes, new.label) {
         (true, label) => Some(format!(
-            "label {key} stays {}: roll {} holds this object until its turn{}. To change it now, set annotation {HELD} to \"\"",
+            "label {key} stays {}: rollout {} holds this object until its turn{}. To change it now, set annotation {HELD} to \"\"",
             old.label.map_or_else(|| "unset".to_owned(), |label| format!("{label:?}")),
             mark.name,
             label.map(|label| format!("; {label:?} is noted in {WANTED}")).unwrap_or_default(),
         )),
         (false, _) if new.held != old.held => Some(format!(
-            "annotation {HELD} was put back: roll {} holds this object; to let it go, set it to \"\"",
+            "annotation {HELD} was put back: rollout {} holds this object; to let it go, set it to \"\"",
             mark.name
         )),
         (false, _) => None,
@@ -96,20 +96,20 @@ pub(crate) fn held_write(key: &str, old: HeldMetadata<'_>, new: HeldMetadata<'_>
     })
 }
 
-/// Whether a write is the one by which the roll that holds an object moves it: it says so in the same write.
+/// Whether a write is the one by which the rollout that holds an object moves it: it says so in the same write.
 fn is_turn(hold: &HoldMark, old: HeldMetadata<'_>, new: HeldMetadata<'_>) -> bool {
     if new.moved == old.moved || new.held.is_some() {
         return false;
     }
     let moved = new.moved.and_then(MovedMark::read);
-    moved.is_some_and(|moved| moved.roll == hold.roll && Some(moved.to.as_str()) == new.label)
+    moved.is_some_and(|moved| moved.rollout == hold.rollout && Some(moved.to.as_str()) == new.label)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const HOLD: &str = r#"{"roll":"u","name":"r","at":"2026-11-20T10:00:00Z"}"#;
+    const HOLD: &str = r#"{"rollout":"u","name":"r","at":"2026-11-20T10:00:00Z"}"#;
 
     fn object<'a>(label: Option<&'a str>, held: Option<&'a str>) -> HeldMetadata<'a> {
         HeldMetadata { label, held, wanted: None, moved: None }
@@ -130,7 +130,7 @@ mod tests {
             assert_eq!(write.label, Some(Some("1".to_owned())), "{new:?}");
             assert_eq!((write.wanted.as_deref(), write.held.as_str()), (Some("2"), HOLD), "{new:?}");
             let warning = write.warning.unwrap();
-            assert!(warning.contains("label v stays \"1\": roll r holds this object"), "{warning}");
+            assert!(warning.contains("label v stays \"1\": rollout r holds this object"), "{warning}");
         }
         let left_out = held_write("v", old, object(None, Some(HOLD))).unwrap();
         assert_eq!((left_out.label, left_out.wanted), (Some(Some("1".to_owned())), None));
@@ -150,15 +150,15 @@ mod tests {
     }
 
     #[test]
-    fn only_the_roll_that_holds_moves_and_only_in_the_write_that_says_so() {
-        let moves = |roll: &str, to: &str| format!(r#"{{"roll":"{roll}","was":"1","to":"{to}","at":"x"}}"#);
+    fn only_the_rollout_that_holds_moves_and_only_in_the_write_that_says_so() {
+        let moves = |rollout: &str, to: &str| format!(r#"{{"rollout":"{rollout}","was":"1","to":"{to}","at":"x"}}"#);
         let old = object(Some("1"), Some(HOLD));
         let is_let = |old, mark: &str, held| {
             held_write("v", old, HeldMetadata { label: Some("2"), held, wanted: None, moved: Some(mark) }).is_none()
         };
         let own = moves("u", "2");
         assert!(is_let(old, &own, None));
-        assert!(!is_let(old, &moves("another", "2"), None), "another roll");
+        assert!(!is_let(old, &moves("another", "2"), None), "another rollout");
         assert!(!is_let(old, &moves("u", "3"), None), "a move to something else");
         assert!(!is_let(old, &own, Some(HOLD)), "it goes on to hold it");
         assert!(!is_let(HeldMetadata { moved: Some(&own), ..old }, &own, None), "a move of before");

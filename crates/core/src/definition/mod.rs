@@ -53,7 +53,7 @@ pub use crd_paths::missing_crd_paths;
 pub use definition_spec::{API_VERSION, KIND};
 pub use either::{Definition, json_schema};
 pub use kind::Kind;
-pub use move_effects::ROLL_MANAGER;
+pub use move_effects::ROLLOUT_MANAGER;
 pub use problems::{BadDefinition, Problem};
 pub use remedy::{Remedy, StepEdit};
 pub use stages::{FactLook, FactScope, StagedKind, WatchedFact};
@@ -90,5 +90,5 @@ pub(crate) use stages::{
 pub(crate) use step::{KEPT, Step};
 pub(crate) use taken_along::is_taken_along;
 pub(crate) use version::VersionIndex;
-pub(crate) use version_words::RollVersions;
+pub(crate) use version_words::RolloutVersions;
 pub(crate) use yaml::explain;

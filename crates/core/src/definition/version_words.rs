@@ -1,10 +1,10 @@
-//! Words in braces, such as `{to}`, in what a definition says: `{from}` and `{to}` stand for the versions of a roll.
+//! Words in braces, such as `{to}`, in what a definition says: `{from}` and `{to}` stand for the versions of a rollout.
 
 use crate::apimachinery::did_you_mean;
 
-/// The versions of a roll, which stand in the place of words.
+/// The versions of a rollout, which stand in the place of words.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct RollVersions<'a> {
+pub(crate) struct RolloutVersions<'a> {
     /// Where objects come from; nothing where any version will do.
     pub(crate) from: Option<&'a str>,
     /// Where they go.
@@ -20,7 +20,7 @@ pub(crate) enum Piece<'t> {
     Word(&'t str),
 }
 
-impl<'a> RollVersions<'a> {
+impl<'a> RolloutVersions<'a> {
     /// A text with the versions in the place of `{from}` and `{to}`.
     pub(crate) fn filled(self, text: &str) -> String {
         self.filled_as(text, str::to_owned)
@@ -80,19 +80,19 @@ pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Whether a word stands for a version of a roll.
+/// Whether a word stands for a version of a rollout.
 pub(crate) fn is_version(word: &str) -> bool {
     [FROM, TO].contains(&word)
 }
 
-/// Whether a text has a word in it that stands for a version of a roll.
+/// Whether a text has a word in it that stands for a version of a rollout.
 pub(crate) fn names_version(text: &str) -> bool {
     words(text).any(is_version)
 }
 
-/// A text with something in the place of each version of a roll, so that the rest of it can be checked.
+/// A text with something in the place of each version of a rollout, so that the rest of it can be checked.
 pub(crate) fn with_any_versions(text: &str) -> String {
-    RollVersions { from: Some(ANY), to: ANY }.filled(text)
+    RolloutVersions { from: Some(ANY), to: ANY }.filled(text)
 }
 
 /// Why a text is not taken that has a word in it which nothing stands for.
@@ -111,7 +111,7 @@ pub(crate) fn near_version(word: &str) -> String {
 }
 
 /// Which words there are.
-pub(crate) const KNOWN: &str = "Known are {from} and {to}, the versions of the roll";
+pub(crate) const KNOWN: &str = "Known are {from} and {to}, the versions of the rollout";
 
 /// The word for the version that objects come from.
 pub(crate) const FROM: &str = "from";
@@ -145,9 +145,9 @@ mod tests {
 
     #[test]
     fn versions_stand_in_the_place_of_their_words_and_of_nothing_else() {
-        let versions = RollVersions { from: Some("{to}"), to: "{from}" };
+        let versions = RolloutVersions { from: Some("{to}"), to: "{from}" };
         assert_eq!(versions.filled("{from}, {to}, {form}, {{to}}"), "{to}, {from}, {form}, {{from}}");
-        assert_eq!(RollVersions { from: None, to: "b" }.filled("<{from}{to}>"), "<b>");
+        assert_eq!(RolloutVersions { from: None, to: "b" }.filled("<{from}{to}>"), "<b>");
         assert_eq!(versions.filled_as("{to}/{to}", |version| version.len().to_string()), "6/6");
         assert!(names_version("a{to}") && !names_version("{To}{name}") && names_version("{name}{from}"));
         assert_eq!(with_any_versions("a-{to}-{name}"), "a-1.2.3-{name}");
@@ -156,7 +156,7 @@ mod tests {
     #[test]
     fn a_word_that_nothing_stands_for_is_said_with_what_was_meant() {
         assert_eq!(unknown_word("{to}{from}{1}"), None);
-        let known = "Known are {from} and {to}, the versions of the roll";
+        let known = "Known are {from} and {to}, the versions of the rollout";
         assert_eq!(
             unknown_word("{to}{form}").unwrap(),
             format!("{{form}} stands for nothing here, did you mean \"from\"?. {known}")

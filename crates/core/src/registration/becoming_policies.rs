@@ -7,13 +7,13 @@ use super::address::NamespacedName;
 use super::cel::literal;
 use super::document::{Component, metadata, not_being_deleted, with_api_defaults};
 use crate::definition::{Kind, Retirement};
-use crate::roll::FleetRoll;
+use crate::rollout::FleetRollout;
 
-/// What is applied beside a roll of objects that become others: policies, each with its binding. Nothing where no
-/// object of it becomes another one. Whoever runs the roll passes, where that has a service account.
+/// What is applied beside a rollout of objects that become others: policies, each with its binding. Nothing where no
+/// object of it becomes another one. Whoever runs the rollout passes, where that has a service account.
 #[must_use]
-pub fn becoming_policies(roll: &FleetRoll, kind: &Kind, runner: Option<&NamespacedName>) -> Vec<Value> {
-    let (Some((plural, group)), Some(becoming)) = (roll.source(), kind.becoming()) else { return Vec::new() };
+pub fn becoming_policies(rollout: &FleetRollout, kind: &Kind, runner: Option<&NamespacedName>) -> Vec<Value> {
+    let (Some((plural, group)), Some(becoming)) = (rollout.source(), kind.becoming()) else { return Vec::new() };
     let ends = (becoming.source_kind(), kind.kind());
     let mut all: Vec<Value> = unchanged((plural, group), ends, runner).into();
     if let Some(retirement) = becoming.retirement() {
@@ -28,13 +28,14 @@ fn unchanged(
     (source, target): (&str, &str),
     runner: Option<&NamespacedName>,
 ) -> [Value; 2] {
-    let on_its_way = "has(oldObject.metadata.annotations) && \"pointsman.dev/roll\" in oldObject.metadata.annotations";
+    let on_its_way =
+        "has(oldObject.metadata.annotations) && \"pointsman.dev/rollout\" in oldObject.metadata.annotations";
     let spec = |object: &str| format!("(has({object}.spec) ? {object}.spec : null)");
     let same = format!("dyn{} == dyn{}", spec("object"), spec("oldObject"));
-    // Whoever runs the roll writes the mark with whatever it writes of the object.
-    let mark = |object: &str| format!("{object}.metadata.annotations[\"pointsman.dev/roll\"]");
+    // Whoever runs the rollout writes the mark with whatever it writes of the object.
+    let mark = |object: &str| format!("{object}.metadata.annotations[\"pointsman.dev/rollout\"]");
     let marked = format!(
-        "has(object.metadata.annotations) && \"pointsman.dev/roll\" in object.metadata.annotations && {} == {}",
+        "has(object.metadata.annotations) && \"pointsman.dev/rollout\" in object.metadata.annotations && {} == {}",
         mark("object"),
         mark("oldObject"),
     );
@@ -44,12 +45,12 @@ fn unchanged(
         literal(&format!(" is becoming {target} ")),
         "oldObject.metadata.name".to_owned(),
         literal(&format!(
-            ": change the {target} once it is there, or take the roll back first; see pointsman roll list"
+            ": change the {target} once it is there, or undo the rollout first; see pointsman rollout list"
         )),
     ];
     let not_the_runner = runner.map(|runner| {
         let user = literal(&runner.as_service_account());
-        json!({"name": "not-the-roll-itself", "expression": format!("request.userInfo.username != {user}")})
+        json!({"name": "not-the-rollout-itself", "expression": format!("request.userInfo.username != {user}")})
     });
     let conditions: Vec<Value> = [not_being_deleted()].into_iter().chain(not_the_runner).collect();
     let validation = json!({
@@ -91,7 +92,7 @@ fn policy(
     });
     [
         with_api_defaults(json!({
-            "apiVersion": API, "kind": "ValidatingAdmissionPolicy", "metadata": metadata(name, Component::Roll),
+            "apiVersion": API, "kind": "ValidatingAdmissionPolicy", "metadata": metadata(name, Component::Rollout),
             "spec": {
                 "failurePolicy": "Fail", "matchConditions": conditions,
                 "matchConstraints": {"matchPolicy": "Equivalent", "resourceRules": [rule]},
@@ -99,7 +100,7 @@ fn policy(
             },
         })),
         json!({
-            "apiVersion": API, "kind": "ValidatingAdmissionPolicyBinding", "metadata": metadata(name, Component::Roll),
+            "apiVersion": API, "kind": "ValidatingAdmissionPolicyBinding", "metadata": metadata(name, Component::Rollout),
             "spec": {"policyName": name, "validationActions": [action]},
         }),
     ]

@@ -125,7 +125,7 @@ fn validations() -> Value {
 }
 
 /// On a CRD, with the reason in it: whoever takes its conversion away, or deletes it, means to.
-const LET_GO: &str = "pointsman.dev/let-go";
+const LET_GO: &str = "pointsman.dev/released";
 
 /// The field manager of our own commands (`crates/cluster`), which look for themselves before they change a CRD.
 const MANAGER: &str = "pointsman";

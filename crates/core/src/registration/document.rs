@@ -19,8 +19,8 @@ pub(super) enum Component {
     Admission,
     /// What may be stored. Without it fields are lost.
     Conversion,
-    /// What holds while a roll is under way.
-    Roll,
+    /// What holds while a rollout is under way.
+    Rollout,
 }
 
 /// The metadata of an object that is wholly ours.
@@ -31,7 +31,7 @@ pub(super) fn metadata(name: &str, component: Component) -> Value {
             "app.kubernetes.io/component": match component {
                 Component::Admission => "admission",
                 Component::Conversion => "conversion",
-                Component::Roll => "roll",
+                Component::Rollout => "rollout",
             },
             "app.kubernetes.io/managed-by": "pointsman",
             "app.kubernetes.io/name": "pointsman",

@@ -1,5 +1,5 @@
 //! What is registered in a cluster: CRDs with their conversion, webhook configurations for a controller version, and
-//! the policies that guard the version label, what is stored and what a roll freezes; how a version goes
+//! the policies that guard the version label, what is stored and what a rollout freezes; how a version goes
 //! ([`retire()`]), an operator's own webhooks once for each version ([`overlay()`]), and what does not fit in what is
 //! there ([`inspect`]). Pure: documents in and out, nothing is fetched or applied here.
 
@@ -27,8 +27,8 @@ mod promotion_policy;
 mod registered_versions;
 mod registrations;
 mod retire;
-mod roll_freeze;
-mod roll_role;
+mod rollout_freeze;
+mod rollout_role;
 mod schema_rules;
 mod server_flags;
 mod servers;
@@ -53,8 +53,8 @@ pub use overlay::{BadOverlay, Overlaid, overlay, overlay_all};
 pub use promotion_policy::promoting;
 pub use registered_versions::{RegisteredDefault, RegisteredVersions, registered_versions};
 pub use retire::{RetireStep, retire};
-pub use roll_freeze::{FreezeDocuments, freeze};
-pub use roll_role::roll_roles;
+pub use rollout_freeze::{FreezeDocuments, freeze};
+pub use rollout_role::rollout_roles;
 pub use schema_rules::rules_left_out;
 pub use stage_policies::{StagePolicies, stage_policies};
 pub use staged_webhooks::staged_webhooks;

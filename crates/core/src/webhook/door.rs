@@ -315,7 +315,7 @@ impl Webhook {
         kind_conversion::convert(self.kinds.all(), object, to)
     }
 
-    /// The same by one definition, without what changed: as rolls make objects of another kind.
+    /// The same by one definition, without what changed: as rollouts make objects of another kind.
     ///
     /// # Errors
     /// Why there is no such object: see [`BecomeError`].
@@ -387,8 +387,8 @@ impl Webhook {
         self.stamp_by(new, old, "")
     }
 
-    /// The same for an author whose field manager is known, as that of [`crate::definition::ROLL_MANAGER`], who takes
-    /// off what is put back of others.
+    /// The same for an author whose field manager is known, as that of [`crate::definition::ROLLOUT_MANAGER`], who
+    /// takes off what is put back of others.
     ///
     /// # Errors
     /// The object is not JSON, or its kind is not known.

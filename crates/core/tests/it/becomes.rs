@@ -193,7 +193,7 @@ fn only_what_an_object_is_called_is_taken_along() {
         "annotations": {
             "note": "mine",
             "kubectl.kubernetes.io/last-applied-configuration": "{}",
-            "pointsman.dev/roll": "{}",
+            "pointsman.dev/rollout": "{}",
             "pointsman.dev/kept-v1": r#"{"fields":{"spec.x":{"value":1}}}"#,
         },
     });

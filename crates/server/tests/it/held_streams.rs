@@ -7,8 +7,8 @@
 //!
 //! `POINTSMAN_ATTACK_CALLS` is how often each caller calls at least, `POINTSMAN_SEED` the first seed, and
 //! `POINTSMAN_ATTACK` a part of the names of those that are tried. With 300 calls, what is left of an attack after ten
-//! seconds counts as well. `POINTSMAN_ATTACK_MIB=842` gives the server its default limits, and `POINTSMAN_ATTACK_TIMES=6`
-//! multiplies the connections of each attack.
+//! seconds counts as well. `POINTSMAN_ATTACK_MIB=842` gives the server its default limits, and
+//! `POINTSMAN_ATTACK_TIMES=6` multiplies the connections of each attack.
 
 use std::time::{Duration, Instant};
 

@@ -7,10 +7,10 @@
 //!    are taken by such, or has been sending one for longer than [`PATIENCE`]: the oldest one of the address that has
 //!    most of them. Where an address has more than [`NEWCOMERS`] at a time, they are not waited for, and a sixteenth of
 //!    these goes at a time;
-//! 2. a connection of the address that has most, where that is more than its share, or where so many of them are idle as
-//!    no API server keeps: the one that has been idle for longest. The share is all slots divided by the addresses that
-//!    have sent a whole request, and the address that asks for a slot. Where all of them are in use, as many as are
-//!    beyond the share are told to end with their next answer, which no client minds.
+//! 2. a connection of the address that has most, where that is more than its share, or where so many of them are idle
+//!    as no API server keeps: the one that has been idle for longest. The share is all slots divided by the addresses
+//!    that have sent a whole request, and the address that asks for a slot. Where all of them are in use, as many as
+//!    are beyond the share are told to end with their next answer, which no client minds.
 //!
 //! With 4 slots: two idle connections of `10.0.0.1`, which asked before, and two of `10.0.0.9`, which never did. The
 //! next to come takes the slot of the older one of `10.0.0.9`. Had these asked, it would be that of the longest idle

@@ -39,7 +39,7 @@ pub(crate) struct MigrateArgs {
     output: MigrateFormat,
     /// Maximum number of concurrent writes. The command uses fewer while the API server is slow.
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=64), help_heading = "Pace")]
-    at_once: u16,
+    max_in_flight: u16,
     /// Writer of the objects: pointsman, or the cluster by a StorageVersionMigration.
     #[arg(long, value_enum, default_value_t = MeansName::Loop, help_heading = "Pace")]
     means: MeansName,
@@ -80,9 +80,9 @@ impl MeansName {
 pub(crate) fn run(args: &MigrateArgs) -> anyhow::Result<ExitCode> {
     if let Some(version) = &args.forget {
         let all = args.kinds.load()?;
-        let (page, at_once, dry_run, output) = (args.page, args.at_once, args.dry_run, args.output);
+        let (page, max_in_flight, dry_run, output) = (args.page, args.max_in_flight, args.dry_run, args.output);
         let (kind, conversion) = (&find(&all, &args.kind)?.kind, conversion(&args.kinds)?);
-        let asked = ForgetAsked { kind, conversion, version, page, at_once, dry_run, output };
+        let asked = ForgetAsked { kind, conversion, version, page, max_in_flight, dry_run, output };
         return asked.run(&args.cluster);
     }
     let asked = asked(args)?;
@@ -130,7 +130,7 @@ fn asked(args: &MigrateArgs) -> anyhow::Result<AskedMigration> {
         before: Vec::new(),
         conversion: None,
         page: args.page,
-        at_once: args.at_once,
+        max_in_flight: args.max_in_flight,
         settle: args.settle,
         means: args.means.means(),
         dry_run: args.dry_run,

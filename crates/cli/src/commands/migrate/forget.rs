@@ -18,7 +18,7 @@ pub(super) struct ForgetAsked<'a> {
     pub(super) conversion: ObjectConversion,
     pub(super) version: &'a str,
     pub(super) page: u32,
-    pub(super) at_once: u16,
+    pub(super) max_in_flight: u16,
     pub(super) dry_run: bool,
     pub(super) output: MigrateFormat,
 }
@@ -31,7 +31,7 @@ impl ForgetAsked<'_> {
             is_ours: &is_kept,
             conversion: Some(self.conversion.clone()),
             page: self.page,
-            at_once: self.at_once,
+            max_in_flight: self.max_in_flight,
             dry_run: self.dry_run,
         };
         let name = format!("{}.{}", self.kind.plural(), self.kind.group());
@@ -92,7 +92,7 @@ mod tests {
             conversion: ObjectConversion::new(|_, _| None),
             version: "v1",
             page: 1,
-            at_once: 1,
+            max_in_flight: 1,
             dry_run: false,
             output: MigrateFormat::Text,
         };

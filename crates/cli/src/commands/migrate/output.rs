@@ -60,7 +60,7 @@ impl MigrateTold {
             }
             MigrateEvent::Looking => "everything was written; looking once more".to_owned(),
             MigrateEvent::Trying { error, pause } => format!("{error}; retrying in {} s", pause.as_secs()),
-            MigrateEvent::Page { written, passed_over, failed, remaining, at_once } => {
+            MigrateEvent::Page { written, passed_over, failed, remaining, max_in_flight } => {
                 let seconds = self.began.elapsed().as_secs_f64().max(0.001);
                 let rate = *written as f64 / seconds;
                 let left = match remaining {
@@ -72,7 +72,7 @@ impl MigrateTold {
                 };
                 let failures = if *failed > 0 { format!(", {failed} failed") } else { String::new() };
                 let line = format!(
-                    "{written} written, {passed_over} as they should be{failures}{left} ({rate:.0} a second, {at_once} at once)"
+                    "{written} written, {passed_over} as they should be{failures}{left} ({rate:.0} a second, {max_in_flight} at once)"
                 );
                 return self.progress(&line);
             }
@@ -122,9 +122,9 @@ fn json(event: &MigrateEvent) -> Option<Value> {
         MigrateEvent::Trying { error, pause } => {
             json!({"event": "trying", "error": error.to_string(), "seconds": pause.as_secs_f64()})
         }
-        MigrateEvent::Page { written, passed_over, failed, remaining, at_once } => json!({
+        MigrateEvent::Page { written, passed_over, failed, remaining, max_in_flight } => json!({
             "event": "page", "written": written, "new": passed_over, "failed": failed, "remaining": remaining,
-            "atOnce": at_once,
+            "maxInFlight": max_in_flight,
         }),
         _ => return None,
     };

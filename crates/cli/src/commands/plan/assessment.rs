@@ -51,7 +51,7 @@ impl Questions<'_> {
         remarks.extend(here(kind, object));
         remarks.extend(others.iter().filter_map(|other| self.unfilled(other, object)));
         remarks.extend(denied.map(|detail| Remark { to: None, what: Severity::Denied, detail }));
-        remarks.extend(self.rolls(kind, object));
+        remarks.extend(self.rollouts(kind, object));
         Ok(Assessed {
             name: object.name(),
             kind: format!("{}.{}", kind.kind(), kind.group()),
@@ -93,12 +93,12 @@ impl Questions<'_> {
 
     /// A stamp that is not the hash of its object. An object that has no stamp yet is stamped by the next write, which
     /// calls for nothing.
-    fn rolls(&self, kind: &Kind, object: &InputObject) -> Option<Remark> {
+    fn rollouts(&self, kind: &Kind, object: &InputObject) -> Option<Remark> {
         kind.hash_version()?;
         // What cannot be hashed cannot be converted, and is told as that.
         let stamped = stamped(self.webhook, object).ok().filter(|stamped| stamped.is_stale())?;
         let detail = format!("stamped {}, is {}", stamped.stamp.as_ref()?, stamped.hashed.preimage.hash());
-        Some(Remark { to: None, what: Severity::Rolls, detail })
+        Some(Remark { to: None, what: Severity::Rollouts, detail })
     }
 }
 
@@ -134,13 +134,13 @@ pub(crate) enum Severity {
     /// The controller version that was asked for does not take it.
     Denied,
     /// Its next write calls for a rollout.
-    Rolls,
+    Rollouts,
 }
 
 impl Severity {
     /// All of them, the worst first.
     pub(super) const ALL: [Self; 6] =
-        [Self::Refused, Self::Lost, Self::TooLarge, Self::Invalid, Self::Denied, Self::Rolls];
+        [Self::Refused, Self::Lost, Self::TooLarge, Self::Invalid, Self::Denied, Self::Rollouts];
 
     /// One word for it.
     pub(crate) fn name(self) -> &'static str {
@@ -150,7 +150,7 @@ impl Severity {
             Self::TooLarge => "tooLarge",
             Self::Invalid => "invalid",
             Self::Denied => "denied",
-            Self::Rolls => "rolls",
+            Self::Rollouts => "rollouts",
         }
     }
 
@@ -162,7 +162,7 @@ impl Severity {
             Self::TooLarge => "have too much to keep for an annotation: read there, and not written",
             Self::Invalid => "are not valid there: only a change of the invalid field is refused",
             Self::Denied => "would not be taken by the controller version",
-            Self::Rolls => "have an outdated rollout hash; the next write starts a rollout",
+            Self::Rollouts => "have an outdated rollout hash; the next write starts a rollout",
         }
     }
 

@@ -42,7 +42,7 @@ fn document(document: &JsonTree, asked: WebhookTask) -> String {
 const OF_WEBHOOKS: [(&str, &str); 7] = [
     (
         "failurePolicy: Fail",
-        "Nothing of this kind is written unjudged. Run two replicas, so that a roll-out does not mean a refusal.",
+        "Nothing of this kind is written unjudged. Run two replicas, so that a rollout-out does not mean a refusal.",
     ),
     ("failurePolicy: Ignore", "A write goes on where it does not answer."),
     (
@@ -64,7 +64,7 @@ const OF_WEBHOOKS: [(&str, &str); 7] = [
 const OF_STAGES: [(&str, &str); 8] = [
     (
         "failurePolicy: Fail",
-        "What the stage is about is not written while no server answers. Run two replicas, so that a roll-out does not \
+        "What the stage is about is not written while no server answers. Run two replicas, so that a rollout-out does not \
          mean a refusal.",
     ),
     ("failurePolicy: Ignore", "A write goes on as it was sent, where no server answers."),

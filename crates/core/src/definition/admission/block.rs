@@ -17,7 +17,7 @@ use crate::definition::gates::{Gate, GateSpec};
 use crate::definition::problems::{Problems, line};
 use crate::{
     apimachinery::{is_label_value, is_qualified_name},
-    definition::{move_effects::ROLL_MANAGER, version::Versions},
+    definition::{move_effects::ROLLOUT_MANAGER, version::Versions},
     upgrade::{self, Range},
 };
 
@@ -33,10 +33,10 @@ pub(crate) struct AdmissionSpec {
     /// Labels that people take for the version label: whoever sets one is refused, and told the right one.
     #[serde(default)]
     pub(super) mistaken_labels: Vec<String>,
-    /// The Lease that a controller version holds while it runs. A roll moves nothing while those of the old and of the
-    /// new version are not held.
+    /// The Lease that a controller version holds while it runs. A rollout moves nothing while those of the old and of
+    /// the new version are not held.
     pub(super) lease: Option<ControllerLease>,
-    /// The field managers that controller versions write as, by version, where they differ. By them a roll finds out
+    /// The field managers that controller versions write as, by version, where they differ. By them a rollout finds out
     /// that two controllers act on one object.
     #[serde(default)]
     pub(super) managers: BTreeMap<String, String>,
@@ -243,15 +243,15 @@ impl AdmissionSpec {
             if !is_label_value(version) || version.is_empty() {
                 problems.add(at_line, format!("managers: {version:?} can be no value of the version label"));
             } else if path.is_some_and(|path| upgrade::version(version).is_none_or(|one| !path.path.knows(&one))) {
-                // No roll comes from there or leads there: two controllers would not be told apart, and nobody knew.
+                // No rollout comes from there or leads there: two controllers would not be told apart, and nobody knew.
                 let named = self.version_path.as_deref().unwrap_or_default();
                 problems.add(at_line, format!("managers: the path {named:?} knows no version {version:?}"));
             }
             if manager.is_empty() {
                 problems.add(at_line, format!("managers: {version}: a field manager has a name"));
-            } else if manager == ROLL_MANAGER {
+            } else if manager == ROLLOUT_MANAGER {
                 let why = "writes the move itself: name the controller";
-                problems.add(at_line, format!("managers: {version}: {ROLL_MANAGER} {why}"));
+                problems.add(at_line, format!("managers: {version}: {ROLLOUT_MANAGER} {why}"));
             }
         }
     }

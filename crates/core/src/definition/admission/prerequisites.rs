@@ -13,7 +13,7 @@ use crate::definition::path::Path;
 #[derive(Clone, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Needs")]
 pub(crate) struct Needs {
-    /// What must be applied before a roll to this version begins.
+    /// What must be applied before a rollout to this version begins.
     #[serde(default)]
     pub(crate) applied: Vec<String>,
     /// What must be available then, and not applied yet.

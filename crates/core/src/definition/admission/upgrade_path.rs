@@ -63,7 +63,7 @@ pub(super) struct NeighboursSpec {
     /// The older versions that this one may become.
     #[serde(default)]
     pub(super) downgrade_to: Vec<String>,
-    /// What must be so before a roll to this version begins.
+    /// What must be so before a rollout to this version begins.
     #[serde(default)]
     pub(super) needs: Needs,
 }

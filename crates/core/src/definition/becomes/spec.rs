@@ -60,12 +60,12 @@ struct SourceSpec {
     /// The version of it that is converted.
     #[schemars(with = "String")]
     version: Spanned<String>,
-    /// What a healthy object of it looks like, for rolls.
+    /// What a healthy object of it looks like, for rollouts.
     #[schemars(with = "Option<HealthySpec>")]
     healthy: Option<Spanned<HealthySpec>>,
-    /// The field of its status that a roll writes it to why an object is refused, such as `status.migration.error`.
+    /// The field of its status that a rollout writes it to why an object is refused, such as `status.migration.error`.
     told: Option<String>,
-    /// `warn` or `deny`: what `pointsman roll policies` has the API server say to whoever makes a new object of it.
+    /// `warn` or `deny`: what `pointsman rollout policies` has the API server say to whoever makes a new object of it.
     #[schemars(with = "Option<String>")]
     retire: Option<Spanned<String>>,
 }

@@ -1,13 +1,13 @@
-//! Addresses that are asked by HTTP, in whose path and query the versions of a roll may stand.
+//! Addresses that are asked by HTTP, in whose path and query the versions of a rollout may stand.
 
 use std::fmt;
 
 use super::http_address::{BadHttpAddress, HttpAddress};
 use super::quotation::quoted_in_address;
-use crate::definition::version_words::{KNOWN, RollVersions, is_version, near_version, with_any_versions, words};
+use crate::definition::version_words::{KNOWN, RolloutVersions, is_version, near_version, with_any_versions, words};
 
 /// An address with `{from}` and `{to}` in its path or query. Who is asked does not hang on them: whoever may make a
-/// Roll would else have us ask whomever they like.
+/// StagedRollout would else have us ask whomever they like.
 #[derive(Clone)]
 pub(crate) struct AddressTemplate {
     base: HttpAddress,
@@ -29,7 +29,7 @@ impl AddressTemplate {
         let (authority, target) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
         if let Some(word) = words(authority).find(|word| is_version(word) && !authority.contains('@')) {
             return Err(format!(
-                "{{{word}}} stands in the host or the port, and who is asked must not hang on what a Roll says: put it \
+                "{{{word}}} stands in the host or the port, and who is asked must not hang on what a StagedRollout says: put it \
                  behind the first / of the address"
             ));
         }
@@ -39,8 +39,8 @@ impl AddressTemplate {
         Ok(Self { base, target })
     }
 
-    /// The address, for a roll. What stands in the place of a word is one value there, whatever it holds.
-    pub(crate) fn filled(&self, versions: RollVersions<'_>) -> HttpAddress {
+    /// The address, for a rollout. What stands in the place of a word is one value there, whatever it holds.
+    pub(crate) fn filled(&self, versions: RolloutVersions<'_>) -> HttpAddress {
         self.base.below(&versions.filled_as(&self.target, quoted_in_address))
     }
 
@@ -63,7 +63,7 @@ mod tests {
     use crate::laws::Random;
 
     fn filled(text: &str, to: &str) -> String {
-        let versions = RollVersions { from: Some("v1.16.4"), to };
+        let versions = RolloutVersions { from: Some("v1.16.4"), to };
         AddressTemplate::parse(text).unwrap().filled(versions).target().to_owned()
     }
 
@@ -113,7 +113,7 @@ mod tests {
         for _ in 0..2_000 {
             let to: String = (0..random.below(8)).filter_map(|_| random.pick(&SIGNS)).collect();
             let template = AddressTemplate::parse("https://a.b:9/x/{to}/y?q=z-{to}&r=1").unwrap();
-            let address = template.filled(RollVersions { from: None, to: &to });
+            let address = template.filled(RolloutVersions { from: None, to: &to });
             assert_eq!((address.authority(), address.is_https()), ("a.b:9", true));
             let whole: HttpAddress = format!("https://a.b:9{}", address.target()).parse().unwrap();
             assert_eq!(whole, address, "{to:?}");

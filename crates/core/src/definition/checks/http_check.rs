@@ -13,7 +13,7 @@ pub(super) struct HttpCheckSpec {
     /// What messages call it.
     name: String,
     /// An `http://` or `https://` address, which has to answer with a status of 2xx. Redirects are not followed. In its
-    /// path and query, `{from}` and `{to}` stand for the versions of the roll.
+    /// path and query, `{from}` and `{to}` stand for the versions of the rollout.
     http: String,
 }
 

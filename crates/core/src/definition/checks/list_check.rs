@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::check_name::bad_name;
 use crate::apimachinery::{ResourceName, Selector, excerpt, is_dns_label, is_label_value};
 use crate::definition::gates::{Gate, GateSpec, GatedValue, foreign_gate};
-use crate::definition::version_words::{RollVersions, names_version, unknown_word, with_any_versions, words};
+use crate::definition::version_words::{RolloutVersions, names_version, unknown_word, with_any_versions, words};
 
 /// Objects of any kind, each of which has to be so.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -20,11 +20,11 @@ pub(super) struct ListCheckSpec {
     /// Only those of this namespace.
     namespace: Option<String>,
     /// Only those with such labels, as `kubectl -l` takes them. In values, `{from}` and `{to}` stand for the versions
-    /// of the roll.
+    /// of the rollout.
     #[serde(rename = "where")]
     labels: Option<String>,
     /// What has to hold of every one of them. Fields are named as the API server answers them. In values, `{from}` and
-    /// `{to}` stand for the versions of the roll.
+    /// `{to}` stand for the versions of the rollout.
     every: GateSpec,
 }
 
@@ -64,14 +64,14 @@ impl ListCheckSpec {
 }
 
 impl ListCheck {
-    /// The same for a roll.
-    pub(crate) fn filled(&self, versions: RollVersions<'_>) -> Self {
+    /// The same for a rollout.
+    pub(crate) fn filled(&self, versions: RolloutVersions<'_>) -> Self {
         let fill = |text: &str| versions.filled(text);
         Self { labels: self.labels.with_values(&fill), gate: self.gate.filled(&fill), ..self.clone() }
     }
 
-    /// Why it cannot be asked for a roll.
-    pub(super) fn unfit(&self, versions: RollVersions<'_>) -> Option<String> {
+    /// Why it cannot be asked for a rollout.
+    pub(super) fn unfit(&self, versions: RolloutVersions<'_>) -> Option<String> {
         let filled = self.filled(versions).labels;
         let bad = filled.values().find(|value| !is_label_value(value))?;
         Some(format!("{}: where: {:?} can be no value of a label", self.name, excerpt(bad)))
@@ -91,5 +91,5 @@ impl ListCheck {
 
 /// Where versions stand, for whoever has one elsewhere.
 fn hint(text: &str) -> &'static str {
-    if names_version(text) { ": versions of the roll stand in values of `where` and `every` alone" } else { "" }
+    if names_version(text) { ": versions of the rollout stand in values of `where` and `every` alone" } else { "" }
 }

@@ -21,7 +21,7 @@ pub(super) struct MetricCheckSpec {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct BoundedQuery {
     /// In PromQL; what comes of it has to be one number. In its texts in single or double quotes, `{from}` and `{to}`
-    /// stand for the versions of the roll.
+    /// stand for the versions of the rollout.
     query: String,
     /// The number is no smaller.
     #[serde(default, deserialize_with = "number")]

@@ -1,10 +1,10 @@
-//! Queries of Prometheus in whose texts the versions of a roll may stand.
+//! Queries of Prometheus in whose texts the versions of a rollout may stand.
 //!
 //! Of PromQL no more is known here than where its texts begin and end, and what a backslash does in them
 //! (prometheus.io/docs/prometheus/latest/querying/basics, "String literals"): that is enough for a version to be a part
 //! of a text, and never of what is around it.
 
-use crate::definition::version_words::{Piece, RollVersions, is_version, names_version, pieces, said_of, words};
+use crate::definition::version_words::{Piece, RolloutVersions, is_version, names_version, pieces, said_of, words};
 
 /// A query, with `{from}` and `{to}` in its texts.
 #[derive(Clone, Debug)]
@@ -61,8 +61,8 @@ impl MetricQuery {
         Ok(Self(parts))
     }
 
-    /// What is asked, for a roll.
-    pub(crate) fn filled(&self, versions: RollVersions<'_>) -> String {
+    /// What is asked, for a rollout.
+    pub(crate) fn filled(&self, versions: RolloutVersions<'_>) -> String {
         let part = |part: &QueryPart| match part {
             QueryPart::Text(text) => text.clone(),
             QueryPart::Version(word) => in_text(versions.of(word).unwrap_or_default()),
@@ -216,7 +216,7 @@ mod tests {
     use crate::laws::Random;
 
     fn filled(query: &str, to: &str) -> String {
-        MetricQuery::parse(query).unwrap().filled(RollVersions { from: Some("v1.16.4"), to })
+        MetricQuery::parse(query).unwrap().filled(RolloutVersions { from: Some("v1.16.4"), to })
     }
 
     #[test]
@@ -284,7 +284,7 @@ mod tests {
             }
             let to: String = (0..random.below(7)).filter_map(|_| random.pick(&SIGNS)).collect();
             let template = MetricQuery::parse(&query).unwrap();
-            let asked = |to: &str| tokens(&template.filled(RollVersions { from: None, to }));
+            let asked = |to: &str| tokens(&template.filled(RolloutVersions { from: None, to }));
             let (marked, real) = (asked(MARK), asked(&to));
             assert_eq!(marked.len(), real.len(), "{query:?} {to:?}");
             for (marked, real) in marked.iter().zip(&real) {

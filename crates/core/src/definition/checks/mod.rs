@@ -1,5 +1,5 @@
-//! What a roll must not begin, or go on, without, as data: the CRD, the path, what a version needs, controllers, other
-//! objects of the cluster, numbers of Prometheus, and servers that answer.
+//! What a rollout must not begin, or go on, without, as data: the CRD, the path, what a version needs, controllers,
+//! other objects of the cluster, numbers of Prometheus, and servers that answer.
 
 mod address_template;
 mod check_name;

@@ -8,7 +8,7 @@ use super::http_check::{HttpCheck, HttpCheckSpec};
 use super::list_check::{ListCheck, ListCheckSpec};
 use super::metric_check::{MetricCheck, MetricCheckSpec};
 use crate::apimachinery::did_you_mean;
-use crate::definition::version_words::{FROM, RollVersions, TO};
+use crate::definition::version_words::{FROM, RolloutVersions, TO};
 use crate::definition::yaml::plain;
 
 /// What is checked under a name of its own.
@@ -42,16 +42,16 @@ impl NamedCheck {
         }
     }
 
-    /// Whether what it asks hangs on the versions of a roll.
+    /// Whether what it asks hangs on the versions of a rollout.
     pub(crate) fn is_of_versions(&self) -> bool {
         self.mentions(FROM) || self.mentions(TO)
     }
 
-    /// Why it cannot be asked for a roll.
-    pub(crate) fn unfit(&self, versions: RollVersions<'_>) -> Option<String> {
+    /// Why it cannot be asked for a rollout.
+    pub(crate) fn unfit(&self, versions: RolloutVersions<'_>) -> Option<String> {
         if versions.from.is_none() && self.mentions(FROM) {
             return Some(format!(
-                "{} fills in {{from}}, and the Roll has no `from`: say which version its objects come from",
+                "{} fills in {{from}}, and the StagedRollout has no `from`: say which version its objects come from",
                 self.name()
             ));
         }

@@ -11,7 +11,7 @@ use crate::apimachinery::did_you_mean;
 use crate::definition::admission::Admission;
 use crate::definition::problems::{Problems, line};
 
-/// What a roll must not begin, or go on, without.
+/// What a rollout must not begin, or go on, without.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Checks")]
 pub(in crate::definition) struct ChecksSpec {

@@ -2,7 +2,7 @@
 
 use super::named_check::NamedCheck;
 
-/// What a roll must not begin, or go on, without.
+/// What a rollout must not begin, or go on, without.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Checks {
     /// Before it begins.
@@ -11,7 +11,7 @@ pub(crate) struct Checks {
     pub(crate) during: Vec<NamedCheck>,
 }
 
-/// Something that must be so before a roll begins.
+/// Something that must be so before a rollout begins.
 #[derive(Clone, Debug)]
 pub(crate) enum StartCheck {
     /// Its controllers run.
@@ -27,7 +27,7 @@ pub(crate) enum StartCheck {
 }
 
 impl Checks {
-    /// Those that have a name of their own, which may ask what hangs on the versions of a roll.
+    /// Those that have a name of their own, which may ask what hangs on the versions of a rollout.
     pub(crate) fn named(&self) -> impl Iterator<Item = &NamedCheck> {
         let start = self.start.iter().filter_map(|check| match check {
             StartCheck::Named(check) => Some(check),
@@ -36,7 +36,7 @@ impl Checks {
         start.chain(&self.during)
     }
 
-    /// Those of a roll that brings no version: what hangs on one is left out.
+    /// Those of a rollout that brings no version: what hangs on one is left out.
     pub(crate) fn without_versions(&self) -> Self {
         let asks = |check: &&StartCheck| !matches!(check, StartCheck::Named(check) if check.is_of_versions());
         Self {

@@ -11,7 +11,7 @@ use crate::definition::version_words::{names_version, unknown_word};
 use crate::{json::Json, upgrade};
 
 /// A gate of objects of any kind, by a schema that says nothing: what they do not have does not hold. Versions of a
-/// roll may stand in its values. What is wrong with it is told.
+/// rollout may stand in its values. What is wrong with it is told.
 pub(in crate::definition) fn foreign_gate(spec: &GateSpec, say: impl FnMut(String)) -> Option<Gate> {
     let anything = Schema::default();
     let mut compiler = GateCompiler { is_foreign: true, ..GateCompiler::templated(&anything) };
@@ -25,7 +25,7 @@ pub(in crate::definition) struct GateCompiler<'a> {
     schema: &'a Schema,
     /// Objects of another kind are looked at, whose schema nobody knows.
     is_foreign: bool,
-    /// Values may have `{from}` and `{to}` in them, which a roll fills in.
+    /// Values may have `{from}` and `{to}` in them, which a rollout fills in.
     is_templated: bool,
     bad: Vec<String>,
 }
@@ -35,7 +35,7 @@ impl<'a> GateCompiler<'a> {
         Self { schema, is_foreign: false, is_templated: false, bad: Vec::new() }
     }
 
-    /// Of objects that a roll is about: its versions may stand in a value.
+    /// Of objects that a rollout is about: its versions may stand in a value.
     pub(in crate::definition) fn templated(schema: &'a Schema) -> Self {
         Self { is_templated: true, ..Self::new(schema) }
     }
@@ -152,7 +152,7 @@ impl<'a> GateCompiler<'a> {
 
     /// Whatever stands in braces in values has to stand for something.
     fn words_are_known(&mut self, field: &Path, values: &[Json<'_>]) {
-        let inside = || "versions of the roll stand in texts, and not within lists or maps".to_owned();
+        let inside = || "versions of the rollout stand in texts, and not within lists or maps".to_owned();
         let wrong = |value: &Json<'_>| match value.as_str() {
             Some(text) => unknown_word(&text),
             None => names_version(&value.to_text()).then(inside),
@@ -165,7 +165,7 @@ impl<'a> GateCompiler<'a> {
     fn holds_no_version(&mut self, name: &str) {
         if self.is_templated && names_version(name) {
             self.bad.push(format!(
-                "{name}: versions of the roll stand in values, and in no name of a field or a condition"
+                "{name}: versions of the rollout stand in values, and in no name of a field or a condition"
             ));
         }
     }

@@ -9,12 +9,12 @@ use serde_saphyr::Spanned;
 use super::health::Health;
 use crate::apimachinery::parse_duration;
 use crate::definition::gates::{Gate, GateCompiler, GateSpec};
-use crate::definition::move_effects::ROLL_MANAGER;
+use crate::definition::move_effects::ROLLOUT_MANAGER;
 use crate::definition::problems::{Problems, line};
 use crate::definition::schema::Schema;
 
-/// What a healthy object looks like: what has to hold after a roll has moved it before the next one goes. At least one
-/// of `all`, `any` and `none`.
+/// What a healthy object looks like: what has to hold after a rollout has moved it before the next one goes. At least
+/// one of `all`, `any` and `none`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Healthy")]
 pub(crate) struct HealthySpec {
@@ -63,8 +63,8 @@ impl HealthySpec {
         if spec.seen.as_ref().is_some_and(|seen| seen.manager.is_empty()) {
             bad.push("seen.manager: a field manager has a name".to_owned());
         }
-        if spec.seen.as_ref().is_some_and(|seen| seen.manager == ROLL_MANAGER) {
-            bad.push(format!("seen.manager: {ROLL_MANAGER} writes the move itself: name the controller"));
+        if spec.seen.as_ref().is_some_and(|seen| seen.manager == ROLLOUT_MANAGER) {
+            bad.push(format!("seen.manager: {ROLLOUT_MANAGER} writes the move itself: name the controller"));
         }
         let is_good = bad.is_empty();
         for message in bad {

@@ -1,4 +1,4 @@
-//! Steps that look at, or write, other objects than the one that a roll is about.
+//! Steps that look at, or write, other objects than the one that a rollout is about.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -101,7 +101,7 @@ impl BesideAct {
         }
     }
 
-    /// Whether its objects are in the namespace of the object that the roll is about.
+    /// Whether its objects are in the namespace of the object that the rollout is about.
     pub(super) fn is_of_namespace(&self) -> bool {
         !matches!(self, Self::WaitForAll(_) | Self::DeleteNamed(_) | Self::Readmit(_))
     }

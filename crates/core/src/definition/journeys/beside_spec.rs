@@ -18,9 +18,9 @@ use crate::definition::gates::{Gate, GateCompiler, GateSpec, foreign_gate};
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "JourneyWait")]
 pub(super) struct WaitSpec {
-    /// Of which object: `source`, which is the one that the roll is about and what is meant without it; `target`, which
-    /// is what that becomes; or another one in its namespace, such as `deployments.apps/{name}`. With `list`, in which
-    /// other cluster: `{cluster: {secret: NAME, namespace: NAME}}`.
+    /// Of which object: `source`, which is the one that the rollout is about and what is meant without it; `target`,
+    /// which is what that becomes; or another one in its namespace, such as `deployments.apps/{name}`. With `list`, in
+    /// which other cluster: `{cluster: {secret: NAME, namespace: NAME}}`.
     pub(super) on: Option<StepOnSpec>,
     /// Plural and group of objects, such as `nodes`, of each of which `every` has to hold. Where there is none of them,
     /// it does not.
@@ -33,7 +33,7 @@ pub(super) struct WaitSpec {
     pub(super) until: Option<GateSpec>,
     /// All Pods of a Deployment are of its last template, and available. In place of `until`.
     pub(super) rolled_out: Option<bool>,
-    /// How long that may take, such as `30m`. Defaults to the `timeout` of the Roll.
+    /// How long that may take, such as `30m`. Defaults to the `timeout` of the StagedRollout.
     pub(super) timeout: Option<String>,
 }
 
@@ -41,7 +41,7 @@ pub(super) struct WaitSpec {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "JourneyConvert")]
 pub(super) struct ConvertSpec {
-    /// How long that may take, such as `10m`. Defaults to the `timeout` of the Roll.
+    /// How long that may take, such as `10m`. Defaults to the `timeout` of the StagedRollout.
     timeout: Option<String>,
 }
 
@@ -60,7 +60,7 @@ pub(super) struct RecreateSpec {
     /// and gets such a Deployment again.
     #[serde(default)]
     was: BTreeMap<String, String>,
-    /// How long that may take, such as `10m`. Defaults to the `timeout` of the Roll.
+    /// How long that may take, such as `10m`. Defaults to the `timeout` of the StagedRollout.
     timeout: Option<String>,
 }
 
@@ -70,15 +70,15 @@ pub(super) struct RecreateSpec {
 pub(super) struct AdoptSpec {
     /// Plurals and groups, such as `services` and `deployments.apps`.
     resources: Vec<String>,
-    /// How long that may take, such as `10m`. Defaults to the `timeout` of the Roll.
+    /// How long that may take, such as `10m`. Defaults to the `timeout` of the StagedRollout.
     timeout: Option<String>,
 }
 
-/// Objects go: those with some labels, or the one that the roll is about.
+/// Objects go: those with some labels, or the one that the rollout is about.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "JourneyDelete")]
 pub(super) struct DeleteSpec {
-    /// `source`: the object that the roll is about, the last step of its journey. Nothing goes with it. Or, with
+    /// `source`: the object that the rollout is about, the last step of its journey. Nothing goes with it. Or, with
     /// `names`, in which other cluster: `{cluster: {secret: NAME, namespace: NAME}}`.
     on: Option<StepOnSpec>,
     /// Plural and group of objects, such as `replicasets.apps`: with `labels` those in its namespace.
@@ -95,7 +95,7 @@ pub(super) struct DeleteSpec {
     labels: Option<String>,
     /// Whoever controls them makes them again where somebody goes back: nothing has to undo it.
     made_again: Option<bool>,
-    /// How long that may take, such as `10m`. Defaults to the `timeout` of the Roll.
+    /// How long that may take, such as `10m`. Defaults to the `timeout` of the StagedRollout.
     timeout: Option<String>,
 }
 
@@ -228,7 +228,7 @@ impl AdoptSpec {
 }
 
 impl DeleteSpec {
-    /// Whether it is about the object that the roll is about.
+    /// Whether it is about the object that the rollout is about.
     pub(super) fn is_of_source(&self) -> bool {
         self.on.as_ref().is_some_and(|on| on.object().is_some())
     }

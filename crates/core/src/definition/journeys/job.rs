@@ -24,7 +24,7 @@ pub(crate) struct JourneyJob {
 pub(crate) enum JobSource {
     /// A ConfigMap, which holds it under the key `job`.
     Template { namespace: String, name: String },
-    /// In the definition, or the Roll, itself.
+    /// In the definition, or the StagedRollout, itself.
     Inline { namespace: String, manifest: Value },
 }
 

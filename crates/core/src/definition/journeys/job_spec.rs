@@ -12,7 +12,7 @@ use crate::apimachinery::{is_dns_label, is_dns_subdomain};
 use crate::definition::gates::{Gate, GateCompiler, GateSpec};
 use crate::definition::schema::Schema;
 
-/// A Job: one of `template` and `manifest`. It is run once, and a second time only where somebody resumes the roll
+/// A Job: one of `template` and `manifest`. It is run once, and a second time only where somebody resumes the rollout
 /// after it failed.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "JourneyJob")]
@@ -23,13 +23,13 @@ pub(crate) struct JourneyJobSpec {
     /// The manifest itself, with its namespace.
     manifest: Option<Value>,
     /// Variables of all its containers. `{name}`, `{namespace}`, `{from}` and `{to}` stand for the object and the
-    /// versions of the roll.
+    /// versions of the rollout.
     #[serde(default)]
     env: BTreeMap<String, String>,
     /// What holds of the object once the work is done. Where it holds before, no Job is run. Without it the end of the
     /// Job counts.
     until: Option<GateSpec>,
-    /// How long it may take, such as `30m`. Defaults to the `timeout` of the Roll.
+    /// How long it may take, such as `30m`. Defaults to the `timeout` of the StagedRollout.
     timeout: Option<String>,
     /// The Job that undoes it. Where there is none, the step has to say `irreversible`.
     undo: Option<Box<Self>>,

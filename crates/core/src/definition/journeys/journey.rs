@@ -32,7 +32,7 @@ pub(crate) struct Journey {
 /// A step: what is done, by one write, and how it is undone, by one write.
 #[derive(Clone, Debug)]
 pub(crate) struct JourneyStep {
-    /// What messages call it, and what a Roll accepts where it cannot be undone.
+    /// What messages call it, and what a StagedRollout accepts where it cannot be undone.
     pub(crate) name: String,
     pub(crate) act: JourneyAct,
     /// Why it cannot be undone.
@@ -55,7 +55,7 @@ pub(crate) enum JourneyAct {
 }
 
 impl Journey {
-    /// The same for a roll, whose versions stand in the place of `{from}` and `{to}`.
+    /// The same for a rollout, whose versions stand in the place of `{from}` and `{to}`.
     pub(crate) fn filled(&self, fill: &dyn Fn(&str) -> String) -> Self {
         let steps = self.steps.iter().map(|step| JourneyStep { act: step.act.filled(fill), ..step.clone() });
         Self {
@@ -89,7 +89,7 @@ impl Journey {
         self.when.as_ref()?.unmet(&mut GatedValue(object))
     }
 
-    /// Whether a text of it has these words, which a roll fills in.
+    /// Whether a text of it has these words, which a rollout fills in.
     pub(crate) fn mentions(&self, words: &str) -> bool {
         // Gates are filled in with the journey; what is set, and variables of Jobs, for each object.
         let without = self.filled(&|text| text.replace(words, ""));

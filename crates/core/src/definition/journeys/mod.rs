@@ -1,4 +1,4 @@
-//! Journeys, as data: what happens to one object of a roll, in ordered steps out of a closed set, and how each is
+//! Journeys, as data: what happens to one object of a rollout, in ordered steps out of a closed set, and how each is
 //! undone.
 
 mod beside;

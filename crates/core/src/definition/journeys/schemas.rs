@@ -5,7 +5,7 @@ use crate::definition::schema::Schema;
 /// The schemas of the objects that a journey is about.
 #[derive(Clone, Copy)]
 pub(in crate::definition) struct JourneySchemas<'s> {
-    /// Of the object that the roll is about.
+    /// Of the object that the rollout is about.
     pub(in crate::definition) own: &'s Schema,
     /// Of the kind that it becomes.
     pub(in crate::definition) target: &'s Schema,

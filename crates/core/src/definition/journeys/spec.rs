@@ -53,7 +53,7 @@ pub(crate) struct JourneyStepSpec {
     /// The step is for objects for which this list has something in it. For others it counts as done at once. It goes
     /// with `wait`, `delete` and `readmit`.
     if_any: Option<IfAnySpec>,
-    /// Why the step cannot be undone. A roll has to accept it by the name of the step.
+    /// Why the step cannot be undone. A rollout has to accept it by the name of the step.
     irreversible: Option<String>,
 }
 
@@ -61,10 +61,10 @@ pub(crate) struct JourneyStepSpec {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "JourneySet")]
 pub(super) struct SetStepSpec {
-    /// `source`, the object that the roll is about, which is what is meant without it.
+    /// `source`, the object that the rollout is about, which is what is meant without it.
     on: Option<String>,
     /// Values by field, as the newest version names it. In texts, `{name}`, `{namespace}`, `{from}` and `{to}` stand
-    /// for the object and the versions of the roll.
+    /// for the object and the versions of the rollout.
     fields: BTreeMap<String, Value>,
 }
 
@@ -112,7 +112,7 @@ pub(in crate::definition) fn compile(
             ));
         }
         let Some(words) = words.get(name).cloned() else {
-            problems.add(at_line, format!("journeys.{name}: cannot be written as JSON, which rolls remember it by"));
+            problems.add(at_line, format!("journeys.{name}: cannot be written as JSON, which rollouts remember it by"));
             return journey;
         };
         Journey { is_of_source, words, ..journey }

@@ -1,11 +1,11 @@
-//! Objects that a step names beside the one that a roll is about.
+//! Objects that a step names beside the one that a rollout is about.
 
 use crate::apimachinery::{ResourceName, is_dns_subdomain};
 
 /// An object that a step looks at, or writes.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) enum StepObject {
-    /// The one that the roll is about.
+    /// The one that the rollout is about.
     Source,
     /// The one of another kind that it becomes.
     Target,
@@ -30,10 +30,10 @@ impl StepObject {
     }
 }
 
-/// A name of an object, in which `{name}` and the like are filled in for each object of a roll.
+/// A name of an object, in which `{name}` and the like are filled in for each object of a rollout.
 pub(super) fn name_template(text: &str) -> Result<String, String> {
     if !is_dns_subdomain(&filled_name(text)) {
-        return Err(format!("{text:?} is no name of an object: {{name}} stands for that of the object of the roll"));
+        return Err(format!("{text:?} is no name of an object: {{name}} stands for that of the object of the rollout"));
     }
     Ok(text.to_owned())
 }

@@ -6,16 +6,16 @@ use serde::Deserialize;
 use super::step_object::{filled_name, name_template};
 use crate::apimachinery::is_dns_label;
 
-/// Where objects of a step are. In its texts, `{name}` and the like stand for the object of the roll.
+/// Where objects of a step are. In its texts, `{name}` and the like stand for the object of the rollout.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(crate) struct StepPlace {
-    /// The Secret that says how another cluster is reached; nothing for the cluster of the roll.
+    /// The Secret that says how another cluster is reached; nothing for the cluster of the rollout.
     pub(crate) cluster: Option<ClusterSecret>,
     /// Their namespace; nothing where they are in none.
     pub(crate) namespace: Option<String>,
 }
 
-/// A Secret of the cluster of the roll that holds a kubeconfig of another one.
+/// A Secret of the cluster of the rollout that holds a kubeconfig of another one.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct ClusterSecret {
     pub(crate) namespace: String,
@@ -107,10 +107,12 @@ impl ClusterSecretSpec {
     }
 }
 
-/// A name of a namespace, in which `{name}` and the like are filled in for each object of a roll.
+/// A name of a namespace, in which `{name}` and the like are filled in for each object of a rollout.
 pub(super) fn namespace_template(text: &str) -> Result<String, String> {
     if !is_dns_label(&filled_name(text)) {
-        return Err(format!("{text:?} is no name of a namespace: {{name}} stands for that of the object of the roll"));
+        return Err(format!(
+            "{text:?} is no name of a namespace: {{name}} stands for that of the object of the rollout"
+        ));
     }
     Ok(text.to_owned())
 }

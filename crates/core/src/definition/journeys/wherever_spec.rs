@@ -23,7 +23,7 @@ pub(super) struct ReadmitSpec {
     namespace: Option<String>,
     /// The stage that has to have seen them, of the definition of stages of that resource.
     stage: String,
-    /// How long that may take, such as `10m`. Defaults to the `timeout` of the Roll.
+    /// How long that may take, such as `10m`. Defaults to the `timeout` of the StagedRollout.
     timeout: Option<String>,
 }
 

@@ -83,7 +83,7 @@ pub(crate) fn stamp(kind: &Kind, settings: &Settings, write: &Write<'_>) -> (Vec
     (operations(write.new.json(), stamps), warnings.collect())
 }
 
-/// What a roll that holds the object makes of the write.
+/// What a rollout that holds the object makes of the write.
 fn held(kind: &Kind, write: &Write<'_>) -> Option<HeldWrite> {
     let texts = |object: &SentObject<'_>| {
         let annotation = |key: &str| object.annotation(key).and_then(|value| text(&value));
@@ -114,7 +114,7 @@ fn holding(key: &str, held: &HeldWrite) -> Vec<Stamp> {
     [label, wanted].into_iter().flatten().chain([stays]).collect()
 }
 
-/// What a roll has noted on the object, where the write would lose it.
+/// What a rollout has noted on the object, where the write would lose it.
 fn moved(write: &Write<'_>) -> Option<String> {
     let old = write.old.as_ref()?.annotation(MOVED).and_then(|value| text(&value));
     // What is no text is there, whatever it is.
@@ -122,10 +122,10 @@ fn moved(write: &Write<'_>) -> Option<String> {
     lost_mark(old.as_deref(), new.as_deref(), &write.manager).map(str::to_owned)
 }
 
-/// Who leaves out what a roll has noted is told what it is for, and who takes it off.
+/// Who leaves out what a rollout has noted is told what it is for, and who takes it off.
 fn mark_put_back() -> String {
     format!(
-        "annotation {MOVED} was put back: a roll has moved this object, and knows by it what it was. pointsman roll clean \
+        "annotation {MOVED} was put back: a rollout has moved this object, and knows by it what it was. pointsman rollout clean \
          takes it off"
     )
 }

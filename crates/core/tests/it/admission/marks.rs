@@ -1,7 +1,7 @@
-//! What a roll has noted on an object that it has moved: whoever writes the object without knowing of it does not take
-//! it off, and the roll itself does.
+//! What a rollout has noted on an object that it has moved: whoever writes the object without knowing of it does not
+//! take it off, and the rollout itself does.
 
-use pointsman_core::definition::ROLL_MANAGER;
+use pointsman_core::definition::ROLLOUT_MANAGER;
 use pointsman_core::webhook::{Endpoint, Settings, Webhook};
 use serde_json::{Value, json};
 
@@ -9,10 +9,10 @@ use super::apiserver::{Answer, ask, review};
 use super::objects::{Random, cases};
 use super::{gadget, load, serving};
 
-const MARK: &str = "pointsman.dev/roll";
+const MARK: &str = "pointsman.dev/rollout";
 const LABEL: &str = "example.com/managed-by-version";
 const TEXT: &str =
-    r#"{"roll":"1b4e28ba-2fa1-11d2-883f-0016d3cca427","was":"2.16.0","to":"2.17.0","at":"2026-11-20T10:00:00Z"}"#;
+    r#"{"rollout":"1b4e28ba-2fa1-11d2-883f-0016d3cca427","was":"2.16.0","to":"2.17.0","at":"2026-11-20T10:00:00Z"}"#;
 
 /// Servers of both versions, one of them the default, and one of no version.
 fn servers() -> [Webhook; 3] {
@@ -44,7 +44,7 @@ fn mark(object: &Value) -> Option<&str> {
     object["metadata"]["annotations"][MARK].as_str()
 }
 
-/// The object as if no roll had ever been about it.
+/// The object as if no rollout had ever been about it.
 fn unmarked(object: &Value) -> Value {
     let mut object = object.clone();
     if let Some(annotations) = object["metadata"]["annotations"].as_object_mut() {
@@ -76,17 +76,17 @@ fn random_write(random: &mut Random) -> (Value, Value) {
 }
 
 #[test]
-fn nobody_but_the_roll_takes_off_what_it_has_noted() {
+fn nobody_but_the_rollout_takes_off_what_it_has_noted() {
     let servers = servers();
     let (mut put_back, mut taken_off, mut left) = (0, 0, 0);
     for case in 0..cases(3_000) {
         let random = &mut Random::new(case);
         let (old, new) = random_write(random);
-        let manager = *random.pick(&["", "kubectl-replace", "helm", ROLL_MANAGER]);
+        let manager = *random.pick(&["", "kubectl-replace", "helm", ROLLOUT_MANAGER]);
         let server = random.pick(&servers);
         let answer = updated(server, &old, &new, manager);
         let is_lost = mark(&old) == Some(TEXT) && mark(&new).is_none();
-        let wanted = if is_lost && manager != ROLL_MANAGER { Some(TEXT) } else { mark(&new) };
+        let wanted = if is_lost && manager != ROLLOUT_MANAGER { Some(TEXT) } else { mark(&new) };
         assert_eq!(mark(&answer.patched), wanted, "case {case}: {old} {new} by {manager:?}");
         let told = answer.warnings.iter().filter(|warning| warning.contains(MARK)).count();
         assert_eq!(told, usize::from(wanted != mark(&new)), "case {case}: {:?}", answer.warnings);
@@ -118,8 +118,8 @@ fn who_leaves_a_mark_out_is_told_who_takes_it_off() {
     assert_eq!(
         answer.warnings,
         [
-            "annotation pointsman.dev/roll was put back: a roll has moved this object, and knows by it what it was. pointsman \
-             roll clean takes it off",
+            "annotation pointsman.dev/rollout was put back: a rollout has moved this object, and knows by it what it was. pointsman \
+             rollout clean takes it off",
         ]
     );
     // One that is made anew was never moved.

@@ -159,7 +159,7 @@ fn scale_is_judged_by_what_holds_for_all_and_said_to_pass_the_hash() {
         let text = super::data("kinds/engines.yaml");
         assert!(text.contains("\n  rules:\n"), "{text}");
         let text = text.replace("\n  rules:\n", "\n  rules:\n  - range: {field: spec.replicas, max: 5}\n");
-        let text = text.replace("    except: [spec.replicas]\n", "");
+        let text = text.replace("  except: [spec.replicas]\n", "");
         let mut read = |file: &str| Ok(super::data(&format!("kinds/{file}")));
         pointsman_core::definition::Kind::load("engines.yaml", &text, &mut read).unwrap()
     };

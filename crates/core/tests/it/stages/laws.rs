@@ -103,10 +103,10 @@ fn which_fact_was_first_changes_only_the_order_of_what_is_added() {
         let pod = json!({"containers": [{"name": "main", "command": ["main"], "args": words}]});
         let object = super::deployment("main", &pod);
         let both = |object: &Value| becomes_by_two(&webhook, Truth::True, Truth::True, object);
-        let at_once = unordered(&both(&object));
+        let max_in_flight = unordered(&both(&object));
         for (first, second) in [(Truth::True, Truth::False), (Truth::False, Truth::True)] {
             let made = unordered(&both(&becomes_by_two(&webhook, first, second, &object)));
-            assert_eq!(made, at_once, "seed {seed}\n{text}\n{object}");
+            assert_eq!(made, max_in_flight, "seed {seed}\n{text}\n{object}");
         }
     }
     assert!(cases < 100 || accepted * 10 > cases, "only {accepted} of {cases} were accepted");

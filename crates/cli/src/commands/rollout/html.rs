@@ -1,0 +1,67 @@
+//! What a rollout would do, as one page.
+
+use std::collections::BTreeMap;
+
+use pointsman_core::rollout::{FleetRollout, Forecast, RolloutStatus, Standing, told_gates};
+
+use super::object_table::{NONE, ToldObjects, why};
+use crate::commands::objects_page::{ObjectsPage, bar, escaped};
+
+/// The page: in the words of the table, these lines about the whole, waves with how many are where, and the objects.
+pub(super) fn page(rollout: &FleetRollout, told: &[Forecast<'_>], summary: &str) -> String {
+    let from = rollout.from().map_or_else(|| "any version".to_owned(), str::to_owned);
+    let title = format!("Plan of rollout {}: from {from} to {}", rollout.name(), rollout.to());
+    let lines: String = summary.lines().map(|line| format!("<li>{}</li>\n", escaped(line))).collect();
+    let above = format!("<h2>The rollout</h2>\n<ul>\n{lines}</ul>\n{}", waves(rollout, told));
+    let objects = ToldObjects::new(rollout, &RolloutStatus::default(), told);
+    let mut columns = vec!["Object"];
+    columns.extend(rollout.knows_roles().then_some("Role"));
+    columns.push("Wave");
+    columns.extend(objects.has_label().then_some("Version"));
+    columns.extend(rollout.parts());
+    columns.extend(["State", "Why"]);
+    let rows = told.iter().map(|one| row(&objects, rollout, one)).collect();
+    ObjectsPage { title, above, columns: &columns, numbers: &[], rows, objects: told.len() }.html()
+}
+
+/// How many objects each wave has, and how they stand.
+fn waves(rollout: &FleetRollout, told: &[Forecast<'_>]) -> String {
+    let of = |wave: &str| told.iter().filter(|one| one.wave == wave).collect::<Vec<_>>();
+    let most = rollout.waves().map(|wave| of(wave).len()).max().unwrap_or_default();
+    let gates = told_gates(rollout);
+    let rows = rollout.waves().map(|wave| {
+        let objects = of(wave);
+        let mut states: BTreeMap<&str, usize> = BTreeMap::new();
+        objects.iter().for_each(|one| *states.entry(one.standing.word()).or_default() += 1);
+        let states: Vec<String> = states.iter().map(|(word, count)| format!("{count} {word}")).collect();
+        let waits = gates.iter().filter(|gate| gate.wave == wave);
+        let waits: String = waits.map(|gate| format!("; {}: {}", gate.side.word(), gate.waits())).collect();
+        format!(
+            "<tr><th scope=\"row\">{}</th><td class=\"number\">{}</td><td>{}</td><td>{}{}</td></tr>\n",
+            escaped(wave),
+            objects.len(),
+            bar(objects.len(), most, 200),
+            states.join(", ").to_lowercase(),
+            escaped(&waits)
+        )
+    });
+    let rows: String = rows.collect();
+    format!("<h2>Waves</h2>\n<table class=\"totals\"><tbody>\n{rows}</tbody></table>\n")
+}
+
+fn row(objects: &ToldObjects<'_>, rollout: &FleetRollout, one: &Forecast<'_>) -> String {
+    let stops = !matches!(one.standing, Standing::Old | Standing::New | Standing::Gone);
+    let cell = |text: &str| format!("<td>{}</td>", escaped(text));
+    let role = rollout.knows_roles().then(|| cell(one.object.role().unwrap_or(NONE)));
+    let label = objects.has_label().then(|| cell(one.object.version().unwrap_or_default()));
+    let parts = objects.parts_of(one).map(|versions| cell(&versions));
+    let cells = role.into_iter().chain([cell(one.wave)]).chain(label).chain(parts);
+    format!(
+        "<tr{}><th scope=\"row\">{}</th>{}{}{}</tr>\n",
+        if stops { " class=\"stop\"" } else { "" },
+        escaped(&one.object.title()),
+        cells.collect::<String>(),
+        cell(one.standing.word()),
+        cell(&why(one))
+    )
+}

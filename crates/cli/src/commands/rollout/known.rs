@@ -1,0 +1,64 @@
+//! StagedRollouts and the kinds that they are about.
+
+use std::path::Path;
+
+use pointsman_cluster::{CallError, RolloutError, unknown_zone};
+use pointsman_core::definition::Kind;
+use pointsman_core::rollout::{FleetRollout, NoEffect, answered_rollout, read_rollout, rolled_kind};
+use serde_json::Value;
+
+use crate::commands::input;
+use crate::commands::kind_names::find;
+use crate::commands::kinds_dir::Known;
+use crate::hint::hinted;
+
+/// A StagedRollout of a file, checked.
+pub(super) struct FileRollout {
+    pub(super) rollout: FleetRollout,
+    pub(super) document: Value,
+}
+
+impl FileRollout {
+    pub(super) fn read(file: &Path, all: &[Known]) -> anyhow::Result<Self> {
+        let source = input::read(file)?;
+        let kind = &find(all, &rolled_kind(&source.name, &source.text)?)?.kind;
+        let rollout = read_rollout(&source.name, &source.text, kind)?;
+        if let Some(zone) = unknown_zone(&rollout) {
+            anyhow::bail!(
+                "{}: windows: no time zone {zone:?} is known: use a name of the IANA database, such as Europe/Berlin",
+                source.name
+            );
+        }
+        Ok(Self { rollout, document: serde_saphyr::from_str(&source.text)? })
+    }
+
+    pub(super) fn kind<'k>(&self, all: &'k [Known]) -> anyhow::Result<&'k Kind> {
+        kind_of(&self.document, all)
+    }
+}
+
+/// The kind that a StagedRollout is about.
+pub(super) fn kind_of<'k>(document: &Value, all: &'k [Known]) -> anyhow::Result<&'k Kind> {
+    let name = document.pointer("/spec/kind").and_then(Value::as_str).unwrap_or_default();
+    Ok(&find(all, name)?.kind)
+}
+
+/// A StagedRollout of a cluster, checked, and its kind.
+pub(super) fn checked<'k>(document: &Value, kinds: &'k [Known]) -> anyhow::Result<(&'k Kind, FleetRollout)> {
+    let kind = kind_of(document, kinds)?;
+    Ok((kind, answered_rollout(document, kind)?))
+}
+
+/// What went wrong, with what somebody can do about it.
+pub(super) fn advise(error: RolloutError) -> anyhow::Error {
+    let hint = error.hint().or_else(|| error.call().and_then(CallError::hint));
+    match hint {
+        Some(hint) => hinted(error, hint),
+        None => error.into(),
+    }
+}
+
+/// A request that would change nothing, with the command that changes something.
+pub(super) fn without_effect(NoEffect { why, hint }: NoEffect) -> anyhow::Error {
+    hinted(anyhow::Error::msg(why), hint)
+}

@@ -1,0 +1,23 @@
+//! `pointsman rollout`: a fleet goes from one controller version to another.
+
+mod change;
+mod command;
+mod examples;
+mod exposition;
+mod html;
+mod known;
+mod lease;
+mod look;
+mod object_table;
+mod plan;
+mod policies;
+mod prioritize;
+mod prometheus_args;
+mod rights;
+mod run;
+mod runner_args;
+mod start;
+mod tables;
+mod versions;
+
+pub(crate) use command::{RolloutArgs, run};

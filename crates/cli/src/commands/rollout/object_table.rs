@@ -1,0 +1,199 @@
+//! Objects of a rollout: when each goes, what runs of it, and how it stands.
+
+use pointsman_core::rollout::{Direction, FleetRollout, Forecast, RolloutStatus, Standing};
+use serde_json::{Map, Value, json};
+
+use crate::commands::table::table_of;
+
+/// Objects of a rollout, in the order in which they go.
+pub(super) struct ToldObjects<'a> {
+    rollout: &'a FleetRollout,
+    all: &'a [Forecast<'a>],
+    /// The version that the rollout leads to, where that is known.
+    target: Option<&'a str>,
+}
+
+/// How much of each object a table has.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum ObjectColumns {
+    /// What a screen of 80 columns has room for, but for the reason at the end.
+    Few,
+    /// What it is there for, and where it goes, as well.
+    All,
+}
+
+impl<'a> ToldObjects<'a> {
+    pub(super) fn new(rollout: &'a FleetRollout, status: &RolloutStatus, all: &'a [Forecast<'a>]) -> Self {
+        let target = if status.direction == Direction::Undo { rollout.from() } else { Some(rollout.to()) };
+        Self { rollout, all, target }
+    }
+
+    pub(super) fn table(&self, columns: ObjectColumns) -> String {
+        let parts: Vec<String> = self.rollout.parts().map(str::to_uppercase).collect();
+        let mut head = vec!["NAMESPACE", "NAME"];
+        head.extend(self.has_role(columns).then_some("ROLE"));
+        head.push("WAVE");
+        head.extend((columns == ObjectColumns::All).then_some("TARGET"));
+        head.extend(self.has_label().then_some("VERSION"));
+        head.extend(parts.iter().map(String::as_str));
+        head.extend(["STATE", "WHY"]);
+        let rows: Vec<Vec<String>> = self.all.iter().map(|one| self.row(one, columns)).collect();
+        table_of(&head, rows.iter().map(Vec::as_slice))
+    }
+
+    fn row(&self, one: &Forecast<'_>, columns: ObjectColumns) -> Vec<String> {
+        let text = |text: Option<&str>| text.unwrap_or_default().to_owned();
+        let mut row = vec![text(one.object.namespace()), one.object.name().to_owned()];
+        row.extend(self.has_role(columns).then(|| one.object.role().unwrap_or(NONE).to_owned()));
+        row.push(one.wave.to_owned());
+        row.extend((columns == ObjectColumns::All).then(|| text(self.target_of(one))));
+        row.extend(self.has_label().then(|| text(one.object.version())));
+        row.extend(self.parts_of(one));
+        row.extend([one.standing.word().to_owned(), why(one)]);
+        row
+    }
+
+    /// A name on each line, as commands take it.
+    pub(super) fn names(&self) -> String {
+        self.all.iter().map(|one| format!("{}\n", one.object.title())).collect()
+    }
+
+    /// The same for programs.
+    pub(super) fn json(&self) -> Value {
+        let one = |one: &Forecast<'_>| {
+            json!({
+                "namespace": one.object.namespace(), "name": one.object.name(), "uid": one.object.uid(),
+                "role": one.object.role(), "wave": one.wave, "target": self.target_of(one),
+                "version": one.object.version(), "parts": self.parts_json(one), "state": one.standing.word(),
+                "why": one.standing.why(), "unhealthy": one.object.unhealthy(),
+            })
+        };
+        self.all.iter().map(one).collect()
+    }
+
+    /// The version of each of its parts, in a cell each.
+    pub(super) fn parts_of(&self, one: &Forecast<'_>) -> impl Iterator<Item = String> {
+        one.parts.iter().map(|versions| match versions.as_deref() {
+            Ok([]) => NONE.to_owned(),
+            Ok(versions) => versions.join(","),
+            Err(_) => UNKNOWN.to_owned(),
+        })
+    }
+
+    fn parts_json(&self, one: &Forecast<'_>) -> Value {
+        let part = |(part, versions): (&str, &Result<Vec<String>, String>)| {
+            let told = match versions {
+                Ok(versions) => json!({"versions": versions}),
+                Err(why) => json!({"versions": null, "why": why}),
+            };
+            (part.to_owned(), told)
+        };
+        Value::Object(self.rollout.parts().zip(&one.parts).map(part).collect::<Map<_, _>>())
+    }
+
+    /// What the rollout is not about, it leads nowhere.
+    fn target_of(&self, one: &Forecast<'_>) -> Option<&'a str> {
+        self.target.filter(|_| !matches!(one.standing, Standing::Outside | Standing::Gone))
+    }
+
+    fn has_role(&self, columns: ObjectColumns) -> bool {
+        self.rollout.knows_roles() && columns == ObjectColumns::All
+    }
+
+    /// Whether the version label says anything that the parts do not.
+    pub(super) fn has_label(&self) -> bool {
+        !self.rollout.has_journeys() || self.rollout.parts().next().is_none()
+    }
+}
+
+/// Why an object stands as it does, or what is wrong with it.
+pub(super) fn why(one: &Forecast<'_>) -> String {
+    match (one.standing.why(), one.object.unhealthy()) {
+        ("", Some(why)) => format!("unhealthy: {why}"),
+        (why, _) => why.to_owned(),
+    }
+}
+
+/// It has no such thing.
+pub(super) const NONE: &str = "-";
+/// Nobody knows.
+const UNKNOWN: &str = "?";
+
+#[cfg(test)]
+mod tests {
+    use pointsman_core::definition::Kind;
+    use pointsman_core::rollout::{FleetObject, Moment, RolloutFacts, forecast, read_rollout};
+
+    use super::*;
+
+    /// Two masters, one of which is through, and two workers, of one of which nobody knows what runs.
+    fn hosts() -> [Value; 4] {
+        let image = |version: &str| json!({"image": format!("kube-apiserver:{version}"), "version": version});
+        let host = |name: &str, personality: &str, control_plane: Value, kubelet: Value| {
+            let labels = json!({"personality": personality, "host": name});
+            json!({
+                "metadata": {"namespace": "site", "name": name, "uid": format!("u-{name}"), "labels": labels},
+                "spec": {"personality": personality},
+                "status": {
+                    "controlPlane": control_plane, "kubelet": kubelet, "conditions": [{"type": "Ready", "status": "True"}],
+                },
+            })
+        };
+        let old = || json!("v1.16.4");
+        [
+            host("controller-0", "controller", image("v1.16.4"), old()),
+            host("controller-1", "controller", image("v1.17.1"), old()),
+            host("compute-0", "worker", Value::Null, old()),
+            host("compute-1", "worker", Value::Null, Value::Null),
+        ]
+    }
+
+    fn told(look: impl FnOnce(&ToldObjects<'_>)) {
+        let definition = include_str!("../../../../../tests/data/hosts/hosts.yaml");
+        let kind = Kind::from_crd(definition, include_str!("../../../../../tests/data/hosts/hosts.crd.yaml")).unwrap();
+        let rollout = read_rollout("r", include_str!("../../../../../tests/data/hosts/rollout.yaml"), &kind).unwrap();
+        let fleet: Vec<FleetObject> = hosts().iter().map(|host| FleetObject::of(host, &rollout).unwrap()).collect();
+        let status = RolloutStatus::default();
+        let now = Moment { wall: 1_795_000_000, steady: std::time::Duration::ZERO };
+        let all =
+            forecast(&rollout, &status, &fleet, RolloutFacts { consistent: true, ..RolloutFacts::default() }, now);
+        look(&ToldObjects::new(&rollout, &status, &all));
+    }
+
+    #[test]
+    fn a_table_of_hosts_has_the_version_of_each_of_their_parts() {
+        told(|objects| {
+            let table = objects.table(ObjectColumns::Few);
+            assert_eq!(
+                table,
+                "NAMESPACE   NAME           WAVE            CONTROL-PLANE   KUBELET   STATE   WHY\n\
+                 site        controller-0   first-master    v1.16.4         v1.16.4   Old\n\
+                 site        controller-1   second-master   v1.17.1         v1.16.4   Old\n\
+                 site        compute-0      workers         -               v1.16.4   Old\n\
+                 site        compute-1      workers         -               ?         Old\n"
+            );
+            assert!(table.lines().all(|line| line.len() <= 80), "{table}");
+            let wide = objects.table(ObjectColumns::All);
+            assert!(
+                wide.starts_with("NAMESPACE   NAME           ROLE         WAVE            TARGET    CONTROL-PLANE")
+            );
+            assert!(wide.contains("   compute-0      worker       workers         v1.17.1   -               v1.16.4"));
+            assert_eq!(objects.names(), "site/controller-0\nsite/controller-1\nsite/compute-0\nsite/compute-1\n");
+        });
+    }
+
+    #[test]
+    fn programs_are_told_whether_a_part_is_not_there_or_not_known() {
+        told(|objects| {
+            let json = objects.json();
+            assert_eq!(
+                (&json[0]["role"], &json[0]["target"], &json[0]["version"]),
+                (&json!("controller"), &json!("v1.17.1"), &Value::Null)
+            );
+            let one = |version: &str| json!({"versions": [version]});
+            assert_eq!(json[1]["parts"], json!({"control-plane": one("v1.17.1"), "kubelet": one("v1.16.4")}));
+            let unknown = json!({"versions": null, "why": "status.kubelet is not set"});
+            assert_eq!(json[3]["parts"], json!({"control-plane": {"versions": []}, "kubelet": unknown}));
+        });
+    }
+}

@@ -1,0 +1,217 @@
+//! `pointsman rollout plan`.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, ValueEnum};
+use pointsman_cluster::{RolloutClock, RolloutSurvey, SurveyAsks, survey_rollout, unfreezable};
+use pointsman_core::rollout::{
+    FleetRollout, Forecast, RolloutStatus, Standing, ToldGate, ToldStep, forecast, missing_stages, shut_now,
+    start_refusals, told_gates, told_steps,
+};
+use serde_json::{Value, json};
+
+use super::html;
+use super::known::{FileRollout, advise};
+use super::object_table::{ObjectColumns, ToldObjects};
+use super::prometheus_args::PrometheusArgs;
+use crate::commands::cluster_args::ClusterArgs;
+use crate::commands::format::Format;
+use crate::commands::json_tree::JsonTree;
+use crate::commands::kinds_dir::KindsArgs;
+use crate::commands::output;
+
+#[derive(Args, Debug)]
+pub(crate) struct PlanRolloutArgs {
+    /// File of the StagedRollout, or - for stdin.
+    #[arg(short, long, value_name = "FILE")]
+    filename: PathBuf,
+    /// Send every first write as a dry run, so that each webhook judges it; nothing is stored.
+    #[arg(long)]
+    server: bool,
+    /// Form of the result; without it, a table for people. HTML is one page without anything from elsewhere, to attach
+    /// to a change.
+    #[arg(short, long, value_enum)]
+    output: Option<RolloutPlanFormat>,
+    #[command(flatten)]
+    cluster: ClusterArgs,
+    #[command(flatten)]
+    prometheus: PrometheusArgs,
+    #[command(flatten)]
+    kinds: KindsArgs,
+}
+
+/// The form of what a rollout would do.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+enum RolloutPlanFormat {
+    /// One page.
+    Html,
+    /// One JSON document.
+    Json,
+    /// YAML.
+    Yaml,
+}
+
+/// Exit code 1 where anything would not move, or the rollout would not begin.
+pub(super) fn plan(args: &PlanRolloutArgs) -> anyhow::Result<ExitCode> {
+    let (all, staged) = args.kinds.load_with_stages()?;
+    let file = FileRollout::read(&args.filename, &all)?;
+    let kind = file.kind(&all)?;
+    let (rollout, status) = (&file.rollout, RolloutStatus::default());
+    let asks = if args.server { SurveyAsks::TheServer } else { SurveyAsks::Nobody };
+    let looks = args.prometheus.survey(asks, staged)?;
+    let (survey, never) = args.cluster.patiently(async |cluster| {
+        let survey = survey_rollout(&cluster, kind, &file.document, rollout, &status, &looks).await.map_err(advise)?;
+        let never = unfreezable(&cluster, rollout).await.map_err(|error| advise(error.into()))?;
+        Ok((survey, never))
+    })?;
+    let mut refusals = start_refusals(rollout, &survey.fleet, &survey.facts);
+    refusals.extend(missing_stages(rollout, &status, &looks.staged));
+    let shut = shut_now(rollout, &status, &survey.facts);
+    let told = forecast(rollout, &status, &survey.fleet, survey.facts.clone(), RolloutClock::start().now());
+    let moves = told.iter().filter(|one| one.standing == Standing::Old).count();
+    let stays =
+        told.iter().filter(|one| !matches!(one.standing, Standing::Old | Standing::New | Standing::Gone)).count();
+    let words = || {
+        let never: String = never.iter().map(|why| format!("it would not begin: {why}\n")).collect();
+        summary(rollout, &survey, &told, moves, &refusals, shut.as_deref()) + &never
+    };
+    let objects = ToldObjects::new(rollout, &status, &told);
+    match args.output {
+        None => output::text(&(objects.table(ObjectColumns::Few) + &words()))?,
+        Some(RolloutPlanFormat::Html) => output::data(&html::page(rollout, &told, &words()))?,
+        Some(format @ (RolloutPlanFormat::Json | RolloutPlanFormat::Yaml)) => {
+            let format = if format == RolloutPlanFormat::Json { Format::Json } else { Format::Yaml };
+            let way_back = rollout.no_way_back();
+            let irreversible: Vec<_> =
+                rollout.irreversible().iter().map(|(step, why)| json!({"step": step, "why": why})).collect();
+            let value = json!({
+                "rollout": rollout.name(), "from": rollout.from(), "to": rollout.to(), "moves": moves, "stays": stays,
+                "steps": steps_json(rollout), "waits": waits_json(rollout), "dryRuns": survey.asked, "noWayBack": way_back, "irreversible": irreversible, "refusals": refusals, "shut": shut,
+                "closed": survey.facts.closed(rollout), "freezes": frozen(rollout), "unfrozen": survey.unfrozen,
+                "unfreezable": never,
+                "twoControllersUnseen": rollout.cannot_tell_controllers(), "objects": objects.json(),
+            });
+            output::data(&format.write(&JsonTree::from_json(&value.to_string())?))?;
+        }
+    }
+    let begins = refusals.is_empty() && shut.is_none() && never.is_empty();
+    Ok(if stays == 0 && begins { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn summary(
+    rollout: &FleetRollout,
+    survey: &RolloutSurvey,
+    told: &[Forecast<'_>],
+    moves: usize,
+    refusals: &[String],
+    shut: Option<&str>,
+) -> String {
+    let count = |word: &str| told.iter().filter(|one| one.standing.word() == word).count();
+    let mut text = format!("move {moves}");
+    for (word, name) in [
+        ("Refused", "refused"),
+        ("Waiting", "waiting"),
+        ("Held", "held"),
+        ("Outside", "outside"),
+        ("Updated", "updated"),
+    ] {
+        if count(word) > 0 {
+            text.push_str(&format!(", {name} {}", count(word)));
+        }
+    }
+    let unhealthy = told.iter().filter(|one| one.object.unhealthy().is_some()).count();
+    text.push_str(&format!("; unhealthy now: {unhealthy}\n"));
+    let stops = rollout.points_of_no_return();
+    match rollout.no_way_back() {
+        None if !stops.is_empty() => {
+            text.push_str(&format!("going back is on the path, and stops at step {}\n", stops.join(", ")));
+        }
+        None => text.push_str("going back is on the path\n"),
+        Some(why) if rollout.way_back().is_ok() => text.push_str(&format!("no way back, which is accepted: {why}\n")),
+        Some(_) => {}
+    }
+    let steps = told_steps(rollout);
+    let widest = steps.iter().map(|step| step.name.len()).max().unwrap_or_default();
+    if !steps.is_empty() {
+        text.push_str("each object, step by step:\n");
+    }
+    text.extend(steps.iter().map(|step| format!("  {:widest$}   {}\n", step.name, step.does)));
+    text.extend(told_gates(rollout).iter().map(|gate| format!("{}\n", gate.words())));
+    let accepted = rollout.irreversible().into_iter().filter(|(name, _)| rollout.accepts(name));
+    text.extend(accepted.map(|(name, why)| format!("step {name} cannot be undone, which is accepted: {why}\n")));
+    text.extend(refusals.iter().map(|why| format!("it would not begin: {why}\n")));
+    if let Some(shut) = shut {
+        text.push_str(&format!("nothing would be moved: {shut}\n"));
+    }
+    if let Some(closed) = survey.facts.closed(rollout) {
+        text.push_str(&format!("nothing would be moved now: {closed}\n"));
+    }
+    if let Some(why) = rollout.cannot_tell_controllers().filter(|_| !rollout.has_journeys()) {
+        text.push_str(&format!("cannot detect two controllers on one object: {why}\n"));
+    }
+    text.push_str(&freezing(rollout, survey));
+    if rollout.holds() {
+        text.push_str("each object is held until its turn: nobody else changes its label before that\n");
+    }
+    text.push_str(&calls(rollout, survey, moves));
+    text
+}
+
+/// What it will ask of the API server.
+fn calls(rollout: &FleetRollout, survey: &RolloutSurvey, moves: usize) -> String {
+    let patches = match (rollout.has_journeys(), rollout.holds()) {
+        (true, _) => format!("at most {}", moves * rollout.steps()),
+        (false, true) => (moves * 2).to_string(),
+        (false, false) => moves.to_string(),
+    };
+    match survey.asked {
+        0 => format!("calls to come: {patches} patches; --server asks every webhook by a dry run\n"),
+        asked => format!("calls to come: {patches} patches; {asked} were sent as dry runs, and nothing was stored\n"),
+    }
+}
+
+fn waits_json(rollout: &FleetRollout) -> Vec<Value> {
+    let json = |gate: &ToldGate<'_>| {
+        json!({
+            "wave": gate.wave, "side": gate.side.word(), "approval": gate.approval, "checks": gate.checks,
+            "wait": gate.time(),
+        })
+    };
+    told_gates(rollout).iter().map(json).collect()
+}
+
+fn steps_json(rollout: &FleetRollout) -> Vec<Value> {
+    let json = |step: ToldStep| {
+        json!({
+            "journey": step.journey, "step": step.name, "does": step.does, "irreversible": step.irreversible,
+        })
+    };
+    told_steps(rollout).into_iter().map(json).collect()
+}
+
+/// What nobody else may write meanwhile, and whether somebody sees to that.
+fn freezing(rollout: &FleetRollout, survey: &RolloutSurvey) -> String {
+    let frozen = frozen(rollout);
+    if frozen.is_empty() {
+        return String::new();
+    }
+    let held = match (&survey.unfrozen, survey.asks) {
+        (Some(why), _) => format!("; not yet: {why}, and pointsman rollout start applies it"),
+        (None, SurveyAsks::TheServer) => "; the policy that refuses it is there".to_owned(),
+        (None, SurveyAsks::Nobody) => "; --server says whether the policy that refuses it is there".to_owned(),
+    };
+    format!("frozen meanwhile: {}{held}\n", frozen.join(", "))
+}
+
+fn frozen(rollout: &FleetRollout) -> Vec<String> {
+    let all = rollout.frozen().map(|frozen| {
+        let all = frozen.part.map_or_else(|| "all are".to_owned(), |part| format!("every {part} is"));
+        let bound =
+            |words: &str, version: Option<&str>| version.map(|version| format!(" until {all} at {words} {version}"));
+        let bounds = [bound("least", frozen.at_least), bound("most", frozen.at_most)];
+        format!("{}{}", frozen.resource, bounds.into_iter().flatten().collect::<Vec<_>>().join(" and"))
+    });
+    all.collect::<BTreeSet<String>>().into_iter().collect()
+}

@@ -1,0 +1,68 @@
+//! `pointsman rollout policies`.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use pointsman_cluster::get_rollout;
+use pointsman_core::definition::Kind;
+use pointsman_core::registration::{becoming_policies, freeze};
+use pointsman_core::rollout::FleetRollout;
+
+use super::known::{FileRollout, advise, checked};
+use super::runner_args::RunnerArgs;
+use crate::commands::cluster_args::ClusterArgs;
+use crate::commands::format::Format;
+use crate::commands::json_tree::JsonTree;
+use crate::commands::kinds_dir::{KindsArgs, Known};
+use crate::commands::output;
+
+#[derive(Args, Debug)]
+pub(crate) struct PoliciesArgs {
+    /// Name of the StagedRollout.
+    #[arg(value_name = "NAME", required_unless_present = "filename")]
+    name: Option<String>,
+    /// File of a StagedRollout, or - for stdin, instead of one that is in the cluster.
+    #[arg(short, long, value_name = "FILE", conflicts_with = "name")]
+    filename: Option<PathBuf>,
+    #[command(flatten)]
+    runner: RunnerArgs,
+    /// Form of the result.
+    #[arg(short, long, value_enum, default_value_t = Format::Yaml)]
+    output: Format,
+    #[command(flatten)]
+    cluster: ClusterArgs,
+    #[command(flatten)]
+    kinds: KindsArgs,
+}
+
+/// Prints what freezes what a rollout names, and what goes with objects that become others.
+pub(super) fn policies(args: &PoliciesArgs) -> anyhow::Result<ExitCode> {
+    let all = args.kinds.load()?;
+    let (kind, rollout) = read(args, &all)?;
+    let runner = Some(&args.runner.service_account);
+    let frozen = freeze(&rollout, runner).into_iter().flat_map(|documents| [documents.policy, documents.binding]);
+    let documents: Vec<_> = frozen.chain(becoming_policies(&rollout, kind, runner)).collect();
+    if documents.is_empty() {
+        anyhow::bail!(
+            "rollout {} freezes nothing: give it `freeze`, such as [{{resources: [deployments.apps]}}]",
+            rollout.name()
+        );
+    }
+    let trees = documents.iter().map(|document| JsonTree::from_json(&document.to_string()));
+    output::data(&args.output.write_all(trees.collect::<Result<_, _>>()?))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn read<'k>(args: &PoliciesArgs, all: &'k [Known]) -> anyhow::Result<(&'k Kind, FleetRollout)> {
+    match (&args.filename, &args.name) {
+        (Some(file), _) => {
+            let file = FileRollout::read(file, all)?;
+            Ok((file.kind(all)?, file.rollout))
+        }
+        (None, name) => args.cluster.with(async |cluster| {
+            let document = get_rollout(&cluster, name.as_deref().unwrap_or_default()).await.map_err(advise)?;
+            checked(&document, all)
+        }),
+    }
+}

@@ -1,0 +1,56 @@
+//! `pointsman rollout prioritize`.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use pointsman_cluster::{RolloutClock, SurveyAsks, get_rollout, set_next, survey_rollout};
+use pointsman_core::rollout::{NextMove, RolloutStatus, forecast, next_move};
+use serde_json::json;
+
+use super::known::{advise, checked};
+use super::prometheus_args::PrometheusArgs;
+use crate::commands::cluster_args::ClusterArgs;
+use crate::commands::kinds_dir::KindsArgs;
+use crate::commands::output;
+
+#[derive(Args, Debug)]
+pub(crate) struct PrioritizeArgs {
+    /// Name of the StagedRollout.
+    #[arg(value_name = "NAME")]
+    name: String,
+    /// Object that goes next, or its name alone where the kind is in no namespace.
+    #[arg(value_name = "NAMESPACE/OBJECT")]
+    object: String,
+    #[command(flatten)]
+    cluster: ClusterArgs,
+    #[command(flatten)]
+    prometheus: PrometheusArgs,
+    #[command(flatten)]
+    kinds: KindsArgs,
+}
+
+/// Tells an object to go next.
+pub(super) fn prioritize(args: &PrioritizeArgs) -> anyhow::Result<ExitCode> {
+    let (all, staged) = args.kinds.load_with_stages()?;
+    let looks = args.prometheus.survey(SurveyAsks::Nobody, staged)?;
+    let said = args.cluster.with(async |cluster| {
+        let document = get_rollout(&cluster, &args.name).await.map_err(advise)?;
+        let (kind, rollout) = checked(&document, &all)?;
+        let status = RolloutStatus::of(&document);
+        let looked = survey_rollout(&cluster, kind, &document, &rollout, &status, &looks);
+        let survey = looked.await.map_err(advise)?;
+        let told = forecast(&rollout, &status, &survey.fleet, survey.facts.clone(), RolloutClock::start().now());
+        match next_move(&rollout, &status, &told, &args.object).map_err(anyhow::Error::msg)? {
+            NextMove::Needless(why) => anyhow::bail!("cannot tell rollout {} to move that next: {why}", args.name),
+            NextMove::Told { next, when } if Some(&json!(next)) == document.pointer("/spec/prioritizedObjects") => {
+                anyhow::bail!("cannot tell rollout {} to move that next: it was told already: {when}", args.name)
+            }
+            NextMove::Told { next, when } => {
+                set_next(&cluster, &document, &next).await.map_err(advise)?;
+                Ok(when)
+            }
+        }
+    })?;
+    output::text(&format!("rollout {}: {said}\n", args.name))?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,143 @@
+//! `pointsman rollout run`.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::process::{self, ExitCode};
+
+use clap::Args;
+use pointsman_cluster::{RolloutEvent, RolloutOptions, get_rollout, run_rollout, run_rollouts};
+use pointsman_core::rollout::{RolloutPhase, RolloutStatus};
+use serde_json::Value;
+
+use super::known::{advise, kind_of};
+use super::prometheus_args::PrometheusArgs;
+use crate::commands::cluster_args::ClusterArgs;
+use crate::commands::kinds_dir::{KindsArgs, Known};
+use crate::commands::output::{self, talk, warn};
+use crate::commands::stop::{INTERRUPTED, Stop};
+
+#[derive(Args, Debug)]
+pub(crate) struct RunArgs {
+    /// Name of the StagedRollout. Without it all rollouts of the cluster are run whose kinds are known, until Ctrl-C.
+    #[arg(value_name = "NAME")]
+    name: Option<String>,
+    /// End once there is nothing to do but to wait for others.
+    #[arg(long)]
+    once: bool,
+    /// Who runs it, in the Lease: no two processes at a time by one name. Who is started again by the same name goes on
+    /// at once, without waiting until nothing comes any more of what it asked for before. Defaults to the name of this
+    /// machine and the process, and a number by chance.
+    #[arg(long, value_name = "NAME")]
+    holder: Option<String>,
+    /// Namespace of the Lease that keeps two processes apart.
+    #[arg(short, long, value_name = "NAME", default_value = "default")]
+    namespace: String,
+    #[command(flatten)]
+    cluster: ClusterArgs,
+    #[command(flatten)]
+    prometheus: PrometheusArgs,
+    #[command(flatten)]
+    kinds: KindsArgs,
+}
+
+/// Runs a rollout, or all of them. Exit code 1 where one needs a person.
+pub(super) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
+    let (all, staged) = args.kinds.load_with_stages()?;
+    let stop = Stop::on_interrupt()?;
+    let holder = args.holder.clone().unwrap_or_else(own_name);
+    let (namespace, prometheus) = (args.namespace.clone(), args.prometheus.address()?);
+    let options = RolloutOptions { once: args.once, holder, namespace, prometheus, staged };
+    let needs_a_person = match &args.name {
+        Some(name) => one(args, name, &all, &options, &stop)?,
+        None => every(args, &all, &options, &stop)?,
+    };
+    if stop.is_wanted() {
+        talk("Stopped. Run the same command again to continue");
+        return Ok(ExitCode::from(INTERRUPTED));
+    }
+    Ok(if needs_a_person { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// Runs one rollout. Returns whether it needs a person.
+fn one(args: &RunArgs, name: &str, all: &[Known], options: &RolloutOptions, stop: &Stop) -> anyhow::Result<bool> {
+    let told = ToldOfRollouts::default();
+    let ended = args.cluster.with(async |cluster| {
+        let document = get_rollout(&cluster, name).await.map_err(advise)?;
+        let kind = kind_of(&document, all)?;
+        let hear = &|event| told.hear("", event);
+        run_rollout(&cluster, kind, name, options, hear, &|| stop.is_wanted()).await.map_err(advise)
+    })?;
+    if !stop.is_wanted() {
+        output::text(&format!("{name} {:?}: {}\n", ended.phase, ended.message))?;
+    }
+    Ok(needs_a_person(&ended))
+}
+
+/// Runs every rollout whose kind is known. Returns whether one of them needs a person.
+fn every(args: &RunArgs, all: &[Known], options: &RolloutOptions, stop: &Stop) -> anyhow::Result<bool> {
+    let told = ToldOfRollouts::default();
+    let ends = args.cluster.with(async |cluster| {
+        let kind = |document: &Value| kind_of(document, all).map_err(|error| error.to_string());
+        let hear = &|name: &str, event| told.hear(name, event);
+        run_rollouts(&cluster, &kind, options, hear, &|| stop.is_wanted()).await.map_err(advise)
+    })?;
+    if !stop.is_wanted() {
+        for (name, ended) in &ends {
+            let ended = ended.as_ref().map_or_else(|| "cannot be run".to_owned(), line);
+            output::text(&format!("{name} {ended}\n"))?;
+        }
+    }
+    Ok(ends.values().any(|ended| ended.as_ref().is_none_or(needs_a_person)))
+}
+
+fn needs_a_person(status: &RolloutStatus) -> bool {
+    let is_stuck = matches!(status.phase, RolloutPhase::Paused | RolloutPhase::Failed | RolloutPhase::Refused);
+    is_stuck || status.undo_all || status.leaves_objects()
+}
+
+fn line(status: &RolloutStatus) -> String {
+    format!("{:?}: {}", status.phase, status.message)
+}
+
+/// What was told of each rollout last.
+#[derive(Default)]
+struct ToldOfRollouts(RefCell<BTreeMap<String, String>>);
+
+impl ToldOfRollouts {
+    /// Tells what happens, and of the status only what is new. `name` is that of the rollout, where there may be
+    /// several.
+    fn hear(&self, name: &str, event: RolloutEvent) {
+        let of = if name.is_empty() { String::new() } else { format!("{name}: ") };
+        match event {
+            RolloutEvent::Status(status) | RolloutEvent::Ended(status) => {
+                let line = line(&status);
+                if self.0.borrow_mut().insert(name.to_owned(), line.clone()).as_ref() != Some(&line) {
+                    talk(&format!("{of}{line}"));
+                }
+            }
+            RolloutEvent::Moved(object) => talk(&format!("{of}moved {object}")),
+            RolloutEvent::Wrote(what, about) => talk(&format!("{of}{what} for {about}")),
+            RolloutEvent::NotYet(why) => talk(&format!("{of}{why}; it is sent once more")),
+            RolloutEvent::Ran(job, about) => talk(&format!("{of}job {job} runs for {about}")),
+            RolloutEvent::Replaced(object) => warn(&format!(
+                "{of}{object} was replaced, or moved by somebody else, since it was looked at: it is looked at again"
+            )),
+            RolloutEvent::Refused(object, why) => warn(&format!("{of}{object} cannot be moved: {why}")),
+            RolloutEvent::WaitsFor(by) => talk(&format!("{of}{by} runs it: waiting until it is gone")),
+            RolloutEvent::Pace(change) => talk(&format!("{of}{change}")),
+            RolloutEvent::Trying(error) => warn(&format!("{of}{error}; trying again")),
+            RolloutEvent::Noted(why) | RolloutEvent::NotAllowed(why) => warn(&format!("{of}{why}")),
+            RolloutEvent::Left(why) => warn(&format!("{of}left alone: {why}")),
+            _ => {}
+        }
+    }
+}
+
+/// Of this process, and of no other that runs at the same time.
+fn own_name() -> String {
+    let machine = std::env::var("HOSTNAME").unwrap_or_else(|_| "pointsman".to_owned());
+    // In a container every process is the first one.
+    let chance = RandomState::new().build_hasher().finish();
+    format!("{machine}_{}_{chance:016x}", process::id())
+}

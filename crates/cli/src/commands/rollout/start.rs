@@ -1,0 +1,101 @@
+//! `pointsman rollout start`.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use pointsman_cluster::{
+    Cluster, DryRun, RolloutError, SurveyAsks, SurveyOptions, forward_again, get_rollout, start_rollout,
+    survey_rollout, unfreezable,
+};
+use pointsman_core::definition::Kind;
+use pointsman_core::registration::freeze;
+use pointsman_core::rollout::{RolloutStatus, goes_forward_again, missing_stages, start_refusals};
+use serde_json::Value;
+
+use super::known::{FileRollout, advise, without_effect};
+use super::prometheus_args::PrometheusArgs;
+use super::runner_args::RunnerArgs;
+use super::tables::rollouts;
+use crate::commands::cluster_args::ClusterArgs;
+use crate::commands::dry_run_args::DryRunArgs;
+use crate::commands::kinds_dir::KindsArgs;
+use crate::commands::output::{self, complain};
+
+#[derive(Args, Debug)]
+pub(crate) struct StartArgs {
+    /// File of the StagedRollout, or - for stdin.
+    #[arg(short, long, value_name = "FILE")]
+    filename: PathBuf,
+    #[command(flatten)]
+    runner: RunnerArgs,
+    #[command(flatten)]
+    dry_run: DryRunArgs,
+    #[command(flatten)]
+    cluster: ClusterArgs,
+    #[command(flatten)]
+    prometheus: PrometheusArgs,
+    #[command(flatten)]
+    kinds: KindsArgs,
+}
+
+/// Applies a StagedRollout that could run, and before it what freezes what it names.
+pub(super) fn start(args: &StartArgs) -> anyhow::Result<ExitCode> {
+    let (all, staged) = args.kinds.load_with_stages()?;
+    let file = FileRollout::read(&args.filename, &all)?;
+    let kind = file.kind(&all)?;
+    let documents = freeze(&file.rollout, Some(&args.runner.service_account));
+    let dry_run = args.dry_run.mode();
+    let looks = args.prometheus.survey(SurveyAsks::Nobody, staged)?;
+    let started = args.cluster.patiently(async |cluster| {
+        let known = known(&cluster, &file).await.map_err(advise)?;
+        let forward = goes_forward_again(&known, &file.document, &args.kinds.flags()).map_err(without_effect)?;
+        let refusals = refusals(&cluster, kind, &file, &looks, &RolloutStatus::of(&known)).await.map_err(advise)?;
+        if refusals.is_empty() {
+            let started = start_rollout(&cluster, &file.document, documents.as_ref(), dry_run).await.map_err(advise)?;
+            return match forward && dry_run.is_none() {
+                true => forward_again(&cluster, file.rollout.name()).await.map_err(advise),
+                false => Ok(started),
+            };
+        }
+        refusals.iter().for_each(|why| complain(why));
+        anyhow::bail!("rollout {} is not started: nothing was written", file.rollout.name())
+    })?;
+    match dry_run {
+        None => output::text(&rollouts(&[started]))?,
+        Some(mode) => {
+            let (name, mode) = (file.rollout.name(), DryRun::name(mode));
+            let policy =
+                documents.map(|one| format!("policy {} and its binding would be applied ({mode} dry run)\n", one.name));
+            output::text(&format!("{}rollout {name} would be applied ({mode} dry run)\n", policy.unwrap_or_default()))?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The StagedRollout as it is in the cluster; nothing where it is not.
+async fn known(cluster: &Cluster, file: &FileRollout) -> Result<Value, RolloutError> {
+    match get_rollout(cluster, file.rollout.name()).await {
+        Err(RolloutError::NoRollout { .. }) => Ok(Value::Null),
+        answer => answer,
+    }
+}
+
+/// Why a StagedRollout must not begin. One that has begun is told by its file only what this cluster cannot freeze.
+async fn refusals(
+    cluster: &Cluster,
+    kind: &Kind,
+    file: &FileRollout,
+    looks: &SurveyOptions,
+    known: &RolloutStatus,
+) -> Result<Vec<String>, RolloutError> {
+    let unfreezable = unfreezable(cluster, &file.rollout).await?;
+    if known.started.is_some() {
+        return Ok(unfreezable);
+    }
+    let survey = survey_rollout(cluster, kind, &file.document, &file.rollout, known, looks).await?;
+    let mut refusals = start_refusals(&file.rollout, &survey.fleet, &survey.facts);
+    refusals.extend(missing_stages(&file.rollout, known, &looks.staged));
+    refusals.extend(unfreezable);
+    Ok(refusals)
+}

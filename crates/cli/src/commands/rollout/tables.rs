@@ -1,0 +1,170 @@
+//! StagedRollouts, as tables and on a screen.
+
+use pointsman_core::rollout::{Direction, OrderedVersion, RolloutPhase, RolloutStatus, VersionRange, WaveSide};
+use serde_json::Value;
+
+use crate::commands::table::table;
+use crate::terminal::escaped;
+
+/// The members of a StagedRollout that people look for first.
+pub(super) fn row(document: &Value) -> [String; 10] {
+    let status = RolloutStatus::of(document);
+    let text = |path: &str| document.pointer(path).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let counts = status.counts;
+    [
+        text("/metadata/name"),
+        text("/spec/kind"),
+        text("/spec/from"),
+        text("/spec/to"),
+        format!("{:?}", status.phase),
+        status.wave.unwrap_or_default(),
+        counts.pending.to_string(),
+        counts.in_flight.to_string(),
+        counts.updated.to_string(),
+        counts.failed.to_string(),
+    ]
+}
+
+pub(super) fn rollouts(documents: &[Value]) -> String {
+    table(HEAD, &documents.iter().map(row).collect::<Vec<_>>())
+}
+
+/// The same, with what each waits for.
+pub(super) fn wide_rollouts(documents: &[Value]) -> String {
+    let rows = documents.iter().map(|document| {
+        let status = RolloutStatus::of(document);
+        wider(row(document), [status.reason.unwrap_or_default(), escaped(&status.message)])
+    });
+    table(wider(HEAD, ["REASON", "MESSAGE"]), &rows.collect::<Vec<_>>())
+}
+
+fn wider<T>([name, kind, from, to, phase, wave, old, moving, new, failed]: [T; 10], more: [T; 2]) -> [T; 12] {
+    let [reason, message] = more;
+    [name, kind, from, to, phase, wave, old, moving, new, failed, reason, message]
+}
+
+/// A name on each line.
+pub(super) fn names(documents: &[Value]) -> String {
+    let name =
+        |document: &Value| document.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default().to_owned();
+    documents.iter().map(|document| name(document) + "\n").collect()
+}
+
+const HEAD: [&str; 10] = ["NAME", "KIND", "FROM", "TO", "PHASE", "WAVE", "PENDING", "IN-FLIGHT", "UPDATED", "FAILED"];
+
+/// A rollout on a screen. `flags` belong to the commands that read the kind, and begin with a blank.
+pub(super) fn screen(document: &Value, flags: &str) -> String {
+    let status = RolloutStatus::of(document);
+    let text = |path: &str| document.pointer(path).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let from = Some(text("/spec/from")).filter(|from| !from.is_empty()).unwrap_or_else(|| "any".to_owned());
+    let mut lines = vec![
+        text("/metadata/name"),
+        format!("  objects   {} from {from} to {}", text("/spec/kind"), text("/spec/to")),
+        format!(
+            "  phase     {:?}{}",
+            status.phase,
+            status.reason.iter().map(|why| format!(" ({why})")).collect::<String>()
+        ),
+        format!("  message   {}", status.message),
+    ];
+    lines.extend(status.state.iter().map(|state| format!("  state     {state}")));
+    if status.direction != Direction::Forward {
+        lines.push(format!("  goes      {:?}", status.direction));
+    }
+    for wave in &status.waves {
+        let now = match status.wave.as_ref() == Some(&wave.name) && !status.is_over() {
+            true if status.before => "  <- before it",
+            true => "  <- here",
+            false => "",
+        };
+        lines.push(format!("  wave      {} {}/{}{now}", wave.name, wave.done, wave.total));
+    }
+    let approved = status.approved.iter().map(|wave| WaveSide::After.of(wave));
+    let approved = status.approved_before.iter().map(|wave| WaveSide::Before.of(wave)).chain(approved);
+    lines.extend(approved.map(|place| format!("  approved  {place}")));
+    let counts = status.counts;
+    lines.push(format!(
+        "  counts    {} pending, {} in flight, {} updated, {} failed, {} held, {} refused, {} outside, {} unhealthy",
+        counts.pending,
+        counts.in_flight,
+        counts.updated,
+        counts.failed,
+        counts.held,
+        counts.refused,
+        counts.outside,
+        counts.unhealthy
+    ));
+    let running = status.lowest.iter().zip(&status.highest);
+    lines.extend(running.map(|(lowest, highest)| format!("  runs      {}", span(lowest, highest))));
+    let of_part =
+        |(part, range): (&String, &VersionRange)| format!("  runs      {part} {}", span(&range.lowest, &range.highest));
+    lines.extend(status.parts.iter().map(of_part));
+    lines.extend(status.failures.iter().map(|failure| {
+        let cleared = if failure.cleared { ", cleared" } else { "" };
+        format!("  failed    {} ({}{cleared}): {}", failure.object, failure.reason, failure.message)
+    }));
+    let held = status.blocked.iter();
+    lines.extend(held.map(|one| format!("  {:<10}{}: {}", one.state.to_lowercase(), one.object, one.message)));
+    lines.extend(
+        status.history.iter().map(|end| format!("  history   {:?}: {} at {}", end.direction, end.state, end.ended)),
+    );
+    lines.extend(next(document, &status, flags).map(|next| format!("  next      {next}")));
+    lines.join("\n") + "\n"
+}
+
+/// From the lowest version to the highest one.
+fn span(lowest: &OrderedVersion, highest: &OrderedVersion) -> String {
+    match lowest == highest {
+        true => lowest.version.clone(),
+        false => format!("{} to {}", lowest.version, highest.version),
+    }
+}
+
+/// What somebody can do about it.
+pub(super) fn next(document: &Value, status: &RolloutStatus, flags: &str) -> Option<String> {
+    let name = document.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
+    match status.phase {
+        // It was approved since it was run last.
+        RolloutPhase::Waiting if status.waits_for_approval() && is_approved(status) => {
+            Some(format!("pointsman rollout run {name}{flags}"))
+        }
+        RolloutPhase::Waiting if status.waits_for_approval() => {
+            let wave = status.wave.clone().unwrap_or_default();
+            let side = if status.before { " --before" } else { which(document, &wave) };
+            Some(format!("pointsman rollout approve {name} {wave}{side}{flags}"))
+        }
+        RolloutPhase::Waiting if status.waits_for_job() => {
+            Some("wait for that Job, or delete it as the message says: it goes on by itself".to_owned())
+        }
+        RolloutPhase::Refused => Some(format!("mend that, then pointsman rollout run {name}{flags}")),
+        RolloutPhase::Paused if status.is_unreadable() => {
+            Some(format!("kubectl edit stagedrollouts {name}: it goes on by itself"))
+        }
+        // It goes back by itself, and whoever resumes it sends it on again.
+        RolloutPhase::Paused if status.undo_all => {
+            Some(format!("mend it, then pointsman rollout undo {name} and pointsman rollout resume {name}"))
+        }
+        RolloutPhase::Paused if status.goes_back() => Some(format!("mend it, then pointsman rollout resume {name}")),
+        RolloutPhase::Paused => {
+            Some(format!("mend it, then pointsman rollout resume {name}; or pointsman rollout undo {name}"))
+        }
+        RolloutPhase::Failed => {
+            Some(format!("mend those, then pointsman rollout resume {name}; or pointsman rollout abort {name}"))
+        }
+        _ => None,
+    }
+}
+
+/// Whether the approval is given that the rollout waited for when it was run last.
+fn is_approved(status: &RolloutStatus) -> bool {
+    let approved = if status.before { &status.approved_before } else { &status.approved };
+    status.wave.as_ref().is_some_and(|wave| approved.contains(wave))
+}
+
+/// What says that the approval behind a wave is meant, where there may be another one before it.
+fn which(document: &Value, wave: &str) -> &'static str {
+    let waves = document.pointer("/spec/waves").and_then(Value::as_array).into_iter().flatten();
+    let has_both =
+        waves.into_iter().any(|one| one.get("name").is_some_and(|name| name == wave) && one.get("before").is_some());
+    if has_both { " --after" } else { "" }
+}

@@ -1,0 +1,190 @@
+//! `pointsman rollout versions`.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, ValueHint};
+use pointsman_cluster::{Cluster, RolloutError, list_rollouts, running_versions};
+use pointsman_core::definition::{API_VERSION, Kind};
+use pointsman_core::rollout::{ROLLOUT, RunningVersions, VersionStanding, rollout_target};
+use pointsman_core::webhook::Webhook;
+use serde_json::{Value, json};
+
+use super::known::{advise, kind_of};
+use crate::commands::cluster_args::ClusterArgs;
+use crate::commands::format::{Format, ListFormat};
+use crate::commands::input::{FileArgs, flat_documents};
+use crate::commands::json_tree::JsonTree;
+use crate::commands::kind_names::find;
+use crate::commands::kinds_dir::KindsArgs;
+use crate::commands::output::{self, counted, warn};
+use crate::commands::table::table;
+
+#[derive(Args, Debug)]
+pub(crate) struct VersionsArgs {
+    /// Kind, by any of its names.
+    #[arg(value_name = "KIND")]
+    kind: String,
+    /// Only this version.
+    #[arg(value_name = "X.Y.Z")]
+    only: Option<String>,
+    /// File or directory with objects, and StagedRollouts, in YAML or JSON, instead of those of the cluster; - is
+    /// stdin. Other kinds are passed over. Can be repeated.
+    #[arg(short, long = "filename", value_name = "FILE", value_hint = ValueHint::AnyPath)]
+    files: Vec<PathBuf>,
+    /// Form of the result.
+    #[arg(short, long, value_enum, default_value_t = ListFormat::Table)]
+    output: ListFormat,
+    #[command(flatten)]
+    cluster: ClusterArgs,
+    #[command(flatten)]
+    kinds: KindsArgs,
+}
+
+/// Says which versions run, and which may follow. It is worked out from the objects each time.
+pub(super) fn versions(args: &VersionsArgs) -> anyhow::Result<ExitCode> {
+    let all = args.kinds.load()?;
+    let kind = &find(&all, &args.kind)?.kind;
+    let (running, rollouts) = match args.files.as_slice() {
+        [] => args.cluster.patiently(async |cluster| in_cluster(&cluster, kind).await.map_err(advise))?,
+        files => in_files(files, &args.kinds.webhook()?, kind)?,
+    };
+    let is_its = |rollout: &&Value| kind_of(rollout, &all).is_ok_and(|other| is_same(other, kind));
+    let targets: Vec<String> = rollouts.iter().filter(is_its).filter_map(rollout_target).collect();
+    let standings = running.standings(&targets);
+    let told = match &args.only {
+        None => {
+            let versions: Vec<Value> = standings.iter().map(document).collect();
+            ToldVersions {
+                standings,
+                json: json!({"versions": versions, "objects": running.objects(), "unread": unread(&running)}),
+            }
+        }
+        Some(version) => {
+            let one = only(version, standings, kind)?;
+            ToldVersions { json: document(&one), standings: vec![one] }
+        }
+    };
+    told.write(args.output)?;
+    warn_of_unread(&running);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What the objects of a cluster say, and its StagedRollouts. A cluster that does not know StagedRollouts has none
+/// under way.
+async fn in_cluster<'k>(cluster: &Cluster, kind: &'k Kind) -> Result<(RunningVersions<'k>, Vec<Value>), RolloutError> {
+    let rollouts = match list_rollouts(cluster).await {
+        Err(RolloutError::NoRollouts) => Vec::new(),
+        answer => answer?,
+    };
+    Ok((running_versions(cluster, kind).await?, rollouts))
+}
+
+/// The same of files. Objects are read in the newest version of their kind.
+fn in_files<'k>(
+    files: &[PathBuf],
+    webhook: &Webhook,
+    kind: &'k Kind,
+) -> anyhow::Result<(RunningVersions<'k>, Vec<Value>)> {
+    let sources = FileArgs { files: files.to_vec(), recursive: false }.read("")?;
+    let newest = kind.versions().last().unwrap_or_default();
+    let (mut running, mut rollouts) = (RunningVersions::new(kind), Vec::new());
+    for document in flat_documents(&sources)? {
+        let text = |member: &str| document.get(member).and_then(Value::as_str).unwrap_or_default();
+        let group = text("apiVersion").split_once('/').map_or("", |(group, _)| group);
+        if text("kind") == ROLLOUT && text("apiVersion") == API_VERSION {
+            rollouts.push(document);
+        } else if text("kind") == kind.kind() && group == kind.group() {
+            let converted = webhook.convert(&document.to_string(), newest)?;
+            running.see(&serde_json::from_str(&converted.text)?);
+        }
+    }
+    Ok((running, rollouts))
+}
+
+fn is_same(one: &Kind, other: &Kind) -> bool {
+    (one.group(), one.kind()) == (other.group(), other.kind())
+}
+
+/// One of the versions, however it is spelled.
+fn only(version: &str, standings: Vec<VersionStanding>, kind: &Kind) -> anyhow::Result<VersionStanding> {
+    let names: Vec<String> = standings.iter().map(|one| one.version.clone()).collect();
+    standings.into_iter().find(|one| one.is_called(version)).ok_or_else(|| {
+        let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+        anyhow::anyhow!("nothing is known of version {version:?} of {}; known: {known}", kind.name())
+    })
+}
+
+/// Versions in all forms.
+struct ToldVersions {
+    standings: Vec<VersionStanding>,
+    json: Value,
+}
+
+impl ToldVersions {
+    fn write(&self, format: ListFormat) -> anyhow::Result<()> {
+        let tree = || JsonTree::from_json(&self.json.to_string());
+        match format {
+            ListFormat::Json => output::data(&Format::Json.write(&tree()?))?,
+            ListFormat::Yaml => output::data(&Format::Yaml.write(&tree()?))?,
+            ListFormat::Name => {
+                let names: String = self.standings.iter().map(|one| format!("{}\n", one.version)).collect();
+                output::text(&names)?;
+            }
+            ListFormat::Table => {
+                let rows: Vec<[String; 3]> = self.standings.iter().map(row).collect();
+                output::text(&table(HEAD, &rows))?;
+            }
+            ListFormat::Wide => {
+                let rows: Vec<[String; 8]> = self.standings.iter().map(wide_row).collect();
+                output::text(&table(WIDE_HEAD, &rows))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn row(one: &VersionStanding) -> [String; 3] {
+    let target = if one.target { "True" } else { "False" };
+    [one.version.clone(), target.to_owned(), one.state.word().to_owned()]
+}
+
+fn wide_row(one: &VersionStanding) -> [String; 8] {
+    let [version, target, state] = row(one);
+    let [from, to, applied, available] =
+        [&one.upgrade_from, &one.downgrade_to, &one.applied, &one.available].map(|names| names.join(", "));
+    [version, target, state, one.objects.to_string(), from, to, applied, available]
+}
+
+fn document(one: &VersionStanding) -> Value {
+    json!({
+        "version": one.version, "target": one.target, "state": one.state.word(), "objects": one.objects,
+        "upgrade_from": one.upgrade_from, "downgrade_to": one.downgrade_to,
+        "applied_patches": one.applied, "available_patches": one.available,
+    })
+}
+
+/// Objects of which nobody knows what runs.
+fn unread(running: &RunningVersions<'_>) -> Value {
+    let shown: Vec<Value> = running.shown().iter().map(|one| json!({"object": one.object, "why": one.why})).collect();
+    json!({"count": running.unread(), "objects": shown})
+}
+
+fn warn_of_unread(running: &RunningVersions<'_>) {
+    let Some(first) = running.shown().first() else { return };
+    let more = match running.unread() - 1 {
+        0 => String::new(),
+        more => format!(", and {more} more"),
+    };
+    warn(&format!(
+        "nobody knows which version runs of {} of {}, so that none is active: {}: {}{more}",
+        running.unread(),
+        counted(running.objects(), "object"),
+        first.object,
+        first.why
+    ));
+}
+
+const HEAD: [&str; 3] = ["VERSION", "TARGET", "STATE"];
+const WIDE_HEAD: [&str; 8] =
+    ["VERSION", "TARGET", "STATE", "OBJECTS", "UPGRADE FROM", "DOWNGRADE TO", "APPLIED", "AVAILABLE"];

@@ -1,0 +1,211 @@
+//! What is looked up beside the passes of a rollout: in other clusters, and of objects that have not begun. Nobody
+//! waits for an answer that does not come, and nobody is asked again before 30 s are over.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use pointsman_core::definition::quoted_in_address;
+use pointsman_core::rollout::{ObjectWrite, OtherCluster, RolloutAnswers, RolloutQuestion, WantedObjects};
+use serde_json::Value;
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use super::collection::{asked_for, named};
+use super::other_clusters::{OtherClusters, in_time};
+use super::writes::Landed;
+use super::writes_elsewhere::WritesElsewhere;
+use crate::cluster::Cluster;
+use crate::pages::next_page;
+
+/// Other clusters, and what was heard last.
+pub(super) struct Elsewhere {
+    clusters: OtherClusters,
+    heard: BTreeMap<String, HeardThere>,
+    asking: JoinSet<(String, HeardThere)>,
+    /// What is asked now, by the number of the question.
+    asked: BTreeMap<String, AskedThere>,
+    last: u64,
+    room: Arc<Semaphore>,
+    writes: WritesElsewhere,
+}
+
+/// A question that is under way.
+struct AskedThere {
+    number: u64,
+    of: Option<OtherCluster>,
+}
+
+/// An answer, or why there is none.
+struct HeardThere {
+    number: u64,
+    answers: RolloutAnswers,
+    of: Option<OtherCluster>,
+    at: Instant,
+}
+
+impl Default for Elsewhere {
+    fn default() -> Self {
+        Self {
+            clusters: OtherClusters::default(),
+            heard: BTreeMap::new(),
+            asking: JoinSet::new(),
+            asked: BTreeMap::new(),
+            last: 0,
+            room: Arc::new(Semaphore::new(AT_ONCE)),
+            writes: WritesElsewhere::default(),
+        }
+    }
+}
+
+impl Elsewhere {
+    /// Asks what was not asked within the last 30 s, and tells what is known. Waits for so long at most for what was
+    /// never answered. What nobody asks any more is forgotten, and connections that nobody needs any more are closed.
+    pub(super) async fn tell(
+        &mut self,
+        cluster: &Cluster,
+        questions: &[RolloutQuestion],
+        patience: Duration,
+        answers: &mut RolloutAnswers,
+    ) {
+        let ids: Vec<String> = questions.iter().map(RolloutQuestion::id).collect();
+        let wanted: BTreeSet<&String> = ids.iter().collect();
+        self.heard.retain(|id, _| wanted.contains(id));
+        let needed: BTreeSet<&OtherCluster> =
+            questions.iter().filter_map(|question| question.cluster.as_ref()).collect();
+        self.clusters.keep(&needed);
+        self.writes.keep(&needed);
+        self.forget_written();
+        for (question, id) in questions.iter().zip(&ids) {
+            let is_fresh = self.heard.get(id).is_some_and(|heard| heard.at.elapsed() < AGAIN);
+            if !is_fresh && !self.asked.contains_key(id) {
+                self.ask(cluster, question.clone(), id.clone());
+            }
+        }
+        let _ = timeout(patience, self.hear(&ids)).await;
+        self.collect();
+        for (question, id) in questions.iter().zip(&ids) {
+            match self.heard.get(id) {
+                Some(heard) => answers.again(question, &heard.answers),
+                None => answers.cannot_read(question, "there is no answer yet".to_owned()),
+            }
+        }
+    }
+
+    /// Forgets what was heard of these: it was asked anew, by others.
+    pub(super) fn forget(&mut self, questions: &[RolloutQuestion]) {
+        questions.iter().for_each(|question| drop(self.heard.remove(&question.id())));
+    }
+
+    /// Does what a step asks for in another cluster: it deletes an object, as it was seen.
+    pub(super) async fn write(&mut self, of: &OtherCluster, write: &ObjectWrite, options: &Value) -> Landed {
+        let Some(cluster) = self.clusters.known(of) else { return Landed::Stale };
+        let landed = self.writes.delete(cluster, of, write, options).await;
+        self.forget_written();
+        landed
+    }
+
+    /// Whatever came of a write, what was heard of its cluster is of before.
+    fn forget_written(&mut self) {
+        for of in self.writes.ended() {
+            self.heard.retain(|_, heard| heard.of.as_ref() != Some(&of));
+            self.asked.retain(|_, asked| asked.of.as_ref() != Some(&of));
+        }
+    }
+
+    fn ask(&mut self, cluster: &Cluster, question: RolloutQuestion, id: String) {
+        let (own, clusters, room) = (cluster.clone(), self.clusters.clone(), self.room.clone());
+        self.last += 1;
+        let (number, of) = (self.last, question.cluster.clone());
+        self.asked.insert(id.clone(), AskedThere { number, of: of.clone() });
+        self.asking.spawn(async move {
+            let _place = room.acquire().await;
+            let mut answers = RolloutAnswers::default();
+            let looked = timeout(WHOLE, look(&own, &clusters, &question, &mut answers)).await;
+            let late = || Err(format!("not all of it was read within {} s", WHOLE.as_secs()));
+            if let Err(why) = looked.unwrap_or_else(|_| late()) {
+                answers = RolloutAnswers::default();
+                answers.cannot_read(&question, why);
+            }
+            (id, HeardThere { number, answers, of, at: Instant::now() })
+        });
+    }
+
+    /// Waits until something is known of each.
+    async fn hear(&mut self, ids: &[String]) {
+        while ids.iter().any(|id| !self.heard.contains_key(id)) {
+            match self.asking.join_next().await {
+                Some(Ok(heard)) => self.note(heard),
+                // Whose question broke is not known: all are asked again.
+                Some(Err(_)) => self.asked.clear(),
+                None => return,
+            }
+        }
+    }
+
+    /// What has come meanwhile.
+    fn collect(&mut self) {
+        while let Some(heard) = self.asking.try_join_next() {
+            match heard {
+                Ok(heard) => self.note(heard),
+                Err(_) => self.asked.clear(),
+            }
+        }
+    }
+
+    fn note(&mut self, (id, heard): (String, HeardThere)) {
+        // One that is asked no more, or anew, was asked before something was written.
+        if self.asked.get(&id).is_some_and(|asked| asked.number == heard.number) {
+            self.asked.remove(&id);
+            self.heard.insert(id, heard);
+        }
+    }
+}
+
+/// Looks something up, a page of it after the other. Nobody waits here: there are others to ask, and all are asked
+/// again.
+async fn look(
+    own: &Cluster,
+    clusters: &OtherClusters,
+    question: &RolloutQuestion,
+    answers: &mut RolloutAnswers,
+) -> Result<(), String> {
+    let cluster = match &question.cluster {
+        Some(of) => clusters.reached(own, of).await?,
+        None => own.clone(),
+    };
+    let all = in_time(asked_for(&cluster, question)).await?;
+    let labels = match &question.wanted {
+        WantedObjects::Named(name) => {
+            let found = in_time(named(&cluster, &format!("{all}/{name}"))).await?;
+            answers.saw(question, found.as_slice());
+            return Ok(());
+        }
+        WantedObjects::Labelled(labels) if !labels.is_empty() => {
+            format!("&labelSelector={}", quoted_in_address(labels))
+        }
+        // What else there is, is asked within a pass.
+        _ => String::new(),
+    };
+    let mut next = String::new();
+    loop {
+        let mut list = in_time(cluster.get(&format!("{all}?limit={PAGE}{labels}{next}"))).await?;
+        let items = list.get_mut("items").map(Value::take);
+        answers.saw(question, items.as_ref().and_then(Value::as_array).map_or(&[], Vec::as_slice));
+        let Some(token) = next_page(&list) else { return Ok(()) };
+        next = format!("&continue={}", quoted_in_address(&token));
+    }
+}
+
+/// How long an answer counts: another cluster is not asked more often.
+const AGAIN: Duration = Duration::from_secs(30);
+
+/// How long a whole look may take: the nodes of 5,000 are 25 pages, each of which has ten seconds.
+const WHOLE: Duration = Duration::from_secs(300);
+
+/// How many are asked at a time. Each that hangs takes a place for ten seconds.
+const AT_ONCE: usize = 16;
+
+/// Objects of a page: a Node has some 10 KiB.
+const PAGE: u32 = 200;

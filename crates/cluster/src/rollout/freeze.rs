@@ -1,0 +1,158 @@
+//! What a rollout freezes, as it is in the cluster: the policy that the API server holds it by.
+
+use pointsman_core::did_you_mean;
+use pointsman_core::registration::{FreezeDocuments, freeze};
+use pointsman_core::rollout::FleetRollout;
+use serde_json::Value;
+
+use crate::call_error::CallError;
+use crate::cluster::{Cluster, Extent};
+use crate::pages::items;
+
+/// What of all that a rollout freezes the API server can never be asked about, each in a sentence: it serves no such
+/// resource, or has it in no namespace.
+///
+/// # Errors
+/// The API server does not say what it serves.
+pub async fn unfreezable(cluster: &Cluster, rollout: &FleetRollout) -> Result<Vec<String>, CallError> {
+    if rollout.frozen().next().is_none() {
+        return Ok(Vec::new());
+    }
+    let mut served = Vec::new();
+    for path in ["/api", "/apis"] {
+        served.extend(resources(&cluster.read(path, Extent::Discovery).await?));
+    }
+    Ok(unmatched(rollout, &served))
+}
+
+/// A resource that is served: its name with its group, and whether it is in namespaces.
+type ServedResource = (String, bool);
+
+fn unmatched(rollout: &FleetRollout, served: &[ServedResource]) -> Vec<String> {
+    let names = || served.iter().map(|(name, _)| name.as_str());
+    let wrong = rollout.frozen().filter_map(|frozen| {
+        let name = frozen.resource.to_string();
+        match served.iter().find(|(known, _)| *known == name) {
+            None => {
+                let elsewhere = names().find(|known| known.split('.').next() == Some(frozen.resource.plural.as_str()));
+                let hint = match elsewhere {
+                    Some(known) => format!(", did you mean {known:?}?"),
+                    None => did_you_mean(&name, names()),
+                };
+                Some(format!("freeze: this cluster has no {name}{hint}"))
+            }
+            Some((_, false)) if frozen.in_namespaces => {
+                Some(format!("freeze: {name} are in no namespace: leave out `namespaces` to freeze them"))
+            }
+            Some(_) => None,
+        }
+    });
+    wrong.collect()
+}
+
+/// Of an `APIGroupDiscoveryList`.
+fn resources(list: &Value) -> Vec<ServedResource> {
+    let text = |value: &Value, path: &str| value.pointer(path).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let each = |value: &Value, name: &str| value.get(name).and_then(Value::as_array).cloned().unwrap_or_default();
+    let mut all = Vec::new();
+    for group in items(list) {
+        let suffix = match text(group, "/metadata/name").as_str() {
+            "" => String::new(),
+            name => format!(".{name}"),
+        };
+        for resource in each(group, "versions").iter().flat_map(|version| each(version, "resources")) {
+            all.push((text(&resource, "/resource") + &suffix, text(&resource, "/scope") == "Namespaced"));
+        }
+    }
+    all
+}
+
+/// Puts it into force. It is wholly ours, so that whoever else applied it has applied what we printed.
+pub(super) async fn apply_freeze(cluster: &Cluster, documents: &FreezeDocuments) -> Result<(), CallError> {
+    for document in [&documents.policy, &documents.binding] {
+        cluster.apply(document, true).await?;
+    }
+    Ok(())
+}
+
+/// The same as a dry run.
+pub(super) async fn try_freeze(cluster: &Cluster, documents: &FreezeDocuments) -> Result<(), CallError> {
+    for document in [&documents.policy, &documents.binding] {
+        cluster.try_apply(document, true).await?;
+    }
+    Ok(())
+}
+
+/// Why what a rollout freezes is not frozen by what is there; nothing where it is, or where it freezes nothing.
+pub(super) async fn unfrozen(cluster: &Cluster, rollout: &FleetRollout) -> Result<Option<String>, CallError> {
+    let Some(documents) = freeze(rollout, None) else { return Ok(None) };
+    let [policy, binding] = paths(&documents);
+    let (policy, binding) = (cluster.find(&policy).await?, cluster.find(&binding).await?);
+    Ok(documents.unmet(policy.as_ref(), binding.as_ref()))
+}
+
+/// Takes it away. Returns whether there was any.
+pub(super) async fn thaw(cluster: &Cluster, rollout: &FleetRollout) -> Result<bool, CallError> {
+    let Some(documents) = freeze(rollout, None) else { return Ok(false) };
+    let [policy, binding] = paths(&documents);
+    let (binding, policy) = (cluster.delete(&binding).await?, cluster.delete(&policy).await?);
+    Ok(binding || policy)
+}
+
+/// Where the policy and its binding are.
+fn paths(documents: &FreezeDocuments) -> [String; 2] {
+    ["validatingadmissionpolicies", "validatingadmissionpolicybindings"]
+        .map(|plural| format!("/apis/admissionregistration.k8s.io/v1/{plural}/{}", documents.name))
+}
+
+#[cfg(test)]
+mod tests {
+    use pointsman_core::definition::Kind;
+    use pointsman_core::rollout::read_rollout;
+    use serde_json::json;
+
+    use super::*;
+
+    fn rollout(freeze: &str) -> FleetRollout {
+        let text = format!(
+            "{{apiVersion: pointsman.dev/v1, kind: StagedRollout, metadata: {{name: a}}, \
+             spec: {{kind: any, to: 2.17.0, waves: [{{name: a}}], freeze: [{freeze}]}}}}"
+        );
+        // Not every kind says what a healthy object looks like.
+        let kinds = Kind::embedded().unwrap();
+        kinds.iter().find_map(|kind| read_rollout("rollout.yaml", &text, kind).ok()).unwrap()
+    }
+
+    #[test]
+    fn what_the_cluster_does_not_have_is_said() {
+        let list = |group: &str, resources: Value| {
+            json!({
+                "items": [{"metadata": {"name": group}, "versions": [{"version": "v1", "resources": resources}]}],
+            })
+        };
+        let resource = |name: &str, scope: &str| json!({"resource": name, "scope": scope});
+        let core = list("", json!([resource("configmaps", "Namespaced"), resource("nodes", "Cluster")]));
+        let apps = list("apps", json!([resource("deployments", "Namespaced")]));
+        let served = [resources(&core), resources(&apps)].concat();
+        for (freeze, said) in [
+            ("{resources: [configmaps, deployments.apps, nodes]}", ""),
+            ("{resources: [configmaps], namespaces: [a]}", ""),
+            (
+                "{resources: [deployments]}",
+                "freeze: this cluster has no deployments, did you mean \"deployments.apps\"?",
+            ),
+            (
+                "{resources: [deploymets.apps]}",
+                "this cluster has no deploymets.apps, did you mean \"deployments.apps\"?",
+            ),
+            ("{resources: [helmreleases.example.com]}", "freeze: this cluster has no helmreleases.example.com"),
+            ("{resources: [nodes], namespaces: [a]}", "freeze: nodes are in no namespace: leave out `namespaces`"),
+        ] {
+            let told = unmatched(&rollout(freeze), &served).join("; ");
+            assert!(
+                if said.is_empty() { told.is_empty() } else { told.starts_with(said) || told.contains(said) },
+                "{told}"
+            );
+        }
+    }
+}

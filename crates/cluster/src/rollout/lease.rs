@@ -1,0 +1,280 @@
+//! The Lease that keeps two runners of a rollout apart. What holds if it does not is in the core: whatever is moved was
+//! reserved before, so that two of them together move no more than one.
+
+use std::pin::pin;
+use std::time::{Duration, Instant, SystemTime};
+
+use pointsman_core::rollout::{LONGEST_CALL, rfc3339};
+use serde_json::{Value, json};
+use tokio::time::timeout;
+
+use super::clock::RolloutClock;
+use super::error::RolloutError;
+use crate::call_error::CallError;
+use crate::cluster::Cluster;
+
+/// A Lease, held or not.
+pub(super) struct RolloutLease {
+    rollout: String,
+    path: String,
+    holder: String,
+    clock: RolloutClock,
+    /// When it was renewed last, where it is held.
+    renewed: Option<Since>,
+    /// What was seen of somebody else's, and since when.
+    seen: Option<(String, Instant)>,
+    /// For how many seconds without a renewal it is held.
+    lasts: u64,
+    /// The same as it was written last.
+    written: u64,
+}
+
+/// A moment, by two clocks.
+#[derive(Clone, Copy, Debug)]
+struct Since(Instant, SystemTime);
+
+impl Since {
+    fn now() -> Self {
+        Self(Instant::now(), SystemTime::now())
+    }
+
+    /// How long ago that is at most: the one clock stands still while a machine sleeps, and the other one jumps.
+    fn at_most(self) -> Duration {
+        // One that was set back says nothing.
+        self.0.elapsed().max(self.1.elapsed().unwrap_or_default())
+    }
+}
+
+/// What came of a try to hold it.
+pub(super) enum Leased {
+    /// It is held.
+    Held,
+    /// Somebody else holds it, and whether they are known to be alive: it was renewed since it was looked at first.
+    By { holder: String, is_alive: bool },
+}
+
+impl RolloutLease {
+    pub(super) fn new(rollout: &str, namespace: &str, holder: &str, clock: RolloutClock) -> Self {
+        let path = format!("/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases");
+        let (rollout, holder) = (rollout.to_owned(), holder.to_owned());
+        Self { rollout, path, holder, clock, renewed: None, seen: None, lasts: DURATION, written: DURATION }
+    }
+
+    /// Says whether who holds it asks for what must not come after the next one has begun. Then nobody takes over
+    /// before an API server can have forgotten whatever a holder has asked for that was frozen, or cut off: what came
+    /// later would stand beside what the next one has taken back. It is renewed with that before anything else is
+    /// written.
+    pub(super) fn outlasts_calls(&mut self, asks: bool) {
+        self.lasts = if asks { DURATION + LONGEST_CALL } else { DURATION };
+    }
+
+    /// Whether it was renewed a moment ago, so that nobody else can have taken over.
+    pub(super) fn is_fresh(&self) -> bool {
+        self.written == self.lasts && self.renewed.is_some_and(|renewed| renewed.at_most() < RENEW)
+    }
+
+    /// Whether it was taken, and neither lost nor let go since.
+    pub(super) fn is_held(&self) -> bool {
+        self.renewed.is_some()
+    }
+
+    /// Takes the Lease, or renews it. `before` is when that was begun: what takes long counts from its beginning.
+    pub(super) async fn hold(&mut self, cluster: &Cluster) -> Result<Leased, RolloutError> {
+        let before = Since::now();
+        let one = format!("{}/pointsman-rollout-{}", self.path, self.rollout);
+        let found = match cluster.get(&one).await {
+            Ok(found) => found,
+            Err(error) if error.code() == Some(404) => {
+                self.was_lost("whoever has deleted its Lease")?;
+                return self.make(cluster, before).await;
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let text = |path: &str| found.pointer(path).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let (by, version) = (text("/spec/holderIdentity"), text("/metadata/resourceVersion"));
+        let lasts = found.pointer("/spec/leaseDurationSeconds").and_then(Value::as_u64);
+        let is_alive = self.seen.as_ref().is_some_and(|(seen, _)| *seen != version);
+        if by != self.holder {
+            // Also where they have let it go since: what was planned is of before.
+            self.was_lost(if by.is_empty() { "somebody else, who is through" } else { &by })?;
+        }
+        if by != self.holder && !by.is_empty() && !self.has_expired(version, lasts) {
+            return Ok(Leased::By { holder: by, is_alive });
+        }
+        let mut next = found;
+        if let Some(members) = next.as_object_mut() {
+            members.insert("spec".to_owned(), self.spec(&self.holder));
+        }
+        let answer = cluster.put(&one, &next).await;
+        self.held(answer, before)
+    }
+
+    /// That somebody else has it, or had it, where it was held.
+    fn was_lost(&mut self, to: &str) -> Result<(), RolloutError> {
+        match self.renewed.take() {
+            Some(_) => Err(RolloutError::Lost { name: self.rollout.clone(), to: to.to_owned() }),
+            None => Ok(()),
+        }
+    }
+
+    /// Does something that may take longer than a Lease lasts, and renews it meanwhile.
+    ///
+    /// # Errors
+    /// Somebody else has taken over, or what the work says. That it cannot be renewed is no error yet: it may be in a
+    /// moment, and nothing is written without it.
+    pub(super) async fn beside<T, E: Into<RolloutError>>(
+        &mut self,
+        cluster: &Cluster,
+        work: impl Future<Output = Result<T, E>>,
+    ) -> Result<T, RolloutError> {
+        let mut work = pin!(work);
+        loop {
+            if let Ok(done) = timeout(RENEW, work.as_mut()).await {
+                return done.map_err(Into::into);
+            }
+            match self.hold(cluster).await {
+                Ok(Leased::By { holder: to, .. }) => return Err(RolloutError::Lost { name: self.rollout.clone(), to }),
+                Err(lost @ RolloutError::Lost { .. }) => return Err(lost),
+                Ok(Leased::Held) | Err(_) => {}
+            }
+        }
+    }
+
+    async fn make(&mut self, cluster: &Cluster, before: Since) -> Result<Leased, RolloutError> {
+        let name = format!("pointsman-rollout-{}", self.rollout);
+        let lease = json!({
+            "apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": name},
+            "spec": self.spec(&self.holder),
+        });
+        let answer = cluster.post(&self.path.clone(), &lease).await;
+        self.held(answer, before)
+    }
+
+    fn held(&mut self, answer: Result<Value, CallError>, before: Since) -> Result<Leased, RolloutError> {
+        match answer {
+            Ok(_) => {
+                (self.renewed, self.seen, self.written) = (Some(before), None, self.lasts);
+                Ok(Leased::Held)
+            }
+            // Somebody else was quicker: the next look says who.
+            Err(error) if error.code() == Some(409) => {
+                Ok(Leased::By { holder: "somebody else".to_owned(), is_alive: false })
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Whether somebody else's was not renewed for as long as it says. Their clock may be another one than ours, so
+    /// that it counts from when it was seen first.
+    fn has_expired(&mut self, version: String, lasts: Option<u64>) -> bool {
+        let lasts = lasts.unwrap_or(DURATION).clamp(DURATION, DURATION + LONGEST_CALL);
+        match &self.seen {
+            Some((known, since)) if *known == version => since.elapsed() > Duration::from_secs(lasts),
+            _ => {
+                self.seen = Some((version, Instant::now()));
+                false
+            }
+        }
+    }
+
+    /// Lets go, so that the next one need not wait. Where that fails, it expires.
+    pub(super) async fn release(&mut self, cluster: &Cluster) {
+        if self.renewed.take().is_none() {
+            return;
+        }
+        let one = format!("{}/pointsman-rollout-{}", self.path, self.rollout);
+        let Ok(mut lease) = cluster.get(&one).await else { return };
+        let is_ours = lease.pointer("/spec/holderIdentity").and_then(Value::as_str) == Some(self.holder.as_str());
+        if let Some(members) = lease.as_object_mut().filter(|_| is_ours) {
+            members.insert("spec".to_owned(), self.spec(""));
+            let _ = cluster.put(&one, &lease).await;
+        }
+    }
+
+    fn spec(&self, holder: &str) -> Value {
+        let now = rfc3339(self.clock.now().wall).replace('Z', ".000000Z");
+        json!({"holderIdentity": holder, "leaseDurationSeconds": self.lasts, "renewTime": now})
+    }
+}
+
+/// Seconds without a renewal after which somebody else takes over, as Kubernetes' own controllers have it.
+const DURATION: u64 = 15;
+
+/// Renewed that often, and before any write that comes later. Below 10 s, after which no call is made without it.
+const RENEW: Duration = Duration::from_secs(3);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rollout::tests::beside::{against, says};
+    use crate::web::tests::{Manner, SmallServer, answer};
+
+    /// It is what whoever holds it says, within bounds: nobody is kept off for ever.
+    #[test]
+    fn somebody_elses_expires_as_it_says() {
+        let mut lease = RolloutLease::new("a", "default", "me", RolloutClock::start());
+        let ago =
+            |seconds: u64| Some(("7".to_owned(), Instant::now().checked_sub(Duration::from_secs(seconds)).unwrap()));
+        for (says, seen, is_over) in [
+            (None, 14, false),
+            (None, 16, true),
+            (Some(15), 16, true),
+            (Some(80), 79, false),
+            (Some(80), 81, true),
+            (Some(0), 14, false),
+            (Some(u64::MAX), 81, true),
+        ] {
+            lease.seen = ago(seen);
+            assert_eq!(lease.has_expired("7".to_owned(), says), is_over, "{says:?} after {seen} s");
+            lease.seen = ago(seen);
+            assert!(!lease.has_expired("8".to_owned(), says), "it was renewed");
+        }
+    }
+
+    /// A laptop that slept, whose steady clock stood still, and one whose clock was set.
+    #[test]
+    fn who_slept_looks_at_the_lease_again() {
+        let long = Duration::from_secs(100);
+        let mut lease = RolloutLease::new("a", "default", "me", RolloutClock::start());
+        for (steady, wall, is_fresh) in [
+            (Duration::ZERO, SystemTime::now() - long, false),
+            (long, SystemTime::now(), false),
+            (Duration::ZERO, SystemTime::now() + long, true),
+        ] {
+            lease.renewed = Some(Since(Instant::now().checked_sub(steady).unwrap(), wall));
+            assert_eq!(lease.is_fresh(), is_fresh, "{steady:?} {wall:?}");
+        }
+    }
+
+    /// Whoever held it meanwhile may be through, and have let it go: what was planned before is not written any more.
+    #[test]
+    fn who_had_it_and_finds_it_free_has_lost_it() {
+        for (holder, is_lost) in [("me", false), ("", true), ("you", true)] {
+            let lease = json!({"metadata": {"resourceVersion": "7"}, "spec": {"holderIdentity": holder}}).to_string();
+            let server = SmallServer::start(move |_| Manner::Says(answer(200, &lease)));
+            let mut lease = RolloutLease::new("a", "default", "me", RolloutClock::start());
+            let first = against(&server, async |cluster| lease.hold(cluster).await);
+            assert_eq!(matches!(first, Ok(Leased::Held)), holder != "you", "{holder:?}: it was not held");
+            lease.renewed = Some(Since::now());
+            let again = against(&server, async |cluster| lease.hold(cluster).await);
+            assert_eq!(matches!(again, Err(RolloutError::Lost { .. })), is_lost, "{holder:?}");
+        }
+        let server = SmallServer::start(|_| says(404, "not found"));
+        let mut lease = RolloutLease::new("a", "default", "me", RolloutClock::start());
+        lease.renewed = Some(Since::now());
+        let again = against(&server, async |cluster| lease.hold(cluster).await);
+        assert!(matches!(again, Err(RolloutError::Lost { .. })), "somebody has deleted it");
+    }
+
+    #[test]
+    fn who_outlasts_calls_says_so_before_anything_is_written() {
+        let mut lease = RolloutLease::new("a", "default", "me", RolloutClock::start());
+        lease.held(Ok(Value::Null), Since::now()).unwrap();
+        assert!(lease.is_fresh());
+        lease.outlasts_calls(true);
+        assert!(!lease.is_fresh());
+        assert_eq!(lease.spec("me")["leaseDurationSeconds"], 80);
+        lease.held(Ok(Value::Null), Since::now()).unwrap();
+        assert!(lease.is_fresh());
+    }
+}

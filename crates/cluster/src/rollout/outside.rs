@@ -1,0 +1,54 @@
+//! Asks whom a rollout has to ask beside the cluster, all at once.
+
+use pointsman_core::definition::{HttpAddress, quoted_in_address};
+use pointsman_core::rollout::{RolloutAnswers, WebAnswer, WebAsks, WebQuestion};
+use tokio::task::JoinSet;
+
+use crate::web::{BodyWanted, WebClient};
+
+/// Who is asked, and by what.
+#[derive(Default)]
+pub(super) struct Outside {
+    client: WebClient,
+    /// The Prometheus of this cluster.
+    prometheus: Option<HttpAddress>,
+}
+
+impl Outside {
+    /// Whom a cluster has.
+    pub(super) fn with(prometheus: Option<&HttpAddress>) -> Self {
+        Self { client: WebClient::default(), prometheus: prometheus.cloned() }
+    }
+
+    /// Asks everybody, and tells what came. What hangs holds up nobody else.
+    pub(super) async fn ask(&self, questions: &[WebQuestion], answers: &mut RolloutAnswers) {
+        let mut asking = JoinSet::new();
+        for question in questions.iter().cloned() {
+            let (client, prometheus) = (self.client.clone(), self.prometheus.clone());
+            asking.spawn(async move {
+                let answer = ask(&client, prometheus.as_ref(), &question.asks).await;
+                (question, answer)
+            });
+        }
+        while let Some(asked) = asking.join_next().await {
+            // One that panicked is not answered, and so does not hold.
+            if let Ok((question, answer)) = asked {
+                answers.heard(&question, answer);
+            }
+        }
+    }
+}
+
+async fn ask(client: &WebClient, prometheus: Option<&HttpAddress>, asks: &WebAsks) -> Result<WebAnswer, String> {
+    match asks {
+        WebAsks::Page(address) => client.get(address, BodyWanted::Nothing).await,
+        WebAsks::Number(query) => {
+            let base = prometheus.ok_or_else(|| UNKNOWN.to_owned())?;
+            let address = base.below(&format!("/api/v1/query?query={}", quoted_in_address(query)));
+            client.get(&address, BodyWanted::All).await.map_err(|why| format!("Prometheus at {base}: {why}"))
+        }
+    }
+}
+
+/// What whoever asks does next.
+const UNKNOWN: &str = "nobody says where Prometheus is: give --prometheus URL, or set POINTSMAN_PROMETHEUS";

@@ -1,0 +1,357 @@
+//! What steps do to other objects, and what they look up of them, over real sockets.
+
+use kube::{Client, Config};
+use pointsman_core::definition::Kind;
+use pointsman_core::rollout::{
+    Counterpart, FleetObject, FleetRollout, ObjectCall, ObjectWrite, Propagation, Replacement, RolloutAnswers,
+    RolloutStatus, Successor, answered_rollout, step_questions,
+};
+use serde_json::{Value, json};
+
+use super::super::beside::write_beside;
+use super::super::elsewhere::Elsewhere;
+use super::super::lookups::{Compiled, look_up_more};
+use super::super::writes::Landed;
+use crate::call_error::CallError;
+use crate::cluster::Cluster;
+use crate::web::tests::{Manner, SmallServer, answer, waited};
+
+/// Does something against an API server that answers in this way.
+pub(in crate::rollout) fn against<T>(server: &SmallServer, work: impl AsyncFnOnce(&Cluster) -> T) -> T {
+    waited(async {
+        let mut config = Config::new(server.url("").parse().unwrap());
+        config.default_retry = false;
+        work(&Cluster::new(Client::try_from(config).unwrap(), server.url(""))).await
+    })
+}
+
+pub(in crate::rollout) fn says(code: u16, message: &str) -> Manner {
+    let status = json!({"kind": "Status", "status": "Failure", "code": code, "message": message});
+    Manner::Says(answer(code, &status.to_string()))
+}
+
+/// What there is of a group.
+fn group(path: &str) -> Option<Manner> {
+    let apps = json!({"preferredVersion": {"groupVersion": "apps/v1"}});
+    (path == "/apis/apps").then(|| Manner::Says(answer(200, &apps.to_string())))
+}
+
+pub(super) fn write(call: ObjectCall) -> ObjectWrite {
+    let [plural, group, name, of] = ["deployments", "apps", "a", "n/a"].map(str::to_owned);
+    let (namespace, uid) = (Some("n".to_owned()), "u".to_owned());
+    ObjectWrite { cluster: None, plural, group, version: None, namespace, name, call, of, uid }
+}
+
+pub(super) async fn writes(cluster: &Cluster, one: &ObjectWrite) -> Result<Landed, CallError> {
+    write_beside(cluster, &[], &mut Elsewhere::default(), one).await
+}
+
+/// What became of a deletion, and whether it was asked for.
+fn makes_way(code: u16, message: &'static str) -> (Result<Landed, CallError>, bool) {
+    makes_way_beside(code, message, &json!([]))
+}
+
+/// The same where these are the ReplicaSets.
+fn makes_way_beside(code: u16, message: &'static str, sets: &Value) -> (Result<Landed, CallError>, bool) {
+    let sets = json!({"items": sets}).to_string();
+    let server = SmallServer::start(move |path| match group(path) {
+        Some(manner) => manner,
+        None if path.contains("/replicasets?labelSelector=app%3Da%2Cold%3Da") => Manner::Says(answer(200, &sets)),
+        None if path.contains("/replicasets") => says(400, "no such labels"),
+        None if path.contains("/selfsubjectreviews?dryRun=All") => {
+            Manner::Says(answer(201, &json!({"metadata": {"creationTimestamp": "2026-11-20T10:48:40Z"}}).to_string()))
+        }
+        None if path.contains("/deployments?dryRun=All&") => says(code, message),
+        None => Manner::Says(answer(200, "{}")),
+    });
+    let successor = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "a", "namespace": "n"}});
+    let call = ObjectCall::Delete {
+        uid: "d".to_owned(),
+        resource_version: "7".to_owned(),
+        propagation: Propagation::Orphan,
+        replacement: Some(Box::new(Replacement::Successor(Successor {
+            object: successor,
+            owned: ("replicasets".to_owned(), "apps".to_owned()),
+            labels: "app=a,old=a".to_owned(),
+        }))),
+    };
+    let landed = against(&server, async |cluster| writes(cluster, &write(call)).await);
+    (landed, server.heads().iter().any(|head| head.starts_with("DELETE")))
+}
+
+#[test]
+fn who_would_be_refused_is_asked_for_before_anything_is_deleted() {
+    let there = "deployments.apps \"a\" already exists";
+    let counted = "deployments.apps \"a\" is forbidden: exceeded quota: q, requested: count/deployments.apps=1, used: \
+                   count/deployments.apps=3, limited: count/deployments.apps=3";
+    for (code, message) in [(409, there), (403, counted), (201, "{}")] {
+        let (landed, is_deleted) = makes_way(code, message);
+        assert!(matches!(landed, Ok(Landed::Written(_))) && is_deleted, "{code} {message}: {landed:?}");
+    }
+    let denied = "admission webhook \"w\" denied the request: nobody cannot set that";
+    let reference = "deployments.apps \"a\" is forbidden: cannot set blockOwnerDeletion if an ownerReference refers to a \
+                     resource you can't set finalizers on: , <nil>";
+    let takes = ": that takes `update` of `finalizers` of its owners; pointsman rollout rights --guarded-owners prints the role";
+    for (code, message, next) in [
+        (403, denied, ""),
+        (403, reference, takes),
+        (422, "spec.selector: Invalid value", ""),
+        (400, "no", ""),
+        (404, "no", ""),
+    ] {
+        let (landed, is_deleted) = makes_way(code, message);
+        let Ok(Landed::Refused(why)) = landed else { panic!("{code} {message}: {landed:?}") };
+        let end = format!("{message}{next}");
+        assert!(why.ends_with(&end) && why.contains("nothing was deleted") && !is_deleted, "{why}");
+    }
+    for (code, message) in [(503, "busy"), (409, "Operation cannot be fulfilled on resourcequotas \"q\"")] {
+        let (landed, is_deleted) = makes_way(code, message);
+        assert!(matches!(landed, Ok(Landed::Later(_))) && !is_deleted, "{code} {message}: {landed:?}");
+    }
+    let rights =
+        "deployments.apps is forbidden: User \"u\" cannot create resource \"deployments\" in API group \"apps\"";
+    let (landed, is_deleted) = makes_way(403, rights);
+    assert!(landed.is_err() && !is_deleted, "{landed:?}");
+}
+
+/// What the garbage collector may not have heard of it would delete.
+#[test]
+fn nothing_is_deleted_before_what_belongs_to_it_would_be_left_behind() {
+    let there = "deployments.apps \"a\" already exists";
+    let owners = |uid: &str| json!([{"kind": "Deployment", "name": "a", "uid": uid, "controller": true}]);
+    let set = |since: &str, owners: &Value| json!([{"metadata": {"name": "a-1", "creationTimestamp": since, "ownerReferences": owners}}]);
+    let (landed, is_deleted) = makes_way_beside(409, there, &set("2026-11-20T10:48:30Z", &owners("d")));
+    assert!(matches!(landed, Ok(Landed::Written(_))) && is_deleted, "{landed:?}");
+    for (since, owners) in [("2026-11-20T10:48:31Z", owners("d")), ("2026-11-20T09:00:00Z", json!([]))] {
+        let (landed, is_deleted) = makes_way_beside(409, there, &set(since, &owners));
+        let Ok(Landed::NotYet(why)) = landed else { panic!("{landed:?}") };
+        assert!(why.starts_with("deployments.apps n/a is not deleted yet: a-1 ") && !is_deleted, "{why}");
+    }
+}
+
+/// What comes of the deletion of one of two objects, where the other one is found like this, and its write is answered
+/// like that; and whether it was asked for.
+fn leaves(written: Vec<u8>, found: Vec<u8>) -> (Result<Landed, CallError>, bool) {
+    let server = SmallServer::start(move |path| match group(path) {
+        Some(manner) => manner,
+        None if path == "/apis/example.com/v1/namespaces/n/houses/a" => Manner::Says(found.clone()),
+        None if path.starts_with("/apis/example.com/v1/namespaces/n/houses/a?") => Manner::Says(written.clone()),
+        None => Manner::Says(answer(200, "{}")),
+    });
+    let [plural, group, version, name, uid] = ["houses", "example.com", "v1", "a", "h"].map(str::to_owned);
+    let annotation = Some(("made-of".to_owned(), "d".to_owned()));
+    let counterpart = Counterpart { plural, group, version, name, uid, annotation };
+    let call = ObjectCall::Delete {
+        uid: "d".to_owned(),
+        resource_version: "7".to_owned(),
+        propagation: Propagation::Orphan,
+        replacement: Some(Box::new(Replacement::Counterpart(counterpart))),
+    };
+    let landed = against(&server, async |cluster| writes(cluster, &write(call)).await);
+    (landed, server.heads().iter().any(|head| head.starts_with("DELETE")))
+}
+
+fn there(metadata: &Value) -> Vec<u8> {
+    answer(200, &json!({"metadata": metadata}).to_string())
+}
+
+fn no(code: u16, message: &str) -> Vec<u8> {
+    answer(code, &json!({"code": code, "message": message}).to_string())
+}
+
+/// The one that stays, and what it says to be that.
+fn fits() -> Vec<u8> {
+    there(&json!({"uid": "h", "annotations": {"made-of": "d"}}))
+}
+
+/// Somebody may delete that between the look and the deletion, and nothing would be left of either.
+#[test]
+fn nothing_is_deleted_for_what_is_gone_meanwhile() {
+    let unsaid = "does not say any more made-of: d, which has to be set again";
+    for (found, told) in [
+        (there(&json!({"uid": "h", "deletionTimestamp": "2026-11-20T10:48:31Z"})), "is being deleted"),
+        (there(&json!({"uid": "another one"})), "is not there any more"),
+        (no(404, "houses.example.com \"a\" not found"), "is not there any more"),
+        (there(&json!({"uid": "h", "annotations": {"made-of": "another"}})), unsaid),
+        (there(&json!({"uid": "h"})), unsaid),
+    ] {
+        let (landed, is_deleted) = leaves(no(500, "nobody asks"), found);
+        let Ok(Landed::NotYet(why)) = landed else { panic!("{landed:?}") };
+        assert_eq!(why, format!("deployments.apps n/a is not deleted: houses.example.com n/a {told}"));
+        assert!(!is_deleted);
+    }
+    let (landed, is_deleted) = leaves(fits(), no(500, "conversion failed"));
+    let unread = "deployments.apps n/a is not deleted: houses.example.com n/a cannot be read: ";
+    assert!(matches!(&landed, Ok(Landed::Refused(why)) if why.starts_with(unread)) && !is_deleted, "{landed:?}");
+    for busy in [leaves(no(503, "busy"), fits()), leaves(fits(), no(503, "busy"))] {
+        assert!(matches!(busy.0, Ok(Landed::Later(_))) && !busy.1, "{busy:?}");
+    }
+}
+
+/// It is what was written that counts: a deletion of it that is late does not find that any more.
+#[test]
+fn what_stays_is_written_before_the_other_one_goes() {
+    let says = |state: &str| {
+        there(&json!({"uid": "h", "annotations": {"made-of": "d", "pointsman.dev/source-resource-version": state}}))
+    };
+    let (landed, is_deleted) = leaves(says("7"), fits());
+    assert!(matches!(landed, Ok(Landed::Written(_))) && is_deleted, "{landed:?}");
+    // A policy takes it off again: it was answered 200, and nothing was written.
+    for answered in [fits(), says("6")] {
+        let (landed, is_deleted) = leaves(answered, fits());
+        let why = "n/a does not keep the annotation pointsman.dev/source-resource-version: a mutating webhook or policy takes it off";
+        assert!(matches!(&landed, Ok(Landed::Refused(said)) if said.contains(why)) && !is_deleted, "{landed:?}");
+    }
+    // Whoever was killed in between does not write it once more.
+    let (landed, is_deleted) = leaves(no(403, "no"), says("7"));
+    assert!(matches!(landed, Ok(Landed::Written(_))) && is_deleted, "{landed:?}");
+    assert!(!leaves(no(403, "admission webhook"), says("6")).1, "it was another state of the other one");
+    let whose = "deployments.apps n/a is not deleted: houses.example.com n/a cannot be written: ";
+    // That it is too large by now is of these two alone.
+    for (code, message) in [(403, "admission webhook \"a\" denied the request: no"), (500, "request is too large")] {
+        let (landed, is_deleted) = leaves(no(code, message), fits());
+        assert!(matches!(&landed, Ok(Landed::Refused(why)) if why.starts_with(whose)) && !is_deleted, "{landed:?}");
+    }
+    for (code, message) in [(404, "not found"), (409, "conflict"), (422, "the server rejected our request")] {
+        let (landed, is_deleted) = leaves(no(code, message), fits());
+        assert!(matches!(&landed, Ok(Landed::NotYet(why)) if why.ends_with(message)) && !is_deleted, "{landed:?}");
+    }
+    let going = json!({"uid": "h", "annotations": {"made-of": "d"}, "deletionTimestamp": "2026-11-20T10:48:31Z"});
+    let (landed, is_deleted) = leaves(there(&going), fits());
+    assert!(matches!(&landed, Ok(Landed::NotYet(why)) if why.ends_with("is being deleted")), "{landed:?}");
+    assert!(!is_deleted);
+}
+
+/// It would fail again each time, and would hold up whatever comes behind it.
+#[test]
+fn what_fails_for_one_object_alone_is_told_of_that() {
+    let server =
+        SmallServer::start(|path| group(path).unwrap_or_else(|| says(500, "etcdserver: request is too large")));
+    let call = || ObjectCall::Create(json!({"apiVersion": "apps/v1", "kind": "ControllerRevision"}));
+    let landed = against(&server, async |cluster| writes(cluster, &write(call())).await);
+    assert!(matches!(&landed, Ok(Landed::Refused(why)) if why.contains("too large")), "{landed:?}");
+    let server = SmallServer::start(|path| group(path).unwrap_or_else(|| says(429, "too many")));
+    let landed = against(&server, async |cluster| writes(cluster, &write(call())).await);
+    assert!(matches!(landed, Ok(Landed::Later(_))), "{landed:?}");
+}
+
+/// A namesake that was made anew is told nothing.
+#[test]
+fn only_the_object_that_is_meant_is_told_why_it_is_refused() {
+    for (uid, is_told) in [("u", true), ("another", false)] {
+        let found = json!({"metadata": {"uid": uid, "resourceVersion": "7"}});
+        let server = SmallServer::start(move |path| {
+            group(path).unwrap_or_else(|| Manner::Says(answer(200, &found.to_string())))
+        });
+        let call = ObjectCall::Tell(json!({"status": {"error": "no"}}));
+        let landed = against(&server, async |cluster| writes(cluster, &write(call)).await);
+        assert_eq!(matches!(landed, Ok(Landed::Written(_))), is_told, "{landed:?}");
+        assert_eq!(server.heads().iter().any(|head| head.starts_with("PATCH")), is_told);
+    }
+}
+
+const DEFINITION: &str = "apiVersion: pointsman.dev/v1
+kind: KindDefinition
+crd: houses.crd.yaml
+healthy: {all: [{field: status.state, is: stable}]}
+becomes:
+  from: {crd: huts.crd.yaml, version: v1, healthy: {all: [{field: status.state, is: stable}]}}
+  to: v1
+  operations: []
+journeys:
+  moves:
+  - {name: convert, convert: {}}
+  - {name: adopt, adopt: {resources: [services, things.example.org]}}
+  - name: pods
+    delete: {resource: replicaset.apps, labels: \"hut={name}\"}
+    irreversible: they are gone
+  - {name: hut, delete: {on: source}, irreversible: it is gone}
+";
+
+fn crd(group: &str, kind: &str) -> String {
+    let plural = format!("{}s", kind.to_lowercase());
+    let schema = json!({"type": "object", "properties": {
+        "status": {"type": "object", "properties": {"state": {"type": "string"}}},
+    }});
+    let version = json!({"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": schema}});
+    let names = json!({"kind": kind, "plural": plural});
+    let spec = json!({"group": group, "names": names, "scope": "Namespaced", "versions": [version]});
+    json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": format!("{plural}.{group}")}, "spec": spec,
+    })
+    .to_string()
+}
+
+/// What is known of a hut that has gone so many steps, by an API server that answers in this way.
+fn known(steps: usize, server: &SmallServer) -> String {
+    let mut read = |file: &str| {
+        Ok(if file == "huts.crd.yaml" { crd("was.example.com", "Hut") } else { crd("example.com", "House") })
+    };
+    let kind = Kind::load("house.yaml", DEFINITION, &mut read).unwrap_or_else(|error| panic!("{error}"));
+    let spec = json!({
+        "kind": "house", "journey": "moves", "to": "v1", "acceptedRisks": ["pods", "hut"], "waves": [{"name": "all"}],
+    });
+    let rollout = json!({"apiVersion": "pointsman.dev/v1", "kind": "StagedRollout", "metadata": {"name": "r", "uid": "u"}, "spec": spec});
+    let rollout: FleetRollout = answered_rollout(&rollout, &kind).unwrap();
+    let mark = json!({"rollout": "u", "was": null, "to": "v1", "at": "2026-11-18T10:00:00Z", "step": {"all": steps}});
+    let hut = json!({"metadata": {
+        "name": "h", "namespace": "n", "uid": "hut", "annotations": {"pointsman.dev/rollout": mark.to_string()},
+    }});
+    let reserved = json!([{"object": "n/h", "uid": "hut", "since": "2026-11-18T10:00:00Z", "wave": "all"}]);
+    let status = RolloutStatus::of(&json!({"status": {"started": "2026-11-18T10:00:00Z", "inFlight": reserved}}));
+    let fleet: Vec<FleetObject> = FleetObject::of(&hut, &rollout).into_iter().collect();
+    let questions = step_questions(&rollout, &status, &fleet);
+    let mut answers = RolloutAnswers::default();
+    against(server, async |cluster| {
+        look_up_more(cluster, Compiled { kind: &kind, staged: &[] }, &questions, &mut answers).await
+    })
+    .unwrap();
+    format!("{answers:?}")
+}
+
+/// An aggregated API of which nothing is known now may hold what belongs to the object.
+#[test]
+fn nothing_belongs_to_nobody_while_an_api_is_not_served() {
+    let answers = |freshness: &'static str| {
+        SmallServer::start(move |path| match path {
+            "/api" => Manner::Says(answer(200, "{\"items\": []}")),
+            "/apis" => {
+                let version = json!({"version": "v1", "freshness": freshness, "resources": []});
+                let items = json!([{"metadata": {"name": "things.example.org"}, "versions": [version]}]);
+                Manner::Says(answer(200, &json!({"items": items}).to_string()))
+            }
+            _ => Manner::Says(answer(404, "{}")),
+        })
+    };
+    let why = "things.example.org/v1 is not served now: what belongs to it there is not known";
+    let (stale, current) = (known(3, &answers("Stale")), known(3, &answers("Current")));
+    assert!(stale.contains(why), "{stale}");
+    assert!(!current.contains("is not served now"), "{current}");
+}
+
+/// A resource of which somebody else answers holds up the object that has some of it, and no other.
+#[test]
+fn what_cannot_be_read_of_one_resource_fails_no_look_at_the_others() {
+    let server = SmallServer::start(|path| match path {
+        "/apis/things.example.org" | "/apis/example.org" => says(503, "the server is currently unable to handle it"),
+        path if path.contains("/services") => says(500, "conversion webhook for things failed: Post \"https://a\""),
+        _ => Manner::Says(answer(200, "{\"items\": []}")),
+    });
+    let told = known(1, &server);
+    assert!(told.contains("currently unable to handle it") && told.contains("conversion webhook"), "{told}");
+}
+
+/// A resource that is misspelt has no objects, and nothing of it counts as deleted.
+#[test]
+fn what_is_deleted_is_of_a_resource_that_there_is() {
+    let server = SmallServer::start(|path| match group(path) {
+        Some(manner) => manner,
+        None => says(404, "the server could not find the requested resource"),
+    });
+    let told = known(2, &server);
+    assert!(told.contains("replicaset") && told.contains("could not find the requested resource"), "{told}");
+    // What is handed over is looked for again before the object goes: there may be none.
+    let told = known(1, &server);
+    assert!(!told.contains("metadata services of n\"): Err"), "{told}");
+}

@@ -1,0 +1,223 @@
+//! Other clusters, over real sockets: those that answer, those that do not, and how often they are asked.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, mpsc};
+use std::time::{Duration, Instant};
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use kube::{Client, Config};
+use pointsman_core::definition::Kind;
+use pointsman_core::rollout::{
+    FleetObject, FleetRollout, Moment, ObjectCall, ObjectWrite, OtherCluster, Propagation, RolloutAnswers,
+    RolloutFacts, RolloutQuestion, RolloutStatus, answered_rollout, forecast, waiting_questions,
+};
+use serde_json::{Value, json};
+
+use super::CRD;
+use crate::cluster::Cluster;
+use crate::rollout::elsewhere::Elsewhere;
+use crate::rollout::writes::Landed;
+use crate::web::tests::{Manner, SmallServer, answer, waited};
+
+/// Boats that wait for the nodes of clusters of their own.
+fn fleet(names: &[&str]) -> (FleetRollout, Vec<FleetObject>) {
+    let definition = "apiVersion: pointsman.dev/v1\nkind: KindDefinition\ncrd: boats.crd.yaml\nhealthy: {all: [{field: \
+                      status.ready, is: true}]}\njourneys:\n  j:\n  - {name: nodes, wait: {list: nodes, every: {field: \
+                      spec.fine, is: true}, on: {cluster: {secret: way, namespace: \"{name}\"}}}}\n";
+    let kind = Kind::from_crd(definition, CRD).unwrap();
+    let spec = json!({"kind": "boat", "journey": "j", "to": "b", "waves": [{"name": "all"}]});
+    let rollout = json!({"apiVersion": "pointsman.dev/v1", "kind": "StagedRollout", "metadata": {"name": "r", "uid": "u"}, "spec": spec});
+    let rollout = answered_rollout(&rollout, &kind).unwrap();
+    let boat =
+        |name: &&str| json!({"metadata": {"name": name, "namespace": "n", "uid": name}, "status": {"ready": true}});
+    let fleet = names.iter().filter_map(|name| FleetObject::of(&boat(name), &rollout)).collect();
+    (rollout, fleet)
+}
+
+/// A Secret whose kubeconfig leads to a server.
+fn way(server: &SmallServer) -> Vec<u8> {
+    let kubeconfig = format!(
+        "apiVersion: v1\nkind: Config\ncurrent-context: it\ncontexts: [{{name: it, context: {{cluster: it, user: it}}}}]\n\
+         clusters: [{{name: it, cluster: {{server: '{}'}}}}]\nusers: [{{name: it, user: {{token: t}}}}]\n",
+        server.url("")
+    );
+    let secret = json!({"metadata": {"resourceVersion": "1"}, "data": {"kubeconfig": STANDARD.encode(kubeconfig)}});
+    answer(200, &secret.to_string())
+}
+
+/// How each object stands by these answers.
+fn standings(rollout: &FleetRollout, fleet: &[FleetObject], answers: RolloutAnswers) -> BTreeMap<String, String> {
+    let facts = RolloutFacts { answers, consistent: true, ahead: true, ..RolloutFacts::default() };
+    let now = Moment { wall: 1_795_000_000, steady: Duration::ZERO };
+    let all = forecast(rollout, &RolloutStatus::default(), fleet, facts, now);
+    all.into_iter().map(|one| (one.object.title(), format!("{} {}", one.standing.word(), one.standing.why()))).collect()
+}
+
+#[test]
+fn nobody_waits_for_a_cluster_that_does_not_answer_and_nobody_is_asked_twice() {
+    let nodes = |items: Value| answer(200, &json!({"items": items, "metadata": {}}).to_string());
+    let fine =
+        SmallServer::start(move |_| Manner::Says(nodes(json!([{"metadata": {"name": "a"}, "spec": {"fine": true}}]))));
+    let silent = SmallServer::start(|_| Manner::Holds(Vec::new()));
+    let dead = SmallServer::start(|_| Manner::Says(answer(401, "{\"message\": \"Unauthorized\"}")));
+    let ways = [("fine", way(&fine)), ("silent", way(&silent)), ("dead", way(&dead))];
+    let own = SmallServer::start(move |path| {
+        let name = path.split('/').nth(4).unwrap_or_default();
+        let known = ways.iter().find(|(of, _)| *of == name).map(|(_, way)| way.clone());
+        let exec = json!({"metadata": {}, "data": {"other": ""}});
+        Manner::Says(match (known, name) {
+            (Some(way), _) => way,
+            (None, "empty") => answer(200, &exec.to_string()),
+            _ => answer(404, "{\"message\": \"secrets \\\"way\\\" not found\"}"),
+        })
+    });
+    let (rollout, fleet) = fleet(&["dead", "empty", "fine", "lost", "silent"]);
+    let questions: Vec<RolloutQuestion> = waiting_questions(&rollout, &RolloutStatus::default(), &fleet);
+    assert_eq!(questions.len(), 5);
+    let mut config = Config::new(own.url("").parse().unwrap());
+    config.default_retry = false;
+    let first = waited(async {
+        let cluster = Cluster::new(Client::try_from(config).unwrap(), own.url(""));
+        let mut elsewhere = Elsewhere::default();
+        let (mut answers, began) = (RolloutAnswers::default(), Instant::now());
+        elsewhere.tell(&cluster, &questions, Duration::from_secs(1), &mut answers).await;
+        assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+        // What is known is known for a while.
+        let asked = own.heads().len();
+        elsewhere.tell(&cluster, &questions, Duration::from_millis(100), &mut RolloutAnswers::default()).await;
+        assert_eq!((own.heads().len(), fine.heads().len()), (asked, 1));
+        answers
+    });
+    let told = standings(&rollout, &fleet, first);
+    for (name, said) in [
+        ("n/dead", "its credentials are dead"),
+        ("n/empty", "secret empty/way: kubeconfig: there is no such key"),
+        ("n/fine", "Old "),
+        ("n/lost", "there is no secret lost/way"),
+        ("n/silent", "there is no answer yet"),
+    ] {
+        assert!(told[name].contains(said), "{name}: {}", told[name]);
+    }
+    assert!(told.iter().all(|(name, told)| name == "n/fine" || told.starts_with("Waiting step nodes: ")), "{told:?}");
+}
+
+/// The cluster that the Secret of an object leads to, and a deletion there.
+fn deletion(name: &str) -> (OtherCluster, ObjectWrite) {
+    let of = OtherCluster { namespace: name.to_owned(), secret: "way".to_owned(), key: "kubeconfig".to_owned() };
+    let [plural, group, version] = ["nodes", "", "v1"].map(str::to_owned);
+    let call = ObjectCall::Delete {
+        uid: "d".to_owned(),
+        resource_version: "7".to_owned(),
+        propagation: Propagation::Background,
+        replacement: None,
+    };
+    let (namespace, version, uid) = (None, Some(version), name.to_owned());
+    let (name, title) = ("a".to_owned(), format!("n/{name}"));
+    let write =
+        ObjectWrite { cluster: Some(of.clone()), plural, group, version, namespace, name, call, of: title, uid };
+    (of, write)
+}
+
+/// An API server whose Secrets lead to these.
+fn leads_to(ways: Vec<(&'static str, Vec<u8>)>) -> SmallServer {
+    SmallServer::start(move |path| {
+        let name = path.split('/').nth(4).unwrap_or_default();
+        let known = ways.iter().find(|(of, _)| *of == name).map(|(_, way)| way.clone());
+        Manner::Says(known.unwrap_or_else(|| answer(404, "{\"message\": \"secrets \\\"way\\\" not found\"}")))
+    })
+}
+
+fn list(fine: bool) -> Manner {
+    let node = json!({"metadata": {"name": "a"}, "spec": {"fine": fine}});
+    Manner::Says(answer(200, &json!({"items": [node], "metadata": {}}).to_string()))
+}
+
+/// The cluster itself, and who asks others.
+async fn against<T>(own: &SmallServer, work: impl AsyncFnOnce(&Cluster, &mut Elsewhere) -> T) -> T {
+    let mut config = Config::new(own.url("").parse().unwrap());
+    config.default_retry = false;
+    let cluster = Cluster::new(Client::try_from(config).unwrap(), own.url(""));
+    work(&cluster, &mut Elsewhere::default()).await
+}
+
+#[test]
+fn a_call_that_hangs_holds_up_no_other_and_is_not_sent_twice() {
+    let (release, held) = mpsc::channel::<()>();
+    let held = Mutex::new(held);
+    let slow = SmallServer::start(move |path| match path {
+        path if path.starts_with("/api/v1/nodes/a") => {
+            held.lock().unwrap().recv().unwrap();
+            Manner::Says(answer(200, "{}"))
+        }
+        _ => list(true),
+    });
+    let quick = SmallServer::start(|path| match path {
+        path if path.starts_with("/api/v1/nodes/a") => Manner::Says(answer(200, "{}")),
+        _ => list(true),
+    });
+    let own = leads_to(vec![("slow", way(&slow)), ("quick", way(&quick))]);
+    let (rollout, fleet) = fleet(&["slow", "quick"]);
+    let questions = waiting_questions(&rollout, &RolloutStatus::default(), &fleet);
+    waited(against(&own, async |cluster, elsewhere| {
+        elsewhere.tell(cluster, &questions, Duration::from_secs(5), &mut RolloutAnswers::default()).await;
+        let (of_slow, slowly) = deletion("slow");
+        let (of_quick, quickly) = deletion("quick");
+        for _ in 0..2 {
+            let landed = elsewhere.write(&of_slow, &slowly, &json!({})).await;
+            assert!(matches!(&landed, Landed::NotYet(why) if why.contains("no answer yet")), "{landed:?}");
+        }
+        let landed = elsewhere.write(&of_quick, &quickly, &json!({})).await;
+        assert!(matches!(landed, Landed::Written(_)), "{landed:?}");
+        release.send(()).unwrap();
+        let mut landed = elsewhere.write(&of_slow, &slowly, &json!({})).await;
+        while matches!(landed, Landed::NotYet(_)) {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+            landed = elsewhere.write(&of_slow, &slowly, &json!({})).await;
+        }
+        assert!(matches!(landed, Landed::Written(_)), "{landed:?}");
+    }));
+    let sent = slow.heads().iter().filter(|head| head.starts_with("DELETE")).count();
+    assert_eq!(sent, 1, "{:#?}", slow.heads());
+}
+
+#[test]
+fn what_was_asked_before_a_write_is_not_heard_after_it() {
+    let (release, held) = mpsc::channel::<()>();
+    let (held, asked) = (Mutex::new(held), AtomicUsize::new(0));
+    let there = SmallServer::start(move |path| {
+        if path.starts_with("/api/v1/nodes/a") {
+            return Manner::Says(answer(200, "{}"));
+        }
+        match asked.fetch_add(1, Ordering::SeqCst) {
+            // The connection is made with it.
+            0 => list(true),
+            // What was so before the write comes late.
+            1 => {
+                held.lock().unwrap().recv().unwrap();
+                list(true)
+            }
+            _ => Manner::Holds(Vec::new()),
+        }
+    });
+    let own = leads_to(vec![("there", way(&there))]);
+    let (rollout, fleet) = fleet(&["there"]);
+    let questions = waiting_questions(&rollout, &RolloutStatus::default(), &fleet);
+    let told = waited(against(&own, async |cluster, elsewhere| {
+        let patience = Duration::from_secs(5);
+        elsewhere.tell(cluster, &questions, patience, &mut RolloutAnswers::default()).await;
+        elsewhere.forget(&questions);
+        elsewhere.tell(cluster, &questions, Duration::from_millis(100), &mut RolloutAnswers::default()).await;
+        let (of, write) = deletion("there");
+        let landed = elsewhere.write(&of, &write, &json!({})).await;
+        assert!(matches!(landed, Landed::Written(_)), "{landed:?}");
+        // It is asked anew, and then the answer comes to what was asked before.
+        elsewhere.tell(cluster, &questions, Duration::from_millis(100), &mut RolloutAnswers::default()).await;
+        release.send(()).unwrap();
+        let mut answers = RolloutAnswers::default();
+        elsewhere.tell(cluster, &questions, Duration::from_millis(500), &mut answers).await;
+        standings(&rollout, &fleet, answers)
+    }));
+    assert!(told["n/there"].contains("there is no answer yet"), "{told:?}");
+}

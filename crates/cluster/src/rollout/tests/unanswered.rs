@@ -1,0 +1,279 @@
+//! What was to be made and was not answered, over real sockets.
+
+use std::net::TcpListener;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use kube::{Client, Config};
+use pointsman_core::rollout::{JobWrite, ObjectCall, ObjectWrite, Propagation, RolloutStatus};
+use serde_json::{Value, json};
+
+use super::super::beside::try_made;
+use super::super::clock::RolloutClock;
+use super::super::pending_writes::{OpenWrites, UnansweredWrite};
+use super::super::writes::Landed;
+use super::beside::{against, says, write, writes};
+use crate::cluster::Cluster;
+use crate::web::tests::{Manner, SmallServer, answer, waited};
+
+fn deployment() -> Value {
+    let metadata = json!({"name": "a", "namespace": "n", "annotations": {"pointsman.dev/created-from": "u", "pointsman.dev/kept-v2": "{}", "theirs": "x"}});
+    json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata})
+}
+
+/// An API server that says nothing to a creation, and tells of what is there once that is so.
+fn silent(is_there: &Arc<AtomicBool>) -> SmallServer {
+    let is_there = is_there.clone();
+    SmallServer::start(move |path| match path.contains("/deployments?") {
+        true if path.contains("dryRun=All") => Manner::Says(answer(201, &deployment().to_string())),
+        true => Manner::Says(Vec::new()),
+        false if is_there.load(Ordering::Relaxed) => Manner::Says(answer(200, "{}")),
+        false => says(404, "not found"),
+    })
+}
+
+/// Makes an object as a runner does.
+async fn makes(cluster: &Cluster, one: &ObjectWrite) -> Landed {
+    match try_made(cluster, one).await.unwrap() {
+        Some(no) => no,
+        None => writes(cluster, one).await.unwrap(),
+    }
+}
+
+/// How often something was really to be made.
+fn posts(server: &SmallServer) -> usize {
+    server.heads().iter().filter(|head| head.starts_with("POST") && !head.contains("dryRun=All")).count()
+}
+
+async fn open(cluster: &Cluster, one: &ObjectWrite) -> OpenWrites {
+    let sent = Instant::now();
+    let landed = writes(cluster, one).await;
+    assert!(matches!(&landed, Ok(Landed::Later(error)) if error.leaves_open()), "{landed:?}");
+    let mut all = OpenWrites::default();
+    all.add(UnansweredWrite::object(cluster, one, (sent, RolloutClock::start())).await.unwrap());
+    all
+}
+
+/// What something was deleted for is sent again at once, and waited for to the end: the first one may come after that
+/// one is gone.
+#[test]
+fn what_was_not_answered_is_waited_for_until_it_is_there() {
+    for (call, sent, is_over) in
+        [(ObjectCall::Create(deployment()), 1, true), (ObjectCall::Succeed(deployment()), 2, false)]
+    {
+        let is_there = Arc::default();
+        let server = silent(&is_there);
+        against(&server, async |cluster| {
+            let mut all = open(cluster, &write(call)).await;
+            all.settle(cluster, RolloutClock::start()).await;
+            assert_eq!((all.is_empty(), posts(&server)), (false, sent));
+            is_there.store(true, Ordering::Relaxed);
+            all.settle(cluster, RolloutClock::start()).await;
+            assert_eq!((all.is_empty(), posts(&server)), (is_over, sent));
+        });
+    }
+}
+
+/// A Job that was asked for so many seconds ago.
+fn job(name: &str, seconds: u64) -> UnansweredWrite {
+    let [namespace, of, uid] = ["n", "n/a", "u"].map(str::to_owned);
+    let job = JobWrite { namespace, name: name.to_owned(), body: json!({}), of, uid };
+    let sent = Instant::now().checked_sub(Duration::from_secs(seconds)).unwrap();
+    UnansweredWrite::job(&job, (sent, RolloutClock::start()))
+}
+
+/// Nobody is asked whether it is there.
+#[test]
+fn what_no_api_server_works_on_any_more_is_waited_for_no_longer() {
+    let server = SmallServer::start(|_| says(404, "not found"));
+    for (seconds, is_over) in [(64, false), (65, true)] {
+        let mut all = OpenWrites::default();
+        all.add(job("a", seconds));
+        all.forget_late();
+        assert_eq!(all.is_empty(), is_over, "after {seconds} s");
+        let asked = server.heads().len();
+        against(&server, async |cluster| all.settle(cluster, RolloutClock::start()).await);
+        assert_eq!((all.is_empty(), server.heads().len() == asked), (is_over, is_over), "after {seconds} s");
+    }
+}
+
+/// Others could do nothing meanwhile. Where the same one is not answered again and again, a fleet does not wait for
+/// ever.
+#[test]
+fn objects_have_their_time_again_once_for_what_is_waited_for() {
+    let (clock, before) = (RolloutClock::start(), RolloutStatus::default());
+    let mut all = OpenWrites::default();
+    for (name, is_granted) in [("a", true), ("a", false), ("b", true), ("a", false)] {
+        all.add(job(name, 65));
+        let waits = all.told(&before, clock.now());
+        assert!(waits.message.starts_with(&format!("job n/{name} was asked for")), "{}", waits.message);
+        all.was_told();
+        assert!(all.is_waited_for(), "it may still come");
+        all.forget_late();
+        // As long as nobody could say so, it is to be said.
+        for _ in 0..2 {
+            assert_eq!(all.told(&before, clock.now()).resumed.is_some(), is_granted, "{name}");
+            assert!(all.is_waited_for());
+        }
+        all.was_told();
+        assert!(!all.is_waited_for());
+    }
+}
+
+/// A change is seen by what it writes, a deletion by who is gone. Neither lands on another one of that name.
+#[test]
+fn a_change_that_was_not_answered_is_waited_for_until_it_is_seen() {
+    let patch = json!([
+        {"op": "test", "path": "/metadata/uid", "value": "u"},
+        {"op": "add", "path": "/metadata/labels/a", "value": "b"},
+    ]);
+    let (uid, resource_version) = ("u".to_owned(), "7".to_owned());
+    let delete = ObjectCall::Delete { uid, resource_version, propagation: Propagation::Background, replacement: None };
+    let is = |uid: &str, more: Value| {
+        let mut object = json!({"metadata": {"uid": uid}});
+        object["metadata"].as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        Some(object)
+    };
+    let labelled = json!({"labels": {"a": "b", "c": "d"}});
+    for (call, there, is_over) in [
+        (ObjectCall::Patch(patch.clone()), is("u", json!({})), false),
+        (ObjectCall::Patch(patch.clone()), is("u", labelled), true),
+        (ObjectCall::Patch(patch.clone()), is("v", json!({})), true),
+        (ObjectCall::Patch(patch), None, true),
+        (delete.clone(), is("u", json!({"resourceVersion": "7"})), false),
+        (delete.clone(), is("u", json!({"resourceVersion": "8"})), true),
+        (delete.clone(), is("u", json!({"deletionTimestamp": "2026-01-01T00:00:00Z"})), true),
+        (delete.clone(), is("v", json!({})), true),
+        (delete, None, true),
+    ] {
+        let told = format!("{call:?} {there:?}");
+        let server = SmallServer::start(move |path| match (path.contains("fieldManager"), &there) {
+            (true, _) => Manner::Says(Vec::new()),
+            (_, Some(object)) => Manner::Says(answer(200, &object.to_string())),
+            _ => says(404, "not found"),
+        });
+        let one = ObjectWrite { version: Some("v1".to_owned()), ..write(call) };
+        against(&server, async |cluster| {
+            let open = UnansweredWrite::object(cluster, &one, (Instant::now(), RolloutClock::start())).await;
+            let mut all = OpenWrites::default();
+            all.add(open.unwrap());
+            all.settle(cluster, RolloutClock::start()).await;
+            assert_eq!(all.is_empty(), is_over, "{told}");
+        });
+    }
+}
+
+#[test]
+fn what_was_never_sent_or_changes_nothing_is_not_waited_for() {
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    waited(async {
+        let url = format!("http://127.0.0.1:{port}");
+        let mut config = Config::new(url.parse().unwrap());
+        config.default_retry = false;
+        let cluster = Cluster::new(Client::try_from(config).unwrap(), url);
+        let landed = writes(&cluster, &write(ObjectCall::Create(deployment()))).await;
+        assert!(matches!(&landed, Ok(Landed::Later(error)) if !error.leaves_open()), "{landed:?}");
+        for call in [ObjectCall::Tell(json!({})), ObjectCall::Readmit("s".to_owned())] {
+            let sent = (Instant::now(), RolloutClock::start());
+            let open = UnansweredWrite::object(&cluster, &write(call), sent).await;
+            assert!(open.is_none());
+        }
+    });
+}
+
+/// An API server that gives up waiting for its store has said neither yes nor no.
+#[test]
+fn what_a_store_does_not_say_in_time_may_still_be_done() {
+    let (uid, resource_version) = ("u".to_owned(), "7".to_owned());
+    let delete = ObjectCall::Delete { uid, resource_version, propagation: Propagation::Background, replacement: None };
+    for call in [ObjectCall::Create(deployment()), ObjectCall::Patch(json!([])), delete] {
+        for (message, is_open) in [("etcdserver: request timed out", true), ("etcdserver: request is too large", false)]
+        {
+            let one = ObjectWrite { version: Some("v1".to_owned()), ..write(call.clone()) };
+            let server = SmallServer::start(move |_| says(500, message));
+            let landed = against(&server, async |cluster| writes(cluster, &one).await);
+            assert_eq!(matches!(&landed, Ok(Landed::Later(error)) if error.leaves_open()), is_open, "{landed:?}");
+        }
+    }
+}
+
+/// A policy that undoes a change in the same write is told, and not written against all the time.
+#[test]
+fn a_change_that_is_undone_as_it_is_written_is_not_yet() {
+    let patch = json!([{"op": "add", "path": "/metadata/labels/a", "value": "b"}]);
+    for (now, is_kept) in [(json!({"metadata": {"labels": {"a": "b"}}}), true), (json!({"metadata": {}}), false)] {
+        let server = SmallServer::start(move |_| Manner::Says(answer(200, &now.to_string())));
+        let landed = against(&server, async |cluster| writes(cluster, &write(ObjectCall::Patch(patch.clone()))).await);
+        match landed.unwrap() {
+            Landed::Written(_) if is_kept => {}
+            Landed::NotYet(why) if !is_kept && why.contains("in the same write") => {}
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+/// By what it has of us it is known: where a policy takes that off, it is deleted again, unless something was deleted
+/// for it.
+#[test]
+fn what_does_not_say_what_it_is_goes_again() {
+    let mut stripped = deployment();
+    stripped["metadata"]["annotations"].as_object_mut().unwrap().remove("pointsman.dev/created-from");
+    let without_theirs = {
+        let mut object = deployment();
+        let annotations = object["metadata"]["annotations"].as_object_mut().unwrap();
+        // What is kept of another version is none of the rollout's: whoever admits the object may know that it is
+        // stale.
+        annotations.retain(|name, _| name == "pointsman.dev/created-from");
+        object
+    };
+    let kept = deployment();
+    for (call, tried, now, deletes, made, goes) in [
+        (ObjectCall::Create(deployment()), &kept, &stripped, 200, 1, true),
+        (ObjectCall::Create(deployment()), &kept, &stripped, 403, 1, true),
+        (ObjectCall::Create(deployment()), &kept, &without_theirs, 200, 1, false),
+        (ObjectCall::Create(deployment()), &stripped, &kept, 200, 0, false),
+        (ObjectCall::Succeed(deployment()), &stripped, &stripped, 200, 1, false),
+    ] {
+        let (tried, now) = (tried.to_string(), now.to_string());
+        let server = SmallServer::start(move |path| match path.contains("/deployments?") {
+            true if path.contains("dryRun=All") => Manner::Says(answer(201, &tried)),
+            true => Manner::Says(answer(201, &now)),
+            false => says(deletes, "no"),
+        });
+        let landed = against(&server, async |cluster| makes(cluster, &write(call)).await);
+        assert_eq!(server.heads().iter().any(|head| head.starts_with("DELETE")), goes);
+        assert_eq!(posts(&server), made);
+        match landed {
+            Landed::Refused(why) if goes || made == 0 => {
+                let then = match (made, deletes) {
+                    (0, _) => "nothing was made",
+                    (_, 200) => "it was deleted again",
+                    _ => "it is there, and has to be deleted",
+                };
+                assert!(
+                    why.contains("does not keep the annotation pointsman.dev/created-from") && why.contains(then),
+                    "{why}"
+                );
+            }
+            Landed::Written(_) if !goes => {}
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+/// Where a webhook knows no dry runs, what is to be made is made, and looked at.
+#[test]
+fn who_knows_no_dry_runs_is_not_asked_for_one() {
+    let server = SmallServer::start(|path| match path.contains("dryRun=All") {
+        true => says(400, "admission webhook \"w\" does not support dry run"),
+        false => Manner::Says(answer(201, &deployment().to_string())),
+    });
+    let one = write(ObjectCall::Create(deployment()));
+    let landed = against(&server, async |cluster| makes(cluster, &one).await);
+    assert!(matches!(landed, Landed::Written(_)) && posts(&server) == 1, "{landed:?}");
+    // An answer that is lost leaves nothing open.
+    let server = SmallServer::start(|_| Manner::Says(Vec::new()));
+    let landed = against(&server, async |cluster| makes(cluster, &one).await);
+    assert!(matches!(&landed, Landed::Later(error) if !error.leaves_open()) && posts(&server) == 0, "{landed:?}");
+}

@@ -1,0 +1,169 @@
+//! A fleet that is listed once and watched from then on, over real sockets.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::sleep;
+use std::time::Duration;
+
+use kube::{Client, Config};
+use pointsman_core::definition::Kind;
+use pointsman_core::rollout::{FleetRollout, RolloutStatus};
+use serde_json::{Value, json};
+
+use super::super::fleet::Fleet;
+use super::{CRD, metric, rollout};
+use crate::cluster::Cluster;
+use crate::web::tests::{Manner, SmallServer, answer, waited};
+
+const LIST: &str = "/apis/example.com/v1/boats?limit=50";
+const PATIENCE: Duration = Duration::from_millis(300);
+
+fn boat(name: &str, version: &str, revision: u64) -> Value {
+    json!({"metadata": {
+        "namespace": "n", "name": name, "uid": format!("uid-{name}"), "resourceVersion": revision.to_string(),
+        "labels": {"example.com/controller-version": version},
+    }})
+}
+
+fn told(events: &[(&str, Value)]) -> Vec<u8> {
+    let lines = events.iter().map(|(what, object)| json!({"type": what, "object": object}).to_string() + "\n");
+    format!("HTTP/1.1 200 As it is\r\ncontent-type: application/json\r\n\r\n{}", lines.collect::<String>()).into()
+}
+
+/// An API server with boats a and b, which answers watches in this way, each by its number.
+fn server(watched: impl Fn(usize) -> Manner + Send + Sync + 'static) -> SmallServer {
+    let watches = AtomicUsize::new(0);
+    SmallServer::start(move |path| match path {
+        LIST => {
+            let items = [boat("a", "1.0.0", 8), boat("b", "1.0.0", 9)];
+            Manner::Says(answer(200, &json!({"metadata": {"resourceVersion": "10"}, "items": items}).to_string()))
+        }
+        path if path.starts_with("/apis/example.com/v1/boats?watch=true") => {
+            watched(watches.fetch_add(1, Ordering::Relaxed))
+        }
+        "/apis/example.com/v1/namespaces/n/boats/a" => Manner::Says(answer(200, &boat("a", "1.2.0", 30).to_string())),
+        path if path.contains("/customresourcedefinitions/") => Manner::Says(answer(200, CRD)),
+        _ => Manner::Says(answer(404, "{}")),
+    })
+}
+
+/// What each object is at, and what was answered to `work` before.
+fn after<T>(
+    server: &SmallServer,
+    work: impl AsyncFnOnce(&Cluster, &FleetRollout, &mut Fleet) -> T,
+) -> (Vec<String>, T) {
+    let (kind, rollout): (Kind, FleetRollout) = rollout("start", &[metric("fine")]);
+    waited(async {
+        let config = Config::new(server.url("").parse().unwrap());
+        let cluster = Cluster::new(Client::try_from(config).unwrap(), server.url(""));
+        let mut fleet = Fleet::list(&cluster, &kind, &rollout, &RolloutStatus::default()).await.unwrap();
+        let answered = work(&cluster, &rollout, &mut fleet).await;
+        let objects = fleet.objects.iter();
+        (objects.map(|object| format!("{} {}", object.name(), object.version().unwrap())).collect(), answered)
+    })
+}
+
+/// Listens for a while. A connection that was kept may close under the next request, and whoever runs a rollout asks
+/// again.
+async fn heard(cluster: &Cluster, rollout: &FleetRollout, fleet: &mut Fleet) -> bool {
+    loop {
+        match fleet.listen(cluster, rollout, PATIENCE).await {
+            Ok(all) => return all,
+            Err(error) => assert!(error.passes(), "{error}"),
+        }
+    }
+}
+
+fn watches(server: &SmallServer) -> Vec<String> {
+    let heads = server.heads().into_iter().filter(|head| head.contains("watch=true"));
+    heads.map(|head| head.split_once("resourceVersion=").unwrap().1.split(' ').next().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn a_fleet_is_what_its_watch_tells() {
+    let server = server(|_| {
+        Manner::Holds(told(&[
+            ("MODIFIED", boat("a", "1.1.0", 12)),
+            ("MODIFIED", boat("a", "1.0.0", 11)),
+            ("ADDED", boat("c", "1.0.0", 13)),
+            ("DELETED", boat("b", "1.0.0", 14)),
+            ("BOOKMARK", json!({"metadata": {"resourceVersion": "20"}})),
+        ]))
+    });
+    let (objects, all) = after(&server, async |cluster, rollout, fleet| heard(cluster, rollout, fleet).await);
+    assert_eq!((objects, all), (vec!["a 1.1.0".to_owned(), "c 1.0.0".to_owned()], true));
+    assert_eq!(watches(&server), ["10"]);
+}
+
+#[test]
+fn a_watch_that_ends_goes_on_where_it_ended() {
+    let server = server(|number| match number {
+        0 => Manner::Says(told(&[("MODIFIED", boat("a", "1.1.0", 12))])),
+        _ => Manner::Holds(told(&[("MODIFIED", boat("b", "1.1.0", 15))])),
+    });
+    let (objects, all) = after(&server, async |cluster, rollout, fleet| {
+        (heard(cluster, rollout, fleet).await, heard(cluster, rollout, fleet).await)
+    });
+    assert_eq!((objects, all), (vec!["a 1.1.0".to_owned(), "b 1.1.0".to_owned()], (true, true)));
+    assert_eq!(watches(&server), ["10", "12"]);
+}
+
+#[test]
+fn what_an_api_server_cannot_tell_any_more_is_listed_again() {
+    let gone = json!({"kind": "Status", "code": 410, "message": "too old resource version"});
+    let error = json!({"kind": "Status", "code": 500, "message": "the cache is broken"});
+    for first in [answer(410, &gone.to_string()), told(&[("ERROR", gone)]), told(&[("ERROR", error)])] {
+        let server = server(move |_| Manner::Says(first.clone()));
+        let (_, all) = after(&server, async |cluster, rollout, fleet| heard(cluster, rollout, fleet).await);
+        assert!(!all);
+    }
+    let refused = json!({"kind": "Status", "code": 403, "message": "no"}).to_string();
+    let server = server(move |_| Manner::Says(answer(403, &refused)));
+    let (_, error) = after(&server, async |cluster, rollout, fleet| {
+        loop {
+            match fleet.listen(cluster, rollout, PATIENCE).await {
+                Err(error) if error.passes() => {}
+                heard => return heard,
+            }
+        }
+    });
+    assert_eq!(error.unwrap_err().code(), Some(403));
+}
+
+#[test]
+fn an_answer_to_a_write_is_heard_before_the_watch_tells_it() {
+    let server = server(|_| Manner::Holds(told(&[("MODIFIED", boat("a", "1.0.0", 11))])));
+    let (objects, all) = after(&server, async |cluster, rollout, fleet| {
+        fleet.wrote(&boat("a", "1.1.0", 12), rollout);
+        heard(cluster, rollout, fleet).await
+    });
+    assert_eq!((objects, all), (vec!["a 1.1.0".to_owned(), "b 1.0.0".to_owned()], true), "the watch is behind");
+}
+
+#[test]
+fn a_watch_that_breaks_in_the_middle_of_an_event_begins_it_anew() {
+    let whole = told(&[("MODIFIED", boat("a", "1.1.0", 12)), ("MODIFIED", boat("b", "1.1.0", 13))]);
+    let server = server(move |number| match number {
+        0 => Manner::Says(whole[..whole.len() - 20].to_vec()),
+        _ => Manner::Holds(told(&[("MODIFIED", boat("b", "1.1.0", 13))])),
+    });
+    let (objects, _) = after(&server, async |cluster, rollout, fleet| {
+        heard(cluster, rollout, fleet).await;
+        heard(cluster, rollout, fleet).await
+    });
+    assert_eq!(objects, ["a 1.1.0", "b 1.1.0"]);
+    assert_eq!(watches(&server), ["10", "12"]);
+}
+
+#[test]
+fn what_was_not_heard_of_lately_is_read_before_it_is_judged() {
+    let server = server(|_| Manner::Holds(told(&[])));
+    let uids = ["uid-a", "uid-nobody"].into();
+    let (objects, is_new) = after(&server, async |cluster, rollout, fleet| {
+        let max_in_flight = fleet.reread(cluster, rollout, &uids).await.unwrap();
+        sleep(Duration::from_millis(2_100));
+        let later = fleet.reread(cluster, rollout, &uids).await.unwrap();
+        (max_in_flight, later, fleet.reread(cluster, rollout, &uids).await.unwrap())
+    });
+    assert_eq!((objects[0].as_str(), is_new), ("a 1.2.0", (false, true, false)));
+    assert_eq!(server.heads().iter().filter(|head| head.contains("/boats/a ")).count(), 1);
+}

@@ -1,0 +1,24 @@
+//! Which versions run, as the objects of a cluster say.
+
+use pointsman_core::definition::Kind;
+use pointsman_core::rollout::{RolloutAnswers, RunningVersions};
+
+use super::error::RolloutError;
+use super::fleet::list_objects;
+use super::lookups::{Compiled, look_up_more};
+use crate::cluster::Cluster;
+use crate::pages::items;
+
+/// Looks at every object of a kind, and at others that say which versions run of them. Nothing is written.
+///
+/// # Errors
+/// [`RolloutError`].
+pub async fn running_versions<'k>(cluster: &Cluster, kind: &'k Kind) -> Result<RunningVersions<'k>, RolloutError> {
+    let mut answers = RolloutAnswers::default();
+    let known = Compiled { kind, staged: &[] };
+    look_up_more(cluster, known, &RunningVersions::questions(kind), &mut answers).await?;
+    let mut running = RunningVersions::beside(kind, answers);
+    let read_in = |stored: &str, served: &[&str]| RunningVersions::read_in(kind, stored, served);
+    list_objects(cluster, kind, &read_in, &mut |page| items(page).for_each(|object| running.see(object))).await?;
+    Ok(running)
+}

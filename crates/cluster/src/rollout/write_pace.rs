@@ -1,0 +1,74 @@
+//! When the next object may be written.
+
+use std::time::Duration;
+
+use pointsman_core::rollout::{PaceChange, RolloutPace, TimedCall};
+use tokio::time::sleep;
+
+use super::clock::RolloutClock;
+use crate::call_error::CallError;
+
+/// The pace of the writes of a rollout, by a clock.
+#[derive(Debug)]
+pub(super) struct WritePace {
+    pace: RolloutPace,
+    clock: RolloutClock,
+}
+
+impl WritePace {
+    pub(super) fn start(clock: RolloutClock) -> Self {
+        Self { pace: RolloutPace::new(clock.now().steady), clock }
+    }
+
+    /// Waits until the next write may be made. Returns what is told of the pace.
+    pub(super) async fn next(&mut self) -> Option<PaceChange> {
+        let told = self.pace.recovers(self.clock.now().steady);
+        loop {
+            let wait = self.pace.take(self.clock.now().steady);
+            if wait.is_zero() {
+                return told;
+            }
+            sleep(wait).await;
+        }
+    }
+
+    /// A call failed: whoever is too busy is written to half as fast from then on.
+    pub(super) fn failed(&mut self, error: &CallError) -> Option<PaceChange> {
+        (error.code() == Some(429)).then(|| self.pace.is_busy(error.retry_after(), self.clock.now().steady)).flatten()
+    }
+
+    /// A call took so long.
+    pub(super) fn took(&mut self, call: TimedCall, time: Duration) -> Option<PaceChange> {
+        self.pace.took(call, time, self.clock.now().steady)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use super::*;
+
+    #[test]
+    fn writes_come_at_once_and_then_at_their_rate() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        runtime.block_on(async {
+            let (mut pace, began) = (WritePace::start(RolloutClock::start()), Instant::now());
+            for _ in 0..15 {
+                assert_eq!(pace.next().await, None);
+            }
+            assert!(began.elapsed() >= Duration::from_millis(490), "{:?}", began.elapsed());
+        });
+    }
+
+    #[test]
+    fn only_who_is_too_busy_is_written_to_half_as_fast() {
+        let mut pace = WritePace::start(RolloutClock::start());
+        for other in [422, 500, 503] {
+            assert_eq!(pace.failed(&CallError::of_code(other, "", None)), None, "{other}");
+        }
+        let busy = CallError::of_code(429, "", Some(Duration::from_secs(1)));
+        let told = pace.failed(&busy).map(|change| change.to_string()).unwrap_or_default();
+        assert!(told.contains("writes 5 a second") && told.contains("429"), "{told}");
+    }
+}

@@ -1,0 +1,157 @@
+//! From wave to wave, and back: what is reserved next, and when it is over.
+
+use super::fleet_object::FleetObject;
+use super::former::formers_unknown;
+use super::gates::{come_to, waits_before, waits_then};
+use super::hold::{holds_first, lets_go_first};
+use super::job_write::SeenJob;
+use super::message::WaitsFor;
+use super::moment::rfc3339;
+use super::object_state::Standing;
+use super::planner::Planner;
+use super::status::{InFlightObject, JOB, ROLLED_BACK, RolloutPhase};
+use super::wave::Wave;
+use super::workflow_plan::{is_anywhere, job_under_way};
+
+/// From wave to wave, as far as they are through; then the next objects of the wave.
+pub(super) fn advance(planner: &mut Planner<'_>, standings: &[Standing]) {
+    if holds_first(planner, standings) {
+        return;
+    }
+    let mut at = planner.status.wave_of(planner.rollout);
+    while let Some(wave) = planner.rollout.waves.get(at) {
+        if planner.status.wave.as_ref() != Some(&wave.name) {
+            come_to(planner, wave);
+        }
+        if waits_before(planner, wave) {
+            return;
+        }
+        if !is_through(planner, standings, at) {
+            planner.status.wave_done = None;
+            match planner.facts.closed(planner.rollout) {
+                // What is under way ends.
+                Some(what) if planner.status.in_flight.is_empty() => {
+                    planner.in_the_way.waits = Some(WaitsFor { reason: None, what });
+                }
+                Some(_) => {}
+                None => reserve_forward(planner, standings, wave, at),
+            }
+            return;
+        }
+        // A cache may not know yet of an object that is to be moved.
+        if planner.facts.consistent {
+            planner.status.wave_done.get_or_insert_with(|| rfc3339(planner.now.wall));
+        }
+        planner.in_the_way.waits = waits_then(planner, wave);
+        if planner.in_the_way.waits.is_some() {
+            return;
+        }
+        if !planner.facts.consistent {
+            planner.ask_for_list();
+            return;
+        }
+        if planner.rollout.tells_states && planner.status.state.as_ref() != Some(&wave.states.done) {
+            planner.told = Some(wave.states.done.clone());
+            return;
+        }
+        planner.status.wave_done = None;
+        at += 1;
+    }
+    if lets_go_first(planner) {
+        return;
+    }
+    let has_failed = standings.iter().any(|standing| matches!(standing, Standing::Failed(_)));
+    planner.end(if has_failed { RolloutPhase::Failed } else { RolloutPhase::Complete }, None);
+}
+
+/// In reverse, without waiting for anything between waves: whoever goes back has a reason.
+pub(super) fn go_back(planner: &mut Planner<'_>, standings: &[Standing]) {
+    let view = planner.view(standings);
+    let is_moved = |object: &FleetObject| match &object.legs {
+        Some(legs) => legs.back().is_some(),
+        None => object.mark_of(planner.rollout).is_some() && object.is_at(&planner.rollout.to),
+    };
+    let moved = view.all().filter(|(object, _)| is_moved(object));
+    let (to_go, stuck): (Vec<_>, Vec<_>) = moved.partition(|(_, standing)| **standing == Standing::New);
+    let is_stuck = stuck.iter().any(|(_, standing)| **standing != Standing::Gone);
+    let mut next: Vec<&FleetObject> = to_go.into_iter().map(|(object, _)| object).collect();
+    next.sort_by(|one, two| (two.wave(true), two.place()).cmp(&(one.wave(true), one.place())));
+    let Some(first) = next.first() else {
+        let unknown = formers_unknown(planner.rollout, &planner.status, &planner.facts.answers);
+        if let Some(what) = unknown.filter(|_| planner.status.in_flight.is_empty()) {
+            planner.in_the_way.waits = Some(WaitsFor { reason: None, what });
+            return;
+        }
+        if planner.has_become {
+            return;
+        }
+        if !is_stuck && planner.status.in_flight.is_empty() && planner.facts.consistent {
+            if !lets_go_first(planner) {
+                planner.end(RolloutPhase::Aborted, Some(ROLLED_BACK));
+            }
+        } else if !is_stuck && planner.status.in_flight.is_empty() {
+            planner.ask_for_list();
+        }
+        return;
+    };
+    let at = first.wave(true);
+    // What the steps of a wave build on goes back after it.
+    let is_later = |one: &InFlightObject| planner.object(&one.uid).is_some_and(|object| view.wave_of(object) > at);
+    let has_steps = planner.rollout.waves.iter().any(|wave| wave.journey.is_some());
+    if has_steps && planner.status.in_flight.iter().any(is_later) {
+        return;
+    }
+    let Some(wave) = planner.rollout.waves.get(at) else { return };
+    let is_of = |object: &FleetObject| match &object.legs {
+        Some(legs) => legs.of_wave(at).is_some(),
+        None => object.wave == at,
+    };
+    let objects = planner.fleet.iter().filter(|object| is_of(object)).count();
+    next.retain(|object| object.wave(true) == at);
+    planner.reserve(&next, wave.max_in_flight.of(objects), true);
+}
+
+pub(super) fn stop(planner: &mut Planner<'_>) {
+    if !planner.status.in_flight.is_empty() {
+        tell_job(planner);
+        return;
+    }
+    // What is held has to be let go, also what is not heard of yet, and what was held before the StagedRollout said
+    // otherwise.
+    if !planner.facts.consistent {
+        planner.ask_for_list();
+    } else if !lets_go_first(planner) {
+        planner.end(RolloutPhase::Aborted, Some("Stopped"));
+    }
+}
+
+/// What is not to go on is let go only once no Job changes it any more: says which one it waits for, and what to do.
+fn tell_job(planner: &mut Planner<'_>) {
+    let ends = |one: &&InFlightObject| planner.fails(&one.uid) || is_anywhere(planner, one);
+    let mut under_way = planner.status.in_flight.iter().filter(ends);
+    let Some(job) = under_way.find_map(|one| job_under_way(planner, one)) else { return };
+    let why = SeenJob::under_way(&job, &planner.facts.answers).unwrap_or_default();
+    let (namespace, name) = job.split_once('/').unwrap_or(("", &job));
+    let deletes = format!("kubectl delete job --namespace={namespace} {name}");
+    let what = format!("{why}: the rollout ends once that has ended, or somebody has deleted it: {deletes}");
+    planner.in_the_way.waits = Some(WaitsFor { reason: Some(JOB), what });
+}
+
+fn is_through(planner: &Planner<'_>, standings: &[Standing], wave: usize) -> bool {
+    let is_through = |standing: &Standing| {
+        matches!(standing, Standing::New | Standing::Held(_) | Standing::Failed(_) | Standing::Gone)
+    };
+    let view = planner.view(standings);
+    planner.status.in_flight.is_empty() && view.in_wave(wave, wave).all(|(_, standing)| is_through(standing))
+}
+
+/// Reserves as many objects of a wave as may be under way.
+fn reserve_forward(planner: &mut Planner<'_>, standings: &[Standing], wave: &Wave, at: usize) {
+    let view = planner.view(standings);
+    // Those that have become others were of it, too: a part of the wave stays what it was.
+    let objects = view.in_wave(at, at).count() + planner.status.became_of(&wave.name);
+    let old = view.in_wave(at, at).filter(|(_, standing)| **standing == Standing::Old);
+    let mut next: Vec<&FleetObject> = old.map(|(object, _)| object).collect();
+    next.sort_by(|one, two| one.place_forward().cmp(&two.place_forward()));
+    planner.reserve(&next, wave.max_in_flight.of(objects), false);
+}

@@ -1,0 +1,155 @@
+//! A step that makes an object of another kind of the one that a rollout is about.
+
+use serde_json::{Map, Value, json};
+
+use super::behind::{behind, behind_questions};
+use super::copied_metadata::carried;
+use super::delete::belongs;
+use super::names::{BECAME, GENERATION, MADE_BY, RETURNED, SHARED};
+use super::object_write::ObjectCall;
+use super::observation::{object_question, target_question};
+use super::progress::{Beside, StepProgress};
+use super::seen::{SeenOther, annotation, goes, text};
+use crate::definition::{StepObject, StepWay};
+use crate::rollout::answers::Became;
+use crate::rollout::kind_pair::KindPair;
+use crate::rollout::questions::RolloutQuestion;
+use crate::rollout::shared_metadata::SharedMetadata;
+use crate::rollout::traveller::Traveller;
+
+pub(super) fn questions(traveller: Traveller<'_>, step: usize, way: StepWay) -> Vec<RolloutQuestion> {
+    let becoming = becoming_question(traveller).filter(|_| way == StepWay::Done);
+    let swept = swept(traveller).filter(|_| way == StepWay::Undone);
+    let belonging = swept.map(|uid| RolloutQuestion::of_referring(traveller.object.namespace(), uid));
+    let behind = if way == StepWay::Undone { behind_questions(traveller, step) } else { Vec::new() };
+    let own = object_question(traveller, &StepObject::Source).filter(|_| way == StepWay::Undone);
+    target_question(traveller).into_iter().chain(becoming).chain(belonging).chain(behind).chain(own).collect()
+}
+
+/// The uid of what an object had become that was made anew: by now it may have more than was handed over to it.
+fn swept(traveller: Traveller<'_>) -> Option<&str> {
+    Some(traveller.object.mark_of(traveller.rollout)?.again.as_ref()?.target.as_str())
+}
+
+/// Whether what an object had become was changed since that one was made anew.
+fn is_changed(traveller: Traveller<'_>, target: &Value) -> bool {
+    let now = target.pointer("/metadata/generation").map(Value::to_string);
+    // Where somebody has taken the annotation off, the object knows it as well.
+    let again = traveller.object.mark_of(traveller.rollout).and_then(|mark| mark.again.as_ref());
+    let then = annotation(target, RETURNED).map(str::to_owned);
+    let then = then.or_else(|| again?.generation.map(|at| at.to_string()));
+    then.is_some_and(|then| now != Some(then))
+}
+
+/// What the object would become.
+pub(super) fn becoming_question(traveller: Traveller<'_>) -> Option<RolloutQuestion> {
+    let pair = traveller.rollout.pair.as_deref()?;
+    let object = traveller.object;
+    Some(RolloutQuestion::of_becoming(
+        &pair.source,
+        object.namespace(),
+        object.name(),
+        object.uid(),
+        &traveller.legs.facts,
+    ))
+}
+
+pub(super) fn forward(step: Beside<'_>) -> StepProgress {
+    let (Some(pair), Some(target)) = (step.pair(), target_question(step.traveller)) else {
+        return StepProgress::Stuck("nobody knows what the object becomes".to_owned());
+    };
+    match step.look(&target) {
+        SeenOther::Unknown(why) => return StepProgress::Waits(why),
+        SeenOther::Going(object) => return StepProgress::Waits(goes(&target, object)),
+        SeenOther::There(object) if annotation(object, BECAME) == Some(step.uid()) => return StepProgress::Done,
+        SeenOther::There(_) => {
+            return StepProgress::Stuck(format!(
+                "{target} is there, and does not say that it was made of this object: where it was, set its annotation \
+                 {BECAME} to {}; otherwise take it out of the way",
+                step.uid()
+            ));
+        }
+        SeenOther::Absent => {}
+    }
+    let became = becoming_question(step.traveller).and_then(|question| step.answers.became_of(&question));
+    match became {
+        Some(Became::Object(object, generation)) => {
+            let object = made_of(object, *generation, (step, pair));
+            let (resource, version) = (&pair.target.resource, Some(pair.target.version()));
+            step.next(resource, version, step.traveller.object.name(), ObjectCall::Create(object))
+        }
+        Some(Became::Refused(why)) => StepProgress::Stuck(why.clone()),
+        Some(Became::Waits(why)) => StepProgress::Waits(why.clone()),
+        None => StepProgress::Waits(format!("nobody has looked what becomes {target}")),
+    }
+}
+
+pub(super) fn back(step: Beside<'_>) -> StepProgress {
+    let (Some(pair), Some(target)) = (step.pair(), target_question(step.traveller)) else { return StepProgress::Done };
+    match step.look(&target) {
+        SeenOther::Unknown(why) => StepProgress::Waits(why),
+        SeenOther::Going(object) => StepProgress::Waits(goes(&target, object)),
+        // What belongs to it stays: the old controller takes it over again.
+        SeenOther::There(object) if annotation(object, BECAME) == Some(step.uid()) => {
+            let uid = text(object, "/metadata/uid");
+            let swept = swept(step.traveller).filter(|swept| *swept == uid);
+            if let Some(why) = swept.and_then(|uid| belongs(step, uid, &target.to_string())) {
+                return StepProgress::Waits(why);
+            }
+            if swept.is_some() && is_changed(step.traveller, object) {
+                return StepProgress::Stuck(format!(
+                    "{target} was changed after the object was made anew of it: make the same change there, set its \
+                     annotation {RETURNED} to its metadata.generation, and resume"
+                ));
+            }
+            behind(step)
+                .or_else(|| given_back(step, object))
+                .unwrap_or_else(|| step.gives_way((&pair.target, object), (&pair.source, step.uid(), None)))
+        }
+        SeenOther::There(object) => not_ours(step, &target, object),
+        SeenOther::Absent => StepProgress::Done,
+    }
+}
+
+/// The object gets what somebody has changed of the labels and annotations of what it had become.
+fn given_back(step: Beside<'_>, became: &Value) -> Option<StepProgress> {
+    match step.look(&object_question(step.traveller, &StepObject::Source)?) {
+        SeenOther::Unknown(why) => Some(StepProgress::Waits(why)),
+        SeenOther::There(own) if text(own, "/metadata/uid") == step.uid() => {
+            carried(step, became, own, StepWay::Undone)
+        }
+        // It goes as well, or is another one.
+        SeenOther::There(_) | SeenOther::Going(_) | SeenOther::Absent => None,
+    }
+}
+
+/// What becomes of a step that is undone where somebody else has what the object had become, or has taken off it that
+/// it was made of this one: where it was made, both controllers would act.
+pub(super) fn not_ours(step: Beside<'_>, target: &RolloutQuestion, object: &Value) -> StepProgress {
+    // One that was made of an earlier object of this name is under the new controller, whatever this one says.
+    let is_of_another = annotation(object, BECAME).is_some();
+    if step.step >= step.traveller.leg.done && !is_of_another {
+        return StepProgress::Done;
+    }
+    StepProgress::Stuck(format!(
+        "{target} does not say that it was made of this object, and both controllers would act: where it was, set its \
+         annotation {BECAME} to {}, and it goes, with whatever was changed of it; otherwise take it out of the way; then \
+         resume",
+        step.uid()
+    ))
+}
+
+/// The object, which says of whom it was made.
+fn made_of(object: &Value, generation: Option<i64>, (step, pair): (Beside<'_>, &KindPair)) -> Value {
+    let (shared, mut object) = (SharedMetadata::of(object, pair), object.clone());
+    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+        let annotations = metadata.entry("annotations").or_insert_with(|| Value::Object(Map::new()));
+        if let Some(annotations) = annotations.as_object_mut() {
+            annotations.insert(BECAME.to_owned(), json!(step.uid()));
+            annotations.extend(generation.map(|at| (GENERATION.to_owned(), json!(at.to_string()))));
+            annotations.extend(step.traveller.made_by().map(|text| (MADE_BY.to_owned(), json!(text))));
+            annotations.extend(shared.told().map(|text| (SHARED.to_owned(), text)));
+        }
+    }
+    object
+}

@@ -1,0 +1,187 @@
+//! The checks of a rollout to a version, as far as they are about the cluster beside the fleet.
+
+use super::answers::{FoundObjects, RolloutAnswers};
+use super::questions::{About, RolloutQuestion};
+use super::web_checks::{unmet_number, unmet_page};
+use super::web_questions::WebQuestion;
+use crate::apimachinery::excerpt;
+use crate::definition::admission::{APPLIED, AVAILABLE, Needs, Prerequisites};
+use crate::definition::{Checks, HttpCheck, Kind, ListCheck, NamedCheck, RolloutVersions, StartCheck};
+use crate::upgrade::VersionText;
+
+/// The checks of a rollout to a version.
+#[derive(Clone, Debug)]
+pub(super) struct RolloutChecks {
+    checks: Checks,
+    /// The versions of the rollout, whichever way it goes: where its objects come from, if it says so, and where they
+    /// go.
+    from: Option<String>,
+    to: String,
+    /// The CRD, as messages call it.
+    pub(super) crd: String,
+    needs: Needs,
+    prerequisites: Option<Prerequisites>,
+}
+
+/// When the checks of the beginning are asked.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum ChecksAsked {
+    /// Before the rollout begins.
+    AtStart,
+    /// Between its waves.
+    Again,
+}
+
+impl ChecksAsked {
+    /// Whether what a version needs stands as it has to. What had to be available may have been applied since.
+    fn is_met(self, wanted: &str, state: &str) -> bool {
+        let is_applied_since = self == Self::Again && wanted == AVAILABLE && state.eq_ignore_ascii_case(APPLIED);
+        state.eq_ignore_ascii_case(wanted) || is_applied_since
+    }
+}
+
+impl RolloutChecks {
+    /// Those of a kind, for a rollout between these versions.
+    pub(super) fn of(kind: &Kind, RolloutVersions { from, to }: RolloutVersions<'_>) -> Self {
+        let admission = &kind.admission;
+        let it = VersionText::new(to);
+        let mut all = admission.version_path.iter().flat_map(|path| path.needs());
+        let needs = all.find(|(named, _)| VersionText::new(named).is(&it));
+        Self {
+            checks: kind.checks.clone(),
+            from: from.map(str::to_owned),
+            to: to.to_owned(),
+            crd: format!("{}.{}", kind.plural, kind.group),
+            needs: needs.map_or_else(Needs::default, |(_, needs)| needs.clone()),
+            prerequisites: admission.prerequisites.clone(),
+        }
+    }
+
+    /// Those of a rollout that brings no version of a controller.
+    pub(super) fn without_versions(self) -> Self {
+        Self { checks: self.checks.without_versions(), ..self }
+    }
+
+    /// Why any of them cannot be asked, each in a sentence of its own.
+    pub(super) fn unfit(&self) -> Vec<String> {
+        let mut unfit: Vec<String> = self.checks.named().filter_map(|check| check.unfit(self.versions())).collect();
+        unfit.dedup();
+        unfit
+    }
+
+    fn versions(&self) -> RolloutVersions<'_> {
+        RolloutVersions { from: self.from.as_deref(), to: &self.to }
+    }
+
+    /// What has to be so before it begins, in the order of the definition.
+    pub(super) fn start(&self) -> &[StartCheck] {
+        &self.checks.start
+    }
+
+    /// What has to be looked up before it begins.
+    pub(super) fn at_start(&self) -> Vec<RolloutQuestion> {
+        let questions = self.checks.start.iter().flat_map(|check| match check {
+            StartCheck::Named(NamedCheck::List(list)) => {
+                vec![RolloutQuestion::of_list(About::Start(list.name.clone()), &list.filled(self.versions()))]
+            }
+            StartCheck::Needs => {
+                let places = self.prerequisites.iter();
+                places.flat_map(|place| self.needs.all().map(|(id, _)| RolloutQuestion::of_need(id, place))).collect()
+            }
+            StartCheck::Named(NamedCheck::Http(_) | NamedCheck::Metric(_))
+            | StartCheck::Controllers
+            | StartCheck::Crd
+            | StartCheck::Paths => Vec::new(),
+        });
+        questions.collect()
+    }
+
+    /// What has to be looked up while objects are moved.
+    pub(super) fn on_the_way(&self) -> Vec<RolloutQuestion> {
+        let lists = self.checks.during.iter().filter_map(|check| match check {
+            NamedCheck::List(list) => Some(list),
+            NamedCheck::Http(_) | NamedCheck::Metric(_) => None,
+        });
+        let filled = lists.map(|list| list.filled(self.versions()));
+        filled.map(|list| RolloutQuestion::of_list(About::During(list.name.clone()), &list)).collect()
+    }
+
+    /// Who has to be asked before it begins.
+    pub(super) fn web_at_start(&self) -> Vec<WebQuestion> {
+        let named = self.checks.start.iter().filter_map(|check| match check {
+            StartCheck::Named(check) => Some(check),
+            StartCheck::Controllers | StartCheck::Crd | StartCheck::Needs | StartCheck::Paths => None,
+        });
+        named.filter_map(|check| WebQuestion::of(check, About::Start, self.versions())).collect()
+    }
+
+    /// Who has to be asked while objects are moved.
+    pub(super) fn web_on_the_way(&self) -> Vec<WebQuestion> {
+        let during = self.checks.during.iter();
+        during.filter_map(|check| WebQuestion::of(check, About::During, self.versions())).collect()
+    }
+
+    /// What is not as it has to be while objects are moved, in words; nothing where all of it is.
+    pub(super) fn shut(&self, answers: &RolloutAnswers) -> Option<String> {
+        self.checks.during.iter().find_map(|check| self.unmet(check, About::During, answers))
+    }
+
+    /// What is not as it should be before it begins.
+    pub(super) fn faults(&self, check: &NamedCheck, answers: &RolloutAnswers) -> Option<String> {
+        self.unmet(check, About::Start, answers)
+    }
+
+    /// What is not as it should be. `about` says which list of checks it is of.
+    fn unmet(&self, check: &NamedCheck, about: fn(String) -> About, answers: &RolloutAnswers) -> Option<String> {
+        match check {
+            NamedCheck::Http(HttpCheck { name, address }) => {
+                unmet_page(name, &address.filled(self.versions()), answers.page(&about(name.clone())))
+            }
+            NamedCheck::List(list) => unmet_list(list, answers.of(&about(list.name.clone()))),
+            NamedCheck::Metric(metric) => {
+                let query = metric.query.filled(self.versions());
+                unmet_number(metric, &query, answers.number(&about(metric.name.clone())))
+            }
+        }
+    }
+
+    /// What is needed and is not as it has to be, each in a sentence.
+    pub(super) fn missing(&self, answers: &RolloutAnswers, when: ChecksAsked) -> Vec<String> {
+        let missing = |(id, wanted): (&str, &str)| {
+            let must = format!("needs: {id} must be {wanted} before a rollout to {} begins", self.to);
+            let name = self.prerequisites.as_ref().map_or_else(String::new, |place| {
+                let namespace = place.namespace.iter().map(|namespace| format!("{namespace}/"));
+                format!("{} {}{}", place.resource, namespace.collect::<String>(), place.name_of(id))
+            });
+            match answers.of(&About::Need(id.to_owned())) {
+                None => Some(format!("{must}, and nobody has looked at {name}")),
+                Some(Err(why)) => Some(format!("{must}, and {name} cannot be read: {why}")),
+                Some(Ok(FoundObjects { objects: 0, .. })) => Some(format!("{must}, and there is no {name}")),
+                Some(Ok(FoundObjects { state: None, .. })) => {
+                    Some(format!("{must}, and {name} does not say how it stands"))
+                }
+                Some(Ok(FoundObjects { state: Some(state), .. })) => {
+                    (!when.is_met(wanted, state)).then(|| format!("{must}, and {name} says {:?}", excerpt(state)))
+                }
+            }
+        };
+        self.needs.all().filter_map(missing).collect()
+    }
+}
+
+/// Why objects are not as they should be.
+fn unmet_list(list: &ListCheck, answer: Option<&Result<FoundObjects, String>>) -> Option<String> {
+    let (name, resource) = (&list.name, &list.resource);
+    match answer {
+        None => Some(format!("{name}: nobody has looked at {resource}")),
+        Some(Err(why)) => Some(format!("{name}: {resource} cannot be read: {why}")),
+        Some(Ok(FoundObjects { unmet: 0, .. })) => None,
+        Some(Ok(found)) => {
+            let more = match found.unmet.saturating_sub(found.shown.len()) {
+                0 => String::new(),
+                more => format!("; and {more} more"),
+            };
+            Some(format!("{name}: {resource} {}{more}", found.shown.join("; ")))
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! Which objects are meant: by namespace and labels.
+
+use std::collections::BTreeMap;
+
+use super::spec::SelectorSpec;
+use crate::apimachinery::Selector;
+
+/// Objects of some namespaces, with some labels.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Chosen {
+    /// Without one: all.
+    namespaces: Vec<String>,
+    labels: Selector,
+}
+
+impl Chosen {
+    /// Reads it, or says what is wrong. `version_label` cannot choose: it is what changes.
+    pub(super) fn compile(spec: &SelectorSpec, version_label: &str) -> Result<Self, String> {
+        let labels = Selector::parse(spec.labels.as_deref().unwrap_or_default())?;
+        if labels.asks_for(version_label) {
+            return Err(format!(
+                "selector.labels: {labels} asks for {version_label}, which is what the rollout changes: say `from` instead"
+            ));
+        }
+        Ok(Self { namespaces: spec.namespaces.clone(), labels })
+    }
+
+    pub(super) fn holds(&self, namespace: Option<&str>, labels: &BTreeMap<String, String>) -> bool {
+        let in_one = || self.namespaces.iter().any(|name| Some(name.as_str()) == namespace);
+        (self.namespaces.is_empty() || in_one()) && self.labels.matches(labels)
+    }
+
+    /// Whether a label decides which objects are chosen.
+    pub(super) fn asks_for(&self, label: &str) -> bool {
+        self.labels.asks_for(label)
+    }
+
+    pub(super) fn is_everything(&self) -> bool {
+        self.namespaces.is_empty() && self.labels.is_everything()
+    }
+}

@@ -1,0 +1,626 @@
+//! Checks what a StagedRollout says, against the definition of its kind.
+
+use std::time::Duration;
+
+use serde_json::Value;
+use serde_saphyr::Spanned;
+
+use super::bad_rollout::BadRollout;
+use super::checks::RolloutChecks;
+use super::chosen::Chosen;
+use super::fleet_rollout::{Direction, FleetRollout, NO_WAY_BACK, OnFailure};
+use super::freeze::Freeze;
+use super::kind_pair::KindPair;
+use super::near::near;
+use super::spec::{FreezeSpec, OrderSpec, RolloutDocument, RolloutSpec, RunSpec, WaveSpec, WindowSpec};
+use super::wave::{MaxInFlight, Wave, WaveStates};
+use super::wave_gate::{WaveGate, WaveSide};
+use super::window::RolloutWindow;
+use crate::apimachinery::{is_dns_label, is_dns_subdomain, is_label_value, parse_duration};
+use crate::definition::admission::{ObservedPart, RoleSource};
+use crate::definition::{
+    Health, Journey, JourneyAct, JourneyStep, Kind, OF_LABELS, Path, Problem, REWRITE, RolloutVersions, line,
+};
+use crate::upgrade;
+
+/// Checks a StagedRollout and collects what is wrong with it.
+pub(super) struct RolloutCompiler<'a> {
+    file: &'a str,
+    pub(super) kind: &'a Kind,
+    line: u64,
+    problems: Vec<Problem>,
+}
+
+impl<'a> RolloutCompiler<'a> {
+    pub(super) fn new(file: &'a str, kind: &'a Kind) -> Self {
+        Self { file, kind, line: 0, problems: Vec::new() }
+    }
+
+    pub(super) fn compile(mut self, document: &RolloutDocument) -> Result<FleetRollout, BadRollout> {
+        let name = &document.metadata.name;
+        // A label of a Lease's name and of policies is made of it.
+        if !is_dns_subdomain(&name.value) || name.value.len() > LONGEST {
+            self.line = line(name);
+            self.bad(format!(
+                "metadata.name: {:?} is no name of a StagedRollout: a DNS name of at most {LONGEST} characters",
+                name.value
+            ));
+        }
+        self.line = line(&document.spec);
+        let rollout = self.spec(document);
+        match rollout.filter(|_| self.problems.is_empty()) {
+            Some(rollout) => Ok(rollout),
+            None => {
+                self.problems.sort_by_key(|problem| problem.line);
+                Err(BadRollout { problems: self.problems })
+            }
+        }
+    }
+
+    pub(super) fn bad(&mut self, message: impl Into<String>) {
+        self.problems.push(Problem {
+            file: self.file.to_owned(),
+            line: self.line,
+            message: message.into(),
+            remedy: None,
+        });
+    }
+
+    fn spec(&mut self, document: &RolloutDocument) -> Option<FleetRollout> {
+        let spec = &document.spec.value;
+        let stores = self.stores(spec);
+        self.prioritized(&spec.prioritized_objects);
+        let label = self.kind.version_label().to_owned();
+        let chosen = self.fine(Chosen::compile(&spec.selector, &label));
+        let order = spec.order.as_ref().and_then(|order| self.order(order));
+        let waves = self.waves(spec, &label);
+        let windows = self.windows(&spec.windows);
+        let freezes = self.freezes(&spec.freeze, &waves);
+        self.line = line(&document.spec);
+        let timeout = self.timeout(spec.timeout.as_deref());
+        let on_failure = self.one_of("onFailure", spec.on_failure.as_deref(), &ON_FAILURE);
+        let direction = self.one_of("direction", spec.direction.as_deref(), &DIRECTIONS);
+        let pair = self.pair(&waves);
+        let health = self.health(timeout, pair.is_some())?;
+        let has_journeys = waves.iter().any(|wave| wave.journey.is_some());
+        let observe = self.observe(has_journeys);
+        let looked_at = health.fields().into_iter().chain(order.as_ref().map(|(field, _)| field));
+        let looked_at = looked_at.chain(observe.iter().flat_map(ObservedPart::fields));
+        let versions = self.read_in(looked_at, &waves, pair.is_some());
+        self.accepted(&spec.accepted_risks, &waves);
+        if let Some(chosen) = &chosen {
+            self.chosen_by_steps(chosen, &waves);
+        }
+        let checks = self.checks(spec);
+        let tells_states = has_journeys || says_states(spec);
+        Some(FleetRollout {
+            name: document.metadata.name.value.clone(),
+            uid: document.metadata.uid.clone().unwrap_or_default(),
+            generation: document.metadata.generation,
+            label,
+            from: spec.from.clone(),
+            to: spec.to.clone(),
+            chosen: chosen?,
+            order,
+            waves,
+            windows,
+            freezes,
+            prioritized: spec.prioritized_objects.clone(),
+            max_unhealthy: usize::try_from(spec.max_unhealthy.unwrap_or(1)).unwrap_or(usize::MAX),
+            timeout,
+            on_failure: on_failure.unwrap_or(OnFailure::Pause),
+            accepts: spec.accepted_risks.clone(),
+            started: spec.states.started.clone().unwrap_or_else(|| "started".to_owned()),
+            tells_states,
+            take_over: spec.take_over.unwrap_or_default(),
+            hold: spec.hold.unwrap_or_default(),
+            paused: spec.paused.unwrap_or_default(),
+            direction: direction.unwrap_or_default(),
+            health,
+            path: self.kind.admission.version_path.clone(),
+            lease: self.kind.admission.lease.clone().filter(|_| stores.is_none()),
+            stores,
+            managers: self.kind.admission.managers.clone(),
+            checks,
+            observe,
+            role: self.kind.admission.role.clone(),
+            pair: pair.map(Box::new),
+            versions,
+        })
+    }
+
+    /// Where it is read what runs of an object: where its version label does not say so, or parts of it are named.
+    fn observe(&self, has_journeys: bool) -> Vec<ObservedPart> {
+        let observe = &self.kind.admission.observe;
+        let is_read = has_journeys || observe.iter().any(|part| part.name.is_some());
+        if is_read { observe.clone() } else { Vec::new() }
+    }
+
+    /// The versions in which all that is looked at is the same.
+    fn read_in<'f>(
+        &self,
+        looked_at: impl Iterator<Item = &'f Path>,
+        waves: &'f [Wave],
+        of_source: bool,
+    ) -> Vec<String> {
+        if of_source {
+            return self.kind.becoming().map(|becoming| becoming.from().to_owned()).into_iter().collect();
+        }
+        let journeys = waves.iter().filter_map(|wave| wave.journey.as_ref()).flat_map(Journey::fields);
+        let mut fields: Vec<&Path> = looked_at.chain(journeys).collect::<Vec<_>>();
+        fields.extend(self.kind.admission.role.as_ref().map(RoleSource::path));
+        self.kind.versions_alike(&fields)
+    }
+
+    /// What a healthy object looks like, which it has to be for less than the time that it has for that.
+    fn health(&mut self, timeout: Duration, is_of_source: bool) -> Option<Health> {
+        let of_source = self.kind.becoming().and_then(|becoming| becoming.source_health());
+        let health = if is_of_source { of_source } else { self.kind.health.as_ref() };
+        let Some(health) = health.cloned() else {
+            if is_of_source {
+                self.bad(format!(
+                    "the definition of {} does not say what a healthy object of the kind that goes looks like: give it a \
+                     `healthy` block under `becomes.from`",
+                    self.kind.name()
+                ));
+                return None;
+            }
+            self.bad(format!(
+                "the definition of {} does not say what a healthy object looks like, so that nothing would tell when the \
+                 next one may go: give it a `healthy` block",
+                self.kind.name()
+            ));
+            return None;
+        };
+        if timeout <= health.settle {
+            let (timeout, settle) = (timeout.as_secs(), health.settle.as_secs());
+            self.bad(format!(
+                "timeout: {timeout}s is no longer than an object has to be healthy, which is {settle}s: every object would \
+                 fail"
+            ));
+        }
+        Some(health)
+    }
+
+    fn versions(&mut self, spec: &RolloutSpec) {
+        let has_path = self.kind.admission.version_path.is_some();
+        for (what, version) in [("from", spec.from.as_ref()), ("to", Some(&spec.to))] {
+            let Some(version) = version else { continue };
+            if version.is_empty() || !is_label_value(version) {
+                self.bad(format!("{what}: {version:?} can be no value of the label {}", self.kind.version_label()));
+            } else if has_path && upgrade::version(version).is_none() {
+                self.bad(format!("{what}: {version:?} is no version, and the definition has an upgrade path"));
+            }
+        }
+        if spec.from.as_ref() == Some(&spec.to) {
+            self.bad(format!("from and to are both {:?}: nothing would move", spec.to));
+        }
+        let lease = self.kind.admission.lease.as_ref();
+        if let Some((lease, from)) = lease.zip(spec.from.as_ref())
+            && lease.collide(from, &spec.to)
+        {
+            let message = format!(
+                "from and to: the controllers of {from} and {} would hold one Lease, {}",
+                spec.to,
+                lease.of(from).1
+            );
+            self.bad(message);
+        }
+    }
+
+    /// The CRD by which objects are stored anew, where that is what the rollout does. Its versions are those of the API
+    /// then, and no controller's.
+    fn stores(&mut self, spec: &RolloutSpec) -> Option<String> {
+        if spec.journey.as_deref() != Some(REWRITE) {
+            self.versions(spec);
+            return None;
+        }
+        self.stored_version(spec);
+        Some(format!("{}.{}", self.kind.plural(), self.kind.group()))
+    }
+
+    /// The version that objects are stored in afterwards. In which one they are stored nobody can read.
+    fn stored_version(&mut self, spec: &RolloutSpec) {
+        let known: Vec<&str> = self.kind.versions().collect();
+        if !known.contains(&spec.to.as_str()) {
+            let (to, hint) = (&spec.to, near(&spec.to, &known));
+            let message =
+                format!("to: {to:?} is no version of {}{hint} Known here: {}", self.kind.name(), known.join(", "));
+            self.bad(message);
+        }
+        if spec.from.is_some() {
+            self.bad(format!(
+                "from: nobody can read in which version an object is stored: with journey {REWRITE}, leave it out"
+            ));
+        }
+    }
+
+    /// What must be so, as the definition says, for these versions. Where every object is stored anew, no controller's
+    /// version comes, and nothing that hangs on one is asked.
+    fn checks(&mut self, spec: &RolloutSpec) -> RolloutChecks {
+        let all = RolloutChecks::of(self.kind, versions_of(spec));
+        let checks = if spec.journey.as_deref() == Some(REWRITE) { all.without_versions() } else { all };
+        checks.unfit().into_iter().for_each(|why| self.bad(format!("checks: {why}")));
+        checks
+    }
+
+    fn prioritized(&mut self, titles: &[String]) {
+        for title in titles {
+            let (namespace, name) = title.split_once('/').unwrap_or(("a", title));
+            if !is_dns_label(namespace) || !is_dns_subdomain(name) {
+                self.bad(format!("prioritizedObjects: {title:?} is not an object: write it as NAMESPACE/NAME"));
+            }
+        }
+    }
+
+    fn timeout(&mut self, text: Option<&str>) -> Duration {
+        let Some(text) = text else { return TIMEOUT };
+        match parse_duration(text) {
+            Ok(timeout) => timeout,
+            Err(error) => {
+                self.bad(format!("timeout: {text:?} is {error}"));
+                Duration::MAX
+            }
+        }
+    }
+
+    fn order(&mut self, spec: &OrderSpec) -> Option<(Path, Vec<String>)> {
+        let path = Path::parse(&spec.by);
+        let path = self.fine(path.map_err(|error| format!("order.by: {error}")))?;
+        // Of which kind its objects are, the journeys say: either has to have it.
+        let of_source = self.kind.becoming().is_some_and(|becoming| becoming.has_source_field(&path));
+        if self.kind.versions_alike(&[&path]).is_empty() && !of_source {
+            self.bad(format!("order.by: {} has no field {path} in its newest version", self.kind.name()));
+        }
+        Some((path, spec.values.clone()))
+    }
+
+    fn waves(&mut self, spec: &RolloutSpec, label: &str) -> Vec<Wave> {
+        let specs = spec.waves.as_slice();
+        let Some((last, before)) = specs.split_last() else {
+            self.bad("waves: there is none: give it at least one, such as {name: all, maxInFlight: 1}");
+            return Vec::new();
+        };
+        let mut waves = Vec::new();
+        for (at, one) in specs.iter().enumerate() {
+            self.line = line(one);
+            let name = &one.value.name;
+            if !is_dns_label(name) {
+                self.bad(format!("waves: {name:?} is no name: use lower case letters, digits and hyphens"));
+            }
+            if specs.iter().take(at).any(|other| other.value.name == *name) {
+                self.bad(format!("waves: there are two that are called {name:?}"));
+            }
+            waves.extend(self.wave(&one.value, spec, label));
+        }
+        if waves.len() < specs.len() {
+            // What is wrong with one of them was said.
+            return waves;
+        }
+        self.mixed(&waves);
+        if spec.hold == Some(true) && waves.iter().any(|wave| wave.journey.is_some() && !wave.is_run) {
+            self.bad("hold: keeps others from changing the version label, and journeys change none: leave it out");
+        }
+        self.first_waits(&waves);
+        let is_all = |wave: &&Wave| wave.chosen.is_everything() && !wave.is_run;
+        let journey = |wave: &Wave| wave.journey.as_ref().map(|journey| journey.name.clone());
+        let of_last = waves.last().and_then(journey);
+        for wave in waves.iter().take(before.len()).filter(is_all).filter(|wave| journey(wave) == of_last) {
+            let (name, last) = (&wave.name, &last.value.name);
+            let message =
+                format!("waves: {name} selects everything, so that nothing is left for {last}: give it a selector");
+            self.problems.push(Problem { file: self.file.to_owned(), line: self.line, message, remedy: None });
+        }
+        if waves.last().is_some_and(|wave| !wave.chosen.is_everything()) {
+            let name = &last.value.name;
+            self.bad(format!(
+                "waves: the last one, {name}, must take everything that is left, also what is created meanwhile: leave out \
+                 its selector, or add a wave {{name: rest, maxInFlight: 1}}"
+            ));
+        }
+        if waves.last().is_some_and(|wave| wave.is_run) {
+            self.bad(format!("waves: the last one, {}, has to have objects: `run` comes before", last.value.name));
+        }
+        if waves.last().is_some_and(|wave| wave.after.approval) {
+            self.bad(format!("waves: nothing comes after {}: `after: approval` would never be asked", last.value.name));
+        }
+        waves
+    }
+
+    fn windows(&mut self, specs: &[Spanned<WindowSpec>]) -> Vec<RolloutWindow> {
+        let compiled = specs.iter().filter_map(|spec| {
+            self.line = line(spec);
+            self.fine(RolloutWindow::compile(&spec.value).map_err(|error| format!("windows: {error}")))
+        });
+        compiled.collect()
+    }
+
+    fn freezes(&mut self, specs: &[Spanned<FreezeSpec>], waves: &[Wave]) -> Vec<Freeze> {
+        let own = (self.kind.plural(), self.kind.group());
+        // Of the kind that goes, none are named.
+        let is_of_source = waves.iter().filter_map(|wave| wave.journey.as_ref()).any(|journey| journey.is_of_source);
+        let observe = self.kind.admission.observe.iter().filter(|_| !is_of_source);
+        let parts: Vec<&str> = observe.filter_map(|part| part.name.as_deref()).collect();
+        let mut freezes = Vec::new();
+        for spec in specs {
+            self.line = line(spec);
+            let compiled = Freeze::compile(&spec.value, own, &parts);
+            freezes.extend(self.fine(compiled.map_err(|error| format!("freeze: {error}"))));
+        }
+        freezes
+    }
+
+    fn wave(&mut self, spec: &WaveSpec, rollout: &RolloutSpec, label: &str) -> Option<Wave> {
+        let WaveSpec { name, selector, max_in_flight, soak, before, after, journey, run, states } = spec;
+        if run.is_some() && (selector.is_some() || max_in_flight.is_some() || journey.is_some()) {
+            self.bad(format!(
+                "waves: {name}: with `run` it has no objects: leave out selector, maxInFlight and journey"
+            ));
+        }
+        let what = match run {
+            Some(run) => self.run(name, run, rollout),
+            None => self.journey(journey.as_deref(), rollout),
+        };
+        let in_wave = |error: String| format!("waves: {name}: {error}");
+        let chosen = selector.as_ref().map(|selector| Chosen::compile(selector, label).map_err(in_wave)).transpose();
+        let chosen = self.fine(chosen).map(Option::unwrap_or_default);
+        let max_in_flight = max_in_flight
+            .as_ref()
+            .map_or(Ok(MaxInFlight::Objects(1)), |value| MaxInFlight::read(value).map_err(in_wave));
+        let max_in_flight = self.fine(max_in_flight);
+        let before = self.gate(name, WaveSide::Before, before.as_ref());
+        let after = self.gate(name, WaveSide::After, after.as_ref());
+        let after = self.soak(name, soak.as_deref(), after);
+        if states.started.is_some() {
+            self.bad(in_wave("states: started is a word of the whole StagedRollout: spec.states".to_owned()));
+        }
+        let word = |own: &Option<String>, all: &Option<String>, default: String| {
+            own.clone().or_else(|| all.clone()).unwrap_or(default)
+        };
+        let all = &rollout.states;
+        let states = WaveStates {
+            running: word(&states.running, &all.running, format!("moving-{name}")),
+            done: word(&states.done, &all.done, format!("moved-{name}")),
+            failed: word(&states.failed, &all.failed, "failed".to_owned()),
+        };
+        Some(Wave {
+            name: name.clone(),
+            chosen: chosen?,
+            max_in_flight: max_in_flight?,
+            before: before?,
+            after: after?,
+            journey: what,
+            is_run: run.is_some(),
+            states,
+        })
+    }
+
+    /// What is waited for on one side of a wave.
+    fn gate(&mut self, wave: &str, side: WaveSide, value: Option<&Value>) -> Option<WaveGate> {
+        let Some(value) = value else { return Some(WaveGate::default()) };
+        let in_side = |error: String| format!("waves: {wave}: {}: {error}", side.word());
+        let gate = self.fine(WaveGate::read(value).map_err(in_side))?;
+        if gate.checks && self.kind.checks.start.is_empty() {
+            let kind = self.kind.name();
+            self.bad(in_side(format!(
+                "checks: the definition of {kind} has none under checks.start, so that this would never wait"
+            )));
+        }
+        Some(gate)
+    }
+
+    /// Time is counted from the end of the wave before.
+    fn first_waits(&mut self, waves: &[Wave]) {
+        if let Some(first) = waves.first().filter(|wave| wave.before.wait.is_some()) {
+            self.bad(format!(
+                "waves: {}: before: wait: no wave is over before the first one, after which time could be counted: leave \
+                 it out",
+                first.name
+            ));
+        }
+    }
+
+    /// `soak` is the short spelling of `after: {wait: …}`.
+    fn soak(&mut self, wave: &str, text: Option<&str>, after: Option<WaveGate>) -> Option<WaveGate> {
+        let Some(text) = text else { return after };
+        let read = parse_duration(text).map_err(|error| format!("waves: {wave}: soak: {text:?} is {error}"));
+        let (soak, after) = (self.fine(read)?, after?);
+        if after.wait.is_some() {
+            self.bad(format!("waves: {wave}: soak and `wait` of `after` say the same: leave out one of them"));
+        }
+        Some(WaveGate { wait: Some(soak), ..after })
+    }
+
+    fn one_of<T: Copy>(&mut self, what: &str, text: Option<&str>, known: &[(&str, T)]) -> Option<T> {
+        let text = text?;
+        let found = known.iter().find(|(name, _)| *name == text).map(|(_, value)| *value);
+        if found.is_none() {
+            let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
+            let (hint, names) = (near(text, &names), names.join(", "));
+            self.bad(format!("{what}: {text:?} is not known{hint} Known here: {names}"));
+        }
+        found
+    }
+
+    fn fine<T>(&mut self, result: Result<T, String>) -> Option<T> {
+        result.map_err(|error| self.bad(error)).ok()
+    }
+}
+
+impl RolloutCompiler<'_> {
+    /// Risks are accepted by the names that a plan prints.
+    pub(super) fn accepted(&mut self, accepted: &[String], waves: &[Wave]) {
+        let mut named: Vec<(&str, &str)> = Vec::new();
+        let mut twice = Vec::new();
+        for journey in waves.iter().filter_map(|wave| wave.journey.as_ref()) {
+            for step in journey.steps.iter().filter(|step| step.irreversible.is_some()) {
+                let other = named.iter().find(|(name, of)| *name == step.name && *of != journey.name);
+                twice.extend(other.map(|(name, of)| {
+                    format!(
+                        "{of} and {} both have a step {name} that cannot be undone: call one of them otherwise, so that \
+                         each is accepted by its name",
+                        journey.name
+                    )
+                }));
+                named.push((&step.name, &journey.name));
+            }
+        }
+        twice.dedup();
+        twice.into_iter().for_each(|why| self.bad(why));
+        let steps = waves.iter().filter_map(|wave| wave.journey.as_ref()).flat_map(|journey| &journey.steps);
+        let risky = steps.filter(|step| step.irreversible.is_some()).map(|step| step.name.as_str());
+        let mut known = vec![NO_WAY_BACK];
+        known.extend(risky);
+        known.dedup();
+        for risk in accepted.iter().filter(|risk| !known.contains(&risk.as_str())) {
+            let (hint, known) = (near(risk, &known), known.join(", "));
+            self.bad(format!("acceptedRisks: {risk:?} is no risk that a plan names{hint} Known here: {known}"));
+        }
+    }
+
+    /// What happens to the objects of a wave; nothing where their version label is changed.
+    pub(super) fn journey(&mut self, name: Option<&str>, spec: &RolloutSpec) -> Option<Journey> {
+        let name = name.or(spec.journey.as_deref()).filter(|name| *name != OF_LABELS)?;
+        if name == REWRITE || spec.journey.as_deref() == Some(REWRITE) {
+            return self.rewrite(name, spec);
+        }
+        let Some(journey) = self.kind.journeys.iter().find(|journey| journey.name == name) else {
+            let known: Vec<&str> = [OF_LABELS, REWRITE]
+                .into_iter()
+                .chain(self.kind.journeys.iter().map(|journey| journey.name.as_str()))
+                .collect();
+            let (hint, known) = (near(name, &known), known.join(", "));
+            self.bad(format!("journey: {name:?} is not known{hint} Known here: {known}"));
+            return None;
+        };
+        self.asks_for_from(&format!("journey {name}"), journey, spec);
+        let versions = versions_of(spec);
+        Some(journey.filled(&|text| versions.filled(text)))
+    }
+
+    /// Each object is stored anew: a step that writes nothing but how far the object is.
+    fn rewrite(&mut self, name: &str, spec: &RolloutSpec) -> Option<Journey> {
+        if (name, spec.journey.as_deref()) != (REWRITE, Some(REWRITE)) {
+            self.bad(format!(
+                "journey: {REWRITE} is one of a whole StagedRollout, and of all of its waves: give what else is to be done another StagedRollout"
+            ));
+            return None;
+        }
+        let act = JourneyAct::Set(Vec::new());
+        let step = JourneyStep { name: REWRITE.to_owned(), act, irreversible: None, if_any: None };
+        let words = Value::Null;
+        Some(Journey { name: REWRITE.to_owned(), when: None, is_of_source: false, steps: vec![step], words })
+    }
+
+    /// Nothing stands in the place of `{from}` where the StagedRollout does not say it.
+    fn asks_for_from(&mut self, what: &str, journey: &Journey, spec: &RolloutSpec) {
+        if spec.from.is_none() && journey.mentions("{from}") {
+            self.bad(format!(
+                "{what} fills in {{from}}, and the StagedRollout has no `from`: say which version its objects come from"
+            ));
+        }
+    }
+
+    /// A label that chooses objects is none that a step changes: nobody could tell what goes with which wave.
+    pub(super) fn chosen_by_steps(&mut self, chosen: &Chosen, waves: &[Wave]) {
+        let journeys: Vec<&Journey> = waves.iter().filter_map(|wave| wave.journey.as_ref()).collect();
+        let steps = journeys.iter().flat_map(|journey| journey.steps.iter().map(|step| (&journey.name, step)));
+        let mut bad = Vec::new();
+        for (journey, step) in steps {
+            let JourneyAct::Set(fields) = &step.act else { continue };
+            for (field, _) in fields {
+                let [metadata, labels, label] = field.names() else { continue };
+                let is_label = (metadata.as_ref(), labels.as_ref()) == ("metadata", "labels");
+                let asks = chosen.asks_for(label) || waves.iter().any(|wave| wave.chosen.asks_for(label));
+                if is_label && asks {
+                    bad.push(format!(
+                        "journey {journey}: step {} changes {field}, by which the StagedRollout selects objects: select them by \
+                         another label",
+                        step.name
+                    ));
+                }
+            }
+        }
+        bad.dedup();
+        bad.into_iter().for_each(|why| self.bad(why));
+    }
+
+    /// What a wave runs that has no objects.
+    pub(super) fn run(&mut self, name: &str, run: &RunSpec, spec: &RolloutSpec) -> Option<Journey> {
+        let mut steps = Vec::new();
+        if let Some(job) = &run.job {
+            match (job.has_undo(), run.irreversible.as_deref()) {
+                (false, None | Some("")) => {
+                    self.bad(format!(
+                        "waves: {name}: run: the job needs an `undo`, or `irreversible` says why it has none"
+                    ));
+                }
+                (true, Some(_)) => {
+                    self.bad(format!("waves: {name}: run: the job has an `undo`, so that it is not `irreversible`"));
+                }
+                _ => {}
+            }
+            match job.compile(None) {
+                Ok((job, undo)) => {
+                    let act = JourneyAct::Job { job: Box::new(job), undo: undo.map(Box::new) };
+                    let (name, irreversible) = (name.to_owned(), run.irreversible.clone());
+                    steps.push(JourneyStep { name, act, irreversible, if_any: None });
+                }
+                Err(bad) => {
+                    bad.into_iter().for_each(|why| self.bad(format!("waves: {name}: run: job: {why}")));
+                    return None;
+                }
+            }
+        }
+        let (title, words) = (format!("run {name}"), run.words.clone());
+        let journey = Journey { name: title, when: None, is_of_source: false, steps, words };
+        self.asks_for_from(&format!("waves: {name}: run"), &journey, spec);
+        Some(journey)
+    }
+
+    /// The two kinds, where its objects become others.
+    pub(super) fn pair(&mut self, waves: &[Wave]) -> Option<KindPair> {
+        let with_objects = || waves.iter().filter(|wave| !wave.is_run);
+        let of = |wave: &&Wave| wave.journey.as_ref().is_some_and(|journey| journey.is_of_source);
+        let (source, other) = (with_objects().find(of)?, with_objects().find(|wave| !of(wave)));
+        if let Some(other) = other {
+            self.bad(format!(
+                "waves: {} is about objects that become others, and {} about what they become: give each a StagedRollout",
+                source.name, other.name
+            ));
+        }
+        KindPair::of(self.kind)
+    }
+
+    /// An object whose version label is changed is on no other journey: by that label it is told how far it is.
+    pub(super) fn mixed(&mut self, waves: &[Wave]) {
+        let with_objects = || waves.iter().filter(|wave| !wave.is_run);
+        let label = with_objects().find(|wave| wave.journey.is_none());
+        let other = with_objects().find(|wave| wave.journey.is_some());
+        if let (Some(label), Some(other)) = (label, other) {
+            self.bad(format!(
+                "waves: {} has the journey {OF_LABELS}, and {} another one: a rollout either changes version labels or does not",
+                label.name, other.name
+            ));
+        }
+    }
+}
+
+/// The versions that stand in the place of `{from}` and `{to}`.
+fn versions_of(spec: &RolloutSpec) -> RolloutVersions<'_> {
+    RolloutVersions { from: spec.from.as_deref(), to: &spec.to }
+}
+
+/// Whether the user has chosen any words for how far it is.
+fn says_states(spec: &RolloutSpec) -> bool {
+    spec.states.is_said() || spec.waves.iter().any(|wave| wave.value.states.is_said())
+}
+
+const ON_FAILURE: [(&str, OnFailure); 3] =
+    [("Pause", OnFailure::Pause), ("Undo", OnFailure::Undo), ("UndoAll", OnFailure::UndoAll)];
+const DIRECTIONS: [(&str, Direction); 3] =
+    [("Forward", Direction::Forward), ("Undo", Direction::Undo), ("Abort", Direction::Abort)];
+/// For an object and a step, where the StagedRollout names no other.
+const TIMEOUT: Duration = Duration::from_secs(20 * 60);
+/// Characters: `pointsman-rollout-` and a name are the name of a Lease, and what is made of it has room.
+const LONGEST: usize = 200;

@@ -1,0 +1,144 @@
+//! A fleet with how each of its objects stands.
+
+use super::fleet_object::FleetObject;
+use super::fleet_rollout::{Direction, FleetRollout};
+use super::object_state::Standing;
+use super::status::{BlockedObject, RolloutCounts, RolloutStatus, WaveCounts};
+
+/// A fleet, judged.
+pub(super) struct FleetView<'f, 'a> {
+    pub(super) rollout: &'a FleetRollout,
+    pub(super) status: &'a RolloutStatus,
+    pub(super) fleet: &'f [FleetObject],
+    /// In the fleet's order.
+    pub(super) standings: &'a [Standing],
+}
+
+impl<'f, 'a> FleetView<'f, 'a> {
+    pub(super) fn all(&self) -> impl Iterator<Item = (&'f FleetObject, &'a Standing)> {
+        self.fleet.iter().zip(self.standings)
+    }
+
+    /// The wave that the rollout has come to.
+    pub(super) fn wave_at(&self) -> usize {
+        self.status.wave_of(self.rollout)
+    }
+
+    /// The objects of a wave while the rollout is at `at`: what comes to be there after its own wave was through is in
+    /// the last one.
+    pub(super) fn in_wave(&self, wave: usize, at: usize) -> impl Iterator<Item = (&'f FleetObject, &'a Standing)> {
+        let last = self.rollout.waves.len().saturating_sub(1);
+        self.all().filter(move |(object, standing)| {
+            let is_open = matches!(standing, Standing::Old | Standing::Waiting(_) | Standing::Refused(_));
+            let own = self.wave_of(object);
+            let of = if is_open && own < at { last } else { own };
+            of == wave && !matches!(standing, Standing::Gone | Standing::Outside)
+        })
+    }
+
+    /// The wave that an object goes with now.
+    pub(super) fn wave_of(&self, object: &FleetObject) -> usize {
+        if object.legs.is_none() {
+            return object.wave;
+        }
+        let reserved = self.status.reservation(&object.uid);
+        let named = reserved.and_then(|one| self.rollout.waves.iter().position(|wave| wave.name == one.wave));
+        named.unwrap_or_else(|| object.wave(self.status.direction == Direction::Undo))
+    }
+
+    /// Objects that are not healthy and not under way, each with the reason.
+    pub(super) fn unhealthy(&self) -> Vec<String> {
+        let back = self.status.direction == Direction::Undo;
+        let of = |(object, standing): (&FleetObject, &Standing)| {
+            let counts = match standing {
+                // While the fleet goes back, those that were moved are why.
+                Standing::New => !back,
+                // It is named at the end: nothing more is taken back of it, and nothing has to wait for it.
+                Standing::Old | Standing::Failed(_) if back && self.status.is_left(&object.uid) => false,
+                // Nobody knows of it that it was not.
+                Standing::Refused(_) | Standing::Waiting(_) if back && self.is_new(object) => false,
+                Standing::Old | Standing::Held(_) | Standing::Waiting(_) | Standing::Refused(_) => true,
+                // It was taken back.
+                Standing::Failed(why) if self.status.reservation(&object.uid).is_none() => {
+                    return Some(format!("{} ({why})", object.title()));
+                }
+                _ => false,
+            };
+            let why = object.unhealthy.as_ref().filter(|_| counts)?;
+            Some(format!("{} ({why})", object.title()))
+        };
+        self.all().filter_map(of).collect()
+    }
+
+    /// Whether its label says that it is where the rollout leads.
+    fn is_new(&self, object: &FleetObject) -> bool {
+        object.legs.is_none() && object.is_at(&self.rollout.to)
+    }
+
+    pub(super) fn counts(&self) -> RolloutCounts {
+        let mut counts = RolloutCounts {
+            unhealthy: self.unhealthy().len(),
+            updated: self.status.converted_counts.values().sum(),
+            ..RolloutCounts::default()
+        };
+        for (object, standing) in self.all().filter(|(object, _)| !object.is_run()) {
+            if self.has_gone(object) {
+                // It counts among those that have become others, unless it cannot be made anew.
+                let stays = matches!(standing, Standing::Waiting(_) | Standing::Refused(_));
+                counts.updated = counts.updated.saturating_sub(usize::from(stays));
+                counts.refused += usize::from(stays);
+                continue;
+            }
+            match standing {
+                Standing::Old => counts.pending += 1,
+                Standing::Reserved | Standing::Moving(_) | Standing::Settling => counts.in_flight += 1,
+                Standing::New => counts.updated += 1,
+                Standing::Failed(_) => counts.failed += 1,
+                Standing::Held(_) => counts.held += 1,
+                Standing::Waiting(_) | Standing::Refused(_) => counts.refused += 1,
+                Standing::Outside => counts.outside += 1,
+                Standing::Gone => {}
+            }
+        }
+        counts
+    }
+
+    /// Whether an object is there no more, and is not about to be made anew.
+    fn has_gone(&self, object: &FleetObject) -> bool {
+        object.former.is_some() && self.status.reservation(&object.uid).is_none()
+    }
+
+    /// Objects that cannot be moved, the first of them: a status must not become large.
+    pub(super) fn blocked(&self) -> Vec<BlockedObject> {
+        let is_one =
+            |standing: &Standing| matches!(standing, Standing::Held(_) | Standing::Waiting(_) | Standing::Refused(_));
+        let unmoved = self.all().filter(|(_, standing)| is_one(standing)).map(|(object, standing)| BlockedObject {
+            object: object.title(),
+            state: standing.word().to_owned(),
+            message: standing.why().to_owned(),
+        });
+        unmoved.take(UNMOVED).collect()
+    }
+
+    pub(super) fn waves(&self) -> Vec<WaveCounts> {
+        let at = self.wave_at();
+        let counts = |(index, wave): (usize, &super::wave::Wave)| {
+            if wave.journey.is_some() {
+                let legs = self.all().filter(|(_, standing)| **standing != Standing::Gone);
+                let legs = legs.filter(|(object, _)| !self.has_gone(object));
+                let legs = legs.filter_map(|(object, _)| object.legs.as_ref()?.of_wave(index));
+                let (done, rest): (Vec<_>, Vec<_>) = legs.filter(|leg| leg.counts()).partition(|leg| leg.is_done());
+                let done = done.len() + self.status.became_of(&wave.name);
+                return WaveCounts { name: wave.name.clone(), done, total: done + rest.len() };
+            }
+            let count = |(done, total), (_, standing): (_, &Standing)| {
+                (done + usize::from(*standing == Standing::New), total + 1)
+            };
+            let (done, total) = self.in_wave(index, at).fold((0, 0), count);
+            WaveCounts { name: wave.name.clone(), done, total }
+        };
+        self.rollout.waves.iter().enumerate().map(counts).collect()
+    }
+}
+
+const UNMOVED: usize = 50;

@@ -1,0 +1,172 @@
+//! What a rollout freezes: resources that nobody else writes while it is under way.
+//!
+//! Here it is only read and checked. The API server holds it, by a policy
+//! (`crates/core/src/registration/rollout_freeze.rs`).
+
+use super::near::near;
+use super::ordered_version::OrderedVersion;
+use super::spec::FreezeSpec;
+use crate::apimachinery::{Requirement, ResourceName, Selector, is_dns_label};
+
+/// Resources, and which of their writes are refused.
+#[derive(Clone, Debug)]
+pub(crate) struct Freeze {
+    pub(crate) resources: Vec<ResourceName>,
+    pub(crate) operations: Vec<&'static str>,
+    /// Without one: all.
+    pub(crate) namespaces: Vec<String>,
+    labels: Selector,
+    /// The part of the objects that the bounds are about; all of them without one.
+    pub(crate) part: Option<String>,
+    /// Frozen until the lowest version that runs is at least this one, and not while the rollout is under way.
+    pub(crate) at_least: Option<OrderedVersion>,
+    /// The same until the highest one is at most this one.
+    pub(crate) at_most: Option<OrderedVersion>,
+}
+
+/// A resource that is frozen, everywhere or in some namespaces.
+#[derive(Clone, Copy, Debug)]
+pub struct Frozen<'r> {
+    /// The resource.
+    pub resource: &'r ResourceName,
+    /// Whether only what is in some namespaces is frozen, and so nothing that is in none.
+    pub in_namespaces: bool,
+    /// The part that the versions are about; all of an object without one.
+    pub part: Option<&'r str>,
+    /// It is frozen until the lowest version that runs is at least this one.
+    pub at_least: Option<&'r str>,
+    /// It is frozen until the highest version that runs is at most this one.
+    pub at_most: Option<&'r str>,
+}
+
+impl Freeze {
+    /// Reads it, or says what is wrong. `own` is plural and group of the kind that is rolled, `parts` are those of its
+    /// objects.
+    pub(super) fn compile(spec: &FreezeSpec, own: (&str, &str), parts: &[&str]) -> Result<Self, String> {
+        let operations = operations(spec.operations.as_deref())?;
+        if spec.resources.is_empty() {
+            return Err("resources is empty: name at least one, such as deployments.apps".to_owned());
+        }
+        let mut resources = Vec::new();
+        for text in &spec.resources {
+            let resource = named(text)?;
+            if let Some(why) = in_the_way(&resource, &operations, own) {
+                return Err(format!("{resource}: {why}"));
+            }
+            if !resources.contains(&resource) {
+                resources.push(resource);
+            }
+        }
+        let namespaces = spec.namespaces.clone();
+        if namespaces.as_ref().is_some_and(Vec::is_empty) {
+            return Err("namespaces is empty: leave it out for all, or name at least one".to_owned());
+        }
+        let namespaces = namespaces.unwrap_or_default();
+        if let Some(bad) = namespaces.iter().find(|name| !is_dns_label(name)) {
+            return Err(format!("namespaces: {bad:?} is no name of a namespace"));
+        }
+        let labels = Selector::parse(spec.labels.as_deref().unwrap_or_default());
+        let labels = labels.map_err(|error| format!("labels: {error}"))?;
+        let (at_least, at_most) =
+            (bound("atLeast", spec.at_least.as_deref())?, bound("atMost", spec.at_most.as_deref())?);
+        let part = spec.part.clone();
+        let is_bound = at_least.is_some() || at_most.is_some();
+        if let Some(why) = part.as_deref().and_then(|part| bad_part(part, parts, is_bound)) {
+            return Err(why);
+        }
+        Ok(Self { resources, operations, namespaces, labels, part, at_least, at_most })
+    }
+
+    /// What is wanted of the labels of an object that is frozen.
+    pub(crate) fn labels(&self) -> &[Requirement] {
+        &self.labels.requirements
+    }
+
+    /// Whether versions say when it is frozen, and not the phase.
+    pub(crate) fn is_bound(&self) -> bool {
+        self.at_least.is_some() || self.at_most.is_some()
+    }
+
+    pub(super) fn frozen(&self) -> impl Iterator<Item = Frozen<'_>> {
+        let in_namespaces = !self.namespaces.is_empty();
+        let [at_least, at_most] =
+            [&self.at_least, &self.at_most].map(|bound| bound.as_ref().map(|bound| bound.version.as_str()));
+        let part = self.part.as_deref();
+        self.resources.iter().map(move |resource| Frozen { resource, in_namespaces, part, at_least, at_most })
+    }
+}
+
+fn bound(what: &str, text: Option<&str>) -> Result<Option<OrderedVersion>, String> {
+    let Some(text) = text else { return Ok(None) };
+    OrderedVersion::of(text).map(Some).ok_or_else(|| format!("{what}: {text:?} is no version"))
+}
+
+/// Why nothing can be bound to a part, if it cannot.
+fn bad_part(part: &str, parts: &[&str], is_bound: bool) -> Option<String> {
+    if parts.is_empty() {
+        return Some(format!(
+            "part: {part:?} is not known: the definition names no parts of what this rollout moves; it does so by `part` \
+             under `observe`"
+        ));
+    }
+    if !parts.contains(&part) {
+        let (hint, known) = (near(part, parts), parts.join(", "));
+        return Some(format!("part: {part:?} is not known{hint} Known here: {known}"));
+    }
+    (!is_bound).then(|| {
+        format!("part: {part} goes with atLeast or atMost: without either, it is frozen while the rollout is under way")
+    })
+}
+
+fn operations(spec: Option<&[String]>) -> Result<Vec<&'static str>, String> {
+    let Some(texts) = spec else { return Ok(OPERATIONS.to_vec()) };
+    if texts.is_empty() {
+        return Err("operations is empty: leave it out for all of them".to_owned());
+    }
+    if let Some(unknown) = texts.iter().find(|text| !OPERATIONS.contains(&text.as_str())) {
+        let (hint, known) = (near(unknown, &OPERATIONS), OPERATIONS.join(", "));
+        return Err(format!("operations: {unknown:?} is not known{hint} Known here: {known}"));
+    }
+    Ok(OPERATIONS.into_iter().filter(|known| texts.iter().any(|text| text == known)).collect())
+}
+
+/// A resource that may be named: each by itself, and none that is below another one.
+fn named(text: &str) -> Result<ResourceName, String> {
+    if text.contains('*') {
+        return Err(format!(
+            "{text:?} would freeze what the rollout, its controllers and the cluster live on: name each resource, such as \
+             deployments.apps"
+        ));
+    }
+    ResourceName::parse(text).map_err(|why| format!("{why}; what is below it, such as its status, is never frozen"))
+}
+
+/// Why a rollout cannot freeze a resource. `own` is plural and group of the kind that is rolled.
+fn in_the_way(resource: &ResourceName, operations: &[&str], own: (&str, &str)) -> Option<String> {
+    let is_updated = operations.contains(&"UPDATE");
+    match (resource.plural.as_str(), resource.group.as_str()) {
+        this if this == own && is_updated => Some(
+            "the rollout would stand in its own way: its controllers write to the objects that are moved. Freeze CREATE and \
+             DELETE of them, and not UPDATE"
+                .to_owned(),
+        ),
+        ("stagedrollouts", "pointsman.dev") => Some(
+            "nobody could pause it, or take it back. That a StagedRollout under way is not deleted is the matter of the policy \
+             that pointsman rollout crd prints"
+                .to_owned(),
+        ),
+        ("leases", "coordination.k8s.io") => {
+            Some("the rollout would stand in its own way: its controllers, and whoever runs it, renew Leases".to_owned())
+        }
+        (_, group) if UNSEEN.contains(&group) => {
+            Some("the API server asks no policy about it, so that nothing would be frozen".to_owned())
+        }
+        _ => None,
+    }
+}
+
+const OPERATIONS: [&str; 3] = ["CREATE", "UPDATE", "DELETE"];
+
+/// Groups of which policies see nothing. Source: `apiserver pkg/admission/plugin/webhook/predicates/rules/rules.go`,
+/// `IsExemptAdmissionConfigurationResource`, and `kubernetes pkg/kubeapiserver/admission/exclusion/resources.go`.
+const UNSEEN: [&str; 3] = ["admissionregistration.k8s.io", "authentication.k8s.io", "authorization.k8s.io"];

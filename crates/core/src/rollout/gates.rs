@@ -1,0 +1,102 @@
+//! Waves wait: before the first of their objects, and after the last one. Whoever goes back, or stops, waits for
+//! nothing.
+
+use std::time::Duration;
+
+use super::checks::ChecksAsked;
+use super::message::WaitsFor;
+use super::moment::{rfc3339, wall};
+use super::planner::Planner;
+use super::start::unmet_checks;
+use super::status::APPROVAL;
+use super::wave::Wave;
+use super::wave_gate::{WaveGate, WaveSide};
+
+/// The rollout has come to a wave. What is waited for before it is written down with that: nothing of it is begun
+/// before this is open, whoever runs the rollout, and once it was open it is not asked again.
+pub(super) fn come_to(planner: &mut Planner<'_>, wave: &Wave) {
+    planner.status.wave = Some(wave.name.clone());
+    planner.status.wave_since = Some(planner.now());
+    planner.status.wave_done = None;
+    planner.status.before = !wave.before.is_open();
+}
+
+/// Whether nothing of a wave is begun yet, since something is waited for before it.
+pub(super) fn waits_before(planner: &mut Planner<'_>, wave: &Wave) -> bool {
+    if !planner.status.before {
+        return false;
+    }
+    let since = wave.before.wait.map(|_| since(&mut planner.status.wave_since, planner.now.wall));
+    let shut = shut(planner, wave, WaveSide::Before, since).or_else(|| {
+        // What is looked at right before a wave begins is looked at again where it could not begin.
+        planner.facts.closed(planner.rollout).map(|what| WaitsFor { reason: None, what })
+    });
+    let is_held_up = planner.facts.trouble.is_some() || planner.facts.shut.is_some();
+    planner.status.before = shut.is_some() || is_held_up;
+    // What is under way ends.
+    if planner.status.in_flight.is_empty() {
+        planner.in_the_way.waits = shut;
+    }
+    planner.status.before
+}
+
+/// What a wave waits for that was through when the whole fleet was listed.
+pub(super) fn waits_then(planner: &mut Planner<'_>, wave: &Wave) -> Option<WaitsFor> {
+    planner.status.wave_done.as_ref()?;
+    let since = wave.after.wait.map(|_| since(&mut planner.status.wave_done, planner.now.wall));
+    shut(planner, wave, WaveSide::After, since)
+}
+
+/// Since when time is counted. What was written down by a clock that is ahead of this one counts from now on: nobody
+/// waits for longer than the StagedRollout says.
+fn since(written: &mut Option<String>, now: u64) -> u64 {
+    let since = written.as_deref().and_then(wall).filter(|since| *since <= now);
+    since.unwrap_or_else(|| {
+        *written = Some(rfc3339(now));
+        now
+    })
+}
+
+/// What is not open on one side of a wave, all of it: whoever approves sees what else there is.
+fn shut(planner: &Planner<'_>, wave: &Wave, side: WaveSide, since: Option<u64>) -> Option<WaitsFor> {
+    let gate = wave.gate(side);
+    let approved = match side {
+        WaveSide::Before => &planner.status.approved_before,
+        WaveSide::After => &planner.status.approved,
+    };
+    let time = gate.wait.zip(since).and_then(|(wait, since)| time(planner, wait, since)).map(|what| (WAIT, what));
+    let is_approved = !gate.approval || approved.contains(&wave.name);
+    let approval = (!is_approved).then(|| (APPROVAL, "waiting for approval".to_owned()));
+    let checks = unmet(planner, gate).map(|what| (CHECKS, what));
+    let all: Vec<(&str, String)> = [time, approval, checks].into_iter().flatten().collect();
+    // What somebody has to do comes first.
+    let reason = [APPROVAL, CHECKS, WAIT].into_iter().find(|reason| all.iter().any(|(of, _)| of == reason))?;
+    let what = all.into_iter().map(|(_, what)| what).collect::<Vec<_>>().join("; ");
+    let what = match side {
+        WaveSide::Before => format!("before it: {what}"),
+        WaveSide::After => what,
+    };
+    Some(WaitsFor { reason: Some(reason), what })
+}
+
+fn time(planner: &Planner<'_>, wait: Duration, since: u64) -> Option<String> {
+    let until = since.saturating_add(wait.as_secs());
+    (planner.now.wall < until).then(|| format!("soaking until {}", rfc3339(until)))
+}
+
+/// What had to be so before the rollout began, and is not so now. What nobody has looked at is not open.
+fn unmet(planner: &Planner<'_>, gate: &WaveGate) -> Option<String> {
+    if !gate.checks {
+        return None;
+    }
+    if !planner.looked_again {
+        return Some("its start checks are looked at again".to_owned());
+    }
+    let unmet = unmet_checks(planner.rollout, planner.fleet, &planner.facts, ChecksAsked::Again);
+    (!unmet.is_empty()).then(|| unmet.join("; "))
+}
+
+/// Why a rollout waits that waits for the checks of the beginning.
+const CHECKS: &str = "Checks";
+/// The same for time.
+const WAIT: &str = "Wait";

@@ -1,0 +1,19 @@
+//! What the Job of a step is called.
+
+use super::fleet_rollout::FleetRollout;
+use super::short_hash::short_hash;
+use super::status::InFlightObject;
+use crate::definition::StepWay;
+
+/// The name of the Job of a step: the same one for whoever looks for it, and another one for another attempt.
+pub(super) fn job_name(rollout: &FleetRollout, reservation: &InFlightObject, step: &str, way: StepWay) -> String {
+    let way = if way == StepWay::Done { "done" } else { "undone" };
+    let attempt = reservation.attempt.to_string();
+    let parts = [&rollout.uid, &reservation.uid, &reservation.wave, step, way, &attempt];
+    let told: String = parts.iter().map(|part| format!("{part}\0")).collect();
+    format!("pointsman-{}", short_hash(&told, DIGITS))
+}
+
+/// Bytes of the hash in a name: as long as Kubernetes' own hashes need not be, and far below the 63 characters of a
+/// label.
+const DIGITS: usize = 10;

@@ -1,0 +1,165 @@
+//! The Jobs of a journey: what each is called, how it is made, and what is seen of it.
+
+use serde_json::{Map, Value, json};
+
+use super::answers::RolloutAnswers;
+use super::questions::RolloutQuestion;
+use super::traveller::Traveller;
+use crate::apimachinery::excerpt;
+use crate::definition::{JobSource, JourneyJob, bad_manifest};
+
+/// A Job that is to be made.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct JobWrite {
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name, which no other attempt at no other step has.
+    pub name: String,
+    /// The manifest.
+    pub body: Value,
+    /// What people call the object that it is about, or the wave.
+    pub of: String,
+    /// The uid of that.
+    pub uid: String,
+}
+
+/// What is seen of a Job.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) enum SeenJob {
+    /// Nobody knows, and why.
+    Unknown(String),
+    Absent,
+    Runs,
+    Complete,
+    Failed(String),
+}
+
+impl SeenJob {
+    /// What was found of a Job that is called so, with its namespace.
+    pub(super) fn of(title: &str, answers: &RolloutAnswers) -> Self {
+        match answers.of(&RolloutQuestion::about_job(title)) {
+            None => Self::Unknown(format!("nobody has looked at job {title}")),
+            Some(Err(why)) => Self::Unknown(format!("job {title} cannot be read: {why}")),
+            Some(Ok(found)) => found.whole.as_ref().map_or(Self::Absent, Self::read),
+        }
+    }
+
+    /// That a Job that is called so runs, or why nobody knows whether it has ended, in words; nothing where it has.
+    pub(super) fn under_way(title: &str, answers: &RolloutAnswers) -> Option<String> {
+        match Self::of(title, answers) {
+            Self::Runs => Some(format!("job {title} still runs")),
+            Self::Unknown(why) => Some(why),
+            Self::Absent | Self::Complete | Self::Failed(_) => None,
+        }
+    }
+
+    /// Source: `kubernetes pkg/apis/batch/types.go`, `JobConditionType`.
+    fn read(job: &Value) -> Self {
+        let conditions = job.pointer("/status/conditions").and_then(Value::as_array).into_iter().flatten();
+        let text = |condition: &Value, name: &str| condition.get(name).and_then(Value::as_str).map(str::to_owned);
+        let is = |condition: &&Value| text(condition, "status").as_deref() == Some("True");
+        for condition in conditions.filter(is) {
+            match text(condition, "type").as_deref() {
+                Some("Complete") => return Self::Complete,
+                Some("Failed") => {
+                    let why = [text(condition, "reason"), text(condition, "message")];
+                    return Self::Failed(excerpt(&why.into_iter().flatten().collect::<Vec<_>>().join(": ")));
+                }
+                _ => {}
+            }
+        }
+        Self::Runs
+    }
+}
+
+/// The Job itself.
+///
+/// # Errors
+/// Why it cannot be made, in words: its template is not to be read, or is no Job.
+pub(super) fn job_write(
+    traveller: Traveller<'_>,
+    step: &str,
+    job: &JourneyJob,
+    name: &str,
+    answers: &RolloutAnswers,
+) -> Result<JobWrite, String> {
+    let Value::Object(mut body) = manifest(job, answers)? else { return Err("its manifest is no object".to_owned()) };
+    let namespace = job.namespace().to_owned();
+    let mut metadata = taken(&mut body, "metadata");
+    if metadata.get("namespace").and_then(Value::as_str).is_some_and(|other| other != namespace) {
+        return Err(format!("its template names another namespace than {namespace}, which is that of the ConfigMap"));
+    }
+    let (mut labels, mut annotations) = (taken(&mut metadata, "labels"), taken(&mut metadata, "annotations"));
+    labels.insert("app.kubernetes.io/managed-by".to_owned(), json!("pointsman"));
+    let told = format!("{}: {step} of {}", traveller.wave(), traveller.object.title());
+    annotations.insert("pointsman.dev/step".to_owned(), json!(told));
+    // Whoever deletes the StagedRollout is rid of its Jobs.
+    let owner = json!({
+        "apiVersion": "pointsman.dev/v1", "kind": "StagedRollout", "name": traveller.rollout.name, "uid": traveller.rollout.uid,
+    });
+    let metadata = json!({
+        "name": name, "namespace": namespace, "labels": labels, "annotations": annotations, "ownerReferences": [owner],
+    });
+    body.insert("metadata".to_owned(), metadata);
+    let mut spec = taken(&mut body, "spec");
+    // One that is gone once it has ended could not be told from one that was never made.
+    spec.remove("ttlSecondsAfterFinished");
+    spec.entry("backoffLimit").or_insert(json!(0));
+    body.insert("spec".to_owned(), Value::Object(spec));
+    let mut body = Value::Object(body);
+    let env: Vec<(String, String)> =
+        job.env.iter().map(|(name, value)| (name.clone(), traveller.filled_text(value))).collect();
+    for list in ["initContainers", "containers"] {
+        let containers = body.pointer_mut(&format!("/spec/template/spec/{list}")).and_then(Value::as_array_mut);
+        containers.into_iter().flatten().for_each(|container| set_env(container, &env));
+    }
+    let (of, uid) = (traveller.object.title(), traveller.object.uid.clone());
+    Ok(JobWrite { namespace, name: name.to_owned(), body, of, uid })
+}
+
+/// Why a Job could not be made, by its manifest.
+pub(super) fn bad_template(job: &JourneyJob, answers: &RolloutAnswers) -> Option<String> {
+    manifest(job, answers).err()
+}
+
+fn manifest(job: &JourneyJob, answers: &RolloutAnswers) -> Result<Value, String> {
+    let (namespace, name) = match &job.source {
+        JobSource::Inline { manifest, .. } => return Ok(manifest.clone()),
+        JobSource::Template { namespace, name } => (namespace, name),
+    };
+    let title = format!("{namespace}/{name}");
+    let found = match answers.of(&RolloutQuestion::about_template(&title)) {
+        None => return Err(format!("nobody has looked at its template, configmap {title}")),
+        Some(Err(why)) => return Err(format!("its template, configmap {title}, cannot be read: {why}")),
+        Some(Ok(found)) => {
+            found.whole.as_ref().ok_or_else(|| format!("there is no configmap {title}, its template"))?
+        }
+    };
+    let text = found.pointer("/data/job").and_then(Value::as_str);
+    let text = text.ok_or_else(|| format!("configmap {title} has no key `job`, which is to hold the manifest"))?;
+    let manifest: Value = serde_saphyr::from_str(text)
+        .map_err(|error| format!("configmap {title}: `job` cannot be read: {}", excerpt(&error.to_string())))?;
+    match bad_manifest(&manifest) {
+        Some(why) => Err(format!("configmap {title}: `job`: {why}")),
+        None => Ok(manifest),
+    }
+}
+
+/// Variables of a container, in the place of those that are called so.
+fn set_env(container: &mut Value, env: &[(String, String)]) {
+    let Some(container) = container.as_object_mut().filter(|_| !env.is_empty()) else { return };
+    let list = container.entry("env").or_insert(json!([]));
+    if let Some(list) = list.as_array_mut() {
+        list.retain(|one| !env.iter().any(|(name, _)| one.get("name").and_then(Value::as_str) == Some(name)));
+        // Before the others: `$(NAME)` in a value stands for a variable that comes before it.
+        list.splice(0..0, env.iter().map(|(name, value)| json!({"name": name, "value": value})));
+    }
+}
+
+/// A member that is an object, taken out to be changed and put back; an empty one where there is none.
+fn taken(members: &mut Map<String, Value>, name: &str) -> Map<String, Value> {
+    match members.remove(name) {
+        Some(Value::Object(inner)) => inner,
+        _ => Map::new(),
+    }
+}

@@ -1,0 +1,207 @@
+//! What a rollout says of itself: a phase, a reason, a sentence, and counts.
+
+use super::conditions::REQUESTED;
+use super::fleet_object::FleetObject;
+use super::fleet_rollout::{Direction, FleetRollout};
+use super::fleet_view::FleetView;
+use super::object_state::Standing;
+use super::states::state;
+use super::status::{API_ERROR, BlockedObject, ROLLED_BACK, RolloutPhase, RolloutStatus, WaveCounts};
+
+/// What is in the way, beside what the status says.
+#[derive(Default)]
+pub(super) struct InTheWay {
+    /// Of every write.
+    pub(super) trouble: Option<String>,
+    /// Of every move, though others may write.
+    pub(super) shut: Option<String>,
+    /// What a wave waits for that is through, or has not begun.
+    pub(super) waits: Option<WaitsFor>,
+    /// Of the first object that is under way and does not get on, since somebody says no.
+    pub(super) refused: Option<String>,
+}
+
+/// What is waited for between waves.
+#[derive(Clone, Debug)]
+pub(super) struct WaitsFor {
+    /// In a word, where there is one.
+    pub(super) reason: Option<&'static str>,
+    /// In words.
+    pub(super) what: String,
+}
+
+/// The status with its counts, and in words.
+pub(super) fn described(view: &FleetView<'_, '_>, in_the_way: &InTheWay, told: Option<&str>) -> RolloutStatus {
+    let (at, waves) = (view.wave_at(), view.waves());
+    let status = RolloutStatus { counts: view.counts(), blocked: view.blocked(), ..view.status.clone() };
+    if status.started.is_none() {
+        return RolloutStatus { waves, ..status };
+    }
+    let (phase, reason, message) = match over(view, &status) {
+        Some(message) => (status.phase, status.reason.clone(), message),
+        None => words(view.rollout, &status, waves.get(at), in_the_way),
+    };
+    let status = RolloutStatus { phase, reason, message, waves, ..status };
+    RolloutStatus { state: state(view.rollout, &status, at, told), ..status }
+}
+
+/// Of one that is over.
+fn over(view: &FleetView<'_, '_>, status: &RolloutStatus) -> Option<String> {
+    let at = format!("{} at {}", counted(status.counts.updated), view.rollout.to);
+    match (status.phase, status.reason.as_deref()) {
+        (RolloutPhase::Complete, _) => Some(at),
+        (RolloutPhase::Failed, _) => {
+            let failed = status.counts.failed;
+            Some(format!("{at}; taken back because they failed: {failed}{}", marks_lost(status)))
+        }
+        (RolloutPhase::Aborted, Some(ROLLED_BACK)) => {
+            let stay = match status.counts.updated {
+                new if view.rollout.has_journeys() && new > 0 => Some(format!("a step of {}", counted(new))),
+                _ => status.completed_run_waves.first().map(|wave| format!("what wave {wave} has run")),
+            };
+            let told = match stay {
+                Some(stay) => format!("taken back as far as it goes: {stay} cannot be undone"),
+                None => taken_back(view),
+            };
+            Some(told + &marks_lost(status) + &lost(status) + &of_another(view))
+        }
+        (RolloutPhase::Aborted, _) => Some(format!("stopped: {at}, {}", stopped(view))),
+        _ => None,
+    }
+}
+
+/// What is so of objects with a mark once all is taken back. Where somebody else has set the label, the rollout leaves
+/// it.
+fn taken_back(view: &FleetView<'_, '_>) -> String {
+    let is_another = |(object, standing): &(&FleetObject, &Standing)| {
+        let was = object.mark_of(view.rollout).map(|mark| mark.was.as_deref());
+        matches!(standing, Standing::Held(_)) && was.is_some_and(|was| was != object.version())
+    };
+    let set: Vec<String> = view.all().filter(is_another).map(|(object, _)| object.title()).collect();
+    if set.is_empty() {
+        return "every object with the mark of its move is what it was before".to_owned();
+    }
+    format!(
+        "every object with the mark of its move is what it was before, but for {}, which somebody else has set to another \
+         version since: {}. pointsman rollout objects says to which",
+        counted(set.len()),
+        some(&set)
+    )
+}
+
+/// Objects at the new version that another rollout has moved there, or one of this name that was deleted: their marks
+/// say nothing to this one.
+fn of_another(view: &FleetView<'_, '_>) -> String {
+    let is_its = |object: &&FleetObject| object.legs.is_none() && object.is_moved_by_another(view.rollout);
+    let all: Vec<String> = view.fleet.iter().filter(is_its).map(FleetObject::title).collect();
+    if all.is_empty() {
+        return String::new();
+    }
+    let (to, names) = (&view.rollout.to, some(&all));
+    format!(
+        "; left at {to}, where another StagedRollout, or one that was deleted, has moved them by their marks: {names}. A StagedRollout from \
+         {to} moves them"
+    )
+}
+
+/// What a rollout that was stopped has not moved, and what it has left half-way.
+fn stopped(view: &FleetView<'_, '_>) -> String {
+    let is_left = |object: &FleetObject| {
+        object.legs.as_ref().is_some_and(|legs| legs.is_half_way())
+            || object.has_lost_mark(view.rollout).is_some()
+            || view.status.lost().any(|lost| lost.uid == object.uid)
+    };
+    let is_before = |(object, standing): &(&FleetObject, &Standing)| match standing {
+        Standing::Old => !is_left(object) && !object.is_run(),
+        // It was taken back, or never moved.
+        Standing::Failed(_) | Standing::Waiting(_) | Standing::Refused(_) => {
+            !is_left(object) && object.legs.as_ref().is_some_and(|legs| legs.is_home())
+        }
+        _ => false,
+    };
+    let before = format!("and {} at what they were before", view.all().filter(is_before).count());
+    let left: Vec<String> = view.fleet.iter().filter(|object| is_left(object)).map(FleetObject::title).collect();
+    if left.is_empty() {
+        return before;
+    }
+    format!("{before}; left where they are, and not taken back: {}", some(&left))
+}
+
+/// Objects of which Jobs have done something that is not taken back.
+fn marks_lost(status: &RolloutStatus) -> String {
+    let Some(first) = status.lost().next() else { return String::new() };
+    let names: Vec<String> = status.lost().map(|lost| lost.object.clone()).collect();
+    format!("; left where they are: {}. {}: {}", some(&names), first.object, first.message)
+}
+
+/// Objects that are left as they are, since nobody knows any more whether they were moved.
+fn lost(status: &RolloutStatus) -> String {
+    if !status.leaves_objects() {
+        return String::new();
+    }
+    let is_lost = |unmoved: &&BlockedObject| unmoved.state != "Held";
+    let names: Vec<String> = status.blocked.iter().filter(is_lost).map(|unmoved| unmoved.object.clone()).collect();
+    let Some(first) = status.blocked.iter().find(is_lost) else { return String::new() };
+    let (of, what) = (counted(status.counts.refused), format!("{}: {}", first.object, first.message));
+    if status.counts.refused == 1 {
+        return format!("; cannot tell whether {of} was moved, so it is left unchanged: {what}");
+    }
+    let names = some(&names);
+    format!("; cannot tell whether {of} were moved, so they are left unchanged: {names}. {what}")
+}
+
+fn words(
+    rollout: &FleetRollout,
+    status: &RolloutStatus,
+    wave: Option<&WaveCounts>,
+    in_the_way: &InTheWay,
+) -> (RolloutPhase, Option<String>, String) {
+    if let Some(halt) = &status.halted {
+        return (RolloutPhase::Paused, Some(halt.reason.clone()), halt.message.clone());
+    }
+    if rollout.paused {
+        return (RolloutPhase::Paused, Some(REQUESTED.to_owned()), "spec.paused is true".to_owned());
+    }
+    if let Some(trouble) = &in_the_way.trouble {
+        return (RolloutPhase::Waiting, Some(API_ERROR.to_owned()), trouble.clone());
+    }
+    let place = match (status.direction, wave) {
+        (Direction::Forward, Some(wave)) => format!("{} {}/{}", wave.name, wave.done, wave.total),
+        (Direction::Undo, _) => format!("going back, {} to go", status.counts.updated),
+        _ => "stopping".to_owned(),
+    };
+    if let Some(shut) = &in_the_way.shut {
+        return (RolloutPhase::Waiting, Some("Shut".to_owned()), format!("{place}, {shut}"));
+    }
+    if let Some(waits) = &in_the_way.waits {
+        let reason = waits.reason.map(str::to_owned);
+        return (RolloutPhase::Waiting, reason, format!("{place}, {}", waits.what));
+    }
+    match status.blocked.iter().find(|unmoved| unmoved.state != "Held") {
+        Some(first) if status.in_flight.is_empty() => {
+            let refused = counted(status.counts.refused);
+            let message = format!("{place}, {refused} cannot be moved: {}: {}", first.object, first.message);
+            (RolloutPhase::Waiting, Some("Refused".to_owned()), message)
+        }
+        _ => {
+            let refused = in_the_way.refused.as_ref().map(|refused| format!("; {refused}")).unwrap_or_default();
+            (RolloutPhase::Rolling, None, format!("{place}, {} under way{refused}", status.in_flight.len()))
+        }
+    }
+}
+
+/// Some names, and how many more there are.
+pub(super) fn some(names: &[String]) -> String {
+    let shown = names.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");
+    match names.len().saturating_sub(SHOWN) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
+
+fn counted(objects: usize) -> String {
+    if objects == 1 { "1 object".to_owned() } else { format!("{objects} objects") }
+}
+
+/// Names in a message.
+const SHOWN: usize = 5;

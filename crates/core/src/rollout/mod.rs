@@ -1,0 +1,140 @@
+//! StagedRollouts: a fleet of objects goes from one controller version to another, wave by wave, behind a budget and
+//! gates, and can go back.
+//!
+//! [`plan()`] decides: from the StagedRollout, its status, what is seen of the fleet and what time it is, it says what
+//! is to be written, in which order. Nothing is remembered here: where to go on is always worked out from what is seen,
+//! so that whoever runs a rollout can be killed at any point.
+
+mod advance;
+mod annotation_content;
+mod answers;
+mod bad_rollout;
+mod beside;
+mod beside_steps;
+mod call_times;
+mod checks;
+mod chosen;
+mod compiler;
+mod complete;
+mod conditions;
+mod decide;
+mod facts;
+mod failure;
+mod field_managers;
+mod fleet_object;
+mod fleet_rollout;
+mod fleet_view;
+mod forecast;
+mod former;
+mod freeze;
+mod gate_description;
+mod gates;
+mod held;
+mod hold;
+mod initial_waits;
+mod job_name;
+mod job_write;
+mod json_patch;
+mod kind_pair;
+mod legs;
+mod managed_fields;
+mod mark;
+mod message;
+mod moment;
+mod mutation_state;
+mod near;
+mod next_move;
+mod object_move;
+mod object_state;
+mod ordered_version;
+mod other_cluster;
+mod owner_references;
+mod patch;
+mod place;
+mod plan;
+mod planner;
+mod prometheus_answer;
+mod questions;
+mod read;
+mod readable;
+mod requests;
+mod rewrite;
+mod rights;
+mod rollback;
+mod rollout_pace;
+mod rollout_write;
+mod running_range;
+mod running_versions;
+mod seen_field;
+mod shared_metadata;
+mod short_hash;
+mod spec;
+mod stages_of;
+mod start;
+mod states;
+mod status;
+mod step_description;
+mod step_outcome;
+mod step_state;
+mod steps_digest;
+mod traveller;
+mod version_range;
+mod wait_recheck;
+mod wave;
+mod wave_gate;
+mod web_answer;
+mod web_checks;
+mod web_questions;
+mod window;
+mod workflow_plan;
+
+pub use answers::{Became, RolloutAnswers};
+pub use bad_rollout::BadRollout;
+pub use beside::{Counterpart, ObjectCall, ObjectWrite, Propagation, Replacement, Successor, not_left_behind};
+pub use conditions::Condition;
+pub use facts::{Remembered, RolloutFacts};
+pub use field_managers::ManagerRecord;
+pub use fleet_object::{FleetObject, OF_WAVE};
+pub use fleet_rollout::{Direction, FleetRollout};
+pub use forecast::{Forecast, forecast};
+pub use former::{formers, made_question, unmarked};
+pub(crate) use freeze::Freeze;
+pub use freeze::Frozen;
+pub use gate_description::{ToldGate, told_gates};
+pub use job_write::JobWrite;
+pub use json_patch::{is_patched, patched_uid};
+pub use kind_pair::WantedFact;
+pub use managed_fields::ROLLOUT_MANAGER;
+pub use moment::{LONGEST_CALL, Moment, rfc3339, wall};
+pub use mutation_state::Staged;
+pub use next_move::{NextMove, next_move};
+pub use object_state::Standing;
+pub use ordered_version::OrderedVersion;
+pub use other_cluster::OtherCluster;
+pub use owner_references::OwnerReferences;
+pub use patch::FleetMove;
+pub use plan::{RolloutPlan, plan};
+pub use questions::{RolloutQuestion, WantedObjects};
+pub use read::{answered_rollout, read_rollout, rolled_kind};
+pub use requests::{NoEffect, RolloutRequest, goes_forward_again};
+pub use rights::{RolloutRights, rights, rights_elsewhere};
+pub use rollout_pace::{PaceChange, RolloutPace, TimedCall};
+pub use rollout_write::RolloutWrite;
+pub use running_versions::{RunningVersions, UnreadVersion, VersionStanding, VersionState, rollout_target};
+pub use spec::{ROLLOUT, ROLLOUT_CRD};
+pub use stages_of::{missing_stages, seen_by_stage};
+pub use start::{
+    asks_for_crd, asks_for_others, rollout_questions, shut_now, start_refusals, stays_over, web_questions,
+};
+pub use status::{
+    BlockedObject, Halt, InFlightObject, LostJob, RolloutCounts, RolloutEnd, RolloutFailure, RolloutPhase,
+    RolloutStatus, SeenStepJob, StoredBy, WaveCounts,
+};
+pub use step_description::{ToldStep, told_steps};
+pub use steps_digest::steps_not_compared;
+pub use version_range::VersionRange;
+pub use wave_gate::WaveSide;
+pub use web_answer::WebAnswer;
+pub use web_questions::{WebAsks, WebQuestion};
+pub use window::LocalTime;
+pub use workflow_plan::{ahead_questions, step_questions, waiting_questions};

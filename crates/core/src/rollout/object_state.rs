@@ -1,0 +1,822 @@
+//! How an object stands in a rollout, by what is seen of it.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::beside::{Ahead, StepProgress, held_by_finalizers, refused_ahead};
+use super::facts::RolloutFacts;
+use super::fleet_object::{Belongs, FleetObject, Going};
+use super::fleet_rollout::{Direction, FleetRollout};
+use super::initial_waits::{Applies, applies, leading_wait};
+use super::job_write::{SeenJob, job_write};
+use super::legs::Legs;
+use super::moment::{LONGEST_CALL, Moment, rfc3339, wall};
+use super::status::{
+    ANNOTATION_REMOVED, HELD, InFlightObject, JOB_FAILED, MANUAL_ACTION_REQUIRED, RolloutFailure, RolloutStatus,
+    SeenStepJob, TIMED_OUT,
+};
+use super::step_outcome::{StepWrite, Stepping};
+use super::step_state::{beside_earlier_one, half_done, has_begun_beside, progress_of, stepping_of, way};
+use super::traveller::{Doneness, Traveller, WantedJob};
+use super::wait_recheck::{Waited, begins_for_good, waited};
+use crate::definition::{BesideAct, JourneyAct, JourneyStep, StepWay};
+
+/// How an object stands.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Standing {
+    /// At the old version, and not under way.
+    Old,
+    /// Under way, and its own write is still to come.
+    Reserved,
+    /// Under way, and not healthy yet: this is what does not hold.
+    Moving(String),
+    /// Under way, and healthy, but not for long enough.
+    Settling,
+    /// At the new version.
+    New,
+    /// It was not healthy in time, or was taken back because of that.
+    Failed(String),
+    /// Somebody else sets its label.
+    Held(String),
+    /// It cannot be moved now.
+    Waiting(String),
+    /// It cannot be moved.
+    Refused(String),
+    /// At a version that the rollout is not about.
+    Outside,
+    /// It is being deleted.
+    Gone,
+}
+
+/// What all objects of a fleet are judged by.
+#[derive(Clone, Copy)]
+pub(super) struct Judge<'a> {
+    pub(super) rollout: &'a FleetRollout,
+    pub(super) status: &'a RolloutStatus,
+    pub(super) facts: &'a RolloutFacts,
+    /// Why the path leads from none of these versions to the new one; nothing where it does.
+    pub(super) hops: &'a BTreeMap<&'a str, Option<String>>,
+    pub(super) now: Moment,
+    /// Whether the fleet goes back.
+    pub(super) back: bool,
+}
+
+impl Standing {
+    /// In a word.
+    #[must_use]
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Old => "Pending",
+            Self::Reserved | Self::Moving(_) => "InFlight",
+            Self::Settling => "Settling",
+            Self::New => "Updated",
+            Self::Failed(_) => "Failed",
+            Self::Held(_) => "Held",
+            Self::Waiting(_) => "Waiting",
+            Self::Refused(_) => "Refused",
+            Self::Outside => "Outside",
+            Self::Gone => "Gone",
+        }
+    }
+
+    /// Why, in words; empty where there is nothing to say.
+    #[must_use]
+    pub fn why(&self) -> &str {
+        match self {
+            Self::Moving(why) | Self::Failed(why) | Self::Held(why) | Self::Waiting(why) | Self::Refused(why) => why,
+            _ => "",
+        }
+    }
+}
+
+impl Judge<'_> {
+    /// How each object of a fleet stands, in its order.
+    pub(super) fn standings(&self, fleet: &[FleetObject]) -> Vec<Standing> {
+        let reserved = self.status.reservations();
+        fleet.iter().map(|object| self.standing(object, reserved.get(object.uid()).copied())).collect()
+    }
+
+    /// How an object stands, which is under way by this reservation, or is not.
+    pub(super) fn standing(&self, object: &FleetObject, reservation: Option<&InFlightObject>) -> Standing {
+        if object.is_going {
+            return reservation.map_or(Standing::Gone, |reservation| self.going(object, reservation));
+        }
+        let is_of_it = match object.belongs {
+            Belongs::Chosen => true,
+            Belongs::Held => false,
+            Belongs::UnderWay => reservation.is_some(),
+        };
+        if !is_of_it {
+            return Standing::Outside;
+        }
+        if let Some(why) = self.contested(object) {
+            return Standing::Failed(why);
+        }
+        if let Some(legs) = &object.legs {
+            let traveller = reservation.and_then(|one| Some((Traveller::of(self.rollout, object, one)?, one)));
+            return match traveller {
+                Some((traveller, reservation)) => self.on_the_way(traveller, reservation),
+                None => self.at_rest(object, legs),
+            };
+        }
+        if let Some(reservation) = reservation
+            && !self.was_turned_back(object, reservation)
+        {
+            return self.under_way(object, reservation);
+        }
+        let marked = object.mark_of(self.rollout);
+        if object.is_at(&self.rollout.to) {
+            let to_go = self.back && marked.is_some();
+            let answer = to_go.then(|| self.answered(object)).flatten();
+            // Nobody knows any more whether the rollout has moved it.
+            let lost = self.back.then(|| object.has_lost_mark(self.rollout)).flatten().map(Standing::Refused);
+            return answer.or(lost).unwrap_or(Standing::New);
+        }
+        if marked.is_some() {
+            // Our annotation is there, and the label says otherwise.
+            return Standing::Held(
+                object.owner.clone().unwrap_or_else(|| "somebody who turned the label back".to_owned()),
+            );
+        }
+        self.of_old(object)
+    }
+
+    /// Of an object that is not at the new version, and was never moved.
+    fn of_old(&self, object: &FleetObject) -> Standing {
+        if self.rollout.from.is_some() && object.version != self.rollout.from {
+            return Standing::Outside;
+        }
+        if let Some(failure) = self.status.failure(&object.uid) {
+            return Standing::Failed(failure.message.clone());
+        }
+        if self.back {
+            return Standing::Old;
+        }
+        // Whoever asks for the new version, while it is held, does not stand against it.
+        let is_asked = object.hold().is_some() && object.wanted() == Some(&self.rollout.to);
+        let is_in_the_way = !self.rollout.take_over && !is_asked;
+        if let Some(owner) = object.owner.as_ref().filter(|_| is_in_the_way) {
+            return Standing::Held(owner.clone());
+        }
+        if let Some(standing) = self.in_the_way(object) {
+            return standing;
+        }
+        let hop = object.version.as_deref().filter(|_| !object.opts_out);
+        if let Some(why) = hop.and_then(|version| self.hops.get(version)?.as_ref()) {
+            return Standing::Refused(why.clone());
+        }
+        self.answered(object).unwrap_or(Standing::Old)
+    }
+
+    pub(super) fn answered(&self, object: &FleetObject) -> Option<Standing> {
+        let answer = self.facts.remembered.answer(&object.uid)?;
+        let why = answer.message.clone();
+        Some(if answer.passes { Standing::Waiting(why) } else { Standing::Refused(why) })
+    }
+
+    /// Whether somebody else has undone the write that an object is under way by.
+    pub(super) fn was_turned_back(&self, object: &FleetObject, reservation: &InFlightObject) -> bool {
+        object.legs.is_none()
+            && !reservation.back
+            && object.mark_of(self.rollout).is_some()
+            && !object.is_at(&self.rollout.to)
+    }
+
+    /// Whether somebody else has taken an object to where the rollout takes none from, before its move.
+    fn was_taken_elsewhere(&self, object: &FleetObject, reservation: &InFlightObject) -> bool {
+        let is_of_it = self.rollout.from.is_none() || object.version == self.rollout.from;
+        object.legs.is_none() && !reservation.back && !is_of_it && !object.is_at(&self.rollout.to)
+    }
+
+    /// Whether somebody else has taken it from the rollout, before its move.
+    pub(super) fn was_taken(&self, object: &FleetObject, reservation: &InFlightObject) -> bool {
+        self.was_taken_elsewhere(object, reservation) || self.was_taken_meanwhile(object, reservation)
+    }
+
+    /// Whether nothing of an object is to be taken back: the rollout holds it, and it says of no move, whoever else has
+    /// set its label.
+    pub(super) fn was_never_moved(&self, object: &FleetObject, reservation: &InFlightObject) -> bool {
+        let is_held = object.hold_of(self.rollout).is_some();
+        object.legs.is_none() && reservation.back && is_held && object.mark_of(self.rollout).is_none()
+    }
+
+    /// What stands on an object by which it is not to be moved: somebody's own text where that would be noted, or the
+    /// word of another rollout that is under way.
+    pub(super) fn in_the_way(&self, object: &FleetObject) -> Option<Standing> {
+        if object.mark_of(self.rollout).is_some() {
+            return None;
+        }
+        let other = || object.taken_by(self.rollout, self.status.started.as_deref()?).map(Standing::Held);
+        object.has_no_room(self.rollout).map(Standing::Refused).or_else(other)
+    }
+
+    /// Whether that came to stand there before its move.
+    fn was_taken_meanwhile(&self, object: &FleetObject, reservation: &InFlightObject) -> bool {
+        let is_moved = object.is_at(&self.rollout.to);
+        object.legs.is_none() && !reservation.back && !is_moved && self.in_the_way(object).is_some()
+    }
+
+    /// Whether the write that an object is under way by can be seen on it.
+    pub(super) fn has_landed(&self, object: &FleetObject, reservation: &InFlightObject) -> bool {
+        if let Some(traveller) = Traveller::of(self.rollout, object, reservation) {
+            return self.has_arrived(traveller, reservation);
+        }
+        let is_moved = object.is_at(&self.rollout.to);
+        // One that the rollout holds was not moved yet, by whatever is told of it.
+        let is_held = object.hold_of(self.rollout).is_some();
+        if reservation.back { !(is_held || is_moved && object.mark_of(self.rollout).is_some()) } else { is_moved }
+    }
+
+    /// How an object stands that is under way.
+    pub(super) fn under_way(&self, object: &FleetObject, reservation: &InFlightObject) -> Standing {
+        if !self.has_landed(object, reservation) {
+            return match self.status.failure(&object.uid) {
+                Some(failure) => Standing::Failed(failure.message.clone()),
+                None => Standing::Reserved,
+            };
+        }
+        let moved = self.moved(object).or_else(|| wall(&reservation.since));
+        self.after_landing(object, reservation, moved.unwrap_or(self.now.wall).max(self.status.resumed_at()))
+    }
+
+    /// When the rollout has moved an object, as that says. What is yet to come for longer than anything is waited for
+    /// was written by somebody else, or by a clock that is wrong: then it counts when the object was begun with.
+    fn moved(&self, object: &FleetObject) -> Option<u64> {
+        let latest = self.now.wall.saturating_add(self.rollout.timeout.as_secs());
+        object.mark_of(self.rollout)?.moved().filter(|moved| *moved <= latest)
+    }
+
+    /// How an object stands whose last write is there, since when it was: it has to be healthy, for long enough.
+    pub(super) fn after_landing(&self, object: &FleetObject, reservation: &InFlightObject, since: u64) -> Standing {
+        let Some(gate) = self.shut(object, reservation) else {
+            let healthy = self.facts.remembered.healthy.get(&object.uid);
+            let lasted = healthy.map_or(Duration::ZERO, |since| self.now.steady.saturating_sub(*since));
+            if lasted < self.settle(object, reservation) {
+                return Standing::Settling;
+            }
+            let is_new = if object.legs.is_some() { !reservation.back } else { object.is_at(&self.rollout.to) };
+            return if is_new { Standing::New } else { Standing::Old };
+        };
+        let lasted = self.now.wall.saturating_sub(since);
+        if lasted > self.rollout.timeout.as_secs() {
+            return Standing::Failed(format!("not healthy within {}: {gate}", shown(self.rollout.timeout)));
+        }
+        Standing::Moving(gate)
+    }
+
+    /// How long an object has to be healthy. What was healthy before its last step says nothing where nobody had to
+    /// answer that step.
+    fn settle(&self, object: &FleetObject, reservation: &InFlightObject) -> Duration {
+        let settle = self.rollout.health.settle;
+        let Some(traveller) = Traveller::of(self.rollout, object, reservation) else { return settle };
+        if traveller.is_answered() && !reservation.back { settle } else { settle.max(UNANSWERED) }
+    }
+
+    /// Who acts on an object beside its new controller, since the rollout was resumed last.
+    pub(super) fn contested(&self, object: &FleetObject) -> Option<String> {
+        if self.back || !object.is_at(&self.rollout.to) {
+            return None;
+        }
+        let (manager, at) = object.contested.as_ref().filter(|(_, at)| *at > self.status.resumed_at())?;
+        Some(format!(
+            "two controllers: {manager} wrote to it at {}, after it was moved to {}",
+            rfc3339(*at),
+            self.rollout.to
+        ))
+    }
+
+    /// What does not hold of an object that was moved. Health from before the move says nothing.
+    pub(super) fn shut(&self, object: &FleetObject, reservation: &InFlightObject) -> Option<String> {
+        if let Some(shut) = &self.facts.shut {
+            return Some(shut.clone());
+        }
+        match self.awaited_manager(object, reservation) {
+            Some(manager) => Some(format!("{manager} has not written to it since the move")),
+            None => object.unhealthy.clone(),
+        }
+    }
+
+    /// The field manager that has to write to an object which has gone where its reservation leads, and has not yet. A
+    /// record counts where the write that left it is the one that set the label; elsewhere times are compared.
+    fn awaited_manager(&self, object: &FleetObject, reservation: &InFlightObject) -> Option<&str> {
+        let manager = self.manager_ahead(object, reservation)?;
+        let Some(managers) = &object.managers else { return Some(manager) };
+        let mark = object.mark_of(self.rollout);
+        let record = match reservation.back {
+            true => reservation.writes.as_ref().filter(|_| mark.is_none()),
+            false => mark.and_then(|mark| mark.writes.as_ref()).filter(|_| managers.is_label_of_rollout()),
+        };
+        let has_written = match record.filter(|record| record.is_of(manager)) {
+            Some(record) => managers.has_written_since(record),
+            None => managers.wrote_after_label(manager),
+        };
+        (!has_written).then_some(manager)
+    }
+
+    /// The field manager of the version that an object goes to, where a write of it is waited for. An object that
+    /// another client has taken elsewhere is in the hands of the controller of that version.
+    pub(super) fn manager_ahead(&self, object: &FleetObject, reservation: &InFlightObject) -> Option<&str> {
+        if object.legs.is_some() {
+            return None;
+        }
+        let mark = object.mark_of(self.rollout).filter(|_| object.is_at(&self.rollout.to));
+        let home = || mark.map_or(object.version.as_deref(), |mark| mark.was.as_deref());
+        self.rollout.seen_manager(if reservation.back { home() } else { Some(&self.rollout.to) })
+    }
+}
+
+/// How long the health of an object may be that of before its last step.
+const UNANSWERED: Duration = Duration::from_secs(60);
+
+/// Objects on journeys.
+impl Judge<'_> {
+    /// How an object on a journey stands that is not under way.
+    pub(super) fn at_rest(&self, object: &FleetObject, legs: &Legs) -> Standing {
+        // What has its mark again goes on by that.
+        let goes_on =
+            |known: &RolloutFailure| known.reason == ANNOTATION_REMOVED && object.mark_of(self.rollout).is_some();
+        if let Some(failure) = self.status.failure(&object.uid).filter(|known| !goes_on(known)) {
+            return Standing::Failed(failure.message.clone());
+        }
+        if let Some(why) = self.made_again(object) {
+            return Standing::Refused(why);
+        }
+        if self.back {
+            return match (legs.back(), legs.has_begun()) {
+                (Some(_), _) => self.answered_step(object).unwrap_or(Standing::New),
+                (None, true) => Standing::New,
+                // Somebody has looked at what is there now.
+                (None, false) if self.status.is_left(&object.uid) => Standing::Old,
+                (None, false) => object.has_lost_mark(self.rollout).map_or(Standing::Old, Standing::Refused),
+            };
+        }
+        if let Some(why) = legs.refused.as_ref().filter(|_| !legs.has_begun()) {
+            return Standing::Refused(why.clone());
+        }
+        if let Some(standing) = self.ahead(object, legs).or_else(|| self.leading(object, legs)) {
+            return standing;
+        }
+        match legs.forward() {
+            Some(_) => {
+                let in_the_way = || self.in_the_way(object);
+                self.held(legs).or_else(in_the_way).or_else(|| self.answered_step(object)).unwrap_or(Standing::Old)
+            }
+            None if legs.has_begun() => Standing::New,
+            None => Standing::Outside,
+        }
+    }
+
+    /// Who would make again what an object has become, once it is deleted.
+    fn made_again(&self, object: &FleetObject) -> Option<String> {
+        let manager = object.git.as_ref().filter(|_| object.former.is_some() && !self.rollout.take_over)?;
+        let target = &self.rollout.pair.as_ref()?.target.resource;
+        Some(format!(
+            "{manager} sets its {target}, and would make it again once it is deleted: take it out of Git, and leave it in \
+             the cluster; where nobody applies it any more, say takeOver: true in the StagedRollout"
+        ))
+    }
+
+    /// What stands against its journey, where that was looked up of every object.
+    fn ahead(&self, object: &FleetObject, legs: &Legs) -> Option<Standing> {
+        if !self.facts.ahead || legs.has_begun() {
+            return None;
+        }
+        let traveller = Traveller { rollout: self.rollout, object, legs, leg: legs.forward()? };
+        Some(match refused_ahead(traveller, &self.facts.answers, &[])? {
+            Ahead::Refused(why) => Standing::Refused(why),
+            Ahead::Waits(why) => Standing::Waiting(why),
+        })
+    }
+
+    /// What it waits for at the beginning of its journey: it has not begun, and takes nobody's place.
+    fn leading(&self, object: &FleetObject, legs: &Legs) -> Option<Standing> {
+        // Of later waves nobody has looked it up.
+        let leg = legs.forward().filter(|leg| self.facts.ahead || leg.wave <= self.status.wave_of(self.rollout))?;
+        let traveller = Traveller { rollout: self.rollout, object, legs, leg };
+        leading_wait(traveller, &self.facts.answers).map(Standing::Waiting)
+    }
+
+    /// Which journey it has to go before the one that it could go now.
+    fn held(&self, legs: &Legs) -> Option<Standing> {
+        let (leg, why) = legs.held()?;
+        let wave = self.rollout.waves.get(leg.wave).map_or("", |wave| wave.name.as_str());
+        let why = format!("it goes with wave {wave} first, and the journey of that is not about it now: {why}");
+        Some(Standing::Waiting(why))
+    }
+
+    /// Who has said no to it, and is not to be asked again yet.
+    fn answered_step(&self, object: &FleetObject) -> Option<Standing> {
+        if self.facts.remembered.is_due(&object.uid, self.now) {
+            return None;
+        }
+        self.answered(object)
+    }
+
+    /// Why an object that is under way on its journey fails: a word, and a sentence.
+    pub(super) fn failed(
+        &self,
+        traveller: Traveller<'_>,
+        reservation: &InFlightObject,
+    ) -> Option<(&'static str, String)> {
+        if traveller.object.is_going {
+            let late = self.goes_for_ever(traveller.object, reservation);
+            return late.map(|why| (TIMED_OUT, why));
+        }
+        let late = || match self.on_the_way(traveller, reservation) {
+            Standing::Failed(why) if self.has_landed(traveller.object, reservation) => Some((TIMED_OUT, why)),
+            _ => None,
+        };
+        self.trouble(traveller, reservation).or_else(late)
+    }
+
+    /// How long the step at hand may take.
+    fn timeout(&self, traveller: Traveller<'_>, reservation: &InFlightObject) -> Duration {
+        let own = traveller.at_hand(reservation).and_then(|(step, way)| step.timeout(way));
+        own.unwrap_or(self.rollout.timeout)
+    }
+
+    /// How an object stands that is under way on its journey.
+    pub(super) fn on_the_way(&self, traveller: Traveller<'_>, reservation: &InFlightObject) -> Standing {
+        let object = traveller.object;
+        if let Some((_, why)) = self.trouble(traveller, reservation) {
+            return Standing::Failed(why);
+        }
+        if self.has_arrived(traveller, reservation) {
+            if !traveller.legs.is_run {
+                return self.after_landing(object, reservation, self.since(object, reservation));
+            }
+            return if reservation.back { Standing::Old } else { Standing::New };
+        }
+        match self.status.failure(&object.uid).filter(|_| reservation.back) {
+            Some(failure) => Standing::Failed(failure.message.clone()),
+            None if self.has_begun(traveller, reservation) => Standing::Moving(self.waits(traveller, reservation)),
+            None => Standing::Reserved,
+        }
+    }
+
+    /// Whether an object is where its way leads, and nothing of it is half done.
+    pub(super) fn has_arrived(&self, traveller: Traveller<'_>, reservation: &InFlightObject) -> bool {
+        traveller.leg.has_landed(reservation.back)
+            && traveller.seen_job(reservation).is_none()
+            && half_done(traveller, reservation, &self.facts.answers).is_none()
+            && self.may_come(traveller, reservation).is_none()
+    }
+
+    /// Whether something that is not there may have been asked for, by who went this way: what the object becomes, a
+    /// Job, or the object itself where it is to be made anew. A runner that was frozen as it asked knows no more than
+    /// anybody else whether it was heard.
+    pub(super) fn may_have_asked(&self, traveller: Traveller<'_>, reservation: &InFlightObject, back: bool) -> bool {
+        let is_former = traveller.object.former.is_some();
+        match traveller.job_ahead(reservation) {
+            _ if back || is_former => back && is_former,
+            Some(job) => SeenJob::of(&job.name, &self.facts.answers) == SeenJob::Absent,
+            None => traveller.may_be_made() && !has_begun_beside(traveller, &self.facts.answers),
+        }
+    }
+
+    /// What may still come of a call that was sent before the rollout turned, in words. Nothing is let go, or undone,
+    /// before that is sure: what comes later would stand beside an object that nobody looks at any more.
+    pub(super) fn may_come(&self, traveller: Traveller<'_>, reservation: &InFlightObject) -> Option<String> {
+        let is_stopped = self.status.direction == Direction::Abort;
+        let went_back = traveller.object.former.is_some() && (is_stopped || !reservation.back);
+        let is_at = reservation.may_come == Some(traveller.leg.done);
+        let may_come = is_at && self.may_have_asked(traveller, reservation, went_back);
+        let sure = wall(&reservation.since).unwrap_or(self.now.wall).saturating_add(LONGEST_CALL);
+        let what = match traveller.job_ahead(reservation) {
+            _ if went_back => "it".to_owned(),
+            Some(job) => format!("job {}", job.name),
+            None => "what it was to become".to_owned(),
+        };
+        // When, and not how long: the same words are not written each second.
+        let told = || format!("{what} is not there, and may have been asked for: that is sure at {}", rfc3339(sure));
+        // A time that is further ahead was written by another clock, and says nothing.
+        let left = sure.saturating_sub(self.now.wall);
+        (may_come && (1..=2 * LONGEST_CALL).contains(&left)).then(told)
+    }
+
+    /// Whether anything of the journey of an object is done, or was begun with.
+    pub(super) fn has_begun(&self, traveller: Traveller<'_>, reservation: &InFlightObject) -> bool {
+        traveller.has_begun(reservation) || has_begun_beside(traveller, &self.facts.answers)
+    }
+
+    /// What comes next of an object that is under way.
+    pub(super) fn stepping(&self, traveller: Traveller<'_>, reservation: &InFlightObject) -> Stepping {
+        let leg = traveller.leg;
+        if let Some(why) = self.lost_job_under_way(traveller, reservation) {
+            return Stepping::Waits { why, spent: false };
+        }
+        if let Some(in_the_way) = self.in_the_way(traveller.object) {
+            let runs = |job: &SeenStepJob| SeenJob::under_way(&job.name, &self.facts.answers);
+            // On the way back it is left once its Job has ended.
+            return match traveller.seen_job(reservation).filter(|_| self.back).and_then(runs) {
+                Some(why) => Stepping::Waits { why, spent: false },
+                None => Stepping::Held(in_the_way.why().to_owned()),
+            };
+        }
+        if let Some(other) = traveller.seen_job(reservation).filter(|seen| seen.back != reservation.back) {
+            return self.of_other_way(traveller, other);
+        }
+        if leg.open && reservation.back {
+            return self.counts(traveller, StepWay::Done, Doneness::Unknown);
+        }
+        if leg.half && !reservation.back {
+            return self.counts(traveller, StepWay::Undone, Doneness::Unknown);
+        }
+        if let Some(stepping) = beside_earlier_one(traveller, reservation, &self.facts.answers) {
+            return stepping;
+        }
+        if let Some(half) = half_done(traveller, reservation, &self.facts.answers) {
+            return half;
+        }
+        if let Some(why) = self.may_come(traveller, reservation) {
+            return Stepping::Away(why);
+        }
+        let landed = leg.has_landed(reservation.back);
+        let Some((at, step)) = traveller.next_step(reservation).filter(|_| !landed) else { return Stepping::Landed };
+        let way = way(reservation.back);
+        let is_begun = traveller.seen_job(reservation).is_some();
+        if let Some(why) = self.rollout.not_accepted(step).filter(|_| !reservation.back && !is_begun) {
+            return Stepping::Waits { why, spent: false };
+        }
+        if !reservation.back
+            && let Some(stepping) = self.before(traveller, reservation, step)
+        {
+            return stepping;
+        }
+        match (&step.act, traveller.wanted_job(reservation)) {
+            (JourneyAct::Wait { .. }, _) => match leg.unmet(at, way) {
+                Some(why) => Stepping::Waits { why: why.to_owned(), spent: false },
+                None => self.counts(traveller, way, Doneness::Whole),
+            },
+            (JourneyAct::Job { .. }, Some(wanted)) => self.of_job(traveller, reservation, &wanted, step),
+            (JourneyAct::Set(_), _) if reservation.back => {
+                match traveller.not_left().filter(|_| !self.is_known(traveller)) {
+                    Some(why) => Stepping::Held(why),
+                    None => self.counts(traveller, way, Doneness::Whole),
+                }
+            }
+            (JourneyAct::Beside(beside), _) => self.of_others(traveller, reservation, (at, &beside.act)),
+            _ => self.counts(traveller, way, Doneness::Whole),
+        }
+    }
+
+    /// That a Job may still run that its object says nothing of any more, in words.
+    pub(super) fn lost_job_under_way(&self, traveller: Traveller<'_>, reservation: &InFlightObject) -> Option<String> {
+        SeenJob::under_way(&traveller.lost_job(reservation)?.name, &self.facts.answers)
+    }
+
+    /// What comes of a Job that was begun with when the rollout went the other way: nobody knows what it does half-way
+    /// through.
+    fn of_other_way(&self, traveller: Traveller<'_>, other: &SeenStepJob) -> Stepping {
+        let seen = SeenJob::of(&other.name, &self.facts.answers);
+        let is_whole = seen == SeenJob::Complete && traveller.leg.unmet(other.step, StepWay::Done).is_none();
+        match seen {
+            SeenJob::Unknown(why) => Stepping::Waits { why, spent: false },
+            SeenJob::Runs => {
+                Stepping::Waits { why: format!("job {} still runs, and ends first", other.name), spent: false }
+            }
+            SeenJob::Complete if other.back => self.counts(traveller, StepWay::Undone, Doneness::Whole),
+            // How much of it is undone, nobody knows.
+            SeenJob::Absent | SeenJob::Failed(_) if other.back => {
+                self.counts(traveller, StepWay::Undone, Doneness::Unknown)
+            }
+            SeenJob::Absent | SeenJob::Complete | SeenJob::Failed(_) => {
+                self.counts(traveller, StepWay::Done, if is_whole { Doneness::Whole } else { Doneness::Unknown })
+            }
+        }
+    }
+
+    /// What comes before a step: it is not for this object, or what was waited for holds no more, or what steps before
+    /// it left is not there any more and this one cannot be undone, or nobody knows.
+    fn before(&self, traveller: Traveller<'_>, reservation: &InFlightObject, step: &JourneyStep) -> Option<Stepping> {
+        if traveller.leg.open {
+            // What was begun with is for it, whatever a list says since.
+            return None;
+        }
+        match applies(traveller, step, &self.facts.answers) {
+            Applies::Yes => {}
+            Applies::No => return Some(self.counts(traveller, StepWay::Done, Doneness::ByHand)),
+            Applies::Unknown(why) => return Some(Stepping::Waits { why, spent: false }),
+        }
+        if let Some(why) = traveller.changed().filter(|_| begins_for_good(traveller, reservation)) {
+            return Some(Stepping::Held(why));
+        }
+        match waited(traveller, reservation, &self.facts.answers) {
+            Waited::Holds => None,
+            Waited::Unknown(why) => Some(Stepping::Waits { why, spent: false }),
+            Waited::Lost(done) => Some(Stepping::Next(StepWrite::Move(traveller.waits_again(self.now, done)))),
+        }
+    }
+
+    /// What comes next where that is about other objects. That a step begins which cannot be undone is written down
+    /// before its first call.
+    fn of_others(
+        &self,
+        traveller: Traveller<'_>,
+        reservation: &InFlightObject,
+        (at, act): (usize, &BesideAct),
+    ) -> Stepping {
+        let progress = progress_of(traveller, (at, act), reservation.back, &self.facts.answers);
+        if matches!(progress, StepProgress::Next(_)) && begins_for_good(traveller, reservation) {
+            return Stepping::Next(StepWrite::Move(traveller.begins(self.now)));
+        }
+        let half = if progress == StepProgress::ByHand { Doneness::ByHand } else { Doneness::Whole };
+        stepping_of(progress).unwrap_or_else(|| self.counts(traveller, way(reservation.back), half))
+    }
+
+    /// What comes next where that is a Job.
+    fn of_job(
+        &self,
+        traveller: Traveller<'_>,
+        reservation: &InFlightObject,
+        wanted: &WantedJob<'_>,
+        step: &JourneyStep,
+    ) -> Stepping {
+        let (title, way) = (&wanted.title, way(reservation.back));
+        let is_ours = reservation.back || traveller.was_tried(reservation, wanted.step);
+        let unmet = traveller.leg.unmet(wanted.step, way);
+        // Whoever has done it by hand has done it.
+        let is_done = wanted.job.until.is_some() && unmet.is_none();
+        match (SeenJob::of(title, &self.facts.answers), unmet) {
+            (SeenJob::Unknown(why), _) => Stepping::Waits { why, spent: false },
+            (SeenJob::Runs, _) => Stepping::Waits { why: format!("job {title} runs"), spent: false },
+            (SeenJob::Complete, Some(why)) => {
+                Stepping::Waits { why: format!("job {title} is complete, and {why}"), spent: true }
+            }
+            (SeenJob::Complete, None) => self.counts(traveller, way, Doneness::Whole),
+            (SeenJob::Absent, _) if is_done && !is_ours => self.counts(traveller, way, Doneness::ByHand),
+            _ if is_done => self.counts(traveller, way, Doneness::Whole),
+            (SeenJob::Failed(why), _) => Stepping::Fails(format!("job {title} failed: {why}")),
+            (SeenJob::Absent, _) if wanted.is_known => {
+                Stepping::Fails(format!("job {title} is gone, and nobody knows what it has done"))
+            }
+            (SeenJob::Absent, _) => {
+                let is_known = reservation.back && self.is_known(traveller);
+                if let Some(why) = traveller.changed().filter(|_| !is_known) {
+                    return Stepping::Held(why);
+                }
+                match job_write(traveller, &step.name, wanted.job, &wanted.name, &self.facts.answers) {
+                    Ok(write) => Stepping::Next(StepWrite::Job(Box::new(write))),
+                    Err(why) => Stepping::Waits { why, spent: false },
+                }
+            }
+        }
+    }
+
+    /// Whether somebody was told that a field of an object is not what the rollout left there, and has gone on.
+    fn is_known(&self, traveller: Traveller<'_>) -> bool {
+        let mut held = self.status.failures.iter().filter(|one| one.reason == HELD && one.cleared);
+        held.any(|one| one.uid == traveller.object.uid)
+    }
+
+    /// The step counts as done, or undone, by this write. What is half done and counts as undone is not touched.
+    fn counts(&self, traveller: Traveller<'_>, way: StepWay, half: Doneness) -> Stepping {
+        let done = traveller.leg.done;
+        let is_half = half == Doneness::Unknown;
+        Stepping::Next(match way {
+            StepWay::Done if traveller.legs.is_run => StepWrite::Ran { done: done + 1, half: is_half },
+            StepWay::Undone if traveller.legs.is_run => StepWrite::Ran { done: done.saturating_sub(1), half: false },
+            StepWay::Done => StepWrite::Move(traveller.forward(self.now, half)),
+            StepWay::Undone if is_half => StepWrite::Move(traveller.again(self.now)),
+            StepWay::Undone => StepWrite::Move(traveller.back(self.now)),
+        })
+    }
+
+    /// Why an object that is under way does not get on: a word, and a sentence.
+    pub(super) fn trouble(
+        &self,
+        traveller: Traveller<'_>,
+        reservation: &InFlightObject,
+    ) -> Option<(&'static str, String)> {
+        let place = traveller.told(reservation);
+        let remembered = &self.facts.remembered;
+        let timeout = self.timeout(traveller, reservation);
+        let not_done = |why: &str| format!("{place}: not done within {}: {why}", shown(timeout));
+        let (why, reason) = match self.stepping(traveller, reservation) {
+            Stepping::Fails(why) => return Some((JOB_FAILED, format!("{place}: {why}"))),
+            Stepping::Held(why) => return Some((HELD, format!("{place}: {why}"))),
+            Stepping::Stuck(why) => return Some((MANUAL_ACTION_REQUIRED, format!("{place}: {why}"))),
+            Stepping::Landed | Stepping::Away(_) => return None,
+            Stepping::Waits { why, spent } => (why, if spent { JOB_FAILED } else { TIMED_OUT }),
+            Stepping::Next(write) => match remembered.answer(&traveller.object.uid) {
+                Some(answer) => (answer.message.clone(), TIMED_OUT),
+                None => {
+                    let step = self.step_tried(traveller, reservation);
+                    let since = remembered.trying_since(&traveller.object.uid, &step)?;
+                    let is_late = self.now.steady.saturating_sub(since) > timeout;
+                    let failure = remembered.failure(&traveller.object.uid);
+                    let why = || failure.map_or_else(|| never_lands(&write), str::to_owned);
+                    return is_late.then(|| (TIMED_OUT, not_done(&why())));
+                }
+            },
+        };
+        let is_begun = self.has_begun(traveller, reservation) || reservation.back;
+        let since = self.since(traveller.object, reservation);
+        let lasted = Duration::from_secs(self.now.wall.saturating_sub(since));
+        let is_refused = !is_begun && remembered.answer(&traveller.object.uid).is_some();
+        (lasted > timeout && !is_refused).then(|| (reason, not_done(&why)))
+    }
+
+    /// What is written is written for this: it begins anew where the object goes on, or turns, or somebody resumes.
+    pub(super) fn step_tried(&self, traveller: Traveller<'_>, reservation: &InFlightObject) -> String {
+        let (place, resumed) = (traveller.place(traveller.leg.done), self.status.resumed_at());
+        format!("{place} {} {resumed}", reservation.back)
+    }
+
+    /// Since when an object is at the step that it is at.
+    pub(super) fn since(&self, object: &FleetObject, reservation: &InFlightObject) -> u64 {
+        let marked = self.moved(object);
+        let reserved = wall(&reservation.since).or(marked).unwrap_or(self.now.wall);
+        marked.unwrap_or(reserved).max(reserved).max(self.status.resumed_at())
+    }
+
+    /// What is said of an object that is on a step.
+    pub(super) fn waits(&self, traveller: Traveller<'_>, reservation: &InFlightObject) -> String {
+        let place = traveller.told(reservation);
+        let refused = self.facts.remembered.answer(&traveller.object.uid).map(|answer| answer.message.clone());
+        match (self.stepping(traveller, reservation), refused) {
+            (
+                Stepping::Waits { why, .. }
+                | Stepping::Away(why)
+                | Stepping::Fails(why)
+                | Stepping::Held(why)
+                | Stepping::Stuck(why),
+                _,
+            ) => format!("{place}: {why}"),
+            (Stepping::Next(_), Some(refused)) => format!("{place}: {refused}"),
+            (Stepping::Next(_) | Stepping::Landed, _) => place,
+        }
+    }
+}
+
+/// Objects that somebody deletes while they are under way, and that a finalizer keeps: what was written of them is
+/// still so, and nobody else goes in their place before they are gone.
+impl Judge<'_> {
+    /// How an object stands that is being deleted, and is under way by this reservation. One of which nothing was
+    /// written only goes, and so does one that is through.
+    pub(super) fn going(&self, object: &FleetObject, reservation: &InFlightObject) -> Standing {
+        // What becomes another one goes at its end, and is told of there.
+        if self.rollout.pair.is_some() || !self.was_written(object, reservation) {
+            return Standing::Gone;
+        }
+        let standing = match Traveller::of(self.rollout, object, reservation) {
+            Some(traveller) if self.has_arrived(traveller, reservation) => self.on_the_way(traveller, reservation),
+            None if object.legs.is_none() => self.under_way(object, reservation),
+            _ => Standing::Reserved,
+        };
+        match standing {
+            Standing::New | Standing::Old => Standing::Gone,
+            Standing::Settling => Standing::Settling,
+            _ => match self.goes_for_ever(object, reservation) {
+                Some(why) => Standing::Failed(why),
+                None => Standing::Moving(format!("it is being deleted, and not gone yet: {}", held_by(object))),
+            },
+        }
+    }
+
+    /// Whether an object that is being deleted is, or may be, something else than it was before the rollout.
+    fn was_written(&self, object: &FleetObject, reservation: &InFlightObject) -> bool {
+        if object.legs.is_some() {
+            let traveller = Traveller::of(self.rollout, object, reservation);
+            return traveller.is_some_and(|traveller| reservation.back || self.has_begun(traveller, reservation));
+        }
+        let goes_back = reservation.back && !self.was_never_moved(object, reservation);
+        goes_back || self.has_landed(object, reservation)
+    }
+
+    /// Why an object fails that is being deleted, and is not gone in time.
+    fn goes_for_ever(&self, object: &FleetObject, reservation: &InFlightObject) -> Option<String> {
+        let since = object.going.as_ref()?.since.max(wall(&reservation.since).unwrap_or_default());
+        let traveller = Traveller::of(self.rollout, object, reservation);
+        let timeout = traveller.map_or(self.rollout.timeout, |traveller| self.timeout(traveller, reservation));
+        let lasted = Duration::from_secs(self.now.wall.saturating_sub(since.max(self.status.resumed_at())));
+        let late = || format!("it is being deleted, and not gone within {}: {}", shown(timeout), held_by(object));
+        (lasted > timeout).then(late)
+    }
+}
+
+/// Who keeps an object that is being deleted.
+fn held_by(object: &FleetObject) -> String {
+    match object.going.as_deref() {
+        Some(Going { finalizers, .. }) if !finalizers.is_empty() => held_by_finalizers(&finalizers.join(", ")),
+        _ => "nobody says what holds it".to_owned(),
+    }
+}
+
+/// Says of a write that it was tried all the time.
+fn never_lands(write: &StepWrite) -> String {
+    let what = match write {
+        StepWrite::Object(one) => one.title(),
+        _ => "it".to_owned(),
+    };
+    format!("another client writes {what} continuously: stop that client, then resume the rollout")
+}
+
+/// A duration as people write it.
+pub(super) fn shown(duration: Duration) -> String {
+    match duration.as_secs() {
+        seconds if seconds > 0 && seconds % 3600 == 0 => format!("{}h", seconds / 3600),
+        seconds if seconds > 0 && seconds % 60 == 0 => format!("{}m", seconds / 60),
+        seconds => format!("{seconds}s"),
+    }
+}

@@ -1,0 +1,117 @@
+//! What is to be written next.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+use super::beside_steps::tells;
+use super::decide::decide;
+use super::facts::{Remembered, RolloutFacts};
+use super::fleet_object::FleetObject;
+use super::fleet_rollout::FleetRollout;
+use super::former::{formers, note_left, returned};
+use super::message::described;
+use super::moment::Moment;
+use super::object_move::{Moves, moves, note_records, tries};
+use super::object_state::Standing;
+use super::planner::Planner;
+use super::rollout_write::RolloutWrite;
+use super::running_range::{RunningRange, running_range};
+use super::status::{InFlightObject, RolloutStatus};
+use super::version_range::VersionRange;
+use super::workflow_plan::{gap_writes, note_tried, refused_on_the_way, runs, step_writes};
+
+/// What is to be written next, and how the fleet stands.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct RolloutPlan {
+    /// In this order. Those that close a gap ([`super::ObjectWrite::closes_gap`]) are the first, and none waits for
+    /// another. Where any other one fails, what follows must not be written: what is moved has to be reserved.
+    pub writes: Vec<RolloutWrite>,
+    /// The status, written or not.
+    pub status: RolloutStatus,
+    /// How each object of the fleet stands, in the fleet's order.
+    pub standings: Vec<Standing>,
+    /// What the next plan of this run is to know.
+    pub remembered: Remembered,
+    /// Whether it takes a consistent list of the whole fleet to go on.
+    pub wants_list: bool,
+    /// Whether time alone brings the move of an object: its controller has written to it in this second.
+    pub defers: bool,
+}
+
+impl RolloutPlan {
+    /// Objects of which it says what no test of a patch guards: those that it lets go, turns or fails, and whose next
+    /// step it takes; by uid. Where the fleet was not listed just now, they have to be read again before anything of it
+    /// is written, and where one is another by then, it has to be planned anew. `before` is the status that it was made
+    /// of. A move of a label is not among them: its patch tests all that it was decided by.
+    #[must_use]
+    pub fn judged<'a>(&'a self, rollout: &FleetRollout, before: &'a RolloutStatus) -> BTreeSet<&'a str> {
+        let after = &self.status;
+        let known = |uid: &str, at: &str| before.failures.iter().any(|known| known.uid == uid && known.at == at);
+        let failed = after.failures.iter().filter(|failure| !known(&failure.uid, &failure.at));
+        let goes_on =
+            |one: &InFlightObject| after.in_flight.iter().any(|next| next.uid == one.uid && next.back == one.back);
+        let let_go = before.in_flight.iter().filter(|one| !goes_on(one));
+        let steps = self.writes.iter().filter_map(|write| match write {
+            RolloutWrite::Job(one) => Some(one.uid.as_str()),
+            // It waits for no look at anything else.
+            RolloutWrite::Object(one) if one.closes_gap() => None,
+            RolloutWrite::Object(one) => Some(one.uid.as_str()),
+            RolloutWrite::Move(one) => rollout.has_journeys().then_some(one.uid.as_str()),
+            RolloutWrite::Status(_) | RolloutWrite::Try(_) | RolloutWrite::Hold(_) => None,
+        });
+        let failed = failed.map(|failure| failure.uid.as_str());
+        failed.chain(let_go.map(|one| one.uid.as_str())).chain(steps).collect()
+    }
+}
+
+/// Says what is to be written next. It looks at nothing but its arguments: the same ones give the same plan.
+#[must_use]
+pub fn plan(
+    rollout: &FleetRollout,
+    status: &RolloutStatus,
+    fleet: &[FleetObject],
+    facts: RolloutFacts,
+    now: Moment,
+) -> RolloutPlan {
+    let (seen, before) = (fleet.len(), returned(rollout, status, fleet));
+    let more: Vec<FleetObject> =
+        runs(rollout, status).into_iter().chain(formers(rollout, status, fleet, &facts.answers)).collect();
+    let with_more: Cow<'_, [FleetObject]> =
+        if more.is_empty() { Cow::Borrowed(fleet) } else { Cow::Owned(fleet.iter().cloned().chain(more).collect()) };
+    let mut planner = Planner::new(rollout, before.clone().into_owned(), &with_more, facts, now);
+    decide(&mut planner);
+    note_left(&mut planner.status, &before);
+    planner.in_the_way.refused = refused_on_the_way(&planner);
+    let mut standings = planner.standings();
+    let Moves { writes: moves, records, defers } = moves(&planner);
+    note_records(&mut planner, records);
+    let view = planner.view(&standings);
+    let (steps, tries) = (step_writes(&planner), tries(&planner, &view));
+    let gaps = gap_writes(&planner);
+    let quiet = planner.rests || planner.facts.trouble.is_some();
+    let holds = if quiet { Vec::new() } else { planner.holds.clone() };
+    let next = if planner.rests {
+        status.clone()
+    } else {
+        let RunningRange { whole, parts } = running_range(&view, status, &planner.facts);
+        let told = described(&view, &planner.in_the_way, planner.told.as_deref());
+        let (lowest, highest) = whole.map(|VersionRange { lowest, highest }| (lowest, highest)).unzip();
+        let mut next = RolloutStatus { lowest, highest, parts, ..told };
+        next.observe(rollout.generation, now);
+        next
+    };
+    let told = tells(&mut planner);
+    note_tried(&mut planner);
+    standings.truncate(seen);
+    let reserved = (next != *status).then(|| RolloutWrite::Status(Box::new(next.clone())));
+    let moves = moves
+        .into_iter()
+        .map(RolloutWrite::Move)
+        .chain(steps)
+        .chain(told)
+        .chain(tries.into_iter().map(RolloutWrite::Try));
+    let holds = holds.into_iter().map(RolloutWrite::Hold);
+    let writes = gaps.into_iter().chain(reserved).chain(moves).chain(holds).collect();
+    let (remembered, wants_list) = (planner.facts.remembered, planner.wants_list);
+    RolloutPlan { writes, status: next, standings, remembered, wants_list, defers }
+}

@@ -1,0 +1,212 @@
+//! A plan that is being made: what is known, what was decided so far, and what every step of it needs.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use super::facts::RolloutFacts;
+use super::fleet_object::{Belongs, FleetObject};
+use super::fleet_rollout::{Direction, FleetRollout, NO_WAY_BACK};
+use super::fleet_view::FleetView;
+use super::message::InTheWay;
+use super::moment::{Moment, rfc3339};
+use super::object_state::{Judge, Standing};
+use super::patch::FleetMove;
+use super::rewrite::unheard;
+use super::start::recheck_requested;
+use super::status::{ANNOTATION_REMOVED, Halt, InFlightObject, RolloutEnd, RolloutPhase, RolloutStatus};
+use super::traveller::Traveller;
+
+/// A plan that is being made.
+pub(super) struct Planner<'a> {
+    pub(super) rollout: &'a FleetRollout,
+    pub(super) fleet: &'a [FleetObject],
+    /// Those that are under way, or were when this plan began, by uid.
+    under_way: HashMap<&'a str, &'a FleetObject>,
+    /// Why the path leads from none of these versions to the new one; nothing where it does.
+    hops: BTreeMap<&'a str, Option<String>>,
+    pub(super) now: Moment,
+    pub(super) status: RolloutStatus,
+    pub(super) facts: RolloutFacts,
+    pub(super) wants_list: bool,
+    pub(super) in_the_way: InTheWay,
+    /// A word that is told before anything else is done.
+    pub(super) told: Option<String>,
+    /// Objects are held, or let go, before anything else goes on.
+    pub(super) holds: Vec<FleetMove>,
+    /// The checks of the beginning were looked at again for this plan.
+    pub(super) looked_again: bool,
+    /// An object was let go just now that has become another one: the next plan knows whether it can be made anew.
+    pub(super) has_become: bool,
+    /// Nothing is decided: it was over before, or too little is seen.
+    pub(super) rests: bool,
+    /// It was over, and looks again whether that is all: where it is, the end that was written down stands.
+    pub(super) was_over: bool,
+}
+
+impl<'a> Planner<'a> {
+    pub(super) fn new(
+        rollout: &'a FleetRollout,
+        status: RolloutStatus,
+        fleet: &'a [FleetObject],
+        facts: RolloutFacts,
+        now: Moment,
+    ) -> Self {
+        let in_the_way = InTheWay { trouble: facts.trouble.clone(), shut: facts.shut.clone(), ..InTheWay::default() };
+        let reserved = status.reservations();
+        let under_way =
+            fleet.iter().filter(|object| reserved.contains_key(object.uid()) && object.belongs != Belongs::Held);
+        let under_way = under_way.map(|object| (object.uid(), object)).collect();
+        let hops = hops(rollout, fleet);
+        let (told, wants_list, rests, looked_again) = (None, false, false, recheck_requested(rollout, &status));
+        let holds = Vec::new();
+        Self {
+            rollout,
+            fleet,
+            under_way,
+            hops,
+            now,
+            status,
+            facts,
+            wants_list,
+            in_the_way,
+            told,
+            holds,
+            looked_again,
+            has_become: false,
+            rests,
+            was_over: false,
+        }
+    }
+
+    /// Nothing goes forward while something of the cluster is not as it has to be. Whoever goes back may do so because
+    /// of that.
+    pub(super) fn look_at_checks(&mut self) {
+        if self.facts.shut.is_none() && self.status.direction_of(self.rollout) == Direction::Forward {
+            self.facts.shut = self.rollout.checks.shut(&self.facts.answers);
+            if self.facts.shut.is_none() {
+                self.facts.shut = unheard(self.rollout, &self.status, &self.facts.answers, self.now);
+            }
+            self.in_the_way.shut.clone_from(&self.facts.shut);
+        }
+    }
+
+    pub(super) fn judge(&self) -> Judge<'_> {
+        let back = self.status.direction == Direction::Undo;
+        Judge { rollout: self.rollout, status: &self.status, facts: &self.facts, hops: &self.hops, now: self.now, back }
+    }
+
+    /// How each object stands, in the fleet's order: until something is let go, reserved or turned.
+    pub(super) fn standings(&self) -> Vec<Standing> {
+        self.judge().standings(self.fleet)
+    }
+
+    /// The fleet, and how it stands.
+    pub(super) fn view<'s>(&'s self, standings: &'s [Standing]) -> FleetView<'a, 's> {
+        FleetView { rollout: self.rollout, status: &self.status, fleet: self.fleet, standings }
+    }
+
+    /// An object that is under way.
+    pub(super) fn object(&self, uid: &str) -> Option<&'a FleetObject> {
+        self.under_way.get(uid).copied()
+    }
+
+    /// An object that is under way on a journey.
+    pub(super) fn traveller<'p>(&'p self, reservation: &InFlightObject) -> Option<Traveller<'p>> {
+        Traveller::of(self.rollout, self.object(&reservation.uid)?, reservation)
+    }
+
+    /// Whether an object fails, and does not go back. That its mark was lost says nothing of how it goes on.
+    pub(super) fn fails(&self, uid: &str) -> bool {
+        self.status.failure(uid).is_some_and(|known| known.reason != ANNOTATION_REMOVED && !known.back)
+    }
+
+    pub(super) fn now(&self) -> String {
+        rfc3339(self.now.wall)
+    }
+
+    /// Whether nothing is moved now, whatever there is to do.
+    pub(super) fn is_stopped(&self) -> bool {
+        self.rollout.paused || self.status.halted.is_some()
+    }
+
+    /// Too little is seen: nothing is decided before the whole fleet is listed.
+    pub(super) fn ask_for_list(&mut self) {
+        (self.rests, self.wants_list) = (true, true);
+    }
+
+    /// Moves nothing more until somebody resumes the rollout.
+    pub(super) fn halt(&mut self, reason: &str, message: String) {
+        if self.status.halted.is_none() {
+            self.status.halted = Some(Halt { reason: reason.to_owned(), message });
+        }
+    }
+
+    /// Reserves the next objects, as many as may be under way.
+    pub(super) fn reserve(&mut self, next: &[&'a FleetObject], max_in_flight: usize, back: bool) {
+        if self.facts.trouble.is_some() || self.facts.shut.is_some() {
+            return;
+        }
+        let budget = max_in_flight.saturating_sub(self.status.in_flight.len());
+        for object in next.iter().take(budget) {
+            self.under_way.insert(&object.uid, object);
+            let wave = object.leg(back).and_then(|leg| self.rollout.waves.get(leg.wave));
+            let (wave, attempt) = wave.map_or((String::new(), 0), |wave| (wave.name.clone(), self.status.attempt));
+            let target = object.former.clone();
+            let marked = object.legs.is_some() && object.mark_of(self.rollout).is_some();
+            let (object, uid, since) = (object.title(), object.uid.clone(), self.now());
+            if let Some(became) = self.status.converted_counts.get_mut(&wave).filter(|_| target.is_some()) {
+                *became = became.saturating_sub(1);
+            }
+            // Its mark may be there again: then that says of which step its Job was.
+            let (job, tried) = (None, self.status.lost_job(&uid, &wave).filter(|_| back).cloned());
+            let (may_come, writes) = (None, None);
+            let reservation = InFlightObject {
+                object,
+                uid,
+                since,
+                back,
+                wave,
+                attempt,
+                marked,
+                may_come,
+                job,
+                tried,
+                target,
+                writes,
+            };
+            self.status.in_flight.push(reservation);
+        }
+    }
+
+    pub(super) fn end(&mut self, phase: RolloutPhase, reason: Option<&str>) {
+        self.status.phase = phase;
+        self.status.reason = reason.map(str::to_owned);
+        (self.status.wave_done, self.status.wave_since) = (None, None);
+        // Whoever has asked for another look has had it.
+        self.status.recheck_requested = false;
+        if self.was_over {
+            return;
+        }
+        let state = if phase == RolloutPhase::Complete { "Complete" } else { "Partial" };
+        let risk = self.rollout.accepts(NO_WAY_BACK) && self.rollout.no_way_back().is_some();
+        let steps = self.rollout.irreversible().into_iter().map(|(name, _)| name);
+        self.status.history.push(RolloutEnd {
+            state: state.to_owned(),
+            direction: self.status.direction,
+            started: self.status.started.clone(),
+            ended: self.now(),
+            accepted: risk.then_some(NO_WAY_BACK).into_iter().chain(steps).map(str::to_owned).collect(),
+        });
+        let more = self.status.history.len().saturating_sub(HISTORY);
+        self.status.history.drain(..more);
+    }
+}
+
+/// Why no object may go from these versions, each asked for once: a fleet has few of them.
+fn hops<'a>(rollout: &FleetRollout, fleet: &'a [FleetObject]) -> BTreeMap<&'a str, Option<String>> {
+    let is_of_it = |object: &&FleetObject| rollout.from.is_none() || object.version == rollout.from;
+    let versions: BTreeSet<&str> = fleet.iter().filter(is_of_it).filter_map(FleetObject::version).collect();
+    versions.into_iter().map(|version| (version, rollout.hop_refused(version, &rollout.to))).collect()
+}
+
+/// Ends that are remembered.
+const HISTORY: usize = 10;

@@ -1,0 +1,75 @@
+//! A rollout that has every object stored anew, as the version that its CRD stores by now.
+//!
+//! Nobody can read in which version an object is stored. What can be seen is that a rollout has written it, by the
+//! rollout's annotation, and that the CRD was the same from before the first of these writes on: whatever was written
+//! since is stored in the version that it stores.
+
+use serde_json::Value;
+
+use super::answers::RolloutAnswers;
+use super::fleet_rollout::FleetRollout;
+use super::moment::{Moment, wall};
+use super::questions::RolloutQuestion;
+use super::status::RolloutStatus;
+
+/// What has to be looked up for a rollout that has objects stored anew.
+pub(super) fn crd_question(rollout: &FleetRollout) -> Option<RolloutQuestion> {
+    rollout.stores.as_deref().map(RolloutQuestion::of_crd)
+}
+
+/// Why an object that is written would not be stored in the version that the rollout is about; nothing where it would.
+pub(super) fn not_stored(rollout: &FleetRollout, answers: &RolloutAnswers) -> Option<String> {
+    let (name, to) = (rollout.stores.as_deref()?, rollout.to());
+    let crd = match seen_crd(rollout, answers)? {
+        Ok(crd) => crd,
+        Err(why) => return Some(why),
+    };
+    let list = |path: &str| crd.pointer(path).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let is = |version: &Value, member: &str| version.get(member) == Some(&Value::Bool(true));
+    let named = |version: &Value| version.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let stored = list("/spec/versions").iter().find(|version| is(version, "storage"));
+    match stored {
+        Some(stored) if named(stored) != to => {
+            return Some(format!("the CRD {name} stores {}: have it store {to} first", named(stored)));
+        }
+        Some(stored) if is(stored, "served") => {}
+        _ => return Some(format!("the CRD {name} does not serve {to}, so that nothing could be written")),
+    }
+    let others = list("/status/storedVersions").iter().any(|version| version != to);
+    let is_converted = crd.pointer("/spec/conversion/strategy").is_some_and(|strategy| strategy == "Webhook");
+    (others && !is_converted).then(|| {
+        format!(
+            "the CRD {name} has stored other versions, and nobody converts them: what they alone know would be lost"
+        )
+    })
+}
+
+/// What nothing is written before, for a rollout that has objects stored anew.
+pub(super) fn unheard(
+    rollout: &FleetRollout,
+    status: &RolloutStatus,
+    answers: &RolloutAnswers,
+    now: Moment,
+) -> Option<String> {
+    rollout.stores.as_ref()?;
+    if let Some(why) = not_stored(rollout, answers) {
+        return Some(why);
+    }
+    let since = status.stored.as_ref().and_then(|stored| wall(&stored.since)).filter(|since| *since <= now.wall);
+    let is_heard = since.is_some_and(|since| now.wall >= since.saturating_add(HEARD));
+    (!is_heard).then(|| format!("every API server has {HEARD} s to hear that {} is stored", rollout.to()))
+}
+
+/// The CRD as it was seen, or why nobody knows it; nothing where it is not asked for.
+pub(super) fn seen_crd<'a>(rollout: &FleetRollout, answers: &'a RolloutAnswers) -> Option<Result<&'a Value, String>> {
+    let (question, name) = (crd_question(rollout)?, rollout.stores.as_deref()?);
+    Some(match answers.of(&question.about) {
+        None => Err(format!("nobody has looked at the CRD {name}")),
+        Some(Err(why)) => Err(format!("the CRD {name} cannot be read: {why}")),
+        Some(Ok(found)) => found.whole.as_ref().ok_or_else(|| format!("there is no CRD {name}")),
+    })
+}
+
+/// Seconds. API servers watch CRDs, and have heard of a change within one; `pointsman migrate` waits as long
+/// (`--settle`).
+const HEARD: u64 = 10;

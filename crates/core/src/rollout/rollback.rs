@@ -1,0 +1,127 @@
+//! Where the fleet is to go, and what becomes of what is under way when that changes.
+
+use serde_json::Value;
+
+use super::fleet_rollout::Direction;
+use super::moment::wall;
+use super::planner::Planner;
+use super::rewrite::{not_stored, seen_crd};
+use super::status::{ANNOTATION_REMOVED, CHANGED, RolloutPhase, StoredBy};
+use super::steps_digest::{ComparedSteps, compare, digest_of_steps};
+use super::workflow_plan::{may_run, turned};
+
+pub(super) fn turns(planner: &Planner<'_>) -> bool {
+    wanted(planner) != planner.status.direction
+}
+
+/// Goes where the StagedRollout says, from now on.
+pub(super) fn turn(planner: &mut Planner<'_>) {
+    let wanted = wanted(planner);
+    if !turns(planner) {
+        return;
+    }
+    let judge = planner.judge();
+    let landed: Vec<bool> = planner
+        .status
+        .in_flight
+        .iter()
+        .map(|reservation| planner.object(&reservation.uid).is_some_and(|object| judge.has_landed(object, reservation)))
+        .collect();
+    planner.status.attempt += u32::from(planner.rollout.waves.iter().any(|wave| wave.journey.is_some()));
+    let mut reserved = Vec::new();
+    for (mut reservation, landed) in std::mem::take(&mut planner.status.in_flight).into_iter().zip(landed) {
+        if let Some(traveller) = planner.traveller(&reservation) {
+            let uid = reservation.uid.clone();
+            reserved.extend(turned(planner, traveller, reservation, wanted));
+            planner.facts.remembered.healthy.remove(&uid);
+            continue;
+        }
+        let is_absent = planner.object(&reservation.uid).is_none();
+        if is_absent && (planner.rollout.pair.is_some() || may_run(planner, &reservation)) {
+            // Whether it has become another one is found out when it is let go.
+            reserved.push(reservation);
+            continue;
+        }
+        let turns = match wanted {
+            Direction::Undo => !reservation.back && landed,
+            Direction::Forward | Direction::Abort => reservation.back && !landed,
+        };
+        if turns {
+            reservation.back = !reservation.back;
+            reservation.since = planner.now();
+            planner.facts.remembered.healthy.remove(&reservation.uid);
+        }
+        // What was never written needs nobody to wait for it.
+        if turns || landed || (reservation.back && wanted == Direction::Undo) {
+            reserved.push(reservation);
+        }
+    }
+    planner.status.in_flight = reserved;
+    planner.status.direction = wanted;
+    planner.status.halted = None;
+    // What lost its mark is as it is, until somebody has looked or it begins anew.
+    planner.status.failures.retain(|failure| failure.reason != ANNOTATION_REMOVED || wanted != Direction::Forward);
+    planner
+        .status
+        .failures
+        .iter_mut()
+        .filter(|failure| failure.reason != ANNOTATION_REMOVED)
+        .for_each(|one| one.cleared = true);
+    let status = &mut planner.status;
+    (status.wave, status.wave_since, status.wave_done, status.before) = (None, None, None, false);
+    // Who approved has seen another fleet than the one that goes next.
+    (status.approved, status.approved_before) = (Vec::new(), Vec::new());
+    if planner.status.is_over() {
+        planner.status.started = Some(planner.now());
+    }
+    planner.status.phase = RolloutPhase::Rolling;
+}
+
+/// The definition, or what a wave runs, is another one than when the rollout began: what the steps are that were
+/// counted is not known any more.
+pub(super) fn note_changed(planner: &mut Planner<'_>) {
+    if !planner.rollout.has_steps() {
+        return;
+    }
+    let now = digest_of_steps(planner.rollout);
+    match compare(planner.status.steps.as_deref(), &now) {
+        ComparedSteps::Changed => planner.halt(
+            CHANGED,
+            "its journeys are not those with which it began: put the definition and the waves back as they were. \
+             pointsman rollout resume goes on with those of now, step by step from where each object is"
+                .to_owned(),
+        ),
+        ComparedSteps::Same | ComparedSteps::Unknown => planner.status.steps = Some(now),
+    }
+}
+
+/// Writes down which CRD it was by which objects are stored anew, and halts where it is another one by now.
+pub(super) fn note_stored(planner: &mut Planner<'_>) {
+    let (rollout, answers) = (planner.rollout, &planner.facts.answers);
+    let Some(Ok(crd)) = seen_crd(rollout, answers) else { return };
+    let uid = crd.pointer("/metadata/uid").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let generation = crd.pointer("/metadata/generation").and_then(Value::as_i64).unwrap_or_default();
+    let is_fine = not_stored(rollout, answers).is_none() && planner.status.direction == Direction::Forward;
+    let since = planner.now();
+    match &mut planner.status.stored {
+        Some(before) if (before.uid.as_str(), before.generation) != (uid.as_str(), generation) => {
+            let name = rollout.stores.as_deref().unwrap_or_default();
+            let message = format!(
+                "the CRD {name} is not as it was when the first object was stored anew: what was written since may be stored \
+                 in another version. pointsman rollout resume goes on with those that are left; pointsman migrate finds the \
+                 others afterwards"
+            );
+            planner.halt(CHANGED, message);
+        }
+        // By a clock that is ahead of this one.
+        Some(before) if wall(&before.since).is_none_or(|written| written > planner.now.wall) => before.since = since,
+        Some(_) => {}
+        None if is_fine => planner.status.stored = Some(StoredBy { uid, generation, since }),
+        None => {}
+    }
+}
+
+/// Where the fleet is to go.
+fn wanted(planner: &Planner<'_>) -> Direction {
+    planner.status.direction_of(planner.rollout)
+}

@@ -1,0 +1,108 @@
+//! Which versions run in a fleet, as far as that is certain: for whoever may write only above or below one.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use super::facts::RolloutFacts;
+use super::fleet_object::FleetObject;
+use super::fleet_rollout::FleetRollout;
+use super::fleet_view::FleetView;
+use super::ordered_version::OrderedVersion;
+use super::status::{InFlightObject, RolloutStatus};
+use super::version_range::VersionRange;
+use crate::definition::admission::PartVersions;
+
+/// What runs in a fleet, as far as that is certain.
+pub(super) struct RunningRange {
+    /// All that runs of its objects.
+    pub(super) whole: Option<VersionRange>,
+    /// What runs of each of their parts, by its name. One of which that is not certain is not among them.
+    pub(super) parts: BTreeMap<String, VersionRange>,
+}
+
+/// The lowest and the highest version that may be running. Nothing of both where that is not known of one object. What
+/// is under way may still be in the hands of the old version, and a cache may not know of an object that came: by what
+/// is not certain the lowest one only sinks, and the highest one only rises.
+pub(super) fn running_range(view: &FleetView<'_, '_>, before: &RolloutStatus, facts: &RolloutFacts) -> RunningRange {
+    let (rollout, consistent) = (view.rollout, facts.consistent);
+    let is_one = |object: &FleetObject| !object.is_run() && object.former.is_none();
+    // What is being deleted runs until it is gone.
+    let there = view.fleet.iter().filter(|object| is_one(object));
+    let there: Vec<Running<'_>> = there.map(|object| (object, object.runs(rollout, &facts.answers))).collect();
+    let reserved = view.status.reservations();
+    let mut whole = BTreeSet::new();
+    there.iter().for_each(|object| versions(rollout, &reserved, object, &mut whole));
+    let parts = rollout.parts().enumerate().filter_map(|(at, part)| {
+        let mut all = BTreeSet::new();
+        there.iter().for_each(|object| part_versions(rollout, &reserved, object, at, &mut all));
+        Some((part.to_owned(), range(all, before.parts.get(part).cloned(), consistent)?))
+    });
+    RunningRange { parts: parts.collect(), whole: range(whole, before.whole_range(), consistent) }
+}
+
+/// An object, and what runs of each of its parts.
+type Running<'o> = (&'o FleetObject, Vec<PartVersions>);
+
+/// The range of some versions, of which one may not be known. A fleet of many objects has few versions.
+fn range(seen: BTreeSet<Option<&str>>, before: Option<VersionRange>, consistent: bool) -> Option<VersionRange> {
+    let mut seen: Vec<OrderedVersion> =
+        seen.into_iter().map(|text| OrderedVersion::of(text?)).collect::<Option<_>>()?;
+    if !consistent {
+        let VersionRange { lowest, highest } = before?;
+        seen.extend([lowest, highest]);
+    }
+    seen.sort_by(|one, two| one.order.cmp(&two.order));
+    Some(VersionRange { lowest: seen.first()?.clone(), highest: seen.last()?.clone() })
+}
+
+/// What an object may be run by: two versions while it is under way.
+fn versions<'o>(
+    rollout: &'o FleetRollout,
+    reserved: &HashMap<&str, &InFlightObject>,
+    (object, runs): &'o Running<'_>,
+    all: &mut BTreeSet<Option<&'o str>>,
+) {
+    all.extend(meanwhile(rollout, reserved, object));
+    if object.legs.is_none() {
+        all.insert(object.version());
+        return;
+    }
+    for part in runs {
+        match part {
+            Ok(versions) => all.extend(versions.iter().map(|version| Some(version.as_str()))),
+            Err(_) => all.extend([None]),
+        }
+    }
+}
+
+/// The same of one of its parts, where it has that. Which of its parts a journey is about nobody says.
+fn part_versions<'o>(
+    rollout: &'o FleetRollout,
+    reserved: &HashMap<&str, &InFlightObject>,
+    (object, runs): &'o Running<'_>,
+    at: usize,
+    all: &mut BTreeSet<Option<&'o str>>,
+) {
+    match runs.get(at) {
+        Some(Ok(versions)) if versions.is_empty() => return,
+        Some(Ok(versions)) => all.extend(versions.iter().map(|version| Some(version.as_str()))),
+        Some(Err(_)) | None => all.extend([None]),
+    }
+    all.extend(meanwhile(rollout, reserved, object));
+}
+
+/// What an object may be run by while it is under way, whatever is seen of it. Of one that said nothing before nobody
+/// knows.
+fn meanwhile<'o>(
+    rollout: &'o FleetRollout,
+    reserved: &HashMap<&str, &InFlightObject>,
+    object: &'o FleetObject,
+) -> Vec<Option<&'o str>> {
+    if !reserved.contains_key(object.uid()) {
+        return Vec::new();
+    }
+    match (&object.legs, object.mark_of(rollout)) {
+        (Some(_), _) => [rollout.from(), Some(rollout.to())].into_iter().flatten().map(Some).collect(),
+        (None, Some(mark)) => vec![mark.was.as_deref(), Some(mark.to.as_str())],
+        (None, None) => Vec::new(),
+    }
+}

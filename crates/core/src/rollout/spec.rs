@@ -1,0 +1,240 @@
+//! A StagedRollout as it is written. What each member means for a user is said where they meet it: the CRD takes its
+//! words from here.
+
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
+use serde_saphyr::Spanned;
+
+use super::bad_rollout::BadRollout;
+use crate::definition::{self, JourneyJobSpec, Problem, explain, line};
+
+/// The `kind` of a StagedRollout.
+pub const ROLLOUT: &str = "StagedRollout";
+
+/// What a cluster has to know of StagedRollouts, as YAML: their CRD, and the policy that keeps those that are under
+/// way.
+pub const ROLLOUT_CRD: &str = include_str!("staged_rollouts.crd.yaml");
+
+/// A StagedRollout, as it is written in a file or answered by an API server.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct RolloutDocument {
+    pub(super) api_version: Spanned<String>,
+    pub(super) kind: Spanned<String>,
+    pub(super) metadata: RolloutMetadata,
+    pub(super) spec: Spanned<RolloutSpec>,
+    /// Ours: see [`super::RolloutStatus`].
+    #[serde(default)]
+    #[expect(dead_code, reason = "it may be there, and is read elsewhere")]
+    status: Value,
+}
+
+/// What is looked at of the metadata. The rest is the API server's.
+#[derive(Debug, Deserialize)]
+pub(super) struct RolloutMetadata {
+    pub(super) name: Spanned<String>,
+    pub(super) uid: Option<String>,
+    pub(super) generation: Option<i64>,
+}
+
+/// What is moved, from where to where, and how carefully.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct RolloutSpec {
+    pub(super) kind: String,
+    #[serde(default)]
+    pub(super) journey: Option<String>,
+    pub(super) from: Option<String>,
+    pub(super) to: String,
+    #[serde(default)]
+    pub(super) selector: SelectorSpec,
+    pub(super) order: Option<OrderSpec>,
+    pub(super) waves: Vec<Spanned<WaveSpec>>,
+    #[serde(default)]
+    pub(super) windows: Vec<Spanned<WindowSpec>>,
+    #[serde(default)]
+    pub(super) freeze: Vec<Spanned<FreezeSpec>>,
+    #[serde(default)]
+    pub(super) prioritized_objects: Vec<String>,
+    pub(super) max_unhealthy: Option<u64>,
+    pub(super) timeout: Option<String>,
+    pub(super) on_failure: Option<String>,
+    #[serde(default)]
+    pub(super) accepted_risks: Vec<String>,
+    #[serde(default, deserialize_with = "switch")]
+    pub(super) take_over: Option<bool>,
+    #[serde(default, deserialize_with = "switch")]
+    pub(super) hold: Option<bool>,
+    #[serde(default)]
+    pub(super) states: StatesSpec,
+    #[serde(default, deserialize_with = "switch")]
+    pub(super) paused: Option<bool>,
+    pub(super) direction: Option<String>,
+}
+
+/// Which objects of the kind.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct SelectorSpec {
+    #[serde(default)]
+    pub(super) namespaces: Vec<String>,
+    pub(super) labels: Option<String>,
+}
+
+/// Which objects come first.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct OrderSpec {
+    pub(super) by: String,
+    #[serde(default)]
+    pub(super) values: Vec<String>,
+}
+
+/// A part of the fleet that goes before the others.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct WaveSpec {
+    pub(super) name: String,
+    pub(super) selector: Option<SelectorSpec>,
+    pub(super) max_in_flight: Option<Value>,
+    pub(super) soak: Option<String>,
+    pub(super) before: Option<Value>,
+    pub(super) after: Option<Value>,
+    pub(super) journey: Option<String>,
+    pub(super) run: Option<RunSpec>,
+    #[serde(default)]
+    pub(super) states: StatesSpec,
+}
+
+/// What a wave runs that has no objects.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct RunSpec {
+    pub(super) job: Option<JourneyJobSpec>,
+    pub(super) irreversible: Option<String>,
+    /// The same as it was written, by which it is told from others.
+    #[serde(skip)]
+    pub(super) words: Value,
+}
+
+/// Words of the user for how far it is.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct StatesSpec {
+    pub(super) started: Option<String>,
+    pub(super) running: Option<String>,
+    pub(super) done: Option<String>,
+    pub(super) failed: Option<String>,
+}
+
+/// When objects may be moved.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct WindowSpec {
+    #[serde(default)]
+    pub(super) days: Vec<String>,
+    pub(super) from: String,
+    pub(super) to: String,
+    pub(super) zone: Option<String>,
+}
+
+/// What nobody else writes while the rollout is under way.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct FreezeSpec {
+    pub(super) resources: Vec<String>,
+    pub(super) operations: Option<Vec<String>>,
+    pub(super) namespaces: Option<Vec<String>>,
+    pub(super) labels: Option<String>,
+    pub(super) part: Option<String>,
+    pub(super) at_least: Option<String>,
+    pub(super) at_most: Option<String>,
+}
+
+impl StatesSpec {
+    /// Whether it says anything.
+    pub(super) fn is_said(&self) -> bool {
+        [&self.started, &self.running, &self.done, &self.failed].into_iter().any(Option::is_some)
+    }
+}
+
+impl RolloutDocument {
+    /// Reads a StagedRollout. `file` is its name in messages.
+    pub(super) fn read(file: &str, text: &str) -> Result<Self, BadRollout> {
+        let bad = |line: u64, message: String| BadRollout {
+            problems: vec![Problem { file: file.to_owned(), line, message, remedy: None }],
+        };
+        let mut document: Self = match serde_saphyr::from_multiple::<Self>(text).map(|mut all| (all.pop(), all.len())) {
+            Ok((Some(document), 0)) => document,
+            Ok((Some(second), _)) => {
+                let at_line = line(&second.api_version);
+                return Err(bad(
+                    at_line,
+                    "another document begins here: a StagedRollout stands alone in its file".to_owned(),
+                ));
+            }
+            Ok((None, _)) => return Err(bad(0, EMPTY.to_owned())),
+            Err(error) => {
+                if let Some((line, why)) = Identity::read(text).and_then(|identity| identity.is_another()) {
+                    return Err(bad(line, why));
+                }
+                let (line, message) = explain(&error);
+                return Err(bad(line, if text.trim().is_empty() { EMPTY.to_owned() } else { message }));
+            }
+        };
+        document.keep_words_of_runs(text);
+        let Self { api_version, kind, .. } = &document;
+        match (Identity { api_version: api_version.clone(), kind: kind.clone() }).is_another() {
+            Some((line, why)) => Err(bad(line, why)),
+            None => Ok(document),
+        }
+    }
+
+    /// What waves run is kept as it stands in the text, too.
+    fn keep_words_of_runs(&mut self, text: &str) {
+        let waves = &mut self.spec.value.waves;
+        if waves.iter().all(|wave| wave.value.run.is_none()) {
+            return;
+        }
+        let words = serde_saphyr::from_str::<Value>(text).unwrap_or_default();
+        for (at, wave) in waves.iter_mut().enumerate() {
+            if let Some(run) = &mut wave.value.run {
+                run.words = words.pointer(&format!("/spec/waves/{at}/run")).cloned().unwrap_or_default();
+            }
+        }
+    }
+}
+
+/// What any document says it is. Of one that is no StagedRollout nothing else is worth a word.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Identity {
+    api_version: Spanned<String>,
+    kind: Spanned<String>,
+}
+
+impl Identity {
+    fn read(text: &str) -> Option<Self> {
+        serde_saphyr::from_multiple::<Self>(text).ok()?.into_iter().next()
+    }
+
+    /// The line in which it says that it is something else, and what.
+    fn is_another(&self) -> Option<(u64, String)> {
+        let wanted = [("kind", &self.kind, ROLLOUT), ("apiVersion", &self.api_version, definition::API_VERSION)];
+        let another = wanted.into_iter().find(|(_, found, wanted)| found.value != *wanted);
+        another
+            .map(|(what, found, wanted)| (line(found), format!("{what} is {:?}, and must be {wanted:?}", found.value)))
+    }
+}
+
+/// `true` or `false`, and no text that says so: an API server takes no text there.
+fn switch<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<bool>, D::Error> {
+    match Value::deserialize(deserializer)? {
+        Value::Bool(on) => Ok(Some(on)),
+        Value::Null => Ok(None),
+        _ => Err(D::Error::custom("true or false belongs here")),
+    }
+}
+
+const EMPTY: &str = "is empty: a StagedRollout begins with `apiVersion: pointsman.dev/v1` and `kind: StagedRollout`";

@@ -1,0 +1,32 @@
+//! How far a rollout is, in a word that its user may choose.
+
+use super::fleet_rollout::{Direction, FleetRollout};
+use super::status::{ROLLED_BACK, RolloutPhase, RolloutStatus};
+
+/// The word for how far a rollout is, which has begun and is at a wave. `told` is the one that is told before it goes
+/// on.
+pub(super) fn state(rollout: &FleetRollout, status: &RolloutStatus, at: usize, told: Option<&str>) -> Option<String> {
+    if let Some(told) = told {
+        return Some(told.to_owned());
+    }
+    let wave = rollout.waves.get(at)?;
+    let word = match (status.phase, status.direction) {
+        (RolloutPhase::Complete, _) => &rollout.waves.last()?.states.done,
+        (RolloutPhase::Aborted, _) if status.reason.as_deref() == Some(ROLLED_BACK) => {
+            return Some("taken-back".to_owned());
+        }
+        (RolloutPhase::Aborted, _) => return Some("aborted".to_owned()),
+        (RolloutPhase::Failed, _) => &wave.states.failed,
+        _ if status.halted.is_some() => &wave.states.failed,
+        (_, Direction::Undo) => return Some("taking-back".to_owned()),
+        (_, Direction::Abort) => return Some("stopping".to_owned()),
+        _ if status.wave.is_none() => return Some(rollout.started.clone()),
+        _ if status.before => match at.checked_sub(1).and_then(|before| rollout.waves.get(before)) {
+            Some(before) => &before.states.done,
+            None => return Some(rollout.started.clone()),
+        },
+        _ if status.wave_done.is_some() => &wave.states.done,
+        _ => &wave.states.running,
+    };
+    Some(word.clone())
+}

@@ -1,0 +1,116 @@
+//! What the steps of a rollout do, in words, for whoever reads its plan.
+
+use super::fleet_rollout::FleetRollout;
+use super::place::FilledPlace;
+use crate::definition::{BesideAct, IfAny, Journey, JourneyAct, JourneyStep, StepObject, StepPlace, WaitedFor};
+
+/// A step, and what it does, in words.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct ToldStep {
+    /// Its journey.
+    pub journey: String,
+    /// What it is called.
+    pub name: String,
+    /// What it does.
+    pub does: String,
+    /// Why it cannot be undone, where it cannot.
+    pub irreversible: Option<String>,
+}
+
+/// What happens to each object, step by step, where other objects are written as well, or it is stored anew. Nothing
+/// where only the object itself is written, and Jobs run.
+#[must_use]
+pub fn told_steps(rollout: &FleetRollout) -> Vec<ToldStep> {
+    let mut journeys = Vec::new();
+    for journey in rollout.waves.iter().filter(|wave| !wave.is_run).filter_map(|wave| wave.journey.as_ref()) {
+        let is_known = journeys.iter().any(|known: &&Journey| known.name == journey.name);
+        let is_told = rollout.stores.is_some() || journey.steps.iter().any(|step| step.beside().is_some());
+        if !is_known && is_told {
+            journeys.push(journey);
+        }
+    }
+    let told = journeys.into_iter().flat_map(|journey| {
+        journey.steps.iter().map(|step| ToldStep {
+            journey: journey.name.clone(),
+            name: step.name.clone(),
+            does: does(rollout, step) + again(journey, step) + &only_for(step),
+            irreversible: step.irreversible.clone(),
+        })
+    });
+    told.collect()
+}
+
+/// What going back makes of what a step has deleted.
+fn again(journey: &Journey, step: &JourneyStep) -> &'static str {
+    let goes = step.beside().is_some_and(|step| matches!(step.act, BesideAct::DeleteSource));
+    if goes && journey.returns() { "; going back makes it anew of what it has become" } else { "" }
+}
+
+/// For which objects a step is.
+fn only_for(step: &JourneyStep) -> String {
+    let only = |list: &IfAny| format!(", if there is any of {}{}", list.resource, at(&list.place));
+    step.if_any.as_ref().map(only).unwrap_or_default()
+}
+
+fn does(rollout: &FleetRollout, step: &JourneyStep) -> String {
+    let target = rollout.pair.as_ref().map(|pair| pair.target.resource.to_string()).unwrap_or_default();
+    match &step.act {
+        JourneyAct::Set(fields) if fields.is_empty() => {
+            format!("writes nothing but how far it is, by which it is stored as {}", rollout.to)
+        }
+        JourneyAct::Set(fields) => {
+            let fields: Vec<String> = fields.iter().map(|(field, _)| field.to_string()).collect();
+            format!("writes {}", fields.join(", "))
+        }
+        JourneyAct::Wait { .. } => "waits for the object".to_owned(),
+        JourneyAct::Job { .. } => "runs a Job".to_owned(),
+        JourneyAct::Beside(beside) => match &beside.act {
+            BesideAct::Wait { on, until } => waits(on, until, &target),
+            BesideAct::Convert => format!("makes its {target}"),
+            BesideAct::Recreate(recreation) => format!(
+                "makes {} {} anew with another selector: for a while there are twice its Pods, and the revisions that it \
+                     had are lost",
+                recreation.resource, recreation.name
+            ),
+            BesideAct::Adopt(resources) => {
+                let all: Vec<String> = resources.iter().map(ToString::to_string).collect();
+                format!("gives its {target} what belongs to it of {}", all.join(", "))
+            }
+            BesideAct::DeleteLabelled { resource, labels } => format!("deletes {resource} with {labels}"),
+            BesideAct::WaitForAll(wait) => {
+                format!("waits until all {} are as they have to be{}", wait.resource, at(&wait.place))
+            }
+            BesideAct::DeleteNamed(deletion) => {
+                let which = if deletion.when.is_some() { ", where `when` holds of them" } else { "" };
+                format!("deletes {} {}{}{which}", deletion.resource, deletion.names.join(", "), at(&deletion.place))
+            }
+            BesideAct::Readmit(readmission) => format!(
+                "sends {} {}{} once more, until stage {} has seen them",
+                readmission.resource,
+                readmission.names.join(", "),
+                at(&readmission.place),
+                readmission.stage
+            ),
+            BesideAct::DeleteSource => "deletes the object, and nothing with it".to_owned(),
+        },
+    }
+}
+
+/// Where the objects of a step are.
+fn at(place: &StepPlace) -> String {
+    let within = place.namespace.as_ref().map_or_else(String::new, |namespace| format!(" of {namespace}"));
+    let elsewhere = FilledPlace::of(place, &str::to_owned).cluster.map(|cluster| format!(" in {cluster}"));
+    within + &elsewhere.unwrap_or_default()
+}
+
+fn waits(on: &StepObject, until: &WaitedFor, target: &str) -> String {
+    let on = match on {
+        StepObject::Source => "the object".to_owned(),
+        StepObject::Target => format!("its {target}"),
+        StepObject::Named { resource, name } => format!("{resource} {name}"),
+    };
+    match until {
+        WaitedFor::RolledOut => format!("waits until {on} is rolled out"),
+        WaitedFor::Gate(_) => format!("waits for {on}"),
+    }
+}

@@ -1,0 +1,105 @@
+//! Waves: parts of a fleet that go one after the other, and how many of their objects are under way at a time.
+
+use serde_json::Value;
+
+use super::chosen::Chosen;
+use super::wave_gate::{WaveGate, WaveSide};
+use crate::definition::Journey;
+
+/// A part of the fleet.
+#[derive(Clone, Debug)]
+pub(super) struct Wave {
+    pub(super) name: String,
+    pub(super) chosen: Chosen,
+    pub(super) max_in_flight: MaxInFlight,
+    /// What is waited for before the first of its objects is begun with.
+    pub(super) before: WaveGate,
+    /// What is waited for after the last of them is through.
+    pub(super) after: WaveGate,
+    /// What happens to its objects; nothing where their version label is changed.
+    pub(super) journey: Option<Journey>,
+    /// It has no objects: its journey is what it runs.
+    pub(super) is_run: bool,
+    pub(super) states: WaveStates,
+}
+
+impl Wave {
+    /// What is waited for on one side of it.
+    pub(super) fn gate(&self, side: WaveSide) -> &WaveGate {
+        match side {
+            WaveSide::Before => &self.before,
+            WaveSide::After => &self.after,
+        }
+    }
+}
+
+/// Words for how far a wave is.
+#[derive(Clone, Debug)]
+pub(super) struct WaveStates {
+    pub(super) running: String,
+    pub(super) done: String,
+    pub(super) failed: String,
+}
+
+/// How many objects are under way at a time, at most.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum MaxInFlight {
+    Objects(usize),
+    /// Of the objects of the wave.
+    Percent(usize),
+}
+
+impl MaxInFlight {
+    /// Reads `3` or `10%`.
+    pub(super) fn read(value: &Value) -> Result<Self, String> {
+        let number = match value {
+            Value::Number(number) => number.as_u64().map(|number| (number, false)),
+            Value::String(text) => {
+                let percent = text.strip_suffix('%').and_then(|text| text.parse().ok());
+                percent.filter(|percent| *percent <= 100).map(|percent| (percent, true))
+            }
+            _ => None,
+        };
+        let read = match number {
+            Some((1.., _)) => number.and_then(|(number, of)| Some((usize::try_from(number).ok()?, of))),
+            _ => None,
+        };
+        match read {
+            Some((percent, true)) => Ok(Self::Percent(percent)),
+            Some((objects, false)) if objects <= MOST => Ok(Self::Objects(objects)),
+            _ => {
+                Err(format!("maxInFlight is a number from 1 to {MOST} or a part of the wave such as 10%, not {value}"))
+            }
+        }
+    }
+
+    /// Of a wave of so many objects: rounded down, and at least one, or nothing would ever move.
+    pub(super) fn of(self, objects: usize) -> usize {
+        match self {
+            Self::Objects(objects) => objects,
+            Self::Percent(percent) => (objects * percent / 100).clamp(1, MOST),
+        }
+    }
+}
+
+/// Whatever is under way is named in the status, which must not become large.
+const MOST: usize = 256;
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn parts_are_rounded_down_to_one_at_least() {
+        let of = |value: Value, objects| MaxInFlight::read(&value).map(|max_in_flight| max_in_flight.of(objects));
+        assert_eq!(of(json!(3), 1), Ok(3));
+        assert_eq!(of(json!("10%"), 9), Ok(1));
+        assert_eq!(of(json!("10%"), 29), Ok(2));
+        assert_eq!(of(json!("100%"), 10_000), Ok(256));
+        for bad in [json!(0), json!(-1), json!(257), json!(1.5), json!("101%"), json!("0%"), json!("3"), json!("x%")] {
+            assert!(of(bad.clone(), 10).is_err(), "{bad}");
+        }
+    }
+}

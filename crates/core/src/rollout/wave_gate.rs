@@ -1,0 +1,150 @@
+//! What is waited for before a wave and after it: somebody's approval, the checks of the beginning, and time.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::near::near;
+use crate::apimachinery::parse_duration;
+
+/// On which side of a wave something is waited for.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum WaveSide {
+    /// Before the first of its objects is begun with.
+    Before,
+    /// After the last of its objects is through, and before anything else is done.
+    After,
+}
+
+impl WaveSide {
+    /// In the order in which it comes to them.
+    pub(super) const BOTH: [Self; 2] = [Self::Before, Self::After];
+
+    /// As a StagedRollout has it.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Before => "before",
+            Self::After => "after",
+        }
+    }
+
+    /// As people say it: `before canary`, `after canary`.
+    #[must_use]
+    pub fn of(self, wave: &str) -> String {
+        match self {
+            Self::Before => format!("before {wave}"),
+            Self::After => format!("after {wave}"),
+        }
+    }
+}
+
+/// What is waited for on one side of a wave. All of it has to be so at the same time, in whichever order it came to be.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(super) struct WaveGate {
+    /// Somebody says so.
+    pub(super) approval: bool,
+    /// What had to be so before the rollout began is so again.
+    pub(super) checks: bool,
+    /// So much time goes by.
+    pub(super) wait: Option<Duration>,
+}
+
+impl WaveGate {
+    /// Whether nothing is waited for.
+    pub(super) fn is_open(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Reads `approval`, `checks` or `wait: 10m`, or a list of these.
+    pub(super) fn read(value: &Value) -> Result<Self, String> {
+        let mut gate = Self::default();
+        match value {
+            Value::Array(all) if all.is_empty() => return Err(format!("is empty: leave it out, or name {KNOWN}")),
+            Value::Array(all) => all.iter().try_for_each(|one| gate.add(one))?,
+            one => gate.add(one)?,
+        }
+        Ok(gate)
+    }
+
+    fn add(&mut self, one: &Value) -> Result<(), String> {
+        let known = match one {
+            Value::String(word) if word == APPROVAL => std::mem::replace(&mut self.approval, true),
+            Value::String(word) if word == CHECKS => std::mem::replace(&mut self.checks, true),
+            Value::String(word) => {
+                let hint = near(word, &[APPROVAL, CHECKS]);
+                return Err(format!("{word:?} is not known{hint} Known here: {KNOWN}"));
+            }
+            Value::Object(members) => match members.iter().next().filter(|_| members.len() == 1) {
+                Some((name, time)) if name == WAIT => self.wait.replace(duration(time)?).is_some(),
+                Some((name, _)) => {
+                    let hint = near(name, &[WAIT]);
+                    return Err(format!("{name:?} is not known{hint} Known here: {KNOWN}"));
+                }
+                None => return Err(format!("{one} is not one thing to wait for: write a list of {KNOWN}")),
+            },
+            _ => return Err(format!("{one} is nothing to wait for. Known here: {KNOWN}")),
+        };
+        if known {
+            let twice = one.as_str().unwrap_or(WAIT);
+            return Err(format!("{twice} stands there twice"));
+        }
+        Ok(())
+    }
+}
+
+fn duration(time: &Value) -> Result<Duration, String> {
+    let text = time.as_str().map_or_else(|| time.to_string(), str::to_owned);
+    let read = parse_duration(&text).map_err(|error| format!("wait: {text:?} is {error}"))?;
+    if read.as_secs() == 0 {
+        return Err(format!("wait: {text:?} is less than a second: leave it out"));
+    }
+    Ok(read)
+}
+
+const APPROVAL: &str = "approval";
+const CHECKS: &str = "checks";
+const WAIT: &str = "wait";
+/// As messages name all of them.
+const KNOWN: &str = "approval, checks, {wait: 10m}";
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn one_thing_to_wait_for_or_several() {
+        let gate = |approval, checks, seconds: Option<u64>| {
+            Ok(WaveGate { approval, checks, wait: seconds.map(Duration::from_secs) })
+        };
+        assert_eq!(WaveGate::read(&json!("approval")), gate(true, false, None));
+        assert_eq!(WaveGate::read(&json!("checks")), gate(false, true, None));
+        assert_eq!(WaveGate::read(&json!({"wait": "10m"})), gate(false, false, Some(600)));
+        assert_eq!(WaveGate::read(&json!([{"wait": "1h"}, "checks", "approval"])), gate(true, true, Some(3600)));
+        assert_eq!(WaveGate::read(&json!(["checks"])), gate(false, true, None));
+    }
+
+    #[test]
+    fn whatever_else_is_said_is_not_waited_for() {
+        for (said, why) in [
+            (json!([]), "is empty: leave it out, or name approval, checks, {wait: 10m}"),
+            (json!("10m"), "\"10m\" is not known. Known here: approval, checks, {wait: 10m}"),
+            (json!(["aproval"]), "\"aproval\" is not known, did you mean \"approval\"?"),
+            (json!({"wayt": "10m"}), "\"wayt\" is not known, did you mean \"wait\"?"),
+            (json!({"wait": "10"}), "wait: \"10\" is not a duration"),
+            (json!({"wait": 10}), "wait: \"10\" is not a duration"),
+            (json!({"wait": "0s"}), "wait: \"0s\" is less than a second: leave it out"),
+            (json!({"wait": "10m", "approval": true}), "is not one thing to wait for: write a list of"),
+            (json!({}), "{} is not one thing to wait for"),
+            (json!(["checks", "checks"]), "checks stands there twice"),
+            (json!([{"wait": "1m"}, {"wait": "2m"}]), "wait stands there twice"),
+            (json!([["approval"]]), "[\"approval\"] is nothing to wait for"),
+            (json!(true), "true is nothing to wait for"),
+        ] {
+            let error = WaveGate::read(&said).unwrap_err();
+            assert!(error.contains(why), "{said}: {error}");
+        }
+    }
+}

@@ -1,0 +1,508 @@
+//! Objects on journeys, in a plan: what is noted of their Jobs, who is let go, who turns, and what is written next.
+
+use std::collections::BTreeMap;
+
+use super::beside::{self, ObjectWrite};
+use super::beside_steps::{has_leftovers, is_held_ahead, leftover_write, questions_after, questions_beside};
+use super::fleet_object::FleetObject;
+use super::fleet_rollout::{Direction, FleetRollout};
+use super::initial_waits::{leading_questions, leading_wait};
+use super::job_name::job_name;
+use super::job_write::SeenJob;
+use super::legs::Legs;
+use super::object_state::Standing;
+use super::planner::Planner;
+use super::questions::{RolloutQuestion, WantedObjects};
+use super::rollout_write::RolloutWrite;
+use super::status::{
+    ANNOTATION_REMOVED, CHANGED, InFlightObject, LostJob, RolloutFailure, RolloutStatus, SeenStepJob, TIMED_OUT,
+};
+use super::step_outcome::{StepWrite, Stepping};
+use super::step_state::open_gap;
+use super::traveller::Traveller;
+use crate::definition::{JobSource, JourneyAct, JourneyJob, StepWay};
+
+/// What waves run, each as if it were an object.
+pub(super) fn runs(rollout: &FleetRollout, status: &RolloutStatus) -> Vec<FleetObject> {
+    let runs = rollout
+        .waves
+        .iter()
+        .enumerate()
+        .filter_map(|(at, wave)| Some(FleetObject::of_run(&wave.name, at, Legs::of_run(at, wave, status)?)));
+    runs.collect()
+}
+
+/// What has to be looked up for what is under way on journeys: Jobs, templates of those that are to be made, and other
+/// objects that steps are about. What is found has to be told to [`super::RolloutAnswers`] before the next plan.
+#[must_use]
+pub fn step_questions(rollout: &FleetRollout, status: &RolloutStatus, fleet: &[FleetObject]) -> Vec<RolloutQuestion> {
+    let runs = runs(rollout, status);
+    let all = || fleet.iter().chain(&runs);
+    let mut questions = Vec::new();
+    for reservation in &status.in_flight {
+        let object = all().find(|object| object.uid == reservation.uid && !object.is_going);
+        questions.extend(reservation.job.as_ref().map(|seen| RolloutQuestion::of_job(&seen.name)));
+        let Some(traveller) = object.and_then(|object| Traveller::of(rollout, object, reservation)) else {
+            questions.extend(all_jobs_of(rollout, reservation).map(|job| RolloutQuestion::of_job(&job.name)));
+            questions.extend(questions_after(rollout, reservation));
+            questions.extend(beside::questions_again(rollout, reservation));
+            continue;
+        };
+        questions.extend(questions_beside(traveller, reservation));
+        let lost = lost_jobs(rollout, status, traveller, reservation);
+        questions.extend(lost.iter().map(|job| RolloutQuestion::of_job(&job.name)));
+        // Of who goes back it is not the one at hand.
+        let may_come = traveller.job_ahead(reservation).filter(|job| reservation.may_come == Some(job.step));
+        questions.extend(may_come.map(|job| RolloutQuestion::of_job(&job.name)));
+        if traveller.seen_job(reservation).is_some() {
+            continue;
+        }
+        let Some(wanted) = traveller.wanted_job(reservation) else { continue };
+        questions.push(RolloutQuestion::of_job(&wanted.title));
+        if let JobSource::Template { namespace, name } = &wanted.job.source {
+            questions.push(RolloutQuestion::of_template(namespace, name));
+        }
+    }
+    let mut asked: Vec<RolloutQuestion> = Vec::new();
+    for question in questions {
+        // Of what is asked for twice, everything would be found twice.
+        if !asked.iter().any(|one| one.is_same(&question)) {
+            asked.push(question);
+        }
+    }
+    // What takes long comes before what has to be as of now.
+    asked.sort_by_key(|question| !matches!(question.wanted, WantedObjects::Referring(_)));
+    asked
+}
+
+/// What has to be looked up to tell of every object whether anything stands against its journey. Whoever has that told
+/// says so in [`super::RolloutFacts::ahead`].
+#[must_use]
+pub fn ahead_questions(rollout: &FleetRollout, fleet: &[FleetObject]) -> Vec<RolloutQuestion> {
+    let mut asked: Vec<RolloutQuestion> = Vec::new();
+    for object in fleet {
+        let Some(legs) = object.legs.as_deref().filter(|legs| !legs.has_begun()) else { continue };
+        let Some(leg) = legs.forward() else { continue };
+        let traveller = Traveller { rollout, object, legs, leg };
+        for question in beside::ahead_questions(traveller).into_iter().chain(leading_questions(traveller)) {
+            if !asked.iter().any(|one| one.is_same(&question)) {
+                asked.push(question);
+            }
+        }
+    }
+    asked
+}
+
+/// What has to be looked up for objects that have not begun, and whose journeys begin with waits: of the wave that the
+/// rollout is at. Nobody has to know it as of now: it is looked at again before such an object is written.
+#[must_use]
+pub fn waiting_questions(
+    rollout: &FleetRollout,
+    status: &RolloutStatus,
+    fleet: &[FleetObject],
+) -> Vec<RolloutQuestion> {
+    if status.direction_of(rollout) != Direction::Forward || status.is_over() {
+        return Vec::new();
+    }
+    let (at, reserved) = (status.wave_of(rollout), status.reservations());
+    let mut asked: BTreeMap<String, RolloutQuestion> = BTreeMap::new();
+    for object in fleet.iter().filter(|object| !object.is_going && !reserved.contains_key(object.uid())) {
+        let Some(legs) = object.legs.as_deref() else { continue };
+        let Some(leg) = legs.forward().filter(|leg| leg.wave <= at) else { continue };
+        for question in leading_questions(Traveller { rollout, object, legs, leg }) {
+            asked.entry(question.id()).or_insert(question);
+        }
+    }
+    asked.into_values().collect()
+}
+
+/// What the Jobs of a reservation may be called, of which nobody knows how far it is.
+fn jobs_of(rollout: &FleetRollout, reservation: &InFlightObject) -> Vec<SeenStepJob> {
+    let journey =
+        rollout.waves.iter().find(|wave| wave.name == reservation.wave).and_then(|wave| wave.journey.as_ref());
+    let mut jobs = Vec::new();
+    for (at, step) in journey.into_iter().flat_map(|journey| &journey.steps).enumerate() {
+        let JourneyAct::Job { job, undo } = &step.act else { continue };
+        let named = |job: &JourneyJob, way| SeenStepJob {
+            name: format!("{}/{}", job.namespace(), job_name(rollout, reservation, &step.name, way)),
+            step: at,
+            back: way == StepWay::Undone,
+            lost: false,
+        };
+        jobs.push(named(job, StepWay::Done));
+        jobs.extend(undo.as_ref().map(|undo| named(undo, StepWay::Undone)));
+    }
+    jobs
+}
+
+/// Those, and what was seen of it before.
+fn all_jobs_of(rollout: &FleetRollout, reservation: &InFlightObject) -> impl Iterator<Item = SeenStepJob> {
+    let seen = [&reservation.job, &reservation.tried].into_iter().flatten().cloned();
+    seen.chain(jobs_of(rollout, reservation))
+}
+
+/// Jobs that may run though the object says nothing of them: one that was seen before, and where a rollout goes another
+/// way any one that it may have made a moment ago.
+fn lost_jobs(
+    rollout: &FleetRollout,
+    status: &RolloutStatus,
+    traveller: Traveller<'_>,
+    reservation: &InFlightObject,
+) -> Vec<SeenStepJob> {
+    let (object, wanted) = (traveller.object, status.direction_of(rollout));
+    // What goes back has made none since it turned, and on its way home it is unmarked without anybody's doing.
+    let has_turned = wanted == status.direction && reservation.back;
+    let may_be_new = !has_turned || object.has_lost_mark(rollout).is_some();
+    if is_unmarked(rollout, object) && wanted != Direction::Forward && may_be_new {
+        return all_jobs_of(rollout, reservation).collect();
+    }
+    traveller.lost_job(reservation).into_iter().cloned().collect()
+}
+
+/// Whether an object says nothing of its steps: none is done, or somebody has taken off, or written over, what it said.
+fn is_unmarked(rollout: &FleetRollout, object: &FleetObject) -> bool {
+    object.mark_of(rollout).is_none() && object.legs.as_ref().is_some_and(|legs| !legs.is_run)
+}
+
+/// Whether nobody knows which step of its journey something under way is at: it is gone, or goes, or says nothing.
+pub(super) fn is_anywhere(planner: &Planner<'_>, reservation: &InFlightObject) -> bool {
+    let object = planner.object(&reservation.uid);
+    object.is_none_or(|object| object.is_going || is_unmarked(planner.rollout, object))
+}
+
+/// Whether a Job of a reservation may run, whose object is there no more, or something is left of that: it keeps its
+/// place until that has ended.
+pub(super) fn may_run(planner: &Planner<'_>, reservation: &InFlightObject) -> bool {
+    if has_leftovers(planner, reservation) {
+        return true;
+    }
+    all_jobs_of(planner.rollout, reservation).any(|job| under_way(planner, &job).is_some())
+}
+
+fn under_way(planner: &Planner<'_>, job: &SeenStepJob) -> Option<String> {
+    SeenJob::under_way(&job.name, &planner.facts.answers)
+}
+
+/// The Job that may still change an object that is not to go on, by its title: of the step that it is at, or any one
+/// where it is not known which that is.
+pub(super) fn job_under_way(planner: &Planner<'_>, reservation: &InFlightObject) -> Option<String> {
+    let may_run = |job: &SeenStepJob| under_way(planner, job).is_some();
+    let Some(traveller) = planner.traveller(reservation).filter(|one| !one.object.is_going) else {
+        return all_jobs_of(planner.rollout, reservation).find(may_run).map(|job| job.name);
+    };
+    let lost = lost_jobs(planner.rollout, &planner.status, traveller, reservation);
+    let at_hand = match traveller.seen_job(reservation) {
+        Some(seen) => Some(seen.name.clone()),
+        None => traveller.wanted_job(reservation).map(|wanted| wanted.title),
+    };
+    let mut titles = lost.into_iter().map(|job| job.name).chain(at_hand);
+    titles.find(|title| SeenJob::under_way(title, &planner.facts.answers).is_some())
+}
+
+/// Writes down which Jobs were seen: one that is gone afterwards was there, and may have done something.
+pub(super) fn note_jobs(planner: &mut Planner<'_>) {
+    let (mut reserved, mut forgotten) = (planner.status.in_flight.clone(), Vec::new());
+    for reservation in &mut reserved {
+        let Some(traveller) = planner.traveller(reservation) else { continue };
+        let (before, wanted) = (reservation.job.clone(), traveller.wanted_job(reservation));
+        reservation.job = match (before.as_ref().filter(|job| traveller.is_at(reservation, job)), wanted) {
+            (Some(seen), _) => Some(seen.clone()),
+            (None, Some(wanted)) => {
+                let seen = SeenJob::of(&wanted.title, &planner.facts.answers);
+                let step = traveller.next_step(reservation).map_or(0, |(step, _)| step);
+                let is_there = !matches!(seen, SeenJob::Unknown(_) | SeenJob::Absent);
+                let job = SeenStepJob { name: wanted.title, step, back: reservation.back, lost: false };
+                Some(job).filter(|job| is_there && traveller.is_at(reservation, job))
+            }
+            (None, None) => None,
+        };
+        if reservation.job.is_none() && reservation.may_come == Some(traveller.leg.done) {
+            let came = |job: &SeenStepJob| {
+                !matches!(SeenJob::of(&job.name, &planner.facts.answers), SeenJob::Unknown(_) | SeenJob::Absent)
+            };
+            reservation.job = traveller.job_ahead(reservation).filter(came);
+            // Once it is undone, it is not one that comes.
+            reservation.may_come = reservation.may_come.filter(|_| reservation.job.is_none());
+        }
+        if before != reservation.job {
+            forgotten.extend(before.as_ref().and_then(|_| lost_failure(planner, reservation)));
+            let noted = before.map(|job| SeenStepJob { lost: is_uncounted(planner, traveller, &job), ..job });
+            reservation.tried = noted.or_else(|| reservation.tried.take());
+        }
+        note_lost_job(planner, traveller, reservation);
+    }
+    planner.status.failures.extend(forgotten);
+    let mut failures = std::mem::take(&mut planner.status.failures);
+    failures.retain(|lost| {
+        let Some(job) = &lost.job else { return true };
+        !reserved.iter().any(|reservation| reservation.uid == lost.uid && is_found(planner, job, reservation))
+    });
+    (planner.status.failures, planner.status.in_flight) = (failures, reserved);
+}
+
+/// Whether a Job that was lost is none any more: its object says again of which step it was, and that is undone by now,
+/// or is for good.
+fn is_found(planner: &Planner<'_>, job: &LostJob, reservation: &InFlightObject) -> bool {
+    let Some(traveller) = planner.traveller(reservation).filter(|_| job.wave == reservation.wave) else { return false };
+    let is_step = |known: &SeenStepJob| known.back && known.step == job.seen.step;
+    let was_counted = reservation.tried.as_ref().is_some_and(|known| known.name == job.seen.name && !known.lost);
+    let is_over = traveller.leg.done <= job.seen.step || traveller.leg.floor > job.seen.step;
+    let says = !is_unmarked(planner.rollout, traveller.object);
+    reservation.job.as_ref().is_some_and(is_step) || (was_counted && is_over && says)
+}
+
+/// Writes down which Job may run that an object says nothing of. Where the object says again that it is at its step, it
+/// is the Job of that step.
+fn note_lost_job(planner: &Planner<'_>, traveller: Traveller<'_>, reservation: &mut InFlightObject) {
+    let known = reservation.job.as_ref().map(|job| job.name.clone());
+    let lost = lost_jobs(planner.rollout, &planner.status, traveller, reservation);
+    let mut others = lost.into_iter().filter(|job| known.as_ref() != Some(&job.name));
+    if let Some(job) = others.find(|job| under_way(planner, job).is_some()) {
+        reservation.tried = Some(SeenStepJob { lost: true, ..job });
+    }
+    if reservation.job.is_none()
+        && let Some(job) = traveller.lost_job(reservation).filter(|job| traveller.is_at(reservation, job)).cloned()
+        && traveller.object.mark_of(planner.rollout).is_some()
+    {
+        (reservation.job, reservation.tried) = (Some(SeenStepJob { lost: false, ..job }), None);
+    }
+}
+
+/// Whether a Job that its object is not at any more was not counted, so that somebody has changed what that says. Who
+/// counts what undid the first step takes the mark off.
+fn is_uncounted(planner: &Planner<'_>, traveller: Traveller<'_>, job: &SeenStepJob) -> bool {
+    if traveller.legs.is_run {
+        return false;
+    }
+    let seen = SeenJob::of(&job.name, &planner.facts.answers);
+    let is_complete = || seen == SeenJob::Complete;
+    match job.back {
+        // Nobody counts what still runs: what says so is the mark of another object, or was put on by hand.
+        false => traveller.leg.done <= job.step || seen == SeenJob::Runs,
+        true => is_unmarked(planner.rollout, traveller.object) && (job.step > 0 || !is_complete()),
+    }
+}
+
+/// What is said of something of which a Job has done something that nobody takes back, since it says nothing of that.
+pub(super) fn lost_failure(planner: &Planner<'_>, reservation: &InFlightObject) -> Option<RolloutFailure> {
+    let job = reservation.tried.as_ref().filter(|job| job.lost)?;
+    let is_same = |known: &LostJob| known.wave == reservation.wave && known.seen.name == job.name;
+    let mut known = planner.status.lost().filter(|known| known.uid == reservation.uid);
+    let is_known = known.any(|known| known.job.as_ref().is_none_or(is_same));
+    // Of the step that it was at, the object would say no more than of the waves before.
+    let before = if reservation.marked && job.step == 0 { ", nor what it had gone through before" } else { "" };
+    let message = format!(
+        "somebody has taken off, or written over, what the rollout had noted on it: what job {} has done is not taken \
+         back{before}",
+        job.name
+    );
+    let of = (reservation.object.as_str(), reservation.uid.as_str());
+    let has_room = planner.status.failures.len() < MOST_LOST;
+    let lost = || LostJob { wave: reservation.wave.clone(), seen: job.clone() };
+    let failure =
+        || RolloutFailure { job: Some(lost()), ..RolloutFailure::of(of, ANNOTATION_REMOVED, message, planner.now()) };
+    (!is_known && has_room).then(failure)
+}
+
+/// Failures of this kind in a status: 400 bytes each, together a quarter of the 1.5 MB that etcd takes.
+const MOST_LOST: usize = 1_000;
+
+/// Writes down what waves have run.
+pub(super) fn note_runs(planner: &mut Planner<'_>) {
+    if planner.status.halted.as_ref().is_some_and(|halt| halt.reason == CHANGED) {
+        return;
+    }
+    let judge = planner.judge();
+    let mut changes = Vec::new();
+    for reservation in &planner.status.in_flight {
+        let Some(traveller) = planner.traveller(reservation) else { continue };
+        if let Stepping::Next(StepWrite::Ran { done, half }) = judge.stepping(traveller, reservation) {
+            changes.push((reservation.wave.clone(), done, half));
+        }
+    }
+    for (wave, done, half) in changes {
+        planner.status.completed_run_waves.retain(|ran| *ran != wave);
+        planner.status.unknown_run_waves.retain(|ran| *ran != wave);
+        planner.status.unknown_run_waves.extend(half.then(|| wave.clone()));
+        if done > 0 {
+            planner.status.completed_run_waves.push(wave);
+        }
+    }
+}
+
+/// What becomes of a reservation of an object on a journey when the rollout goes another way. Nothing: it is let go.
+pub(super) fn turned(
+    planner: &Planner<'_>,
+    traveller: Traveller<'_>,
+    mut reservation: InFlightObject,
+    wanted: Direction,
+) -> Option<InFlightObject> {
+    let judge = planner.judge();
+    let runs = judge.lost_job_under_way(traveller, &reservation).is_some();
+    let has_begun = runs || judge.has_begun(traveller, &reservation);
+    let may_come = judge.may_have_asked(traveller, &reservation, reservation.back);
+    let back = match wanted {
+        // What was asked for may still come.
+        Direction::Undo | Direction::Abort if may_come => reservation.back || wanted == Direction::Undo,
+        Direction::Undo if !reservation.back && !has_begun => return None,
+        Direction::Undo => true,
+        // What is half done ends, whichever way it goes.
+        Direction::Abort if !has_begun => return None,
+        Direction::Abort => reservation.back,
+        Direction::Forward => false,
+    };
+    match (reservation.back, back) {
+        (false, true) => turn_back(planner, &mut reservation),
+        (true, false) => (reservation.back, reservation.since) = (false, planner.now()),
+        (false, false) | (true, true) if may_come => reservation.since = planner.now(),
+        (false, false) | (true, true) => {}
+    }
+    reservation.may_come = match (wanted, traveller.object.former.is_some()) {
+        (Direction::Forward, false) => None,
+        _ => may_come.then_some(traveller.leg.done).or(reservation.may_come),
+    };
+    // What is run from now on is another attempt. What may still come is of the one before.
+    if reservation.may_come.is_none() {
+        reservation.attempt = planner.status.attempt;
+    }
+    Some(reservation)
+}
+
+/// Something under way goes back from here. What a Job of an attempt before has done is undone as well.
+pub(super) fn turn_back(planner: &Planner<'_>, reservation: &mut InFlightObject) {
+    let traveller = planner.traveller(reservation);
+    let judge = planner.judge();
+    let asked = traveller.filter(|traveller| judge.may_have_asked(*traveller, reservation, false));
+    reservation.may_come = asked.map(|traveller| traveller.leg.done).or(reservation.may_come);
+    let tried = traveller.and_then(|traveller| traveller.half_tried(reservation).cloned());
+    if tried.is_some() {
+        reservation.job = tried;
+    }
+    (reservation.back, reservation.since) = (true, planner.now());
+}
+
+/// Whether an object on a journey stays under way, by what is seen of it.
+pub(super) fn stays(planner: &Planner<'_>, traveller: Traveller<'_>, reservation: &InFlightObject) -> bool {
+    if traveller.object.is_going {
+        // It is let go when it is gone, and not before: then it is known what is left of it.
+        let is_kept = planner.judge().going(traveller.object, reservation) != Standing::Gone;
+        return is_kept || planner.rollout.pair.is_some() || may_run(planner, reservation);
+    }
+    let judge = planner.judge();
+    if judge.lost_job_under_way(traveller, reservation).is_some() {
+        return true;
+    }
+    if planner.status.direction == Direction::Undo && traveller.object.has_lost_mark(planner.rollout).is_some() {
+        // Nobody knows what to take back of it: the others wait for its Job, and no longer.
+        return job_under_way(planner, reservation).is_some();
+    }
+    if judge.may_come(traveller, reservation).is_some() {
+        return true;
+    }
+    if judge.has_arrived(traveller, reservation) {
+        let standing = judge.on_the_way(traveller, reservation);
+        return !matches!(standing, Standing::New | Standing::Old);
+    }
+    if planner.status.direction == Direction::Abort && !judge.has_begun(traveller, reservation) {
+        return false;
+    }
+    if !reservation.back && !judge.has_begun(traveller, reservation) && traveller.leg.is_outside() {
+        // Its journey is not about it any more.
+        return false;
+    }
+    let is_refused = planner.facts.remembered.answer(&traveller.object.uid).is_some()
+        || leading_wait(traveller, &planner.facts.answers).is_some();
+    reservation.back || judge.has_begun(traveller, reservation) || !is_refused
+}
+
+/// What was deleted for another one comes first, whatever else holds: nothing that is shut, late, refused or not known
+/// any more leaves something away that was there.
+pub(super) fn gap_writes(planner: &Planner<'_>) -> Vec<RolloutWrite> {
+    if planner.status.started.is_none() || planner.status.is_over() {
+        return Vec::new();
+    }
+    planner.status.in_flight.iter().filter_map(|one| gap(planner, one)).map(RolloutWrite::Object).collect()
+}
+
+/// What is made in the place of something that was deleted for it, where that is not there now.
+pub(super) fn gap(planner: &Planner<'_>, reservation: &InFlightObject) -> Option<Box<ObjectWrite>> {
+    open_gap(planner.traveller(reservation)?, reservation, &planner.facts.answers)
+}
+
+/// Who is under way and does not get on, since somebody says no to its next write, or something may still come: the
+/// first one, and what is said.
+pub(super) fn refused_on_the_way(planner: &Planner<'_>) -> Option<String> {
+    let judge = planner.judge();
+    planner.status.in_flight.iter().find_map(|reservation| {
+        let traveller = planner.traveller(reservation)?;
+        if let Some(why) = judge.may_come(traveller, reservation) {
+            return Some(format!("{}: {why}", reservation.object));
+        }
+        planner.facts.remembered.answer(&reservation.uid)?;
+        let is_begun = reservation.back || judge.has_begun(traveller, reservation);
+        is_begun.then(|| format!("{}: {}", reservation.object, judge.waits(traveller, reservation)))
+    })
+}
+
+/// Writes down for which steps something is to be written now.
+pub(super) fn note_tried(planner: &mut Planner<'_>) {
+    if planner.rests {
+        return;
+    }
+    let judge = planner.judge();
+    let step = |reservation: &InFlightObject| {
+        let traveller = planner.traveller(reservation)?;
+        let waits = planner.facts.shut.is_some() && !reservation.back;
+        let is_next = matches!(judge.stepping(traveller, reservation), Stepping::Next(StepWrite::Object(_)));
+        (is_next && !waits).then(|| (reservation.uid.clone(), judge.step_tried(traveller, reservation)))
+    };
+    let all = planner.status.in_flight.iter().filter_map(step).collect();
+    planner.facts.remembered.tries(all, planner.now);
+}
+
+/// The next writes of objects on their journeys. What has begun goes on to its end, also while nothing else is moved.
+pub(super) fn step_writes(planner: &Planner<'_>) -> Vec<RolloutWrite> {
+    if planner.rests || planner.status.started.is_none() {
+        return Vec::new();
+    }
+    if planner.status.halted.as_ref().is_some_and(|halt| halt.reason == CHANGED) {
+        // What its steps are is not known.
+        return Vec::new();
+    }
+    let judge = planner.judge();
+    let only_begun = planner.is_stopped() || planner.status.direction == Direction::Abort;
+    let write = |reservation: &InFlightObject| {
+        let Some(traveller) = planner.traveller(reservation) else {
+            return leftover_write(planner, reservation).map(RolloutWrite::Object);
+        };
+        if gap(planner, reservation).is_some() {
+            // It is among the first writes.
+            return None;
+        }
+        if traveller.object.is_going && planner.rollout.pair.is_none() {
+            // Nothing more is done to what is being deleted.
+            return None;
+        }
+        let waits = planner.facts.shut.is_some() && !reservation.back;
+        let asked = &planner.facts.remembered;
+        let was_refused = asked.answer(&reservation.uid).is_some() && !asked.is_due(&reservation.uid, planner.now);
+        let is_idle = only_begun && !judge.has_begun(traveller, reservation);
+        let is_held =
+            !reservation.back && !judge.has_begun(traveller, reservation) && is_held_ahead(planner, traveller);
+        // Nobody resumes a rollout that stops, and what a Job has done has to be noted.
+        let is_unnoted = planner.status.direction == Direction::Abort
+            && reservation.back
+            && traveller.seen_job(reservation).is_some_and(|job| !job.back);
+        let trouble = judge.trouble(traveller, reservation).filter(|(reason, _)| !is_unnoted || *reason != TIMED_OUT);
+        if waits || was_refused || is_idle || is_held || trouble.is_some() {
+            return None;
+        }
+        match judge.stepping(traveller, reservation) {
+            Stepping::Next(StepWrite::Move(write)) => Some(RolloutWrite::Move(write)),
+            Stepping::Next(StepWrite::Job(write)) => Some(RolloutWrite::Job(write)),
+            Stepping::Next(StepWrite::Object(write)) => Some(RolloutWrite::Object(write)),
+            _ => None,
+        }
+    };
+    planner.status.in_flight.iter().filter_map(write).collect()
+}

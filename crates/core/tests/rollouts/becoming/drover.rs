@@ -1,0 +1,247 @@
+//! Whoever runs the rollout, call by call.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use pointsman_core::definition::Kind;
+use pointsman_core::rollout::{
+    Became, FleetObject, FleetRollout, Moment, ObjectWrite, Remembered, RolloutAnswers, RolloutFacts, RolloutPlan,
+    RolloutQuestion, RolloutStatus, RolloutWrite, WantedObjects, answered_rollout, plan, rollout_questions,
+    step_questions,
+};
+use pointsman_core::webhook::{Facts, OtherKind, Webhook};
+use serde_json::{Value, json};
+
+use super::village::{Village, owners};
+
+/// A village, its StagedRollout, and what time it is.
+pub(super) struct County {
+    pub(super) village: Village,
+    pub(super) kind: &'static Kind,
+    pub(super) rollout: Value,
+    pub(super) version: u64,
+    pub(super) refuses: bool,
+    /// What a rollout is not to go on without is not there.
+    pub(super) shut: bool,
+    /// Nobody may list houses.
+    pub(super) blind: bool,
+    lease: Option<(usize, u64)>,
+}
+
+/// A process that runs the rollout.
+#[derive(Default)]
+pub(super) struct Drover {
+    remembered: Remembered,
+    writes: VecDeque<RolloutWrite>,
+    version: u64,
+    started: u64,
+    last: u64,
+    pub(super) deaf: bool,
+    /// It has listed the fleet, and its last plan wants no other list: it watches.
+    is_listed: bool,
+    /// What the StagedRollout says, and the definition: what comes of both is the same as long as these are.
+    read: Option<(Value, &'static Kind, FleetRollout)>,
+}
+
+/// What it has just done.
+pub(super) enum Deed {
+    Nothing,
+    Planned(Box<RolloutPlan>),
+    Status(Box<RolloutStatus>),
+    Marked(String),
+    /// It is about to do this to another object.
+    Writes(Box<ObjectWrite>),
+}
+
+impl County {
+    pub(super) fn new(village: Village, kind: &'static Kind, rollout: Value) -> Self {
+        Self { village, kind, rollout, version: 1, refuses: false, shut: false, blind: false, lease: None }
+    }
+
+    pub(super) fn status(&self) -> RolloutStatus {
+        RolloutStatus::of(&self.rollout)
+    }
+
+    pub(super) fn set(&mut self, name: &str, value: Value) {
+        self.rollout["spec"][name] = value;
+        self.version += 1;
+    }
+
+    pub(super) fn resume(&mut self) {
+        let mut status = self.status();
+        status.resume(Moment { wall: self.village.now, steady: Duration::ZERO });
+        self.rollout["status"] = status.to_json();
+        self.version += 1;
+    }
+
+    fn leases(&mut self, drover: usize) -> bool {
+        let free = self.lease.is_none_or(|(holder, renewed)| holder == drover || self.village.now - renewed > 15);
+        if free {
+            self.lease = Some((drover, self.village.now));
+        }
+        free
+    }
+
+    fn answers(&self, rollout: &FleetRollout, status: &RolloutStatus, fleet: &[FleetObject]) -> RolloutAnswers {
+        let mut answers = RolloutAnswers::default();
+        for question in rollout_questions(rollout, status).into_iter().chain(step_questions(rollout, status, fleet)) {
+            self.answer(&question, &mut answers);
+        }
+        answers
+    }
+
+    fn answer(&self, question: &RolloutQuestion, answers: &mut RolloutAnswers) {
+        let all = || self.village.all(&question.plural);
+        let labelled = |labels: &str| {
+            let wanted: Vec<(&str, &str)> = labels.split(',').filter_map(|one| one.split_once('=')).collect();
+            let has = |one: &&Value| wanted.iter().all(|(label, value)| one["metadata"]["labels"][label] == *value);
+            all().filter(has).cloned().collect::<Vec<_>>()
+        };
+        match &question.wanted {
+            WantedObjects::Named(name) => {
+                let found: Vec<Value> = self.village.get(&question.plural, name).cloned().into_iter().collect();
+                answers.saw(question, &found);
+            }
+            WantedObjects::Metadata(_) if self.blind && question.plural == "houses" => {
+                answers.cannot_read(question, "houses.example.com cannot be listed".to_owned());
+            }
+            WantedObjects::Labelled(labels) | WantedObjects::Metadata(labels) => {
+                answers.saw(question, &labelled(labels))
+            }
+            WantedObjects::Owned(name) => {
+                let owners = |one: &Value| one["metadata"]["ownerReferences"].as_array().cloned().unwrap_or_default();
+                let is_its = |one: &&Value| owners(one).iter().any(|owner| owner["name"] == name.as_str());
+                answers.saw(question, &all().filter(is_its).cloned().collect::<Vec<_>>());
+            }
+            WantedObjects::Referring(uid) => {
+                let found = self.village.belonging(uid).into_iter();
+                let found: Vec<Value> =
+                    found.map(|(plural, one)| json!({"resource": plural, "metadata": one["metadata"]})).collect();
+                answers.saw(question, &found);
+            }
+            WantedObjects::Staged { .. } => panic!("nothing here is staged"),
+            WantedObjects::Becoming { name, .. } => {
+                let to = match question.plural.as_str() {
+                    "huts" => OtherKind { group: "example.com", kind: "House", version: None },
+                    _ => OtherKind { group: "was.example.com", kind: "Hut", version: None },
+                };
+                let one = self.village.get(&question.plural, name);
+                let became = |one: &Value| {
+                    let other = Webhook::become_by(self.kind, &one.to_string(), to, &Facts::default()).unwrap();
+                    Became::Object(serde_json::from_str(&other.text).unwrap(), one["metadata"]["generation"].as_i64())
+                };
+                let gone = || Became::Waits("gone".to_owned());
+                answers.became(question, one.map_or_else(gone, became));
+            }
+        }
+    }
+}
+
+impl Drover {
+    pub(super) fn started(now: u64) -> Self {
+        Self { started: now, last: now, ..Self::default() }
+    }
+
+    /// The next call, with the Lease alone. What is written to other objects is for who watches to do.
+    pub(super) fn step(&mut self, at: usize, county: &mut County) -> Deed {
+        let frozen = county.village.now - self.last > 10;
+        self.last = county.village.now;
+        if !county.leases(at) || frozen {
+            self.writes.clear();
+            return Deed::Nothing;
+        }
+        match self.writes.pop_front() {
+            None => self.look(county),
+            Some(RolloutWrite::Status(status)) => self.put(*status, county),
+            Some(RolloutWrite::Move(write)) => {
+                let done = county.village.patch("huts", &write.name, &write.patch);
+                if done.is_ok() {
+                    self.answered(&write.uid);
+                }
+                Deed::Marked(write.name)
+            }
+            Some(RolloutWrite::Object(write)) => Deed::Writes(write),
+            Some(other) => panic!("nothing here asks for that: {other:?}"),
+        }
+    }
+
+    /// Whether it has looked, and makes this object next.
+    pub(super) fn is_about_to_make(&self, plural: &str, name: &str) -> bool {
+        self.writes.iter().any(|write| match write {
+            RolloutWrite::Object(one) => one.call.makes() && (one.plural.as_str(), one.name.as_str()) == (plural, name),
+            _ => false,
+        })
+    }
+
+    /// It heard that a write was done.
+    pub(super) fn answered(&mut self, uid: &str) {
+        self.remembered.allowed(uid);
+        if std::mem::take(&mut self.deaf) {
+            self.writes.clear();
+        }
+    }
+
+    /// It heard that a webhook says no.
+    pub(super) fn refused(&mut self, uid: &str, county: &County) {
+        self.remembered.refused(uid, "no", self.moment(county));
+    }
+
+    /// It heard that it is too early for that.
+    pub(super) fn not_yet(&mut self, uid: &str, county: &County) {
+        self.remembered.not_yet(uid, "not yet", self.moment(county));
+    }
+
+    fn moment(&self, county: &County) -> Moment {
+        Moment { wall: county.village.now, steady: Duration::from_secs(county.village.now - self.started) }
+    }
+
+    fn reads(&mut self, county: &County) {
+        let spec = &county.rollout["spec"];
+        let is_known =
+            |(known, kind, _): &(Value, &'static Kind, FleetRollout)| known == spec && std::ptr::eq(*kind, county.kind);
+        if !self.read.as_ref().is_some_and(is_known) {
+            let rollout = answered_rollout(&county.rollout, county.kind).unwrap();
+            self.read = Some((spec.clone(), county.kind, rollout));
+        }
+    }
+
+    fn look(&mut self, county: &County) -> Deed {
+        self.reads(county);
+        let status = county.status();
+        let Some((_, _, rollout)) = &self.read else { return Deed::Nothing };
+        let fleet: Vec<FleetObject> =
+            county.village.all("huts").filter_map(|object| FleetObject::of(object, rollout)).collect();
+        let facts = RolloutFacts {
+            remembered: self.remembered.clone(),
+            consistent: !self.is_listed,
+            answers: county.answers(rollout, &status, &fleet),
+            shut: county.shut.then(|| "something is shut".to_owned()),
+            ..RolloutFacts::default()
+        };
+        let planned = plan(rollout, &status, &fleet, facts, self.moment(county));
+        self.remembered = planned.remembered.clone();
+        self.writes = planned.writes.clone().into();
+        self.is_listed = !planned.wants_list;
+        self.version = county.version;
+        Deed::Planned(Box::new(planned))
+    }
+
+    fn put(&mut self, status: RolloutStatus, county: &mut County) -> Deed {
+        if self.version != county.version {
+            self.writes.clear();
+            return Deed::Nothing;
+        }
+        county.rollout["status"] = status.to_json();
+        county.version += 1;
+        self.version = county.version;
+        if std::mem::take(&mut self.deaf) {
+            self.writes.clear();
+        }
+        Deed::Status(Box::new(status))
+    }
+}
+
+/// Whether anybody controls an object.
+pub(super) fn is_controlled(object: &Value) -> bool {
+    owners(object).iter().any(|owner| owner["controller"] == true)
+}

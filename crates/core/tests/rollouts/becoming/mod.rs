@@ -1,0 +1,39 @@
+//! Kinds that become others, simulated: a Deployment that is made anew, ownership that is handed over, objects that are
+//! deleted; controllers that take their time, kills and lost answers between any two calls, edits by others, and turns
+//! of the rollout. What breaks prints its seed, and the smallest history that breaks the same way.
+
+mod carried;
+mod drover;
+mod errands;
+mod laws;
+mod returns;
+mod settlers;
+mod strangers;
+mod trials;
+mod turns;
+mod village;
+
+use laws::{Chronicle, Wrong};
+use settlers::Plot;
+
+#[test]
+fn histories_of_kinds_that_become_others_keep_every_property() {
+    let (first, count) = (super::number("POINTSMAN_SEED", 0), super::number("POINTSMAN_ROLLOUTS", 1_500) / 10);
+    let mut ends = std::collections::BTreeMap::<String, u64>::new();
+    for seed in first..first + count {
+        let plot = Plot::draw(seed);
+        let mut chronicle = Chronicle::new(&plot);
+        if let Some(Wrong { property, .. }) = chronicle.run() {
+            let small = plot.shrunk(|plot| Chronicle::new(plot).run().is_some_and(|other| other.property == property));
+            let Wrong { property, what, log } = Chronicle::new(&small).run().unwrap();
+            panic!("seed {seed}: {property}: {what}\n{small:#?}\n{}", log[log.len().saturating_sub(80)..].join("\n"));
+        }
+        for end in chronicle.ends() {
+            *ends.entry(end).or_default() += 1;
+        }
+    }
+    println!("{count} histories of kinds that become others: {ends:?}");
+    for end in ["Complete", "Aborted", "Paused", "home", "turned", "killed", "gap", "after the end", "again"] {
+        assert!(count < 100 || ends.contains_key(end), "{end}: {ends:?}");
+    }
+}

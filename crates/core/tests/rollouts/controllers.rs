@@ -1,0 +1,298 @@
+//! That the controllers run which a rollout needs, and that only one of them acts on an object.
+
+use std::time::Duration;
+
+use pointsman_core::rollout::{
+    FleetObject, FleetRollout, Moment, Remembered, RolloutFacts, RolloutPhase, RolloutPlan, RolloutStatus,
+    RolloutWrite, Standing, plan,
+};
+use serde_json::{Value, json};
+
+use crate::boat::apply;
+use crate::kinds::{define, rollout_of};
+use crate::patches::{NOW, boat};
+
+const KEY: &str = "example.com/controller-version";
+
+fn rollout(direction: &str) -> FleetRollout {
+    rollout_of(&json!({"from": "2.16.0", "waves": [{"name": "all"}], "direction": direction}))
+}
+
+/// A boat that was moved at 10:00:00, with these writes since, as manager and second.
+fn moved(writes: &[(&str, u64)]) -> Value {
+    let entry = |manager: &str, second: u64| {
+        let time = format!("2026-11-18T10:00:{second:02}Z");
+        json!({"manager": manager, "operation": "Update", "time": time})
+    };
+    let entries: Vec<Value> =
+        [("pointsman-rollout", 0)].iter().chain(writes).map(|(who, at)| entry(who, *at)).collect();
+    let mark =
+        json!({"rollout": "rollout-1", "was": "2.16.0", "to": "2.17.0", "at": "2026-11-18T10:00:00Z"}).to_string();
+    boat(json!({
+        "labels": {KEY: "2.17.0"}, "annotations": {"pointsman.dev/rollout": mark}, "managedFields": entries,
+    }))
+}
+
+fn planned(
+    rollout: &FleetRollout,
+    status: &RolloutStatus,
+    object: &Value,
+    shut: Option<&str>,
+    second: u64,
+) -> RolloutPlan {
+    let fleet = [FleetObject::of(object, rollout).unwrap()];
+    // 2026-11-18T10:00:00Z.
+    let now = Moment { wall: 1_794_996_000 + second, steady: Duration::from_secs(second) };
+    let facts = RolloutFacts {
+        consistent: true,
+        shut: shut.map(str::to_owned),
+        remembered: Remembered::default(),
+        ..RolloutFacts::default()
+    };
+    plan(rollout, status, &fleet, facts, now)
+}
+
+fn with_reserved(mut status: RolloutStatus) -> RolloutStatus {
+    let at = "2026-11-18T10:00:00Z";
+    let reserved = json!([{"object": "n/b", "uid": "u", "since": at}]);
+    let document = json!({"status": {"phase": "Rolling", "started": at, "inFlight": reserved}});
+    status = RolloutStatus { resumed: status.resumed, ..RolloutStatus::of(&document) };
+    status
+}
+
+#[test]
+fn nothing_moves_while_a_controller_does_not_run() {
+    let old = boat(json!({"labels": {KEY: "2.16.0"}}));
+    let rollout = rollout("Forward");
+    let plan = planned(&rollout, &RolloutStatus::default(), &old, Some("controller 2.17.0 does not run"), 10);
+    assert!(
+        plan.status.in_flight.is_empty() && plan.writes.iter().all(|write| matches!(write, RolloutWrite::Status(_)))
+    );
+    assert_eq!((plan.status.phase, plan.status.reason.as_deref()), (RolloutPhase::Waiting, Some("Shut")));
+    assert_eq!(plan.status.message, "all 0/1, controller 2.17.0 does not run");
+    // It runs again.
+    let plan = planned(&rollout, &plan.status, &old, None, 11);
+    assert_eq!(plan.status.in_flight.len(), 1);
+}
+
+/// What was healthy may have been so in the hands of the old one.
+#[test]
+fn what_is_under_way_is_not_let_go_while_a_controller_does_not_run() {
+    let there = moved(&[("boatman", 5)]);
+    let rollout = rollout("Forward");
+    let status = with_reserved(RolloutStatus::default());
+    let plan = planned(&rollout, &status, &there, Some("controller 2.17.0 does not run"), 10);
+    assert_eq!(plan.standings, [Standing::Moving("controller 2.17.0 does not run".to_owned())]);
+    assert_eq!(plan.status.in_flight.len(), 1);
+    // For too long.
+    let plan = planned(&rollout, &status, &there, Some("controller 2.17.0 does not run"), 3_600);
+    assert_eq!((plan.status.phase, plan.status.reason.as_deref()), (RolloutPhase::Paused, Some("TimedOut")));
+    assert!(planned(&rollout, &status, &there, None, 10).status.in_flight.is_empty());
+}
+
+/// It failed because the new controller is dead: the old one has to have it back.
+#[test]
+fn what_failed_is_taken_back_from_a_controller_that_does_not_run() {
+    let waves = json!([{"name": "all"}]);
+    let rollout = rollout_of(&json!({"from": "2.16.0", "waves": waves, "onFailure": "Undo", "timeout": "60s"}));
+    let (there, status) = (moved(&[]), with_reserved(RolloutStatus::default()));
+    let failed = planned(&rollout, &status, &there, Some("controller 2.17.0 does not run"), 120);
+    assert!(failed.status.in_flight[0].back, "{:?}", failed.status);
+    let writes = &failed.writes;
+    assert!(writes.iter().any(|write| matches!(write, RolloutWrite::Move(_))), "{writes:?}");
+}
+
+#[test]
+fn whoever_goes_back_does_not_need_the_new_controller() {
+    let status = RolloutStatus::default();
+    let leases = |direction| {
+        let rollout = rollout(direction);
+        status
+            .leases(&rollout)
+            .into_iter()
+            .map(|(_, namespace, name)| format!("{namespace}/{name}"))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(leases("Forward"), ["harbour/boat-2-16-0", "harbour/boat-2-17-0"]);
+    assert_eq!(leases("Undo"), ["harbour/boat-2-16-0"]);
+    assert_eq!(leases("Abort"), ["harbour/boat-2-17-0"]);
+    let all = RolloutStatus { undo_all: true, ..status.clone() };
+    assert_eq!(all.leases(&rollout("Forward")).len(), 1);
+    let adopts = rollout_of(&json!({"waves": [{"name": "all"}]}));
+    assert_eq!(status.leases(&adopts).len(), 1, "who comes from anywhere comes from nobody");
+}
+
+#[test]
+fn a_write_of_the_old_controller_after_the_move_stops_the_rollout() {
+    let rollout = rollout("Forward");
+    for status in [RolloutStatus::default(), with_reserved(RolloutStatus::default())] {
+        let stopped = |writes: &[(&str, u64)], status: &RolloutStatus, second| {
+            let plan = planned(&rollout, status, &moved(writes), None, second);
+            (plan.status.phase == RolloutPhase::Paused, plan.status)
+        };
+        // What the old one had begun before the move may end a moment later.
+        for writes in [&[("boatman", 9)][..], &[("oarsman", 10), ("boatman", 11)], &[("somebody", 19), ("boatman", 19)]]
+        {
+            assert!(!stopped(writes, &status, 20).0, "{writes:?}");
+        }
+        let (is_stopped, stopped_status) = stopped(&[("boatman", 9), ("oarsman", 11)], &status, 20);
+        assert!(is_stopped, "{stopped_status:?}");
+        assert_eq!(stopped_status.reason.as_deref(), Some("TwoControllers"));
+        assert_eq!(
+            stopped_status.message,
+            "n/b: two controllers: oarsman wrote to it at 2026-11-18T10:00:11Z, after it was moved to 2.17.0"
+        );
+        let failure = stopped_status.failures.first().unwrap();
+        assert_eq!((failure.reason.as_str(), failure.object.as_str()), ("TwoControllers", "n/b"));
+        // Somebody has looked: what was written before counts no more, and what is written after does.
+        let mut resumed = stopped_status;
+        resumed.resume(Moment { wall: 1_794_996_022, ..NOW });
+        assert!(!stopped(&[("boatman", 9), ("oarsman", 11)], &resumed, 23).0);
+        assert!(stopped(&[("boatman", 9), ("oarsman", 30)], &resumed, 31).0);
+    }
+}
+
+#[test]
+fn what_goes_back_is_written_by_the_old_controller() {
+    let plan =
+        planned(&rollout("Undo"), &with_reserved(RolloutStatus::default()), &moved(&[("oarsman", 18)]), None, 20);
+    assert_eq!(plan.status.phase, RolloutPhase::Rolling, "{}", plan.status.message);
+}
+
+#[test]
+fn what_controllers_cannot_be_called_is_said() {
+    for (admission, said) in [
+        ("lease: {namespace: Harbour, name: \"b-{version}\"}", "\"Harbour\" is no name of a namespace"),
+        ("lease: {namespace: harbour, name: boat}", "must have {version} in it once"),
+        ("lease: {namespace: harbour, name: \"Boat-{version}\"}", "\"Boat-1-2-3\" is no name of a Lease"),
+        (
+            "lease: {namespace: h, name: \"b-{version}\"}, managers: {2.1.0: a, 2-1-0: b}",
+            "2-1-0 and 2.1.0 are different versions, and both would hold b-2-1-0",
+        ),
+        ("managers: {\"2/1\": a}", "managers: \"2/1\" can be no value of the version label"),
+        ("managers: {2.1.0: \"\"}", "managers: 2.1.0: a field manager has a name"),
+        ("managers: {2.1.0: pointsman-rollout}", "managers: 2.1.0: pointsman-rollout writes the move itself"),
+        (
+            "paths: {boats: {versions: [{version: 2.1.0}]}}, versionPath: boats, managers: {2.1.0: a, 2.1.1: b}",
+            "managers: the path \"boats\" knows no version \"2.1.1\"",
+        ),
+    ] {
+        let bad = define(&format!("admission: {{{admission}}}\n")).map(|_| ()).expect_err(admission).to_string();
+        assert!(bad.contains(said), "{admission}: {bad}");
+    }
+    let kind = define("admission: {lease: {namespace: h, name: \"b-v{version}\"}}\n").unwrap();
+    assert_eq!(kind.controller_lease("2.16.1"), Some(("h".to_owned(), "b-v2-16-1".to_owned())));
+}
+
+/// An entry of `managedFields` of an update of the status.
+fn wrote(manager: &str, second: u64) -> Value {
+    let time = format!("2026-11-18T10:00:{second:02}Z");
+    json!({"manager": manager, "operation": "Update", "subresource": "status", "time": time})
+}
+
+/// The object of a plan, moved, with the status of that.
+fn lands(plan: &RolloutPlan, object: &Value, second: u64) -> (RolloutStatus, Value) {
+    let patch = plan.writes.iter().find_map(|write| match write {
+        RolloutWrite::Move(one) => Some(&one.patch),
+        _ => None,
+    });
+    let mut next = object.clone();
+    patch.unwrap().as_array().unwrap().iter().for_each(|one| apply(&mut next, one).unwrap());
+    let mut own = wrote("pointsman-rollout", second);
+    own["fieldsV1"] = json!({"f:metadata": {"f:labels": {format!("f:{KEY}"): {}}}});
+    let entries = next["metadata"]["managedFields"].as_array_mut().unwrap();
+    entries.retain(|entry| entry["manager"] != "pointsman-rollout");
+    entries.push(own);
+    (plan.status.clone(), next)
+}
+
+fn answered(object: &Value, manager: &str, second: u64) -> Value {
+    let mut next = object.clone();
+    let entries = next["metadata"]["managedFields"].as_array_mut().unwrap();
+    entries.retain(|entry| entry["manager"] != manager);
+    entries.push(wrote(manager, second));
+    next
+}
+
+fn waits_for(plan: &RolloutPlan) -> Option<&str> {
+    let Standing::Moving(why) = &plan.standings[0] else { return None };
+    Some(why.as_str())
+}
+
+/// The old controller answers the way back: it is the one that has the object then.
+#[test]
+fn each_way_waits_for_its_manager() {
+    let seen = boat(json!({"labels": {KEY: "2.16.0"}, "managedFields": [wrote("oarsman", 1)]}));
+    let forward = rollout("Forward");
+    let plan = planned(&forward, &RolloutStatus::default(), &seen, None, 10);
+    let (status, there) = lands(&plan, &seen, 10);
+    let waits = planned(&forward, &status, &answered(&there, "somebody", 10), None, 10);
+    assert_eq!(waits_for(&waits), Some("boatman has not written to it since the move"));
+    let there = answered(&there, "boatman", 10);
+    let through = planned(&forward, &status, &there, None, 10);
+    assert_eq!((waits_for(&through), through.status.in_flight.len()), (None, 0));
+
+    let back = rollout("Undo");
+    let plan = planned(&back, &through.status, &there, None, 20);
+    let (status, home) = lands(&plan, &there, 20);
+    let waits = planned(&back, &status, &answered(&home, "boatman", 20), None, 20);
+    assert_eq!(waits_for(&waits), Some("oarsman has not written to it since the move"));
+    let home = planned(&back, &status, &answered(&home, "oarsman", 20), None, 20);
+    assert_eq!((waits_for(&home), home.status.in_flight.len()), (None, 0));
+}
+
+#[test]
+fn move_waits_for_next_second() {
+    let seen = boat(json!({"labels": {KEY: "2.16.0"}, "managedFields": [wrote("boatman", 10)]}));
+    let rollout = rollout("Forward");
+    let moves = |plan: &RolloutPlan| plan.writes.iter().any(|write| matches!(write, RolloutWrite::Move(_)));
+    let plan = planned(&rollout, &RolloutStatus::default(), &seen, None, 10);
+    assert!(plan.defers && !moves(&plan));
+    for (second, is_moved) in [(11, false), (12, true)] {
+        assert_eq!(moves(&planned(&rollout, &plan.status, &seen, None, second)), is_moved, "{second}");
+    }
+    // A controller that writes all the time is not waited for.
+    let busy = boat(json!({"labels": {KEY: "2.16.0"}, "managedFields": [wrote("boatman", 13)]}));
+    assert!(moves(&planned(&rollout, &plan.status, &busy, None, 13)));
+}
+
+#[test]
+fn write_before_the_move_fails_it() {
+    let with = |entries: &[Value]| boat(json!({"labels": {KEY: "2.16.0"}, "managedFields": entries}));
+    let (boatman, noise) = (wrote("boatman", 1), wrote("noise", 2));
+    let rollout = rollout("Forward");
+    let seen = with(&[boatman.clone(), noise.clone()]);
+    let plan = planned(&rollout, &RolloutStatus::default(), &seen, None, 10);
+    let patch = plan.writes.iter().find_map(|write| match write {
+        RolloutWrite::Move(one) => Some(one.patch.clone()),
+        _ => None,
+    });
+    let patch = patch.unwrap();
+    let lands = |object: &Value| {
+        let mut next = object.clone();
+        let is_applied = patch.as_array().unwrap().iter().all(|one| apply(&mut next, one).is_some());
+        is_applied.then_some(next)
+    };
+    assert_eq!(lands(&seen).unwrap()["metadata"]["managedFields"], seen["metadata"]["managedFields"]);
+    assert!(lands(&with(&[boatman.clone(), wrote("noise", 9)])).is_some(), "others are in nobody's way");
+    let mut main = boatman.clone();
+    main.as_object_mut().unwrap().remove("subresource");
+    for entries in [
+        vec![wrote("boatman", 9), noise.clone()],
+        vec![boatman, noise.clone(), wrote("boatman", 9)],
+        vec![main, noise.clone()],
+        vec![noise],
+    ] {
+        assert_eq!(lands(&with(&entries)), None, "{entries:?}");
+    }
+}
+
+/// A mark of a program that compared times: a later second counts, and the same one does not.
+#[test]
+fn mark_without_record_compares_times() {
+    let rollout = rollout("Forward");
+    for (second, is_waited_for) in [(0, true), (1, false)] {
+        let plan = planned(&rollout, &with_reserved(RolloutStatus::default()), &moved(&[("boatman", second)]), None, 5);
+        assert_eq!(waits_for(&plan).is_some(), is_waited_for, "{second}");
+    }
+}

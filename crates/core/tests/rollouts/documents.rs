@@ -1,0 +1,246 @@
+//! What a StagedRollout may say, and what it is told where it says something else.
+
+use pointsman_core::rollout::{FleetRollout, ToldGate, WaveSide, read_rollout, rolled_kind, told_gates};
+
+use crate::kinds::{KINDS, define};
+
+const ROLLOUT: &str = "\
+apiVersion: pointsman.dev/v1
+kind: StagedRollout
+metadata: {name: boats-2-17}
+spec:
+  kind: boat
+  from: 2.16.0
+  to: 2.17.0
+  selector: {namespaces: [lake], labels: frozen notin (true)}
+  order: {by: metadata.labels.tier, values: [small, large]}
+  waves:
+  - {name: canary, selector: {labels: rollout=canary}, maxInFlight: 1, soak: 30m, after: approval}
+  - {name: rest, maxInFlight: 10%}
+  windows:
+  - {days: [mon-thu], from: 09:00, to: 16:00, zone: Asia/Tokyo}
+  freeze:
+  - {resources: [deployments.apps, services], operations: [CREATE, DELETE], namespaces: [lake], labels: app=boats}
+  prioritizedObjects: [lake/boat]
+  maxUnhealthy: 2
+  timeout: 20m
+  onFailure: Undo
+  acceptedRisks: [no-way-back]
+  takeOver: false
+  paused: false
+  direction: Forward
+";
+
+fn read(text: &str) -> Result<FleetRollout, String> {
+    read_rollout("rollout.yaml", text, &KINDS[0]).map_err(|bad| bad.to_string())
+}
+
+#[test]
+fn a_rollout_is_read_as_it_is_written() {
+    let rollout = read(ROLLOUT).unwrap();
+    assert_eq!((rollout.name(), rollout.from(), rollout.to()), ("boats-2-17", Some("2.16.0"), "2.17.0"));
+    assert_eq!(rollout.waves().collect::<Vec<_>>(), ["canary", "rest"]);
+    assert!(rollout.asks_approval("canary", WaveSide::After) && !rollout.asks_approval("rest", WaveSide::After));
+    assert_eq!(rolled_kind("rollout.yaml", ROLLOUT).unwrap(), "boat");
+    let waits: Vec<String> = told_gates(&rollout).iter().map(ToldGate::words).collect();
+    assert_eq!(waits, ["after canary: 30m go by, somebody approves"]);
+    // As little as there can be.
+    read("{apiVersion: pointsman.dev/v1, kind: StagedRollout, metadata: {name: a}, spec: {kind: boat, to: 2.17.0, waves: [{name: a}]}}")
+        .unwrap();
+}
+
+/// What is said of a StagedRollout with something else in it.
+#[track_caller]
+fn is_told(instead_of: &str, said: &str, message: &str) {
+    assert!(ROLLOUT.contains(instead_of), "{instead_of}");
+    match read(&ROLLOUT.replacen(instead_of, said, 1)) {
+        Ok(_) => assert_eq!(message, "ok", "{said}"),
+        Err(error) => assert!(error.contains(message), "{said}: {error}"),
+    }
+}
+
+#[test]
+fn whatever_else_a_rollout_says_is_refused_with_its_line() {
+    for (instead_of, said, message) in [
+        ("  to: 2.17.0", "  too: 2.17.0", "rollout.yaml:7: unknown key \"too\", did you mean \"to\"?"),
+        ("  to: 2.17.0\n", "", "the key \"to\" is missing"),
+        ("maxUnhealthy: 2", "maxUnhealthy: few", "a whole number belongs here"),
+        ("paused: false", "paused: soon", "true or false belongs here"),
+        ("paused: false", "paused: \"false\"", "true or false belongs here"),
+        ("paused: false", "paused: \"yes\"", "true or false belongs here"),
+        ("kind: StagedRollout", "kind: Rol", "rollout.yaml:2: kind is \"Rol\", and must be \"StagedRollout\""),
+        ("pointsman.dev/v1", "pointsman.dev/v2", "apiVersion is \"pointsman.dev/v2\", and must be"),
+        ("boats-2-17", "Boats", "metadata.name: \"Boats\" is no name of a StagedRollout"),
+        ("  to: 2.17.0", "  to: 2.16.0", "from and to are both \"2.16.0\": nothing would move"),
+        ("  to: 2.17.0", "  to: new", "to: \"new\" is no version, and the definition has an upgrade path"),
+        ("  to: 2.17.0", "  to: a b", "to: \"a b\" can be no value of the label example.com/controller-version"),
+        ("frozen notin (true)", "frozen notin (true", "a bracket is not closed"),
+        (
+            "frozen notin (true)",
+            "example.com/controller-version=2",
+            "which is what the rollout changes: say `from` instead",
+        ),
+        ("rollout=canary", "rollout=", "ok"),
+        ("selector: {labels: rollout=canary}, ", "", "canary selects everything, so that nothing is left for rest"),
+        (
+            "name: rest, ",
+            "name: rest, selector: {labels: a=b}, ",
+            "the last one, rest, must take everything that is left",
+        ),
+        ("name: rest", "name: canary", "rollout.yaml:12: waves: there are two that are called \"canary\""),
+        ("name: rest", "name: The rest", "\"The rest\" is no name: use lower case letters"),
+        ("maxInFlight: 10%}", "maxInFlight: 10%, after: approval}", "nothing comes after rest"),
+        ("maxInFlight: 1,", "maxInFlight: 0,", "waves: canary: maxInFlight is a number from 1 to 256 or a part"),
+        ("soak: 30m", "soak: 30", "waves: canary: soak: \"30\" is not a duration"),
+        (
+            "after: approval",
+            "after: aproval",
+            "rollout.yaml:11: waves: canary: after: \"aproval\" is not known, did you mean \"approval\"?",
+        ),
+        ("timeout: 20m", "timeout: soon", "timeout: \"soon\" is not a duration"),
+        ("timeout: 20m", "timeout: 0", "timeout: 0s is no longer than an object has to be healthy"),
+        ("onFailure: Undo", "onFailure: Bck", "onFailure: \"Bck\" is not known, did you mean \"Back\"?"),
+        ("direction: Forward", "direction: Up", "direction: \"Up\" is not known. Known here: Forward, Back, Stop"),
+        (
+            "by: metadata.labels.tier",
+            "by: status.tier",
+            "order.by: boat has no field status.tier in its newest version",
+        ),
+        ("[no-way-back]", "[no-way-bak]", "accept: \"no-way-bak\" is no risk that a plan names, did you mean"),
+        ("  waves:", "  window: []\n  waves:", "unknown key \"window\", did you mean \"windows\"?"),
+        ("from: 09:00", "from: soon", "rollout.yaml:14: windows: \"soon\" is no time of the day"),
+        ("[lake/boat]", "[lake/boat/a]", "next: \"lake/boat/a\" is no object: write it as NAMESPACE/NAME"),
+        ("[lake/boat]", "[\"\"]", "next: \"\" is no object"),
+        ("[lake/boat]", "[boat]", "ok"),
+        ("[mon-thu]", "[mon-fry]", "windows: \"mon-fry\" is no day: use mon, tue"),
+        ("  from:", "  journey: controler-version\n  from:", "did you mean \"controller-version\"?"),
+    ] {
+        is_told(instead_of, said, message);
+    }
+}
+
+#[test]
+fn journeys_hold_nobody() {
+    for (instead_of, said, message) in [
+        ("paused: false", "paused: false\n  hold: soon", "true or false belongs here"),
+        ("paused: false", "paused: false\n  hold: true", "ok"),
+        (
+            "  from:",
+            "  journey: rewrite\n  hold: true\n  from:",
+            "hold: keeps others from changing the version label, and journeys change none",
+        ),
+    ] {
+        is_told(instead_of, said, message);
+    }
+}
+
+#[test]
+fn what_cannot_be_waited_for_between_waves_is_refused_with_its_line() {
+    for (instead_of, said, message) in [
+        ("soak: 30m, after: approval", "after: [approval, wait: 30m]", "ok"),
+        ("soak: 30m, after: approval", "after: {wait: 30m}", "ok"),
+        ("after: approval", "after: [approval, wait: 30m]", "waves: canary: soak and `wait` of `after` say the same"),
+        ("after: approval", "after: []", "waves: canary: after: is empty: leave it out, or name approval, checks"),
+        ("after: approval", "after: [approval, approval]", "waves: canary: after: approval stands there twice"),
+        ("after: approval", "after: checks", "after: checks: the definition of boat has none under checks.start"),
+        ("after: approval", "before: checks", "before: checks: the definition of boat has none under checks.start"),
+        ("after: approval", "before: approval", "ok"),
+        ("after: approval", "before: {wait: 10m}", "canary: before: wait: no wave is over before the first one"),
+        ("after: approval", "befor: approval", "unknown key \"befor\", did you mean \"before\"?"),
+        ("maxInFlight: 10%}", "maxInFlight: 10%, before: [approval, wait: 10m], after: {wait: 1h}}", "ok"),
+        (
+            "maxInFlight: 10%}",
+            "maxInFlight: 10%, before: {wait: soon}}",
+            "rest: before: wait: \"soon\" is not a duration",
+        ),
+    ] {
+        is_told(instead_of, said, message);
+    }
+}
+
+#[test]
+fn what_is_no_rollout_is_told_so() {
+    assert!(read("").unwrap_err().contains("is empty"));
+    let other = "apiVersion: v1\nkind: ConfigMap\ndata: {}\n";
+    assert_eq!(read(other).unwrap_err(), "rollout.yaml:2: kind is \"ConfigMap\", and must be \"StagedRollout\"");
+    assert!(read("kind: StagedRollout\n").unwrap_err().contains("the key \"apiVersion\" is missing"));
+    assert!(read(&format!("{ROLLOUT}---\n{ROLLOUT}")).unwrap_err().contains("another document begins here"));
+    let none = ROLLOUT.lines().filter(|line| !line.contains("- {name")).collect::<Vec<_>>().join("\n");
+    let none = none.replace("  waves:", "  waves: []");
+    assert!(read(&none).unwrap_err().contains("waves: there is none"));
+}
+
+#[test]
+fn what_a_rollout_cannot_freeze_is_refused_with_its_line() {
+    for (instead_of, said, message) in [
+        ("[deployments.apps, services]", "[]", "rollout.yaml:16: freeze: resources is empty: name at least one"),
+        ("deployments.apps", "\"*\"", "freeze: \"*\" would freeze what the rollout, its controllers and the cluster"),
+        ("deployments.apps", "\"*.apps\"", "name each resource, such as deployments.apps"),
+        ("deployments.apps", "apps/deployments", "\"apps/deployments\" is no resource: write its plural and its group"),
+        ("deployments.apps", "deployments.apps/status", "such as its status, is never frozen"),
+        ("deployments.apps", "Deployment", "\"Deployment\" is no resource"),
+        ("deployments.apps", "deployments.", "\"deployments.\" is no resource"),
+        ("deployments.apps", "boats.example.com", "ok"),
+        (
+            "deployments.apps",
+            "stagedrollouts.pointsman.dev",
+            "freeze: stagedrollouts.pointsman.dev: nobody could pause it",
+        ),
+        ("deployments.apps", "leases.coordination.k8s.io", "whoever runs it, renew Leases"),
+        ("deployments.apps", "subjectaccessreviews.authorization.k8s.io", "the API server asks no policy about it"),
+        ("[CREATE, DELETE]", "[]", "freeze: operations is empty: leave it out for all of them"),
+        ("[CREATE, DELETE]", "[CREAT]", "operations: \"CREAT\" is not known, did you mean \"CREATE\"?"),
+        ("[CREATE, DELETE]", "[CONNECT]", "operations: \"CONNECT\" is not known. Known here: CREATE, UPDATE, DELETE"),
+        ("operations:", "operation:", "unknown key \"operation\", did you mean \"operations\"?"),
+        ("namespaces: [lake], labels: app", "namespaces: [], labels: app", "freeze: namespaces is empty: leave it out"),
+        ("namespaces: [lake], labels: app", "namespaces: [A], labels: app", "\"A\" is no name of a namespace"),
+        ("labels: app=boats", "atLeast: latest", "rollout.yaml:16: freeze: atLeast: \"latest\" is no version"),
+        ("labels: app=boats", "atMost: \"\"", "freeze: atMost: \"\" is no version"),
+        ("labels: app=boats", "atLeast: 2.16.0, atMost: v2.17", "ok"),
+        ("labels: app=boats", "labels: app in (boats", "freeze: labels: selector"),
+    ] {
+        is_told(instead_of, said, message);
+    }
+}
+
+/// Its controllers write to the objects that are moved.
+#[test]
+fn a_rollout_does_not_freeze_the_objects_that_it_moves() {
+    let frozen = |operations: &str| {
+        let text = ROLLOUT.replacen("deployments.apps", "boats.example.com", 1);
+        read(&text.replacen("operations: [CREATE, DELETE], ", operations, 1))
+    };
+    read(ROLLOUT).unwrap();
+    frozen("operations: [DELETE], ").unwrap();
+    for operations in ["operations: [UPDATE, DELETE], ", ""] {
+        let error = frozen(operations).unwrap_err();
+        assert!(error.contains("boats.example.com: the rollout would stand in its own way"), "{error}");
+    }
+}
+
+#[test]
+fn all_that_is_wrong_is_said_at_once() {
+    let error = read(&ROLLOUT.replace("timeout: 20m", "timeout: soon").replace("maxInFlight: 10%", "maxInFlight: x"))
+        .unwrap_err();
+    assert_eq!(error.lines().count(), 2, "{error}");
+}
+
+#[test]
+fn a_kind_without_health_is_not_rolled() {
+    let kind = define("").unwrap();
+    let error = read_rollout("rollout.yaml", ROLLOUT, &kind).unwrap_err().to_string();
+    assert!(error.contains("give it a `healthy` block"), "{error}");
+}
+
+#[test]
+fn who_cannot_go_back_says_that_it_is_meant() {
+    let one_way = "{all: {rules: [{from: \"*\", step: minor}]}}";
+    let kind = define(&format!(
+        "admission: {{versionPath: all, paths: {one_way}}}\nhealthy: {{all: [{{condition: Ready}}]}}\n"
+    ));
+    let way_back = |text: &str| read_rollout("rollout.yaml", text, kind.as_ref().unwrap()).unwrap().way_back();
+    assert_eq!(way_back(ROLLOUT), Ok(()), "it is accepted");
+    let error = way_back(&ROLLOUT.replace("  acceptedRisks: [no-way-back]\n", "")).unwrap_err();
+    assert!(error.starts_with("no way back: no downgrade from 2.17.0 to 2.16.0 is allowed"), "{error}");
+    assert!(error.ends_with("acceptedRisks: [no-way-back]"), "{error}");
+}

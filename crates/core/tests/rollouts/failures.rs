@@ -1,0 +1,54 @@
+//! What a StagedRollout says of objects that fail.
+
+use pointsman_core::rollout::{FleetObject, FleetRollout, Moment, RolloutFacts, RolloutPhase, RolloutStatus, plan};
+use serde_json::{Value, json};
+
+use crate::boat::{ANNOTATION, Boat};
+use crate::kinds::rollout_of;
+use crate::patches::NOW;
+use crate::world::{LABEL, NEW, OLD};
+
+fn rollout(direction: &str) -> FleetRollout {
+    rollout_of(&json!({"waves": [{"name": "all"}], "direction": direction, "timeout": "10m"}))
+}
+
+/// One at this version, which has the mark of the rollout where it was something before.
+fn boat(label: Option<&str>, was: Option<&Value>) -> Boat {
+    let mut metadata = json!({"namespace": "n", "name": "b", "uid": "u", "labels": {"a": "b"}});
+    if let Some(label) = label {
+        metadata["labels"][LABEL] = json!(label);
+    }
+    if let Some(was) = was {
+        let mark = json!({"rollout": "rollout-1", "was": was, "to": NEW, "at": "2026-11-18T11:06:40Z"});
+        metadata["annotations"] = json!({ANNOTATION: mark.to_string()});
+    }
+    Boat::new(metadata)
+}
+
+fn planned(direction: &str, status: &RolloutStatus, there: &Boat, after: u64) -> RolloutStatus {
+    let rollout = rollout(direction);
+    let fleet = [FleetObject::of(&there.value(), &rollout).unwrap()];
+    let now = Moment { wall: NOW.wall + after, ..NOW };
+    plan(&rollout, status, &fleet, RolloutFacts { consistent: true, ..RolloutFacts::default() }, now).status
+}
+
+/// Of an object that does not get healthy where it goes, it is said where that is.
+#[test]
+fn what_fails_is_said_to_be_on_its_own_way() {
+    for (was, there, back) in [
+        (json!(OLD), boat(Some(OLD), None), format!("label {LABEL} back to {OLD}: not healthy within 10m: ")),
+        (Value::Null, boat(None, None), format!("label {LABEL} taken off again: not healthy within 10m: ")),
+    ] {
+        let reserved = planned("Forward", &RolloutStatus::default(), &boat(was.as_str(), None), 0);
+        let moved = boat(Some(NEW), Some(&was));
+        let forward = planned("Forward", &reserved, &moved, 601);
+        let said = format!("label {LABEL} to {NEW}: not healthy within 10m: ");
+        assert!(forward.failures[0].message.starts_with(&said), "{:?}", forward.failures);
+        let turned = planned("Undo", &reserved, &moved, 1);
+        assert!(turned.in_flight[0].back, "{:?}", turned.in_flight);
+        let failed = planned("Undo", &turned, &there, 700);
+        assert_eq!(failed.phase, RolloutPhase::Paused);
+        assert!(failed.failures[0].message.starts_with(&back), "{:?}", failed.failures);
+        assert!(failed.message.starts_with(&format!("n/b: {back}")), "{}", failed.message);
+    }
+}

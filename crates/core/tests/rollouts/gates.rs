@@ -1,0 +1,264 @@
+//! What is waited for before a wave, and after it.
+
+use pointsman_core::rollout::{
+    Direction, FleetObject, FleetRollout, Moment, RolloutAnswers, RolloutFacts, RolloutPhase, RolloutPlan,
+    RolloutStatus, WantedObjects, WaveSide, asks_for_crd, plan, rfc3339, rollout_questions, told_gates,
+};
+use serde_json::{Value, json};
+
+use crate::kinds::rollout_of;
+use crate::patches::{NOW, boat};
+use crate::starts::{APPS, PATCHES, app, checked, patch};
+
+const KEY: &str = "example.com/controller-version";
+
+/// A canary that is through, and another object that is to go.
+fn fleet(rollout: &FleetRollout, canary: &str) -> Vec<FleetObject> {
+    let canary = boat(json!({"name": "a", "uid": "u-a", "labels": {KEY: canary, "rollout": "canary"}}));
+    let other = boat(json!({"name": "b", "uid": "u-b", "labels": {KEY: rollout.from().unwrap()}}));
+    [canary, other].iter().map(|object| FleetObject::of(object, rollout).unwrap()).collect()
+}
+
+fn two_waves(canary: &Value, rest: &Value) -> Value {
+    let mut waves = json!([{"name": "canary", "selector": {"labels": "rollout=canary"}}, {"name": "rest"}]);
+    waves[0].as_object_mut().unwrap().extend(canary.as_object().unwrap().clone());
+    waves[1].as_object_mut().unwrap().extend(rest.as_object().unwrap().clone());
+    waves
+}
+
+/// Of boats, from 2.16.0 to 2.17.0.
+fn waits(canary: &Value, rest: &Value) -> FleetRollout {
+    rollout_of(&json!({"from": "2.16.0", "waves": two_waves(canary, rest)}))
+}
+
+fn planned(rollout: &FleetRollout, status: &RolloutStatus, seconds: u64) -> RolloutPlan {
+    let facts = RolloutFacts { consistent: true, ..RolloutFacts::default() };
+    plan(rollout, status, &fleet(rollout, rollout.to()), facts, Moment { wall: NOW.wall + seconds, ..NOW })
+}
+
+/// Which objects are under way, in which phase, why, and what is said.
+fn said(plan: &RolloutPlan) -> (Vec<&str>, RolloutPhase, Option<&str>, &str) {
+    let RolloutStatus { in_flight, phase, reason, message, .. } = &plan.status;
+    (in_flight.iter().map(|one| one.object.as_str()).collect(), *phase, reason.as_deref(), message)
+}
+
+#[test]
+fn nothing_of_a_wave_begins_before_somebody_approves() {
+    let rollout = waits(&json!({"before": "approval"}), &json!({"before": ["approval"]}));
+    let first = planned(&rollout, &RolloutStatus::default(), 0);
+    let message = "canary 1/1, before it: waiting for approval";
+    assert_eq!(said(&first), (vec![], RolloutPhase::Waiting, Some("Approval"), message));
+    assert!(first.status.before && first.status.waits_for_approval());
+    let mut status = first.status;
+    // What is approved is one wave, on one side of it.
+    assert_eq!(status.approve(&rollout, "canary", None), Ok(WaveSide::Before));
+    let second = planned(&rollout, &status, 10);
+    let message = "rest 0/1, before it: waiting for approval";
+    assert_eq!(said(&second), (vec![], RolloutPhase::Waiting, Some("Approval"), message));
+    assert_eq!(planned(&rollout, &second.status, 20).writes, [], "it is said once");
+    status = second.status;
+    status.approve(&rollout, "rest", Some(WaveSide::Before)).unwrap();
+    let third = planned(&rollout, &status, 30);
+    assert_eq!(said(&third), (vec!["n/b"], RolloutPhase::Rolling, None, "rest 0/1, 1 under way"));
+    assert!(!third.status.before);
+}
+
+/// Whoever edits the StagedRollout meanwhile changes what is to come, and not what was.
+#[test]
+fn a_wave_that_has_begun_waits_for_nothing_before_it() {
+    let begun = planned(&waits(&json!({}), &json!({})), &RolloutStatus::default(), 0).status;
+    assert_eq!(begun.in_flight.len(), 1);
+    let edited = waits(&json!({}), &json!({"before": "approval"}));
+    assert_eq!(said(&planned(&edited, &begun, 1)).1, RolloutPhase::Rolling);
+    let waiting = planned(&edited, &RolloutStatus::default(), 0).status;
+    assert!(waiting.before);
+    let eased = planned(&waits(&json!({}), &json!({})), &waiting, 1);
+    assert_eq!(said(&eased).0, ["n/b"], "what is asked for no more is not waited for");
+}
+
+#[test]
+fn an_approval_counts_once() {
+    let both = json!({"before": "approval", "after": ["approval"]});
+    let rollout = waits(&both, &json!({}));
+    let mut status = planned(&rollout, &RolloutStatus::default(), 0).status;
+    let which = status.approve(&rollout, "canary", None).unwrap_err();
+    assert!(which.contains("for an approval before it and for one after it: say which"), "{which}");
+    status.approve(&rollout, "canary", Some(WaveSide::Before)).unwrap();
+    status.approve(&rollout, "canary", Some(WaveSide::Before)).unwrap();
+    let behind = planned(&rollout, &status, 1);
+    assert_eq!(said(&behind).3, "canary 1/1, waiting for approval", "nobody has approved what comes behind it");
+    // Who goes another way and comes again is asked again.
+    let mut status = behind.status;
+    status.approve(&rollout, "canary", Some(WaveSide::After)).unwrap();
+    let back = rollout_of(&json!({"from": "2.16.0", "waves": two_waves(&both, &json!({})), "direction": "Undo"}));
+    let gone = planned(&back, &status, 2).status;
+    assert_eq!((gone.approved.len(), gone.approved_before.len(), gone.before), (0, 0, false), "{gone:?}");
+    let again = planned(&rollout, &RolloutStatus { phase: RolloutPhase::Rolling, ..gone }, 3);
+    assert_eq!(said(&again).3, "canary 1/1, before it: waiting for approval");
+}
+
+#[test]
+fn whoever_approves_what_nobody_waits_for_is_told() {
+    let rollout = waits(&json!({"after": "approval"}), &json!({"before": "approval"}));
+    let mut begun = planned(&rollout, &RolloutStatus::default(), 0).status;
+    let told = |status: &RolloutStatus, wave: &str, side| status.clone().approve(&rollout, wave, side).unwrap_err();
+    let known = "known: after canary, before rest";
+    assert_eq!(told(&begun, "first", None), format!("no wave \"first\" of r asks for an approval; {known}"));
+    let before = Some(WaveSide::Before);
+    assert_eq!(told(&begun, "canary", before), format!("r asks for no approval before \"canary\"; {known}"));
+    let over = RolloutStatus { phase: RolloutPhase::Complete, ..begun.clone() };
+    assert_eq!(told(&over, "canary", None), "r is Complete: nothing waits for an approval");
+    let back = RolloutStatus { direction: Direction::Undo, ..begun.clone() };
+    assert_eq!(told(&back, "canary", None), "r goes Undo: that waits for no approval");
+    let plain = waits(&json!({}), &json!({}));
+    assert_eq!(begun.approve(&plain, "rest", None).unwrap_err(), "no wave of r asks for an approval");
+}
+
+/// Behind a wave time is counted from its last object, before one from when all of that was over.
+#[test]
+fn time_before_a_wave_begins_when_the_one_before_is_over() {
+    let rollout = waits(&json!({"after": ["approval", {"wait": "30s"}]}), &json!({"before": {"wait": "20s"}}));
+    let told: Vec<String> = told_gates(&rollout).iter().map(|gate| gate.words()).collect();
+    assert_eq!(told, ["after canary: 30s go by, somebody approves", "before rest: 20s go by"]);
+    let mut status = planned(&rollout, &RolloutStatus::default(), 0).status;
+    let until = |seconds| rfc3339(NOW.wall + seconds);
+    assert_eq!(status.message, format!("canary 1/1, soaking until {}; waiting for approval", until(30)));
+    status.approve(&rollout, "canary", None).unwrap();
+    let soaks = planned(&rollout, &status, 29);
+    assert_eq!(said(&soaks).2, Some("Wait"));
+    let over = planned(&rollout, &soaks.status, 40);
+    let message = format!("rest 0/1, before it: soaking until {}", until(60));
+    assert_eq!(said(&over), (vec![], RolloutPhase::Waiting, Some("Wait"), message.as_str()));
+    assert_eq!(said(&planned(&rollout, &over.status, 59)).0, [""; 0]);
+    assert_eq!(said(&planned(&rollout, &over.status, 60)).0, ["n/b"]);
+    // A clock that was ahead holds up nobody longer than the StagedRollout says.
+    let back = planned(&rollout, &over.status, 10);
+    assert_eq!(back.status.message, format!("rest 0/1, before it: soaking until {}", until(30)));
+    let waits = |seconds| said(&planned(&rollout, &back.status, seconds)).0.is_empty();
+    assert!(waits(29) && !waits(30));
+}
+
+#[test]
+fn the_longest_time_there_is_is_waited_for() {
+    let rollout = waits(&json!({"soak": "5000000000000h"}), &json!({}));
+    let status = planned(&rollout, &RolloutStatus::default(), 0).status;
+    assert!(status.message.starts_with("canary 1/1, soaking until "), "{}", status.message);
+}
+
+/// With a check of the beginning that is about apps, which are so.
+fn checking(canary: &Value, rest: &Value) -> FleetRollout {
+    let kind = checked(&format!("{{start: [crd, {APPS}]}}"), "").unwrap();
+    let mut members = json!({"from": "1.16.4", "to": "1.17.1"});
+    members["waves"] = two_waves(canary, rest);
+    crate::starts::rollout_of(&kind, &members)
+}
+
+/// What is asked by this status is answered: apps are ready or not.
+fn with_apps(rollout: &FleetRollout, status: &RolloutStatus, ready: &str) -> RolloutPlan {
+    let mut answers = RolloutAnswers::default();
+    rollout_questions(rollout, status).iter().for_each(|question| answers.saw(question, &[app("a", ready)]));
+    if asks_for_crd(rollout, status) {
+        answers.crd_lacks(Ok(Vec::new()));
+    }
+    let facts = RolloutFacts { consistent: true, answers, ..RolloutFacts::default() };
+    plan(rollout, status, &fleet(rollout, rollout.to()), facts, NOW)
+}
+
+#[test]
+fn checks_of_the_beginning_are_asked_again_between_waves() {
+    for (canary, rest, place) in [
+        (json!({}), json!({"before": "checks"}), "rest 0/1, before it: "),
+        (json!({"after": "checks"}), json!({}), "canary 1/1, "),
+    ] {
+        let rollout = checking(&canary, &rest);
+        let first = with_apps(&rollout, &RolloutStatus::default(), "True");
+        // What was seen at the beginning does not count.
+        let message = format!("{place}its start checks are looked at again");
+        assert_eq!(said(&first), (vec![], RolloutPhase::Waiting, Some("Checks"), message.as_str()));
+        assert!(!rollout_questions(&rollout, &first.status).is_empty() && asks_for_crd(&rollout, &first.status));
+        let shut = with_apps(&rollout, &first.status, "False");
+        let why = "apps: helmreleases.helm.toolkit.fluxcd.io flux/a: condition Ready is False, and must be True";
+        assert_eq!(said(&shut), (vec![], RolloutPhase::Waiting, Some("Checks"), format!("{place}{why}").as_str()));
+        let open = with_apps(&rollout, &shut.status, "True");
+        assert_eq!(said(&open).0, ["n/b"]);
+        assert!(rollout_questions(&rollout, &open.status).is_empty(), "a wave that has begun asks no more");
+        // Whoever goes back asks nothing.
+        let turned = RolloutStatus { undo_all: true, ..shut.status.clone() };
+        assert!(rollout_questions(&rollout, &turned).is_empty());
+    }
+}
+
+/// What nobody could read is not open.
+#[test]
+fn checks_that_nobody_can_read_are_waited_for() {
+    let rollout = checking(&json!({}), &json!({"before": "checks"}));
+    let waits = with_apps(&rollout, &RolloutStatus::default(), "True").status;
+    let mut answers = RolloutAnswers::default();
+    let questions = rollout_questions(&rollout, &waits);
+    questions.iter().for_each(|question| answers.cannot_read(question, "forbidden".to_owned()));
+    answers.crd_lacks(Err("forbidden".to_owned()));
+    let facts = RolloutFacts { consistent: true, answers, ..RolloutFacts::default() };
+    let unread = plan(&rollout, &waits, &fleet(&rollout, "1.17.1"), facts, NOW);
+    assert_eq!(said(&unread).0, [""; 0]);
+    for part in ["crd: the CRD boats.example.com cannot be read", "apps: helmreleases", "forbidden"] {
+        assert!(unread.status.message.contains(part), "{}", unread.status.message);
+    }
+    let unasked = plan(&rollout, &waits, &fleet(&rollout, "1.17.1"), RolloutFacts::default(), NOW);
+    assert!(unasked.status.message.contains("nobody has looked at"), "{}", unasked.status.message);
+}
+
+/// What is looked at right before a wave begins is as of when it begins.
+#[test]
+fn checks_before_a_wave_are_asked_when_it_can_begin() {
+    let rollout = checking(&json!({}), &json!({"before": "checks"}));
+    let waits = with_apps(&rollout, &RolloutStatus::default(), "True").status;
+    let mut answers = RolloutAnswers::default();
+    rollout_questions(&rollout, &waits).iter().for_each(|question| answers.saw(question, &[app("a", "True")]));
+    answers.crd_lacks(Ok(Vec::new()));
+    let trouble = Some("a webhook does not answer".to_owned());
+    let facts = RolloutFacts { consistent: true, answers, trouble, ..RolloutFacts::default() };
+    let held_up = plan(&rollout, &waits, &fleet(&rollout, "1.17.1"), facts, NOW);
+    assert!(held_up.status.before, "{:?}", held_up.status);
+    assert_eq!(held_up.status.reason.as_deref(), Some("APIError"));
+}
+
+/// Nothing comes behind the last wave; but the rollout is not over before.
+#[test]
+fn a_rollout_is_complete_once_its_last_checks_hold() {
+    let rollout = checking(&json!({}), &json!({"after": "checks"}));
+    let done = |status: &RolloutStatus, ready| {
+        let mut answers = RolloutAnswers::default();
+        rollout_questions(&rollout, status).iter().for_each(|question| answers.saw(question, &[app("a", ready)]));
+        answers.crd_lacks(Ok(Vec::new()));
+        let other = boat(json!({"name": "b", "uid": "u-b", "labels": {KEY: "1.17.1"}}));
+        let facts = RolloutFacts { consistent: true, answers, ..RolloutFacts::default() };
+        plan(&rollout, status, &[FleetObject::of(&other, &rollout).unwrap()], facts, NOW).status
+    };
+    let first = done(&RolloutStatus::default(), "True");
+    let shut = done(&first, "False");
+    assert_eq!((shut.phase, shut.reason.as_deref()), (RolloutPhase::Waiting, Some("Checks")), "{}", shut.message);
+    assert_eq!(done(&shut, "True").phase, RolloutPhase::Complete);
+}
+
+/// That is what became of it on the way.
+#[test]
+fn what_had_to_be_available_may_be_applied_by_then() {
+    let kind = checked("{start: [needs]}", PATCHES).unwrap();
+    let waves = two_waves(&json!({}), &json!({"before": "checks"}));
+    let rollout = crate::starts::rollout_of(&kind, &json!({"waves": waves}));
+    let planned = |status: &RolloutStatus, later: &str| {
+        let mut answers = RolloutAnswers::default();
+        for question in rollout_questions(&rollout, status) {
+            let WantedObjects::Named(name) = &question.wanted else { panic!("{question:?}") };
+            let state = if name == "p-kube-patch.2" { later } else { "Applied" };
+            answers.saw(&question, &patch(state).unwrap());
+        }
+        let facts = RolloutFacts { consistent: true, answers, ..RolloutFacts::default() };
+        plan(&rollout, status, &fleet(&rollout, "1.17.1"), facts, NOW).status
+    };
+    assert_eq!(planned(&RolloutStatus::default(), "Applied").phase, RolloutPhase::Refused, "not before it begins");
+    let waits = planned(&RolloutStatus::default(), "Available");
+    assert_eq!(planned(&waits, "Removed").reason.as_deref(), Some("Checks"));
+    assert_eq!(planned(&waits, "Applied").in_flight.len(), 1);
+    assert_eq!(planned(&waits, "Available").in_flight.len(), 1);
+}

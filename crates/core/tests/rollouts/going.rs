@@ -1,0 +1,133 @@
+//! Objects that somebody deletes in the middle of their way, and that a finalizer keeps.
+
+use pointsman_core::rollout::{
+    Direction, FleetObject, FleetRollout, Moment, RolloutFacts, RolloutPhase, RolloutPlan, RolloutStatus, Standing,
+    plan, rfc3339,
+};
+use serde_json::{Value, json};
+
+use crate::boat::{ANNOTATION, Boat};
+use crate::kinds::rollout_of;
+use crate::patches::NOW;
+use crate::world::{LABEL, NEW, OLD};
+
+fn rollout(members: &Value) -> FleetRollout {
+    let mut all =
+        json!({"from": OLD, "waves": [{"name": "all", "maxInFlight": 1}], "timeout": "10m", "maxUnhealthy": 5});
+    all.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
+    rollout_of(&all)
+}
+
+fn boat(at: usize, label: &str) -> Boat {
+    let mut metadata =
+        json!({"namespace": "n", "name": format!("b-{at}"), "uid": format!("u-{at}"), "labels": {LABEL: label}});
+    if label == NEW {
+        let mark = json!({"rollout": "rollout-1", "was": OLD, "to": NEW, "at": rfc3339(NOW.wall)});
+        metadata["annotations"] = json!({ANNOTATION: mark.to_string()});
+    }
+    Boat::new(metadata)
+}
+
+/// The same, which was deleted so long after the beginning, and is kept.
+fn going(at: usize, label: &str, after: u64) -> Boat {
+    let mut boat = boat(at, label);
+    boat.deleted(NOW.wall + after);
+    boat
+}
+
+fn planned(
+    rollout: &FleetRollout,
+    status: &RolloutStatus,
+    there: &[Boat],
+    after: u64,
+    consistent: bool,
+) -> RolloutPlan {
+    let fleet: Vec<FleetObject> = there.iter().map(|boat| FleetObject::of(&boat.value(), rollout).unwrap()).collect();
+    let now = Moment { wall: NOW.wall + after, ..NOW };
+    plan(rollout, status, &fleet, RolloutFacts { consistent, ..RolloutFacts::default() }, now)
+}
+
+/// The first of two boats is under way.
+fn begun(rollout: &FleetRollout) -> RolloutStatus {
+    let status = planned(rollout, &RolloutStatus::default(), &[boat(0, OLD), boat(1, OLD)], 0, true).status;
+    assert_eq!(uids(&status), ["u-0"]);
+    status
+}
+
+fn uids(status: &RolloutStatus) -> Vec<&str> {
+    status.in_flight.iter().map(|one| one.uid.as_str()).collect()
+}
+
+/// It is at the new version, and not healthy: until it is gone, no other one goes in its place.
+#[test]
+fn what_is_deleted_and_kept_keeps_its_place_until_it_is_gone() {
+    let rollout = rollout(&json!({}));
+    let status = begun(&rollout);
+    let plan = planned(&rollout, &status, &[going(0, NEW, 5), boat(1, OLD)], 10, true);
+    assert_eq!((uids(&plan.status), plan.status.counts.in_flight), (vec!["u-0"], 1), "{:?}", plan.standings);
+    let why = "it is being deleted, and not gone yet: example.com/keep of its metadata.finalizers hold it";
+    assert!(plan.standings[0].why().starts_with(why), "{:?}", plan.standings);
+    let after = planned(&rollout, &plan.status, &[boat(1, OLD)], 20, true);
+    assert_eq!(uids(&after.status), ["u-1"], "it is gone");
+}
+
+/// Whoever set the finalizer may be there no more. It fails in time, counted from its deletion, and it is said who
+/// keeps it; nobody takes it back, and the others wait for a person.
+#[test]
+fn what_is_deleted_and_never_gone_fails_in_time() {
+    for on_failure in ["Pause", "Undo", "UndoAll"] {
+        let rollout = rollout(&json!({"onFailure": on_failure}));
+        let there = [going(0, NEW, 300), boat(1, OLD)];
+        let waits = planned(&rollout, &begun(&rollout), &there, 890, true).status;
+        assert_eq!((waits.phase, uids(&waits)), (RolloutPhase::Rolling, vec!["u-0"]), "{on_failure}");
+        let late = planned(&rollout, &waits, &there, 902, true);
+        let why = "it is being deleted, and not gone within 10m: example.com/keep of its metadata.finalizers hold it: \
+                   whoever set them has to act";
+        assert_eq!(
+            (late.status.phase, late.status.direction),
+            (RolloutPhase::Paused, Direction::Forward),
+            "{on_failure}"
+        );
+        assert!(matches!(&late.standings[0], Standing::Failed(said) if said == why), "{:?}", late.standings);
+        assert!(late.status.message.ends_with(why), "{}", late.status.message);
+        assert_eq!(late.status.failures.len(), 1);
+        let again = planned(&rollout, &late.status, &there, 910, true).status;
+        assert_eq!((again.failures.len(), uids(&again)), (1, vec!["u-0"]), "it is said once");
+        // Somebody has taken the finalizer off.
+        let mut resumed = again;
+        resumed.resume(Moment { wall: NOW.wall + 920, ..NOW });
+        let after = planned(&rollout, &resumed, &there[1..], 930, true).status;
+        assert_eq!(uids(&after), ["u-1"], "{on_failure}: {}", after.message);
+    }
+}
+
+/// Nothing of it was written yet, as far as a list knows that is no cache's.
+#[test]
+fn what_is_deleted_before_its_move_leaves_its_place() {
+    let rollout = rollout(&json!({}));
+    let status = begun(&rollout);
+    let there = [going(0, OLD, 5), boat(1, OLD)];
+    let cached = planned(&rollout, &status, &there, 10, false);
+    assert!(cached.wants_list && uids(&cached.status) == ["u-0"], "it may have moved since: {:?}", cached.status);
+    let listed = planned(&rollout, &status, &there, 10, true).status;
+    assert_eq!(uids(&listed), ["u-1"]);
+}
+
+/// On the way back, too: what was turned while it was under way is nowhere healthy.
+#[test]
+fn what_is_deleted_on_the_way_back_keeps_its_place() {
+    let status = begun(&rollout(&json!({})));
+    let back = rollout(&json!({"direction": "Undo"}));
+    for label in [NEW, OLD] {
+        let turned = planned(&back, &status, &[boat(0, NEW), boat(1, NEW)], 10, true).status;
+        assert_eq!((uids(&turned), turned.in_flight[0].back), (vec!["u-0"], true));
+        let there = [going(0, label, 20), boat(1, NEW)];
+        let kept = planned(&back, &turned, &there, 30, true).status;
+        assert_eq!(uids(&kept), ["u-0"], "{label}");
+        let late = planned(&back, &kept, &there, 700, true).status;
+        assert_eq!(late.phase, RolloutPhase::Paused, "{label}");
+        assert!(late.message.contains("not gone within 10m"), "{label}: {}", late.message);
+        let after = planned(&back, &kept, &there[1..], 40, true).status;
+        assert_eq!(uids(&after), ["u-1"], "{label}");
+    }
+}

@@ -1,0 +1,245 @@
+//! A cluster with shoots, as far as a hand-over can tell, and the clusters that they are.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+
+use pointsman_core::definition::{Kind, StagedKind};
+use pointsman_core::rollout::{
+    FleetObject, FleetRollout, ObjectCall, ObjectWrite, RolloutAnswers, RolloutQuestion, RolloutStatus, Staged,
+    WantedObjects, answered_rollout, seen_by_stage, step_questions, waiting_questions,
+};
+use pointsman_core::webhook::{KnownFacts, Metadata, PatchOperation, Truth, Webhook};
+use serde_json::{Value, json};
+
+use crate::boat::apply;
+
+pub(super) const NEEDS: &str = "csi-migration.extensions.gardener.cloud/needs-complete-feature-gates";
+pub(super) const FINISHED: &str = "csi-migration.extensions.gardener.cloud/controller-finished";
+pub(super) const NAMES: [&str; 3] = ["kube-apiserver", "kube-controller-manager", "kube-scheduler"];
+
+/// What is there.
+pub(super) struct Garden {
+    pub(super) kind: Kind,
+    pub(super) staged: Vec<StagedKind>,
+    webhook: Webhook,
+    pub(super) clusters: BTreeMap<String, Value>,
+    pub(super) shoots: BTreeMap<String, Shoot>,
+    pub(super) deployments: BTreeMap<(String, String), Value>,
+    pub(super) rollout: Value,
+    pub(super) now: u64,
+    /// How often a server of stages leaves an object as it is before it has heard of a fact.
+    pub(super) behind: usize,
+    /// So many servers answer in turn, of which the first one alone is behind.
+    pub(super) servers: usize,
+    asked: usize,
+    version: u64,
+}
+
+/// A shoot, as a cluster of its own.
+pub(super) struct Shoot {
+    pub(super) has_control_plane: bool,
+    pub(super) is_away: bool,
+    /// Versions of kubelets, by node.
+    pub(super) nodes: BTreeMap<String, String>,
+    /// Provisioners of storage classes.
+    pub(super) classes: BTreeMap<String, String>,
+}
+
+pub(super) fn example(name: &str) -> String {
+    let path = format!("{}/../../manifests/examples/gardener/{name}.yaml", env!("CARGO_MANIFEST_DIR"));
+    fs::read_to_string(path).unwrap()
+}
+
+fn of_file(name: &str) -> Value {
+    serde_saphyr::from_str(&example(name)).unwrap()
+}
+
+impl Garden {
+    pub(super) fn planted(max_in_flight: usize) -> Self {
+        let kind = Kind::from_crd(&example("clusters"), &example("clusters.crd")).unwrap();
+        let staged = vec![StagedKind::load("control-plane.yaml", &example("control-plane")).unwrap()];
+        let webhook = Webhook::new(Vec::new(), Metadata::Full).unwrap().staging(staged.clone()).unwrap();
+        let mut rollout = of_file("rollout");
+        rollout["metadata"]["uid"] = json!("rollout-1");
+        rollout["spec"]["waves"] = json!([{"name": "all", "maxInFlight": max_in_flight}]);
+        let (clusters, shoots, deployments) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        let (now, behind, servers, asked, version) = (1_795_000_000, 0, 1, 0, 0);
+        Self { kind, staged, webhook, clusters, shoots, deployments, rollout, now, behind, servers, asked, version }
+    }
+
+    /// A shoot of before, with new nodes and old classes.
+    pub(super) fn plant(&mut self, name: &str) -> &mut Shoot {
+        let shoot = json!({
+            "metadata": {"name": name}, "status": {"lastOperation": {"state": "Succeeded"}},
+            "spec": {"provider": {"type": "aws"}, "kubernetes": {"version": "1.18.20"}, "hibernation": {"enabled": false}},
+        });
+        let cluster = json!({
+            "apiVersion": "extensions.gardener.cloud/v1alpha1", "kind": "Cluster",
+            "metadata": {"name": name, "uid": format!("uid-{name}"), "generation": 1, "resourceVersion": "1"},
+            "spec": {"cloudProfile": {}, "seed": {}, "shoot": shoot},
+        });
+        self.clusters.insert(name.to_owned(), cluster);
+        for deployment in NAMES {
+            let mut object = of_file(deployment);
+            object["metadata"]["namespace"] = json!(name);
+            object["metadata"]["generation"] = json!(1);
+            self.deployments.insert((name.to_owned(), deployment.to_owned()), object);
+        }
+        let classes = [("default", "kubernetes.io/aws-ebs"), ("gp2", "kubernetes.io/aws-ebs")];
+        let shoot = Shoot {
+            has_control_plane: true,
+            is_away: false,
+            nodes: BTreeMap::from([("node-1".to_owned(), "v1.18.20".to_owned())]),
+            classes: classes.map(|(name, by)| (name.to_owned(), by.to_owned())).into(),
+        };
+        self.shoots.entry(name.to_owned()).or_insert(shoot)
+    }
+
+    pub(super) fn status(&self) -> RolloutStatus {
+        RolloutStatus::of(&self.rollout)
+    }
+
+    pub(super) fn compiled(&self) -> FleetRollout {
+        answered_rollout(&self.rollout, &self.kind).unwrap()
+    }
+
+    pub(super) fn fleet(&self, rollout: &FleetRollout) -> Vec<FleetObject> {
+        self.clusters.values().filter_map(|object| FleetObject::of(object, rollout)).collect()
+    }
+
+    /// Whether an annotation of a shoot says true.
+    pub(super) fn says(&self, name: &str, key: &str) -> bool {
+        self.clusters[name]["metadata"]["annotations"][key] == "true"
+    }
+
+    /// Whether a stage has seen all Deployments of a shoot after its fact.
+    pub(super) fn is_handed_over(&self, name: &str) -> bool {
+        let seen = |object: &Value| seen_by_stage(&self.staged, ("deployments", "apps"), "csi", object) == Staged::Seen;
+        NAMES.iter().all(|deployment| seen(&self.deployments[&(name.to_owned(), (*deployment).to_owned())]))
+    }
+
+    pub(super) fn answers(&self, rollout: &FleetRollout, fleet: &[FleetObject]) -> RolloutAnswers {
+        let (status, mut answers, mut known) = (self.status(), RolloutAnswers::default(), BTreeSet::new());
+        let all = step_questions(rollout, &status, fleet).into_iter().chain(waiting_questions(rollout, &status, fleet));
+        for question in all.filter(|question| known.insert(question.id())) {
+            self.answer(&question, &mut answers);
+        }
+        answers
+    }
+
+    fn answer(&self, question: &RolloutQuestion, answers: &mut RolloutAnswers) {
+        if let Some(of) = &question.cluster {
+            assert_eq!((of.secret.as_str(), of.key.as_str()), ("gardener", "kubeconfig"));
+            let shoot = &self.shoots[&of.namespace];
+            if shoot.is_away {
+                return answers.cannot_read(question, "no answer within 10 s".to_owned());
+            }
+            return answers.saw(question, &in_shoot(shoot, question));
+        }
+        let namespace = question.namespace.clone().expect("a namespace");
+        match (&question.wanted, question.plural.as_str()) {
+            (WantedObjects::Labelled(_), "controlplanes") => {
+                let found = json!({"metadata": {"name": "it"}});
+                answers.saw(
+                    question,
+                    if self.shoots[&namespace].has_control_plane { std::slice::from_ref(&found) } else { &[] },
+                );
+            }
+            (WantedObjects::Staged { name, stage }, "deployments") => {
+                let object = self.deployments.get(&(namespace, name.clone()));
+                let seen = |object| seen_by_stage(&self.staged, ("deployments", "apps"), stage, object);
+                answers.staged(question, object.map_or(Staged::Absent, seen));
+            }
+            other => panic!("nothing here is asked for {other:?}"),
+        }
+    }
+
+    /// The patch of a move. Whether what it has seen is still so.
+    pub(super) fn patch(&mut self, name: &str, patch: &Value) -> bool {
+        let mut next = self.clusters[name].clone();
+        let fits = patch.as_array().unwrap().iter().all(|operation| apply(&mut next, operation).is_some());
+        if fits {
+            self.version += 1;
+            next["metadata"]["resourceVersion"] = json!(self.version.to_string());
+            self.clusters.insert(name.to_owned(), next);
+        }
+        fits
+    }
+
+    /// What a step does to another object: whether it is what it was for.
+    pub(super) fn write(&mut self, write: &ObjectWrite) -> Result<(), String> {
+        match &write.call {
+            ObjectCall::Delete { uid, .. } => {
+                let of = write.cluster.as_ref().expect("in the shoot");
+                let shoot = self.shoots.get_mut(&of.namespace).unwrap();
+                assert!(!shoot.is_away, "nobody who does not answer is written to");
+                assert_eq!(shoot.classes.get(&write.name).map(String::as_str), Some("kubernetes.io/aws-ebs"));
+                assert_eq!(*uid, format!("uid-{}", write.name));
+                shoot.classes.remove(&write.name);
+                Ok(())
+            }
+            ObjectCall::Readmit(_) => self.readmit(write.namespace.as_deref().unwrap(), &write.name),
+            other => panic!("no step does that: {other:?}"),
+        }
+    }
+
+    /// A server of stages sees a Deployment once more.
+    fn readmit(&mut self, namespace: &str, name: &str) -> Result<(), String> {
+        let is_first = self.asked.is_multiple_of(self.servers);
+        let (is_behind, key) = (self.behind > 0 && is_first, (namespace.to_owned(), name.to_owned()));
+        (self.behind, self.asked) = (self.behind.saturating_sub(usize::from(is_first)), self.asked + 1);
+        let is_true = if self.says(namespace, NEEDS) && !is_behind { Truth::True } else { Truth::False };
+        let mut facts = KnownFacts::default();
+        facts.say("csi", is_true);
+        let object = self.deployments[&key].clone();
+        let staged = self.webhook.stage(&object.to_string(), Some(&object.to_string()), &facts);
+        let (patch, _) = staged.unwrap().expect("a stage").unwrap();
+        let mut next = object.clone();
+        patch.iter().for_each(|operation| mutated(&mut next, operation));
+        if next != object {
+            next["metadata"]["generation"] = json!(object["metadata"]["generation"].as_u64().unwrap() + 1);
+        }
+        let seen = seen_by_stage(&self.staged, ("deployments", "apps"), "csi", &next);
+        self.deployments.insert(key, next);
+        match seen {
+            Staged::Seen => Ok(()),
+            Staged::Unseen(path) => Err(format!("not mutated: {path}")),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+fn in_shoot(shoot: &Shoot, question: &RolloutQuestion) -> Vec<Value> {
+    match (question.plural.as_str(), &question.wanted) {
+        ("nodes", WantedObjects::Labelled(_)) => {
+            let node = |(name, version): (&String, &String)| json!({"metadata": {"name": name}, "status": {"nodeInfo": {"kubeletVersion": version}}});
+            shoot.nodes.iter().map(node).collect()
+        }
+        ("storageclasses", WantedObjects::Named(name)) => {
+            let class = |provisioner: &String| {
+                json!({
+                    "metadata": {"name": name, "uid": format!("uid-{name}"), "resourceVersion": "1"},
+                    "provisioner": provisioner,
+                })
+            };
+            shoot.classes.get(name).map(class).into_iter().collect()
+        }
+        other => panic!("nothing in a shoot is asked for {other:?}"),
+    }
+}
+
+/// One operation of a webhook, also inside of lists.
+fn mutated(object: &mut Value, operation: &PatchOperation) {
+    let (parent, key) = operation.path.rsplit_once('/').unwrap();
+    let key = key.replace("~1", "/").replace("~0", "~");
+    let value = || serde_json::from_str::<Value>(&operation.value).unwrap();
+    match (operation.op, object.pointer_mut(parent).unwrap()) {
+        ("add", Value::Array(items)) if key == "-" => items.push(value()),
+        ("add", Value::Array(items)) => items.insert(key.parse().unwrap(), value()),
+        ("remove", Value::Array(items)) => drop(items.remove(key.parse().unwrap())),
+        (_, Value::Array(items)) => items[key.parse::<usize>().unwrap()] = value(),
+        ("remove", Value::Object(members)) => drop(members.remove(&key)),
+        (_, Value::Object(members)) => drop(members.insert(key, value())),
+        other => panic!("{other:?}"),
+    }
+}

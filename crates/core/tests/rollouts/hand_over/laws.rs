@@ -1,0 +1,470 @@
+//! What holds of a hand-over.
+
+use pointsman_core::rollout::{
+    Direction, OwnerReferences, RolloutPhase, RolloutStatus, missing_stages, rights, rights_elsewhere, told_steps,
+};
+use serde_json::{Value, json};
+
+use super::garden::{FINISHED, Garden, NEEDS};
+use super::gardener::Gardener;
+
+/// Enough for a whole rollout, and a minute of health.
+const PASSES: usize = 60;
+
+#[track_caller]
+fn is_through(garden: &Garden, name: &str) {
+    assert!(garden.says(name, NEEDS) && garden.says(name, FINISHED), "{:#}", garden.clusters[name]);
+    assert!(garden.is_handed_over(name), "{name}");
+    assert!(garden.shoots[name].classes.is_empty(), "{:?}", garden.shoots[name].classes);
+}
+
+#[track_caller]
+fn is_untouched(garden: &Garden, name: &str) {
+    let annotations = &garden.clusters[name]["metadata"]["annotations"];
+    assert_eq!(*annotations, Value::Null, "{name}");
+    assert_eq!(garden.shoots[name].classes.len(), 2, "{name}");
+}
+
+/// What the rollout says of an object that was not moved.
+fn unmoved(garden: &Garden, name: &str) -> (String, String) {
+    let status = garden.status();
+    let one = status.blocked.iter().find(|one| one.object == name);
+    one.map(|one| (one.state.clone(), one.message.clone())).unwrap_or_default()
+}
+
+#[test]
+fn a_hand_over_ends_the_same_way_wherever_it_is_killed() {
+    let ended = |killed_after: Option<usize>| {
+        let mut garden = Garden::planted(1);
+        garden.plant("one");
+        garden.plant("two");
+        let mut gardener = Gardener::default();
+        let planned = gardener.run(&mut garden, PASSES, killed_after);
+        assert_eq!(planned.status.phase, RolloutPhase::Complete, "{killed_after:?}: {:#?}", gardener.log);
+        ["one", "two"].iter().for_each(|name| is_through(&garden, name));
+        for deployment in garden.deployments.values() {
+            assert_eq!(deployment["metadata"]["generation"], 2, "it is mutated once: {killed_after:?}");
+        }
+        let objects: Vec<&String> = gardener.log.iter().filter(|told| !told.starts_with("marks")).collect();
+        assert_eq!(objects.len(), 10, "each class goes once, each Deployment is sent once: {objects:#?}");
+        (gardener.calls, garden)
+    };
+    let (calls, mut garden) = ended(None);
+    assert!(calls > 25, "{calls}");
+    for at in 1..calls {
+        ended(Some(at));
+    }
+    // A second roll over the same shoots has nothing to do.
+    let before = (garden.clusters.clone(), garden.deployments.clone());
+    garden.rollout["metadata"]["uid"] = json!("rollout-2");
+    garden.rollout["status"] = Value::Null;
+    let mut gardener = Gardener::default();
+    let planned = gardener.run(&mut garden, PASSES, None);
+    assert_eq!((planned.status.phase, gardener.log.len()), (RolloutPhase::Complete, 0), "{:?}", gardener.log);
+    assert_eq!(before, (garden.clusters, garden.deployments));
+}
+
+#[test]
+fn who_waits_at_the_beginning_takes_no_place_and_never_fails() {
+    let mut garden = Garden::planted(1);
+    for name in ["asleep", "away", "empty", "old", "zfine"] {
+        garden.plant(name);
+    }
+    garden.clusters.get_mut("asleep").unwrap()["spec"]["shoot"]["spec"]["hibernation"]["enabled"] = json!(true);
+    garden.shoots.get_mut("asleep").unwrap().is_away = true;
+    garden.shoots.get_mut("away").unwrap().is_away = true;
+    garden.shoots.get_mut("empty").unwrap().nodes.clear();
+    garden.shoots.get_mut("old").unwrap().nodes.insert("node-2".to_owned(), "v1.17.9".to_owned());
+    let mut gardener = Gardener::default();
+    gardener.run(&mut garden, PASSES, None);
+    is_through(&garden, "zfine");
+    // A week later nothing has failed, and nobody was written to.
+    garden.now += 7 * 24 * 3600;
+    let calls = gardener.log.len();
+    let planned = gardener.run(&mut garden, PASSES, None);
+    assert_eq!(planned.status.phase, RolloutPhase::Waiting, "{:?}", planned.status);
+    assert_eq!(gardener.log.len(), calls, "{:?}", gardener.log);
+    assert!(planned.status.failures.is_empty() && planned.status.in_flight.is_empty());
+    for (name, said) in [
+        ("asleep", "step awake: spec.shoot.spec.hibernation.enabled is true"),
+        (
+            "away",
+            "step new-nodes: nodes in the cluster of secret away/gardener cannot be listed: no answer within 10 s",
+        ),
+        ("empty", "step new-nodes: there is none of nodes in the cluster of secret empty/gardener"),
+        ("old", "node-2: status.nodeInfo.kubeletVersion is \"v1.17.9\", and must be at least \"1.18.0\""),
+    ] {
+        let (state, why) = unmoved(&garden, name);
+        assert_eq!(state, "Waiting", "{name}");
+        assert!(why.contains(said), "{name}: {why}");
+        is_untouched(&garden, name);
+    }
+    // Each goes on once nothing is in its way.
+    garden.clusters.get_mut("asleep").unwrap()["spec"]["shoot"]["spec"]["hibernation"]["enabled"] = json!(false);
+    garden.shoots.values_mut().for_each(|shoot| shoot.is_away = false);
+    garden.shoots.get_mut("empty").unwrap().nodes.insert("node-1".to_owned(), "v1.18.20".to_owned());
+    garden.shoots.get_mut("old").unwrap().nodes.remove("node-2");
+    let planned = gardener.run(&mut garden, 4 * PASSES, None);
+    assert_eq!(planned.status.phase, RolloutPhase::Complete, "{:?}", planned.status);
+    garden.shoots.keys().for_each(|name| is_through(&garden, name));
+}
+
+#[test]
+fn a_new_shoot_gets_both_marks_and_a_failed_one_none() {
+    let mut garden = Garden::planted(3);
+    for name in ["failed", "going", "new", "other"] {
+        garden.plant(name);
+    }
+    garden.shoots.get_mut("new").unwrap().has_control_plane = false;
+    garden.deployments.retain(|(namespace, _), _| namespace != "new");
+    // Whoever asked it would not be answered.
+    garden.shoots.get_mut("new").unwrap().is_away = true;
+    garden.clusters.get_mut("failed").unwrap()["spec"]["shoot"]["status"]["lastOperation"]["state"] = json!("Failed");
+    garden.clusters.get_mut("going").unwrap()["spec"]["shoot"]["metadata"]["deletionTimestamp"] = json!("now");
+    garden.clusters.get_mut("other").unwrap()["spec"]["shoot"]["spec"]["provider"]["type"] = json!("gcp");
+    let mut gardener = Gardener::default();
+    let planned = gardener.run(&mut garden, PASSES, None);
+    assert_eq!(planned.status.phase, RolloutPhase::Complete, "{:?}", planned.status);
+    assert!(garden.says("new", NEEDS) && garden.says("new", FINISHED));
+    ["failed", "going", "other"].iter().for_each(|name| is_untouched(&garden, name));
+    assert!(gardener.log.iter().all(|told| told == "marks new"), "{:?}", gardener.log);
+}
+
+/// A list that is empty for a moment, or that was asked for in the wrong place, makes nobody finished.
+#[test]
+fn nobody_is_finished_whose_deployments_are_there_whatever_a_list_says() {
+    let mut garden = Garden::planted(1);
+    garden.plant("one").has_control_plane = false;
+    garden.behind = usize::MAX;
+    let planned = Gardener::default().run(&mut garden, PASSES, None);
+    assert!(!garden.says("one", FINISHED) && !garden.is_handed_over("one"), "{:?}", planned.status);
+    garden.behind = 0;
+    let planned = Gardener::default().run(&mut garden, PASSES, None);
+    assert_eq!(planned.status.phase, RolloutPhase::Complete, "{:?}", planned.status);
+    assert!(garden.says("one", FINISHED) && garden.is_handed_over("one"));
+}
+
+/// A list that is empty for a moment, whenever that is, leaves no step out once the object has begun.
+#[test]
+fn a_list_that_is_empty_for_a_moment_lets_nobody_go_round_a_step() {
+    for lasts in [1, 2, 5] {
+        for begins in 1..25 {
+            let (mut garden, mut gardener) = before_the_classes_go();
+            gardener.run(&mut garden, begins, None);
+            garden.shoots.get_mut("one").unwrap().has_control_plane = false;
+            gardener.run(&mut garden, lasts, None);
+            garden.shoots.get_mut("one").unwrap().has_control_plane = true;
+            let planned = gardener.run(&mut garden, PASSES, None);
+            assert_eq!(planned.status.phase, RolloutPhase::Complete, "{begins}, {lasts}: {:?}", planned.status);
+            is_through(&garden, "one");
+        }
+    }
+    // One that stays empty is named.
+    let (mut garden, mut gardener) = before_the_classes_go();
+    garden.shoots.get_mut("one").unwrap().has_control_plane = false;
+    let planned = gardener.run(&mut garden, 4, None);
+    let why = planned.standings[0].why();
+    assert!(why.contains("there is none of controlplanes.extensions.gardener.cloud of one any more"), "{why}");
+    assert_eq!(garden.shoots["one"].classes.len(), 2);
+}
+
+#[test]
+fn a_class_of_another_sort_is_left_alone() {
+    let mut garden = Garden::planted(1);
+    let classes = &mut garden.plant("one").classes;
+    classes.insert("gp2".to_owned(), "ebs.csi.aws.com".to_owned());
+    classes.insert("mine".to_owned(), "kubernetes.io/aws-ebs".to_owned());
+    let planned = Gardener::default().run(&mut garden, PASSES, None);
+    assert_eq!(planned.status.phase, RolloutPhase::Complete);
+    let left: Vec<&String> = garden.shoots["one"].classes.keys().collect();
+    assert_eq!(left, ["gp2", "mine"]);
+}
+
+/// The fact is there no more, whoever has taken it away, between any two calls.
+#[test]
+fn nothing_is_finished_while_somebody_has_taken_the_fact_away() {
+    let mut met = 0;
+    for at in 0..20 {
+        let mut garden = Garden::planted(1);
+        garden.plant("one");
+        garden.behind = 3;
+        let mut gardener = Gardener::default();
+        while !garden.says("one", NEEDS) {
+            gardener.run(&mut garden, 1, None);
+        }
+        gardener.run(&mut garden, at + 1, None);
+        if garden.says("one", FINISHED) {
+            break;
+        }
+        met += 1;
+        let annotations = garden.clusters.get_mut("one").unwrap()["metadata"]["annotations"].as_object_mut().unwrap();
+        annotations.remove(NEEDS);
+        let planned = gardener.run(&mut garden, 4 * PASSES, None);
+        assert!(!garden.says("one", FINISHED), "{at}: {:#?}", gardener.log);
+        assert_eq!(planned.status.phase, RolloutPhase::Paused, "{at}: {:?}", planned.status);
+        garden.clusters.get_mut("one").unwrap()["metadata"]["annotations"][NEEDS] = json!("true");
+        let mut status = garden.status();
+        status.resume(pointsman_core::rollout::Moment { wall: garden.now, steady: std::time::Duration::ZERO });
+        garden.rollout["status"] = status.to_json();
+        gardener.run(&mut garden, 2 * PASSES, None);
+        is_through(&garden, "one");
+    }
+    assert!(met > 3, "{met}");
+}
+
+#[test]
+fn nothing_is_finished_before_a_stage_has_seen_every_object() {
+    let mut garden = Garden::planted(1);
+    garden.plant("one");
+    garden.behind = 5;
+    let (sent, log) = is_finished_last(garden);
+    assert_eq!(sent, 8, "five in vain: {log:#?}");
+}
+
+/// Hands one over: it is called finished at no moment before it is. How often something was sent once more, and the
+/// log.
+fn is_finished_last(mut garden: Garden) -> (usize, Vec<String>) {
+    let mut gardener = Gardener::default();
+    for _ in 0..PASSES {
+        gardener.run(&mut garden, 1, None);
+        assert!(!garden.says("one", FINISHED) || garden.is_handed_over("one"));
+    }
+    is_through(&garden, "one");
+    let sent = gardener.log.iter().filter(|told| told.starts_with("sent once more")).count();
+    (sent, gardener.log)
+}
+
+/// Of two servers one never hears of the fact: whatever it leaves as it is is sent once more.
+#[test]
+fn nothing_is_finished_by_the_word_of_one_server_of_two() {
+    let mut garden = Garden::planted(1);
+    garden.plant("one");
+    (garden.behind, garden.servers) = (usize::MAX, 2);
+    let (sent, log) = is_finished_last(garden);
+    assert!((4..=6).contains(&sent), "{log:#?}");
+}
+
+#[test]
+fn who_never_hears_of_a_fact_fails_by_name() {
+    let mut garden = Garden::planted(1);
+    garden.plant("one");
+    garden.behind = usize::MAX;
+    let mut gardener = Gardener::default();
+    let planned = gardener.run(&mut garden, 200, None);
+    assert_eq!(planned.status.phase, RolloutPhase::Paused);
+    let said = &planned.status.message;
+    for words in [
+        "one: ",
+        "step control-plane",
+        "not done within 10m",
+        "deployments.apps one/kube-apiserver: not mutated: spec.",
+    ] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+    assert!(!garden.says("one", FINISHED));
+    let sent = gardener.log.iter().filter(|told| told.starts_with("sent once more")).count();
+    assert!((20..60).contains(&sent), "again, and not all the time: {sent}");
+    // It goes on where it was.
+    garden.behind = 0;
+    let mut status = garden.status();
+    status.resume(pointsman_core::rollout::Moment { wall: garden.now, steady: std::time::Duration::ZERO });
+    garden.rollout["status"] = status.to_json();
+    gardener.run(&mut garden, PASSES, None);
+    is_through(&garden, "one");
+}
+
+/// A garden with a shoot of which one class is gone and the other one is not, and which is away since.
+fn away_after_one_class() -> (Garden, Gardener) {
+    let mut garden = Garden::planted(1);
+    garden.plant("one");
+    let mut gardener = Gardener::default();
+    while !gardener.log.iter().any(|told| told.starts_with("deleted")) {
+        gardener.run(&mut garden, 1, None);
+    }
+    garden.shoots.get_mut("one").unwrap().is_away = true;
+    (garden, gardener)
+}
+
+#[test]
+fn a_cluster_that_is_away_later_is_waited_for() {
+    let (mut garden, mut gardener) = away_after_one_class();
+    garden.now += 7 * 24 * 3600;
+    garden.plant("two");
+    let planned = gardener.run(&mut garden, PASSES, None);
+    assert_eq!(planned.status.phase, RolloutPhase::Rolling, "{:?}", planned.status);
+    assert!(planned.status.failures.is_empty());
+    // It keeps its place, and there is one.
+    is_untouched(&garden, "two");
+    let why = planned.standings[0].why();
+    assert!(why.contains("step old-classes") && why.contains("no answer within 10 s"), "{why}");
+    assert!(!garden.says("one", NEEDS));
+    garden.shoots.get_mut("one").unwrap().is_away = false;
+    gardener.run(&mut garden, 2 * PASSES, None);
+    ["one", "two"].iter().for_each(|name| is_through(&garden, name));
+}
+
+/// A garden whose first shoot has waited for everything, and of which nothing is deleted yet.
+fn before_the_classes_go() -> (Garden, Gardener) {
+    let mut garden = Garden::planted(1);
+    garden.plant("one");
+    let mut gardener = Gardener::default();
+    let steps = |garden: &Garden| {
+        let mark =
+            garden.clusters["one"]["metadata"]["annotations"]["pointsman.dev/rollout"].as_str().map(str::to_owned);
+        let mark: Value = mark.and_then(|mark| serde_json::from_str(&mark).ok()).unwrap_or_default();
+        mark["step"]["all"].as_u64().unwrap_or_default()
+    };
+    while steps(&garden) < 2 {
+        gardener.run(&mut garden, 1, None);
+    }
+    assert_eq!(garden.shoots["one"].classes.len(), 2);
+    (garden, gardener)
+}
+
+#[test]
+fn what_was_waited_for_has_to_hold_when_what_cannot_be_undone_begins() {
+    type Change = fn(&mut Garden);
+    let spoilt: [(&str, Change, Change); 4] = [
+        (
+            "an old node",
+            |garden| drop(garden.shoots.get_mut("one").unwrap().nodes.insert("old".to_owned(), "v1.17.9".to_owned())),
+            |garden| drop(garden.shoots.get_mut("one").unwrap().nodes.remove("old")),
+        ),
+        (
+            "it sleeps",
+            |garden| {
+                garden.clusters.get_mut("one").unwrap()["spec"]["shoot"]["spec"]["hibernation"]["enabled"] = json!(true)
+            },
+            |garden| {
+                garden.clusters.get_mut("one").unwrap()["spec"]["shoot"]["spec"]["hibernation"]["enabled"] =
+                    json!(false)
+            },
+        ),
+        (
+            "it is away",
+            |garden| garden.shoots.get_mut("one").unwrap().is_away = true,
+            |garden| garden.shoots.get_mut("one").unwrap().is_away = false,
+        ),
+        (
+            "it failed",
+            |garden| {
+                garden.clusters.get_mut("one").unwrap()["spec"]["shoot"]["status"]["lastOperation"]["state"] =
+                    json!("Failed")
+            },
+            |garden| {
+                garden.clusters.get_mut("one").unwrap()["spec"]["shoot"]["status"]["lastOperation"]["state"] =
+                    json!("Succeeded")
+            },
+        ),
+    ];
+    for (what, spoil, mend) in spoilt {
+        let (mut garden, mut gardener) = before_the_classes_go();
+        spoil(&mut garden);
+        garden.plant("two");
+        garden.now += 24 * 3600;
+        let planned = gardener.run(&mut garden, PASSES, None);
+        assert_eq!(garden.shoots["one"].classes.len(), 2, "{what}: {:#?}", gardener.log);
+        assert!(!garden.says("one", NEEDS), "{what}");
+        // It is as if it had not begun: it takes nobody's place, and does not fail.
+        assert!(planned.status.failures.is_empty(), "{what}: {:?}", planned.status.failures);
+        assert!(
+            garden.says("two", FINISHED),
+            "{what}: {:#?} {:#?} {:?}",
+            gardener.log,
+            planned.status,
+            planned.standings
+        );
+        is_through(&garden, "two");
+        mend(&mut garden);
+        gardener.run(&mut garden, PASSES, None);
+        // The rollout is over where nobody is left that it is about.
+        if what != "it failed" {
+            is_through(&garden, "one");
+        }
+    }
+}
+
+/// Its Secret leads to another cluster by now, which has classes of these names as well.
+#[test]
+fn who_is_led_to_another_cluster_has_to_wait_there_before_anything_goes() {
+    let (mut garden, mut gardener) = before_the_classes_go();
+    garden.shoots.get_mut("one").unwrap().nodes = [("other".to_owned(), "v1.17.1".to_owned())].into();
+    gardener.run(&mut garden, PASSES, None);
+    assert_eq!(garden.shoots["one"].classes.len(), 2, "{:#?}", gardener.log);
+    assert!(!garden.says("one", NEEDS));
+    garden.shoots.get_mut("one").unwrap().nodes = [("other".to_owned(), "v1.18.1".to_owned())].into();
+    gardener.run(&mut garden, PASSES, None);
+    is_through(&garden, "one");
+}
+
+#[test]
+fn what_was_begun_and_cannot_be_undone_is_not_told_as_old() {
+    let (mut garden, mut gardener) = away_after_one_class();
+    garden.rollout["spec"]["direction"] = json!("Undo");
+    let planned = gardener.run(&mut garden, PASSES, None);
+    assert!(planned.status.is_over(), "{:?}", planned.status);
+    assert_eq!(planned.standings[0].word(), "Updated", "it does not count as taken back: {:?}", planned.standings);
+    assert!(!garden.says("one", NEEDS));
+    // Whoever goes forward again ends what was begun.
+    garden.shoots.get_mut("one").unwrap().is_away = false;
+    garden.rollout["metadata"]["uid"] = json!("rollout-2");
+    garden.rollout["spec"]["direction"] = json!("Forward");
+    garden.rollout["status"] = Value::Null;
+    Gardener::default().run(&mut garden, PASSES, None);
+    is_through(&garden, "one");
+}
+
+#[test]
+fn what_cannot_be_undone_stays_and_nobody_goes_back_over_it() {
+    let mut garden = Garden::planted(1);
+    garden.plant("one");
+    let mut gardener = Gardener::default();
+    gardener.run(&mut garden, PASSES, None);
+    garden.rollout["spec"]["direction"] = json!("Undo");
+    let planned = gardener.run(&mut garden, PASSES, None);
+    assert_eq!(planned.status.direction, Direction::Undo);
+    assert!(planned.status.is_over(), "{:?}", planned.status);
+    is_through(&garden, "one");
+}
+
+#[test]
+fn a_rollout_says_what_it_needs_and_what_it_does() {
+    let garden = Garden::planted(1);
+    let rollout = garden.compiled();
+    let status = RolloutStatus::default();
+    let told = missing_stages(&rollout, &status, &[]).unwrap();
+    for words in ["step control-plane", "stage csi", "deployments.apps", "--kinds"] {
+        assert!(told.contains(words), "{told}");
+    }
+    assert_eq!(missing_stages(&rollout, &status, &garden.staged), None);
+    for direction in ["Undo", "Abort"] {
+        let mut turned = Garden::planted(1);
+        turned.rollout["spec"]["direction"] = json!(direction);
+        assert_eq!(missing_stages(&turned.compiled(), &status, &[]), None, "{direction}");
+    }
+    let rights = rights(&rollout, &garden.kind, OwnerReferences::Free);
+    let verbs = |group: &str, plural: &str| {
+        let verbs = rights.get(&(group.to_owned(), plural.to_owned()));
+        verbs.map(|verbs| verbs.iter().copied().collect::<Vec<_>>()).unwrap_or_default()
+    };
+    assert_eq!(verbs("", "secrets"), ["get"]);
+    assert_eq!(verbs("apps", "deployments"), ["get", "patch"]);
+    assert_eq!(verbs("extensions.gardener.cloud", "controlplanes"), ["list"]);
+    assert!(verbs("", "nodes").is_empty() && verbs("storage.k8s.io", "storageclasses").is_empty());
+    let elsewhere = rights_elsewhere(&rollout);
+    let elsewhere: Vec<String> =
+        elsewhere.iter().map(|((group, plural), verbs)| format!("{group}/{plural} {verbs:?}")).collect();
+    assert_eq!(elsewhere, [r#"/nodes {"list"}"#, r#"storage.k8s.io/storageclasses {"delete", "get"}"#]);
+    let steps: Vec<String> =
+        told_steps(&rollout).into_iter().map(|step| format!("{}: {}", step.name, step.does)).collect();
+    let all = steps.join("\n");
+    for words in [
+        "awake: waits for the object, if there is any of controlplanes.extensions.gardener.cloud of {name}",
+        "new-nodes: waits until all nodes are as they have to be in the cluster of secret {name}/gardener",
+        "old-classes: deletes storageclasses.storage.k8s.io default, gp2 in the cluster of secret {name}/gardener",
+        "control-plane: sends deployments.apps kube-apiserver, kube-controller-manager, kube-scheduler of {name} once more, \
+         until stage csi has seen them",
+    ] {
+        assert!(all.contains(words), "{words}\n{all}");
+    }
+}

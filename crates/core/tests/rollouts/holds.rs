@@ -1,0 +1,176 @@
+//! Objects that are held until their turn, beside what histories find: of rollouts that are there no more, and of
+//! objects that a rollout is about no more.
+
+use pointsman_core::rollout::{
+    FleetMove, FleetObject, FleetRollout, RolloutFacts, RolloutPhase, RolloutPlan, RolloutStatus, RolloutWrite, plan,
+};
+use serde_json::{Value, json};
+
+use crate::boat::Boat;
+use crate::kinds::rollout_of;
+use crate::patches::NOW;
+use crate::world::{LABEL, NEW, OLD};
+
+const HELD: &str = "pointsman.dev/hold";
+const WANTED: &str = "pointsman.dev/wanted-version";
+
+fn rollout(members: Value) -> FleetRollout {
+    let mut all =
+        json!({"from": OLD, "waves": [{"name": "all", "maxInFlight": 1}], "selector": {"labels": "fleet=one"}});
+    all.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
+    rollout_of(&all)
+}
+
+/// A hold, as it stands on an object.
+fn hold(uid: &str, name: &str) -> String {
+    json!({"rollout": uid, "name": name, "at": "2026-11-18T11:06:40Z"}).to_string()
+}
+
+fn boat(fleet: &str, annotations: Value) -> Boat {
+    Boat::new(json!({
+        "namespace": "n", "name": "b", "uid": "u", "labels": {LABEL: OLD, "fleet": fleet}, "annotations": annotations,
+    }))
+}
+
+fn planned(rollout: &FleetRollout, status: &RolloutStatus, boat: &Boat) -> RolloutPlan {
+    let fleet: Vec<FleetObject> = FleetObject::of(&boat.value(), rollout).into_iter().collect();
+    plan(rollout, status, &fleet, RolloutFacts { consistent: true, ..RolloutFacts::default() }, NOW)
+}
+
+fn lands(boat: &Boat, one: &FleetMove) -> Boat {
+    boat.patched(&one.patch, NOW.wall, true).unwrap_or_else(|| panic!("{} does not land", one.patch))
+}
+
+/// What comes of an object where nothing but writes of it are left, and how the rollout stands then.
+fn comes_to(rollout: &FleetRollout, mut status: RolloutStatus, mut boat: Boat) -> (RolloutStatus, Boat) {
+    for _ in 0..10 {
+        let plan = planned(rollout, &status, &boat);
+        let writes = plan.writes.iter().filter_map(|write| match write {
+            RolloutWrite::Hold(one) | RolloutWrite::Move(one) => Some(one),
+            _ => None,
+        });
+        let next = writes.fold(boat.clone(), |boat, one| lands(&boat, one));
+        let is_still = next.value() == boat.value() && plan.status == status;
+        (status, boat) = (plan.status, next);
+        if is_still {
+            break;
+        }
+    }
+    (status, boat)
+}
+
+fn note(boat: &Boat, key: &str) -> Value {
+    boat.value()["metadata"]["annotations"][key].clone()
+}
+
+#[test]
+fn what_a_rollout_held_that_is_gone_is_moved_by_the_next_one_and_taken_back_by_it() {
+    for (uid, name) in [("rollout-0", "q"), ("rollout-0", "r"), ("rollout-1", "r")] {
+        for holds in [true, false] {
+            let boat = boat("one", json!({HELD: hold(uid, name)}));
+            let (status, there) = comes_to(&rollout(json!({"hold": holds})), RolloutStatus::default(), boat.clone());
+            assert_eq!(there.label(), Some(NEW), "{uid} {name} {holds}: {:?} {}", status.phase, there.value());
+            assert!(!there.is_held(), "{}", there.value());
+            // Somebody restores what it was before the move, but for the label and the mark of the rollout.
+            let mut again = there.clone();
+            again.holds(name);
+            let back = rollout(json!({"hold": holds, "direction": "Undo"}));
+            let (status, home) = comes_to(&back, status, again);
+            assert_eq!((home.label(), home.is_held()), (Some(OLD), false), "{:?} {}", status.phase, home.value());
+        }
+    }
+}
+
+#[test]
+fn a_rollout_lets_go_what_one_of_its_name_has_held() {
+    let waits = json!([{"name": "all", "before": "approval"}]);
+    for holds in [true, false] {
+        let held = boat("one", json!({HELD: hold("rollout-0", "r"), WANTED: NEW}));
+        let (status, there) =
+            comes_to(&rollout(json!({"hold": holds, "waves": waits})), RolloutStatus::default(), held);
+        assert_eq!((there.is_held(), there.label()), (holds, Some(OLD)), "{:?}", status.phase);
+        let stops = rollout(json!({"hold": holds, "waves": waits, "direction": "Abort"}));
+        let (status, there) = comes_to(&stops, status, there);
+        assert_eq!((status.phase, there.is_held()), (RolloutPhase::Aborted, false));
+        assert_eq!(note(&there, WANTED), json!(NEW), "what somebody wants is not forgotten");
+    }
+}
+
+/// By a server that knows of no holds: what the rollout has not done is nothing to take back.
+#[test]
+fn what_somebody_moved_while_it_was_held_is_let_go_where_the_rollout_goes_back() {
+    let mut boat = boat("one", json!({HELD: hold("rollout-1", "r")}));
+    let status = planned(&rollout(json!({"hold": true})), &RolloutStatus::default(), &boat).status;
+    assert_eq!(status.in_flight.len(), 1);
+    boat.labelled(NEW, "kubectl-label", "Update", NOW.wall);
+    let (status, there) = comes_to(&rollout(json!({"hold": true, "direction": "Undo"})), status, boat);
+    assert_eq!((status.phase, there.is_held(), there.label()), (RolloutPhase::Aborted, false, Some(NEW)));
+}
+
+#[test]
+fn what_a_rollout_is_about_no_more_is_let_go_and_not_moved() {
+    for members in
+        [json!({"hold": true}), json!({}), json!({"paused": true}), json!({"hold": true, "direction": "Abort"})]
+    {
+        let rollout = rollout(members.clone());
+        let mut status = planned(&rollout, &RolloutStatus::default(), &boat("one", json!({}))).status;
+        if status.started.is_none() {
+            status.started = Some("2026-11-18T11:00:00Z".to_owned());
+        }
+        let (status, there) = comes_to(&rollout, status, boat("two", json!({HELD: hold("rollout-1", "r")})));
+        assert_eq!((there.is_held(), there.label()), (false, Some(OLD)), "{members}: {:?}", status.phase);
+        assert_eq!(note(&there, HELD), json!("released rollout-1"));
+        assert!(FleetObject::of(&there.value(), &rollout).is_none());
+        assert!(status.in_flight.is_empty(), "{members}: {:?}", status.in_flight);
+    }
+}
+
+#[test]
+fn a_rollout_that_is_paused_lets_go_where_it_is_not_to_hold_any_more() {
+    let held = boat("one", json!({HELD: hold("rollout-1", "r")}));
+    let status = planned(&rollout(json!({"hold": true})), &RolloutStatus::default(), &held).status;
+    for (holds, is_held) in [(true, true), (false, false)] {
+        let paused = rollout(json!({"hold": holds, "paused": true}));
+        let (status, there) = comes_to(&paused, status.clone(), held.clone());
+        assert_eq!((status.phase, there.is_held(), there.label()), (RolloutPhase::Paused, is_held, Some(OLD)));
+    }
+}
+
+#[test]
+fn what_comes_while_a_rollout_is_paused_is_held_as_well() {
+    let status = RolloutStatus { started: Some("2026-11-18T11:00:00Z".to_owned()), ..RolloutStatus::default() };
+    let paused = rollout(json!({"hold": true, "paused": true}));
+    let (status, there) = comes_to(&paused, status, boat("one", json!({})));
+    assert_eq!((status.phase, there.is_held(), there.label()), (RolloutPhase::Paused, true, Some(OLD)));
+}
+
+#[test]
+fn a_wish_of_before_is_over_where_another_rollout_holds() {
+    let waits = rollout(json!({"hold": true, "waves": [{"name": "all", "before": "approval"}]}));
+    for (text, wanted) in
+        [("released rollout-0", Value::Null), ("released rollout-1", json!(NEW)), ("mine", Value::Null)]
+    {
+        let (_, held) = comes_to(&waits, RolloutStatus::default(), boat("one", json!({HELD: text, WANTED: NEW})));
+        assert!(held.is_held(), "{text}");
+        assert_eq!(note(&held, WANTED), wanted, "{text}");
+    }
+}
+
+#[test]
+fn a_move_lands_on_no_hold_that_came_meanwhile() {
+    let rollout = rollout(json!({}));
+    let seen = boat("one", json!({"a": "b"}));
+    let plan = planned(&rollout, &RolloutStatus::default(), &seen);
+    let moves: Vec<&FleetMove> = plan
+        .writes
+        .iter()
+        .filter_map(|write| match write {
+            RolloutWrite::Move(one) => Some(one),
+            _ => None,
+        })
+        .collect();
+    let mut meanwhile = seen.clone();
+    meanwhile.holds("q");
+    assert!(moves[0].patch.is_array() && meanwhile.patched(&moves[0].patch, NOW.wall, true).is_none());
+    assert_eq!(lands(&seen, moves[0]).label(), Some(NEW));
+}

@@ -1,0 +1,190 @@
+//! A history of journeys: how they look, and what happens.
+
+use pointsman_core::laws::Random;
+
+use crate::script::TEXTS;
+
+/// A step of a journey.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Drawn {
+    /// A field that is not there yet.
+    Lock,
+    /// Fields of which one is below others that are not there, and a label.
+    Deep,
+    /// A field that is there.
+    Unset,
+    /// What a Job brings, or whoever does it by hand.
+    Wait,
+    Job,
+    /// The same, which is done where the object says so.
+    Until,
+    /// One that cannot be undone.
+    Irreversible,
+}
+
+/// What happens.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Event {
+    /// A runner does its next call.
+    Step(usize),
+    /// It is killed, and started again.
+    Kill(usize),
+    /// The answer to its next write is lost.
+    Lost(usize),
+    Tick(u64),
+    /// One of the Jobs that run ends, well or not.
+    Ends(usize, bool),
+    /// One of the Jobs that were seen is deleted.
+    Drop(usize),
+    /// Somebody does by hand what a Job is for.
+    ByHand(usize),
+    /// A webhook refuses to have an object written; or none.
+    Deny(Option<usize>),
+    Delete(usize),
+    Create,
+    /// Somebody changes the label by which a wave selects objects.
+    Relabel(usize),
+    /// Somebody writes one of [`TEXTS`] where rollouts note what they have done.
+    Notes(usize, usize),
+    Resume,
+    Pause,
+    Forward,
+    Back,
+    Stop,
+}
+
+/// How the fleet and the StagedRollout look, and what happens.
+#[derive(Clone, Debug)]
+pub(super) struct Draft {
+    pub(super) objects: usize,
+    pub(super) canaries: usize,
+    pub(super) max_in_flight: usize,
+    pub(super) on_failure: &'static str,
+    /// What the first journey does, and the second one, which may be empty: then there is none.
+    pub(super) steps: Vec<Drawn>,
+    pub(super) more: Vec<Drawn>,
+    /// A wave without objects in between: it runs a Job, which may be undone or not.
+    pub(super) run: Option<bool>,
+    pub(super) runners: usize,
+    pub(super) script: Vec<Event>,
+}
+
+impl Draft {
+    pub(super) fn draw(seed: u64) -> Self {
+        let random = &mut Random::new(seed);
+        let objects = 1 + random.below(5);
+        let steps = steps(random, 1);
+        let more = if random.percent(40) { steps_after(random, &steps) } else { Vec::new() };
+        let mut draft = Self {
+            objects,
+            canaries: if random.percent(60) { 1 } else { 0 },
+            max_in_flight: 1 + random.below(2),
+            on_failure: random.word(&["Pause", "Pause", "Undo", "UndoAll"]),
+            steps,
+            more,
+            run: if random.percent(40) { Some(random.percent(60)) } else { None },
+            runners: 1 + random.below(2),
+            script: Vec::new(),
+        };
+        let (trouble, turns) = (random.percent(70), random.percent(40));
+        for _ in 0..30 + random.below(200) {
+            let event = draft.event(random, trouble, turns);
+            draft.script.push(event);
+        }
+        draft.noted(&mut Random::new(seed ^ NOTED))
+    }
+
+    /// The same with somebody who writes where rollouts do: the rest of a history stays what it was.
+    fn noted(mut self, random: &mut Random) -> Self {
+        let count = if random.percent(75) { 0 } else { 1 + random.below(3) };
+        for _ in 0..count {
+            let event = Event::Notes(random.below(self.objects), random.below(TEXTS.len()));
+            self.script.insert(random.below(self.script.len() + 1), event);
+        }
+        self
+    }
+
+    fn event(&self, random: &mut Random, trouble: bool, turns: bool) -> Event {
+        let (runner, object) = (random.below(self.runners), random.below(self.objects + 1));
+        match random.below(100) {
+            0..52 => Event::Step(runner),
+            52..68 => Event::Ends(random.below(4), !trouble || random.percent(75)),
+            68..78 => {
+                let most = if random.percent(10) { 100 } else { 6 };
+                Event::Tick(1 + random.below(most) as u64)
+            }
+            78..82 => Event::Resume,
+            _ if !trouble => Event::Step(runner),
+            82..87 => Event::Kill(runner),
+            87..89 => Event::Lost(runner),
+            89 => Event::Drop(random.below(4)),
+            90 => Event::ByHand(object),
+            91 => Event::Deny(if random.percent(60) { Some(object) } else { None }),
+            92 if random.percent(40) => Event::Delete(object),
+            93 if random.percent(40) => Event::Create,
+            94 if random.percent(50) => Event::Relabel(object),
+            94 => Event::Pause,
+            95..98 if turns => *random.pick(&[Event::Back, Event::Back, Event::Forward, Event::Stop]).unwrap(),
+            _ => Event::Step(runner),
+        }
+    }
+
+    /// The same, as small as it still breaks something.
+    pub(super) fn shrunk(mut self, breaks: impl Fn(&Self) -> bool) -> Self {
+        let mut size = self.script.len().div_ceil(2);
+        while size > 0 {
+            let mut at = 0;
+            while at < self.script.len() {
+                let mut less = self.clone();
+                less.script.drain(at..(at + size).min(self.script.len()));
+                if breaks(&less) { self = less } else { at += size }
+            }
+            size /= 2;
+        }
+        for change in [
+            |draft: &mut Self| draft.objects -= usize::from(draft.objects > 1),
+            |draft: &mut Self| draft.canaries = 0,
+            |draft: &mut Self| draft.more.clear(),
+            |draft: &mut Self| draft.run = None,
+            |draft: &mut Self| draft.steps.truncate(draft.steps.len().saturating_sub(1)),
+        ] {
+            for _ in 0..4 {
+                let mut less = self.clone();
+                change(&mut less);
+                if !less.steps.is_empty() && breaks(&less) {
+                    self = less;
+                }
+            }
+        }
+        self
+    }
+}
+
+/// What those who write where rollouts do are drawn by.
+const NOTED: u64 = 0x407e;
+
+/// Some steps, the last of which may be one that cannot be undone. What is waited for is brought by a Job before.
+fn steps(random: &mut Random, least: usize) -> Vec<Drawn> {
+    let mut steps: Vec<Drawn> = Vec::new();
+    for _ in 0..least + random.below(4) {
+        let step =
+            *random.pick(&[Drawn::Lock, Drawn::Deep, Drawn::Unset, Drawn::Wait, Drawn::Job, Drawn::Until]).unwrap();
+        let brings = steps.iter().any(|step| matches!(step, Drawn::Job | Drawn::Until));
+        // One of each: a field that was set before is there.
+        if !steps.contains(&step) && (step != Drawn::Wait || brings) {
+            steps.push(step);
+        }
+    }
+    if random.percent(20) || steps.is_empty() {
+        steps.push(Drawn::Irreversible);
+    }
+    steps
+}
+
+/// Steps of a second journey, which write other fields than the first one.
+fn steps_after(random: &mut Random, first: &[Drawn]) -> Vec<Drawn> {
+    let mut steps = steps(random, 1);
+    steps.retain(|step| !first.contains(step) || matches!(step, Drawn::Job));
+    steps.retain(|step| *step != Drawn::Wait);
+    steps
+}

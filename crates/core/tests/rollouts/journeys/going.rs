@@ -1,0 +1,83 @@
+//! Objects that somebody deletes in the middle of their journey, and that a finalizer keeps.
+
+use pointsman_core::rollout::{
+    FleetObject, FleetRollout, Moment, RolloutFacts, RolloutPhase, RolloutPlan, RolloutStatus, RolloutWrite, plan,
+    rfc3339,
+};
+use serde_json::{Value, json};
+
+use super::refused::rolled;
+use crate::boat::apply;
+use crate::patches::NOW;
+
+fn ship(name: &str) -> Value {
+    json!({
+        "metadata": {"namespace": "n", "name": name, "uid": format!("u-{name}")}, "spec": {},
+        "status": {"conditions": [{"type": "Ready", "status": "True"}]},
+    })
+}
+
+fn planned(rollout: &FleetRollout, status: &RolloutStatus, fleet: &[Value], after: u64) -> RolloutPlan {
+    let fleet: Vec<FleetObject> = fleet.iter().map(|ship| FleetObject::of(ship, rollout).unwrap()).collect();
+    let now = Moment { wall: NOW.wall + after, ..NOW };
+    plan(rollout, status, &fleet, RolloutFacts { consistent: true, ..RolloutFacts::default() }, now)
+}
+
+/// The first ship is under way, by a write that is still to come.
+fn begun(rollout: &FleetRollout, fleet: &[Value]) -> RolloutPlan {
+    // It says that it has begun before anything else.
+    let told = planned(rollout, &RolloutStatus::default(), fleet, 0).status;
+    let first = planned(rollout, &told, fleet, 0);
+    assert_eq!((uids(&first.status), moves(&first).len()), (vec!["u-a"], 1), "{:?}", first.status);
+    first
+}
+
+fn moves(plan: &RolloutPlan) -> Vec<&Value> {
+    let patches = plan.writes.iter().filter_map(|write| match write {
+        RolloutWrite::Move(one) => Some(&one.patch),
+        _ => None,
+    });
+    patches.collect()
+}
+
+fn uids(status: &RolloutStatus) -> Vec<&str> {
+    status.in_flight.iter().map(|one| one.uid.as_str()).collect()
+}
+
+/// It is half-way until it is gone: nothing more is done to it, and no other one goes in its place.
+#[test]
+fn what_is_deleted_on_its_journey_keeps_its_place_until_it_is_gone() {
+    let lock = json!({"name": "lock", "set": {"fields": {"spec.lock": "{to}"}}});
+    let note = json!({"name": "note", "set": {"fields": {"spec.note.other": "x"}}});
+    let rollout = rolled(&json!({"j": [lock, note]}), &json!({"timeout": "10m"})).unwrap();
+    let mut fleet = [ship("a"), ship("b")];
+    let first = begun(&rollout, &fleet);
+    for operation in moves(&first)[0].as_array().unwrap() {
+        apply(&mut fleet[0], operation).unwrap();
+    }
+    assert_eq!(fleet[0]["spec"]["lock"], "v2");
+    let goes_on = planned(&rollout, &first.status, &fleet, 5);
+    assert_eq!((uids(&goes_on.status), moves(&goes_on).len()), (vec!["u-a"], 1));
+    fleet[0]["metadata"]["deletionTimestamp"] = json!(rfc3339(NOW.wall + 5));
+    fleet[0]["metadata"]["finalizers"] = json!(["example.com/keep"]);
+    let kept = planned(&rollout, &first.status, &fleet, 10);
+    assert_eq!((uids(&kept.status), kept.status.counts.in_flight), (vec!["u-a"], 1), "{:?}", kept.standings);
+    assert!(moves(&kept).is_empty(), "{:?}", kept.writes);
+    let late = planned(&rollout, &kept.status, &fleet, 700).status;
+    assert_eq!((late.phase, uids(&late)), (RolloutPhase::Paused, vec!["u-a"]));
+    let why = "it is being deleted, and not gone within 10m: example.com/keep of its metadata.finalizers hold it";
+    assert!(late.message.contains(why), "{}", late.message);
+    let after = planned(&rollout, &kept.status, &fleet[1..], 20).status;
+    assert_eq!(uids(&after), ["u-b"]);
+}
+
+/// Nothing of it is done yet.
+#[test]
+fn what_is_deleted_before_its_journey_leaves_its_place() {
+    let lock = json!({"name": "lock", "set": {"fields": {"spec.lock": "{to}"}}});
+    let rollout = rolled(&json!({"j": [lock]}), &json!({})).unwrap();
+    let mut fleet = [ship("a"), ship("b")];
+    let first = begun(&rollout, &fleet);
+    fleet[0]["metadata"]["deletionTimestamp"] = json!(rfc3339(NOW.wall + 5));
+    assert_eq!(uids(&planned(&rollout, &first.status, &fleet, 10).status), ["u-b"]);
+}

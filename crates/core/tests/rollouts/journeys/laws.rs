@@ -1,0 +1,496 @@
+//! Runs a history of journeys and watches their properties over it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use pointsman_core::rollout::{Direction, JobWrite, RolloutPhase, RolloutStatus};
+use serde_json::{Value, json};
+
+use super::draw::{Draft, Drawn, Event};
+use super::harbour::{Call, Harbour, Pilot, SimJob, seen_jobs};
+use super::stations;
+use crate::boat::{ANNOTATION, is_mark};
+use crate::script::TEXTS;
+
+/// A property that does not hold.
+pub(super) struct Broken {
+    pub(super) property: &'static str,
+    pub(super) what: String,
+    pub(super) log: Vec<String>,
+}
+
+/// A history that is being run.
+pub(super) struct Voyage<'a> {
+    draft: &'a Draft,
+    harbour: Harbour,
+    pilots: Vec<Pilot>,
+    /// Objects as they were before anything happened to them.
+    before: BTreeMap<String, Value>,
+    /// The rollout was told to go another way, or may do so by itself.
+    turned: bool,
+    /// Objects whose Jobs somebody did by hand, whose labels somebody changed, and that were left when the rollout
+    /// stopped.
+    by_hand: BTreeSet<String>,
+    relabelled: BTreeSet<String>,
+    left: BTreeSet<String>,
+    /// Objects on which somebody wrote what they liked, in the place of what the rollout knows of them.
+    noted: BTreeSet<String>,
+    met: BTreeSet<&'static str>,
+    broken: Option<(&'static str, String)>,
+}
+
+impl<'a> Voyage<'a> {
+    pub(super) fn new(draft: &'a Draft) -> Self {
+        let mut harbour = Harbour::new(stations::kind(draft), stations::rollout(draft));
+        for at in 0..draft.objects {
+            harbour.create(at < draft.canaries);
+        }
+        Self {
+            draft,
+            before: harbour.objects.clone(),
+            pilots: (0..draft.runners).map(|_| Pilot::started(harbour.now)).collect(),
+            harbour,
+            turned: draft.on_failure != "Pause",
+            by_hand: BTreeSet::new(),
+            relabelled: BTreeSet::new(),
+            left: BTreeSet::new(),
+            noted: BTreeSet::new(),
+            met: BTreeSet::new(),
+            broken: None,
+        }
+    }
+
+    pub(super) fn run(&mut self) -> Option<Broken> {
+        for event in &self.draft.script {
+            self.happens(*event);
+            if self.broken.is_some() {
+                break;
+            }
+        }
+        if self.broken.is_none() {
+            self.quiet();
+        }
+        let (property, what) = self.broken.take()?;
+        Some(Broken { property, what, log: std::mem::take(&mut self.harbour.log) })
+    }
+
+    /// The phase that it ended in, and what was met.
+    pub(super) fn ends(&self) -> Vec<String> {
+        let phase = format!("{:?}", self.harbour.status().phase);
+        self.met.iter().map(|met| (*met).to_owned()).chain([phase]).collect()
+    }
+
+    fn breaks(&mut self, property: &'static str, what: String) {
+        self.broken.get_or_insert((property, what));
+    }
+
+    fn happens(&mut self, event: Event) {
+        let harbour = &mut self.harbour;
+        if !matches!(event, Event::Step(_)) {
+            harbour.log.push(format!("{} {event:?}", harbour.now));
+        }
+        let name = |at: usize| format!("b-{at}");
+        match event {
+            Event::Step(at) => self.step(at),
+            Event::Kill(at) => self.pilots[at] = Pilot::started(harbour.now),
+            Event::Lost(at) => self.pilots[at].lost = true,
+            Event::Tick(seconds) => harbour.now += seconds,
+            Event::Ends(at, well) => {
+                let running = harbour.running();
+                if let Some(title) = running.get(at % running.len().max(1)) {
+                    harbour.ends(title, well);
+                }
+            }
+            Event::Drop(at) => {
+                // Between its creation and the next look nobody knows that it was there.
+                let seen = seen_jobs(&harbour.status());
+                if let Some(title) = seen.iter().nth(at % seen.len().max(1)) {
+                    harbour.gone.extend(harbour.jobs.remove(title));
+                }
+            }
+            Event::ByHand(at) => {
+                if let Some(object) = harbour.objects.get_mut(&name(at)) {
+                    object["status"]["level"] = json!("v2");
+                    self.by_hand.insert(name(at));
+                }
+            }
+            Event::Deny(at) => harbour.denied = at.map(name),
+            Event::Delete(at) => drop(harbour.objects.remove(&name(at))),
+            Event::Create => {
+                let at = harbour.created;
+                harbour.create(false);
+                self.before.insert(name(at), harbour.objects[&name(at)].clone());
+            }
+            Event::Relabel(at) => self.relabel(&name(at)),
+            Event::Notes(at, text) => self.notes(&name(at), TEXTS[text]),
+            Event::Resume => harbour.resume(),
+            Event::Pause => harbour.set("paused", json!(true)),
+            Event::Forward => self.turns("Forward"),
+            Event::Back => self.turns("Undo"),
+            Event::Stop => self.turns("Abort"),
+        }
+    }
+
+    /// An object is a canary, or is none any more.
+    fn relabel(&mut self, name: &str) {
+        let Some(object) = self.harbour.objects.get_mut(name) else { return };
+        let is_canary = !object["metadata"]["labels"]["rollout"].is_null();
+        for object in [Some(object), self.before.get_mut(name)].into_iter().flatten() {
+            let metadata = object["metadata"].as_object_mut().unwrap();
+            let labels = metadata.entry("labels").or_insert(json!({})).as_object_mut().unwrap();
+            if is_canary {
+                labels.remove("rollout");
+            } else {
+                labels.insert("rollout".to_owned(), json!("canary"));
+            }
+            if labels.is_empty() {
+                metadata.remove("labels");
+            }
+        }
+        self.relabelled.insert(name.to_owned());
+    }
+
+    fn notes(&mut self, name: &str, text: &str) {
+        let Some(object) = self.harbour.objects.get_mut(name) else { return };
+        object["metadata"]["annotations"][ANNOTATION] = json!(text);
+        self.noted.insert(name.to_owned());
+        // With which wave it goes nobody knows from then on.
+        self.relabelled.insert(name.to_owned());
+    }
+
+    /// Whoever reads what is said takes texts off that no rollout has written.
+    fn takes_texts_off(&mut self) {
+        for name in &self.noted {
+            let Some(object) = self.harbour.objects.get_mut(name) else { continue };
+            let Some(annotations) = object["metadata"]["annotations"].as_object_mut() else { continue };
+            if annotations.get(ANNOTATION).is_some_and(|text| mark_of(text).is_none()) {
+                annotations.remove(ANNOTATION);
+            }
+        }
+    }
+
+    fn turns(&mut self, direction: &str) {
+        self.turned = true;
+        self.harbour.set("direction", json!(direction));
+    }
+
+    fn step(&mut self, at: usize) {
+        let call = self.pilots[at].step(at, &mut self.harbour);
+        let now = self.harbour.now;
+        match call {
+            Call::Nothing => {}
+            Call::Planned(plan) => {
+                let standings = &plan.standings;
+                if plan.status.phase == RolloutPhase::Complete && !self.harbour.status().is_over() {
+                    self.is_complete();
+                }
+                if !plan.writes.is_empty() {
+                    self.harbour.log.push(format!("{now} pilot {at} plans {} {standings:?}", plan.status.message));
+                }
+            }
+            Call::Status(status) => {
+                self.harbour.log.push(format!("{now} pilot {at} writes {:?} {:?}", status.phase, status.in_flight));
+                self.met.extend(status.failures.iter().any(|one| one.reason == "JobFailed").then_some("JobFailed"));
+                self.is_settled(&status);
+            }
+            Call::Patched(before, name) => {
+                let marked = &self.harbour.objects[&name]["metadata"]["annotations"][ANNOTATION];
+                self.harbour.log.push(format!("{now} pilot {at} writes {name}: {marked}"));
+                self.goes_one_step(&before, &name);
+            }
+            Call::Job(job, is_new) => {
+                let told = &job.body["metadata"]["annotations"]["pointsman.dev/step"];
+                self.harbour.log.push(format!("{now} pilot {at} runs {} for {told} (new: {is_new})", job.name));
+                if is_new {
+                    self.is_due(&job);
+                }
+            }
+        }
+        self.keeps_the_budget();
+    }
+
+    /// What happens to the objects of a wave.
+    fn drawn(&self, wave: &str) -> &'a [Drawn] {
+        if wave == "again" { &self.draft.more } else { &self.draft.steps }
+    }
+
+    /// The waves that an object goes with: the one that it has begun with, whatever its labels say since.
+    fn waves(&self, object: &Value, steps: &[&BTreeMap<String, usize>]) -> Vec<&'static str> {
+        let has_begun = |wave: &&str| steps.iter().any(|steps| steps.contains_key(*wave));
+        let is_canary = self.draft.canaries > 0 && !object["metadata"]["labels"]["rollout"].is_null();
+        let first = ["canary", "rest"].into_iter().find(has_begun);
+        let first = first.unwrap_or(if is_canary { "canary" } else { "rest" });
+        [Some(first), (!self.draft.more.is_empty()).then_some("again")].into_iter().flatten().collect()
+    }
+
+    fn is_half_way(&self, object: &Value) -> bool {
+        steps_of(object).iter().any(|(wave, done)| *done < self.drawn(wave).len())
+    }
+
+    fn keeps_the_budget(&mut self) {
+        let running: Vec<String> = self.harbour.running();
+        let about = |title: &String| node(&self.harbour.jobs[title].body);
+        let busy: BTreeSet<String> = running.iter().filter_map(about).collect();
+        // Who is deleted keeps its place until its Job has ended.
+        let half = self.harbour.objects.iter().filter(|(_, object)| self.is_half_way(object)).map(|(name, _)| name);
+        let under_way: BTreeSet<&String> = busy.iter().chain(half).filter(|name| !self.left.contains(*name)).collect();
+        if under_way.len() > self.draft.max_in_flight {
+            let what = format!("{under_way:?} are under way");
+            self.breaks("the budget is never passed", what);
+        }
+        // Who takes off what is noted of a Job that is gone as well has it run again.
+        let twice = self.harbour.made.iter().find(|(_, times)| **times > 1 && self.noted.is_empty());
+        if let Some((title, times)) = twice {
+            let what = format!("{title} was run {times} times");
+            self.breaks("no Job is run twice for one attempt", what);
+        }
+    }
+
+    /// A write of an object is one step of one wave, done or undone, and that at its time.
+    fn goes_one_step(&mut self, before: &Value, name: &str) {
+        let now = self.harbour.objects[name].clone();
+        let (was, is) = (steps_of(before), steps_of(&now));
+        let waves = self.waves(&now, &[&was, &is]);
+        let done = |steps: &BTreeMap<String, usize>, wave: &str| steps.get(wave).copied().unwrap_or_default();
+        let changed: Vec<&&str> = waves.iter().filter(|wave| done(&was, wave) != done(&is, wave)).collect();
+        let [wave] = changed.as_slice() else {
+            return self.breaks("a write is one step", format!("{name}: {was:?} to {is:?}"));
+        };
+        let (from, to) = (done(&was, wave), done(&is, wave));
+        if from.abs_diff(to) != 1 {
+            return self
+                .breaks("steps are done and undone in their order", format!("{name}: {from} to {to} of {wave}"));
+        }
+        let others = waves.iter().filter(|other| *other != *wave);
+        for other in others {
+            let is_before = *other != "again";
+            let is_wrong = if is_before { done(&is, other) < self.drawn(other).len() } else { done(&is, other) > 0 };
+            // Who writes a mark of their own over one takes away what it said of the legs before.
+            if is_wrong && !self.noted.contains(name) {
+                return self.breaks("legs are gone one after the other", format!("{name}: {is:?}"));
+            }
+        }
+        self.is_at_its_time(name, wave, from.min(to), to > from);
+        if to > from && from == 0 {
+            self.is_the_turn_of(name, wave);
+        }
+    }
+
+    /// What a step waits for was so when it was done; nobody goes past a Job that runs.
+    fn is_at_its_time(&mut self, name: &str, wave: &str, step: usize, forward: bool) {
+        let drawn = self.drawn(wave)[step];
+        let object = &self.harbour.objects[name];
+        let is_there = object["status"]["level"] == "v2";
+        let title = format!("{wave}: ");
+        let jobs: Vec<_> = self
+            .harbour
+            .jobs
+            .values()
+            .chain(&self.harbour.gone)
+            .filter(|job| node(&job.body).as_deref() == Some(name) && told(&job.body).starts_with(&title))
+            .collect();
+        let runs = self.harbour.running().iter().any(|job| node(&self.harbour.jobs[job].body).as_deref() == Some(name));
+        let (ended_well, none) = (jobs.iter().any(|job| job.end == Some(true)), jobs.is_empty());
+        if self.noted.contains(name) {
+            return;
+        }
+        if runs {
+            self.breaks("nobody goes past a Job that runs", format!("{name}: step {step} of {wave}"));
+        } else if forward && !self.turned {
+            let holds = match drawn {
+                Drawn::Wait => is_there,
+                Drawn::Job | Drawn::Irreversible => ended_well,
+                Drawn::Until => is_there,
+                Drawn::Lock | Drawn::Deep | Drawn::Unset => true,
+            };
+            if !holds {
+                self.breaks("a step is done when what it waits for is so", format!("{name}: {drawn:?} of {wave}"));
+            }
+        }
+        self.met.extend((drawn == Drawn::Until && forward && none).then_some("by hand"));
+    }
+
+    /// Waves go one after the other, and what is between them is run before.
+    fn is_the_turn_of(&mut self, name: &str, wave: &str) {
+        let from_the_beginning = |at: usize| format!("b-{at}");
+        let others = (0..self.draft.objects).map(from_the_beginning);
+        let others: Vec<String> = others.filter(|name| !self.relabelled.contains(name)).collect();
+        if self.turned || !others.contains(&name.to_owned()) {
+            return;
+        }
+        let is_open = |other: &String, wave: &str| {
+            let object = self.harbour.objects.get(other)?;
+            let goes = self.waves(object, &[&steps_of(object)]).contains(&wave);
+            let done = steps_of(object).get(wave).copied().unwrap_or_default();
+            (goes && done < self.drawn(wave).len()).then_some(())
+        };
+        let earlier: &[&str] = match wave {
+            "canary" => &[],
+            "rest" => &["canary"],
+            _ => &["canary", "rest"],
+        };
+        let open = others.iter().find(|other| earlier.iter().any(|wave| is_open(other, wave).is_some()));
+        if let Some(open) = open.cloned() {
+            self.breaks("waves go in their order", format!("{name} before {open}"));
+        }
+        let all = self.harbour.jobs.values().chain(&self.harbour.gone);
+        let mut between = all.filter(|job| told(&job.body).starts_with("between: "));
+        if wave != "canary" && self.draft.run.is_some() && !between.any(|job| job.end == Some(true)) {
+            self.breaks("what a wave runs has ended before the next one", name.to_owned());
+        }
+    }
+
+    /// A Job is made for the step that comes next, and beside no other one of its object.
+    fn is_due(&mut self, job: &JobWrite) {
+        let told = told(&job.body);
+        let Some(name) = node(&job.body) else { return };
+        let title = format!("{}/{}", job.namespace, job.name);
+        let running = self.harbour.running();
+        if let Some(other) = running
+            .iter()
+            .find(|other| **other != title && node(&self.harbour.jobs[*other].body).as_ref() == Some(&name))
+            .filter(|_| !self.noted.contains(&name))
+        {
+            return self.breaks("an object has one Job at a time", format!("{name}: {title} beside {other}"));
+        }
+        let (wave, step) = told.split_once(": ").unwrap();
+        let step = step.split_once(" of ").unwrap().0;
+        let is_it = |drawn: &Drawn| match drawn {
+            Drawn::Job => step == "job",
+            Drawn::Until => step == "until",
+            Drawn::Irreversible => step.starts_with("never"),
+            _ => false,
+        };
+        let at = self.drawn(wave).iter().position(is_it).unwrap();
+        let undoes = env(&job.body, "UNDOES").is_some();
+        self.met.extend(undoes.then_some("undone"));
+        let of_it = |other: &SimJob| self::told(&other.body) == told && env(&other.body, "UNDOES").is_none();
+        if undoes && !self.harbour.jobs.values().chain(&self.harbour.gone).any(of_it) {
+            return self.breaks("a Job undoes what a Job has done", told);
+        }
+        let Some(object) = self.harbour.objects.get(&name).filter(|_| !self.noted.contains(&name)) else { return };
+        let done = steps_of(object).get(wave).copied().unwrap_or_default();
+        if done != at + usize::from(undoes) {
+            self.breaks("a Job is of the step that comes next", format!("{told}, and {done} steps are done"));
+        }
+    }
+
+    /// At an end nothing is half done, and what is complete is.
+    fn is_settled(&mut self, status: &RolloutStatus) {
+        // What could not be taken back when the rollout was stopped is named, until somebody who has read it resumes.
+        if status.direction == Direction::Abort {
+            self.left.extend(status.failures.iter().filter_map(|one| Some(one.object.strip_prefix("n/")?.to_owned())));
+        }
+        if !status.is_over() {
+            return;
+        }
+        let is_half = |(name, object): &(&String, &Value)| self.is_half_way(object) && !self.left.contains(*name);
+        let half = self.harbour.objects.iter().find(is_half);
+        if let Some(name) = half.map(|(name, _)| name.clone()) {
+            self.breaks("nothing is half done at an end", name);
+        }
+        if let Some(job) = self.harbour.running().first() {
+            self.breaks("no Job runs at an end", job.clone());
+        }
+    }
+
+    /// Nothing is left behind by a rollout that is complete, by what is seen when that is decided.
+    fn is_complete(&mut self) {
+        let is_left = |object: &Value| {
+            let steps = steps_of(object);
+            self.waves(object, &[&steps]).iter().any(|wave| steps.get(*wave) != Some(&self.drawn(wave).len()))
+        };
+        let left = self.harbour.objects.iter().find(|(_, object)| is_left(object)).map(|(name, _)| name.clone());
+        if let Some(name) = left {
+            self.breaks("a rollout is complete when nothing is left", name);
+        }
+    }
+
+    /// Nothing goes wrong any more: it comes to its end.
+    fn quiet(&mut self) {
+        self.harbour.log.push("quiet".to_owned());
+        self.harbour.denied = None;
+        let (mut helped, mut still) = (0, 0);
+        for _ in 0..1_500 {
+            self.harbour.now += 6;
+            for title in self.harbour.running() {
+                self.harbour.ends(&title, true);
+            }
+            let (version, objects) = (self.harbour.version, self.harbour.objects.clone());
+            self.step(0);
+            if self.broken.is_some() {
+                return;
+            }
+            still = if version == self.harbour.version && objects == self.harbour.objects { still + 1 } else { 0 };
+            if still < 12 {
+                continue;
+            }
+            let status = self.harbour.status();
+            if status.is_over() {
+                return self.is_home(&status);
+            }
+            if helped < 12 {
+                if helped == 6 {
+                    self.takes_texts_off();
+                }
+                (helped, still) = (helped + 1, 0);
+                // Nobody resumes a rollout that is to stop: it ends by itself.
+                if status.direction == Direction::Abort {
+                    self.harbour.set("paused", json!(false));
+                } else {
+                    self.harbour.resume();
+                }
+                continue;
+            }
+            let what = format!("{:?}, and says {:?}", status.phase, status.message);
+            return self.breaks("a rollout ends or says what it waits for", what);
+        }
+        self.breaks("a rollout ends or says what it waits for", "it goes on for ever".to_owned());
+    }
+
+    /// What was taken back is what it was before, but for what cannot be undone.
+    fn is_home(&mut self, status: &RolloutStatus) {
+        if status.direction != Direction::Undo || status.phase != RolloutPhase::Aborted {
+            return;
+        }
+        let is_for_good =
+            [&self.draft.steps, &self.draft.more].iter().any(|steps| steps.contains(&Drawn::Irreversible));
+        let all = self.harbour.objects.iter();
+        let away = all.clone().find(|(name, object)| {
+            let was = &self.before[*name];
+            let is_stuck = is_for_good && !steps_of(object).is_empty();
+            !is_stuck
+                && !self.noted.contains(*name)
+                && (object["metadata"] != was["metadata"]
+                    || object["spec"] != was["spec"]
+                    || (object["status"] != was["status"] && !self.by_hand.contains(*name)))
+        });
+        match away.map(|(name, object)| format!("{name}: {object} and not {}", self.before[name])) {
+            Some(what) => self.breaks("back is the way there in reverse", what),
+            None => drop(self.met.insert("home")),
+        }
+    }
+}
+
+/// How many steps of which wave are done, as the object says it.
+fn steps_of(object: &Value) -> BTreeMap<String, usize> {
+    let Some(mark) = mark_of(&object["metadata"]["annotations"][ANNOTATION]) else { return BTreeMap::new() };
+    serde_json::from_value(mark.get("step").cloned().unwrap_or_else(|| json!({}))).unwrap()
+}
+
+/// What a rollout has noted, whichever rollout; nothing where somebody else has written what stands there.
+fn mark_of(text: &Value) -> Option<Value> {
+    serde_json::from_str(text.as_str()?).ok().filter(is_mark)
+}
+
+fn told(job: &Value) -> String {
+    job["metadata"]["annotations"]["pointsman.dev/step"].as_str().unwrap().to_owned()
+}
+
+fn env(job: &Value, name: &str) -> Option<String> {
+    let env = job["spec"]["template"]["spec"]["containers"][0]["env"].as_array()?;
+    Some(env.iter().find(|one| one["name"] == name)?["value"].as_str()?.to_owned())
+}
+
+fn node(job: &Value) -> Option<String> {
+    env(job, "NODE")
+}

@@ -1,0 +1,38 @@
+//! Journeys of several steps, simulated: Jobs that fail, are lost, or end late, kills between any two calls, resume,
+//! back and abort. What breaks prints its seed, and the smallest history that breaks the same way.
+
+mod draw;
+mod fields;
+mod going;
+mod harbour;
+mod laws;
+mod refused;
+mod stations;
+mod stopped;
+
+use draw::Draft;
+use laws::{Broken, Voyage};
+
+#[test]
+fn histories_of_journeys_keep_every_property() {
+    let (first, count) = (super::number("POINTSMAN_SEED", 0), super::number("POINTSMAN_ROLLOUTS", 1_500) / 3);
+    let mut ends = std::collections::BTreeMap::<String, u64>::new();
+    for seed in first..first + count {
+        let draft = Draft::draw(seed);
+        let mut voyage = Voyage::new(&draft);
+        if let Some(Broken { property, .. }) = voyage.run() {
+            let breaks = |draft: &Draft| Voyage::new(draft).run().is_some_and(|other| other.property == property);
+            let small = draft.shrunk(breaks);
+            let Broken { property, what, log } = Voyage::new(&small).run().unwrap();
+            panic!("seed {seed}: {property}: {what}\n{small:#?}\n{}", log[log.len().saturating_sub(80)..].join("\n"));
+        }
+        for end in voyage.ends() {
+            *ends.entry(end).or_default() += 1;
+        }
+    }
+    println!("{count} histories of journeys: {ends:?}");
+    // Every way to end is taken, and every kind of trouble is met.
+    for end in ["Complete", "Aborted", "Failed", "JobFailed", "undone", "home", "by hand"] {
+        assert!(count < 400 || ends.contains_key(end), "{end}: {ends:?}");
+    }
+}

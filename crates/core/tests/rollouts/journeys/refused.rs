@@ -1,0 +1,81 @@
+//! StagedRollouts of journeys that must not begin, each with what to do.
+
+use pointsman_core::definition::Kind;
+use pointsman_core::rollout::{
+    FleetRollout, RolloutAnswers, RolloutFacts, RolloutStatus, answered_rollout, rollout_questions, start_refusals,
+};
+use serde_json::{Value, json};
+
+use super::stations::CRD;
+
+pub(super) fn rolled(journeys: &Value, spec: &Value) -> Result<FleetRollout, String> {
+    let definition = format!(
+        "apiVersion: pointsman.dev/v1\nkind: KindDefinition\ncrd: ships.crd.yaml\nhealthy: {{all: [{{condition: \
+         Ready}}]}}\njourneys: {journeys}\n"
+    );
+    let kind = Kind::from_crd(&definition, CRD).unwrap();
+    let mut whole = json!({"kind": "ship", "journey": "j", "to": "v2", "waves": [{"name": "rest"}]});
+    whole.as_object_mut().unwrap().extend(spec.as_object().unwrap().clone());
+    let rollout = json!({
+        "apiVersion": "pointsman.dev/v1", "kind": "StagedRollout", "metadata": {"name": "r", "uid": "rollout-1"}, "spec": whole,
+    });
+    answered_rollout(&rollout, &kind).map_err(|bad| bad.to_string())
+}
+
+fn template(more: &Value) -> Value {
+    let mut job = json!({"template": "yard/crane"});
+    job.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    json!({"name": "never", "job": job, "irreversible": "it is for good"})
+}
+
+#[test]
+fn a_rollout_of_journeys_that_cannot_be_told_apart_is_refused() {
+    let lock = |value: &str| json!({"name": "lock", "set": {"fields": {"spec.lock": value}}});
+    let label = json!({"set": {"fields": {"metadata.labels[\"dock\"]": "x"}}});
+    let wait = json!({"wait": {"until": {"field": "status.level", "is": "{from}"}}});
+    let canary = json!({"waves": [{"name": "one", "selector": {"labels": "dock=a"}}, {"name": "rest"}]});
+    let two = json!({"waves": [{"name": "rest"}, {"name": "again", "journey": "k"}]});
+    let run = json!({"waves": [
+        {"name": "never", "run": {"job": {"template": "yard/crane"}, "irreversible": "it is for good"}}, {"name": "rest"},
+    ]});
+    let none = json!({});
+    for (journeys, spec, why) in [
+        (json!({"j": [lock("{from}")]}), &none, "the StagedRollout has no `from`"),
+        (json!({"j": [wait]}), &none, "the StagedRollout has no `from`"),
+        (json!({"j": [template(&json!({"env": {"A": "{from}"}}))]}), &none, "the StagedRollout has no `from`"),
+        (json!({"j": [label]}), &canary, "by which the StagedRollout selects objects"),
+        (json!({"j": [label]}), &json!({"selector": {"labels": "dock"}}), "by which the StagedRollout selects objects"),
+        (json!({"j": [template(&none)], "k": [template(&none)]}), &two, "both have a step never"),
+        (json!({"j": [template(&none)]}), &run, "both have a step never"),
+    ] {
+        let told = rolled(&journeys, spec).unwrap_err();
+        assert!(told.contains(why), "{journeys}: {told}");
+    }
+    rolled(&json!({"j": [lock("{from}"), wait]}), &json!({"from": "v1"})).unwrap();
+    rolled(&json!({"j": [lock("{to}"), label]}), &json!({"selector": {"labels": "pier"}})).unwrap();
+    rolled(&json!({"j": [template(&none)], "k": [lock("a")]}), &two).unwrap();
+}
+
+#[test]
+fn every_template_is_a_job_before_a_rollout_begins() {
+    let rollout = rolled(&json!({"j": [template(&json!({}))]}), &json!({"acceptedRisks": ["never"]})).unwrap();
+    let refusals = |answers| start_refusals(&rollout, &[], &RolloutFacts { answers, ..RolloutFacts::default() });
+    let questions = rollout_questions(&rollout, &RolloutStatus::default());
+    assert_eq!(questions.len(), 1);
+    let asked = |objects: &[Value]| {
+        let mut answers = RolloutAnswers::default();
+        questions.iter().for_each(|question| answers.saw(question, objects));
+        refusals(answers)
+    };
+    let map = |job: &Value| json!({"metadata": {"name": "crane"}, "data": {"job": job.to_string()}});
+    assert!(refusals(RolloutAnswers::default()).concat().contains("nobody has looked at its template"));
+    assert!(asked(&[]).concat().contains("there is no configmap yard/crane"));
+    assert!(asked(&[map(&json!({"kind": "Pod"}))]).concat().contains("must be batch/v1 Job"));
+    let containers = json!([{"name": "a"}]);
+    let job = json!({
+        "apiVersion": "batch/v1", "kind": "Job", "spec": {"template": {"spec": {"containers": containers}}},
+    });
+    assert_eq!(asked(&[map(&job)]), [""; 0]);
+    let begun = RolloutStatus { started: Some("2026-11-20T10:00:00Z".to_owned()), ..RolloutStatus::default() };
+    assert!(rollout_questions(&rollout, &begun).is_empty());
+}

@@ -1,0 +1,699 @@
+//! What a rollout that somebody stops leaves where it is, and when.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use pointsman_core::rollout::{
+    FleetObject, FleetRollout, Moment, Remembered, RolloutAnswers, RolloutFacts, RolloutPhase, RolloutStatus,
+    RolloutWrite, WantedObjects, plan, step_questions,
+};
+use serde_json::{Value, json};
+
+use super::refused::rolled;
+use crate::boat::apply;
+use crate::patches::NOW;
+
+/// An object that is locked, and for which a Job is run.
+struct Pier {
+    direction: &'static str,
+    /// The step has no way back.
+    is_for_good: bool,
+    /// Another wave comes before its own.
+    is_second: bool,
+    /// What the Job did is undone where the object says so.
+    says_undone: bool,
+    /// Another Job is run before that.
+    is_towed: bool,
+    /// It is locked before the Job runs.
+    has_lock: bool,
+    ship: Option<Value>,
+    /// By their names, in the order in which they were made.
+    jobs: Vec<(String, Value)>,
+    status: RolloutStatus,
+    remembered: Remembered,
+    /// Nobody may read Jobs.
+    shut: bool,
+    /// A webhook refuses every write of the object.
+    denied: bool,
+    /// No Job can be made.
+    jobless: bool,
+    /// The last one that was to be made then.
+    late: Option<(String, Value)>,
+}
+
+impl Pier {
+    fn new() -> Self {
+        let metadata = json!({"namespace": "n", "name": "a", "uid": "u-a"});
+        let healthy = json!({"conditions": [{"type": "Ready", "status": "True"}]});
+        let ship = Some(json!({"metadata": metadata, "spec": {}, "status": healthy}));
+        let (status, remembered) = (RolloutStatus::default(), Remembered::default());
+        Self {
+            direction: "Forward",
+            is_for_good: false,
+            is_second: false,
+            says_undone: false,
+            is_towed: false,
+            has_lock: true,
+            ship,
+            jobs: Vec::new(),
+            status,
+            remembered,
+            shut: false,
+            denied: false,
+            jobless: false,
+            late: None,
+        }
+    }
+
+    fn compiled(&self) -> FleetRollout {
+        let template = json!({"spec": {"containers": [{"name": "lift", "image": "crane"}]}});
+        let manifest = json!({
+            "apiVersion": "batch/v1", "kind": "Job", "metadata": {"namespace": "yard"}, "spec": {"template": template},
+        });
+        let undo = match self.says_undone {
+            true => json!({"manifest": manifest, "until": {"field": "status.level", "is": "low"}}),
+            false => json!({"manifest": manifest}),
+        };
+        let lift = match self.is_for_good {
+            false => json!({"name": "lift", "job": {"manifest": manifest, "undo": undo}}),
+            true => json!({"name": "lift", "job": {"manifest": manifest}, "irreversible": "it is for good"}),
+        };
+        let wait = json!({"name": "wait", "wait": {"until": {"field": "status.level", "is": "{to}"}}});
+        let accept = if self.is_for_good { json!(["lift"]) } else { json!([]) };
+        // What is left and named is not what a fleet waits for.
+        let mut spec =
+            json!({"timeout": "10m", "direction": self.direction, "acceptedRisks": accept, "maxUnhealthy": 0});
+        if self.is_second {
+            spec["waves"] = json!([{"name": "first", "journey": "k"}, {"name": "rest"}]);
+        }
+        let flag = json!({"name": "flag", "set": {"fields": {"spec.flag": true}}});
+        let tow = json!({"name": "tow", "job": {"manifest": manifest, "undo": {"manifest": manifest}}});
+        let lock = json!({"name": "lock", "set": {"fields": {"spec.lock": "{to}"}}});
+        let before = self.is_towed.then_some(tow).into_iter().chain(self.has_lock.then_some(lock));
+        let steps: Vec<Value> = before.chain([lift, wait]).collect();
+        rolled(&json!({"j": steps, "k": [flag]}), &spec).unwrap()
+    }
+
+    fn answers(&self, rollout: &FleetRollout, fleet: &[FleetObject]) -> RolloutAnswers {
+        let jobs: BTreeMap<&str, &Value> = self.jobs.iter().map(|(name, job)| (name.as_str(), job)).collect();
+        let mut answers = RolloutAnswers::default();
+        for question in step_questions(rollout, &self.status, fleet) {
+            let WantedObjects::Named(name) = &question.wanted else { panic!("{question:?}") };
+            match self.shut {
+                true => answers.cannot_read(&question, "nobody may".to_owned()),
+                false => answers.saw(&question, jobs.get(name.as_str()).copied().map_or(&[], std::slice::from_ref)),
+            }
+        }
+        answers
+    }
+
+    /// What the StagedRollout says once nothing more is written, so many seconds after the beginning.
+    fn settles(&mut self, after: u64) -> RolloutStatus {
+        let rollout = self.compiled();
+        for _ in 0..20 {
+            let fleet: Vec<FleetObject> =
+                self.ship.iter().map(|ship| FleetObject::of(ship, &rollout).unwrap()).collect();
+            let answers = self.answers(&rollout, &fleet);
+            let remembered = self.remembered.clone();
+            let facts = RolloutFacts { consistent: true, answers, remembered, ..RolloutFacts::default() };
+            let now = Moment { wall: NOW.wall + after, steady: Duration::from_secs(after) };
+            let planned = plan(&rollout, &self.status, &fleet, facts, now);
+            self.remembered = planned.remembered;
+            if planned.writes.is_empty() {
+                return planned.status;
+            }
+            for write in planned.writes {
+                match write {
+                    RolloutWrite::Status(status) => self.status = *status,
+                    RolloutWrite::Job(write) if self.jobless => {
+                        self.remembered.refused(&write.uid, "no", now);
+                        self.late = Some((write.name, write.body));
+                    }
+                    RolloutWrite::Job(write) => self.jobs.push((write.name, write.body)),
+                    RolloutWrite::Move(write) if self.denied => self.remembered.refused(&write.uid, "no", now),
+                    RolloutWrite::Move(write) => {
+                        let operations = write.patch.as_array().unwrap();
+                        let ship = self.ship.as_mut().unwrap();
+                        operations.iter().for_each(|operation| apply(ship, operation).unwrap());
+                    }
+                    other => panic!("{other:?}"),
+                }
+            }
+        }
+        panic!("it goes on for ever: {:?}", self.status);
+    }
+
+    /// Its Job hangs, somebody stops the rollout, and it has waited for that twice.
+    fn hangs(is_for_good: bool) -> Self {
+        let mut pier = Self { is_for_good, ..Self::new() };
+        pier.settles(0);
+        assert_eq!(pier.jobs.len(), 1, "{:?}", pier.status);
+        pier.direction = "Abort";
+        for after in [10, 700, 1_400] {
+            pier.settles(after);
+        }
+        pier
+    }
+
+    /// Its Job has failed, somebody turns the rollout, and the Job that undoes it runs.
+    fn failed(direction: &'static str) -> Self {
+        let mut pier = Self::new();
+        pier.settles(0);
+        pier.ends(0, "Failed");
+        pier.settles(5);
+        pier.direction = direction;
+        pier.settles(10);
+        assert_eq!(pier.jobs.len(), 2, "{:?}", pier.status);
+        pier
+    }
+
+    /// Somebody takes its mark off while its Job runs, and the rollout goes back: it has ended, and names that. With
+    /// the object as it was before. The Job runs after so many seconds.
+    fn loses_its_mark(mut self, after: u64) -> (Self, Value) {
+        self.settles(0);
+        self.settles(after);
+        assert_eq!(self.jobs.len(), 1, "{:?}", self.status);
+        let marked = self.ship.clone().unwrap();
+        self.unmark();
+        self.direction = "Undo";
+        self.settles(after + 10);
+        self.ends(0, "Complete");
+        self.settles(after + 20);
+        self.settles(after + 90);
+        names_job(&self, 0);
+        (self, marked)
+    }
+
+    fn unmark(&mut self) {
+        self.ship.as_mut().unwrap()["metadata"].as_object_mut().unwrap().remove("annotations");
+    }
+
+    fn ends(&mut self, job: usize, how: &str) {
+        self.jobs[job].1["status"] = json!({"conditions": [{"type": how, "status": "True"}]});
+    }
+}
+
+/// That it waits for its Job.
+#[track_caller]
+fn waits(status: &RolloutStatus, why: &str) {
+    assert_eq!((status.phase, status.reason.as_deref()), (RolloutPhase::Waiting, Some("Job")), "{status:?}");
+    assert!(status.message.contains(why), "{}", status.message);
+}
+
+/// That it has ended, and what it says.
+#[track_caller]
+fn stopped(status: &RolloutStatus, told: &str) {
+    assert_eq!((status.phase, status.reason.as_deref()), (RolloutPhase::Aborted, Some("Stopped")), "{status:?}");
+    assert_eq!(status.message, format!("stopped: 0 objects at v2, {told}"));
+}
+
+/// Its Job hangs, on the way there and on the way back: what it still does is nothing that a rollout leaves behind.
+#[test]
+fn what_a_job_may_still_change_is_not_left_by_a_rollout_that_stops() {
+    let before = Pier::new().ship.unwrap();
+    let mut pier = Pier::hangs(false);
+    assert!(pier.status.in_flight[0].back, "{:?}", pier.status);
+    waits(&pier.settles(1_400), &format!("job yard/{} still runs", pier.jobs[0].0));
+    pier.shut = true;
+    waits(&pier.settles(1_400), &format!("job yard/{} cannot be read: nobody may", pier.jobs[0].0));
+    pier.shut = false;
+    pier.ends(0, "Failed");
+    pier.settles(1_410);
+    assert_eq!(pier.jobs.len(), 2, "{:?}", pier.status);
+    pier.ends(1, "Complete");
+    pier.settles(1_420);
+    stopped(&pier.settles(1_500), "and 1 at what they were before");
+    let ship = pier.ship.unwrap();
+    assert_eq!(ship["spec"], before["spec"]);
+    assert_eq!(ship["metadata"]["annotations"].as_object().map_or(0, serde_json::Map::len), 0, "{ship}");
+}
+
+/// The Job that undoes its step hangs: so it is with that one.
+#[test]
+fn what_a_job_may_still_undo_is_not_left_by_a_rollout_that_stops() {
+    let mut pier = Pier::failed("Abort");
+    [20, 700].iter().for_each(|after| assert!(!pier.settles(*after).is_over()));
+    for after in [1_400, 2_100] {
+        waits(&pier.settles(after), &format!("job yard/{} still runs", pier.jobs[1].0));
+    }
+    pier.ends(1, "Complete");
+    pier.settles(2_110);
+    stopped(&pier.settles(2_200), "and 1 at what they were before");
+}
+
+/// Whoever made its Job was killed before that was noted, and somebody has taken the mark off: what that Job does is
+/// waited for, and named.
+#[test]
+fn a_job_that_nobody_has_noted_is_waited_for() {
+    for direction in ["Abort", "Undo"] {
+        let mut pier = Pier::new();
+        pier.settles(0);
+        pier.status.in_flight[0].job = None;
+        pier.unmark();
+        pier.direction = direction;
+        assert!(!pier.settles(10).is_over(), "{direction}");
+        pier.ends(0, "Complete");
+        pier.settles(20);
+        let after = pier.settles(90);
+        assert!(after.is_over() && after.message.contains("n/a"), "{direction}: {after:?}");
+        let named: Vec<&str> = after.failures.iter().map(|one| one.message.as_str()).collect();
+        assert!(named.iter().any(|message| message.contains(&pier.jobs[0].0)), "{direction}: {named:?}");
+    }
+}
+
+/// What it does cannot be taken back: it is left once its Job has ended, and the last words name it.
+#[test]
+fn what_cannot_be_undone_is_left_by_a_rollout_that_stops_once_its_job_has_ended() {
+    let left = "and 0 at what they were before; left where they are, and not taken back: n/a";
+    let mut pier = Pier::hangs(false);
+    pier.ends(0, "Failed");
+    pier.settles(1_410);
+    pier.ends(1, "Failed");
+    stopped(&pier.settles(1_420), left);
+    for how in ["Complete", "Failed"] {
+        let mut pier = Pier::hangs(true);
+        waits(&pier.status, "still runs");
+        pier.ends(0, how);
+        pier.settles(1_410);
+        stopped(&pier.settles(1_500), left);
+    }
+}
+
+/// A Job fails, and is undone, while the rollout stops: its object is what it was before.
+#[test]
+fn what_failed_and_was_taken_back_counts_as_what_it_was_before() {
+    let mut pier = Pier::failed("Abort");
+    pier.ends(1, "Complete");
+    pier.settles(20);
+    stopped(&pier.settles(90), "and 1 at what they were before");
+}
+
+/// Somebody deletes it, takes its mark off, or writes over it, while its Job runs: that is what the rollout waits for,
+/// whichever way it was to go, and no other object takes its place.
+#[test]
+fn a_job_whose_object_says_nothing_of_it_any_more_is_waited_for() {
+    for (direction, mark) in ["Abort", "Undo"].iter().flat_map(|way| [(way, None), (way, Some("")), (way, Some("mine"))])
+    {
+        let mut pier = Pier::new();
+        pier.settles(0);
+        let ship = pier.ship.as_mut().unwrap();
+        match mark {
+            None => drop(ship["metadata"].as_object_mut().unwrap().remove("annotations")),
+            Some(text) => ship["metadata"]["annotations"] = json!({"pointsman.dev/rollout": text}),
+        }
+        pier.direction = direction;
+        let told = pier.settles(10);
+        assert!(!told.is_over() && told.in_flight.len() == 1, "{direction} {mark:?}: {told:?}");
+        if *direction == "Abort" {
+            waits(&told, "still runs");
+        }
+        pier.ends(0, "Complete");
+        pier.settles(20);
+        let after = pier.settles(90);
+        assert!(after.is_over() && pier.jobs.len() == 1, "{direction} {mark:?}: {after:?}");
+        // Nobody knows any more what is to be undone: it is named.
+        assert!(after.message.contains("n/a"), "{}", after.message);
+        assert!(!after.message.contains("1 at what they were"), "{}", after.message);
+    }
+    // At its first step, nothing is noted on it yet, and its Job is known.
+    let mut pier = Pier { has_lock: false, ..Pier::new() };
+    pier.settles(0);
+    pier.ship.as_mut().unwrap()["metadata"]["annotations"] = json!({"pointsman.dev/rollout": "mine"});
+    pier.direction = "Undo";
+    let held = pier.settles(10);
+    assert_eq!((held.phase, held.in_flight.len()), (RolloutPhase::Rolling, 1), "{held:?}");
+    pier.ends(0, "Complete");
+    assert!(pier.settles(20).is_over());
+    let mut pier = Pier::hangs(false);
+    pier.ship = None;
+    waits(&pier.settles(1_410), "still runs");
+    pier.ends(0, "Complete");
+    stopped(&pier.settles(1_420), "and 0 at what they were before");
+}
+
+/// Its Job is gone, or has failed, and somebody has resumed the rollout and then turns it: what that Job has done is
+/// undone, or done to its end, though no other one was made since.
+#[test]
+fn what_an_attempt_before_has_done_is_not_left() {
+    for (direction, is_gone) in [("Undo", true), ("Undo", false), ("Abort", true)] {
+        let mut pier = Pier::new();
+        pier.settles(0);
+        match is_gone {
+            true => pier.jobs.clear(),
+            false => pier.ends(0, "Failed"),
+        }
+        let paused = pier.settles(5);
+        assert_eq!(paused.reason.as_deref(), Some("JobFailed"), "{paused:?}");
+        let made = pier.jobs.len();
+        pier.status.resume(Moment { wall: NOW.wall + 6, ..NOW });
+        pier.direction = direction;
+        let goes = pier.settles(10);
+        assert!(!goes.is_over(), "{direction} {is_gone}: {goes:?}");
+        // Who stops makes no other one before it is sure that none comes that was asked for.
+        let goes = if direction == "Abort" { pier.settles(80) } else { goes };
+        assert!(!goes.is_over() && pier.jobs.len() == made + 1, "{direction} {is_gone}: {goes:?}");
+        assert_eq!(goes.in_flight[0].back, direction == "Undo", "{goes:?}");
+    }
+}
+
+/// What was written over is put back while the Job runs: it is the Job of that step again, whichever way the rollout
+/// goes by then, and nothing is done before it has ended.
+#[test]
+fn a_mark_that_is_put_back_finds_its_job() {
+    for way in [["Abort", "Abort"], ["Undo", "Undo"], ["Abort", "Forward"], ["Undo", "Forward"]] {
+        let mut pier = Pier::new();
+        pier.settles(0);
+        let (marked, none) = (pier.ship.clone().unwrap(), json!({"pointsman.dev/rollout": "mine"}));
+        pier.ship.as_mut().unwrap()["metadata"]["annotations"] = none;
+        pier.direction = way[0];
+        pier.settles(10);
+        pier.direction = way[1];
+        pier.ship = Some(marked.clone());
+        let waits = pier.settles(20);
+        assert!(!waits.is_over() && pier.jobs.len() == 1, "{way:?}: {waits:?}");
+        assert_eq!(pier.ship.as_ref().unwrap()["spec"], marked["spec"], "{way:?}");
+        pier.ends(0, "Complete");
+        pier.settles(30);
+        assert_eq!(pier.jobs.len(), if way[1] == "Undo" { 2 } else { 1 }, "{way:?}: {:?}", pier.status);
+    }
+    // It begins anew, and no second Job runs beside the first.
+    let mut pier = Pier::new();
+    pier.settles(0);
+    pier.unmark();
+    for (direction, after) in [("Undo", 10), ("Forward", 20)] {
+        pier.direction = direction;
+        pier.settles(after);
+    }
+    assert_eq!((pier.jobs.len(), pier.status.in_flight.len()), (1, 1), "{:?}", pier.status);
+}
+
+/// That it has ended on the way back, and names the object and its Job.
+#[track_caller]
+fn names_job(pier: &Pier, job: usize) {
+    let told = &pier.status;
+    assert!(told.is_over() && told.leaves_objects(), "{told:?}");
+    assert!(told.message.contains("n/a") && told.message.contains(&pier.jobs[job].0), "{}", told.message);
+}
+
+/// What was written over is put back after the rollout has ended, which named it: it goes on from there.
+#[test]
+fn a_mark_that_is_put_back_after_the_end_finds_its_job() {
+    let mut pier = Pier::new();
+    pier.settles(0);
+    let marked = pier.ship.clone();
+    pier.ship.as_mut().unwrap()["metadata"]["annotations"] = json!({"pointsman.dev/rollout": "mine"});
+    pier.direction = "Undo";
+    pier.settles(10);
+    pier.ends(0, "Complete");
+    pier.settles(20);
+    names_job(&pier, 0);
+    let (left, status) = (pier.ship.clone(), pier.status.clone());
+    let goes_home = |pier: &mut Pier, after: u64| {
+        let goes = pier.settles(after);
+        assert!(!goes.is_over() && pier.jobs.len() == 2, "{goes:?}");
+        pier.ends(1, "Complete");
+        pier.settles(after + 10);
+        let home = pier.settles(after + 80);
+        assert!(home.is_over() && !home.leaves_objects() && !home.message.contains("n/a"), "{home:?}");
+        assert!(pier.ship.as_ref().unwrap()["spec"].get("lock").is_none(), "{:?}", pier.ship);
+    };
+    pier.ship = marked.clone();
+    goes_home(&mut pier, 30);
+    // Somebody has looked, and puts it back then: whoever wants that looked at says so.
+    (pier.ship, pier.status) = (left, status);
+    pier.jobs.truncate(1);
+    // Neither what stands in the place of its mark, nor how it is, holds up a rollout that is over.
+    pier.ship.as_mut().unwrap()["status"]["conditions"][0]["status"] = json!("False");
+    pier.status.resume(Moment { wall: NOW.wall + 150, ..NOW });
+    assert!(pier.settles(155).is_over() && !pier.status.leaves_objects(), "{:?}", pier.status);
+    pier.ship = marked;
+    assert!(pier.settles(160).is_over());
+    pier.status.resume(Moment { wall: NOW.wall + 165, ..NOW });
+    goes_home(&mut pier, 170);
+}
+
+/// Somebody changes a field that is put back later, while a Job is to be undone: told of it, they resume the rollout,
+/// which leaves that field.
+#[test]
+fn what_somebody_has_changed_holds_a_way_back_once() {
+    let mut pier = Pier::new();
+    pier.settles(0);
+    pier.ends(0, "Complete");
+    pier.settles(5);
+    pier.ship.as_mut().unwrap()["spec"]["lock"] = json!("mine");
+    pier.direction = "Undo";
+    let held = pier.settles(10);
+    assert_eq!((held.reason.as_deref(), pier.jobs.len()), (Some("Held"), 1), "{held:?}");
+    pier.status.resume(Moment { wall: NOW.wall + 15, ..NOW });
+    pier.settles(20);
+    // Nor does one that fails have them be told of it once more.
+    pier.ends(1, "Failed");
+    assert_eq!(pier.settles(22).reason.as_deref(), Some("JobFailed"));
+    pier.status.resume(Moment { wall: NOW.wall + 24, ..NOW });
+    pier.settles(26);
+    assert_eq!(pier.jobs.len(), 3, "{:?}", pier.status);
+    pier.ends(2, "Complete");
+    pier.settles(30);
+    let home = pier.settles(110);
+    assert!(home.is_over() && !home.leaves_objects(), "{home:?}");
+    assert_eq!(pier.ship.unwrap()["spec"]["lock"], "mine");
+}
+
+/// What was written over is put back after the end, and taken off once more before its Job is undone: no Job can be
+/// made, or somebody has changed one of its fields. It is named again.
+#[test]
+fn a_mark_that_comes_and_goes_hides_no_job() {
+    for is_changed in [true, false] {
+        let (mut pier, mut marked) = Pier::new().loses_its_mark(0);
+        if is_changed {
+            marked["spec"]["lock"] = json!("mine");
+        }
+        pier.jobless = !is_changed;
+        pier.ship = Some(marked);
+        let waits = pier.settles(100);
+        assert!(!waits.is_over() && pier.jobs.len() == 1, "{waits:?}");
+        pier.unmark();
+        if is_changed {
+            assert_eq!(waits.reason.as_deref(), Some("Held"), "{waits:?}");
+            pier.status.resume(Moment { wall: NOW.wall + 105, ..NOW });
+        }
+        pier.jobless = false;
+        pier.settles(110);
+        pier.settles(200);
+        names_job(&pier, 0);
+    }
+}
+
+/// An older mark says that the first of two waves has moved it, and nothing of the second one, whose Job is lost: it is
+/// none of the first one's, whose steps have the same numbers.
+#[test]
+fn a_job_that_is_lost_is_of_its_wave() {
+    let mut pier = Pier { is_second: true, ..Pier::new() };
+    pier.settles(0);
+    pier.settles(70);
+    assert_eq!(pier.jobs.len(), 1, "{:?}", pier.status);
+    let mark = &mut pier.ship.as_mut().unwrap()["metadata"]["annotations"]["pointsman.dev/rollout"];
+    let older = mark.as_str().unwrap().replace(r#","rest":1}"#, "}");
+    assert_ne!(*mark, older.as_str());
+    *mark = older.into();
+    pier.direction = "Undo";
+    pier.settles(80);
+    pier.ends(0, "Complete");
+    pier.settles(90);
+    // It is looked at once more before the first wave is undone.
+    pier.denied = true;
+    pier.settles(200);
+    pier.denied = false;
+    pier.remembered.allowed("u-a");
+    pier.settles(210);
+    pier.settles(300);
+    names_job(&pier, 0);
+    assert_eq!(pier.jobs.len(), 1, "{:?}", pier.status);
+    assert!(pier.ship.as_ref().unwrap()["spec"].get("flag").is_none(), "{:?}", pier.ship);
+}
+
+/// Somebody puts the mark of another object on it, which is through, while its Job runs.
+#[test]
+fn a_mark_that_is_ahead_of_a_job_ends_nothing_before_it() {
+    for direction in ["Forward", "Undo"] {
+        let mut pier = Pier::new();
+        pier.settles(0);
+        assert_eq!(pier.jobs.len(), 1, "{:?}", pier.status);
+        let mark = &mut pier.ship.as_mut().unwrap()["metadata"]["annotations"]["pointsman.dev/rollout"];
+        let ahead = mark.as_str().unwrap().replace(r#""step":{"rest":1}"#, r#""step":{"rest":3}"#);
+        assert_ne!(*mark, ahead.as_str());
+        *mark = ahead.into();
+        pier.settles(10);
+        pier.direction = direction;
+        for after in [20, 100] {
+            let waits = pier.settles(after);
+            assert!(!waits.is_over() && pier.jobs.len() == 1, "{direction}: {waits:?}");
+        }
+        pier.ends(0, "Complete");
+        pier.settles(110);
+        if direction == "Forward" {
+            assert!(pier.settles(200).is_over(), "{:?}", pier.status);
+        }
+    }
+}
+
+/// A runner was frozen as it made the Job, and another one turns the rollout: the Job comes after that.
+#[test]
+fn a_job_that_is_late_is_waited_for_and_undone() {
+    for direction in ["Undo", "Abort"] {
+        let mut pier = Pier { jobless: true, ..Pier::new() };
+        pier.settles(0);
+        pier.direction = direction;
+        (pier.remembered, pier.jobless) = (Remembered::default(), false);
+        let waits = pier.settles(10);
+        assert!(waits.message.contains("may have been asked for: that is sure at"), "{direction}: {waits:?}");
+        assert!(!waits.is_over() && pier.jobs.is_empty(), "{direction}: {waits:?}");
+        let late = pier.late.take().expect("it was to be made");
+        pier.jobs.push(late);
+        let runs = pier.settles(70);
+        assert!(!runs.is_over() && pier.jobs.len() == 1, "{direction}: {runs:?}");
+        pier.ends(0, "Complete");
+        pier.settles(71);
+        if direction == "Undo" {
+            pier.settles(72);
+            pier.ends(1, "Complete");
+            pier.settles(80);
+            let home = pier.settles(200);
+            assert!(home.is_over() && !home.leaves_objects() && pier.jobs.len() == 2, "{home:?}");
+            assert!(pier.ship.as_ref().unwrap()["spec"].get("lock").is_none(), "{:?}", pier.ship);
+        }
+    }
+}
+
+/// Nothing comes, and it ends all the same, with nothing undone that was not done.
+#[test]
+fn a_job_that_was_never_made_is_not_undone() {
+    let mut pier = Pier { jobless: true, ..Pier::new() };
+    pier.settles(0);
+    pier.direction = "Undo";
+    (pier.remembered, pier.jobless) = (Remembered::default(), false);
+    pier.settles(10);
+    pier.settles(80);
+    let home = pier.settles(200);
+    assert!(home.is_over() && !home.leaves_objects() && pier.jobs.is_empty(), "{home:?}");
+    assert!(pier.ship.as_ref().unwrap()["spec"].get("lock").is_none(), "{:?}", pier.ship);
+}
+
+/// The first step of its second wave is a Job. Without its mark nobody knows that it has gone the first wave.
+#[test]
+fn a_job_of_a_later_wave_hides_no_wave_before() {
+    let second = Pier { is_second: true, has_lock: false, ..Pier::new() };
+    let (mut pier, marked) = second.loses_its_mark(70);
+    assert_eq!(pier.ship.as_ref().unwrap()["spec"]["flag"], true);
+    assert!(pier.status.message.contains("nor what it had gone through before"), "{}", pier.status.message);
+    // What is put back says of the first wave, which is undone, and nothing of that Job.
+    pier.ship = Some(marked);
+    pier.settles(200);
+    pier.settles(300);
+    assert!(pier.ship.as_ref().unwrap()["spec"].get("flag").is_none(), "{:?}", pier.ship);
+    names_job(&pier, 0);
+    assert_eq!(pier.jobs.len(), 1, "{:?}", pier.status);
+}
+
+/// Its mark is there again, and what its Job did is undone without another one.
+#[test]
+fn what_is_undone_by_hand_is_not_named() {
+    let (mut pier, mut marked) = Pier { says_undone: true, ..Pier::new() }.loses_its_mark(0);
+    marked["status"]["level"] = json!("low");
+    pier.ship = Some(marked);
+    pier.settles(100);
+    let home = pier.settles(200);
+    assert!(home.is_over() && !home.leaves_objects() && home.failures.is_empty(), "{home:?}");
+    assert!(pier.jobs.len() == 1 && pier.ship.as_ref().unwrap()["spec"].get("lock").is_none(), "{:?}", pier.ship);
+}
+
+/// Somebody puts an older mark back while its Job runs, which says that this was not begun with: it is taken back by
+/// that mark, and what the Job has done is named, however often the rollout is run, until somebody has looked.
+#[test]
+fn an_older_mark_hides_no_job() {
+    let mut pier = Pier { is_towed: true, ..Pier::new() };
+    pier.settles(0);
+    pier.ends(0, "Complete");
+    pier.settles(1);
+    let mark = &mut pier.ship.as_mut().unwrap()["metadata"]["annotations"]["pointsman.dev/rollout"];
+    let older = mark.as_str().unwrap().replace(r#""step":{"rest":2}"#, r#""step":{"rest":1}"#);
+    assert_ne!(*mark, older.as_str());
+    *mark = older.into();
+    pier.direction = "Undo";
+    pier.settles(10);
+    pier.ends(1, "Complete");
+    pier.settles(20);
+    assert_eq!(pier.jobs.len(), 3, "{:?}", pier.status);
+    pier.settles(21);
+    pier.ends(2, "Complete");
+    pier.settles(30);
+    for after in [100, 105] {
+        pier.settles(after);
+        names_job(&pier, 1);
+    }
+    pier.status.resume(Moment { wall: NOW.wall + 110, ..NOW });
+    let looked = pier.settles(120);
+    assert!(looked.is_over() && !looked.leaves_objects(), "{looked:?}");
+}
+
+/// Somebody resumes a rollout on its way back, since another object had paused it: what its Job has done is named all
+/// the same.
+#[test]
+fn who_resumes_a_rollout_under_way_has_not_looked_at_its_end() {
+    let (mut pier, _) = Pier::new().loses_its_mark(0);
+    // The other one is under way still.
+    (pier.status.phase, pier.status.reason) = (RolloutPhase::Paused, None);
+    pier.status.resume(Moment { wall: NOW.wall + 95, ..NOW });
+    pier.settles(100);
+    names_job(&pier, 0);
+}
+
+/// Nobody may write the object, so that nothing says what its Job has done: it is not let go before that is noted.
+#[test]
+fn what_cannot_be_noted_is_not_left() {
+    for how in ["Complete", "Failed"] {
+        let mut pier = Pier::new();
+        pier.settles(0);
+        (pier.denied, pier.direction) = (true, "Abort");
+        pier.settles(10);
+        pier.ends(0, how);
+        for after in [20, 700, 1_400, 2_100] {
+            let waits = pier.settles(after);
+            assert!(!waits.is_over() && waits.in_flight.len() == 1, "{how} {after}: {waits:?}");
+        }
+        (pier.denied, pier.direction) = (false, "Undo");
+        pier.remembered.allowed("u-a");
+        pier.settles(2_110);
+        assert_eq!(pier.jobs.len(), 2, "{how}: {:?}", pier.status);
+    }
+}
+
+/// Somebody takes the mark off while the Job runs that undoes the step: what that has undone nobody knows. Put back by
+/// then, it is gone on with, by whoever runs the rollout again.
+#[test]
+fn what_is_not_undone_is_named_until_somebody_has_looked() {
+    let mut pier = Pier::failed("Undo");
+    let marked = pier.ship.clone();
+    pier.unmark();
+    assert!(!pier.settles(20).is_over());
+    pier.ends(1, "Failed");
+    pier.settles(30);
+    let left = pier.settles(100);
+    assert!(left.is_over() && left.leaves_objects() && left.message.contains("n/a"), "{left:?}");
+    // Somebody says that they have looked: it has not ended a second time.
+    let status = pier.status.clone();
+    pier.status.resume(Moment { wall: NOW.wall + 105, ..NOW });
+    let looked = pier.settles(108);
+    assert!(looked.is_over() && !looked.leaves_objects() && !looked.message.contains("n/a"), "{looked:?}");
+    assert_eq!(looked.history, status.history);
+    (pier.status, pier.ship) = (status, marked);
+    let failed = pier.settles(110);
+    assert_eq!(failed.reason.as_deref(), Some("JobFailed"), "{failed:?}");
+    pier.status.resume(Moment { wall: NOW.wall + 115, ..NOW });
+    pier.settles(120);
+    pier.ends(2, "Complete");
+    pier.settles(130);
+    let home = pier.settles(200);
+    assert!(home.is_over() && !home.leaves_objects() && !home.message.contains("n/a"), "{home:?}");
+    assert!(pier.ship.as_ref().unwrap()["spec"].get("lock").is_none(), "{:?}", pier.ship);
+}

@@ -1,0 +1,90 @@
+//! Boats, for rollouts.
+
+use std::sync::LazyLock;
+
+use pointsman_core::definition::{BadDefinition, Kind};
+use pointsman_core::rollout::{FleetRollout, answered_rollout};
+use serde_json::{Value, json};
+
+/// The same two, which are not moved while a lighthouse is dark; and two more, whose controllers of both versions write
+/// as one field manager.
+pub(crate) static CHECKED_KINDS: LazyLock<[[Kind; 2]; 2]> =
+    LazyLock::new(|| [MANAGERS, ""].map(|managers| ["0s", "20s"].map(|settle| kind(settle, managers, CHECKS))));
+
+/// What must be so of lighthouses, before a rollout begins and while it goes on; and of buoys, before it begins alone.
+const CHECKS: &str = "checks:\n  start: [paths, &light {name: light, list: lighthouses.example.com, every: {condition: \
+                      Lit}}, {name: fog, list: buoys.example.com, every: {condition: Seen}}]\n  during: [*light]\n";
+
+/// Two kinds: one that counts as healthy at once, and one that has to be so for 20 s.
+pub(crate) static KINDS: LazyLock<[Kind; 2]> = LazyLock::new(|| ["0s", "20s"].map(|settle| kind(settle, MANAGERS, "")));
+
+/// A kind with a path by which every version may follow every other, and back.
+fn kind(settle: &str, managers: &str, checks: &str) -> Kind {
+    let healthy = format!("{{all: [{{condition: Ready}}], settle: {settle}, seen: {{manager: boatman}}}}\n{checks}");
+    with_admission(&format!(", {CONTROLLERS}{managers}"), &healthy).unwrap()
+}
+
+/// How the controllers of boats are told from each other, and what of a boat has a version of its own.
+const CONTROLLERS: &str = "lease: {namespace: harbour, name: \"boat-{version}\"}, observe: [{part: crew, label: \
+                           example.com/controller-version}]";
+const MANAGERS: &str = ", managers: {\"2.16.0\": oarsman, \"2.17.0\": boatman}";
+
+/// A StagedRollout of boats to 2.17.0, with these members.
+pub(crate) fn rollout_of(members: &Value) -> FleetRollout {
+    rollout_called(("r", "rollout-1"), members)
+}
+
+/// The same of this name and uid.
+pub(crate) fn rollout_called((name, uid): (&str, &str), members: &Value) -> FleetRollout {
+    let mut spec = json!({"kind": "boat", "to": "2.17.0"});
+    spec.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
+    let document = json!({
+        "apiVersion": "pointsman.dev/v1", "kind": "StagedRollout", "metadata": {"name": name, "uid": uid}, "spec": spec,
+    });
+    answered_rollout(&document, &KINDS[0]).unwrap()
+}
+
+/// The same with another `healthy` block.
+pub(crate) fn with_healthy(healthy: &str) -> Result<Kind, BadDefinition> {
+    with_admission("", healthy)
+}
+
+/// The same with more in its `admission` block, beside how its controllers are told from each other.
+fn with_admission(more: &str, healthy: &str) -> Result<Kind, BadDefinition> {
+    let paths = "{all: {rules: [{from: \"*\", step: major, back: major}]}}";
+    define(&format!("admission: {{versionPath: all, paths: {paths}{more}}}\nhealthy: {healthy}\n"))
+}
+
+/// A kind with the rest of its definition.
+pub(crate) fn define(rest: &str) -> Result<Kind, BadDefinition> {
+    let crd = r#"
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: boats.example.com}
+spec:
+  group: example.com
+  names: {kind: Boat, plural: boats}
+  scope: Namespaced
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec: {type: object}
+          status:
+            type: object
+            properties:
+              observedGeneration: {type: integer}
+              phase: {type: string, enum: [Afloat, Sunk]}
+              masts: {type: integer}
+              conditions:
+                type: array
+                items:
+                  type: object
+                  properties: {type: {type: string}, status: {type: string}}
+"#;
+    Kind::from_crd(&format!("apiVersion: pointsman.dev/v1\nkind: KindDefinition\ncrd: boats.crd.yaml\n{rest}"), crd)
+}

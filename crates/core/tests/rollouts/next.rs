@@ -1,0 +1,106 @@
+//! Objects that are told to go next.
+
+use pointsman_core::rollout::{
+    FleetObject, FleetRollout, NextMove, RolloutFacts, RolloutStatus, forecast, next_move, plan,
+};
+use serde_json::{Value, json};
+
+use crate::kinds::rollout_of;
+use crate::patches::{NOW, boat};
+
+const KEY: &str = "example.com/controller-version";
+
+fn named(name: &str, version: &str, rollout: &str) -> Value {
+    boat(json!({"name": name, "uid": format!("u-{name}"), "labels": {KEY: version, "rollout": rollout}}))
+}
+
+fn rollout(next: &[&str]) -> FleetRollout {
+    let canary =
+        json!({"name": "canary", "selector": {"labels": "rollout=canary"}, "maxInFlight": 1, "after": "approval"});
+    rollout_of(&json!({"from": "2.16.0", "waves": [canary, {"name": "rest", "maxInFlight": 1}], "prioritizedObjects": next}))
+}
+
+/// Two canaries and four others, one of them through and one elsewhere.
+fn fleet(rollout: &FleetRollout) -> Vec<FleetObject> {
+    let objects = [
+        named("a", "2.16.0", "canary"),
+        named("b", "2.16.0", "canary"),
+        named("c", "2.16.0", "rest"),
+        named("d", "2.16.0", "rest"),
+        named("e", "2.17.0", "rest"),
+        named("f", "2.15.0", "rest"),
+    ];
+    objects.iter().map(|object| FleetObject::of(object, rollout).unwrap()).collect()
+}
+
+fn told(rollout: &FleetRollout, status: &RolloutStatus, title: &str) -> Result<NextMove, String> {
+    let fleet = fleet(rollout);
+    let facts = RolloutFacts { consistent: true, ..RolloutFacts::default() };
+    next_move(rollout, status, &forecast(rollout, status, &fleet, facts, NOW), title)
+}
+
+fn reserved(rollout: &FleetRollout) -> RolloutStatus {
+    let facts = RolloutFacts { consistent: true, ..RolloutFacts::default() };
+    plan(rollout, &RolloutStatus::default(), &fleet(rollout), facts, NOW).status
+}
+
+#[test]
+fn who_is_told_to_go_goes_before_the_others_of_its_wave_alone() {
+    let first =
+        |next: &[&str]| reserved(&rollout(next)).in_flight.iter().map(|one| one.object.clone()).collect::<Vec<_>>();
+    assert_eq!(first(&[]), ["n/a"]);
+    assert_eq!(first(&["n/b"]), ["n/b"], "and one at a time, as before");
+    // What a wave waits for is not gone round.
+    assert_eq!(first(&["n/d"]), ["n/a"]);
+    assert_eq!(first(&["n/d", "n/b", "n/nobody"]), ["n/b"]);
+    let order = |next: &[&str]| {
+        let rollout = rollout(next);
+        let fleet = fleet(&rollout);
+        let all = forecast(&rollout, &RolloutStatus::default(), &fleet, RolloutFacts::default(), NOW);
+        all.iter().map(|one| one.object.name().to_owned()).collect::<String>()
+    };
+    assert_eq!((order(&[]), order(&["n/d", "n/b"])), ("abcdef".to_owned(), "badcef".to_owned()));
+}
+
+#[test]
+fn whoever_tells_an_object_to_go_hears_when_it_goes() {
+    let fresh = RolloutStatus::default();
+    let goes = |next: &[&str], status: &RolloutStatus, title: &str| match told(&rollout(next), status, title).unwrap() {
+        NextMove::Told { next, when } => (next.join(" "), when),
+        other => panic!("{other:?}"),
+    };
+    let said = |when: &str| when.to_owned();
+    assert_eq!(
+        goes(&[], &fresh, "n/b"),
+        (said("n/b"), said("n/b goes next in wave canary; the rollout has not begun"))
+    );
+    let begun = reserved(&rollout(&[]));
+    assert_eq!(goes(&[], &begun, "n/b"), (said("n/b"), said("n/b goes next in wave canary")));
+    let (_, when) = goes(&[], &begun, "n/d");
+    assert_eq!(when, "n/d goes next in wave rest; that wave comes after canary: canary 0/2, 1 under way");
+    // Once more it is the same, and those that are through or gone are no longer told.
+    assert_eq!(goes(&["n/d"], &begun, "n/d").0, "n/d");
+    assert_eq!(goes(&["n/e", "n/nobody", "n/d"], &begun, "n/c").0, "n/d n/c");
+    assert!(goes(&["n/d"], &begun, "n/c").1.contains("in wave rest, behind one that was told so before; that wave"));
+}
+
+#[test]
+fn who_will_not_go_is_not_told() {
+    let begun = reserved(&rollout(&[]));
+    let needless = |title: &str| match told(&rollout(&[]), &begun, title).unwrap() {
+        NextMove::Needless(why) => why,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(needless("n/a"), "n/a is under way already");
+    assert_eq!(needless("n/e"), "n/e is at 2.17.0 already");
+    let refused = |status: &RolloutStatus, title: &str| told(&rollout(&[]), status, title).unwrap_err();
+    assert_eq!(refused(&begun, "n/f"), "n/f does not go with rollout r: it is Outside");
+    assert!(refused(&begun, "b").starts_with("rollout r is about no object b: pointsman rollout objects r lists"));
+    let over = RolloutStatus::of(&json!({"status": {"phase": "Complete", "started": "2026-11-18T10:00:00Z"}}));
+    assert_eq!(refused(&over, "n/b"), "rollout r is Complete: nothing more is moved");
+    let back = rollout_of(&json!({"waves": [{"name": "all"}], "direction": "Undo"}));
+    assert!(told(&back, &begun, "n/b").unwrap_err().starts_with("rollout r does not go forward"));
+    let many: Vec<String> = (0..64).map(|at| format!("n/x{at}")).collect();
+    let many: Vec<&str> = many.iter().map(String::as_str).collect();
+    assert!(told(&rollout(&many), &begun, "n/b").is_ok(), "those that are gone do not count");
+}

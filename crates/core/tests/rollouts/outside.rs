@@ -1,0 +1,286 @@
+//! What a rollout asks beside the cluster: Prometheus for a number, and others whether all is well.
+
+use pointsman_core::rollout::{
+    FleetRollout, RolloutAnswers, RolloutFacts, RolloutPhase, RolloutStatus, WebAnswer, WebAsks, rollout_questions,
+    shut_now, start_refusals, web_questions,
+};
+use serde_json::{Value, json};
+
+use crate::kinds::define;
+use crate::patches::boat;
+use crate::starts::{at, checked, planned, rollout_of};
+
+const ERRORS: &str = "{name: errors, prometheus: {query: \"sum(\\n  rate(es_5xx[5m])\\n)\", atMost: 0.1}}";
+const APP: &str = "{name: app, http: \"https://app.example.com/ok?token=secret\"}";
+
+/// What somebody answers, by what was asked.
+type Answer = Result<WebAnswer, String>;
+
+fn heard(rollout: &FleetRollout, status: &RolloutStatus, answer: impl Fn(&WebAsks) -> Answer) -> RolloutFacts {
+    let mut answers = RolloutAnswers::default();
+    for question in web_questions(rollout, status) {
+        answers.heard(&question, answer(&question.asks));
+    }
+    RolloutFacts { consistent: true, answers, ..RolloutFacts::default() }
+}
+
+fn says(code: u16, body: &str) -> Answer {
+    Ok(WebAnswer { code, body: body.as_bytes().to_vec() })
+}
+
+/// As Prometheus answers.
+fn success(kind: &str, result: &Value) -> Answer {
+    says(200, &json!({"status": "success", "data": {"resultType": kind, "result": result}}).to_string())
+}
+
+fn number(text: &str) -> Answer {
+    success("vector", &json!([{"metric": {}, "value": [1_794_996_000.123, text]}]))
+}
+
+#[test]
+fn a_number_is_held_against_its_bounds() {
+    for (bounds, number_of, said) in [
+        ("atMost: 0.1", "0.1", None),
+        ("atMost: 0.1", "-3", None),
+        ("atMost: 0.1", "0.10000000000000002", Some("is 0.10000000000000002, and must be at most 0.1")),
+        ("atMost: 3", "1e+300", Some("is 1e300, and must be at most 3")),
+        ("atLeast: 2", "2", None),
+        ("atLeast: 2", "1.999", Some("is 1.999, and must be at least 2")),
+        ("atLeast: 1, atMost: 2", "1.5", None),
+        ("atLeast: 1, atMost: 2", "0", Some("is 0, and must be at least 1")),
+        ("atLeast: 1, atMost: 2", "2.5", Some("is 2.5, and must be at most 2")),
+        ("atLeast: 0.5", "1e-9", Some("is 1e-9, and must be at least 0.5")),
+    ] {
+        let check = format!("{{name: errors, prometheus: {{query: up, {bounds}}}}}");
+        let rollout = rollout_of(&checked(&format!("{{start: [{check}]}}"), "").unwrap(), &json!({}));
+        let facts = heard(&rollout, &RolloutStatus::default(), |_| number(number_of));
+        let said: Vec<String> = said.map(|said| format!("errors: up {said}")).into_iter().collect();
+        assert_eq!(start_refusals(&rollout, &[], &facts), said, "{bounds}: {number_of}");
+    }
+}
+
+/// Whatever came that is no number.
+#[test]
+fn what_prometheus_cannot_say_opens_no_gate() {
+    let warned = json!({
+        "status": "success", "warnings": ["no answer from store a"],
+        "data": {"resultType": "vector", "result": [{"metric": {}, "value": [1, "0"]}]},
+    });
+    let error = json!({"status": "error", "errorType": "bad_data", "error": "1:5: parse error\nand more"}).to_string();
+    let sample = || json!({"metric": {}, "value": [1, "0"]});
+    let not_it = "is it the API of Prometheus?";
+    for (answer, said) in [
+        (success("vector", &json!([])), "Prometheus has no sample of it".to_owned()),
+        (
+            success("vector", &json!([sample(), sample(), sample()])),
+            "Prometheus has 3 samples of it, and one is needed: sum(…) makes one of them".to_owned(),
+        ),
+        (number("NaN"), "Prometheus says \"NaN\", which cannot be compared".to_owned()),
+        (number("+Inf"), "Prometheus says \"+Inf\", which cannot be compared".to_owned()),
+        (number("-Inf"), "Prometheus says \"-Inf\", which cannot be compared".to_owned()),
+        (number(""), "Prometheus says \"\", which cannot be compared".to_owned()),
+        (number("1e400"), "Prometheus says \"1e400\", which cannot be compared".to_owned()),
+        (
+            success("vector", &json!([{"metric": {}, "histogram": [1, {"count": "1"}]}])),
+            "Prometheus has a histogram of it, and a number is needed".to_owned(),
+        ),
+        (success("matrix", &json!([])), "it is a matrix, and a number is needed".to_owned()),
+        (success("string", &json!([1, "0"])), "it is a string, and a number is needed".to_owned()),
+        (success("vector", &json!({})), format!("what answers has no result: {not_it}")),
+        (success("vector", &json!([{"value": [1, 0]}])), format!("what answers has a number that is none: {not_it}")),
+        (success("scalar", &json!([1])), format!("what answers has no result: {not_it}")),
+        (says(200, "{\"status\": \"success\"}"), format!("what answers has no result: {not_it}")),
+        (says(200, "<html>all is well</html>"), format!("what answers is not JSON: {not_it}")),
+        (says(200, ""), format!("what answers is not JSON: {not_it}")),
+        (says(204, ""), format!("what answers is not JSON: {not_it}")),
+        (says(200, "0"), format!("what answers does not say `status: success`: {not_it}")),
+        (says(200, &error), "Prometheus says bad_data: 1:5: parse error and more".to_owned()),
+        (says(400, &error), "Prometheus answers HTTP 400: bad_data: 1:5: parse error and more".to_owned()),
+        (says(503, "Service Unavailable"), "Prometheus answers HTTP 503".to_owned()),
+        // An answer is what its status says, whatever is in it.
+        (Ok(WebAnswer { code: 500, ..number("0").unwrap() }), "Prometheus answers HTTP 500".to_owned()),
+        (
+            says(302, ""),
+            "Prometheus answers HTTP 302: redirects are not followed, so name the address that this one leads to"
+                .to_owned(),
+        ),
+        (says(200, &warned.to_string()), "Prometheus warns that \"no answer from store a\"".to_owned()),
+        (Err("no answer within 5 s".to_owned()), "no answer within 5 s".to_owned()),
+    ] {
+        let rollout =
+            rollout_of(&checked(&format!("{{start: [{ERRORS}], during: [{ERRORS}]}}"), "").unwrap(), &json!({}));
+        let facts = heard(&rollout, &RolloutStatus::default(), |_| answer.clone());
+        let said = format!("errors: sum( rate(es_5xx[5m]) ) cannot be read: {said}");
+        assert_eq!(start_refusals(&rollout, &[], &facts), std::slice::from_ref(&said));
+        let refused = planned(&rollout, &RolloutStatus::default(), &[at("1.16.4")], facts.clone());
+        assert_eq!((refused.status.phase, refused.status.message), (RolloutPhase::Refused, said.clone()));
+        // And while it is under way.
+        let begun = RolloutStatus { started: Some("2026-11-18T10:00:00Z".to_owned()), ..RolloutStatus::default() };
+        let waits = planned(&rollout, &begun, &[at("1.16.4")], facts);
+        assert!(waits.status.in_flight.is_empty(), "{:?}", waits.status);
+        assert_eq!(waits.status.message, format!("all 0/1, {said}"));
+    }
+    // One number that is none of a label set.
+    let rollout = rollout_of(&checked(&format!("{{start: [{ERRORS}]}}"), "").unwrap(), &json!({}));
+    let facts = heard(&rollout, &RolloutStatus::default(), |_| success("scalar", &json!([1, "0.05"])));
+    assert_eq!(start_refusals(&rollout, &[], &facts), [""; 0]);
+}
+
+#[test]
+fn a_rollout_begins_only_where_whoever_is_asked_says_that_all_is_well() {
+    let rollout = rollout_of(&checked(&format!("{{start: [crd, {ERRORS}, {APP}]}}"), "").unwrap(), &json!({}));
+    let asked: Vec<WebAsks> =
+        web_questions(&rollout, &RolloutStatus::default()).into_iter().map(|question| question.asks).collect();
+    let address = "https://app.example.com/ok?token=secret".parse().unwrap();
+    assert_eq!(asked, [WebAsks::Number("sum(\n  rate(es_5xx[5m])\n)".to_owned()), WebAsks::Page(address)]);
+    assert!(rollout_questions(&rollout, &RolloutStatus::default()).is_empty());
+    let head = "app: https://app.example.com/ok?… does not answer with 2xx:";
+    for (page, said) in [
+        (says(200, "all is not well, and nobody reads that"), None),
+        (says(204, ""), None),
+        (says(299, ""), None),
+        (says(199, ""), Some("HTTP 199")),
+        (says(301, ""), Some("HTTP 301: redirects are not followed, so name the address that this one leads to")),
+        (says(404, ""), Some("HTTP 404")),
+        (says(500, ""), Some("HTTP 500")),
+        (Err("no answer within 5 s".to_owned()), Some("no answer within 5 s")),
+    ] {
+        let facts = |page: &Answer| {
+            let mut facts = heard(&rollout, &RolloutStatus::default(), |asks| match asks {
+                WebAsks::Number(_) => number("0"),
+                WebAsks::Page(_) => page.clone(),
+            });
+            facts.answers.crd_lacks(Ok(Vec::new()));
+            facts
+        };
+        let begun = planned(&rollout, &RolloutStatus::default(), &[at("1.16.4")], facts(&page)).status;
+        match said {
+            None => assert_eq!((begun.phase, begun.in_flight.len()), (RolloutPhase::Rolling, 1)),
+            Some(said) => {
+                assert_eq!((begun.phase, begun.message), (RolloutPhase::Refused, format!("{head} {said}")));
+                assert!(begun.in_flight.is_empty() && begun.started.is_none());
+            }
+        }
+    }
+    let nobody = start_refusals(&rollout, &[], &RolloutFacts::default());
+    assert_eq!(
+        nobody[1..],
+        [
+            "errors: nobody has asked Prometheus for sum( rate(es_5xx[5m]) )".to_owned(),
+            "app: nobody has asked https://app.example.com/ok?…".to_owned(),
+        ]
+    );
+}
+
+#[test]
+fn nothing_goes_forward_while_whoever_is_asked_says_otherwise() {
+    let rollout = rollout_of(&checked(&format!("{{during: [{ERRORS}, {APP}]}}"), "").unwrap(), &json!({}));
+    let facts = |rollout: &FleetRollout, status: &RolloutStatus, errors: &'static str, code: u16| {
+        heard(rollout, status, |asks| match asks {
+            WebAsks::Number(_) => number(errors),
+            WebAsks::Page(_) => says(code, ""),
+        })
+    };
+    let fresh = RolloutStatus::default();
+    let waits = planned(&rollout, &fresh, &[at("1.16.4")], facts(&rollout, &fresh, "0.3", 200)).status;
+    assert!(waits.in_flight.is_empty() && waits.started.is_some(), "{waits:?}");
+    assert_eq!((waits.phase, waits.reason.as_deref()), (RolloutPhase::Waiting, Some("Shut")));
+    assert_eq!(waits.message, "all 0/1, errors: sum( rate(es_5xx[5m]) ) is 0.3, and must be at most 0.1");
+    let still = planned(&rollout, &waits, &[at("1.16.4")], facts(&rollout, &waits, "0.03", 503)).status;
+    assert!(still.in_flight.is_empty(), "{still:?}");
+    assert_eq!(still.message, "all 0/1, app: https://app.example.com/ok?… does not answer with 2xx: HTTP 503");
+    let unasked = RolloutFacts { consistent: true, ..RolloutFacts::default() };
+    assert!(planned(&rollout, &waits, &[at("1.16.4")], unasked).status.in_flight.is_empty(), "nobody was asked");
+    let fine = facts(&rollout, &waits, "0.03", 200);
+    assert_eq!(planned(&rollout, &waits, &[at("1.16.4")], fine.clone()).status.in_flight.len(), 1);
+    // What would be waited for is told before.
+    assert_eq!(shut_now(&rollout, &fresh, &fine), None);
+    let shut = shut_now(&rollout, &fresh, &facts(&rollout, &fresh, "0.3", 503)).unwrap();
+    assert!(shut.starts_with("errors: "), "{shut}");
+    let dead = RolloutFacts { shut: Some("controller 1.17.1 does not run".to_owned()), ..fine };
+    assert_eq!(shut_now(&rollout, &fresh, &dead).as_deref(), Some("controller 1.17.1 does not run"));
+    // Whoever goes back asks nobody, and may do so because of that.
+    let mark =
+        json!({"rollout": "rollout-1", "was": "1.16.4", "to": "1.17.1", "at": "2026-11-18T10:00:00Z"}).to_string();
+    let labels = json!({"example.com/controller-version": "1.17.1"});
+    let moved = boat(json!({"labels": labels, "annotations": {"pointsman.dev/rollout": mark}}));
+    let kind = checked(&format!("{{during: [{ERRORS}, {APP}]}}"), "").unwrap();
+    let back = rollout_of(&kind, &json!({"direction": "Undo"}));
+    assert!(web_questions(&back, &waits).is_empty());
+    let goes = planned(&back, &waits, &[moved], facts(&rollout, &fresh, "0.3", 503)).status;
+    assert_eq!(goes.in_flight.len(), 1, "{goes:?}");
+    assert_eq!(shut_now(&back, &waits, &RolloutFacts::default()), None);
+}
+
+/// One name stands for one thing in each list, and what is found of the one says nothing of the other.
+#[test]
+fn checks_of_the_beginning_and_of_the_way_are_asked_by_themselves() {
+    let strict = ERRORS.replace("0.1", "0.01");
+    let rollout = rollout_of(&checked(&format!("{{start: [{strict}], during: [{ERRORS}]}}"), "").unwrap(), &json!({}));
+    assert_eq!(web_questions(&rollout, &RolloutStatus::default()).len(), 2);
+    let facts = heard(&rollout, &RolloutStatus::default(), |_| number("0.05"));
+    assert_eq!(start_refusals(&rollout, &[], &facts).len(), 1);
+    assert_eq!(shut_now(&rollout, &RolloutStatus::default(), &facts), None);
+    let begun = RolloutStatus { started: Some("2026-11-18T10:00:00Z".to_owned()), ..RolloutStatus::default() };
+    assert_eq!(web_questions(&rollout, &begun).len(), 1);
+}
+
+#[test]
+fn what_cannot_be_asked_is_refused_by_its_line() {
+    let bounded = |prometheus: &str| format!("{{name: a, prometheus: {prometheus}}}");
+    let page = |address: &str| format!("{{name: a, http: \"{address}\"}}");
+    for (check, said) in [
+        (bounded("{query: up}"), "a: prometheus: it needs `atLeast`, `atMost` or both: without them this could never"),
+        (bounded("{query: \" \", atMost: 1}"), "a: prometheus: the query is empty"),
+        (
+            bounded("{query: up, atLeast: 2, atMost: 1.5}"),
+            "a: prometheus: atLeast 2 is more than atMost 1.5, so that this could never hold",
+        ),
+        (bounded("{query: up, atMost:}"), "a number belongs here, and no null"),
+        (bounded("{query: up, atLeast: 0, atMost: null}"), "a number belongs here, and no null"),
+        (bounded("{query: up, atMost: \"1\"}"), "a number belongs here, and no string"),
+        (bounded("{query: up, max: 1}"), "unknown key \"max\". Known here: query, atLeast, atMost"),
+        (bounded("{atMost: 1}"), "the key \"query\" is missing"),
+        (bounded("up"), "keys with values belong here, and no string"),
+        ("{name: A, prometheus: {query: up, atMost: 1}}".to_owned(), "\"A\" is no name"),
+        ("{prometheus: {query: up, atMost: 1}}".to_owned(), "the key \"name\" is missing"),
+        ("{name: B, http: \"http://a\"}".to_owned(), "\"B\" is no name"),
+        (page("https://amy:secret@a/ok"), "a: http: an address with a user or a password in it"),
+        (page("http://amy@a/ok"), "a: http: an address with a user or a password in it"),
+        (page("ftp://amy:secret@a"), "a: http: an address begins with http:// or https://"),
+        (page("http://amy:secret/@a"), "a: http: the port of the address is not between 1 and 65535"),
+        (bounded("\"http://amy:secret@prom:9090\""), "keys with values belong here, and no string"),
+        (page("http://a/b c"), "a: http: the address holds a character that no address has"),
+        (page("http://a/#secret"), "a: http: the address holds a character that no address has"),
+        (page(""), "a: http: an address begins with http:// or https://"),
+        ("{name: a, htpp: \"http://amy:secret@a\"}".to_owned(), "unknown key \"htpp\", did you mean \"http\"?"),
+        ("{name: a, http: {secret: 1}}".to_owned(), "a text belongs here, and no map"),
+        ("{name: a, http: \"http://a\", where: a}".to_owned(), "unknown key \"where\". Known here: name, http"),
+        (
+            "{name: a, http: \"http://a\", list: b.c, every: {condition: A}}".to_owned(),
+            "a: http and list are two checks: give each a name of its own",
+        ),
+        ("{name: a}".to_owned(), "it says nothing to check: give it one of list, prometheus, http"),
+        ("crd2".to_owned(), "checks."),
+    ] {
+        for list in ["start", "during"] {
+            let definition = format!("checks:\n  {list}:\n  - {{name: fine, http: \"http://a\"}}\n  - {check}\n");
+            let bad = define(&definition).map(|_| ()).expect_err(&check).to_string();
+            assert!(bad.starts_with(&format!("definition:7: checks.{list}: ")), "{check}: {bad}");
+            assert!(bad.contains(said) && !bad.contains("secret"), "{check}: {bad}");
+        }
+    }
+    // The words of `start` are repeated where they are not known, and an address is none.
+    let bad = define("checks: {start: [\"http://amy:secret@a/ok\"]}\n").map(|_| ()).unwrap_err().to_string();
+    assert!(bad.contains("an address belongs under `http`") && !bad.contains("secret"), "{bad}");
+    // YAML has numbers that are none.
+    for number in [".nan", ".inf", "-.inf"] {
+        let check = bounded(&format!("{{query: up, atMost: {number}}}"));
+        let bad = define(&format!("checks:\n  start:\n  - {check}\n")).map(|_| ()).unwrap_err().to_string();
+        assert!(bad.contains("non-finite"), "{bad}");
+    }
+    let twice = format!("checks: {{during: [{ERRORS}, {}]}}\n", page("http://a").replace("name: a", "name: errors"));
+    let bad = define(&twice).map(|_| ()).unwrap_err().to_string();
+    assert!(bad.contains("checks.during: there are two that are called \"errors\""), "{bad}");
+    define(&format!("checks: {{start: [{ERRORS}, {APP}], during: [{APP}, {ERRORS}]}}\n")).unwrap();
+}

@@ -1,0 +1,115 @@
+//! The one write by which an object is moved: what it changes, and when it must not land.
+
+use std::time::Duration;
+
+use pointsman_core::rollout::{
+    FleetMove, FleetObject, FleetRollout, Moment, RolloutFacts, RolloutStatus, RolloutWrite, plan,
+};
+use serde_json::{Value, json};
+
+use crate::boat::apply;
+use crate::kinds::rollout_of;
+
+pub(crate) const NOW: Moment = Moment { wall: 1_795_000_000, steady: Duration::ZERO };
+
+fn rollout(direction: &str) -> FleetRollout {
+    rollout_of(&json!({"waves": [{"name": "all"}], "direction": direction}))
+}
+
+fn moved(direction: &str, status: &RolloutStatus, object: &Value) -> (RolloutStatus, Value) {
+    let rollout = rollout(direction);
+    let fleet = [FleetObject::of(object, &rollout).unwrap()];
+    let facts = RolloutFacts { consistent: true, ..RolloutFacts::default() };
+    let plan = plan(&rollout, status, &fleet, facts, NOW);
+    match plan.writes.as_slice() {
+        [RolloutWrite::Status(_), RolloutWrite::Move(FleetMove { patch, uid, .. })] if uid == "u" => {
+            (plan.status.clone(), patch.clone())
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+fn patched(object: &Value, patch: &Value) -> Option<Value> {
+    let mut next = object.clone();
+    patch.as_array().unwrap().iter().try_for_each(|operation| apply(&mut next, operation))?;
+    Some(next)
+}
+
+pub(crate) fn boat(metadata: Value) -> Value {
+    let mut object = json!({
+        "metadata": {"namespace": "n", "name": "b", "uid": "u"},
+        "status": {"conditions": [{"type": "Ready", "status": "True"}]},
+    });
+    object["metadata"].as_object_mut().unwrap().extend(metadata.as_object().unwrap().clone());
+    object
+}
+
+#[test]
+fn a_move_changes_the_label_and_says_so_and_its_way_back_undoes_both() {
+    let key = "example.com/controller-version";
+    for metadata in [
+        json!({"labels": {key: "2.16.0"}}),
+        json!({"labels": {key: "2.16.0", "a~b/c": "d"}, "annotations": {"e": "f"}}),
+        json!({"labels": {"other": "x"}, "annotations": {"e": "f"}}),
+        json!({}),
+    ] {
+        let object = boat(metadata);
+        let (status, patch) = moved("Forward", &RolloutStatus::default(), &object);
+        let there = patched(&object, &patch).unwrap();
+        assert_eq!(there["metadata"]["labels"][key], "2.17.0");
+        let mark: Value =
+            serde_json::from_str(there["metadata"]["annotations"]["pointsman.dev/rollout"].as_str().unwrap()).unwrap();
+        let was = object["metadata"]["labels"].get(key).cloned().unwrap_or_default();
+        assert_eq!(mark, json!({"rollout": "rollout-1", "was": was, "to": "2.17.0", "at": "2026-11-18T11:06:40Z"}));
+        assert_eq!(there["status"], object["status"]);
+        let (_, patch) = moved("Undo", &status, &there);
+        let mut home = patched(&there, &patch).unwrap();
+        // The API server stores no empty ones.
+        for what in ["labels", "annotations"] {
+            if home["metadata"][what] == json!({}) {
+                home["metadata"].as_object_mut().unwrap().remove(what);
+            }
+        }
+        assert_eq!(home, object);
+    }
+}
+
+#[test]
+fn a_move_lands_on_what_was_seen_and_on_nothing_else() {
+    let key = "example.com/controller-version";
+    let seen = boat(json!({"labels": {key: "2.16.0"}}));
+    let (status, forward) = moved("Forward", &RolloutStatus::default(), &seen);
+    let there = patched(&seen, &forward).unwrap();
+    let (_, back) = moved("Undo", &status, &there);
+    let with = |object: &Value, path: &str, value: Value| {
+        let mut other = object.clone();
+        *other.pointer_mut(path).unwrap() = value;
+        other
+    };
+    // Made anew, moved by somebody else, annotated meanwhile, moved already.
+    let annotated = boat(json!({"labels": {key: "2.16.0"}, "annotations": {"a": "b"}}));
+    let label = "/metadata/labels/example.com~1controller-version";
+    for other in [
+        with(&seen, "/metadata/uid", json!("v")),
+        with(&seen, label, json!("2.15.0")),
+        boat(json!({})),
+        annotated,
+        there.clone(),
+        // Moved, and turned back by somebody who does not know our annotation.
+        with(&there, label, json!("2.16.0")),
+    ] {
+        assert_eq!(patched(&other, &forward), None, "{other}");
+    }
+    let mark = "/metadata/annotations/pointsman.dev~1rollout";
+    for other in [
+        with(&there, "/metadata/uid", json!("v")),
+        with(&there, label, json!("2.18.0")),
+        with(&there, mark, json!("{}")),
+        seen.clone(),
+    ] {
+        assert_eq!(patched(&other, &back), None, "{other}");
+    }
+    // Who writes the status meanwhile is in nobody's way.
+    let busy = with(&seen, "/status/conditions", json!([{"type": "Ready", "status": "False"}]));
+    assert!(patched(&busy, &forward).is_some());
+}

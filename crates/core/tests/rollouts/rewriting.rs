@@ -1,0 +1,258 @@
+//! StagedRollouts that have every object stored anew: a model of what an API server stores, kills, edits by others, and
+//! a CRD that somebody changes.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use pointsman_core::laws::Random;
+use pointsman_core::rollout::{
+    FleetObject, FleetRollout, Moment, Remembered, RolloutAnswers, RolloutFacts, RolloutPhase, RolloutPlan,
+    RolloutStatus, RolloutWrite, answered_rollout, plan, rollout_questions, start_refusals, told_steps,
+};
+use serde_json::{Value, json};
+
+use crate::boat::{ANNOTATION, apply};
+use crate::kinds::KINDS;
+use crate::patches::boat;
+
+fn rollout(members: &Value) -> Result<FleetRollout, String> {
+    let waves =
+        json!([{"name": "first", "selector": {"labels": "rollout=canary"}}, {"name": "rest", "maxInFlight": 3}]);
+    let mut spec = json!({"kind": "boat", "journey": "rewrite", "to": "v1", "waves": waves, "timeout": "10m"});
+    spec.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
+    let metadata = json!({"name": "r", "uid": "rollout-1"});
+    let document =
+        json!({"apiVersion": "pointsman.dev/v1", "kind": "StagedRollout", "metadata": metadata, "spec": spec});
+    answered_rollout(&document, &KINDS[0]).map_err(|bad| bad.to_string())
+}
+
+/// What an API server stores, by whatever writes it.
+struct Store {
+    /// By name: the object, and the version that it is stored in.
+    objects: BTreeMap<String, (Value, &'static str)>,
+    storage: &'static str,
+    generation: i64,
+    now: u64,
+}
+
+impl Store {
+    fn new(count: usize) -> Self {
+        let object = |at: usize| {
+            let labels = if at == 0 { json!({"rollout": "canary"}) } else { json!({"a": "b"}) };
+            let name = format!("b-{at}");
+            (name.clone(), (boat(json!({"name": name, "uid": format!("u-{at}"), "labels": labels})), "v0"))
+        };
+        Self { objects: (0..count).map(object).collect(), storage: "v1", generation: 1, now: 1_795_000_000 }
+    }
+
+    fn crd(&self) -> Value {
+        let versions = ["v0", "v1"].map(|name| json!({"name": name, "served": true, "storage": name == self.storage}));
+        json!({
+            "metadata": {"name": "boats.example.com", "uid": "crd-1", "generation": self.generation},
+            "spec": {"versions": versions, "conversion": {"strategy": "Webhook"}},
+            "status": {"storedVersions": ["v0", "v1"]},
+        })
+    }
+
+    fn flip(&mut self) {
+        (self.storage, self.generation) = (if self.storage == "v1" { "v0" } else { "v1" }, self.generation + 1);
+    }
+
+    /// Whoever writes an object has it stored anew.
+    fn noise(&mut self, name: &str) {
+        if let Some((object, stored)) = self.objects.get_mut(name) {
+            (object["status"]["noise"], *stored) = (json!(self.now), self.storage);
+        }
+    }
+
+    /// Whether it was written.
+    fn patch(&mut self, name: &str, patch: &Value) -> bool {
+        let Some((object, stored)) = self.objects.get_mut(name) else { return false };
+        let mut next = object.clone();
+        let tried = patch.as_array().unwrap().iter().try_for_each(|operation| apply(&mut next, operation));
+        if tried.is_none() {
+            return false;
+        }
+        let mut bare = next.clone();
+        bare["metadata"].as_object_mut().unwrap().remove("annotations");
+        let mut was = object.clone();
+        was["metadata"].as_object_mut().unwrap().remove("annotations");
+        assert_eq!(bare, was, "nothing of it changes but what the rollout says of it");
+        (*object, *stored) = (next, self.storage);
+        true
+    }
+}
+
+/// Whoever runs the rollout.
+struct Scribe {
+    status: RolloutStatus,
+    remembered: Remembered,
+    started: u64,
+    writes: BTreeMap<String, usize>,
+}
+
+impl Scribe {
+    fn plans(&mut self, rollout: &FleetRollout, store: &Store) -> RolloutPlan {
+        let fleet: Vec<FleetObject> =
+            store.objects.values().filter_map(|(object, _)| FleetObject::of(object, rollout)).collect();
+        let mut answers = RolloutAnswers::default();
+        rollout_questions(rollout, &self.status).iter().for_each(|question| answers.saw(question, &[store.crd()]));
+        let remembered = std::mem::take(&mut self.remembered);
+        let facts = RolloutFacts { consistent: true, answers, remembered, ..RolloutFacts::default() };
+        let steady = Duration::from_secs(store.now - self.started);
+        let plan = plan(rollout, &self.status, &fleet, facts, Moment { wall: store.now, steady });
+        self.remembered = plan.remembered.clone();
+        plan
+    }
+
+    /// As many of its writes as there are before it is killed.
+    fn writes(&mut self, planned: RolloutPlan, store: &mut Store, most: usize) {
+        for write in planned.writes.into_iter().take(most) {
+            match write {
+                RolloutWrite::Status(status) => self.status = RolloutStatus::of(&json!({"status": status.to_json()})),
+                RolloutWrite::Move(one) => {
+                    let stored = self.status.stored.as_ref().expect("it is written down before anything is written");
+                    assert!(pointsman_core::rollout::wall(&stored.since).unwrap() + 10 <= store.now);
+                    if store.patch(&one.name, &one.patch) {
+                        *self.writes.entry(one.name).or_default() += 1;
+                    }
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+}
+
+fn scribe(store: &Store) -> Scribe {
+    let (status, remembered) = (RolloutStatus::default(), Remembered::default());
+    Scribe { status, remembered, started: store.now, writes: BTreeMap::new() }
+}
+
+/// Each object is written once, whoever is killed, and is stored as it is to be where the rollout says so. Where the
+/// CRD has changed, the rollout does not say so before somebody has looked.
+#[test]
+fn histories_of_rewriting_keep_every_property() {
+    let rollout = rollout(&json!({})).unwrap();
+    let (mut complete, mut changed) = (0, 0);
+    for seed in 0..400 {
+        let random = &mut Random::new(seed);
+        let (count, flips) = (1 + random.below(7), random.percent(50));
+        let mut store = Store::new(count);
+        let mut scribe = scribe(&store);
+        let mut was_resumed = false;
+        for _ in 0..400 {
+            store.now += random.below(5) as u64;
+            let planned = scribe.plans(&rollout, &store);
+            let most = if random.percent(20) { random.below(4) } else { usize::MAX };
+            let is_killed = most < planned.writes.len();
+            scribe.writes(planned, &mut store, most);
+            if is_killed {
+                (scribe.remembered, scribe.started) = (Remembered::default(), store.now);
+            }
+            match random.below(100) {
+                0..10 => store.noise(&format!("b-{}", random.below(count))),
+                10..18 if flips && scribe.status.started.is_some() => store.flip(),
+                20..30 if scribe.status.phase == RolloutPhase::Paused => {
+                    scribe.status.resume(Moment { wall: store.now, steady: Duration::ZERO });
+                    was_resumed = true;
+                }
+                _ => {}
+            }
+            if scribe.status.is_over() {
+                break;
+            }
+        }
+        let twice = scribe.writes.iter().find(|(_, writes)| **writes > 1);
+        assert_eq!(twice, None, "seed {seed}: no object is written twice");
+        changed += usize::from(scribe.status.reason.as_deref() == Some("Changed") || was_resumed);
+        if scribe.status.phase == RolloutPhase::Complete && !was_resumed {
+            complete += 1;
+            let old = store.objects.iter().find(|(_, (_, stored))| *stored != "v1");
+            assert_eq!(old.map(|(name, _)| name), None, "seed {seed}: {:?}", scribe.status);
+            assert_eq!(scribe.writes.len(), count, "seed {seed}");
+            // Once more, nothing is written.
+            assert!(scribe.plans(&rollout, &store).writes.is_empty(), "seed {seed}");
+        }
+        assert!(flips || scribe.status.phase == RolloutPhase::Complete, "seed {seed}: {:?}", scribe.status);
+    }
+    assert!(complete > 150 && changed > 50, "{complete} complete, {changed} changed");
+}
+
+#[test]
+fn objects_are_stored_anew_only_where_the_crd_stores_the_version() {
+    let rollout = rollout(&json!({})).unwrap();
+    let refused = |crd: Result<Vec<Value>, &str>| {
+        let mut answers = RolloutAnswers::default();
+        for question in rollout_questions(&rollout, &RolloutStatus::default()) {
+            match &crd {
+                Ok(found) => answers.saw(&question, found),
+                Err(why) => answers.cannot_read(&question, (*why).to_owned()),
+            }
+        }
+        start_refusals(&rollout, &[], &RolloutFacts { answers, ..RolloutFacts::default() }).join("; ")
+    };
+    let mut store = Store::new(1);
+    assert_eq!(refused(Ok(vec![store.crd()])), "");
+    store.flip();
+    assert_eq!(refused(Ok(vec![store.crd()])), "the CRD boats.example.com stores v0: have it store v1 first");
+    store.flip();
+    let mut unserved = store.crd();
+    unserved["spec"]["versions"][1]["served"] = json!(false);
+    assert!(refused(Ok(vec![unserved])).contains("does not serve v1"));
+    let mut unconverted = store.crd();
+    unconverted["spec"]["conversion"]["strategy"] = json!("None");
+    assert!(refused(Ok(vec![unconverted.clone()])).contains("has stored other versions, and nobody converts them"));
+    unconverted["status"]["storedVersions"] = json!(["v1"]);
+    assert_eq!(refused(Ok(vec![unconverted])), "", "there is nothing to convert");
+    assert_eq!(refused(Ok(vec![])), "there is no CRD boats.example.com");
+    assert_eq!(refused(Err("forbidden")), "the CRD boats.example.com cannot be read: forbidden");
+    let unasked = start_refusals(&rollout, &[], &RolloutFacts::default()).join("; ");
+    assert_eq!(unasked, "nobody has looked at the CRD boats.example.com");
+}
+
+/// What was stored as one that somebody knows by its annotation alone is stored so by that.
+#[test]
+fn a_rollout_that_goes_back_leaves_nothing_of_itself() {
+    let mut store = Store::new(3);
+    let forward = rollout(&json!({})).unwrap();
+    let mut scribe = scribe(&store);
+    while !scribe.status.is_over() {
+        store.now += 2;
+        let planned = scribe.plans(&forward, &store);
+        scribe.writes(planned, &mut store, usize::MAX);
+    }
+    assert_eq!(scribe.status.phase, RolloutPhase::Complete);
+    let annotation = |object: &Value| object["metadata"]["annotations"].get(ANNOTATION).cloned();
+    assert!(store.objects.values().all(|(object, _)| annotation(object).is_some()));
+    let back = rollout(&json!({"direction": "Undo"})).unwrap();
+    for _ in 0..300 {
+        store.now += 2;
+        let planned = scribe.plans(&back, &store);
+        scribe.writes(planned, &mut store, usize::MAX);
+    }
+    assert_eq!((scribe.status.phase, scribe.status.reason.as_deref()), (RolloutPhase::Aborted, Some("RolledBack")));
+    assert!(store.objects.values().all(|(object, _)| annotation(object).is_none()), "{:?}", store.objects);
+}
+
+#[test]
+fn what_a_rewriting_rollout_cannot_be_is_refused() {
+    let steps = told_steps(&rollout(&json!({})).unwrap());
+    assert_eq!(steps.len(), 1);
+    assert_eq!(steps[0].does, "writes nothing but how far it is, by which it is stored as v1");
+    let last = json!({"name": "rest"});
+    let (label, other) = (json!({"name": "a", "journey": "controller-version"}), json!({"name": "a", "journey": "x"}));
+    for (members, why) in [
+        (json!({"to": "v2"}), "to: \"v2\" is no version of boat, did you mean \"v1\"? Known here: v1"),
+        (json!({"from": "v1"}), "nobody can read in which version an object is stored"),
+        (json!({"waves": [label, last]}), "a rollout either changes version labels or does not"),
+        (json!({"waves": [other, last]}), "journey: rewrite is one of a whole StagedRollout"),
+        (
+            json!({"journey": null, "to": "2.17.0", "waves": [{"name": "all", "journey": "rewrite"}]}),
+            "of a whole StagedRollout",
+        ),
+        (json!({"journey": "rewrit"}), "did you mean \"rewrite\"? Known here: controller-version, rewrite"),
+    ] {
+        let error = rollout(&members).map(|_| ()).unwrap_err();
+        assert!(error.contains(why), "{members}: {error}");
+    }
+}

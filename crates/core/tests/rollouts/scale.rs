@@ -1,0 +1,185 @@
+//! Large fleets: how long a plan takes, and how many writes a rollout comes to.
+
+use std::time::Duration;
+
+use pointsman_core::rollout::{
+    FleetObject, FleetRollout, Moment, Remembered, RolloutFacts, RolloutPhase, RolloutPlan, RolloutStatus,
+    RolloutWrite, plan, rfc3339,
+};
+use rustix::time::{ClockId, clock_gettime};
+use serde_json::{Value, json};
+
+use crate::boat::Boat;
+use crate::kinds::rollout_of;
+use crate::number;
+use crate::patches::NOW;
+use crate::world::{CONTROLLER, LABEL, NEW, OLD};
+
+/// Healthy boats at the old version.
+fn boats(count: usize) -> Vec<Boat> {
+    let boat = |at: usize| {
+        let name = format!("b-{at:05}");
+        let mut boat = Boat::new(json!({"namespace": "n", "name": name, "uid": name, "labels": {LABEL: OLD}}));
+        boat.looked_at(CONTROLLER, true, NOW.wall - 100);
+        boat
+    };
+    (0..count).map(boat).collect()
+}
+
+fn seen(boats: &[Boat], rollout: &FleetRollout) -> Vec<FleetObject> {
+    boats.iter().map(|boat| FleetObject::of(&boat.value(), rollout).unwrap()).collect()
+}
+
+/// Who reads what it has written, and lists the fleet where a plan wants that, as `pointsman rollout run` does.
+struct Running {
+    rollout: FleetRollout,
+    boats: Vec<Boat>,
+    fleet: Vec<FleetObject>,
+    status: RolloutStatus,
+    remembered: Remembered,
+    now: Moment,
+    consistent: bool,
+    /// Writes of objects, writes of the status, and lists.
+    calls: [usize; 3],
+}
+
+impl Running {
+    fn plans(&mut self) -> RolloutPlan {
+        let remembered = std::mem::take(&mut self.remembered);
+        let facts = RolloutFacts { consistent: self.consistent, remembered, ..RolloutFacts::default() };
+        let plan = plan(&self.rollout, &self.status, &self.fleet, facts, self.now);
+        (self.remembered, self.consistent) = (plan.remembered.clone(), plan.wants_list);
+        self.calls[2] += usize::from(plan.wants_list);
+        plan
+    }
+
+    /// Writes what was planned. Whatever is moved is healthy by the time of the next plan.
+    fn writes(&mut self, plan: RolloutPlan) {
+        for write in plan.writes {
+            match write {
+                RolloutWrite::Status(status) => {
+                    self.status = *status;
+                    self.calls[1] += 1;
+                }
+                RolloutWrite::Move(one) | RolloutWrite::Hold(one) => {
+                    let at: usize = one.uid["b-".len()..].parse().unwrap();
+                    let mut moved = self.boats[at].patched(&one.patch, self.now.wall, true).unwrap();
+                    moved.looked_at(CONTROLLER, true, self.now.wall + 1);
+                    self.fleet[at] = FleetObject::of(&moved.value(), &self.rollout).unwrap();
+                    self.boats[at] = moved;
+                    self.calls[0] += 1;
+                }
+                RolloutWrite::Try(one) => panic!("{} was refused by nobody", one.title()),
+                RolloutWrite::Job(_) | RolloutWrite::Object(_) => panic!("nothing has a journey here"),
+            }
+        }
+        self.now.wall += 2;
+        self.now.steady += Duration::from_secs(2);
+    }
+}
+
+/// How long this thread has worked so far, whatever else the machine does.
+fn worked() -> Duration {
+    let now = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(now.tv_sec.try_into().unwrap(), now.tv_nsec.try_into().unwrap())
+}
+
+/// One write for each object, one of the status for each batch and one at the end, and a list at the beginning and at
+/// the end: whatever is not written or read needs no answer of anybody.
+#[test]
+fn a_large_fleet_takes_a_write_an_object_and_a_status_a_batch() {
+    let (count, running) = complete(&json!({}));
+    assert_eq!(running.calls, [count, count.div_ceil(10) + 1, 2]);
+}
+
+/// One write more of each, and a status for as many as are held by one plan.
+#[test]
+fn a_large_fleet_that_is_held_takes_two_writes_an_object() {
+    let (count, running) = complete(&json!({"hold": true}));
+    assert_eq!(running.calls, [count * 2, count.div_ceil(64) + count.div_ceil(10) + 1, 2]);
+    assert!(running.boats.iter().all(|boat| !boat.is_held()));
+}
+
+/// A rollout that is complete, and of how many objects.
+fn complete(members: &Value) -> (usize, Running) {
+    let count = usize::try_from(number("POINTSMAN_OBJECTS", 500)).unwrap();
+    let mut all = json!({"from": OLD, "waves": [{"name": "all", "maxInFlight": 10}]});
+    all.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
+    let rollout = rollout_of(&all);
+    let boats = boats(count);
+    let fleet = seen(&boats, &rollout);
+    let (status, remembered) = (RolloutStatus::default(), Remembered::default());
+    let mut running =
+        Running { rollout, boats, fleet, status, remembered, now: NOW, consistent: true, calls: [0, 0, 1] };
+    while !running.status.is_over() {
+        let plan = running.plans();
+        running.writes(plan);
+        assert!(running.calls[1] <= count, "{:?}", running.status);
+    }
+    assert_eq!(running.status.phase, RolloutPhase::Complete);
+    (count, running)
+}
+
+/// Whoever applies a whole fleet from Git turns every object back at once. A status has to fit into etcd, nothing is
+/// moved a second time, and whoever has resumed the rollout is not asked about the rest.
+#[test]
+fn a_large_fleet_that_is_turned_back_is_told_in_few_words() {
+    let most =
+        json!({"name": "most", "selector": {"labels": "frozen notin (true)"}, "maxInFlight": 10, "after": "approval"});
+    let waves = json!([most, {"name": "rest"}]);
+    let rollout = rollout_of(&json!({"from": OLD, "waves": waves}));
+    let boats = boats(300);
+    let fleet = seen(&boats, &rollout);
+    let (status, remembered) = (RolloutStatus::default(), Remembered::default());
+    let mut running =
+        Running { rollout, boats, fleet, status, remembered, now: NOW, consistent: true, calls: [0, 0, 1] };
+    while running.status.counts.updated < 300 {
+        let plan = running.plans();
+        running.writes(plan);
+    }
+    let moved = running.calls[0];
+    for (boat, seen) in running.boats.iter_mut().zip(&mut running.fleet) {
+        boat.labelled(OLD, "kustomize-controller", "Apply", running.now.wall);
+        *seen = FleetObject::of(&boat.value(), &running.rollout).unwrap();
+    }
+    let plan = running.plans();
+    running.writes(plan);
+    let status = &running.status;
+    assert_eq!((status.phase, status.failures.len()), (RolloutPhase::Paused, 50), "{status:?}");
+    assert!(status.message.ends_with("after it was moved to 2.17.0; and 299 more"), "{}", status.message);
+    running.status.resume(running.now);
+    for _ in 0..5 {
+        let plan = running.plans();
+        running.writes(plan);
+    }
+    let status = &running.status;
+    assert_eq!((status.halted.is_none(), status.failures.len(), status.counts.held), (true, 50, 300), "{status:?}");
+    assert_eq!(running.calls[0], moved);
+}
+
+/// Half of the fleet is under way, so that whatever is looked up of each by looking through all of them shows.
+#[test]
+fn a_plan_takes_as_long_as_its_fleet_is_large() {
+    let took = |count: usize| {
+        let rollout = rollout_of(&json!({"from": OLD, "waves": [{"name": "all", "maxInFlight": 10}]}));
+        let mut boats = boats(count);
+        let under_way = &mut boats[..count / 2];
+        under_way.iter_mut().for_each(|boat| boat.labelled(NEW, "kubectl-label", "Update", NOW.wall));
+        let at = rfc3339(NOW.wall);
+        let reserved: Vec<_> = under_way.iter().map(Boat::uid).collect();
+        let reserved = reserved.iter().map(|uid| json!({"object": format!("n/{uid}"), "uid": uid, "since": at}));
+        let status = json!({"phase": "Rolling", "started": at, "inFlight": reserved.collect::<Vec<_>>()});
+        let status = RolloutStatus::of(&json!({"status": status}));
+        let fleet = seen(&boats, &rollout);
+        let planned = |_| {
+            let began = worked();
+            let plan = plan(&rollout, &status, &fleet, RolloutFacts::default(), NOW);
+            assert_eq!((plan.status.counts.in_flight, plan.status.counts.pending), (count / 2, count / 2));
+            worked() - began
+        };
+        (0..7).map(planned).min().unwrap()
+    };
+    let (few, many) = (took(1_000), took(10_000));
+    println!("a plan: 1,000 objects {few:?}, 10,000 objects {many:?}");
+    assert!(many < few * 50, "1,000 objects {few:?}, 10,000 objects {many:?}");
+}

@@ -1,0 +1,50 @@
+//! A rollout that is to stop ends, whatever others do meanwhile.
+
+use pointsman_core::rollout::{Direction, FleetObject, RolloutFacts, RolloutPhase, RolloutPlan, RolloutStatus, plan};
+use serde_json::{Value, json};
+
+use crate::kinds::rollout_of;
+use crate::patches::{NOW, boat};
+
+fn planned(status: &RolloutStatus, direction: &str, version: &str, consistent: bool) -> RolloutPlan {
+    of(status, direction, consistent, &boat(json!({"labels": {"example.com/controller-version": version}})))
+}
+
+/// Of an object that the rollout itself has moved.
+fn marked(status: &RolloutStatus, direction: &str, version: &str) -> RolloutPlan {
+    let mark =
+        json!({"rollout": "rollout-1", "was": "2.16.0", "to": "2.17.0", "at": "2026-11-18T00:00:00Z"}).to_string();
+    let metadata =
+        json!({"labels": {"example.com/controller-version": version}, "annotations": {"pointsman.dev/rollout": mark}});
+    of(status, direction, true, &boat(metadata))
+}
+
+fn of(status: &RolloutStatus, direction: &str, consistent: bool, there: &Value) -> RolloutPlan {
+    let waves = json!([{"name": "all", "maxInFlight": 1}]);
+    let rollout = rollout_of(&json!({"from": "2.16.0", "waves": waves, "direction": direction}));
+    let fleet = [FleetObject::of(there, &rollout).unwrap()];
+    plan(&rollout, status, &fleet, RolloutFacts { consistent, ..RolloutFacts::default() }, NOW)
+}
+
+/// What somebody else has moved, and takes back, was never written by the rollout: nothing of it is waited for.
+#[test]
+fn a_rollout_that_stops_waits_for_nothing_that_it_will_not_write() {
+    let reserved = planned(&RolloutStatus::default(), "Forward", "2.16.0", true).status;
+    assert_eq!(reserved.in_flight.len(), 1);
+    let moved_by_others = planned(&reserved, "Abort", "2.17.0", true).status;
+    assert_eq!((moved_by_others.phase, moved_by_others.in_flight.len()), (RolloutPhase::Rolling, 1));
+    let cached = planned(&moved_by_others, "Abort", "2.16.0", false);
+    assert!(cached.wants_list && !cached.status.is_over(), "a cache may be older than what was moved");
+    let listed = planned(&moved_by_others, "Abort", "2.16.0", true);
+    assert_eq!((listed.status.phase, listed.status.in_flight.len()), (RolloutPhase::Aborted, 0));
+}
+
+/// The same on the way back: what was taken back already, and is moved again by somebody else, stays there.
+#[test]
+fn a_rollout_that_stops_on_its_way_back_takes_nothing_more_back() {
+    let mut under_way = planned(&RolloutStatus::default(), "Forward", "2.16.0", true).status;
+    under_way.direction = Direction::Abort;
+    under_way.in_flight[0].back = true;
+    let listed = marked(&under_way, "Abort", "2.17.0");
+    assert_eq!((listed.status.phase, listed.status.in_flight.len()), (RolloutPhase::Aborted, 0), "{:?}", listed.status);
+}

@@ -1,0 +1,298 @@
+//! What somebody else has written where rollouts note what they have done.
+
+use pointsman_core::rollout::{
+    FleetObject, FleetRollout, Moment, RolloutFacts, RolloutPhase, RolloutPlan, RolloutStatus, RolloutWrite, Standing,
+    forecast, plan, rfc3339,
+};
+use serde_json::{Value, json};
+
+use crate::boat::{ANNOTATION, Boat};
+use crate::kinds::rollout_of;
+use crate::patches::NOW;
+use crate::script::TEXTS;
+use crate::world::{LABEL, NEW, OLD};
+
+fn rollout(members: &Value) -> FleetRollout {
+    let mut all = json!({"from": OLD, "waves": [{"name": "all", "maxInFlight": 1}]});
+    all.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
+    rollout_of(&all)
+}
+
+fn boat(label: &str, text: &str) -> Boat {
+    Boat::new(json!({
+        "namespace": "n", "name": "b", "uid": "u", "labels": {LABEL: label}, "annotations": {ANNOTATION: text},
+    }))
+}
+
+/// One of several.
+fn named(at: usize, label: &str, text: &str) -> Boat {
+    let (name, uid) = (format!("b-{at}"), format!("u-{at}"));
+    Boat::new(json!({
+        "namespace": "n", "name": name, "uid": uid, "labels": {LABEL: label}, "annotations": {ANNOTATION: text},
+    }))
+}
+
+fn planned(rollout: &FleetRollout, status: &RolloutStatus, boat: &Boat) -> RolloutPlan {
+    let fleet = [FleetObject::of(&boat.value(), rollout).unwrap()];
+    plan(rollout, status, &fleet, RolloutFacts { consistent: true, ..RolloutFacts::default() }, NOW)
+}
+
+fn moves(plan: &RolloutPlan, boat: &Boat) -> Option<Boat> {
+    let patches: Vec<&Value> = plan
+        .writes
+        .iter()
+        .filter_map(|write| match write {
+            RolloutWrite::Move(one) => Some(&one.patch),
+            _ => None,
+        })
+        .collect();
+    let patch = *patches.first()?;
+    Some(boat.patched(patch, NOW.wall, true).unwrap_or_else(|| panic!("{patch} does not land on {}", boat.value())))
+}
+
+/// Where a write is planned it lands; where none is, it is said why, and what to do.
+#[test]
+fn a_text_that_no_rollout_has_written_is_not_written_over_and_is_told() {
+    let rollout = rollout(&json!({}));
+    let (mut landed, mut refused) = (Vec::new(), Vec::new());
+    for text in TEXTS {
+        let boat = boat(OLD, text);
+        let plan = planned(&rollout, &RolloutStatus::default(), &boat);
+        match (&plan.standings[0], moves(&plan, &boat)) {
+            (Standing::Reserved, Some(there)) => {
+                assert_eq!(there.label(), Some(NEW), "{text}");
+                assert!(there.is_marked(), "{text}: {}", there.value());
+                landed.push(text);
+            }
+            (Standing::Refused(why), None) => {
+                let does = "kubectl annotate --field-manager=pointsman-rollout --namespace=n boats.example.com b \
+                            pointsman.dev/rollout-";
+                assert!(
+                    why.contains(&format!("annotation pointsman.dev/rollout is {text:?}")) && why.ends_with(does),
+                    "{why}"
+                );
+                assert_eq!((plan.status.phase, plan.status.counts.refused), (RolloutPhase::Waiting, 1), "{text}");
+                assert!(plan.status.message.contains(why), "{text}: {}", plan.status.message);
+                refused.push(text);
+            }
+            // The mark of this rollout, on what is at the old version.
+            (Standing::Held(why), None) => assert!(why.contains("turned the label back") && boat.is_marked(), "{why}"),
+            (standing, moved) => panic!("{text}: {standing:?} {:?}", moved.map(|boat| boat.value())),
+        }
+    }
+    let is_another = |text: &&&str| text.contains("rollout-0") || text.contains("9.9.9") || text.is_empty();
+    assert_eq!(landed, TEXTS.iter().filter(is_another).copied().collect::<Vec<_>>(), "marks of others, and nothing");
+    assert_eq!((landed.len(), refused.len()), (3, 8));
+}
+
+#[test]
+fn a_large_text_is_told_by_its_beginning() {
+    let (rollout, text) = (rollout(&json!({})), "x".repeat(100_000));
+    let plan = planned(&rollout, &RolloutStatus::default(), &boat(OLD, &text));
+    let why = plan.standings[0].why();
+    assert!(why.contains(&text[..300]) && why.len() < 1_000 && why.contains('…'), "{} {why}", why.len());
+}
+
+/// What comes to stand there between the reservation and the move leaves its place to others; behind the move nobody
+/// waits for it, and on the way back it is said that nobody knows.
+#[test]
+fn a_text_that_comes_meanwhile_keeps_no_place_and_is_told_on_the_way_back() {
+    let forward = rollout(&json!({}));
+    let before = Boat::new(json!({"namespace": "n", "name": "b", "uid": "u", "labels": {LABEL: OLD}}));
+    let status = planned(&forward, &RolloutStatus::default(), &before).status;
+    assert_eq!(status.in_flight.len(), 1);
+    let plan = planned(&forward, &status, &boat(OLD, "mine"));
+    assert_eq!((plan.status.in_flight.len(), moves(&plan, &before).is_none()), (0, true), "{:?}", plan.status);
+    assert!(matches!(plan.standings[0], Standing::Refused(_)), "{:?}", plan.standings);
+    // It was moved before that, and is not healthy yet.
+    let plan = planned(&forward, &status, &boat(NEW, "mine"));
+    assert_eq!((plan.status.in_flight.len(), plan.status.counts.in_flight), (1, 1), "{:?}", plan.status);
+    let back = rollout(&json!({"direction": "Undo"}));
+    let mut status = plan.status;
+    for _ in 0..3 {
+        let mut there = boat(NEW, "mine");
+        there.labelled(NEW, "kubectl-label", "Update", NOW.wall - 60);
+        there.looked_at("boatman", true, NOW.wall - 30);
+        let plan = planned(&back, &status, &there);
+        assert_eq!(moves(&plan, &there).map(|boat| boat.value()), None);
+        status = plan.status;
+    }
+    assert_eq!((status.phase, status.counts.refused), (RolloutPhase::Aborted, 1), "{status:?}");
+    assert!(status.message.contains("no rollout writes over it"), "{}", status.message);
+    let fleet = [FleetObject::of(&boat(NEW, "mine").value(), &back).unwrap()];
+    let told = forecast(&back, &status, &fleet, RolloutFacts::default(), NOW);
+    assert!(told[0].standing.why().contains("no rollout writes over it"), "{:?}", told[0].standing);
+}
+
+/// What was moved and has no mark any more is left where it is: that is no end at which nobody has to look.
+#[test]
+fn what_was_moved_and_lost_its_mark_is_told_where_the_rollout_was_taken_back() {
+    let mark = json!({"rollout": "rollout-1", "was": OLD, "to": NEW, "at": "2026-11-18T11:06:40Z"}).to_string();
+    let ends = |texts: &[&str]| {
+        let there: Vec<Boat> = texts.iter().enumerate().map(|(at, text)| named(at, NEW, text)).collect();
+        let end = |rollout: &FleetRollout, mut status: RolloutStatus| {
+            for _ in 0..3 {
+                let fleet: Vec<FleetObject> =
+                    there.iter().map(|boat| FleetObject::of(&boat.value(), rollout).unwrap()).collect();
+                status =
+                    plan(rollout, &status, &fleet, RolloutFacts { consistent: true, ..RolloutFacts::default() }, NOW)
+                        .status;
+            }
+            status
+        };
+        let complete = end(&rollout(&json!({"maxUnhealthy": 5})), RolloutStatus::default());
+        assert_eq!(complete.phase, RolloutPhase::Complete, "{texts:?}: {}", complete.message);
+        end(&rollout(&json!({"direction": "Undo"})), complete)
+    };
+    for (text, what) in
+        [("", "annotation pointsman.dev/rollout is \"\""), ("mine", "annotation pointsman.dev/rollout is \"mine\"")]
+    {
+        let status = ends(&[text]);
+        assert_eq!((status.phase, status.reason.as_deref()), (RolloutPhase::Aborted, Some("RolledBack")), "{text:?}");
+        assert_eq!((status.counts.refused, status.counts.updated), (1, 0), "{text:?}");
+        let said = "every object with the mark of its move is what it was before; cannot tell whether 1 object was \
+                    moved, so it is left unchanged: n/b-0: ";
+        assert!(status.message.starts_with(said) && status.message.contains(what), "{text:?}: {}", status.message);
+        assert!(status.leaves_objects(), "{text:?}");
+        let does = "kubectl annotate --field-manager=pointsman-rollout --namespace=n boats.example.com b-0 pointsman.dev/rollout-";
+        assert!(status.message.ends_with(does), "{text:?}: {}", status.message);
+    }
+    let two = ends(&["", "mine"]);
+    assert!(
+        two.message
+            .contains("; cannot tell whether 2 objects were moved, so they are left unchanged: n/b-0, n/b-1. n/b-0: "),
+        "{}",
+        two.message
+    );
+    // The marks of other rollouts are theirs.
+    let other = mark.replace("rollout-1", "rollout-0");
+    let status = ends(&[&other]);
+    assert!(!status.leaves_objects(), "{}", status.message);
+    let told = "every object with the mark of its move is what it was before; left at 2.17.0, where another StagedRollout, or one \
+                that was deleted, has moved them by their marks: n/b-0. A StagedRollout from 2.17.0 moves them";
+    assert_eq!(status.message, told);
+    // Whoever has set another version since is told of.
+    let by_hand = |version: &str| {
+        let there = named(0, version, &mark);
+        let fleet = [FleetObject::of(&there.value(), &rollout(&json!({"direction": "Undo"}))).unwrap()];
+        let mut status = RolloutStatus { started: Some(rfc3339(NOW.wall - 60)), ..RolloutStatus::default() };
+        for _ in 0..3 {
+            let facts = RolloutFacts { consistent: true, ..RolloutFacts::default() };
+            status = plan(&rollout(&json!({"direction": "Undo"})), &status, &fleet, facts, NOW).status;
+        }
+        (status.phase, status.message)
+    };
+    let told = "every object with the mark of its move is what it was before";
+    assert_eq!(by_hand(OLD), (RolloutPhase::Aborted, told.to_owned()));
+    let more = ", but for 1 object, which somebody else has set to another version since: n/b-0. pointsman rollout objects says \
+                to which";
+    assert_eq!(by_hand("3.0.0"), (RolloutPhase::Aborted, format!("{told}{more}")));
+}
+
+/// What has gone back says nothing of the rollout any more. It is waited for all the same, whatever the rollout is
+/// about by then, and no other one begins beside it.
+#[test]
+fn what_goes_back_is_waited_for_whatever_the_rollout_selects_by_then() {
+    let members = json!({"selector": {"labels": "frozen notin (true)"}, "direction": "Undo", "maxUnhealthy": 0});
+    let back = rollout(&members);
+    let mark = json!({"rollout": "rollout-1", "was": OLD, "to": NEW, "at": "2026-11-18T11:06:40Z"}).to_string();
+    let frozen = |at: usize, version: &str, mark: &str| {
+        let mut object = named(at, version, mark).value();
+        object["metadata"]["labels"]["frozen"] = "true".into();
+        if mark.is_empty() {
+            object["metadata"].as_object_mut().unwrap().remove("annotations");
+        }
+        object
+    };
+    let there = [frozen(0, NEW, &mark), frozen(1, NEW, &mark)];
+    let facts = || RolloutFacts { consistent: true, ..RolloutFacts::default() };
+    let fleet: Vec<FleetObject> = there.iter().map(|object| FleetObject::of(object, &back).unwrap()).collect();
+    let status = RolloutStatus { started: Some(rfc3339(NOW.wall - 60)), ..RolloutStatus::default() };
+    let status = plan(&back, &status, &fleet, facts(), NOW).status;
+    let goes: Vec<String> = status.under_way_back().into_iter().collect();
+    assert_eq!((goes.len(), status.counts.updated), (1, 1), "{status:?}");
+    let went = usize::from(goes[0] == fleet[1].uid());
+
+    let landed = frozen(went, OLD, "");
+    assert!(FleetObject::of(&landed, &back).is_none(), "nothing of it says that it was ever moved");
+    let mut fleet = fleet;
+    fleet[went] = FleetObject::of_under_way(&landed, &back).unwrap();
+    let after = plan(&back, &status, &fleet, facts(), NOW);
+    assert_eq!((after.status.under_way_back(), after.status.counts.updated), (status.under_way_back(), 1), "{after:?}");
+    assert!(matches!(after.standings[went], Standing::Moving(_) | Standing::Settling), "{:?}", after.standings);
+    // Nobody else moves it: it is not of the rollout, wherever that goes.
+    for direction in ["Undo", "Forward"] {
+        let rollout = rollout(&json!({"selector": {"labels": "frozen notin (true)"}, "direction": direction}));
+        let alone = [fleet[went].clone()];
+        let status = RolloutStatus { started: Some(rfc3339(NOW.wall - 60)), ..RolloutStatus::default() };
+        let plan = plan(&rollout, &status, &alone, facts(), NOW);
+        assert_eq!((&plan.standings[..], plan.status.in_flight.len()), (&[Standing::Outside][..], 0), "{direction}");
+    }
+}
+
+/// Once somebody has mended what was left, the same rollout is run again: it takes back what has its mark, and ends
+/// with nothing left.
+#[test]
+fn what_was_left_is_looked_for_again_once_somebody_has_mended_it() {
+    let (complete, back) = (rollout(&json!({})), rollout(&json!({"direction": "Undo"})));
+    let pass = |rollout: &FleetRollout, status: &RolloutStatus, boat: &Boat| {
+        let fleet = [FleetObject::of(&boat.value(), rollout).unwrap()];
+        plan(rollout, status, &fleet, RolloutFacts { consistent: true, ..RolloutFacts::default() }, NOW)
+    };
+    let mut status = RolloutStatus::default();
+    for _ in 0..3 {
+        status = pass(&complete, &status, &boat(NEW, "mine")).status;
+    }
+    for _ in 0..3 {
+        status = pass(&back, &status, &boat(NEW, "mine")).status;
+    }
+    assert!(status.leaves_objects(), "{}", status.message);
+    let again = pass(&back, &status, &boat(NEW, "mine")).status;
+    assert_eq!(again, status, "it says the same as long as it is so");
+
+    let plain = Boat::new(json!({"namespace": "n", "name": "b", "uid": "u", "labels": {LABEL: OLD}}));
+    let ended = pass(&back, &status, &plain).status;
+    assert_eq!((ended.phase, ended.leaves_objects()), (RolloutPhase::Aborted, false));
+    assert_eq!(ended.message, "every object with the mark of its move is what it was before");
+
+    let mark = json!({"rollout": "rollout-1", "was": OLD, "to": NEW, "at": "2026-11-18T11:06:40Z"}).to_string();
+    let goes = pass(&back, &status, &boat(NEW, &mark)).status;
+    assert_eq!((goes.phase, goes.in_flight.len()), (RolloutPhase::Rolling, 1), "{}", goes.message);
+    assert!(goes.in_flight[0].back);
+    assert_eq!((goes.history, ended.history), (status.history.clone(), status.history), "it has ended once");
+}
+
+/// While the fleet goes back, what nobody knows to be moved may be why: it does not keep the others from going.
+#[test]
+fn what_lost_its_mark_and_is_not_healthy_keeps_nobody_from_going_back() {
+    let back = rollout(&json!({"direction": "Undo", "maxUnhealthy": 0}));
+    let mark = json!({"rollout": "rollout-1", "was": OLD, "to": NEW, "at": "2026-11-18T11:06:40Z"}).to_string();
+    let status = RolloutStatus {
+        started: Some(rfc3339(NOW.wall - 60)),
+        phase: RolloutPhase::Rolling,
+        ..RolloutStatus::default()
+    };
+    let there = [named(0, NEW, ""), named(1, NEW, "mine"), named(2, NEW, &mark)];
+    let fleet: Vec<FleetObject> = there.iter().map(|boat| FleetObject::of(&boat.value(), &back).unwrap()).collect();
+    let status = plan(&back, &status, &fleet, RolloutFacts { consistent: true, ..RolloutFacts::default() }, NOW).status;
+    assert_eq!((status.in_flight.len(), status.counts.refused), (1, 2), "{}", status.message);
+}
+
+/// Somebody else may change what a mark says, and a clock may be wrong.
+#[test]
+fn a_mark_of_a_time_that_is_yet_to_come_holds_up_nobody() {
+    let rollout = rollout(&json!({"timeout": "10m"}));
+    let status = planned(&rollout, &RolloutStatus::default(), &boat(OLD, "")).status;
+    for (at, late) in [("2999-01-01T00:00:00Z", 601), ("9999-12-31T23:59:60Z", 601), (&*rfc3339(NOW.wall + 300), 901)] {
+        let mark = json!({"rollout": "rollout-1", "was": OLD, "to": NEW, "at": at});
+        let there = boat(NEW, &mark.to_string());
+        let after = |seconds: u64| {
+            let fleet = [FleetObject::of(&there.value(), &rollout).unwrap()];
+            let now = Moment { wall: NOW.wall + seconds, ..NOW };
+            plan(&rollout, &status, &fleet, RolloutFacts { consistent: true, ..RolloutFacts::default() }, now)
+        };
+        assert!(matches!(after(late - 2).standings[0], Standing::Moving(_)), "{at}");
+        let Standing::Failed(why) = &after(late).standings[0] else { panic!("{at}: {:?}", after(late).standings) };
+        assert!(why.starts_with("not healthy within 10m: "), "{why}");
+    }
+}

@@ -1,0 +1,119 @@
+//! Two rollouts that come to be under way over one object, since its labels changed after both had begun, or it was
+//! created so: neither undoes what the other has done, and neither takes the other's hold off.
+
+use std::time::Duration;
+
+use pointsman_core::rollout::{
+    FleetObject, FleetRollout, Moment, Remembered, RolloutFacts, RolloutPlan, RolloutStatus, RolloutWrite, plan,
+};
+use serde_json::{Value, json};
+
+use crate::boat::Boat;
+use crate::kinds::rollout_called;
+use crate::patches::NOW;
+use crate::world::{CONTROLLER, LABEL, NEW, OLD};
+
+/// Where the other one leads.
+const NEXT: &str = "2.18.0";
+const HELD: &str = "pointsman.dev/hold";
+
+/// A process that runs one of them.
+struct Running {
+    rollout: FleetRollout,
+    status: RolloutStatus,
+    remembered: Remembered,
+}
+
+impl Running {
+    fn new(name: &str, uid: &str, members: Value) -> Self {
+        let mut all =
+            json!({"waves": [{"name": "all", "maxInFlight": 1}], "selector": {"labels": format!("{name}=yes")}});
+        all.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
+        let (status, remembered) = (RolloutStatus::default(), Remembered::default());
+        Self { rollout: rollout_called((name, uid), &all), status, remembered }
+    }
+
+    /// Looks at the object, plans, and writes what was planned. Returns how often the label was written.
+    fn goes_on(&mut self, boat: &mut Boat, now: Moment) -> usize {
+        let fleet: Vec<FleetObject> = FleetObject::of(&boat.value(), &self.rollout).into_iter().collect();
+        let remembered = std::mem::take(&mut self.remembered);
+        let facts = RolloutFacts { consistent: true, remembered, ..RolloutFacts::default() };
+        let RolloutPlan { writes, remembered, .. } = plan(&self.rollout, &self.status, &fleet, facts, now);
+        self.remembered = remembered;
+        let mut moved = 0;
+        for write in writes {
+            match write {
+                RolloutWrite::Status(status) => self.status = *status,
+                RolloutWrite::Move(one) | RolloutWrite::Hold(one) => {
+                    let Some(next) = boat.patched(&one.patch, now.wall, true) else { return moved };
+                    moved += usize::from(next.label() != boat.label());
+                    *boat = next;
+                    boat.looked_at(CONTROLLER, true, now.wall + 1);
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+        moved
+    }
+}
+
+fn boat(labels: Value) -> Boat {
+    let mut all = json!({LABEL: OLD});
+    all.as_object_mut().unwrap().extend(labels.as_object().unwrap().clone());
+    let mut boat = Boat::new(json!({"namespace": "n", "name": "b", "uid": "u", "labels": all}));
+    boat.looked_at(CONTROLLER, true, NOW.wall - 100);
+    boat
+}
+
+fn at(seconds: u64) -> Moment {
+    Moment { wall: NOW.wall + seconds, steady: Duration::from_secs(seconds) }
+}
+
+#[test]
+fn two_rollouts_over_one_object_do_not_move_it_to_and_fro() {
+    for from in [Value::Null, json!(OLD)] {
+        let members = |to: &str| if from.is_null() { json!({"to": to}) } else { json!({"to": to, "from": from}) };
+        let mut both = [Running::new("r", "rollout-1", members(NEW)), Running::new("s", "rollout-2", members(NEXT))];
+        // Each has begun with what it is about, and waits for more.
+        let mut others = [boat(json!({"r": "yes"})), boat(json!({"s": "yes"}))];
+        for (one, other) in both.iter_mut().zip(&mut others) {
+            other.lets_go();
+            one.goes_on(other, NOW);
+            assert!(one.status.started.is_some(), "{:?}", one.status);
+        }
+        let mut shared = boat(json!({"r": "yes", "s": "yes"}));
+        let mut moved = 0;
+        for second in 1..120 {
+            for one in &mut both {
+                // Nobody ends meanwhile: that there is nothing left of the first objects is not what is asked here.
+                one.status.in_flight.retain(|reserved| reserved.uid == "u");
+                moved += one.goes_on(&mut shared, at(second * 3));
+            }
+        }
+        assert_eq!((moved, shared.label()), (1, Some(NEW)), "{from}: {}", shared.value());
+    }
+}
+
+#[test]
+fn what_another_rollout_that_is_under_way_holds_is_not_moved_before_its_turn() {
+    let waits = json!([{"name": "all", "before": "approval"}]);
+    let mut first = Running::new("r", "rollout-1", json!({"hold": true, "waves": waits}));
+    let mut second = Running::new("s", "rollout-2", json!({"to": NEXT, "waves": waits}));
+    let mut other = boat(json!({"s": "yes"}));
+    second.goes_on(&mut other, NOW);
+    let mut shared = boat(json!({"r": "yes", "s": "yes"}));
+    first.goes_on(&mut shared, at(3));
+    first.goes_on(&mut shared, at(6));
+    assert!(shared.is_held_by_it(), "{}", shared.value());
+    second.status.approve(&second.rollout, "all", None).unwrap();
+    for second_later in 3..20 {
+        assert_eq!(second.goes_on(&mut shared, at(second_later * 3)), 0, "{}", shared.value());
+    }
+    assert!(shared.is_held_by_it() && shared.label() == Some(OLD), "{}", shared.value());
+    assert_eq!(second.status.counts.held, 1, "{:?}", second.status);
+    // Its turn comes, with the rollout that holds it.
+    first.status.approve(&first.rollout, "all", None).unwrap();
+    let moved: usize = (20..30).map(|later| first.goes_on(&mut shared, at(later * 3))).sum();
+    assert_eq!((moved, shared.label()), (1, Some(NEW)), "{:?}", first.status);
+    assert_eq!(shared.value()["metadata"]["annotations"].get(HELD), None);
+}

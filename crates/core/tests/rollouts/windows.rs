@@ -1,0 +1,49 @@
+//! When objects may be moved.
+
+use pointsman_core::rollout::{FleetObject, LocalTime, RolloutFacts, RolloutPhase, RolloutPlan, RolloutStatus, plan};
+use serde_json::{Value, json};
+
+use crate::kinds::rollout_of;
+use crate::patches::{NOW, boat};
+
+/// Plans for two boats at noon of a Thursday or, outside the window, of a Friday.
+fn planned(status: &RolloutStatus, direction: &str, is_open: bool) -> RolloutPlan {
+    let windows = json!([{"days": ["mon-thu"], "from": "09:00", "to": "16:00", "zone": "Asia/Tokyo"}]);
+    let waves = json!([{"name": "all", "maxInFlight": 1}]);
+    let rollout = rollout_of(&json!({"from": "2.16.0", "waves": waves, "windows": windows, "direction": direction}));
+    let fleet = [("b", "u"), ("c", "v")].map(|(name, uid)| {
+        let mut boat = boat(json!({"labels": {"example.com/controller-version": "2.16.0"}}));
+        (boat["metadata"]["name"], boat["metadata"]["uid"]) = (Value::from(name), Value::from(uid));
+        FleetObject::of(&boat, &rollout).unwrap()
+    });
+    let there = LocalTime { weekday: if is_open { 3 } else { 4 }, minute: 12 * 60 };
+    let facts =
+        RolloutFacts { consistent: true, local: [("Asia/Tokyo".to_owned(), there)].into(), ..RolloutFacts::default() };
+    plan(&rollout, status, &fleet, facts, NOW)
+}
+
+#[test]
+fn nothing_is_begun_outside_the_windows() {
+    let closed = planned(&RolloutStatus::default(), "Forward", false);
+    assert_eq!((closed.status.phase, closed.status.in_flight.len()), (RolloutPhase::Waiting, 0));
+    assert_eq!(closed.status.message, "all 0/2, outside its windows: mon-thu 09:00-16:00 Asia/Tokyo");
+    let open = planned(&closed.status, "Forward", true);
+    assert_eq!((open.status.phase, open.status.in_flight.len()), (RolloutPhase::Rolling, 1));
+}
+
+/// It was begun in time: a fleet is not left half way for a night.
+#[test]
+fn what_is_under_way_ends_also_when_its_window_does() {
+    let open = planned(&RolloutStatus::default(), "Forward", true);
+    let closed = planned(&open.status, "Forward", false);
+    assert_eq!(closed.status.in_flight, open.status.in_flight);
+    assert_eq!(closed.status.phase, RolloutPhase::Rolling);
+    assert_eq!(closed.writes.len(), 1, "the move that was reserved: {:?}", closed.writes);
+}
+
+#[test]
+fn whoever_goes_back_waits_for_no_window() {
+    let open = planned(&RolloutStatus::default(), "Forward", true);
+    let back = planned(&open.status, "Undo", false);
+    assert_eq!(back.status.reason.as_deref(), Some("RolledBack"), "{:?}", back.status);
+}

@@ -1,0 +1,92 @@
+//! What the CRD of StagedRollouts takes, and what becomes of a StagedRollout that it takes and that nobody can read.
+
+use std::time::Duration;
+
+use hyper::Method;
+use serde_json::{Value, json};
+
+use crate::scenario::Scenario;
+use crate::support::rolling::Controllers;
+use crate::support::sample::{ENGINE, Sample};
+use crate::support::scene::{MERGE, Scene};
+use crate::support::side_by_side::{A, B};
+
+static ENGINES: [&Sample; 1] = [&ENGINE];
+
+pub(crate) const SCENARIOS: &[Scenario] = &[
+    Scenario::new("rollouts_have_the_bounds_by_which_they_are_read", bounded).of(&ENGINES),
+    Scenario::new("a_rollout_that_nobody_can_read_says_so_and_goes_on_once_it_is_mended", unreadable)
+        .of(&ENGINES)
+        .newest(),
+];
+
+/// Numbers in braces stand for so many letters.
+fn filled(text: &str) -> String {
+    let lengths = [63, 64, 200, 201, 253, 254];
+    lengths.iter().fold(text.to_owned(), |text, length| text.replace(&format!("{{{length}}}"), &"a".repeat(*length)))
+}
+
+/// The table by which the reader of StagedRollouts is held to them as well, in crates/core/tests/rollouts/bounds.rs.
+fn bounded(scene: &Scene<'_>) {
+    scene.install(&scene.printed_crd(&[]));
+    scene.knows_rollouts();
+    let document: Value = serde_saphyr::from_str(&filled(include_str!("../data/rollout_bounds.yaml"))).unwrap();
+    let judged = |rollout: &Value| {
+        let path = "/apis/pointsman.dev/v1/stagedrollouts?dryRun=All";
+        let answer = scene.call(Method::POST, path, Some(("application/json", rollout.to_string())));
+        (answer.code, answer.body["message"].as_str().unwrap_or_default().to_owned())
+    };
+    assert_eq!(judged(&document["rollout"]), (201, String::new()));
+    for place in document["places"].as_array().unwrap() {
+        let at = place["at"].as_str().unwrap();
+        for (word, code) in [("takes", 201), ("refuses", 422)] {
+            for value in place[word].as_array().unwrap() {
+                let mut rollout = document["rollout"].clone();
+                *rollout.pointer_mut(at).unwrap() = value.clone();
+                let (answered, message) = judged(&rollout);
+                assert_eq!(answered, code, "{at}: {value}: {message}");
+            }
+        }
+    }
+}
+
+/// An order by a field that is nowhere: no schema of StagedRollouts knows of that.
+fn unreadable(scene: &Scene<'_>) {
+    scene.install(&scene.printed_crd(&[]));
+    scene.knows_rollouts();
+    scene.engines(&["e-0", "e-1", "e-2"].map(str::to_owned), Some(A));
+    scene.starts_rollout(&json!({"waves": [{"name": "all", "maxInFlight": 1}], "timeout": "10m"}));
+    let mut running = scene.rollouts_on("one");
+    scene.rollout_says("all 0/3, 1 under way");
+    scene.eventually(|| (scene.versions().get(B) == Some(&1)).then_some(()));
+    let path = format!("/apis/pointsman.dev/v1/stagedrollouts/{}", scene.ns);
+    let orders = |order: Value| {
+        let patch = json!({"spec": {"order": order}}).to_string();
+        scene.call(Method::PATCH, &path, Some((MERGE, patch))).ok();
+    };
+    orders(json!({"by": "spec.nothing"}));
+    let status = scene.rollout_says("(\"Unreadable\")");
+    assert_eq!((&status["phase"], status["inFlight"].as_array().unwrap().len()), (&json!("Paused"), 1), "{status}");
+    assert!(status["message"].as_str().unwrap().contains("has no field spec.nothing"), "{status}");
+    scene.rollout_tells(&scene.ns, "Unreadable", "has no field spec.nothing");
+    assert!(scene.does(&["status"]).contains(&format!("next      kubectl edit stagedrollouts {}", scene.ns)));
+    // Others who look, once or for all rollouts, say the same, and none of them moves anything.
+    scene.eventually(|| {
+        let (code, text, errors) = scene.runs_rollout(&["--once"]);
+        assert_eq!(code, 1, "{text} {errors}");
+        // For a moment now and then the other one runs it.
+        text.contains(" Paused: it says what nobody can read").then_some(())
+    });
+    let mut all = scene.rollouts_all_on("all");
+    std::thread::sleep(Duration::from_secs(8));
+    assert_eq!((running.obituary(), all.obituary()), (None, None), "each waits until it is mended");
+    assert_eq!(scene.versions(), [(A.to_owned(), 2), (B.to_owned(), 1)].into());
+    all.kill();
+    orders(Value::Null);
+    scene.rollout_says("all 0/3, 1 under way");
+    let _controllers = Controllers::start(scene, |_, _| Some(true));
+    scene.rollout_says("Complete");
+    assert_eq!(running.end(Duration::from_secs(20)), Some(0));
+    assert_eq!(scene.rollout_writes().len(), 3);
+    scene.forgets_rollout();
+}

@@ -1,0 +1,496 @@
+//! Journeys on a real API server: a cluster's own hosts get another Kubernetes, master by master, and kubelet by
+//! kubelet. Jobs, hosts and the taints of those that are locked are played.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::{self, JoinHandle, sleep};
+use std::time::Duration;
+
+use hyper::Method;
+use serde_json::{Value, json};
+
+use crate::rollout_kinds::goes;
+use crate::rollout_versions::{HOSTS, NAMES, NEW, OLD, application, begins, node, patch, runs};
+use crate::scenario::Scenario;
+use crate::support::client::Answer;
+use crate::support::process::{Process, eventually};
+use crate::support::proxy::{Fate, Proxy};
+use crate::support::scene::{MERGE, Scene};
+
+pub(crate) const SCENARIOS: &[Scenario] = &[
+    Scenario::new("a_cluster_gets_another_kubernetes_state_by_state", whole).of(&HOSTS).newest(),
+    Scenario::new("a_job_that_fails_is_run_again_by_resume_and_not_where_somebody_did_its_work", failed)
+        .of(&HOSTS)
+        .newest(),
+    Scenario::new("a_job_whose_creation_was_not_answered_runs_once", unanswered).of(&HOSTS).newest(),
+    Scenario::new("who_aborts_leaves_no_host_locked", aborted).of(&HOSTS).newest(),
+    Scenario::new("what_needs_a_version_of_a_part_waits_for_that_part_alone", bound).of(&HOSTS).newest(),
+];
+
+/// What hosts and Jobs do, and what was seen of them.
+struct Yard {
+    ends: Arc<AtomicBool>,
+    seen: Arc<Mutex<Seen>>,
+    works: Option<JoinHandle<()>>,
+}
+
+#[derive(Default)]
+struct Seen {
+    /// The most hosts of a personality that were locked at a time.
+    locked: BTreeMap<String, usize>,
+    /// What every Job was for, by its name.
+    jobs: BTreeMap<String, String>,
+    /// Jobs that are to fail, by what they are for.
+    fails: BTreeSet<String>,
+    /// Jobs that are to go on running, by what they are for.
+    holds: BTreeSet<String>,
+}
+
+impl Yard {
+    fn start(scene: &Scene<'_>) -> Self {
+        let (ends, seen) = (Arc::new(AtomicBool::new(false)), Arc::new(Mutex::new(Seen::default())));
+        let (ended, saw, client) = (ends.clone(), seen.clone(), scene.bed.api.client.another());
+        let (hosts, jobs) = (scene.all("v1"), format!("/apis/batch/v1/namespaces/{}/jobs", scene.ns));
+        let works = thread::spawn(move || {
+            let set = |path: String, status: Value| {
+                let body = json!({"status": status}).to_string();
+                client.call(Method::PATCH, &path, Some((MERGE, body)));
+            };
+            while !ended.load(Ordering::Relaxed) {
+                let list = client.call(Method::GET, &hosts, None).body;
+                let mut locked = BTreeMap::<String, usize>::new();
+                for host in list["items"].as_array().into_iter().flatten() {
+                    let is_locked = host["spec"]["administrative"] == "locked";
+                    let taint = if is_locked { json!("NoExecute") } else { Value::Null };
+                    if is_locked || !host["status"]["taint"].is_null() {
+                        let personality = host["metadata"]["labels"]["personality"].as_str().unwrap_or("none");
+                        *locked.entry(personality.to_owned()).or_default() += 1;
+                    }
+                    if host["status"]["taint"] != taint {
+                        let name = host["metadata"]["name"].as_str().unwrap();
+                        set(format!("{hosts}/{name}/status?fieldManager=host-agent"), json!({"taint": taint}));
+                    }
+                }
+                let mut saw = saw.lock().unwrap();
+                for (personality, count) in locked {
+                    let most = saw.locked.entry(personality).or_default();
+                    *most = count.max(*most);
+                }
+                let list = client.call(Method::GET, &jobs, None).body;
+                for job in list["items"].as_array().into_iter().flatten() {
+                    works_on(job, &hosts, &jobs, &mut saw, &set);
+                }
+                drop(saw);
+                sleep(Duration::from_millis(150));
+            }
+        });
+        Self { ends, seen, works: Some(works) }
+    }
+
+    fn seen<T>(&self, look: impl FnOnce(&mut Seen) -> T) -> T {
+        look(&mut self.seen.lock().unwrap())
+    }
+
+    /// What was run, in the order of its words, and how often.
+    fn jobs(&self) -> BTreeMap<String, usize> {
+        self.seen(|seen| {
+            let mut jobs = BTreeMap::new();
+            seen.jobs.values().for_each(|about| *jobs.entry(about.clone()).or_default() += 1);
+            jobs
+        })
+    }
+}
+
+impl Drop for Yard {
+    fn drop(&mut self) {
+        self.ends.store(true, Ordering::Relaxed);
+        if let Some(works) = self.works.take() {
+            let _ = works.join();
+        }
+    }
+}
+
+/// A Job ends, and what it is for is there.
+fn works_on(job: &Value, hosts: &str, jobs: &str, seen: &mut Seen, set: &dyn Fn(String, Value)) {
+    let text = |path: &str| job.pointer(path).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let (name, about) = (text("/metadata/name"), text("/metadata/annotations/pointsman.dev~1step"));
+    // `WAVE: STEP of NAMESPACE/HOST`, or of a wave.
+    let short = about.replace(&format!("{}/", text("/metadata/namespace")), "");
+    let is_new = seen.jobs.insert(name.clone(), short.clone()).is_none();
+    let has_ended = job["status"]["conditions"].as_array().is_some_and(|all| !all.is_empty());
+    // One look at it while it runs.
+    if is_new || has_ended || seen.holds.contains(&short) {
+        return;
+    }
+    let path = format!("{jobs}/{name}/status");
+    if seen.fails.contains(&short) {
+        return set(path, ended(["FailureTarget", "Failed"]));
+    }
+    let env = job.pointer("/spec/template/spec/containers/0/env").and_then(Value::as_array);
+    let value =
+        |name: &str| env.and_then(|env| env.iter().find(|one| one["name"] == name)).map(|one| one["value"].clone());
+    if let (Some(host), Some(to)) = (value("NODE"), value("TO")) {
+        let status = match text("/spec/template/spec/containers/0/image").as_str() {
+            "kubelet" => json!({"kubelet": to}),
+            _ => {
+                let image = format!("registry.local:9001/kube-apiserver:{}@sha256:00", to.as_str().unwrap());
+                json!({"controlPlane": {"version": to, "image": image}})
+            }
+        };
+        set(format!("{hosts}/{}/status?fieldManager=host-agent", host.as_str().unwrap()), status);
+    }
+    set(path, ended(["SuccessCriteriaMet", "Complete"]));
+}
+
+/// As the Job controller says it. Source: `kubernetes pkg/apis/batch/validation/validation.go`, `validateJobStatus`.
+pub(crate) fn ended(conditions: [&str; 2]) -> Value {
+    let at = "2026-11-23T00:00:00Z";
+    let condition = |kind: &str| {
+        json!({
+            "type": kind, "status": "True", "reason": "Said", "message": "by the test", "lastTransitionTime": at,
+            "lastProbeTime": at,
+        })
+    };
+    let mut status = json!({"startTime": at, "conditions": conditions.map(condition)});
+    if conditions.contains(&"Complete") {
+        status["completionTime"] = json!(at);
+        status["succeeded"] = json!(1);
+    }
+    status
+}
+
+/// Two controllers and two workers at the old version, with all that a rollout needs.
+fn ready(scene: &Scene<'_>) -> Yard {
+    begins(scene);
+    for name in NAMES {
+        let personality = if name.starts_with("controller") { "controller" } else { "worker" };
+        let labels = json!({"host": name, "personality": personality});
+        let role = json!({"metadata": {"labels": labels}, "spec": {"personality": personality}});
+        scene.patch("v1", name, &role).ok();
+    }
+    patch(scene, "patch.y", "Applied");
+    patch(scene, "patch.z", "Available");
+    application(scene, true);
+    node(scene, true);
+    for what in ["control-plane", "kubelet", "networking"] {
+        let pods = json!({"restartPolicy": "Never", "containers": [{"name": "upgrade", "image": what}]});
+        let job = json!({"apiVersion": "batch/v1", "kind": "Job", "spec": {"template": {"spec": pods}}});
+        let map = json!({"metadata": {"name": format!("upgrade-{what}")}, "data": {"job": job.to_string()}});
+        scene.post(&format!("/api/v1/namespaces/{}/configmaps", scene.ns), &map).ok();
+    }
+    Yard::start(scene)
+}
+
+/// The StagedRollout of tests/data/hosts, over the hosts of this scenario.
+fn starts(scene: &Scene<'_>) {
+    starts_changed(scene, &|_| ());
+}
+
+/// The same, with something else in its spec.
+fn starts_changed(scene: &Scene<'_>, change: &dyn Fn(&mut Value)) {
+    let text = include_str!("../data/hosts/rollout.yaml").replace("kube-system", &scene.ns);
+    let mut rollout: Value = serde_saphyr::from_str(&text).unwrap();
+    rollout["metadata"]["name"] = json!(scene.ns);
+    rollout["spec"]["kind"] = json!(scene.crd_name());
+    change(&mut rollout["spec"]);
+    let file = scene.dir.join("journey.yaml");
+    fs::write(&file, rollout.to_string()).unwrap();
+    scene.commanded(&["rollout", "start", "-f", &file.display().to_string()]);
+}
+
+/// Every word that the StagedRollout has said for how far it is, in their order.
+struct Words(Process, std::path::PathBuf);
+
+impl Words {
+    fn watch(scene: &Scene<'_>) -> Self {
+        let log = scene.dir.join("words.log");
+        let args = [
+            format!("--kubeconfig={}", scene.bed.api.kubeconfig.display()),
+            "get".to_owned(),
+            "rollout".to_owned(),
+            scene.ns.clone(),
+            "--watch".to_owned(),
+            "--output=jsonpath={.status.state}{\"\\n\"}".to_owned(),
+        ];
+        Self(Process::start("words", &scene.bed.assets.path("kubectl"), &args, &log), log)
+    }
+
+    fn said(&mut self) -> Vec<String> {
+        self.0.kill();
+        let text = fs::read_to_string(&self.1).unwrap();
+        let mut words: Vec<String> = text.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect();
+        words.dedup();
+        words
+    }
+}
+
+fn host(scene: &Scene<'_>, name: &str) -> Value {
+    scene.get("v1", name).ok()
+}
+
+/// What runs on each host: its control plane, if it has one, and its kubelet.
+fn running(scene: &Scene<'_>) -> Vec<(String, String)> {
+    let of = |name: &&str| {
+        let status = &host(scene, name)["status"];
+        let text = |value: &Value| value.as_str().unwrap_or("N/A").to_owned();
+        (text(&status["controlPlane"]["version"]), text(&status["kubelet"]))
+    };
+    NAMES.iter().map(of).collect()
+}
+
+fn pair(control_plane: &str, kubelet: &str) -> (String, String) {
+    (control_plane.to_owned(), kubelet.to_owned())
+}
+
+fn nobody_is_locked(scene: &Scene<'_>) {
+    for name in NAMES {
+        let host = host(scene, name);
+        assert!(host["spec"]["administrative"] != "locked" && host["status"]["taint"].is_null(), "{host:#}");
+    }
+}
+
+fn ends(scene: &Scene<'_>) {
+    scene.call(Method::DELETE, &format!("/api/v1/nodes/{}", scene.ns), None);
+    scene.forgets_rollout();
+}
+
+/// S24.
+fn whole(scene: &Scene<'_>) {
+    let yard = ready(scene);
+    starts(scene);
+    let mut words = Words::watch(scene);
+    sleep(Duration::from_secs(1));
+    let (code, text, errors) = scene.runs_rollout(&[]);
+    assert_eq!(code, 0, "{text}{errors}");
+    sleep(Duration::from_secs(1));
+    let said = [
+        "upgrade-started",
+        "upgrading-first-master",
+        "upgraded-first-master",
+        "upgrading-networking",
+        "upgraded-networking",
+        "upgrading-second-master",
+        "upgraded-second-master",
+        "upgrading-kubelets",
+        "upgrade-complete",
+    ];
+    assert_eq!(words.said(), said);
+    assert_eq!(running(scene), [pair(NEW, NEW), pair(NEW, NEW), pair("N/A", NEW), pair("N/A", NEW)]);
+    table_says(
+        scene,
+        &[],
+        &[("controller-0", &["controllers", NEW, NEW, "Updated"]), ("compute-1", &["workers", "-", NEW, "New"])],
+    );
+    nobody_is_locked(scene);
+    let locked = yard.seen(|seen| seen.locked.clone());
+    assert_eq!(locked, [("controller".to_owned(), 1), ("worker".to_owned(), 2)].into());
+    let jobs = yard.jobs();
+    assert!(jobs.len() == 7 && jobs.values().all(|times| *times == 1), "{jobs:?}");
+    let status = scene.rollout_status();
+    assert_eq!(status["lowest"]["version"], NEW, "{status:#}");
+    let history = &status["history"][0];
+    assert_eq!(
+        (&history["state"], &history["accepted"]),
+        (&json!("Complete"), &json!(["no-way-back", "control-plane", "networking"]))
+    );
+    ends(scene);
+}
+
+/// The connection breaks as the first Job is made, and the API server makes it much later. Meanwhile somebody turns the
+/// rollout back, and forward again: a second attempt would run beside the first one.
+fn unanswered(scene: &Scene<'_>) {
+    let yard = ready(scene);
+    starts(scene);
+    let was_cut = AtomicBool::new(false);
+    let proxy = Proxy::start(&scene.bed.api.client, move |_, method, path| {
+        let is_job = method == Method::POST && path.contains("/jobs?");
+        if is_job && !was_cut.swap(true, Ordering::Relaxed) { Fate::CutAndLate(LATE) } else { Fate::Pass }
+    });
+    let mut running_on = scene.rollouts_through("one", &scene.through(proxy.port));
+    let status = scene.rollout_says("was asked for, and nobody has said whether it is made");
+    assert_eq!((&status["phase"], &status["reason"]), (&json!("Waiting"), &json!("APIError")), "{status:#}");
+    for direction in ["Undo", "Forward"] {
+        goes(scene, &scene.ns, direction);
+        sleep(Duration::from_secs(4));
+    }
+    assert_eq!(yard.jobs(), BTreeMap::new(), "nothing else is made meanwhile");
+    scene.rollout_says("Complete");
+    assert_eq!(running_on.end(Duration::from_secs(20)), Some(0));
+    let jobs = yard.jobs();
+    assert!(jobs.len() == 7 && jobs.values().all(|times| *times == 1), "{jobs:?}");
+    ends(scene);
+}
+
+/// How late it is: longer than somebody takes to turn a rollout twice, and less than it takes until it is sure.
+const LATE: Duration = Duration::from_secs(20);
+
+/// S25: (a) the second attempt does it; (b) somebody has done it by hand.
+fn failed(scene: &Scene<'_>) {
+    let yard = ready(scene);
+    let [first, second] =
+        ["first-master: control-plane of controller-0", "second-master: control-plane of controller-1"];
+    yard.seen(|seen| seen.fails.extend([first.to_owned(), second.to_owned()]));
+    starts(scene);
+    let mut running_on = scene.rollouts_on("one");
+    let status = scene.rollout_says("controller-0: wave first-master, step control-plane: job ");
+    assert_eq!(
+        (&status["phase"], &status["reason"], &status["state"]),
+        (&json!("Paused"), &json!("JobFailed"), &json!("upgrade-failed"))
+    );
+    let message = status["message"].as_str().unwrap();
+    assert!(message.contains("failed: Said: by the test"), "{message}");
+    sleep(Duration::from_secs(3));
+    assert_eq!(yard.jobs(), [(first.to_owned(), 1)].into(), "until somebody resumes it, it is run no second time");
+    yard.seen(|seen| seen.fails.remove(first));
+    scene.does(&["resume"]);
+    let status = scene.rollout_says("controller-1: wave second-master, step control-plane: job ");
+    assert_eq!(status["state"], "upgrade-failed");
+    assert_eq!(yard.jobs()[first], 2);
+    runs(scene, "controller-1", NEW, OLD);
+    let mut words = Words::watch(scene);
+    sleep(Duration::from_secs(1));
+    scene.does(&["resume"]);
+    scene.rollout_says("Complete");
+    assert_eq!(running_on.end(Duration::from_secs(20)), Some(0));
+    assert_eq!(yard.jobs()[second], 1, "what was done by hand takes no Job");
+    let said = words.said();
+    assert_eq!(said[0], "upgrade-failed");
+    let is_through = said.iter().position(|word| word == "upgraded-second-master");
+    assert!(is_through.is_some_and(|at| at <= 2), "{said:?}");
+    assert_eq!(running(scene)[1], pair(NEW, NEW));
+    ends(scene);
+}
+
+/// S26: before anything was moved, and in the middle of the kubelets.
+fn aborted(scene: &Scene<'_>) {
+    let yard = ready(scene);
+    let before: Vec<Value> = NAMES.iter().map(|name| host(scene, name)["metadata"].clone()).collect();
+    starts(scene);
+    scene.does(&["abort"]);
+    scene.runs_rollout(&[]);
+    assert_eq!(scene.rollout_status()["phase"], "Aborted");
+    let after: Vec<Value> = NAMES.iter().map(|name| host(scene, name)["metadata"].clone()).collect();
+    assert_eq!((after, yard.jobs().len()), (before, 0), "nothing was touched");
+    scene.forgets_rollout();
+    let held = "controllers: kubelet of controller-0";
+    yard.seen(|seen| seen.holds.insert(held.to_owned()));
+    starts(scene);
+    let mut running_on = scene.rollouts_on("one");
+    // Behind both masters, each of which has to stay healthy for a minute.
+    eventually("the kubelets begin", Duration::from_secs(240), || yard.jobs().contains_key(held).then_some(()));
+    assert_eq!(host(scene, "controller-0")["spec"]["administrative"], "locked");
+    scene.does(&["abort"]);
+    sleep(Duration::from_secs(3));
+    assert_ne!(scene.rollout_status()["phase"], "Aborted", "what is half done ends first");
+    yard.seen(|seen| seen.holds.clear());
+    scene.rollout_says("Aborted");
+    running_on.end(Duration::from_secs(20));
+    nobody_is_locked(scene);
+    assert_eq!(running(scene), [pair(NEW, NEW), pair(NEW, OLD), pair("N/A", OLD), pair("N/A", OLD)]);
+    let versions = scene.commanded(&["rollout", "versions", &scene.crd_name()]);
+    for version in [OLD, NEW] {
+        let row = versions.lines().find(|line| line.starts_with(version)).unwrap();
+        assert!(row.contains("partial"), "{versions}");
+    }
+    ends(scene);
+}
+
+/// What the kubelets need is applied between the masters and the kubelets, and everybody sees what runs where.
+fn bound(scene: &Scene<'_>) {
+    let yard = ready(scene);
+    let all = |plural: &str| format!("/api/v1/namespaces/{}/{plural}", scene.ns);
+    scene.post(&all("services"), &json!({"metadata": {"name": "there"}, "spec": {"ports": [{"port": 80}]}})).ok();
+    let tries = |plural: &str| {
+        let object = json!({"metadata": {"name": "tried"}, "spec": {"ports": [{"port": 80}]}});
+        scene.post(&format!("{}?dryRun=All", all(plural)), &object)
+    };
+    let deletes = || scene.call(Method::DELETE, &format!("{}/there?dryRun=All", all("services")), None);
+    let refuses = |answer: &dyn Fn() -> Answer, words: &str| {
+        scene.eventually(|| Some(answer()).filter(|answer| answer.code == 403 && answer.message().contains(words)));
+    };
+    starts_changed(scene, &|spec| {
+        let of = |plural: &str, operation: &str, part: &str, bound: &str, version: &str| {
+            let mut freeze = json!({"resources": [plural], "operations": [operation], "namespaces": [scene.ns]});
+            freeze[bound] = json!(version);
+            if !part.is_empty() {
+                freeze["part"] = json!(part);
+            }
+            freeze
+        };
+        spec["freeze"] = json!([
+            of("services", "CREATE", "control-plane", "atLeast", NEW),
+            of("services", "DELETE", "kubelet", "atMost", OLD),
+            of("serviceaccounts", "CREATE", "", "atLeast", NEW),
+        ]);
+        spec["waves"][3]["before"] = json!("approval");
+    });
+    // Nobody has looked yet.
+    refuses(&|| tries("services"), "the lowest version of control-plane that runs is not known");
+    let mut running_on = scene.rollouts_on("one");
+    let words = format!(
+        "rollout {}: services wait until every control-plane is at least {NEW}; the lowest version of control-plane that \
+         runs is {OLD}",
+        scene.ns
+    );
+    refuses(&|| tries("services"), &words);
+    // Each master has to be seen healthy behind it.
+    eventually("the masters are through", Duration::from_secs(240), || {
+        Some(()).filter(|()| scene.rollout_status()["reason"] == "Approval")
+    });
+    scene.eventually(|| tries("services").is_ok().then_some(()));
+    deletes().ok();
+    refuses(
+        &|| tries("serviceaccounts"),
+        &format!("every object is at least {NEW}; the lowest version that runs is {OLD}"),
+    );
+    let shown = scene.does(&["status"]);
+    for line in [&format!("{OLD} to {NEW}"), &format!("control-plane {NEW}"), &format!("kubelet {OLD}")] {
+        assert!(shown.contains(&format!("\n  runs      {line}\n")), "{line}: {shown}");
+    }
+    tells_each_host(scene);
+    scene.does(&["approve", "controllers"]);
+    eventually("the kubelets are through", Duration::from_secs(240), || {
+        Some(()).filter(|()| scene.rollout_status()["phase"] == "Complete")
+    });
+    assert_eq!(running_on.end(Duration::from_secs(20)), Some(0));
+    scene.eventually(|| tries("serviceaccounts").is_ok().then_some(()));
+    tries("services").ok();
+    refuses(&deletes, &format!("every kubelet is at most {OLD}; the highest version of kubelet that runs is {NEW}"));
+    assert_eq!(yard.jobs().len(), 7);
+    scene.does(&["clean"]);
+    ends(scene);
+}
+
+/// What the table of the hosts says of these, from their waves on. Returns its head.
+fn table_says(scene: &Scene<'_>, more: &[&str], hosts: &[(&str, &[&str])]) -> Vec<String> {
+    let table = scene.does(&[&["objects"][..], more].concat());
+    let words = |line: &str| line.split_whitespace().map(str::to_owned).collect();
+    let rows: Vec<Vec<String>> = table.lines().map(words).collect();
+    for (name, cells) in hosts {
+        let row = rows.iter().find(|row| row[1] == *name).unwrap();
+        assert_eq!(row[2..2 + cells.len()], **cells, "{table}");
+    }
+    rows[0].clone()
+}
+
+/// The table of the hosts, between the masters and the kubelets.
+fn tells_each_host(scene: &Scene<'_>) {
+    let (master, worker): (&[&str], &[&str]) = (&["controllers", NEW, OLD], &["workers", "-", OLD]);
+    let hosts = [("controller-0", master), ("controller-1", master), ("compute-0", worker), ("compute-1", worker)];
+    let head = table_says(scene, &[], &hosts);
+    assert_eq!(head, ["NAMESPACE", "NAME", "WAVE", "CONTROL-PLANE", "KUBELET", "STATE", "WHY"]);
+    let (master, worker): (&[&str], &[&str]) =
+        (&["controller", "controllers", NEW, NEW, OLD], &["worker", "workers", NEW, "-", OLD]);
+    let hosts = hosts.map(|(name, _)| (name, if name.starts_with("controller") { master } else { worker }));
+    let head = table_says(scene, &["-o", "wide"], &hosts);
+    assert_eq!(head[2..5], ["ROLE", "WAVE", "TARGET"]);
+    let told: Value = serde_json::from_str(&scene.does(&["objects", "-o", "json"])).unwrap();
+    let host = |name: &str| told.as_array().unwrap().iter().find(|host| host["name"] == name).unwrap();
+    assert_eq!(
+        (&host("controller-0")["role"], &host("controller-0")["parts"]),
+        (&json!("controller"), &json!({"control-plane": {"versions": [NEW]}, "kubelet": {"versions": [OLD]}}))
+    );
+    assert_eq!(host("compute-1")["parts"]["control-plane"], json!({"versions": []}));
+}

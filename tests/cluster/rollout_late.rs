@@ -1,0 +1,133 @@
+//! Writes of a rollout that an API server does long after whoever sent them has given up, while the rollout is turned.
+//! The controllers of Kubernetes are real.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use hyper::Method;
+use serde_json::{Value, json};
+
+use crate::rollout_kinds::{before, goes, is_as_before, starts, status};
+use crate::scenario::Scenario;
+use crate::support::process::{Process, SOON, eventually};
+use crate::support::proxy::{Fate, Proxy};
+use crate::support::rolling::Controllers;
+use crate::support::sample::{ENGINE, MATTERMOST, Sample};
+use crate::support::scene::Scene;
+use crate::support::side_by_side::A;
+use crate::support::town::Town;
+
+pub(crate) const SCENARIOS: &[Scenario] = &[
+    Scenario::new("a_move_that_comes_late_is_taken_back", moved).of(&ENGINES).newest(),
+    Scenario::new("what_is_handed_over_or_deleted_late_is_not_lost", handed_over)
+        .of(&MATTERMOSTS)
+        .needs("kube-controller-manager")
+        .alone(),
+];
+
+static ENGINES: [&Sample; 1] = [&ENGINE];
+static MATTERMOSTS: [&Sample; 1] = [&MATTERMOST];
+
+/// How late it is: longer than it takes to turn a rollout, and less than it takes until it is sure.
+const LATE: Duration = Duration::from_secs(20);
+
+/// Loses the answer to the first call of this method whose path has this, before the API server has it.
+fn loses(scene: &Scene<'_>, method: Method, part: String) -> Proxy {
+    let was_lost = AtomicBool::new(false);
+    Proxy::start(&scene.bed.api.client, move |_, asked, path| {
+        let is_it = *asked == method && path.contains(&part) && !path.contains("dryRun=All");
+        if is_it && !was_lost.swap(true, Ordering::Relaxed) { Fate::CutAndLate(LATE) } else { Fate::Pass }
+    })
+}
+
+/// A rollout whose runner waits for what it was not told.
+struct Waiting {
+    rollout: String,
+    running: Process,
+    /// What was lost goes through it, late.
+    _proxy: Proxy,
+}
+
+impl Waiting {
+    /// Turns it, once it says so.
+    fn turns(&self, scene: &Scene<'_>, lost: &str) {
+        let said = || status(scene, &self.rollout)["message"].as_str().is_some_and(|message| message.contains(lost));
+        eventually("it waits", SOON, || said().then_some(()));
+        goes(scene, &self.rollout, "Undo");
+    }
+
+    fn is_taken_back(&mut self, scene: &Scene<'_>) {
+        eventually("it is taken back", SOON, || (status(scene, &self.rollout)["phase"] == "Aborted").then_some(()));
+        assert_eq!(self.running.end(SOON), Some(0));
+    }
+}
+
+fn moved(scene: &Scene<'_>) {
+    scene.install(&scene.printed_crd(&[]));
+    scene.knows_rollouts();
+    let names = ["e-00", "e-01"].map(str::to_owned);
+    scene.engines(&names, Some(A));
+    let _controllers = Controllers::start(scene, |_, _| Some(true));
+    let proxy = loses(scene, Method::PATCH, format!("/{}/e-00", scene.sample.plural));
+    scene.starts_rollout(&json!({}));
+    let running = scene.rollouts_through("one", &scene.through(proxy.port));
+    let mut waiting = Waiting { rollout: scene.ns.clone(), running, _proxy: proxy };
+    waiting.turns(scene, "e-00 was to be changed, and nobody has said whether it is");
+    waiting.is_taken_back(scene);
+    let moved = scene.rollout_writes();
+    assert_eq!(moved, ["e-00", "e-00"], "it came, and was taken back");
+    assert_eq!(scene.versions(), [(A.to_owned(), 2)].into());
+    for name in names {
+        let object = scene.get(scene.sample.new, &name).ok();
+        assert_eq!(object["metadata"]["annotations"]["pointsman.dev/rollout"], Value::Null, "{object}");
+    }
+    scene.forgets_rollout();
+}
+
+/// How often this was done to an object, a change by a rollout, by the audit log.
+fn done(scene: &Scene<'_>, (method, plural, name): (&str, &str, &str)) -> usize {
+    let is_it = |event: &&Value| {
+        let of = &event["objectRef"];
+        event["verb"] == method.to_lowercase()
+            && (&of["resource"], &of["namespace"], &of["name"]) == (&json!(plural), &json!(scene.ns), &json!(name))
+            && event["responseStatus"]["code"] == 200
+            && (method == "DELETE" || event["requestURI"].as_str().is_some_and(|uri| uri.contains("pointsman-rollout")))
+    };
+    scene.bed.audit().iter().filter(is_it).count()
+}
+
+/// What was handed over to an object that is gone meanwhile would be collected, and so would what is deleted for one
+/// that is not made any more be missed.
+fn handed_over(scene: &Scene<'_>) {
+    let town = Town::begins(scene);
+    let lost = [
+        ("mm-abcd", Method::PATCH, "services", "changed"),
+        ("mm-efgh", Method::PATCH, "persistentvolumeclaims", "changed"),
+        ("mm-ijkl", Method::DELETE, "deployments", "deleted"),
+    ];
+    let mut all = Vec::new();
+    for (name, method, plural, word) in &lost {
+        let (method, plural) = (method.clone(), *plural);
+        scene.installs(name, &json!({}));
+        scene.serves(&town, name);
+        let was = before(scene, name);
+        let rollout = format!("{}-{name}", scene.ns);
+        let proxy = loses(scene, method, format!("/{plural}/{name}"));
+        starts(scene, &rollout, &json!({"selector": {"labels": format!("one={name}")}}));
+        let kubeconfig = format!("--kubeconfig={}", scene.through(proxy.port).display());
+        let namespace = format!("--namespace={}", scene.ns);
+        let args = scene.on_the_cluster(&["rollout", "run", &rollout, "--holder=test", &namespace, &kubeconfig]);
+        let waiting = Waiting { rollout, running: scene.started(name, &args), _proxy: proxy };
+        all.push((name, was, waiting, format!("was to be {word}, and nobody has said whether it is")));
+    }
+    all.iter().for_each(|(_, _, waiting, lost)| waiting.turns(scene, lost));
+    for (name, was, waiting, _) in &mut all {
+        waiting.is_taken_back(scene);
+        is_as_before(scene, &town, name, was);
+    }
+    for (name, method, plural, _) in &lost {
+        assert!(done(scene, (method.as_str(), plural, name)) > 0, "{plural} {name} were written late, and put back");
+    }
+    let rollouts: Vec<&str> = all.iter().map(|(_, _, waiting, _)| waiting.rollout.as_str()).collect();
+    scene.leaves_town(&rollouts);
+}

@@ -1,0 +1,196 @@
+//! StagedRollouts that ask beside the cluster: Prometheus for a number, and an application whether all is well.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::thread::{self, sleep};
+use std::time::{Duration, Instant};
+use std::{fs, str};
+
+use hyper::Method;
+use serde_json::json;
+
+use crate::scenario::Scenario;
+use crate::support::process::Process;
+use crate::support::rolling::Controllers;
+use crate::support::sample::{ENGINE, Sample};
+use crate::support::scene::Scene;
+use crate::support::side_by_side::{A, B};
+
+static ENGINES: [&Sample; 1] = [&ENGINE];
+
+pub(crate) const SCENARIOS: &[Scenario] =
+    &[Scenario::new("a_rollout_goes_only_while_prometheus_and_an_application_say_that_all_is_well", asked)
+        .of(&ENGINES)
+        .newest()];
+
+const QUERY: &str = "sum(rate(es_5xx[5m]))";
+
+/// A Prometheus and an application at one port, played.
+struct Outside {
+    port: u16,
+    says: Arc<Mutex<Says>>,
+}
+
+/// What they say.
+struct Says {
+    /// The samples of every query.
+    samples: Vec<&'static str>,
+    /// The status of the application.
+    code: u16,
+    /// Questions so far.
+    queries: usize,
+}
+
+impl Outside {
+    fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let says = Arc::new(Mutex::new(Says { samples: vec!["0"], code: 200, queries: 0 }));
+        let shared = says.clone();
+        thread::spawn(move || listener.incoming().flatten().for_each(|stream| answer(stream, &shared)));
+        Self { port, says }
+    }
+
+    fn say(&self, samples: &[&'static str], code: u16) {
+        let mut says = self.says.lock().unwrap();
+        (says.samples, says.code) = (samples.to_vec(), code);
+    }
+
+    fn queries(&self) -> usize {
+        self.says.lock().unwrap().queries
+    }
+
+    fn flag(&self) -> String {
+        format!("--prometheus=http://127.0.0.1:{}/prometheus/", self.port)
+    }
+}
+
+/// What somebody asks for: path and query.
+pub(crate) fn asked_for(stream: &mut TcpStream) -> Option<String> {
+    let (mut head, mut some) = (Vec::new(), [0; 512]);
+    while !head.windows(4).any(|end| end == b"\r\n\r\n") {
+        match stream.read(&mut some) {
+            Ok(0) | Err(_) => return None,
+            Ok(read) => head.extend_from_slice(&some[..read]),
+        }
+    }
+    str::from_utf8(&head).unwrap().split(' ').nth(1).map(str::to_owned)
+}
+
+/// The answer to one question.
+pub(crate) fn replies(mut stream: TcpStream, code: u16, body: &str) {
+    let length = body.len();
+    let _ = write!(stream, "HTTP/1.1 {code} As it is\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}");
+}
+
+/// One question, as the documentation of Prometheus' API has it.
+fn answer(mut stream: TcpStream, says: &Mutex<Says>) {
+    let Some(path) = asked_for(&mut stream) else { return };
+    let mut says = says.lock().unwrap();
+    let (code, body) = match path.as_str() {
+        "/ok" => (says.code, String::new()),
+        "/prometheus/api/v1/query?query=sum%28rate%28es_5xx%5B5m%5D%29%29" => {
+            says.queries += 1;
+            let samples = says.samples.iter().map(|value| json!({"metric": {}, "value": [1_794_996_000.123, value]}));
+            let result: Vec<_> = samples.collect();
+            (200, json!({"status": "success", "data": {"resultType": "vector", "result": result}}).to_string())
+        }
+        _ => (404, path),
+    };
+    drop(says);
+    replies(stream, code, &body);
+}
+
+/// A cluster with healthy engines at A, whose definition asks both, before a rollout begins and while it goes on.
+fn begins(scene: &Scene<'_>, outside: &Outside) {
+    let file = scene.setup.kinds.join("kind.yaml");
+    let definition = fs::read_to_string(&file).unwrap();
+    let checks = format!(
+        "- {{name: errors, prometheus: {{query: \"{QUERY}\", atMost: 0.1}}}}\n  - {{name: app, http: \
+         \"http://127.0.0.1:{}/ok\"}}",
+        outside.port
+    );
+    fs::write(&file, format!("{definition}\nchecks:\n  start:\n  {checks}\n  during:\n  {checks}\n")).unwrap();
+    scene.install(&scene.printed_crd(&[]));
+    scene.knows_rollouts();
+    let names: Vec<String> = (0..4).map(|at| format!("e-{at:02}")).collect();
+    scene.engines(&names, Some(A));
+    scene.patch(scene.sample.new, "e-00", &json!({"metadata": {"labels": {"rollout": "first"}}})).ok();
+}
+
+fn moved(scene: &Scene<'_>) -> usize {
+    scene.versions().get(B).copied().unwrap_or_default()
+}
+
+fn asked(scene: &Scene<'_>) {
+    let outside = Outside::start();
+    begins(scene, &outside);
+    let wave =
+        json!([{"name": "first", "selector": {"labels": "rollout=first"}, "after": "approval"}, {"name": "rest"}]);
+    let file = scene.rollout_file(&json!({"waves": wave, "timeout": "120s"})).display().to_string();
+    // Nobody says where Prometheus is.
+    let unknown = format!(
+        "errors: {QUERY} cannot be read: nobody says where Prometheus is: give --prometheus URL, or set POINTSMAN_PROMETHEUS"
+    );
+    let (code, text, errors) = scene.command(&["rollout", "plan", "-f", &file]);
+    assert_eq!(code, 1, "{text}{errors}");
+    assert!(text.contains(&format!("\nit would not begin: {unknown}\n")), "{text}");
+    assert!(text.contains(&format!("\nnothing would be moved: {unknown}\n")), "{text}");
+    // Each alone, and then it is mended.
+    let flag = outside.flag();
+    let app = format!("app: http://127.0.0.1:{}/ok does not answer with 2xx:", outside.port);
+    for (samples, status, said) in [
+        (&["0.3"][..], 200, format!("errors: {QUERY} is 0.3, and must be at most 0.1")),
+        (&[], 200, format!("errors: {QUERY} cannot be read: Prometheus has no sample of it")),
+        (&["NaN"], 200, format!("errors: {QUERY} cannot be read: Prometheus says \"NaN\", which cannot be compared")),
+        (&["0"], 503, format!("{app} HTTP 503")),
+    ] {
+        outside.say(samples, status);
+        let errors = scene.refused(&["rollout", "start", "-f", &file, &flag]);
+        let lines: Vec<&str> = errors.lines().collect();
+        assert_eq!((lines.len(), lines[0]), (2, format!("error: {said}").as_str()), "{errors}");
+        let rollout = format!("/apis/pointsman.dev/v1/stagedrollouts/{}", scene.ns);
+        assert_eq!(scene.call(Method::GET, &rollout, None).code, 404, "nothing was written");
+    }
+    outside.say(&["0.05"], 204);
+    scene.commanded(&["rollout", "plan", "-f", &file, &flag]);
+    scene.commanded(&["rollout", "start", "-f", &file, &flag]);
+    under_way(scene, &outside);
+    scene.forgets_rollout();
+}
+
+/// What was fine when it began turns, and turns back.
+fn under_way(scene: &Scene<'_>, outside: &Outside) {
+    let _controllers = Controllers::start(scene, |_, _| Some(true));
+    let (began, before) = (Instant::now(), outside.queries());
+    let mut running = runs(scene, outside);
+    scene.rollout_says("waiting for approval");
+    assert_eq!(moved(scene), 1);
+    outside.say(&["0.3"], 200);
+    // It is asked every 5 s.
+    sleep(Duration::from_secs(6));
+    scene.does(&["approve", "first"]);
+    let status = scene.rollout_says(&format!("errors: {QUERY} is 0.3, and must be at most 0.1"));
+    assert_eq!((&status["phase"], &status["reason"]), (&json!("Waiting"), &json!("Shut")));
+    outside.say(&[], 200);
+    scene.rollout_says("Prometheus has no sample of it");
+    outside.say(&["0"], 500);
+    scene.rollout_says("does not answer with 2xx: HTTP 500");
+    assert_eq!(moved(scene), 1, "nothing more is moved");
+    // Twice before it begins, the one question for both lists; then every 5 s.
+    let most = 4 + usize::try_from(began.elapsed().as_secs()).unwrap() / 5;
+    assert!(outside.queries() - before <= most, "{} queries, {most} at most", outside.queries() - before);
+    outside.say(&["0"], 200);
+    scene.rollout_says("Complete");
+    assert_eq!(running.end(Duration::from_secs(20)), Some(0));
+    assert_eq!(moved(scene), 4);
+}
+
+/// Runs the rollout beside what else happens.
+fn runs(scene: &Scene<'_>, outside: &Outside) -> Process {
+    let namespace = format!("--namespace={}", scene.ns);
+    let args = scene.on_the_cluster(&["rollout", "run", &scene.ns, "--holder=one", &namespace, &outside.flag()]);
+    Process::start("rollout", Path::new(env!("CARGO_BIN_EXE_pointsman")), &args, &scene.dir.join("rollout.log"))
+}

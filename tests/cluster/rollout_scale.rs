@@ -1,0 +1,301 @@
+//! What a rollout of a fleet costs the API server, and everybody else who asks it.
+//!
+//! `POINTSMAN_OBJECTS=10000` takes a fleet of that size.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::{self, sleep};
+use std::time::{Duration, Instant};
+
+use hyper::Method;
+use serde_json::json;
+
+use crate::scenario::Scenario;
+use crate::support::client::Client;
+use crate::support::metrics::sum;
+use crate::support::process::Process;
+use crate::support::proxy::{Fate, Proxy, status};
+use crate::support::rolling::{self, Over};
+use crate::support::sample::{ENGINE, Sample};
+use crate::support::scene::{JSON, MERGE, Scene};
+use crate::support::side_by_side::{A, B};
+
+static ENGINES: [&Sample; 1] = [&ENGINE];
+
+pub(crate) const SCENARIOS: &[Scenario] =
+    &[Scenario::new("a_rollout_of_a_fleet_writes_each_object_once_and_reads_it_twice", frugal)
+        .of(&ENGINES)
+        .newest()
+        .alone()];
+
+/// What the runner has asked, and when.
+type Asked = Arc<Mutex<Vec<(Instant, String)>>>;
+
+/// The list at the beginning and the one at the end, one PATCH for each object, one status for each batch.
+fn frugal(scene: &Scene<'_>) {
+    let count = std::env::var("POINTSMAN_OBJECTS").map_or(60, |count| count.parse().unwrap());
+    // Of a whole fleet it is of interest what it costs where nothing is in the way.
+    let busy = (count <= MANY).then_some(BUSY);
+    // Everybody works at the version that is stored: what is converted, the rollout has had converted.
+    let mut crd = scene.printed_crd(&[]);
+    for version in crd["spec"]["versions"].as_array_mut().unwrap() {
+        version["storage"] = json!(version["name"] == scene.sample.new);
+    }
+    scene.install(&crd);
+    scene.knows_rollouts();
+    fleet(scene, count);
+    scene.starts_rollout(&json!({"waves": [{"name": "all", "maxInFlight": AT_ONCE}], "timeout": "10m"}));
+    let ends = AtomicBool::new(false);
+    let asked = Asked::default();
+    let proxy = Proxy::start(&scene.bed.api.client, judge(scene, &asked, busy));
+    caches_know_all(scene);
+    let (converted, checked) = (scene.conversions(), consistency_checks(scene));
+    let alone = others_wait(scene, || sleep(ALONE));
+    let (began, mut memory) = (Instant::now(), 0);
+    let controller = Controller {
+        client: scene.bed.api.client.another(),
+        all: scene.all(scene.sample.new),
+        label: scene.label_key(),
+    };
+    let beside = thread::scope(|scope| {
+        let _over = Over(&ends);
+        scope.spawn(|| controller.looks_after_all(&ends));
+        let mut running = scene.rollouts_through("one", &scene.through(proxy.port));
+        others_wait(scene, || memory = ends_well(&mut running, count))
+    });
+    let took = began.elapsed();
+    assert_eq!(scene.versions(), [(B.to_owned(), count)].into());
+    let more = scene.conversions().0 - converted.0;
+    let checked = consistency_checks(scene) - checked;
+    let told = Told::of(scene, &asked.lock().unwrap());
+    let late = beside.iter().filter(|took| **took > LATE).count();
+    let seconds = took.as_secs_f64();
+    println!("{count} objects, {AT_ONCE} at once, {seconds:.0} s, {memory} KiB of memory at most, {more} conversions");
+    println!("{checked} times the API server compared a cache of these with its storage");
+    println!("{told:?}");
+    println!("| others wait for a GET | p50 ms | p99 ms | GETs |\n|---|---|---|---|");
+    for (name, mut took) in [("beside no rollout", alone), ("beside the rollout", beside)] {
+        took.sort_unstable();
+        let at = |percent: usize| took[(took.len() * percent / 100).min(took.len() - 1)].as_secs_f64() * 1e3;
+        println!("| {name} | {:.2} | {:.2} | {} |", at(50), at(99), took.len());
+    }
+    // The API server has a cache of each version that is served, which converts every write once: that of the rollout
+    // and that of the controller. Lists, the watch and answers cost none. Every five minutes it compares that cache
+    // with what is stored, for which it converts everything (`apiserver pkg/storage/cacher/delegator.go`,
+    // `consistencyChecker`).
+    assert!(more <= (2 + checked) * count as u64, "{more} conversions");
+    told.is_frugal(scene, count, (took, late), busy.is_some());
+    assert!(memory <= MEMORY, "{memory} KiB");
+    scene.forgets_rollout();
+}
+
+/// How often the API server has compared its caches of these objects with its storage.
+fn consistency_checks(scene: &Scene<'_>) -> u64 {
+    let group = format!("group=\"{}\"", scene.group);
+    sum(scene.bed, "apiserver_storage_consistency_checks_total", &group) as u64
+}
+
+/// Healthy engines, made by several at a time.
+fn fleet(scene: &Scene<'_>, count: usize) {
+    let (all, next) = (scene.all(scene.sample.new), AtomicUsize::new(0));
+    let one = |name: String| {
+        let object = scene.labelled(scene.sample.new, &name, Some(A)).to_string();
+        (name, object)
+    };
+    let objects: Vec<(String, String)> = (0..count).map(|at| one(format!("e-{at:05}"))).collect();
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            let (client, all, next, objects) = (scene.bed.api.client.another(), &all, &next, &objects);
+            scope.spawn(move || {
+                while let Some((name, object)) = objects.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    client.call(Method::POST, all, Some((JSON, object.clone()))).ok();
+                    report(&client, all, name, "Made");
+                }
+            });
+        }
+    });
+}
+
+/// Waits until the API server's cache of the other version has heard of all there is, for which it converts.
+/// Source: `apiserver pkg/storage/cacher/watch_cache.go`, `WaitUntilFreshAndGetList`.
+fn caches_know_all(scene: &Scene<'_>) {
+    let client = &scene.bed.api.client;
+    let list = client.call(Method::GET, &scene.all(scene.sample.new), None).ok();
+    let now = list["metadata"]["resourceVersion"].as_str().unwrap();
+    let fresh = format!("resourceVersion={now}&resourceVersionMatch=NotOlderThan");
+    client.call(Method::GET, &format!("{}?{fresh}", scene.all(scene.sample.old)), None).ok();
+}
+
+/// What is said as before is no write: who says it, says when.
+fn report(client: &Client, all: &str, name: &str, when: &str) {
+    let path = format!("{all}/{name}/status?fieldManager=engine-controller");
+    client.call(Method::PATCH, &path, Some((MERGE, rolling::status(true, when).to_string()))).ok();
+}
+
+/// The controller: a batch that is moved together is healthy together, a moment later.
+struct Controller {
+    client: Client,
+    /// Where all objects are.
+    all: String,
+    label: String,
+}
+
+impl Controller {
+    fn looks_after_all(&self, ends: &AtomicBool) {
+        let list = self.client.call(Method::GET, &format!("{}?limit=1", self.all), None).ok();
+        let mut until = list["metadata"]["resourceVersion"].as_str().unwrap().to_owned();
+        let (mut batch, mut known, mut moved) = (Vec::new(), BTreeSet::new(), Instant::now());
+        while !ends.load(Ordering::Relaxed) {
+            let path = format!("{}?watch=true&resourceVersion={until}", self.all);
+            for event in self.client.watch(&path, usize::MAX, Duration::from_millis(200)) {
+                let metadata = &event["object"]["metadata"];
+                metadata["resourceVersion"].as_str().unwrap().clone_into(&mut until);
+                let name = metadata["name"].as_str().unwrap().to_owned();
+                if metadata["labels"][&self.label] == B && known.insert(name.clone()) {
+                    batch.push(name);
+                    moved = Instant::now();
+                }
+            }
+            if moved.elapsed() > ANSWERS {
+                batch.drain(..).for_each(|name| report(&self.client, &self.all, &name, "Moved"));
+            }
+        }
+    }
+}
+
+/// Answers one write in the middle with 429, where there is one to be answered so.
+fn judge(
+    scene: &Scene<'_>,
+    asked: &Asked,
+    busy: Option<usize>,
+) -> impl Fn(usize, &Method, &str) -> Fate + Send + Sync + 'static {
+    let (asked, object, writes) = (asked.clone(), format!("/{}/e-", scene.sample.plural), AtomicUsize::new(0));
+    move |_, method, path| {
+        asked.lock().unwrap().push((Instant::now(), format!("{method} {path}")));
+        let is_write = method == Method::PATCH && path.contains(&object);
+        match is_write.then(|| writes.fetch_add(1, Ordering::Relaxed)) {
+            Some(write) if busy == Some(write) => {
+                asked.lock().unwrap().push((Instant::now(), "429".to_owned()));
+                Fate::Answer(429, Some(PAUSE), status(429, "too many requests"))
+            }
+            _ => Fate::Pass,
+        }
+    }
+}
+
+/// Waits for the end of a rollout. Returns the most memory that its runner had, in KiB.
+fn ends_well(running: &mut Process, count: usize) -> u64 {
+    let (mut most, deadline) = (0, Instant::now() + Duration::from_secs(60 + count as u64));
+    loop {
+        most = running.most_memory().unwrap_or_default().max(most);
+        match running.end(Duration::from_millis(200)) {
+            None => assert!(Instant::now() < deadline, "it goes on"),
+            ended => {
+                assert_eq!(ended, Some(0));
+                return most;
+            }
+        }
+    }
+}
+
+/// How long somebody else waits for a GET each time, while something is done.
+fn others_wait(scene: &Scene<'_>, work: impl FnOnce()) -> Vec<Duration> {
+    let ends = AtomicBool::new(false);
+    let (client, path) = (scene.bed.api.client.another(), format!("/api/v1/namespaces/{}", scene.ns));
+    thread::scope(|scope| {
+        let asks = scope.spawn(|| {
+            let mut took = Vec::new();
+            while !ends.load(Ordering::Relaxed) {
+                let began = Instant::now();
+                client.call(Method::GET, &path, None).ok();
+                took.push(began.elapsed());
+                sleep(Duration::from_millis(20));
+            }
+            took
+        });
+        let over = Over(&ends);
+        work();
+        drop(over);
+        asks.join().unwrap()
+    })
+}
+
+/// What the runner has asked of the API server.
+#[derive(Debug)]
+struct Told {
+    lists: usize,
+    watches: usize,
+    reads: usize,
+    writes: usize,
+    /// Writes that store nothing.
+    dry_runs: usize,
+    statuses: usize,
+    of_the_rollout: usize,
+    others: usize,
+    /// From a 429 to the next call.
+    left_alone: Option<Duration>,
+}
+
+impl Told {
+    fn of(scene: &Scene<'_>, asked: &[(Instant, String)]) -> Self {
+        let count = |is_one: &dyn Fn(&str) -> bool| asked.iter().filter(|(_, call)| is_one(call)).count();
+        let (all, rollout) = (format!("/{}", scene.sample.plural), format!("/rollouts/{}", scene.ns));
+        let one = format!("{all}/e-");
+        let busy = asked.iter().position(|(_, call)| call == "429");
+        let mut told = Self {
+            // Of several pages the first one.
+            lists: count(&|call| call.contains(&format!("{all}?limit=")) && !call.contains("continue=")),
+            watches: count(&|call| call.contains(&format!("{all}?watch="))),
+            reads: count(&|call| call.starts_with("GET") && call.contains(&one)),
+            writes: count(&|call| call.starts_with("PATCH") && call.contains(&one) && !call.contains("dryRun=All")),
+            dry_runs: count(&|call| call.contains(&one) && call.contains("dryRun=All")),
+            statuses: count(&|call| call.starts_with("PUT") && call.contains(&rollout)),
+            of_the_rollout: count(&|call| call.starts_with("GET") && call.contains(&rollout)),
+            others: 0,
+            left_alone: busy.map(|busy| asked[busy + 1].0 - asked[busy].0),
+        };
+        let pages = count(&|call| call.contains("continue="));
+        let known =
+            told.lists + told.watches + told.reads + told.writes + told.dry_runs + told.statuses + told.of_the_rollout;
+        told.others = asked.len() - usize::from(busy.is_some()) - known - pages;
+        told
+    }
+
+    /// `late` is how often somebody else waited for long who asked for little.
+    fn is_frugal(&self, scene: &Scene<'_>, count: usize, (took, late): (Duration, usize), was_busy: bool) {
+        assert_eq!(self.lists, 2, "{self:?}");
+        // The API server ends a watch after half an hour at the earliest (`--min-request-timeout`).
+        let watches = 1 + took.as_secs() / 1800;
+        assert!((1..=watches).contains(&(self.watches as u64)), "{self:?} in {took:?}");
+        // And the one that was to come later.
+        assert_eq!(self.writes, count + usize::from(was_busy), "{self:?}");
+        assert_eq!(self.dry_runs, 1, "whether the mark of a move is kept: {self:?}");
+        let mut written = scene.rollout_writes();
+        written.sort();
+        written.dedup();
+        assert_eq!(written.len(), count, "each once");
+        // One for each batch, and the end; more tell of the trouble. A machine that is late sees a batch in two parts.
+        let statuses = count.div_ceil(AT_ONCE) + 1 + 4 * usize::from(was_busy);
+        assert!(self.statuses <= statuses + statuses / 20 + late.min(statuses), "{self:?}, late {late} times");
+        // Only of what the watch has not told in time.
+        assert!(self.reads * 20 <= count, "{self:?}");
+        let pause = Duration::from_secs(PAUSE.into());
+        assert_eq!(self.left_alone.map(|left| left >= pause), was_busy.then_some(true), "{self:?}");
+    }
+}
+
+const AT_ONCE: usize = 10;
+/// A machine that is not late answers a GET in a few milliseconds, and is heard within a second.
+const LATE: Duration = Duration::from_millis(250);
+
+/// From the last move of a batch to its answers.
+const ANSWERS: Duration = Duration::from_millis(1_100);
+/// The write that meets a busy API server, and how long it asks to be left alone, in seconds.
+const BUSY: usize = 25;
+const PAUSE: u16 = 3;
+/// How long others are looked at beside no rollout.
+const ALONE: Duration = Duration::from_secs(3);
+const MANY: usize = 1_000;
+/// KiB.
+const MEMORY: u64 = 64 << 10;

@@ -1,0 +1,90 @@
+//! A rollout that has every object stored anew.
+
+use std::fs;
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::controllers::{Phase, new_controller, rollouts};
+use crate::scenario::Scenario;
+use crate::support::sample::{ENGINE, Sample};
+use crate::support::scene::Scene;
+
+static ENGINES: [&Sample; 1] = [&ENGINE];
+
+pub(crate) const SCENARIOS: &[Scenario] = &[
+    Scenario::new("a_rollout_that_is_killed_five_times_stores_every_object_anew_once", stored).of(&ENGINES).newest(),
+    Scenario::new("a_rollout_that_stores_every_object_anew_rollouts_nothing_out", settled).materialize().newest(),
+];
+
+fn stored(scene: &Scene<'_>) {
+    scene.enable(scene.sample.old);
+    stores_anew(scene, |name| {
+        scene.create(scene.sample.old, &scene.object(scene.sample.old, name)).ok();
+        scene.report(name, true);
+    });
+}
+
+/// What the definition of Materialize does not say.
+const HEALTHY: &str = "
+healthy:
+  all: [{condition: UpToDate}]
+  settle: 0s
+  seen: {manager: environmentd}
+";
+
+/// Each has done what is asked of it, and has to do nothing more.
+fn settled(scene: &Scene<'_>) {
+    let file = scene.setup.kinds.join("kind.yaml");
+    let definition = fs::read_to_string(&file).unwrap();
+    fs::write(&file, definition + HEALTHY).unwrap();
+    scene.enable(scene.sample.old);
+    let names = stores_anew(scene, |name| {
+        scene.create(scene.sample.old, &scene.object(scene.sample.old, name)).ok();
+        new_controller(scene, name, Phase::Settled);
+        assert!(!rollouts(scene, name), "{name}");
+    });
+    names.iter().for_each(|name| assert!(!rollouts(scene, name), "{name} is rolled out"));
+}
+
+/// A fleet is stored in the new version, by a rollout that is killed five times, and once more. Returns its names.
+fn stores_anew(scene: &Scene<'_>, make: impl Fn(&str)) -> Vec<String> {
+    let (old, new) = (scene.sample.old, scene.sample.new);
+    scene.knows_rollouts();
+    let count = std::env::var("POINTSMAN_OBJECTS").map_or(60, |count| count.parse().unwrap());
+    let names: Vec<String> = (0..count).map(|at| format!("e-{at:04}")).collect();
+    names.iter().for_each(|name| make(name));
+    let waves = json!([{"name": "all", "maxInFlight": 20.max(count / 16).min(256)}]);
+    let file = scene.rollout_file(&json!({"journey": "rewrite", "from": null, "to": new, "waves": waves}));
+    let file = file.display().to_string();
+    let errors = scene.refused(&["rollout", "start", "-f", &file]);
+    assert!(errors.contains(&format!("stores {old}: have it store {new} first")), "{errors}");
+    scene.store(new);
+    let plan = scene.commanded(&["rollout", "plan", "-f", &file]);
+    assert!(plan.contains(&format!("writes nothing but how far it is, by which it is stored as {new}\n")), "{plan}");
+    scene.commanded(&["rollout", "start", "-f", &file]);
+    let writes = || names.iter().map(|name| scene.bed.etcd.writes(&scene.key(name))).collect::<Vec<_>>();
+    let before = writes();
+    for round in 0_u64..5 {
+        let mut running = scene.rollouts_on("test");
+        // Some of them while API servers may still have to hear of it.
+        std::thread::sleep(Duration::from_millis(2_000 + round * 713));
+        running.kill();
+    }
+    let (code, text, errors) = scene.runs_rollout(&[]);
+    assert_eq!(code, 0, "{text}{errors}");
+    for name in &names {
+        assert_eq!(scene.etcd(name)["apiVersion"], format!("{}/{new}", scene.group), "{name}");
+        assert_eq!(scene.get(new, name).ok()["metadata"]["generation"], 1, "{name}: nothing else of it has changed");
+    }
+    let after = writes();
+    assert!(before.iter().zip(&after).all(|(before, after)| before + 1 == *after), "each was written once: {after:?}");
+    assert_eq!(scene.stored_versions(), json!([old, new]), "that is asked for by itself");
+    let (code, text, errors) = scene.runs_rollout(&[]);
+    assert_eq!((code, writes()), (0, after.clone()), "nothing is written again: {text}{errors}");
+    let (code, text, errors) = scene.migrate(&["--settle=1s"]);
+    assert_eq!((code, writes()), (0, after), "what is stored so is not written: {text}{errors}");
+    assert_eq!(scene.stored_versions(), json!([new]));
+    scene.forgets_rollout();
+    names
+}

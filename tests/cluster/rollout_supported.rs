@@ -1,0 +1,144 @@
+//! A rollout begins only where the applications of a cluster bear the version that comes, and its images are there:
+//! what both are asked has that version in it.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use hyper::Method;
+use serde_json::{Value, json};
+
+use crate::rollout_outside::{asked_for, replies};
+use crate::rollout_versions::{HOSTS, NEW, OLD, agents, application, begins, document, node, patch, rollout, stored};
+use crate::scenario::Scenario;
+use crate::support::scene::{MERGE, Scene};
+
+pub(crate) const SCENARIOS: &[Scenario] =
+    &[Scenario::new("a_rollout_begins_only_where_applications_and_images_bear_the_version_that_comes", supported)
+        .of(&HOSTS)
+        .newest()];
+
+/// A registry of images, played: it answers for the tags that it has.
+struct Registry {
+    port: u16,
+    seen: Arc<Mutex<Seen>>,
+}
+
+#[derive(Default)]
+struct Seen {
+    tags: BTreeSet<&'static str>,
+    /// What it was asked for.
+    paths: BTreeSet<String>,
+}
+
+impl Registry {
+    fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let seen = Arc::new(Mutex::new(Seen::default()));
+        let shared = seen.clone();
+        thread::spawn(move || listener.incoming().flatten().for_each(|stream| answer(stream, &shared)));
+        Self { port, seen }
+    }
+
+    fn has(&self, tag: &'static str) {
+        self.seen.lock().unwrap().tags.insert(tag);
+    }
+
+    fn was_asked_for(&self) -> BTreeSet<String> {
+        self.seen.lock().unwrap().paths.clone()
+    }
+
+    /// Where an image is, by its tag.
+    fn image(&self, tag: &str) -> String {
+        format!("http://127.0.0.1:{}{IMAGES}{tag}", self.port)
+    }
+}
+
+fn answer(mut stream: TcpStream, seen: &Mutex<Seen>) {
+    let Some(path) = asked_for(&mut stream) else { return };
+    let mut seen = seen.lock().unwrap();
+    let code = if path.strip_prefix(IMAGES).is_some_and(|tag| seen.tags.contains(tag)) { 200 } else { 404 };
+    seen.paths.insert(path);
+    drop(seen);
+    replies(stream, code, "");
+}
+
+/// As the API of registries has it (github.com/opencontainers/distribution-spec, "Pulling manifests").
+const IMAGES: &str = "/v2/kube-apiserver/manifests/";
+
+/// The application says up to which Kubernetes it runs.
+fn bears(scene: &Scene<'_>, newest: &str) {
+    let path = format!("/apis/apps/v1/namespaces/{}/deployments/portal", scene.ns);
+    let change = json!({"metadata": {"annotations": {"example.com/kubernetes-max": newest}}});
+    scene.call(Method::PATCH, &path, Some((MERGE, change.to_string()))).ok();
+}
+
+/// The hosts of `tests/data`, whose definition asks the registry for the image of the version that comes, too.
+fn with_registry(scene: &Scene<'_>, registry: &Registry) {
+    begins(scene);
+    let file = scene.setup.kinds.join("kind.yaml");
+    let definition = fs::read_to_string(&file).unwrap();
+    let check = format!("  - {{name: images, http: \"{}\"}}\n  during:\n", registry.image("{to}"));
+    assert_eq!(definition.matches("  during:\n").count(), 1);
+    fs::write(&file, definition.replace("  during:\n", &check)).unwrap();
+    patch(scene, "patch.y", "Applied");
+    patch(scene, "patch.z", "Available");
+    application(scene, true);
+    node(scene, true);
+}
+
+fn supported(scene: &Scene<'_>) {
+    let registry = Registry::start();
+    with_registry(scene, &registry);
+    registry.has(OLD);
+    bears(scene, OLD);
+    let file = rollout(scene, &json!({}));
+    let max = "metadata.annotations[\"example.com/kubernetes-max\"]";
+    let application =
+        format!("supported: deployments.apps {}/portal: {max} is \"{OLD}\", and must be at least \"{NEW}\"", scene.ns);
+    let image = format!("images: {} does not answer with 2xx: HTTP 404", registry.image(NEW));
+    refused(scene, &file, &[&application, &image]);
+    // Each alone, and then it is mended.
+    registry.has(NEW);
+    refused(scene, &file, &[&application]);
+    bears(scene, "v1.17");
+    refused(scene, &file, &[&application.replace(&format!("is \"{OLD}\""), "is \"v1.17\"")]);
+    bears(scene, "v1.18.3");
+    registry.seen.lock().unwrap().tags.remove(NEW);
+    refused(scene, &file, &[&image]);
+    // Whoever applies a StagedRollout without asking us is told by `run`, before anything moves.
+    scene.kubectl(&["apply"], &document(&file));
+    let (code, text, errors) = scene.runs_rollout(&[]);
+    assert_eq!(code, 1, "{text}{errors}");
+    assert!(text.contains(&format!("Refused: {image}")), "{text}{errors}");
+    assert_eq!(scene.versions(), [(OLD.to_owned(), 4)].into());
+    assert!(scene.rollout_writes().is_empty());
+    registry.has(NEW);
+    let _controllers = agents(scene);
+    let (code, text, errors) = scene.runs_rollout(&[]);
+    assert_eq!(code, 0, "{text}{errors}");
+    assert_eq!(scene.versions(), [(NEW.to_owned(), 4)].into());
+    assert_eq!(registry.was_asked_for(), [format!("{IMAGES}{NEW}")].into(), "no other version was asked for");
+    scene.forgets_rollout();
+    scene.call(Method::DELETE, &format!("/api/v1/nodes/{}", scene.ns), None).ok();
+}
+
+/// Neither `start` nor `plan` would begin, for these reasons and no others, and nothing was written.
+fn refused(scene: &Scene<'_>, file: &str, why: &[&str]) {
+    let before: (Value, u16) = stored(scene);
+    let errors = scene.refused(&["rollout", "start", "-f", file]);
+    let mut said: Vec<&str> = errors.lines().filter_map(|line| line.strip_prefix("error: ")).collect();
+    let last = said.pop().unwrap_or_default();
+    assert_eq!(said, why, "{errors}");
+    assert!(last.ends_with("is not started: nothing was written"), "{errors}");
+    let (code, text, errors) = scene.command(&["rollout", "plan", "-f", file]);
+    assert_eq!(code, 1, "{text}{errors}");
+    for why in why {
+        assert!(text.contains(&format!("\nit would not begin: {why}\n")), "{why}: {text}{errors}");
+    }
+    assert_eq!(before.1, 404);
+    assert_eq!(stored(scene), before);
+}

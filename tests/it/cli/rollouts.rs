@@ -1,0 +1,183 @@
+use super::*;
+
+#[test]
+fn the_lease_of_a_controller_is_named_by_its_version() {
+    for (version, name) in [
+        ("2.16.0", "elastic-operator-leader-v2-16-0"),
+        ("2.16.1", "elastic-operator-leader-v2-16-1"),
+        ("3", "elastic-operator-leader-v3"),
+    ] {
+        assert_eq!(pointsman(&["rollout", "lease", "elasticsearches", version]).data(), format!("{name}\n"));
+        let told = json(&pointsman(&["rollout", "lease", "elasticsearch", version, "-o", "json"]).data());
+        assert_eq!(told, serde_json::json!({"namespace": "elastic-system", "name": name}));
+    }
+    let error = pointsman(&["rollout", "lease", "materialize", "26.12.0"]).refusal(1);
+    assert_eq!(error, "error: the definition of materialize names no Lease: give it `lease` under `admission`\n");
+    pointsman(&["rollout", "lease", "elasticsearch", "a b"]).refusal(2);
+    let error = pointsman(&["rollout", "lease", "elasticsearhc", "1"]).refusal(2);
+    assert!(error.contains("did you mean \"elasticsearch\"?"), "{error}");
+}
+
+const ROLLOUT: &str = "
+apiVersion: pointsman.dev/v1
+kind: StagedRollout
+metadata: {name: eck-2-17}
+spec:
+  kind: elasticsearch
+  from: 2.16.0
+  to: 2.17.0
+  waves: [{name: all}]
+";
+
+/// What is printed for a rollout is what the page says of any.
+#[test]
+fn the_printed_rights_are_the_documented_ones() {
+    let role = yaml(&with_stdin(&["rollout", "rights", "-f", "-"], ROLLOUT.as_bytes()).data());
+    let page = std::fs::read_to_string("docs/rollouts.md").unwrap();
+    let documented = page.split("```yaml\n").find(|block| block.contains("{name: pointsman-rollout}")).unwrap();
+    let documented = yaml(documented.split("```").next().unwrap());
+    let sorted = |role: &Value| {
+        let mut rules: Vec<Value> = role["rules"].as_array().unwrap().clone();
+        for rule in &mut rules {
+            rule["verbs"].as_array_mut().unwrap().sort_by_key(Value::to_string);
+        }
+        rules.sort_by_key(Value::to_string);
+        rules
+    };
+    assert_eq!(sorted(&role), sorted(&documented));
+}
+
+/// Where owner references are guarded, whoever hands them over has to be allowed more; of all else, nobody is.
+#[test]
+fn guarded_owners_take_rights_that_free_ones_do_not() {
+    let rollout = "
+apiVersion: pointsman.dev/v1
+kind: StagedRollout
+metadata: {name: mm}
+spec: {kind: mattermost, journey: migrate, from: v1alpha1, to: v1beta1, acceptedRisks: [old-object], waves: [{name: all}]}
+";
+    let rules = |more: &[&str]| {
+        let own = ["rollout", "rights", "-f", "-", "--kinds", "crates/core/kinds/mattermost"];
+        let role = yaml(&with_stdin(&[&own, more].concat(), rollout.as_bytes()).data());
+        role["rules"].as_array().unwrap().clone()
+    };
+    let (free, guarded) = (rules(&[]), rules(&["--guarded-owners"]));
+    let verbs = |rules: &[Value], plural: &str| {
+        let rule = rules.iter().find(|rule| rule["resources"][0] == plural);
+        rule.map_or(Value::Null, |rule| rule["verbs"].clone())
+    };
+    for owner in ["mattermosts/finalizers", "clusterinstallations/finalizers"] {
+        assert_eq!(
+            (verbs(&free, owner), verbs(&guarded, owner)),
+            (Value::Null, serde_json::json!(["update"])),
+            "{owner}"
+        );
+    }
+    assert_eq!(verbs(&free, "services"), serde_json::json!(["list", "patch"]));
+    assert_eq!(verbs(&guarded, "services"), serde_json::json!(["delete", "list", "patch"]));
+    // No step runs a Job, and none has a template.
+    assert_eq!(verbs(&free, "configmaps"), Value::Null);
+}
+
+#[test]
+fn what_a_rollout_freezes_is_printed_as_policies() {
+    let with = |freeze: &str, more: &[&str]| {
+        with_stdin(&[&["rollout", "policies", "-f", "-"], more].concat(), format!("{ROLLOUT}{freeze}").as_bytes())
+    };
+    let freeze = "  freeze: [{resources: [deployments.apps]}]\n";
+    let printed = with(freeze, &[]).data();
+    let documents: Vec<Value> = serde_saphyr::from_multiple(&printed).unwrap();
+    let title = |document: &Value| format!("{} {}", document["kind"], document["metadata"]["name"]);
+    assert_eq!(
+        documents.iter().map(title).collect::<Vec<_>>(),
+        [
+            "\"ValidatingAdmissionPolicy\" \"pointsman-freeze.eck-2-17\"",
+            "\"ValidatingAdmissionPolicyBinding\" \"pointsman-freeze.eck-2-17\""
+        ]
+    );
+    assert!(printed.contains("system:serviceaccount:pointsman-system:pointsman-rollout"), "{printed}");
+    let list = json(&with(freeze, &["-o", "json", "--service-account", "flux/rollouts"]).data());
+    assert!(list["items"][0].to_string().contains("system:serviceaccount:flux:rollouts"), "{list}");
+    let error = with("", &[]).refusal(1);
+    assert!(error.contains("rollout eck-2-17 freezes nothing: give it `freeze`"), "{error}");
+    let error = with("  freeze: [{resources: [\"*\"]}]\n", &[]).refusal(1);
+    assert!(error.contains("stdin:10: freeze: \"*\" would freeze"), "{error}");
+    // Neither a name nor a file, both, or no service account.
+    pointsman(&["rollout", "policies"]).refusal(2);
+    pointsman(&["rollout", "policies", "eck-2-17", "-f", "-"]).refusal(2);
+    with(freeze, &["--service-account", "rollouts"]).refusal(2);
+}
+
+/// What runs, of objects of files: in lists or not, with a StagedRollout among them.
+#[test]
+fn versions_of_files_are_told_in_every_form() {
+    let own = ["--kinds", "tests/data/hosts", "-f", "tests/data/hosts/fleet.yaml"];
+    let told = |args: &[&str]| pointsman(&[&["rollout", "versions", "host"][..], args, &own].concat());
+    let table = "VERSION   TARGET   STATE\nv1.16.4   False    partial\nv1.17.1   True     partial\nv1.18.1   False    unavailable\n";
+    assert_eq!(told(&[]).data(), table);
+    assert_eq!(told(&["-o", "name"]).data(), "v1.16.4\nv1.17.1\nv1.18.1\n");
+    let wide = told(&["-o", "wide"]).data();
+    assert!(
+        wide.contains("\nv1.17.1   True     partial       1         v1.16.4                       PATCH.Y   PATCH.Z\n"),
+        "{wide}"
+    );
+    let one = serde_json::json!({
+        "version": "v1.17.1", "target": true, "state": "partial", "upgrade_from": ["v1.16.4"], "downgrade_to": [],
+        "applied_patches": ["PATCH.Y"], "available_patches": ["PATCH.Z"], "objects": 1,
+    });
+    assert_eq!(json(&told(&["1.17.1", "-o", "json"]).data()), one);
+    let all = json(&told(&["-o", "json"]).data());
+    assert_eq!((&all["versions"][1], &all["objects"], &all["unread"]["count"]), (&one, &4.into(), &0.into()));
+    assert!(told(&["v1.17.1", "-o", "yaml"]).data().contains("state: partial\n"));
+    let error = told(&["v1.19.0"]).refusal(1);
+    assert!(
+        error.contains("nothing is known of version \"v1.19.0\" of host; known: v1.16.4, v1.17.1, v1.18.1"),
+        "{error}"
+    );
+}
+
+#[test]
+fn objects_that_say_no_version_are_counted_and_named() {
+    let object =
+        "apiVersion: example.com/v1\nkind: Host\nmetadata: {name: a, namespace: site}\nspec: {personality: worker}\n";
+    let two = format!("{object}status: {{kubelet: v1.16.4}}\n---\n{object}");
+    let args = ["rollout", "versions", "hosts", "--kinds", "tests/data/hosts", "-f", "-"];
+    let answer = with_stdin(&args, two.as_bytes());
+    assert_eq!(answer.code, 0, "{}", answer.stderr);
+    assert!(answer.stdout.contains("v1.16.4   False    partial\n"), "{}", answer.stdout);
+    let said = "warning: nobody knows which version runs of 1 of 2 objects, so that none is active: site/a: status.kubelet is not set\n";
+    assert_eq!(answer.stderr, said);
+    // An object that cannot be read in the newest version, and what is no object.
+    for (text, said) in [("[1]", "not an object"), ("kind: Host\n", "no apiVersion")] {
+        let answer = with_stdin(&args, text.as_bytes());
+        assert!(answer.code == 1 && answer.stderr.contains(said), "{text}: {}", answer.stderr);
+    }
+}
+
+/// Before anybody is asked anything, and without repeating what may be a password.
+#[test]
+fn an_address_of_prometheus_that_is_none_is_refused_and_not_repeated() {
+    for (address, said) in [
+        ("http://amy:secret@prometheus:9090", "--prometheus: an address with a user or a password in it"),
+        ("prometheus:9090/secret", "--prometheus: an address begins with http:// or https://"),
+        ("http://prometheus/?token=secret", "--prometheus: the address ends with a path"),
+    ] {
+        for command in [
+            &["run", "eck-2-17"][..],
+            &["plan", "-f", "-"],
+            &["start", "-f", "-"],
+            &["objects", "eck-2-17"],
+            &["prioritize", "eck-2-17", "a/b"],
+        ] {
+            let args = [&["rollout"], command, &["--prometheus", address]].concat();
+            let error = with_stdin(&args, ROLLOUT.as_bytes()).refusal(2);
+            assert!(error.contains(said) && !error.contains("secret"), "{args:?}: {error}");
+        }
+    }
+    let help = Command::new(env!("CARGO_BIN_EXE_pointsman"))
+        .args(["rollout", "run", "--help"])
+        .env("POINTSMAN_PROMETHEUS", "http://amy:secret@prometheus:9090")
+        .output()
+        .unwrap();
+    assert!(!String::from_utf8(help.stdout).unwrap().contains("secret"));
+}
