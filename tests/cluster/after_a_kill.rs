@@ -99,7 +99,7 @@ fn turned(scene: &Scene<'_>) {
         scene.create(old, &scene.object(old, &name)).ok();
     }
     for last in steps(3) {
-        let flags = ["--to", new, "--settle=0s", "--page=2", "--at-once=1"];
+        let flags = ["--to", new, "--settle=0s", "--page=2", "--max-in-flight=1"];
         let (ended, calls) = scene.killed_after(last, |kubeconfig| scene.migrate_args(kubeconfig, &flags));
         let what = format!("after call {last}, {:?}", calls.last());
         nothing_is_lost(scene, &what);

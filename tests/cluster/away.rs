@@ -132,7 +132,7 @@ fn migrates(scene: &Scene<'_>) {
     let to = || if scene.stored_versions() == json!([old]) { new } else { old };
     let act = |kubeconfig: &Path| {
         let (to, writes) = (to(), scene.bed.etcd.writes(&scene.key("a")));
-        let told = scene.migrate_at(kubeconfig, &["--to", to, "--settle=0s", "--at-once=1"]);
+        let told = scene.migrate_at(kubeconfig, &["--to", to, "--settle=0s", "--max-in-flight=1"]);
         assert_eq!(scene.etcd("a")["apiVersion"], format!("{}/{to}", scene.group), "{}", told.2);
         assert_eq!(scene.bed.etcd.writes(&scene.key("a")), writes + 1, "written once: {}", told.2);
         told

@@ -32,7 +32,7 @@ fn killed(scene: &Scene<'_>) {
         scene.create(old, &scene.object(old, name)).ok();
     }
     let first =
-        scene.migrate_args(&scene.bed.api.kubeconfig, &["--to", new, "--settle=1s", "--page=40", "--at-once=2"]);
+        scene.migrate_args(&scene.bed.api.kubeconfig, &["--to", new, "--settle=1s", "--page=40", "--max-in-flight=2"]);
     let log = scene.dir.join("migrate.log");
     let pages = || fs::read_to_string(&log).unwrap_or_default().matches(" written, ").count();
     for killed in 0..5 {

@@ -80,7 +80,7 @@ fn killed(scene: &Scene<'_>) {
         let (to, from) = if last % 2 == 0 { (new, old) } else { (old, new) };
         let before = writes(scene, &names);
         let (ended, calls) = scene.killed_after(last, |kubeconfig| {
-            scene.migrate_args(kubeconfig, &["--to", to, "--settle=0s", "--at-once=1"])
+            scene.migrate_args(kubeconfig, &["--to", to, "--settle=0s", "--max-in-flight=1"])
         });
         let (code, text, errors) = scene.migrate(&["--to", to, "--settle=0s"]);
         assert_eq!(code, 0, "after call {last}, {:?}: {text}{errors}", calls.last());
@@ -207,7 +207,8 @@ fn several(scene: &Scene<'_>) {
     let names = create(scene, 120);
     for to in [new, old] {
         let before = writes(scene, &names);
-        let run = |_| start(scene, &scene.bed.api.kubeconfig, &["--to", to, "--settle=1s", "--page=20", "--at-once=2"]);
+        let run =
+            |_| start(scene, &scene.bed.api.kubeconfig, &["--to", to, "--settle=1s", "--page=20", "--max-in-flight=2"]);
         let mut processes: Vec<Process> = (0..3).map(run).collect();
         for _ in 0..3 {
             let (code, _, errors) = scene.enables(&[]);
@@ -263,7 +264,7 @@ fn another_crd(scene: &Scene<'_>) {
             Fate::Pass
         });
         let through = scene.through(proxy.port);
-        let mut process = start(scene, &through, &["--to", new, "--settle=0s", "--page=40", "--at-once=1"]);
+        let mut process = start(scene, &through, &["--to", new, "--settle=0s", "--page=40", "--max-in-flight=1"]);
         scene.eventually(|| {
             assert_eq!(process.obituary(), None, "{what}");
             (writes.load(Ordering::Relaxed) > 30).then_some(())
@@ -305,7 +306,7 @@ fn another_mark(scene: &Scene<'_>) {
         true if method == Method::PATCH => Fate::HeldBefore,
         _ => Fate::Pass,
     });
-    let mut process = start(scene, &scene.through(proxy.port), &["--to", new, "--settle=0s", "--at-once=1"]);
+    let mut process = start(scene, &scene.through(proxy.port), &["--to", new, "--settle=0s", "--max-in-flight=1"]);
     scene.eventually(|| proxy.calls().iter().any(|call| call.contains("/w-1")).then_some(()));
     process.kill();
     let marked = scene.crd_now();
@@ -372,7 +373,7 @@ fn restarted(scene: &Scene<'_>) {
     let mut first = start_one("first");
     let proxy = Proxy::start(&first.client, |_, _, _| Fate::Late(Duration::from_millis(20)));
     let through = scene.through(proxy.port);
-    let mut process = start(scene, &through, &["--to", new, "--settle=1s", "--page=10", "--at-once=2"]);
+    let mut process = start(scene, &through, &["--to", new, "--settle=1s", "--page=10", "--max-in-flight=2"]);
     scene.eventually(|| (proxy.calls().iter().filter(|call| call.contains("/w-")).count() > 10).then_some(()));
     first.stop();
     let second = start_one("second");

@@ -89,7 +89,7 @@ fn flickering(scene: &Scene<'_>) {
     names.iter().for_each(|name| create(scene, name));
     let before: Vec<_> = names.iter().map(|name| owners(scene, name)).collect();
     assert_eq!(before[0].len(), 3, "{:?}", before[0]);
-    let args = scene.migrate_args(&scene.bed.api.kubeconfig, &["--to", new, "--settle=1s", "--at-once=4"]);
+    let args = scene.migrate_args(&scene.bed.api.kubeconfig, &["--to", new, "--settle=1s", "--max-in-flight=4"]);
     let log = scene.dir.join("migrate.log");
     let mut process = Process::start("migrate", env!("CARGO_BIN_EXE_pointsman").as_ref(), &args, &log);
     let mut ended = None;

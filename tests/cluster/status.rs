@@ -317,7 +317,7 @@ fn served_again(scene: &Scene<'_>) {
         if held { Fate::HeldBefore } else { Fate::Pass }
     });
     let through = format!("--kubeconfig={}", scene.through(proxy.port).display());
-    let args = scene.on_the_cluster(&["migrate", &name, "--forget", old, "--at-once=1", &through]);
+    let args = scene.on_the_cluster(&["migrate", &name, "--forget", old, "--max-in-flight=1", &through]);
     let log = scene.dir.join("forget.log");
     let mut process = Process::start("forget", env!("CARGO_BIN_EXE_pointsman").as_ref(), &args, &log);
     scene.eventually(|| (writes.load(Ordering::Relaxed) > 20).then_some(()));
@@ -341,7 +341,7 @@ fn served_again(scene: &Scene<'_>) {
 fn killed(scene: &Scene<'_>) {
     let (old, name) = (scene.sample.old, scene.crd_name());
     let (names, key) = keeping(scene, 120);
-    let args = scene.on_the_cluster(&["migrate", &name, "--forget", old, "--page=20", "--at-once=1"]);
+    let args = scene.on_the_cluster(&["migrate", &name, "--forget", old, "--page=20", "--max-in-flight=1"]);
     let log = scene.dir.join("forget.log");
     let pages = || fs::read_to_string(&log).unwrap_or_default().matches(" as they should be").count();
     for killed in 0..3 {

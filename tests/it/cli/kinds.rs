@@ -128,7 +128,7 @@ fn kinds_check_explains_or_refuses() {
 
 #[test]
 fn own_definitions_replace_embedded_ones() {
-    let own = directory(|text| text.replace("    - spec.consoleReplicas\n", ""));
+    let own = directory(|text| text.replace("  - spec.consoleReplicas\n", ""));
     let path = own.path().to_str().unwrap();
     let table = pointsman(&["kinds", "-o", "wide", "--kinds", path]).data();
     assert_eq!(table.matches("Materialize ").count(), 1);

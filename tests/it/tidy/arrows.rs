@@ -23,7 +23,7 @@ const FLOORS: [(&str, &[&[&str]]); 4] = [
     ("crates/transport/src", &[&["certificates"], &["connections"], &["lib"]]),
     (
         "crates/cli/src",
-        &[&["hint", "plugin", "terminal"], &["commands"], &["ended", "logging", "misread"], &["cli"], &["lib"]],
+        &[&["hint", "plugin", "terminal"], &["commands"], &["exit", "logging", "misread"], &["cli"], &["lib"]],
     ),
     ("src", &[&["serve"], &["main"]]),
 ];

@@ -13,7 +13,6 @@
 use serde::{Deserialize, Serialize};
 
 use super::moment::{Moment, rfc3339};
-use super::status::{Halt, RolloutPhase, RolloutStatus, UNREADABLE};
 
 /// One condition, as `metav1.Condition`.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
@@ -35,54 +34,55 @@ pub struct Condition {
     pub message: String,
 }
 
-impl RolloutStatus {
-    /// Computes the conditions from the other fields.
-    pub(super) fn observe(&mut self, generation: Option<i64>, now: Moment) {
-        self.observed_generation = generation.or(self.observed_generation);
-        let phase = format!("{:?}", self.phase);
-        let reason = self.reason.clone().unwrap_or_else(|| phase.clone());
-        let own = |is_true: bool| match is_true {
-            true => (true, reason.clone(), self.message.clone()),
-            false => (false, phase.clone(), String::new()),
-        };
-        let paused = match &self.halted {
-            Some(Halt { reason, message }) => (true, reason.clone(), message.clone()),
-            None => own(self.phase == RolloutPhase::Paused),
-        };
-        let progressing = match self.phase {
-            RolloutPhase::Rolling => (true, reason.clone(), self.message.clone()),
-            _ => (false, reason.clone(), self.message.clone()),
-        };
-        let all = [
-            ("Progressing", progressing),
-            ("Paused", paused),
-            ("Complete", own(self.phase == RolloutPhase::Complete)),
-            ("Failed", own(self.phase == RolloutPhase::Failed)),
-        ];
-        let conditions = all.map(|(kind, (is_true, reason, message))| {
-            let status = if is_true { "True" } else { "False" };
-            let before = self.conditions.iter().find(|before| before.kind == kind && before.status == status);
-            Condition {
-                kind: kind.to_owned(),
-                status: status.to_owned(),
-                observed_generation: self.observed_generation,
-                last_transition_time: before
-                    .map_or_else(|| rfc3339(now.wall), |before| before.last_transition_time.clone()),
-                reason,
-                message,
-            }
-        });
-        self.conditions = conditions.into();
-    }
-
-    /// The stop for a failure that the conditions contain.
-    pub(super) fn stored_halt(&self) -> Option<Halt> {
-        let is_halt = |one: &&Condition| one.kind == "Paused" && one.status == "True";
-        let paused = self.conditions.iter().find(is_halt)?;
-        let is_other = [REQUESTED, UNREADABLE].contains(&paused.reason.as_str());
-        (!is_other).then(|| Halt { reason: paused.reason.clone(), message: paused.message.clone() })
-    }
+/// What the conditions of a status are computed from.
+pub(super) struct Summary<'s> {
+    /// The phase, as one word: the reason of a condition that is false.
+    pub(super) phase: &'s str,
+    pub(super) reason: &'s str,
+    pub(super) message: &'s str,
+    /// Reason and message of a stop for a failure.
+    pub(super) halted: Option<(&'s str, &'s str)>,
 }
+
+/// The four conditions. `before` has the times of the last transitions.
+pub(super) fn conditions(
+    summary: &Summary<'_>,
+    before: &[Condition],
+    observed_generation: Option<i64>,
+    now: Moment,
+) -> Vec<Condition> {
+    let Summary { phase, reason, message, halted } = *summary;
+    let is = |name: &str| if phase == name { (true, reason, message) } else { (false, phase, "") };
+    let progressing = (phase == "Rolling", reason, message);
+    let paused = halted.map_or_else(|| is("Paused"), |(reason, message)| (true, reason, message));
+    let all = [("Progressing", progressing), (PAUSED, paused), ("Complete", is("Complete")), ("Failed", is("Failed"))];
+    let condition = |(kind, (is_true, reason, message)): (&str, (bool, &str, &str))| {
+        let status = if is_true { "True" } else { "False" };
+        let same = before.iter().find(|before| before.kind == kind && before.status == status);
+        Condition {
+            kind: kind.to_owned(),
+            status: status.to_owned(),
+            observed_generation,
+            last_transition_time: same.map_or_else(|| rfc3339(now.wall), |same| same.last_transition_time.clone()),
+            reason: reason.to_owned(),
+            message: message.to_owned(),
+        }
+    };
+    all.into_iter().map(condition).collect()
+}
+
+/// Reason and message of a stop for a failure, from stored conditions.
+pub(super) fn stored_halt(conditions: &[Condition]) -> Option<(&str, &str)> {
+    let is_paused = |one: &&Condition| one.kind == PAUSED && one.status == "True";
+    let paused = conditions.iter().find(is_paused)?;
+    let is_other = [REQUESTED, UNREADABLE].contains(&paused.reason.as_str());
+    (!is_other).then_some((&paused.reason, &paused.message))
+}
+
+const PAUSED: &str = "Paused";
 
 /// The reason for `spec.paused`.
 pub(super) const REQUESTED: &str = "Requested";
+
+/// The reason for a StagedRollout that cannot be read.
+pub(super) const UNREADABLE: &str = "Unreadable";

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::bad_rollout::BadRollout;
-use super::conditions::Condition;
+use super::conditions::{Condition, Summary, UNREADABLE, conditions, stored_halt};
 use super::field_managers::ManagerRecord;
 use super::fleet_rollout::{Direction, FleetRollout};
 use super::moment::{Moment, rfc3339, wall};
@@ -341,8 +341,22 @@ impl RolloutStatus {
     pub fn of(document: &Value) -> Self {
         let status = document.get("status").cloned();
         let mut status: Self = status.and_then(|status| serde_json::from_value(status).ok()).unwrap_or_default();
-        status.halted = status.stored_halt();
+        let halt = stored_halt(&status.conditions);
+        status.halted = halt.map(|(reason, message)| Halt { reason: reason.to_owned(), message: message.to_owned() });
         status
+    }
+
+    /// Computes the conditions from the other fields.
+    pub(super) fn observe(&mut self, generation: Option<i64>, now: Moment) {
+        self.observed_generation = generation.or(self.observed_generation);
+        let phase = format!("{:?}", self.phase);
+        let summary = Summary {
+            phase: &phase,
+            reason: self.reason.as_deref().unwrap_or(&phase),
+            message: &self.message,
+            halted: self.halted.as_ref().map(|halt| (halt.reason.as_str(), halt.message.as_str())),
+        };
+        self.conditions = conditions(&summary, &self.conditions, self.observed_generation, now);
     }
 
     /// All that runs, where that is known.
@@ -661,9 +675,6 @@ pub(super) const API_ERROR: &str = "APIError";
 
 /// The reason of a failure where somebody has to look before anything can be done.
 pub(super) const MANUAL_ACTION_REQUIRED: &str = "ManualActionRequired";
-
-/// Why a rollout is paused that says what nobody can read.
-pub(super) const UNREADABLE: &str = "Unreadable";
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
 fn is_zero(value: &u32) -> bool {

@@ -99,8 +99,8 @@ fn whatever_else_a_rollout_says_is_refused_with_its_line() {
         ),
         ("timeout: 20m", "timeout: soon", "timeout: \"soon\" is not a duration"),
         ("timeout: 20m", "timeout: 0", "timeout: 0s is no longer than an object has to be healthy"),
-        ("onFailure: Undo", "onFailure: Bck", "onFailure: \"Bck\" is not known, did you mean \"Back\"?"),
-        ("direction: Forward", "direction: Up", "direction: \"Up\" is not known. Known here: Forward, Back, Stop"),
+        ("onFailure: Undo", "onFailure: Und", "onFailure: \"Und\" is not known, did you mean \"Undo\"?"),
+        ("direction: Forward", "direction: Up", "direction: \"Up\" is not known. Known here: Forward, Undo, Abort"),
         (
             "by: metadata.labels.tier",
             "by: status.tier",

@@ -17,7 +17,9 @@ fn named(name: &str, version: &str, rollout: &str) -> Value {
 fn rollout(next: &[&str]) -> FleetRollout {
     let canary =
         json!({"name": "canary", "selector": {"labels": "rollout=canary"}, "maxInFlight": 1, "after": "approval"});
-    rollout_of(&json!({"from": "2.16.0", "waves": [canary, {"name": "rest", "maxInFlight": 1}], "prioritizedObjects": next}))
+    rollout_of(
+        &json!({"from": "2.16.0", "waves": [canary, {"name": "rest", "maxInFlight": 1}], "prioritizedObjects": next}),
+    )
 }
 
 /// Two canaries and four others, one of them through and one elsewhere.

@@ -37,7 +37,7 @@ pub(crate) struct ApproveArgs {
     before: bool,
     /// Let the rollout go on behind that wave.
     #[arg(long)]
-    then: bool,
+    after: bool,
     #[command(flatten)]
     cluster: ClusterArgs,
     #[command(flatten)]
@@ -109,7 +109,7 @@ pub(super) fn resume(args: &ChangeArgs) -> anyhow::Result<ExitCode> {
 
 pub(super) fn approve(args: &ApproveArgs) -> anyhow::Result<ExitCode> {
     let all = args.kinds.load()?;
-    let side = match (args.before, args.then) {
+    let side = match (args.before, args.after) {
         (true, _) => Some(WaveSide::Before),
         (_, true) => Some(WaveSide::After),
         _ => None,

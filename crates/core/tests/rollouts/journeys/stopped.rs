@@ -292,7 +292,8 @@ fn what_failed_and_was_taken_back_counts_as_what_it_was_before() {
 /// whichever way it was to go, and no other object takes its place.
 #[test]
 fn a_job_whose_object_says_nothing_of_it_any_more_is_waited_for() {
-    for (direction, mark) in ["Abort", "Undo"].iter().flat_map(|way| [(way, None), (way, Some("")), (way, Some("mine"))])
+    for (direction, mark) in
+        ["Abort", "Undo"].iter().flat_map(|way| [(way, None), (way, Some("")), (way, Some("mine"))])
     {
         let mut pier = Pier::new();
         pier.settles(0);
