@@ -15,7 +15,7 @@ use super::dev_page::DevPage;
 use super::last_errors::LastErrors;
 use super::metrics::{ADMIN, Metrics};
 use pointsman_transport::connections::{
-    ConnectionSlots, Entered, Handler, IdleTimeouts, Lifecycle, Phase, Stream, serve,
+    ConnectionSlots, Entered, EvictionRules, Handler, IdleTimeouts, Lifecycle, Phase, Stream, serve,
 };
 
 /// The admin listener. Whoever reaches it reads the names of objects in `/errors`, and nothing else of them.
@@ -40,23 +40,22 @@ impl Admin {
     /// Serves until it is dropped: a draining server still has to say that it is.
     pub(super) async fn run(self) {
         let evicted = self.told.metrics.connections.evicted(ADMIN);
-        let slots = ConnectionSlots::new(self.max_connections, 0, Box::new(move || evicted.inc()));
+        let slots = ConnectionSlots::new(self.max_connections, EVICTION, Box::new(move || evicted.inc()));
         let mut connections = JoinSet::new();
         // The phases of this listener: it does not drain.
         let undying = Lifecycle::new();
         loop {
             let Entered { stream, slot, .. } = slots.accept(&self.socket).await;
             let (told, dev_page) = (self.told.clone(), self.dev_page.clone());
-            let last_scrape = Arc::new(LastScrape::default());
+            let last_answer = Arc::new(LastAnswer::default());
             let handler: Handler = Box::new(move |request, mut under_way| {
                 under_way.arrived();
                 let page = dev_page.clone().filter(|_| DevPage::has(request.uri().path()));
-                let (told, last_scrape) = (told.clone(), Arc::clone(&last_scrape));
+                let (told, last_answer) = (told.clone(), Arc::clone(&last_answer));
                 Box::pin(async move {
                     let response = match page {
                         Some(page) => page.answer(request).await,
-                        None if request.uri().path() == "/metrics" => last_scrape.told(|| told.answer(&request)),
-                        None => told.answer(&request),
+                        None => last_answer.told(|| told.answer(&request)),
                     };
                     drop(under_way);
                     Ok(response)
@@ -93,13 +92,13 @@ impl AdminTold {
     }
 }
 
-/// When a connection was told metrics last. Two hundred requests fit into one packet, and a probe must not wait for all
-/// of these: who asks again at once has its answer, and then no connection.
+/// The time of the last answer on a connection. Two hundred requests fit into one packet, and a probe must not wait for
+/// all of these answers: a connection ends after a request that follows within 10 ms.
 #[derive(Debug, Default)]
-struct LastScrape(Mutex<Option<Instant>>);
+struct LastAnswer(Mutex<Option<Instant>>);
 
-impl LastScrape {
-    /// Has them written out. Whoever asked again too soon is told that the connection ends.
+impl LastAnswer {
+    /// Answers, and ends the connection if the request came too soon.
     fn told(&self, write: impl FnOnce() -> Response<Full<Bytes>>) -> Response<Full<Bytes>> {
         let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let hurries = last.is_some_and(|last| last.elapsed() < SOON);
@@ -151,4 +150,8 @@ pub(super) const ADMIN_CONNECTIONS: usize = 64;
 
 /// A kubelet waits a second for the answer to a probe by default; nobody who has a question waits for ten to put it.
 /// Kept ones stay longer than the usual scrape interval, so that a scraper keeps its connection.
+/// Probes open a connection for each call, and read their answer at once. So any other connection makes room at once.
+const EVICTION: EvictionRules =
+    EvictionRules { idle_of_a_peer: 0, settled: Duration::ZERO, leaving: Duration::from_millis(200) };
+
 const IDLE: IdleTimeouts = IdleTimeouts { unproven: Duration::from_secs(10), kept: Duration::from_secs(90) };

@@ -9,7 +9,7 @@ use arc_swap::ArcSwap;
 use rustls::ServerConfig;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
-use tokio::time::{Instant, sleep_until, timeout};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::client::{Certified, Peer};
 use super::current_tls::CurrentTls;
@@ -20,7 +20,8 @@ use super::routes::Routes;
 use super::spans::RequestTracer;
 use pointsman_transport::certificates::{ends, is_allowed};
 use pointsman_transport::connections::{
-    ConnectionSlots, Entered, Handler, HandshakeFailure, IdleTimeouts, Lifecycle, Phase, Requests, Stream, serve,
+    ConnectionSlots, Entered, EvictionRules, Handler, HandshakeFailure, IdleTimeouts, Lifecycle, Phase, Requests,
+    Stream, serve,
 };
 
 /// The webhook listener.
@@ -45,7 +46,7 @@ impl Listener {
     pub(super) async fn run(self) {
         let evicted = self.metrics.connections.evicted(WEBHOOKS);
         let evicted = Box::new(move || evicted.inc());
-        let slots = ConnectionSlots::new(self.max_connections, IDLE_OF_A_PEER, evicted);
+        let slots = ConnectionSlots::new(self.max_connections, EVICTION, evicted);
         let mut connections = JoinSet::new();
         loop {
             let accepted = tokio::select! {
@@ -117,6 +118,8 @@ async fn ended(certified: Option<Certified>, requests: &Requests) {
     if let Some(Certified { until, .. }) = certified {
         sleep_until(until).await;
         requests.end();
+        sleep(LAST_ANSWERS).await;
+        requests.evict();
     }
     std::future::pending().await
 }
@@ -166,6 +169,11 @@ const HANDSHAKE: Duration = Duration::from_secs(10);
 /// Longer than a connection lives: a clock cannot say the end of a certificate that is good for ten thousand years.
 const LONGEST: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
-/// Far more than kube-apiservers keep: Go's transport holds at most 25 idle connections per host (client-go sets
-/// `MaxIdleConnsPerHost`), and behind a konnectivity agent a handful of API servers have one address.
-const IDLE_OF_A_PEER: usize = 200;
+/// 200 idle connections are far more than kube-apiservers keep: Go's transport holds at most 25 for each host (client-go
+/// sets `MaxIdleConnsPerHost`), and behind a konnectivity agent a handful of API servers have one address. API servers
+/// reuse a connection within milliseconds, and a call ends well within a second.
+const EVICTION: EvictionRules =
+    EvictionRules { idle_of_a_peer: 200, settled: Duration::from_millis(100), leaving: Duration::from_secs(1) };
+
+/// How long answers of a connection may take after the certificate of its client has expired.
+const LAST_ANSWERS: Duration = Duration::from_secs(5);

@@ -164,9 +164,9 @@ fn failed(body: &[u8]) -> Reply {
 
 /// Two hundred requests fit into one packet, and cost a hundred times what it costs to send them.
 #[tokio::test]
-async fn a_connection_that_asks_for_metrics_again_at_once_has_no_third_answer() {
+async fn admin_connection_answers_two_hasty_requests() {
     let server = TestServer::echo().await;
-    for (path, answers) in [("/metrics", 2..=2), ("/livez", 100..=200)] {
+    for path in ["/metrics", "/livez", "/errors"] {
         let mut plain = TcpStream::connect(server.admin).await.unwrap();
         let asked = format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n").repeat(200);
         plain.write_all(asked.as_bytes()).await.unwrap();
@@ -174,6 +174,6 @@ async fn a_connection_that_asks_for_metrics_again_at_once_has_no_third_answer() 
         let mut read = Vec::new();
         let _ = plain.read_to_end(&mut read).await;
         let answered = String::from_utf8_lossy(&read).matches("HTTP/1.1 200 OK").count();
-        assert!(answers.contains(&answered), "{path}: {answered}");
+        assert_eq!(answered, 2, "{path}");
     }
 }

@@ -252,7 +252,7 @@ async fn the_admin_port_answers_probes() {
 async fn heads_have_a_limit_in_either_protocol() {
     let server = TestServer::echo().await;
     let headers = |count: usize| (0..count).map(|number| (format!("x-{number}"), "x".repeat(4000)));
-    for (client, fields) in both(&server).await.iter_mut().zip([14, 3]) {
+    for (client, fields) in both(&server).await.iter_mut().zip([7, 3]) {
         let mut request = client.request(Method::POST, "/convert", "{}");
         for (name, value) in headers(fields) {
             request.headers_mut().insert(HeaderName::try_from(name).unwrap(), value.parse().unwrap());

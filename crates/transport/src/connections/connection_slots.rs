@@ -11,7 +11,7 @@ use tokio::sync::Notify;
 use tokio::time::timeout;
 
 use super::accept::accept;
-use super::open_connections::OpenConnections;
+use super::open_connections::{EvictionRules, OpenConnections};
 use super::requests::Requests;
 
 /// The slots of one listener.
@@ -20,7 +20,7 @@ pub struct ConnectionSlots(Arc<SharedSlots>);
 
 struct SharedSlots {
     most: usize,
-    idle_of_a_peer: usize,
+    rules: EvictionRules,
     /// Called for each that had to go.
     evicted: Box<dyn Fn() + Send + Sync>,
     open: Mutex<OpenConnections>,
@@ -31,13 +31,12 @@ struct SharedSlots {
 }
 
 impl ConnectionSlots {
-    /// `most` connections, of which any address may keep `idle_of_a_peer` that it does not use. `evicted` is
-    /// called for each that has to go.
+    /// `most` connections at a time, and when they make room for others. `evicted` is called for each that has to go.
     #[must_use]
-    pub fn new(most: usize, idle_of_a_peer: usize, evicted: Box<dyn Fn() + Send + Sync>) -> Self {
+    pub fn new(most: usize, rules: EvictionRules, evicted: Box<dyn Fn() + Send + Sync>) -> Self {
         Self(Arc::new(SharedSlots {
             most: most.max(1),
-            idle_of_a_peer,
+            rules,
             evicted,
             open: Mutex::default(),
             lobby: Mutex::default(),
@@ -74,14 +73,14 @@ impl ConnectionSlots {
     /// the slot is there when it has gone.
     fn take(&self, peer: IpAddr) -> Option<ConnectionSlot> {
         let mut open = self.0.open();
-        let SharedSlots { most, idle_of_a_peer, .. } = *self.0;
+        let SharedSlots { most, rules, .. } = *self.0;
         if open.len() < most {
             let requests = Requests::default();
             let id = open.add(peer, requests.clone());
             return Some(ConnectionSlot { id, shared: Arc::clone(&self.0), requests });
         }
         if !open.somebody_is_leaving()
-            && let Some(parting) = open.who_can_be_missed(peer, most, idle_of_a_peer)
+            && let Some(parting) = open.who_can_be_missed(peer, most, rules)
         {
             let told = parting.tell();
             (0..told).for_each(|_| (self.0.evicted)());
@@ -104,10 +103,10 @@ pub struct Entered {
 
 impl fmt::Debug for ConnectionSlots {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let SharedSlots { most, idle_of_a_peer, open, .. } = &*self.0;
+        let SharedSlots { most, rules, open, .. } = &*self.0;
         f.debug_struct("ConnectionSlots")
             .field("most", most)
-            .field("idle_of_a_peer", idle_of_a_peer)
+            .field("rules", rules)
             .field("open", open)
             .finish_non_exhaustive()
     }
@@ -179,8 +178,12 @@ mod tests {
         slot.requests.is_evicted()
     }
 
+    fn rules(idle_of_a_peer: usize) -> EvictionRules {
+        EvictionRules { idle_of_a_peer, settled: Duration::from_millis(100), leaving: Duration::from_secs(1) }
+    }
+
     fn slots(most: usize, idle_of_a_peer: usize) -> ConnectionSlots {
-        ConnectionSlots::new(most, idle_of_a_peer, Box::new(|| {}))
+        ConnectionSlots::new(most, rules(idle_of_a_peer), Box::new(|| {}))
     }
 
     async fn pass(milliseconds: u64) {
@@ -191,7 +194,7 @@ mod tests {
     async fn the_oldest_that_never_asked_makes_room() {
         let evicted = Arc::new(AtomicUsize::new(0));
         let counter = Arc::clone(&evicted);
-        let slots = ConnectionSlots::new(4, 10, Box::new(move || _ = counter.fetch_add(1, Ordering::Relaxed)));
+        let slots = ConnectionSlots::new(4, rules(10), Box::new(move || _ = counter.fetch_add(1, Ordering::Relaxed)));
         let [kept, first, second, fresh] = [GOOD, BAD, BAD, GOOD].map(|peer| slots.take(peer).unwrap());
         ask(&kept);
         pass(501).await;
@@ -208,9 +211,12 @@ mod tests {
         let [one, other] = [GOOD, GOOD].map(|peer| slots.take(peer).unwrap());
         ask(&one);
         ask(&other);
-        pass(60_000).await;
+        pass(900).await;
         assert!(slots.take(GOOD).is_none());
         assert_eq!([&one, &other].map(is_evicted), [false, false]);
+        pass(200).await;
+        assert!(slots.take(GOOD).is_none());
+        assert_eq!([&one, &other].map(is_evicted), [true, false], "the longest idle one");
         drop(one);
         assert!(slots.take(GOOD).is_some());
     }

@@ -12,6 +12,9 @@
 //!    that have sent a whole request, and the address that asks for a slot. Where all of them are in use, as many as
 //!    are beyond the share are told to end with their next answer, which no client minds.
 //!
+//! Where each address has its share, the connection that has been idle for longest goes, after [`LONG_IDLE`]. A
+//! connection that was told to end and has not ended within [`EvictionRules::leaving`] belongs to the first group.
+//!
 //! With 4 slots: two idle connections of `10.0.0.1`, which asked before, and two of `10.0.0.9`, which never did. The
 //! next to come takes the slot of the older one of `10.0.0.9`. Had these asked, it would be that of the longest idle
 //! one of either, if it came from a third address, as each had more than a third of four.
@@ -37,6 +40,17 @@ struct Connection {
     peer: IpAddr,
     since: Instant,
     requests: Requests,
+}
+
+/// When connections of a listener make room.
+#[derive(Clone, Copy, Debug)]
+pub struct EvictionRules {
+    /// How many connections an address may keep idle.
+    pub idle_of_a_peer: usize,
+    /// How long a connection is idle before no client is about to use it.
+    pub settled: Duration,
+    /// How long a connection that is told to end after its answers may take.
+    pub leaving: Duration,
 }
 
 /// Who can be missed.
@@ -102,16 +116,16 @@ impl OpenConnections {
 
     /// Who makes room for a connection of `newcomer`, where there are `slots`, and any address may keep
     /// `idle_of_a_peer` that it does not use.
-    pub(super) fn who_can_be_missed(&self, newcomer: IpAddr, slots: usize, idle_of_a_peer: usize) -> Option<Parting> {
+    pub(super) fn who_can_be_missed(&self, newcomer: IpAddr, slots: usize, rules: EvictionRules) -> Option<Parting> {
         let now = Instant::now();
         let mut peers: HashMap<IpAddr, PeerConnections<'_>> = HashMap::new();
         peers.entry(network(newcomer)).or_default();
         for connection in self.connections.values() {
-            peers.entry(connection.peer).or_default().count(connection, now);
+            peers.entry(connection.peer).or_default().count(connection, rules, now);
         }
         let asking = network(newcomer);
         let sharing = peers.iter().filter(|(address, peer)| **address == asking || peer.is_proven()).count();
-        let share = slots / sharing.max(1);
+        let share = (slots / sharing.max(1)).max(FEW.min(slots / 32)).max(1);
         let crowd: usize = peers.values().map(|peer| peer.unproven.len()).sum();
         let patience = if crowd > slots / 2 { HASTE } else { NEWCOMER };
         let unproven = peers
@@ -120,23 +134,33 @@ impl OpenConnections {
             .filter(|all| all.len() > NEWCOMERS || is_overdue(all, now, patience));
         // Of two addresses with as many, the one whose connection is older.
         if let Some(all) = unproven.max_by_key(|all| (all.len(), all.first().map(|oldest| now - oldest.since))) {
-            let count = all.len().saturating_sub(NEWCOMERS).div_ceil(AT_A_TIME).max(1);
+            let count = all.len().saturating_sub(NEWCOMERS).div_ceil(AT_A_TIME);
+            // A crowd of addresses with few connections each makes room in the same steps.
+            let crowd = if count == 0 { overdue(peers.values(), now, patience) } else { Vec::new() };
+            let (all, count) = match crowd.len() / AT_A_TIME {
+                0 => (all, count.max(1)),
+                count => (&crowd, count),
+            };
             return Some(Parting::Now(all.iter().take(count).map(|connection| connection.requests.clone()).collect()));
         }
-        let greedy = peers.values().filter_map(|peer| Some((peer, peer.surplus(share, idle_of_a_peer)?)));
-        let (peer, surplus) = greedy.max_by_key(|(peer, _)| peer.all)?;
-        peer.parting(surplus, now)
+        let greedy = peers.values().filter_map(|peer| Some((peer, peer.surplus(share, rules.idle_of_a_peer)?)));
+        match greedy.max_by_key(|(peer, _)| peer.all) {
+            Some((peer, surplus)) => peer.parting(surplus, rules, now),
+            // Connections without a request yet have their time first.
+            None if crowd == 0 => longest_idle(peers.values(), now),
+            None => None,
+        }
     }
 }
 
 impl<'a> PeerConnections<'a> {
-    fn count(&mut self, connection: &'a Connection, now: Instant) {
+    fn count(&mut self, connection: &'a Connection, rules: EvictionRules, now: Instant) {
         let state = connection.requests.state();
         if state.evicted {
             return;
         }
         self.all += 1;
-        if state.can_be_missed(now, PATIENCE) {
+        if state.can_be_missed(now, PATIENCE, rules.leaving) {
             self.unproven.push(connection);
             return;
         }
@@ -165,14 +189,33 @@ impl<'a> PeerConnections<'a> {
     }
 
     /// What it can do without. Whoever reuses its connections takes the youngest, and a moment after the last answer.
-    fn parting(&self, surplus: usize, now: Instant) -> Option<Parting> {
-        if let Some((_, idle)) = self.longest_idle.filter(|(since, _)| now - *since > SETTLED) {
+    fn parting(&self, surplus: usize, rules: EvictionRules, now: Instant) -> Option<Parting> {
+        if let Some((_, idle)) = self.longest_idle.filter(|(since, _)| now - *since > rules.settled) {
             return Some(Parting::Now(vec![idle.requests.clone()]));
         }
         let more = self.in_use.iter().take(surplus.saturating_sub(self.leaving));
         let more: Vec<_> = more.map(|connection| connection.requests.clone()).collect();
         (!more.is_empty()).then_some(Parting::AfterAnswers(more))
     }
+}
+
+/// The connections of all addresses without a complete request within `patience`, the oldest first.
+fn overdue<'a>(
+    peers: impl Iterator<Item = &'a PeerConnections<'a>>,
+    now: Instant,
+    patience: Duration,
+) -> Vec<&'a Connection> {
+    let all = peers.flat_map(|peer| &peer.unproven).copied();
+    let mut overdue: Vec<_> = all.filter(|connection| now - connection.since > patience).collect();
+    overdue.sort_unstable_by_key(|connection| connection.since);
+    overdue
+}
+
+/// The connection that has been idle for longest, where every address has its share: there are as many addresses as
+/// slots.
+fn longest_idle<'a>(peers: impl Iterator<Item = &'a PeerConnections<'a>>, now: Instant) -> Option<Parting> {
+    let (since, connection) = peers.filter_map(|peer| peer.longest_idle).min_by_key(|(since, _)| *since)?;
+    (now - since > LONG_IDLE).then(|| Parting::Now(vec![connection.requests.clone()]))
 }
 
 /// Whether the oldest that has nothing to show had its time. Whoever stopped in the middle of a request had.
@@ -208,8 +251,13 @@ const NEWCOMERS: usize = 8;
 /// second, and another quarter to arrive before its own turn to go would come.
 const AT_A_TIME: usize = 16;
 
-/// How long a connection has to be idle before nobody is about to use it. API servers take the one that they used last.
-const SETTLED: Duration = Duration::from_millis(100);
+/// The share of an address is at least so many connections, or a 32nd of the slots: callers have some at a time, and
+/// hundreds of other addresses must not close these.
+const FEW: usize = 8;
+
+/// How long a connection is idle before it makes room for an address without one: longer than the pauses of a busy
+/// caller. A kube-apiserver opens another connection when it finds one closed.
+const LONG_IDLE: Duration = Duration::from_secs(1);
 
 #[cfg(test)]
 mod tests {
@@ -219,6 +267,9 @@ mod tests {
     const GOOD: &str = "10.0.0.1";
     const BAD: &str = "10.0.0.9";
     const WORSE: &str = "10.0.0.8";
+
+    const RULES: EvictionRules =
+        EvictionRules { idle_of_a_peer: 200, settled: Duration::from_millis(100), leaving: Duration::from_secs(1) };
 
     fn add(open: &mut OpenConnections, peer: &str) -> Requests {
         let requests = Requests::default();
@@ -234,7 +285,7 @@ mod tests {
 
     /// Who makes room for `peer`, of these: at once, or after an answer.
     fn who(open: &OpenConnections, all: &[Requests], peer: &str) -> (Vec<usize>, Vec<usize>) {
-        if let Some(parting) = open.who_can_be_missed(peer.parse().unwrap(), open.len(), 200) {
+        if let Some(parting) = open.who_can_be_missed(peer.parse().unwrap(), open.len(), RULES) {
             parting.tell();
         }
         let those = |is: fn(&Requests) -> bool| (0..all.len()).filter(|at| is(&all[*at])).collect();
@@ -317,6 +368,33 @@ mod tests {
         pass(101).await;
         assert_eq!(who(&open, &silent, "10.0.1.5").0.len(), 1, "a silent one has had its time");
         assert!(all.iter().all(|requests| !requests.is_evicted()));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn busy_connection_ends_after_its_time() {
+        let mut open = OpenConnections::default();
+        let all = [BAD, BAD, BAD, BAD].map(|peer| add(&mut open, peer));
+        let mut bodies: Vec<_> = all.iter().map(ask).collect();
+        assert_eq!(who(&open, &all, GOOD), (vec![], vec![0, 1]), "it may have two of four");
+        for _ in 0..4 {
+            pass(300).await;
+            bodies = all.iter().map(Requests::begin).collect();
+        }
+        assert_eq!(who(&open, &all, GOOD).0, vec![0], "it takes requests all the time, and does not end");
+        drop(bodies);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn idle_addresses_make_room_for_another() {
+        let mut open = OpenConnections::default();
+        let all = ["10.0.1.1", "10.0.1.2", "10.0.1.3"].map(|peer| add(&mut open, peer));
+        for requests in &all {
+            drop(ask(requests));
+            pass(10).await;
+        }
+        assert_eq!(who(&open, &all, GOOD).0, Vec::<usize>::new(), "each has its share of one, and may call again");
+        pass(1001).await;
+        assert_eq!(who(&open, &all, GOOD).0, vec![0]);
     }
 
     #[test]

@@ -30,6 +30,8 @@ pub(super) struct ConnectionState {
     since: Instant,
     /// Whether the connection is to end after its answers.
     pub(super) leave: bool,
+    /// Since when.
+    leave_since: Option<Instant>,
     /// Whether the connection has to go.
     pub(super) evicted: bool,
 }
@@ -45,6 +47,7 @@ impl Default for Requests {
             proven: false,
             since,
             leave: false,
+            leave_since: None,
             evicted: false,
         };
         Self { id: NEXT.fetch_add(1, Ordering::Relaxed), state: watch::Sender::new(state) }
@@ -77,13 +80,13 @@ impl Requests {
     /// Ends the connection without a request lost: in HTTP/2 after those that are under way, in HTTP/1.1 with the next
     /// answer.
     pub fn leave(&self) {
-        self.state.send_modify(|state| state.leave = true);
+        self.state.send_modify(ConnectionState::leave);
     }
 
     /// Ends the connection: now where nothing is under way, else as [`leave`](Self::leave) does.
     pub fn end(&self) {
         self.state.send_modify(|state| {
-            state.leave = true;
+            state.leave();
             state.evicted |= state.under_way == 0;
         });
     }
@@ -109,12 +112,25 @@ impl Requests {
 }
 
 impl ConnectionState {
-    /// Whether nobody would miss the connection: it has sent nothing whole yet, or nothing for so long.
-    pub(super) fn can_be_missed(&self, now: Instant, patience: Duration) -> bool {
+    fn leave(&mut self) {
+        self.leave = true;
+        self.leave_since.get_or_insert_with(Instant::now);
+    }
+
+    /// Whether the time to end after answers is over. A client that keeps its connection busy, or does not confirm
+    /// `GOAWAY`, could delay the end for ever. Requests that have arrived get half of the time in addition.
+    fn has_to_end(&self, now: Instant, leaving: Duration) -> bool {
+        let left = self.leave_since.map_or(Duration::ZERO, |since| now.saturating_duration_since(since));
+        left > if self.arriving == self.under_way { leaving } else { leaving * 3 / 2 }
+    }
+
+    /// Whether the connection can be closed at any time: it has sent no complete request yet, or none for `patience`,
+    /// or it was told to end `leaving` ago.
+    pub(super) fn can_be_missed(&self, now: Instant, patience: Duration, leaving: Duration) -> bool {
         let stalled = self.arriving > 0
             && self.arriving == self.under_way
             && now.saturating_duration_since(self.since) > patience;
-        !self.proven || stalled
+        !self.proven || stalled || self.has_to_end(now, leaving)
     }
 
     /// Since when it has had no request.
