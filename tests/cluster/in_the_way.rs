@@ -100,7 +100,7 @@ fn old_cluster(scene: &Scene<'_>) {
         match path.split('?').next().unwrap_or_default() {
             path if path == group => Fate::Answer(200, None, known.clone()),
             path if path.contains("/validatingadmissionpol") => Fate::Answer(404, None, lacking.clone()),
-            path if path.contains("/rollouts") => Fate::Answer(404, None, lacking.clone()),
+            path if path.contains("/stagedrollouts") => Fate::Answer(404, None, lacking.clone()),
             _ => Fate::Pass,
         }
     });

@@ -209,7 +209,7 @@ impl Words {
         let args = [
             format!("--kubeconfig={}", scene.bed.api.kubeconfig.display()),
             "get".to_owned(),
-            "rollout".to_owned(),
+            "stagedrollouts".to_owned(),
             scene.ns.clone(),
             "--watch".to_owned(),
             "--output=jsonpath={.status.state}{\"\\n\"}".to_owned(),

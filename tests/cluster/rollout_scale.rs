@@ -240,7 +240,7 @@ struct Told {
 impl Told {
     fn of(scene: &Scene<'_>, asked: &[(Instant, String)]) -> Self {
         let count = |is_one: &dyn Fn(&str) -> bool| asked.iter().filter(|(_, call)| is_one(call)).count();
-        let (all, rollout) = (format!("/{}", scene.sample.plural), format!("/rollouts/{}", scene.ns));
+        let (all, rollout) = (format!("/{}", scene.sample.plural), format!("/stagedrollouts/{}", scene.ns));
         let one = format!("{all}/e-");
         let busy = asked.iter().position(|(_, call)| call == "429");
         let mut told = Self {

@@ -70,7 +70,7 @@ fn written_meanwhile(scene: &Scene<'_>) {
     scene.starts_rollout(&json!({}));
     let writes = AtomicUsize::new(0);
     let proxy = Proxy::start(&scene.bed.api.client, move |_, method, asked| {
-        let is_status = method == Method::PUT && asked.contains("/rollouts/");
+        let is_status = method == Method::PUT && asked.contains("/stagedrollouts/");
         match is_status && writes.fetch_add(1, Ordering::Relaxed) < 2 {
             true => Fate::Answer(409, None, status(409, "the object has been modified")),
             false => Fate::Pass,

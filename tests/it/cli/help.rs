@@ -254,7 +254,7 @@ fn kubectl_finds_it_by_its_names() {
     }
     for line in [&[][..], &[""]] {
         let (code, words) = called("kubectl_complete-pointsman", line);
-        assert!(code == Some(0) && words.contains("\nroll\t") && words.ends_with("\n:4\n"), "{words}");
+        assert!(code == Some(0) && words.contains("\nrollout\t") && words.ends_with("\n:4\n"), "{words}");
     }
 }
 

@@ -96,12 +96,10 @@ Examples:
     pointsman rollout run --namespace pointsman
 
 Exit codes:
-  0    it is complete, or was taken back or aborted by somebody; with --once,
-       also where it waits
-  1    it failed or is refused, has taken everything back by itself, or has left
-       objects behind that have lost their marks; with --once, also where it is
-       paused. Without it a rollout that is paused is run on until it is resumed
-       and over. Of several rollouts: one of them is so
+  0    complete, or undone or aborted by a person; with --once, also waiting
+  1    failed, refused, undone by itself, or objects without annotation remain;
+       with --once, also paused. Without --once, run waits for a resume. With
+       several rollouts: one of these applies to at least one of them
   2    wrong flags
   130  stopped by Ctrl-C or SIGTERM";
 

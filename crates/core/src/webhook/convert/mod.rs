@@ -1,7 +1,7 @@
 //! One object from one version of its kind to another, losslessly, through every version between them.
 //!
 //! [`object`] walks the steps between the versions, which tell each other what they know ([`between_steps`]), such as
-//! what [waits](waiting) for a version further away; [`step`] does one of them: [`level`] takes the [pieces] that
+//! what [waits](pending) for a version further away; [`step`] does one of them: [`level`] takes the [pieces] that
 //! operations are about out of an object ([`cut`]), lets them [cross] over, and puts them back into their [holders],
 //! item by item in lists and maps ([`items`]); [`status`] says the rollout in that version's words; and what does not
 //! fit is put into an annotation ([`annotations`]), whose format is [`kept`].
