@@ -281,7 +281,7 @@ fn whole(scene: &Scene<'_>) {
     table_says(
         scene,
         &[],
-        &[("controller-0", &["controllers", NEW, NEW, "Updated"]), ("compute-1", &["workers", "-", NEW, "New"])],
+        &[("controller-0", &["controllers", NEW, NEW, "Updated"]), ("compute-1", &["workers", "-", NEW, "Updated"])],
     );
     nobody_is_locked(scene);
     let locked = yard.seen(|seen| seen.locked.clone());

@@ -128,7 +128,7 @@ fn never_healthy(scene: &Scene<'_>) {
     sleep(Duration::from_secs(3));
     assert_eq!(scene.rollout_writes(), ["e-00", "e-01", "e-02"], "exactly three labels were ever changed");
     let counts = &scene.rollout_status()["counts"];
-    assert_eq!((&counts["failed"], &counts["old"]), (&json!(3), &json!(17)), "{counts}");
+    assert_eq!((&counts["failed"], &counts["pending"]), (&json!(3), &json!(17)), "{counts}");
     let message = status["message"].as_str().unwrap();
     for said in
         [&format!("{}/e-00", scene.ns), "to 2.17.0", "not healthy within 5s", "engine-controller has not written"]
@@ -471,7 +471,7 @@ fn turned_back(scene: &Scene<'_>) {
     assert_eq!((count(scene, A), count(scene, B)), (1, 3));
     let objects = scene.does(&["objects"]);
     assert!(
-        objects.lines().any(|line| line.contains("e-00") && line.ends_with("Held    kustomize-controller")),
+        objects.lines().any(|line| line.contains("e-00") && line.ends_with("Held      kustomize-controller")),
         "{objects}"
     );
     scene.forgets_rollout();
@@ -487,11 +487,11 @@ fn deleted(scene: &Scene<'_>) {
         let answer = scene.call(Method::DELETE, &dry, None);
         (!answer.is_ok()).then(|| answer.fails(403))
     });
-    assert!(message.contains(&format!("rollout {} is Rolling: end it first", scene.ns)), "{message}");
+    assert!(message.contains(&format!("rollout {} is Rolling: end the rollout first", scene.ns)), "{message}");
     // What may not change any more.
     let other = json!({"spec": {"to": "2.18.0"}}).to_string();
     let message = scene.call(Method::PATCH, &path, Some((MERGE, other))).fails(422);
-    assert!(message.contains("must not change once a rollout has begun"), "{message}");
+    assert!(message.contains("cannot change after the start"), "{message}");
     let _controllers = Controllers::start(scene, |_, _| Some(true));
     let (code, text, errors) = scene.runs_rollout(&[]);
     assert_eq!(code, 0, "{text}{errors}");

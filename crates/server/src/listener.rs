@@ -169,9 +169,9 @@ const HANDSHAKE: Duration = Duration::from_secs(10);
 /// Longer than a connection lives: a clock cannot say the end of a certificate that is good for ten thousand years.
 const LONGEST: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
-/// 200 idle connections are far more than kube-apiservers keep: Go's transport holds at most 25 for each host (client-go
-/// sets `MaxIdleConnsPerHost`), and behind a konnectivity agent a handful of API servers have one address. API servers
-/// reuse a connection within milliseconds, and a call ends well within a second.
+/// 200 idle connections are far more than kube-apiservers keep: Go's transport holds at most 25 for each host
+/// (client-go sets `MaxIdleConnsPerHost`), and behind a konnectivity agent a handful of API servers have one address.
+/// API servers reuse a connection within milliseconds, and a call ends well within a second.
 const EVICTION: EvictionRules =
     EvictionRules { idle_of_a_peer: 200, settled: Duration::from_millis(100), leaving: Duration::from_secs(1) };
 

@@ -62,8 +62,9 @@ impl Default for Memory {
 /// The program, its kinds and its threads.
 const PROCESS: u64 = 32 << 20;
 
-/// A connection that is as expensive as it can be: two buffers of 32 KiB over HTTP/1.1, a TLS record in each direction of 16 KiB. Over
-/// HTTP/2 it is 32 KiB that have arrived and are not read, the same records, and 4 KiB for each of eight streams.
+/// A connection that is as expensive as it can be: two buffers of 32 KiB over HTTP/1.1, a TLS record in each direction
+/// of 16 KiB. Over HTTP/2 it is 32 KiB that have arrived and are not read, the same records, and 4 KiB for each of
+/// eight streams.
 const CONNECTION: u64 = 96 << 10;
 
 #[cfg(test)]

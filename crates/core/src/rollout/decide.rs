@@ -89,14 +89,10 @@ fn begins(planner: &mut Planner<'_>) -> bool {
     }
     let mut refusals = start_refusals(planner.rollout, planner.fleet, &planner.facts);
     refusals.extend(unfrozen(planner));
-    let name = planner.rollout.name();
-    let (phase, message) = match (refusals.is_empty(), planner.rollout.paused, planner.rollout.direction) {
-        (_, _, Direction::Abort | Direction::Undo) => (RolloutPhase::Aborted, "nothing was moved".to_owned()),
-        (false, _, _) => (RolloutPhase::Refused, refusals.join("; ")),
-        (true, true, _) => {
-            (RolloutPhase::Pending, format!("paused before its start: start it with pointsman rollout resume {name}"))
-        }
-        (true, false, Direction::Forward) => {
+    let (phase, message) = match (refusals.is_empty(), planner.rollout.direction) {
+        (_, Direction::Abort | Direction::Undo) => (RolloutPhase::Aborted, "nothing was moved".to_owned()),
+        (false, _) => (RolloutPhase::Refused, refusals.join("; ")),
+        (true, Direction::Forward) => {
             planner.status.started = Some(planner.now());
             planner.status.phase = RolloutPhase::Rolling;
             // What tells how far it is says that it has begun before anything else is done.

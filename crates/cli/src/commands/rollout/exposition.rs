@@ -106,7 +106,7 @@ mod tests {
         let rollout = json!({
             "metadata": {"name": "eck"}, "spec": {"kind": "elasticsearch"},
             "status": {
-                "phase": "Paused", "reason": "TimedOut", "counts": {"old": 3, "failed": 1},
+                "phase": "Paused", "reason": "TimedOut", "counts": {"pending": 3, "failed": 1},
                 "waves": [{"name": "canary", "done": 1, "total": 2}],
             },
         });

@@ -94,7 +94,7 @@ fn nobody_waits_for_a_cluster_that_does_not_answer_and_nobody_is_asked_twice() {
     for (name, said) in [
         ("n/dead", "its credentials are dead"),
         ("n/empty", "secret empty/way: kubeconfig: there is no such key"),
-        ("n/fine", "Old "),
+        ("n/fine", "Pending "),
         ("n/lost", "there is no secret lost/way"),
         ("n/silent", "there is no answer yet"),
     ] {

@@ -46,7 +46,7 @@ fn the_file_and_its_crd() {
     );
     check(
         problems_of("a: [", &same),
-        r#"thing.yaml:1: unknown key "a". Known here: apiVersion, kind, name, crd, steps, rollout, admission, healthy, checks, becomes, journeys"#,
+        r#"thing.yaml:1: unknown key "a". Known here: apiVersion, kind, name, crd, steps, rolloutHash, rolloutStatus, admission, healthy, checks, becomes, journeys"#,
     );
     check(problems_of(&fine.replace("crd: things.yaml\n", ""), &same), "thing.yaml:3: the key \"crd\" is missing");
     let missing = Kind::load("thing.yaml", &fine, &mut |_| std::fs::read_to_string("/there/is/none")).unwrap_err();
@@ -180,7 +180,7 @@ fn a_hash_of_nothing_is_refused() {
     let rollout = "rolloutHash: {of: spec, at: v2, except: [spec]}\n";
     check(
         problems_of(&format!("{HEAD}steps:\n- {{from: v1, to: v2}}\n{rollout}"), &crd(SAME, SAME)),
-        "thing.yaml:7: rolloutHash.except: spec is not a field of spec at v2",
+        "thing.yaml:6: rolloutHash.except: spec is not a field of spec at v2",
     );
 }
 
@@ -202,30 +202,30 @@ fn rollouts_of_what_is_not_there() {
         check(
             rollout(&format!("{{of: spec, at: v2, {hash}, recipe: {recipe:?}}}")),
             &format!(
-                "thing.yaml:7: rolloutHash.recipe: {recipe:?} is not what this recipe is: hashes may move, and that starts rollouts. If that is meant, write {digest:?}"
+                "thing.yaml:6: rolloutHash.recipe: {recipe:?} is not what this recipe is: hashes may move, and that starts rollouts. If that is meant, write {digest:?}"
             ),
         );
     }
-    check(rollout("{of: spec, at: v3}"), r#"thing.yaml:7: rolloutHash.at: the CRD has no version "v3"; it has v1, v2"#);
+    check(rollout("{of: spec, at: v3}"), r#"thing.yaml:6: rolloutHash.at: the CRD has no version "v3"; it has v1, v2"#);
     check(
         rollout("{of: sepc, at: v2}"),
-        r#"thing.yaml:7: rolloutHash.of: v2 has no field "sepc", did you mean "spec"?"#,
+        r#"thing.yaml:6: rolloutHash.of: v2 has no field "sepc", did you mean "spec"?"#,
     );
     check(
         rollout("{of: spec, at: v2, except: [spec.relpicas]}"),
-        r#"thing.yaml:7: rolloutHash.except: spec.relpicas is not a field of spec at v2, did you mean "replicas"?"#,
+        r#"thing.yaml:6: rolloutHash.except: spec.relpicas is not a field of spec at v2, did you mean "replicas"?"#,
     );
     check(
         rollout("{of: spec, at: v2, except: [status.done]}"),
-        "thing.yaml:7: rolloutHash.except: status.done is not a field of spec at v2",
+        "thing.yaml:6: rolloutHash.except: status.done is not a field of spec at v2",
     );
     check(
         rollout("{of: spec, at: v2, defaults: {spec.imgae: a}}"),
-        r#"thing.yaml:7: rolloutHash.defaults: spec.imgae is not a field directly in spec at v2, did you mean "image"?"#,
+        r#"thing.yaml:6: rolloutHash.defaults: spec.imgae is not a field directly in spec at v2, did you mean "image"?"#,
     );
     check(
         rollout("{of: spec, at: v2, defaults: {spec.replicas: many}}"),
-        r#"thing.yaml:7: rolloutHash.defaults: spec.replicas cannot be "many" at v2"#,
+        r#"thing.yaml:6: rolloutHash.defaults: spec.replicas cannot be "many" at v2"#,
     );
     let status = |status: &str| {
         problems_of(
