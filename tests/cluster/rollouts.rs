@@ -81,6 +81,13 @@ fn written_meanwhile(scene: &Scene<'_>) {
 }
 
 /// Canary and approval.
+/// Type, status and reason of each condition.
+fn conditions(status: &Value) -> Vec<String> {
+    let text = |condition: &Value, member: &str| condition[member].as_str().unwrap().to_owned();
+    let words = |one: &Value| ["type", "status", "reason"].map(|member| text(one, member)).join(" ");
+    status["conditions"].as_array().unwrap().iter().map(words).collect()
+}
+
 fn approval(scene: &Scene<'_>) {
     begins(scene, 3);
     let canary = json!({"metadata": {"labels": {"rollout": "canary"}}});
@@ -99,6 +106,10 @@ fn approval(scene: &Scene<'_>) {
     let mut running = scene.rollouts_through("one", &scene.through(proxy.port));
     let status = scene.rollout_says("canary 1/1, waiting for approval");
     assert_eq!((&status["phase"], &status["wave"]), (&json!("Waiting"), &json!("canary")));
+    assert_eq!(
+        conditions(&status),
+        ["Progressing False Approval", "Paused False Waiting", "Complete False Waiting", "Failed False Waiting"]
+    );
     assert_eq!((count(scene, B), scene.rollout_writes()), (1, vec!["e-01".to_owned()]), "one was moved, and no other");
     // The controllers have looked at everything that was there.
     sleep(Duration::from_secs(3));
@@ -113,7 +124,10 @@ fn approval(scene: &Scene<'_>) {
     let (shown, next) = (scene.does(&["status"]), format!("next      pointsman rollout approve {} canary", scene.ns));
     assert!(shown.contains(&next) && shown.contains("canary 1/1"), "{shown}");
     scene.does(&["approve", "canary"]);
-    scene.rollout_says("Complete");
+    let document = json!({"apiVersion": "pointsman.dev/v1", "kind": "StagedRollout", "metadata": {"name": scene.ns}});
+    let waited = scene.kubectl(&["wait", "--for=condition=Complete", "--timeout=60s"], &document);
+    assert!(waited.contains("condition met"), "{waited}");
+    assert_eq!(scene.rollout_status()["observedGeneration"], 1);
     assert_eq!(running.end(Duration::from_secs(20)), Some(0));
     assert_eq!(count(scene, B), 3);
     assert_eq!(scene.rollout_writes().len(), 3);

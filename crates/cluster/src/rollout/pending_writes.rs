@@ -239,7 +239,7 @@ impl OpenWrites {
     /// they could do nothing meanwhile.
     pub(super) fn told(&self, before: &RolloutStatus, now: Moment) -> RolloutStatus {
         match self.all.first() {
-            Some(one) => before.awaiting(&one.told()),
+            Some(one) => before.awaiting(&one.told(), now),
             None if self.granted.contains(&self.last) => before.clone(),
             None => before.going_on(now),
         }

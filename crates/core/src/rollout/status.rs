@@ -359,6 +359,11 @@ impl RolloutStatus {
         self.conditions = conditions(&summary, &self.conditions, self.observed_generation, now);
     }
 
+    fn observed(mut self, now: Moment) -> Self {
+        self.observe(None, now);
+        self
+    }
+
     /// All that runs, where that is known.
     pub(super) fn whole_range(&self) -> Option<VersionRange> {
         let (lowest, highest) = self.lowest.clone().zip(self.highest.clone())?;
@@ -525,7 +530,8 @@ impl RolloutStatus {
     #[must_use]
     pub fn unreadable(&self, bad: &BadRollout, now: Moment) -> Option<Self> {
         let is_under_way = self.started.is_some() && !self.is_over();
-        let paused = is_under_way.then(|| Self {
+        is_under_way.then(|| {
+            Self {
             phase: RolloutPhase::Paused,
             reason: Some(UNREADABLE.to_owned()),
             message: format!(
@@ -534,10 +540,8 @@ impl RolloutStatus {
                 bad.to_string().replace('\n', "; ")
             ),
             ..self.clone()
-        });
-        paused.map(|mut status| {
-            status.observe(None, now);
-            status
+        }
+        .observed(now)
         })
     }
 
@@ -550,9 +554,9 @@ impl RolloutStatus {
 
     /// The same of a rollout of which nothing is written before it is known what has become of a call, in words.
     #[must_use]
-    pub fn awaiting(&self, what: &str) -> Self {
+    pub fn awaiting(&self, what: &str, now: Moment) -> Self {
         let (phase, reason, message) = (RolloutPhase::Waiting, Some(API_ERROR.to_owned()), what.to_owned());
-        Self { phase, reason, message, ..self.clone() }
+        Self { phase, reason, message, ..self.clone() }.observed(now)
     }
 
     /// Whether nobody could read what the StagedRollout says, when it was looked at last.

@@ -12,6 +12,7 @@ mod asked_versions;
 mod becoming;
 mod boat;
 mod bounds;
+mod conditions;
 mod controllers;
 mod digests;
 mod documents;
