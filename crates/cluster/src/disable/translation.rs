@@ -51,7 +51,7 @@ async fn rewrite(
             say(DisableEvent::Trying { error, pause });
         }
     };
-    let speed = Speed { page: options.page, max_in_flight: AT_ONCE };
+    let speed = Speed { page: options.page, max_in_flight: MAX_IN_FLIGHT };
     let mut run = RewriteRun::new(cluster, crd.clone(), aim, &speed, &mut objects, &mut hear, &|| false);
     run.conversion.clone_from(&options.conversion);
     run.rounds().await?;
@@ -72,4 +72,4 @@ pub(super) async fn may_patch(cluster: &Cluster, crd: &CrdState) -> Result<(), C
 }
 
 /// An API server allows a client of low priority about this many without queueing.
-const AT_ONCE: u16 = 8;
+const MAX_IN_FLIGHT: u16 = 8;

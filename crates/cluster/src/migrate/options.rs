@@ -45,7 +45,7 @@ pub enum Means {
 impl Default for MigrateOptions {
     fn default() -> Self {
         let (to, before, conversion, means, dry_run) = (None, Vec::new(), None, Means::default(), false);
-        Self { to, before, conversion, page: PAGE, max_in_flight: AT_ONCE, settle: SETTLE, means, dry_run }
+        Self { to, before, conversion, page: PAGE, max_in_flight: MAX_IN_FLIGHT, settle: SETTLE, means, dry_run }
     }
 }
 
@@ -53,7 +53,7 @@ impl Default for MigrateOptions {
 const PAGE: u32 = 500;
 
 /// An API server allows a client of low priority about this many without queueing.
-const AT_ONCE: u16 = 8;
+const MAX_IN_FLIGHT: u16 = 8;
 
 /// An API server hears of a CRD by a watch, and replaces its handlers within the second; five is what it allows its
 /// own replicas before a new CRD is called established (`apiextensions-apiserver`, `establishing_controller.go`).

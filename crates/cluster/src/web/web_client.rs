@@ -102,7 +102,7 @@ where
     }
 }
 
-/// From the name of the host to the last byte. A look at checks comes every 5 s (`rollout/answering.rs`), and all are
+/// From the name of the host to the last byte. A look at checks comes every 5 s (`rollout/lookups.rs`), and all are
 /// asked at once: one that hangs holds up no more than the pause between two looks, and a Lease lasts three times as
 /// long. A probe of a kubelet waits 1 s.
 const PATIENCE: Duration = Duration::from_secs(5);

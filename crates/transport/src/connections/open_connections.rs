@@ -135,11 +135,11 @@ impl OpenConnections {
         // Of two addresses with as many, the one whose connection is older.
         if let Some(all) = unproven.max_by_key(|all| (all.len(), all.first().map(|oldest| now - oldest.since))) {
             let count = all.len().saturating_sub(NEWCOMERS).div_ceil(AT_A_TIME);
-            // A crowd of addresses with few connections each makes room in the same steps.
-            let crowd = if count == 0 { overdue(peers.values(), now, patience) } else { Vec::new() };
-            let (all, count) = match crowd.len() / AT_A_TIME {
+            // Many addresses with few connections each make room in the same steps.
+            let of_many = if count == 0 { overdue(peers.values(), now, patience) } else { Vec::new() };
+            let (all, count) = match of_many.len() / AT_A_TIME {
                 0 => (all, count.max(1)),
-                count => (&crowd, count),
+                count => (&of_many, count),
             };
             return Some(Parting::Now(all.iter().take(count).map(|connection| connection.requests.clone()).collect()));
         }

@@ -2,8 +2,8 @@
 
 pub(super) mod beside;
 mod elsewhere;
-mod unanswered;
-mod watched;
+mod fleet_watch;
+mod pending_writes;
 
 use std::net::TcpListener;
 use std::time::Instant;
