@@ -480,7 +480,7 @@ fn tells_each_host(scene: &Scene<'_>) {
     let (master, worker): (&[&str], &[&str]) = (&["controllers", NEW, OLD], &["workers", "-", OLD]);
     let hosts = [("controller-0", master), ("controller-1", master), ("compute-0", worker), ("compute-1", worker)];
     let head = table_says(scene, &[], &hosts);
-    assert_eq!(head, ["NAMESPACE", "NAME", "WAVE", "CONTROL-PLANE", "KUBELET", "STATE", "WHY"]);
+    assert_eq!(head, ["NAMESPACE", "NAME", "WAVE", "CONTROL-PLANE", "KUBELET", "STATE"]);
     let (master, worker): (&[&str], &[&str]) =
         (&["controller", "controllers", NEW, NEW, OLD], &["worker", "workers", NEW, "-", OLD]);
     let hosts = hosts.map(|(name, _)| (name, if name.starts_with("controller") { master } else { worker }));
