@@ -17,12 +17,12 @@ use crate::support::scene::Scene;
 use crate::typed_blocks::{page, typed_blocks};
 
 pub(crate) const SCENARIOS: &[Scenario] =
-    &[Scenario::new("the_documents_lead_from_install_to_uninstall", journey).materialize().newest().failing().alone()];
+    &[Scenario::new("the_documents_lead_from_install_to_uninstall", workflow).materialize().newest().failing().alone()];
 
 /// The controller version of the examples.
 const CONTROLLER: &str = "2.17.0";
 
-fn journey(scene: &Scene<'_>) {
+fn workflow(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);
     assert_eq!((old, new), ("v1alpha1", "v1alpha2"), "as in the documents");
     let mut before = scene.enabled(old);

@@ -67,7 +67,7 @@ mod rollout_bounds;
 mod rollout_controllers;
 mod rollout_freezes;
 mod rollout_holds;
-mod rollout_journeys;
+mod rollout_workflows;
 mod rollout_kinds;
 mod rollout_late;
 mod rollout_marks;
@@ -112,7 +112,7 @@ fn main() -> ExitCode {
 
 /// The longest first.
 const SCENARIOS: &[&[scenario::Scenario]] = &[
-    rollout_journeys::SCENARIOS,
+    rollout_workflows::SCENARIOS,
     rollout_late::SCENARIOS,
     rollout_returns::SCENARIOS,
     rollout_rights::SCENARIOS,

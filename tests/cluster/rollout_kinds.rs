@@ -154,7 +154,7 @@ fn has_become_among(scene: &Scene<'_>, town: &Town, others: &Belongings, name: &
         assert_eq!((&owners[0]["uid"], &owners[0]["controller"]), (&target["metadata"]["uid"], &json!(true)));
     }
     assert_eq!(others.of(uid), Vec::<String>::new(), "nothing belongs to what is gone");
-    assert!(others.saved.iter().all(|one| one["metadata"]["labels"]["pointsman.dev/journey"] != uid), "{name}");
+    assert!(others.saved.iter().all(|one| one["metadata"]["labels"]["pointsman.dev/workflow"] != uid), "{name}");
     assert!(town.fewest(name) >= REPLICAS, "{} Pods of {name} were ready at a time", town.fewest(name));
 }
 
@@ -259,10 +259,10 @@ const TURNS: [(usize, usize); 13] = [
     (7, 0),
 ];
 
-/// Steps of the journey, of which the last one takes the object away.
+/// Steps of the workflow, of which the last one takes the object away.
 const STEPS: usize = 8;
 
-/// How many steps of its journey an installation says that are done.
+/// How many steps of its workflow an installation says that are done.
 fn steps_done(scene: &Scene<'_>, name: &str) -> usize {
     let object = scene.call_get(&format!("{}/{name}", scene.installations()));
     let mark = object["metadata"]["annotations"]["pointsman.dev/rollout"].as_str();
@@ -335,7 +335,7 @@ fn is_as_before_among(scene: &Scene<'_>, town: &Town, others: &Belongings, name:
     for plural in ["deployments", "services", "persistentvolumeclaims"] {
         assert!(others.of(uid).contains(&format!("{plural} {name}")), "{plural}: {:?}", others.of(uid));
     }
-    assert!(others.saved.iter().all(|one| one["metadata"]["labels"]["pointsman.dev/journey"] != uid), "{name}");
+    assert!(others.saved.iter().all(|one| one["metadata"]["labels"]["pointsman.dev/workflow"] != uid), "{name}");
     assert!(town.fewest(name) >= REPLICAS, "{} Pods of {name} were ready at a time", town.fewest(name));
 }
 

@@ -152,8 +152,8 @@ fn killed(scene: &Scene<'_>) {
     scene.leaves_town(&[&scene.ns]);
 }
 
-/// A journey that can be undone from its end, of installations without Pods.
-const JOURNEYS: &str = r#"journeys:
+/// A workflow that can be undone from its end, of installations without Pods.
+const WORKFLOWS: &str = r#"workflows:
   whole:
   - name: trigger
     set: {fields: {spec.migrate: true}}
@@ -174,9 +174,9 @@ const JOURNEYS: &str = r#"journeys:
 
 /// What only the way back after the end takes.
 fn rights(scene: &Scene<'_>) {
-    town(scene, JOURNEYS);
+    town(scene, WORKFLOWS);
     let file = |name: &str| {
-        let spec = json!({"selector": {"labels": format!("one={name}")}, "journey": "whole", "timeout": "90s"});
+        let spec = json!({"selector": {"labels": format!("one={name}")}, "workflow": "whole", "timeout": "90s"});
         scene.migration(name, &spec)
     };
     let role = scene.role(&file("any"), &[]).remove(0);

@@ -7,7 +7,7 @@ use std::time::Duration;
 use hyper::Method;
 use serde_json::{Value, json};
 
-use crate::rollout_journeys::ended;
+use crate::rollout_workflows::ended;
 use crate::rollout_kinds::goes;
 use crate::scenario::Scenario;
 use crate::stages::{FINISHED, NAMES, NEEDS_COMPLETE, commands};
@@ -21,7 +21,7 @@ use crate::support::scene::{CRDS, MERGE, Scene};
 use crate::support::side_by_side::{A, B};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario::new("each_right_of_a_journey_is_enough_and_needed", journey)
+    Scenario::new("each_right_of_a_workflow_is_enough_and_needed", workflow)
         .of(&MATTERMOSTS)
         .needs("kube-controller-manager")
         .alone(),
@@ -178,8 +178,8 @@ const CHECKS: &str = "checks:
   - {name: disks, list: persistentvolumes, every: {field: metadata.name, present: true}}
 ";
 
-/// Journeys with every step that writes in the cluster: one to the end, and one that goes back from where it waits.
-const JOURNEYS: &str = r#"journeys:
+/// Workflows with every step that writes in the cluster: one to the end, and one that goes back from where it waits.
+const WORKFLOWS: &str = r#"workflows:
   whole:
   - name: trigger
     set: {fields: {spec.migrate: true}}
@@ -218,14 +218,14 @@ const JOURNEYS: &str = r#"journeys:
     wait: {on: target, until: {field: status.state, is: never}}
 "#;
 
-/// Both kinds are known, with journeys of this test.
-pub(crate) fn town(scene: &Scene<'_>, journeys: &str) {
+/// Both kinds are known, with workflows of this test.
+pub(crate) fn town(scene: &Scene<'_>, workflows: &str) {
     let file = scene.setup.kinds.join("kind.yaml");
     let definition = std::fs::read_to_string(&file).unwrap();
-    let (head, rest) = definition.split_once("journeys:\n").unwrap();
-    // What renames the kind is behind the journeys.
+    let (head, rest) = definition.split_once("workflows:\n").unwrap();
+    // What renames the kind is behind the workflows.
     let name = rest.lines().find(|line| line.starts_with("name: ")).unwrap();
-    std::fs::write(&file, format!("{head}{name}\n{}", journeys.replace("NAMESPACE", &scene.ns))).unwrap();
+    std::fs::write(&file, format!("{head}{name}\n{}", workflows.replace("NAMESPACE", &scene.ns))).unwrap();
     scene.install(&scene.crd);
     let source = std::fs::read_to_string(scene.setup.kinds.join("clusterinstallations.crd.yaml")).unwrap();
     scene.post(CRDS, &serde_saphyr::from_str(&source).unwrap()).ok();
@@ -267,11 +267,11 @@ pub(crate) fn is_whole(scene: &Scene<'_>, name: &str) {
     assert!(is_there(scene, &format!("/api/v1/namespaces/{}/services/{name}", scene.ns)));
 }
 
-/// Writes the file of a StagedRollout over the installation of its name, by a journey.
-fn migrates(scene: &Scene<'_>, name: &str, journey: &str) -> PathBuf {
-    let accept = if journey == "whole" { json!(["work", "old-object"]) } else { json!([]) };
+/// Writes the file of a StagedRollout over the installation of its name, by a workflow.
+fn migrates(scene: &Scene<'_>, name: &str, workflow: &str) -> PathBuf {
+    let accept = if workflow == "whole" { json!(["work", "old-object"]) } else { json!([]) };
     let spec = json!({
-        "selector": {"labels": format!("one={name}")}, "journey": journey, "acceptedRisks": accept, "timeout": "90s",
+        "selector": {"labels": format!("one={name}")}, "workflow": workflow, "acceptedRisks": accept, "timeout": "90s",
     });
     scene.migration(name, &spec)
 }
@@ -300,8 +300,8 @@ pub(crate) fn leaves(scene: &Scene<'_>, rollouts: &[String]) {
     scene.leaves_town(&rollouts.iter().map(String::as_str).collect::<Vec<_>>());
 }
 
-fn journey(scene: &Scene<'_>) {
-    town(scene, JOURNEYS);
+fn workflow(scene: &Scene<'_>) {
+    town(scene, WORKFLOWS);
     let role = scene.role(&migrates(scene, "any", "whole"), &[]).remove(0);
     let story = Story {
         scene,
@@ -356,7 +356,7 @@ fn tells(scene: &Scene<'_>, role: &Value, right: &Right) -> Vec<String> {
 
 /// On the way back from where nothing goes on, what was made is deleted, and what was deleted is made.
 fn goes_back(scene: &Scene<'_>) {
-    town(scene, JOURNEYS);
+    town(scene, WORKFLOWS);
     let role = scene.role(&migrates(scene, "any", "back"), &[]).remove(0);
     let story = Story {
         scene,
@@ -416,7 +416,7 @@ fn go_forth(scene: &Scene<'_>, names: &[String]) {
 /// Where owner references are guarded, the printed role has what that takes, and without any of it nothing is handed
 /// over.
 fn guarded(scene: &Scene<'_>) {
-    town(scene, JOURNEYS);
+    town(scene, WORKFLOWS);
     let dir = scene.dir.join("guarded");
     let logs = scene.bed.logs.join(format!("{}-guarded", scene.ns));
     [&dir, &logs].iter().for_each(|dir| std::fs::create_dir_all(dir).unwrap());

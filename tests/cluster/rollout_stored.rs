@@ -55,7 +55,7 @@ fn stores_anew(scene: &Scene<'_>, make: impl Fn(&str)) -> Vec<String> {
     let names: Vec<String> = (0..count).map(|at| format!("e-{at:04}")).collect();
     names.iter().for_each(|name| make(name));
     let waves = json!([{"name": "all", "maxInFlight": 20.max(count / 16).min(256)}]);
-    let file = scene.rollout_file(&json!({"journey": "rewrite", "from": null, "to": new, "waves": waves}));
+    let file = scene.rollout_file(&json!({"workflow": "rewrite", "from": null, "to": new, "waves": waves}));
     let file = file.display().to_string();
     let errors = scene.refused(&["rollout", "start", "-f", &file]);
     assert!(errors.contains(&format!("stores {old}: have it store {new} first")), "{errors}");

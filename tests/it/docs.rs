@@ -250,12 +250,12 @@ fn the_admission_and_checks_blocks_of_the_manual_are_such() {
 }
 
 #[test]
-fn the_journeys_and_the_rollout_of_the_manual_are_such() {
+fn the_workflows_and_the_rollout_of_the_manual_are_such() {
     let blocks = blocks(&manual());
-    let (_, journeys) = blocks.iter().find(|(info, _)| info == "yaml journeys").unwrap();
+    let (_, workflows) = blocks.iter().find(|(info, _)| info == "yaml workflows").unwrap();
     let head = format!("apiVersion: {}\nkind: {}\ncrd: hosts.crd.yaml\n", definition::API_VERSION, definition::KIND);
     let crd = page("tests/data/hosts/hosts.crd.yaml");
-    Kind::from_crd(&format!("{head}{journeys}"), &crd).unwrap();
+    Kind::from_crd(&format!("{head}{workflows}"), &crd).unwrap();
     // So are the parts of a host.
     let (_, observe) = blocks.iter().find(|(info, _)| info == "yaml observe").unwrap();
     Kind::from_crd(&format!("{head}{observe}"), &crd).unwrap();
@@ -280,10 +280,10 @@ fn the_migration_of_the_manual_is_such() {
     let dir = "crates/core/kinds/mattermost";
     let definition = page(&format!("{dir}/mattermost.yaml"));
     let load = |text: &str| Kind::load("mattermost.yaml", text, &mut |file| Ok(page(&format!("{dir}/{file}"))));
-    let (head, _) = definition.split_once("\njourneys:").unwrap();
+    let (head, _) = definition.split_once("\nworkflows:").unwrap();
     let manual = blocks(&manual());
-    let (_, journeys) = manual.iter().find(|(info, _)| info == "yaml journeys-beside").unwrap();
-    load(&format!("{head}\n{journeys}")).unwrap();
+    let (_, workflows) = manual.iter().find(|(info, _)| info == "yaml workflows-beside").unwrap();
+    load(&format!("{head}\n{workflows}")).unwrap();
     // The plan that is shown is the one of the definition that is there.
     let rollouts = page("docs/rollouts.md");
     let shown = blocks(&rollouts);

@@ -160,7 +160,7 @@ impl<'s> Landscape<'s> {
     /// Its file.
     pub(crate) fn rollout_file(&self, name: &str, more: &Value) -> PathBuf {
         let mut spec = json!({
-            "name": name, "journey": "csi-migration", "from": null, "to": "csi", "timeout": "3m", "maxUnhealthy": 20,
+            "name": name, "workflow": "csi-migration", "from": null, "to": "csi", "timeout": "3m", "maxUnhealthy": 20,
             "acceptedRisks": ["old-classes", "hand-over", "control-plane", "finished"],
             "waves": [{"name": "all", "maxInFlight": 1}],
         });

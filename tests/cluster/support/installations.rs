@@ -115,7 +115,7 @@ impl Scene<'_> {
     /// The file of a StagedRollout that migrates installations: all of them, or some by their labels.
     pub(crate) fn migration(&self, name: &str, more: &Value) -> std::path::PathBuf {
         let mut spec = json!({
-            "name": name, "journey": "migrate", "from": "v1alpha1", "to": "v1beta1", "timeout": "2m",
+            "name": name, "workflow": "migrate", "from": "v1alpha1", "to": "v1beta1", "timeout": "2m",
             "acceptedRisks": ["old-object"], "waves": [{"name": "all", "maxInFlight": 4}],
             "selector": {"namespaces": [self.ns]},
         });

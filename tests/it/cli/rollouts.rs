@@ -54,7 +54,7 @@ fn guarded_owners_take_rights_that_free_ones_do_not() {
 apiVersion: pointsman.dev/v1
 kind: StagedRollout
 metadata: {name: mm}
-spec: {kind: mattermost, journey: migrate, from: v1alpha1, to: v1beta1, acceptedRisks: [old-object], waves: [{name: all}]}
+spec: {kind: mattermost, workflow: migrate, from: v1alpha1, to: v1beta1, acceptedRisks: [old-object], waves: [{name: all}]}
 ";
     let rules = |more: &[&str]| {
         let own = ["rollout", "rights", "-f", "-", "--kinds", "crates/core/kinds/mattermost"];

@@ -1,4 +1,4 @@
-//! What steps of journeys do to other objects than the one that a rollout is about, and what they look up of these.
+//! What steps of workflows do to other objects than the one that a rollout is about, and what they look up of these.
 
 use pointsman_core::definition::{Kind, StagedKind};
 use pointsman_core::rollout::{

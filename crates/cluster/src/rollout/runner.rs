@@ -642,7 +642,7 @@ impl<'r> RolloutRunner<'r> {
                     Err(error) => return Err(error.into()),
                 },
                 other => {
-                    wrote.moved |= matches!(other, RolloutWrite::Move(_)) && !rollout.has_journeys();
+                    wrote.moved |= matches!(other, RolloutWrite::Move(_)) && !rollout.has_workflows();
                     let then = self.carries_out(&other, fleet, rollout).await?;
                     wrote.any |= then != Then::Nothing;
                     if then == Then::CloseGap {
@@ -888,7 +888,7 @@ impl<'r> RolloutRunner<'r> {
         fleet: &mut Fleet,
         rollout: &FleetRollout,
     ) -> Result<bool, RolloutError> {
-        let is_tried = one.notes() && (rollout.has_journeys() || self.keeps_marks != Some(true));
+        let is_tried = one.notes() && (rollout.has_workflows() || self.keeps_marks != Some(true));
         let stands_against = match is_tried {
             true => try_write(self.cluster, fleet, one).await?,
             false => None,
@@ -946,7 +946,7 @@ impl<'r> RolloutRunner<'r> {
     /// and what is moved without one is not taken back.
     fn notes_mark(&mut self, one: &FleetMove, now: &Value, rollout: &FleetRollout) {
         match one.unkept(now) {
-            Some(why) if rollout.has_journeys() => {
+            Some(why) if rollout.has_workflows() => {
                 self.remembered.not_yet(&one.uid, &why, self.clock.now());
                 (self.say)(RolloutEvent::NotYet(format!("{}: {why}", one.title())));
             }

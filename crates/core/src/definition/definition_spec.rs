@@ -11,7 +11,7 @@ use serde_saphyr::Spanned;
 use super::becomes::BecomesSpec;
 use super::checks::ChecksSpec;
 use super::healthy::HealthySpec;
-use super::journeys::JourneyStepSpec;
+use super::workflows::WorkflowStepSpec;
 use super::problems::{Problems, line};
 use super::rollout_hash::{HashSpec, StatusMappingSpec};
 use super::{admission::AdmissionSpec, step::StepSpec, yaml};
@@ -59,10 +59,10 @@ pub(super) struct DefinitionSpec {
     #[schemars(with = "Option<BecomesSpec>")]
     pub(super) becomes: Option<Spanned<BecomesSpec>>,
     /// What may happen to an object in a rollout, beside that its version label is changed: steps by the name of the
-    /// journey.
+    /// workflow.
     #[serde(default)]
-    #[schemars(with = "BTreeMap<String, Vec<JourneyStepSpec>>")]
-    pub(super) journeys: BTreeMap<String, Vec<Spanned<JourneyStepSpec>>>,
+    #[schemars(with = "BTreeMap<String, Vec<WorkflowStepSpec>>")]
+    pub(super) workflows: BTreeMap<String, Vec<Spanned<WorkflowStepSpec>>>,
 }
 
 /// What tells a definition from another document.
@@ -101,19 +101,19 @@ impl DefinitionSpec {
         Some(spec)
     }
 
-    /// The journeys of the text that this was read from, as they are written there, by name.
-    pub(super) fn words_of_journeys(&self, text: &str) -> BTreeMap<String, Value> {
-        if self.journeys.is_empty() {
+    /// The workflows of the text that this was read from, as they are written there, by name.
+    pub(super) fn words_of_workflows(&self, text: &str) -> BTreeMap<String, Value> {
+        if self.workflows.is_empty() {
             return BTreeMap::new();
         }
-        yaml::read::<JourneyWords>(text).map(|words| words.journeys).unwrap_or_default()
+        yaml::read::<WorkflowWords>(text).map(|words| words.workflows).unwrap_or_default()
     }
 }
 
-/// Journeys, as they are written.
+/// Workflows, as they are written.
 #[derive(Deserialize)]
-struct JourneyWords {
-    journeys: BTreeMap<String, Value>,
+struct WorkflowWords {
+    workflows: BTreeMap<String, Value>,
 }
 
 /// Why a text that cannot be read is no definition at all, which matters more than its first key that nobody knows.

@@ -11,7 +11,7 @@ use super::checks::{Checks, ChecksSpec};
 use super::definition_spec::DefinitionSpec;
 use super::growth::Growth;
 use super::healthy::{Health, HealthySpec};
-use super::journeys::{self, Journey};
+use super::workflows::{self, Workflow};
 use super::path::Path;
 use super::problems::{BadDefinition, Problems, line};
 use super::step::{Step, StepSummary};
@@ -39,7 +39,7 @@ pub struct Kind {
     pub(crate) admission: Admission,
     pub(crate) health: Option<Health>,
     pub(crate) checks: Checks,
-    pub(crate) journeys: Vec<Journey>,
+    pub(crate) workflows: Vec<Workflow>,
     pub(crate) crd: Value,
     /// How objects of another kind become objects of this one.
     becoming: Option<Box<Becoming<Self>>>,
@@ -143,8 +143,8 @@ impl Kind {
         let source = becoming.as_ref().map(|becoming| becoming.source_schema());
         let namespaced = (crd.is_namespaced(), becoming.as_ref().is_none_or(|becoming| becoming.is_namespaced()));
         let newest = &versions.at(versions.newest()).schema;
-        let words = spec.words_of_journeys(text);
-        let journeys = journeys::compile(&spec.journeys, &words, newest, source, namespaced, problems);
+        let words = spec.words_of_workflows(text);
+        let workflows = workflows::compile(&spec.workflows, &words, newest, source, namespaced, problems);
         Some(Self {
             name: spec.name.unwrap_or_else(|| crd.kind.to_lowercase()).into(),
             group: crd.group,
@@ -156,7 +156,7 @@ impl Kind {
             admission,
             health,
             checks,
-            journeys,
+            workflows,
             crd: crd.document,
             becoming,
         })
@@ -165,7 +165,7 @@ impl Kind {
     /// Two kinds as one, whose versions they are.
     fn bridging(bridge: Bridge) -> Self {
         let Bridge { name, group, kind, plural, versions, step, checks, admission, crd } = bridge;
-        let (rollout_hash, health, journeys, becoming) = (None, None, Vec::new(), None);
+        let (rollout_hash, health, workflows, becoming) = (None, None, Vec::new(), None);
         let (name, steps) = (name.into(), vec![step]);
         Self {
             name,
@@ -178,7 +178,7 @@ impl Kind {
             admission,
             health,
             checks,
-            journeys,
+            workflows,
             crd,
             becoming,
         }

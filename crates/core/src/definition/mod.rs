@@ -23,7 +23,7 @@ mod gates;
 mod growth;
 mod healthy;
 mod held;
-mod journeys;
+mod workflows;
 mod kind;
 mod move_effects;
 mod note;
@@ -67,8 +67,8 @@ pub(crate) use gates::{Gate, Gated, unmet_of};
 pub(crate) use growth::{Added, Growth};
 pub(crate) use healthy::Health;
 pub(crate) use held::{HELD, HeldMetadata, HeldWrite, HoldMark, LET_GO, RELEASED, WANTED, held_write};
-pub(crate) use journeys::{
-    BesideAct, IfAny, JobSource, Journey, JourneyAct, JourneyJob, JourneyJobSpec, JourneyStep, ListWait, NamedDeletion,
+pub(crate) use workflows::{
+    BesideAct, IfAny, JobSource, Workflow, WorkflowAct, WorkflowJob, WorkflowJobSpec, WorkflowStep, ListWait, NamedDeletion,
     OF_LABELS, REWRITE, Readmission, Recreation, StepObject, StepPlace, StepWay, WaitedFor, bad_manifest,
 };
 pub(crate) use move_effects::{MOVED, lost_mark};

@@ -1,5 +1,5 @@
 //! The policies that go with a kind that becomes another one, evaluated by the API server itself: nobody changes an
-//! object in the middle of its journey, and where the definition says so, no new ones are made of the kind that goes.
+//! object in the middle of its workflow, and where the definition says so, no new ones are made of the kind that goes.
 
 use serde_json::{Value, json};
 
@@ -22,7 +22,7 @@ pub fn becoming_policies(rollout: &FleetRollout, kind: &Kind, runner: Option<&Na
     all
 }
 
-/// Refuses changes of the spec of an object that is on its journey.
+/// Refuses changes of the spec of an object that is on its workflow.
 fn unchanged(
     (plural, group): (&str, &str),
     (source, target): (&str, &str),

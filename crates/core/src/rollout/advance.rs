@@ -97,7 +97,7 @@ pub(super) fn go_back(planner: &mut Planner<'_>, standings: &[Standing]) {
     let at = first.wave(true);
     // What the steps of a wave build on goes back after it.
     let is_later = |one: &InFlightObject| planner.object(&one.uid).is_some_and(|object| view.wave_of(object) > at);
-    let has_steps = planner.rollout.waves.iter().any(|wave| wave.journey.is_some());
+    let has_steps = planner.rollout.waves.iter().any(|wave| wave.workflow.is_some());
     if has_steps && planner.status.in_flight.iter().any(is_later) {
         return;
     }

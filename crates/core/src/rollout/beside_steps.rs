@@ -55,7 +55,7 @@ pub(super) fn questions_after(rollout: &FleetRollout, reservation: &InFlightObje
     leftover_questions(rollout, reservation)
 }
 
-/// Looks ahead before an object begins: where something stands against its journey, it is not begun with. What is
+/// Looks ahead before an object begins: where something stands against its workflow, it is not begun with. What is
 /// under way in its namespace, or begins with it, takes room as well.
 pub(super) fn note_refused_ahead(planner: &mut Planner<'_>) {
     if planner.status.direction != Direction::Forward {
@@ -90,7 +90,7 @@ pub(super) fn note_refused_ahead(planner: &mut Planner<'_>) {
     }
 }
 
-/// Whether it is not known yet whether anything stands against the journey of an object, or something does.
+/// Whether it is not known yet whether anything stands against the workflow of an object, or something does.
 pub(super) fn is_held_ahead(planner: &Planner<'_>, traveller: Traveller<'_>) -> bool {
     refused_ahead(traveller, &planner.facts.answers, &[]).is_some()
 }

@@ -19,7 +19,7 @@ use super::window::RolloutWindow;
 use crate::apimachinery::{is_dns_label, is_dns_subdomain, is_label_value, parse_duration};
 use crate::definition::admission::{ObservedPart, RoleSource};
 use crate::definition::{
-    Health, Journey, JourneyAct, JourneyStep, Kind, OF_LABELS, Path, Problem, REWRITE, RolloutVersions, line,
+    Health, Workflow, WorkflowAct, WorkflowStep, Kind, OF_LABELS, Path, Problem, REWRITE, RolloutVersions, line,
 };
 use crate::upgrade;
 
@@ -82,8 +82,8 @@ impl<'a> RolloutCompiler<'a> {
         let direction = self.one_of("direction", spec.direction.as_deref(), &DIRECTIONS);
         let pair = self.pair(&waves);
         let health = self.health(timeout, pair.is_some())?;
-        let has_journeys = waves.iter().any(|wave| wave.journey.is_some());
-        let observe = self.observe(has_journeys);
+        let has_workflows = waves.iter().any(|wave| wave.workflow.is_some());
+        let observe = self.observe(has_workflows);
         let looked_at = health.fields().into_iter().chain(order.as_ref().map(|(field, _)| field));
         let looked_at = looked_at.chain(observe.iter().flat_map(ObservedPart::fields));
         let versions = self.read_in(looked_at, &waves, pair.is_some());
@@ -92,7 +92,7 @@ impl<'a> RolloutCompiler<'a> {
             self.chosen_by_steps(chosen, &waves);
         }
         let checks = self.checks(spec);
-        let tells_states = has_journeys || says_states(spec);
+        let tells_states = has_workflows || says_states(spec);
         Some(FleetRollout {
             name: document.metadata.name.value.clone(),
             uid: document.metadata.uid.clone().unwrap_or_default(),
@@ -130,9 +130,9 @@ impl<'a> RolloutCompiler<'a> {
     }
 
     /// Where it is read what runs of an object: where its version label does not say so, or parts of it are named.
-    fn observe(&self, has_journeys: bool) -> Vec<ObservedPart> {
+    fn observe(&self, has_workflows: bool) -> Vec<ObservedPart> {
         let observe = &self.kind.admission.observe;
-        let is_read = has_journeys || observe.iter().any(|part| part.name.is_some());
+        let is_read = has_workflows || observe.iter().any(|part| part.name.is_some());
         if is_read { observe.clone() } else { Vec::new() }
     }
 
@@ -146,8 +146,8 @@ impl<'a> RolloutCompiler<'a> {
         if of_source {
             return self.kind.becoming().map(|becoming| becoming.from().to_owned()).into_iter().collect();
         }
-        let journeys = waves.iter().filter_map(|wave| wave.journey.as_ref()).flat_map(Journey::fields);
-        let mut fields: Vec<&Path> = looked_at.chain(journeys).collect::<Vec<_>>();
+        let workflows = waves.iter().filter_map(|wave| wave.workflow.as_ref()).flat_map(Workflow::fields);
+        let mut fields: Vec<&Path> = looked_at.chain(workflows).collect::<Vec<_>>();
         fields.extend(self.kind.admission.role.as_ref().map(RoleSource::path));
         self.kind.versions_alike(&fields)
     }
@@ -211,7 +211,7 @@ impl<'a> RolloutCompiler<'a> {
     /// The CRD by which objects are stored anew, where that is what the rollout does. Its versions are those of the API
     /// then, and no controller's.
     fn stores(&mut self, spec: &RolloutSpec) -> Option<String> {
-        if spec.journey.as_deref() != Some(REWRITE) {
+        if spec.workflow.as_deref() != Some(REWRITE) {
             self.versions(spec);
             return None;
         }
@@ -230,7 +230,7 @@ impl<'a> RolloutCompiler<'a> {
         }
         if spec.from.is_some() {
             self.bad(format!(
-                "from: nobody can read in which version an object is stored: with journey {REWRITE}, leave it out"
+                "from: nobody can read in which version an object is stored: with workflow {REWRITE}, leave it out"
             ));
         }
     }
@@ -239,7 +239,7 @@ impl<'a> RolloutCompiler<'a> {
     /// version comes, and nothing that hangs on one is asked.
     fn checks(&mut self, spec: &RolloutSpec) -> RolloutChecks {
         let all = RolloutChecks::of(self.kind, versions_of(spec));
-        let checks = if spec.journey.as_deref() == Some(REWRITE) { all.without_versions() } else { all };
+        let checks = if spec.workflow.as_deref() == Some(REWRITE) { all.without_versions() } else { all };
         checks.unfit().into_iter().for_each(|why| self.bad(format!("checks: {why}")));
         checks
     }
@@ -267,7 +267,7 @@ impl<'a> RolloutCompiler<'a> {
     fn order(&mut self, spec: &OrderSpec) -> Option<(Path, Vec<String>)> {
         let path = Path::parse(&spec.by);
         let path = self.fine(path.map_err(|error| format!("order.by: {error}")))?;
-        // Of which kind its objects are, the journeys say: either has to have it.
+        // Of which kind its objects are, the workflows say: either has to have it.
         let of_source = self.kind.becoming().is_some_and(|becoming| becoming.has_source_field(&path));
         if self.kind.versions_alike(&[&path]).is_empty() && !of_source {
             self.bad(format!("order.by: {} has no field {path} in its newest version", self.kind.name()));
@@ -298,14 +298,14 @@ impl<'a> RolloutCompiler<'a> {
             return waves;
         }
         self.mixed(&waves);
-        if spec.hold == Some(true) && waves.iter().any(|wave| wave.journey.is_some() && !wave.is_run) {
-            self.bad("hold: keeps others from changing the version label, and journeys change none: leave it out");
+        if spec.hold == Some(true) && waves.iter().any(|wave| wave.workflow.is_some() && !wave.is_run) {
+            self.bad("hold: keeps others from changing the version label, and workflows change none: leave it out");
         }
         self.first_waits(&waves);
         let is_all = |wave: &&Wave| wave.chosen.is_everything() && !wave.is_run;
-        let journey = |wave: &Wave| wave.journey.as_ref().map(|journey| journey.name.clone());
-        let of_last = waves.last().and_then(journey);
-        for wave in waves.iter().take(before.len()).filter(is_all).filter(|wave| journey(wave) == of_last) {
+        let workflow = |wave: &Wave| wave.workflow.as_ref().map(|workflow| workflow.name.clone());
+        let of_last = waves.last().and_then(workflow);
+        for wave in waves.iter().take(before.len()).filter(is_all).filter(|wave| workflow(wave) == of_last) {
             let (name, last) = (&wave.name, &last.value.name);
             let message =
                 format!("waves: {name} selects everything, so that nothing is left for {last}: give it a selector");
@@ -338,7 +338,7 @@ impl<'a> RolloutCompiler<'a> {
     fn freezes(&mut self, specs: &[Spanned<FreezeSpec>], waves: &[Wave]) -> Vec<Freeze> {
         let own = (self.kind.plural(), self.kind.group());
         // Of the kind that goes, none are named.
-        let is_of_source = waves.iter().filter_map(|wave| wave.journey.as_ref()).any(|journey| journey.is_of_source);
+        let is_of_source = waves.iter().filter_map(|wave| wave.workflow.as_ref()).any(|workflow| workflow.is_of_source);
         let observe = self.kind.admission.observe.iter().filter(|_| !is_of_source);
         let parts: Vec<&str> = observe.filter_map(|part| part.name.as_deref()).collect();
         let mut freezes = Vec::new();
@@ -351,15 +351,15 @@ impl<'a> RolloutCompiler<'a> {
     }
 
     fn wave(&mut self, spec: &WaveSpec, rollout: &RolloutSpec, label: &str) -> Option<Wave> {
-        let WaveSpec { name, selector, max_in_flight, soak, before, after, journey, run, states } = spec;
-        if run.is_some() && (selector.is_some() || max_in_flight.is_some() || journey.is_some()) {
+        let WaveSpec { name, selector, max_in_flight, soak, before, after, workflow, run, states } = spec;
+        if run.is_some() && (selector.is_some() || max_in_flight.is_some() || workflow.is_some()) {
             self.bad(format!(
-                "waves: {name}: with `run` it has no objects: leave out selector, maxInFlight and journey"
+                "waves: {name}: with `run` it has no objects: leave out selector, maxInFlight and workflow"
             ));
         }
         let what = match run {
             Some(run) => self.run(name, run, rollout),
-            None => self.journey(journey.as_deref(), rollout),
+            None => self.workflow(workflow.as_deref(), rollout),
         };
         let in_wave = |error: String| format!("waves: {name}: {error}");
         let chosen = selector.as_ref().map(|selector| Chosen::compile(selector, label).map_err(in_wave)).transpose();
@@ -389,7 +389,7 @@ impl<'a> RolloutCompiler<'a> {
             max_in_flight: max_in_flight?,
             before: before?,
             after: after?,
-            journey: what,
+            workflow: what,
             is_run: run.is_some(),
             states,
         })
@@ -452,22 +452,22 @@ impl RolloutCompiler<'_> {
     pub(super) fn accepted(&mut self, accepted: &[String], waves: &[Wave]) {
         let mut named: Vec<(&str, &str)> = Vec::new();
         let mut twice = Vec::new();
-        for journey in waves.iter().filter_map(|wave| wave.journey.as_ref()) {
-            for step in journey.steps.iter().filter(|step| step.irreversible.is_some()) {
-                let other = named.iter().find(|(name, of)| *name == step.name && *of != journey.name);
+        for workflow in waves.iter().filter_map(|wave| wave.workflow.as_ref()) {
+            for step in workflow.steps.iter().filter(|step| step.irreversible.is_some()) {
+                let other = named.iter().find(|(name, of)| *name == step.name && *of != workflow.name);
                 twice.extend(other.map(|(name, of)| {
                     format!(
                         "{of} and {} both have a step {name} that cannot be undone: call one of them otherwise, so that \
                          each is accepted by its name",
-                        journey.name
+                        workflow.name
                     )
                 }));
-                named.push((&step.name, &journey.name));
+                named.push((&step.name, &workflow.name));
             }
         }
         twice.dedup();
         twice.into_iter().for_each(|why| self.bad(why));
-        let steps = waves.iter().filter_map(|wave| wave.journey.as_ref()).flat_map(|journey| &journey.steps);
+        let steps = waves.iter().filter_map(|wave| wave.workflow.as_ref()).flat_map(|workflow| &workflow.steps);
         let risky = steps.filter(|step| step.irreversible.is_some()).map(|step| step.name.as_str());
         let mut known = vec![NO_WAY_BACK];
         known.extend(risky);
@@ -479,42 +479,42 @@ impl RolloutCompiler<'_> {
     }
 
     /// What happens to the objects of a wave; nothing where their version label is changed.
-    pub(super) fn journey(&mut self, name: Option<&str>, spec: &RolloutSpec) -> Option<Journey> {
-        let name = name.or(spec.journey.as_deref()).filter(|name| *name != OF_LABELS)?;
-        if name == REWRITE || spec.journey.as_deref() == Some(REWRITE) {
+    pub(super) fn workflow(&mut self, name: Option<&str>, spec: &RolloutSpec) -> Option<Workflow> {
+        let name = name.or(spec.workflow.as_deref()).filter(|name| *name != OF_LABELS)?;
+        if name == REWRITE || spec.workflow.as_deref() == Some(REWRITE) {
             return self.rewrite(name, spec);
         }
-        let Some(journey) = self.kind.journeys.iter().find(|journey| journey.name == name) else {
+        let Some(workflow) = self.kind.workflows.iter().find(|workflow| workflow.name == name) else {
             let known: Vec<&str> = [OF_LABELS, REWRITE]
                 .into_iter()
-                .chain(self.kind.journeys.iter().map(|journey| journey.name.as_str()))
+                .chain(self.kind.workflows.iter().map(|workflow| workflow.name.as_str()))
                 .collect();
             let (hint, known) = (near(name, &known), known.join(", "));
-            self.bad(format!("journey: {name:?} is not known{hint} Known here: {known}"));
+            self.bad(format!("workflow: {name:?} is not known{hint} Known here: {known}"));
             return None;
         };
-        self.asks_for_from(&format!("journey {name}"), journey, spec);
+        self.asks_for_from(&format!("workflow {name}"), workflow, spec);
         let versions = versions_of(spec);
-        Some(journey.filled(&|text| versions.filled(text)))
+        Some(workflow.filled(&|text| versions.filled(text)))
     }
 
     /// Each object is stored anew: a step that writes nothing but how far the object is.
-    fn rewrite(&mut self, name: &str, spec: &RolloutSpec) -> Option<Journey> {
-        if (name, spec.journey.as_deref()) != (REWRITE, Some(REWRITE)) {
+    fn rewrite(&mut self, name: &str, spec: &RolloutSpec) -> Option<Workflow> {
+        if (name, spec.workflow.as_deref()) != (REWRITE, Some(REWRITE)) {
             self.bad(format!(
-                "journey: {REWRITE} is one of a whole StagedRollout, and of all of its waves: give what else is to be done another StagedRollout"
+                "workflow: {REWRITE} is one of a whole StagedRollout, and of all of its waves: give what else is to be done another StagedRollout"
             ));
             return None;
         }
-        let act = JourneyAct::Set(Vec::new());
-        let step = JourneyStep { name: REWRITE.to_owned(), act, irreversible: None, if_any: None };
+        let act = WorkflowAct::Set(Vec::new());
+        let step = WorkflowStep { name: REWRITE.to_owned(), act, irreversible: None, if_any: None };
         let words = Value::Null;
-        Some(Journey { name: REWRITE.to_owned(), when: None, is_of_source: false, steps: vec![step], words })
+        Some(Workflow { name: REWRITE.to_owned(), when: None, is_of_source: false, steps: vec![step], words })
     }
 
     /// Nothing stands in the place of `{from}` where the StagedRollout does not say it.
-    fn asks_for_from(&mut self, what: &str, journey: &Journey, spec: &RolloutSpec) {
-        if spec.from.is_none() && journey.mentions("{from}") {
+    fn asks_for_from(&mut self, what: &str, workflow: &Workflow, spec: &RolloutSpec) {
+        if spec.from.is_none() && workflow.mentions("{from}") {
             self.bad(format!(
                 "{what} fills in {{from}}, and the StagedRollout has no `from`: say which version its objects come from"
             ));
@@ -523,18 +523,18 @@ impl RolloutCompiler<'_> {
 
     /// A label that chooses objects is none that a step changes: nobody could tell what goes with which wave.
     pub(super) fn chosen_by_steps(&mut self, chosen: &Chosen, waves: &[Wave]) {
-        let journeys: Vec<&Journey> = waves.iter().filter_map(|wave| wave.journey.as_ref()).collect();
-        let steps = journeys.iter().flat_map(|journey| journey.steps.iter().map(|step| (&journey.name, step)));
+        let workflows: Vec<&Workflow> = waves.iter().filter_map(|wave| wave.workflow.as_ref()).collect();
+        let steps = workflows.iter().flat_map(|workflow| workflow.steps.iter().map(|step| (&workflow.name, step)));
         let mut bad = Vec::new();
-        for (journey, step) in steps {
-            let JourneyAct::Set(fields) = &step.act else { continue };
+        for (workflow, step) in steps {
+            let WorkflowAct::Set(fields) = &step.act else { continue };
             for (field, _) in fields {
                 let [metadata, labels, label] = field.names() else { continue };
                 let is_label = (metadata.as_ref(), labels.as_ref()) == ("metadata", "labels");
                 let asks = chosen.asks_for(label) || waves.iter().any(|wave| wave.chosen.asks_for(label));
                 if is_label && asks {
                     bad.push(format!(
-                        "journey {journey}: step {} changes {field}, by which the StagedRollout selects objects: select them by \
+                        "workflow {workflow}: step {} changes {field}, by which the StagedRollout selects objects: select them by \
                          another label",
                         step.name
                     ));
@@ -546,7 +546,7 @@ impl RolloutCompiler<'_> {
     }
 
     /// What a wave runs that has no objects.
-    pub(super) fn run(&mut self, name: &str, run: &RunSpec, spec: &RolloutSpec) -> Option<Journey> {
+    pub(super) fn run(&mut self, name: &str, run: &RunSpec, spec: &RolloutSpec) -> Option<Workflow> {
         let mut steps = Vec::new();
         if let Some(job) = &run.job {
             match (job.has_undo(), run.irreversible.as_deref()) {
@@ -562,9 +562,9 @@ impl RolloutCompiler<'_> {
             }
             match job.compile(None) {
                 Ok((job, undo)) => {
-                    let act = JourneyAct::Job { job: Box::new(job), undo: undo.map(Box::new) };
+                    let act = WorkflowAct::Job { job: Box::new(job), undo: undo.map(Box::new) };
                     let (name, irreversible) = (name.to_owned(), run.irreversible.clone());
-                    steps.push(JourneyStep { name, act, irreversible, if_any: None });
+                    steps.push(WorkflowStep { name, act, irreversible, if_any: None });
                 }
                 Err(bad) => {
                     bad.into_iter().for_each(|why| self.bad(format!("waves: {name}: run: job: {why}")));
@@ -573,15 +573,15 @@ impl RolloutCompiler<'_> {
             }
         }
         let (title, words) = (format!("run {name}"), run.words.clone());
-        let journey = Journey { name: title, when: None, is_of_source: false, steps, words };
-        self.asks_for_from(&format!("waves: {name}: run"), &journey, spec);
-        Some(journey)
+        let workflow = Workflow { name: title, when: None, is_of_source: false, steps, words };
+        self.asks_for_from(&format!("waves: {name}: run"), &workflow, spec);
+        Some(workflow)
     }
 
     /// The two kinds, where its objects become others.
     pub(super) fn pair(&mut self, waves: &[Wave]) -> Option<KindPair> {
         let with_objects = || waves.iter().filter(|wave| !wave.is_run);
-        let of = |wave: &&Wave| wave.journey.as_ref().is_some_and(|journey| journey.is_of_source);
+        let of = |wave: &&Wave| wave.workflow.as_ref().is_some_and(|workflow| workflow.is_of_source);
         let (source, other) = (with_objects().find(of)?, with_objects().find(|wave| !of(wave)));
         if let Some(other) = other {
             self.bad(format!(
@@ -592,14 +592,14 @@ impl RolloutCompiler<'_> {
         KindPair::of(self.kind)
     }
 
-    /// An object whose version label is changed is on no other journey: by that label it is told how far it is.
+    /// An object whose version label is changed is on no other workflow: by that label it is told how far it is.
     pub(super) fn mixed(&mut self, waves: &[Wave]) {
         let with_objects = || waves.iter().filter(|wave| !wave.is_run);
-        let label = with_objects().find(|wave| wave.journey.is_none());
-        let other = with_objects().find(|wave| wave.journey.is_some());
+        let label = with_objects().find(|wave| wave.workflow.is_none());
+        let other = with_objects().find(|wave| wave.workflow.is_some());
         if let (Some(label), Some(other)) = (label, other) {
             self.bad(format!(
-                "waves: {} has the journey {OF_LABELS}, and {} another one: a rollout either changes version labels or does not",
+                "waves: {} has the workflow {OF_LABELS}, and {} another one: a rollout either changes version labels or does not",
                 label.name, other.name
             ));
         }

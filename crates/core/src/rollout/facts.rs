@@ -28,7 +28,7 @@ pub struct RolloutFacts {
     pub others: Vec<(String, Vec<String>)>,
     /// Why what the rollout freezes would not be frozen; in words. It does not begin.
     pub unfrozen: Option<String>,
-    /// What stands against the journey of each object was looked up as well: see [`super::ahead_questions`].
+    /// What stands against the workflow of each object was looked up as well: see [`super::ahead_questions`].
     pub ahead: bool,
     /// What was found in the cluster of what the rollout has to know.
     pub answers: RolloutAnswers,
@@ -117,7 +117,7 @@ impl Remembered {
         self.failed.get(uid).map(String::as_str)
     }
 
-    /// Something stands against the journey of an object, which is not begun with.
+    /// Something stands against the workflow of an object, which is not begun with.
     pub(super) fn refused_ahead(&mut self, uid: &str, message: &str, now: Moment) {
         self.ahead(uid, message, false, now);
     }
@@ -131,7 +131,7 @@ impl Remembered {
         self.answers.insert(uid.to_owned(), RefusedMove { passes, is_ahead: true, ..RefusedMove::new(message, now) });
     }
 
-    /// Nothing stands against the journey of an object any more: it is tried.
+    /// Nothing stands against the workflow of an object any more: it is tried.
     pub(super) fn allowed_ahead(&mut self, uid: &str, now: Moment) {
         if self.is_due(uid, now) || self.answers.get(uid).is_some_and(|answer| answer.is_ahead) {
             self.answers.remove(uid);

@@ -49,7 +49,7 @@ pub struct FleetObject {
     pub(super) contested: Option<(String, u64)>,
     /// An annotation turns the upgrade path off for it.
     pub(super) opts_out: bool,
-    /// How far it is on its journeys; nothing where its version label is what is changed.
+    /// How far it is on its workflows; nothing where its version label is what is changed.
     pub(super) legs: Option<Box<Legs>>,
     /// What it is there for, where the definition says where that is read.
     pub(super) role: Option<String>,
@@ -117,7 +117,7 @@ impl FleetObject {
         let namespace = text("namespace");
         let held = HeldTexts::of(annotation);
         let is_chosen = own.is_some() || rollout.chosen.holds(namespace.as_deref(), &labels);
-        let is_held = || held.as_ref().is_some_and(|held| held.hold_of(rollout).is_some()) && !rollout.has_journeys();
+        let is_held = || held.as_ref().is_some_and(|held| held.hold_of(rollout).is_some()) && !rollout.has_workflows();
         let belongs = match is_under_way {
             _ if is_chosen => Belongs::Chosen,
             _ if is_held() => Belongs::Held,
@@ -130,7 +130,7 @@ impl FleetObject {
             opts_out(&path.opt_out) || opts_out(&path.downgrade_opt_out)
         };
         let waves = rollout.waves_of(namespace.as_deref(), &labels, own);
-        let legs = rollout.has_journeys().then(|| Box::new(Legs::of(object, rollout, &waves, own)));
+        let legs = rollout.has_workflows().then(|| Box::new(Legs::of(object, rollout, &waves, own)));
         let has_legs = legs.is_some();
         let was = own.and_then(|mark| mark.was.as_deref());
         let contested = was.and_then(|was| {
@@ -238,7 +238,7 @@ impl FleetObject {
         self.legs.as_ref().is_some_and(|legs| legs.is_run)
     }
 
-    /// The leg of its journeys that comes next, on the way forward or back.
+    /// The leg of its workflows that comes next, on the way forward or back.
     pub(super) fn leg(&self, back: bool) -> Option<&Leg> {
         let legs = self.legs.as_ref()?;
         if back { legs.back() } else { legs.forward() }

@@ -16,7 +16,7 @@ use super::wave_gate::WaveSide;
 use super::window::RolloutWindow;
 use crate::definition::admission::{ControllerLease, ObservedPart, OtherSource, PartVersions, RoleSource, UpgradePath};
 use crate::definition::{
-    BesideAct, Health, JobSource, Journey, JourneyAct, JourneyJob, JourneyStep, Path, RolloutVersions,
+    BesideAct, Health, JobSource, Workflow, WorkflowAct, WorkflowJob, WorkflowStep, Path, RolloutVersions,
 };
 use crate::upgrade;
 
@@ -224,7 +224,7 @@ impl FleetRollout {
     }
 
     /// The waves that take an object along, in their order: those with which it has gone a part of its way, whatever
-    /// its labels say by now; and by its labels, for each other journey the first one that has it.
+    /// its labels say by now; and by its labels, for each other workflow the first one that has it.
     pub(super) fn waves_of(
         &self,
         namespace: Option<&str>,
@@ -232,17 +232,17 @@ impl FleetRollout {
         mark: Option<&RolloutMark>,
     ) -> Vec<usize> {
         fn name(wave: &Wave) -> Option<&str> {
-            wave.journey.as_ref().map(|journey| journey.name.as_str())
+            wave.workflow.as_ref().map(|workflow| workflow.name.as_str())
         }
         let has_gone = |wave: &Wave| mark.is_some_and(|mark| mark.step.contains_key(&wave.name)) && !wave.is_run;
         let gone = self.waves.iter().enumerate().filter(|(_, wave)| has_gone(wave));
         let mut chosen: Vec<(usize, Option<&str>)> = gone.map(|(at, wave)| (at, name(wave))).collect();
         for (at, wave) in self.waves.iter().enumerate().filter(|(_, wave)| !wave.is_run) {
-            let journey = name(wave);
-            let is_new = !chosen.iter().any(|(_, known)| *known == journey);
+            let workflow = name(wave);
+            let is_new = !chosen.iter().any(|(_, known)| *known == workflow);
             if is_new && wave.chosen.holds(namespace, labels) {
-                let is_label = journey.is_none();
-                chosen.push((at, journey));
+                let is_label = workflow.is_none();
+                chosen.push((at, workflow));
                 if is_label {
                     break;
                 }
@@ -290,7 +290,7 @@ impl FleetRollout {
     #[must_use]
     pub fn irreversible(&self) -> Vec<(&str, &str)> {
         let mut all: Vec<(&str, &str)> = Vec::new();
-        for step in self.journey_steps() {
+        for step in self.workflow_steps() {
             let why = step.irreversible.as_deref();
             all.extend(
                 why.filter(|_| !all.iter().any(|(name, _)| *name == step.name)).map(|why| (step.name.as_str(), why)),
@@ -304,11 +304,11 @@ impl FleetRollout {
     #[must_use]
     pub fn points_of_no_return(&self) -> Vec<&str> {
         let mut all: Vec<&str> = Vec::new();
-        for journey in self.waves.iter().filter_map(|wave| wave.journey.as_ref()) {
-            let returns = |step: &JourneyStep| {
-                journey.returns() && step.beside().is_some_and(|one| matches!(one.act, BesideAct::DeleteSource))
+        for workflow in self.waves.iter().filter_map(|wave| wave.workflow.as_ref()) {
+            let returns = |step: &WorkflowStep| {
+                workflow.returns() && step.beside().is_some_and(|one| matches!(one.act, BesideAct::DeleteSource))
             };
-            let stops = journey.steps.iter().filter(|step| step.irreversible.is_some() && !returns(step));
+            let stops = workflow.steps.iter().filter(|step| step.irreversible.is_some() && !returns(step));
             for step in stops {
                 if !all.contains(&step.name.as_str()) {
                     all.push(&step.name);
@@ -324,7 +324,7 @@ impl FleetRollout {
     }
 
     /// The same of one step, before it is done.
-    pub(super) fn not_accepted(&self, step: &JourneyStep) -> Option<String> {
+    pub(super) fn not_accepted(&self, step: &WorkflowStep) -> Option<String> {
         self.risk(&step.name, step.irreversible.as_deref()?)
     }
 
@@ -339,28 +339,28 @@ impl FleetRollout {
         self.hold
     }
 
-    /// Whether its objects go on journeys, and their version label is not what tells how far they are.
+    /// Whether its objects go on workflows, and their version label is not what tells how far they are.
     #[must_use]
-    pub fn has_journeys(&self) -> bool {
-        self.waves.iter().any(|wave| wave.journey.is_some() && !wave.is_run)
+    pub fn has_workflows(&self) -> bool {
+        self.waves.iter().any(|wave| wave.workflow.is_some() && !wave.is_run)
     }
 
     /// Whether its steps make objects. An API server may still make one for as long as a call takes, of which whoever
     /// has asked for it knows nothing any more.
     #[must_use]
     pub fn makes_objects(&self) -> bool {
-        self.journey_steps().any(|step| match &step.act {
-            JourneyAct::Job { .. } => true,
-            JourneyAct::Beside(beside) => matches!(beside.act, BesideAct::Convert | BesideAct::Recreate(_)),
-            JourneyAct::Set(_) | JourneyAct::Wait { .. } => false,
+        self.workflow_steps().any(|step| match &step.act {
+            WorkflowAct::Job { .. } => true,
+            WorkflowAct::Beside(beside) => matches!(beside.act, BesideAct::Convert | BesideAct::Recreate(_)),
+            WorkflowAct::Set(_) | WorkflowAct::Wait { .. } => false,
         })
     }
 
     /// One Job for each template that its steps name.
-    pub(super) fn templates(&self) -> Vec<&JourneyJob> {
-        let mut all: Vec<&JourneyJob> = Vec::new();
-        for step in self.journey_steps() {
-            let JourneyAct::Job { job, undo } = &step.act else { continue };
+    pub(super) fn templates(&self) -> Vec<&WorkflowJob> {
+        let mut all: Vec<&WorkflowJob> = Vec::new();
+        for step in self.workflow_steps() {
+            let WorkflowAct::Job { job, undo } = &step.act else { continue };
             for job in [Some(job), undo.as_ref()].into_iter().flatten() {
                 let is_template = matches!(job.source, JobSource::Template { .. });
                 if is_template && !all.iter().any(|known| known.source == job.source) {
@@ -373,29 +373,29 @@ impl FleetRollout {
 
     /// Whether any step runs a Job.
     pub(super) fn runs_jobs(&self) -> bool {
-        self.journey_steps().any(|step| matches!(step.act, JourneyAct::Job { .. }))
+        self.workflow_steps().any(|step| matches!(step.act, WorkflowAct::Job { .. }))
     }
 
     /// Whether objects that have become others can be made anew of these.
     pub(super) fn returns(&self) -> bool {
-        self.waves.iter().filter_map(|wave| wave.journey.as_ref()).any(Journey::returns)
+        self.waves.iter().filter_map(|wave| wave.workflow.as_ref()).any(Workflow::returns)
     }
 
-    /// Whether any of its waves goes a journey, or runs something.
+    /// Whether any of its waves goes a workflow, or runs something.
     pub(super) fn has_steps(&self) -> bool {
-        self.waves.iter().any(|wave| wave.journey.is_some())
+        self.waves.iter().any(|wave| wave.workflow.is_some())
     }
 
     /// Every step of its waves, one wave after the other.
-    pub(super) fn journey_steps(&self) -> impl Iterator<Item = &JourneyStep> {
-        self.waves.iter().filter_map(|wave| wave.journey.as_ref()).flat_map(|journey| &journey.steps)
+    pub(super) fn workflow_steps(&self) -> impl Iterator<Item = &WorkflowStep> {
+        self.waves.iter().filter_map(|wave| wave.workflow.as_ref()).flat_map(|workflow| &workflow.steps)
     }
 
-    /// The most writes that an object on its journeys takes.
+    /// The most writes that an object on its workflows takes.
     #[must_use]
     pub fn steps(&self) -> usize {
-        let journeys = self.waves.iter().filter(|wave| !wave.is_run).filter_map(|wave| wave.journey.as_ref());
-        journeys.map(|journey| journey.steps.len()).sum()
+        let workflows = self.waves.iter().filter(|wave| !wave.is_run).filter_map(|wave| wave.workflow.as_ref());
+        workflows.map(|workflow| workflow.steps.len()).sum()
     }
 
     /// A text with the versions of the rollout in the place of `{from}` and `{to}`.

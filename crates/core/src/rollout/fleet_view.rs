@@ -123,7 +123,7 @@ impl<'f, 'a> FleetView<'f, 'a> {
     pub(super) fn waves(&self) -> Vec<WaveCounts> {
         let at = self.wave_at();
         let counts = |(index, wave): (usize, &super::wave::Wave)| {
-            if wave.journey.is_some() {
+            if wave.workflow.is_some() {
                 let legs = self.all().filter(|(_, standing)| **standing != Standing::Gone);
                 let legs = legs.filter(|(object, _)| !self.has_gone(object));
                 let legs = legs.filter_map(|(object, _)| object.legs.as_ref()?.of_wave(index));

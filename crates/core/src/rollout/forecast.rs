@@ -54,7 +54,7 @@ pub fn forecast<'a>(
     told.collect()
 }
 
-/// The first write of an object; none where its journey begins with something else.
+/// The first write of an object; none where its workflow begins with something else.
 fn first_write(rollout: &FleetRollout, object: &FleetObject, now: Moment) -> Option<FleetMove> {
     let Some(legs) = &object.legs else { return Some(FleetMove::forward(rollout, object, now, None)) };
     let traveller = Traveller { rollout, object, legs, leg: legs.forward()? };

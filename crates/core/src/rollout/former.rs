@@ -1,4 +1,4 @@
-//! Objects that are there no more, since they have become others at the end of their journey, and that can be made anew
+//! Objects that are there no more, since they have become others at the end of their workflow, and that can be made anew
 //! of these: where a rollout goes back, they are part of its fleet.
 
 use std::borrow::Cow;

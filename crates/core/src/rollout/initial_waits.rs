@@ -1,4 +1,4 @@
-//! What a journey begins with: waits, and steps that are for some objects alone. An object that waits there has not
+//! What a workflow begins with: waits, and steps that are for some objects alone. An object that waits there has not
 //! begun. It takes no place among those under way, however long that lasts, and others go before it.
 
 use super::answers::RolloutAnswers;
@@ -6,7 +6,7 @@ use super::beside::{self, Beside, StepProgress, list};
 use super::mutation_state::Staged;
 use super::questions::RolloutQuestion;
 use super::traveller::Traveller;
-use crate::definition::{BesideAct, JourneyAct, JourneyStep, StepWay};
+use crate::definition::{BesideAct, WorkflowAct, WorkflowStep, StepWay};
 
 /// Whether a step is for an object.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -18,13 +18,13 @@ pub(super) enum Applies {
 }
 
 /// What tells whether a step is for an object.
-pub(super) fn if_any_question(traveller: Traveller<'_>, step: &JourneyStep) -> Option<RolloutQuestion> {
+pub(super) fn if_any_question(traveller: Traveller<'_>, step: &WorkflowStep) -> Option<RolloutQuestion> {
     let list = step.if_any.as_ref()?;
     Some(RolloutQuestion::of_all_at(&list.resource, &traveller.place_of(&list.place)))
 }
 
 /// Whether a step is for an object.
-pub(super) fn applies(traveller: Traveller<'_>, step: &JourneyStep, answers: &RolloutAnswers) -> Applies {
+pub(super) fn applies(traveller: Traveller<'_>, step: &WorkflowStep, answers: &RolloutAnswers) -> Applies {
     let Some(question) = if_any_question(traveller, step) else { return Applies::Yes };
     match list(answers, &question) {
         Ok([]) => match had_any(traveller, &question) {
@@ -40,18 +40,18 @@ pub(super) fn applies(traveller: Traveller<'_>, step: &JourneyStep, answers: &Ro
 }
 
 /// A step that was done since something was in this list. What is for an object does not stop to be in the middle of
-/// its journey.
+/// its workflow.
 fn had_any<'a>(traveller: Traveller<'a>, question: &RolloutQuestion) -> Option<&'a str> {
     let mut before = traveller.steps().iter().enumerate().take(traveller.leg.done);
-    let is_of_it = |step: &JourneyStep| if_any_question(traveller, step).is_some_and(|one| one.is_same(question));
+    let is_of_it = |step: &WorkflowStep| if_any_question(traveller, step).is_some_and(|one| one.is_same(question));
     let (_, step) = before.find(|(at, step)| is_of_it(step) && !traveller.was_by_hand(*at))?;
     Some(&step.name)
 }
 
 /// Whether a step is for an object whose list is empty. A list may be empty for a moment, or be asked for in the wrong
 /// place: nobody counts as handed over while one of the objects is there that would have to be.
-fn of_nobody(traveller: Traveller<'_>, step: &JourneyStep, answers: &RolloutAnswers) -> Applies {
-    let JourneyAct::Beside(of) = &step.act else { return Applies::No };
+fn of_nobody(traveller: Traveller<'_>, step: &WorkflowStep, answers: &RolloutAnswers) -> Applies {
+    let WorkflowAct::Beside(of) = &step.act else { return Applies::No };
     let BesideAct::Readmit(readmission) = &of.act else { return Applies::No };
     for question in beside::readmitted(traveller, readmission) {
         match answers.staged_of(&question) {
@@ -79,12 +79,12 @@ pub(super) fn leading_questions(traveller: Traveller<'_>) -> Vec<RolloutQuestion
         questions.extend(only.clone().filter(|_| !is_behind));
         match &step.act {
             _ if is_behind && step.is_wait() => {}
-            JourneyAct::Wait { .. } if traveller.leg.unmet(at, StepWay::Done).is_some() => match only {
+            WorkflowAct::Wait { .. } if traveller.leg.unmet(at, StepWay::Done).is_some() => match only {
                 None => break,
                 only => shut = shut.or(only),
             },
-            JourneyAct::Wait { .. } => {}
-            JourneyAct::Beside(other) if other.act.is_wait() => {
+            WorkflowAct::Wait { .. } => {}
+            WorkflowAct::Beside(other) if other.act.is_wait() => {
                 questions.extend(beside::step_questions(traveller, &other.act, at, StepWay::Done));
             }
             _ => break,
@@ -106,12 +106,12 @@ pub(super) fn leading_wait(traveller: Traveller<'_>, answers: &RolloutAnswers) -
             Applies::Yes => {}
         }
         match &step.act {
-            JourneyAct::Wait { .. } => {
+            WorkflowAct::Wait { .. } => {
                 if let Some(why) = traveller.leg.unmet(at, StepWay::Done) {
                     return told(why.to_owned());
                 }
             }
-            JourneyAct::Beside(other) if other.act.is_wait() => {
+            WorkflowAct::Beside(other) if other.act.is_wait() => {
                 match beside::progress(Beside { traveller, step: at, answers }, &other.act, StepWay::Done) {
                     StepProgress::Waits(why) | StepProgress::Away(why) | StepProgress::Stuck(why) => return told(why),
                     StepProgress::Done | StepProgress::ByHand | StepProgress::Next(_) => {}

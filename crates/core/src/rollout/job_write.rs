@@ -1,4 +1,4 @@
-//! The Jobs of a journey: what each is called, how it is made, and what is seen of it.
+//! The Jobs of a workflow: what each is called, how it is made, and what is seen of it.
 
 use serde_json::{Map, Value, json};
 
@@ -6,7 +6,7 @@ use super::answers::RolloutAnswers;
 use super::questions::RolloutQuestion;
 use super::traveller::Traveller;
 use crate::apimachinery::excerpt;
-use crate::definition::{JobSource, JourneyJob, bad_manifest};
+use crate::definition::{JobSource, WorkflowJob, bad_manifest};
 
 /// A Job that is to be made.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -79,7 +79,7 @@ impl SeenJob {
 pub(super) fn job_write(
     traveller: Traveller<'_>,
     step: &str,
-    job: &JourneyJob,
+    job: &WorkflowJob,
     name: &str,
     answers: &RolloutAnswers,
 ) -> Result<JobWrite, String> {
@@ -118,11 +118,11 @@ pub(super) fn job_write(
 }
 
 /// Why a Job could not be made, by its manifest.
-pub(super) fn bad_template(job: &JourneyJob, answers: &RolloutAnswers) -> Option<String> {
+pub(super) fn bad_template(job: &WorkflowJob, answers: &RolloutAnswers) -> Option<String> {
     manifest(job, answers).err()
 }
 
-fn manifest(job: &JourneyJob, answers: &RolloutAnswers) -> Result<Value, String> {
+fn manifest(job: &WorkflowJob, answers: &RolloutAnswers) -> Result<Value, String> {
     let (namespace, name) = match &job.source {
         JobSource::Inline { manifest, .. } => return Ok(manifest.clone()),
         JobSource::Template { namespace, name } => (namespace, name),

@@ -1,4 +1,4 @@
-//! How far an object is on its journeys: one leg for each wave that takes it along.
+//! How far an object is on its workflows: one leg for each wave that takes it along.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use super::mark::RolloutMark;
 use super::seen_field::SeenField;
 use super::status::RolloutStatus;
 use super::wave::Wave;
-use crate::definition::{JourneyAct, Path, StepWay};
+use crate::definition::{WorkflowAct, Path, StepWay};
 
 /// The legs of an object, in the order of their waves, and what is seen of the fields that their steps write.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -27,7 +27,7 @@ pub(super) struct Legs {
     pub(super) is_run: bool,
 }
 
-/// The journey of one wave, as far as an object has gone it.
+/// The workflow of one wave, as far as an object has gone it.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Leg {
     pub(super) wave: usize,
@@ -46,7 +46,7 @@ pub(super) struct Leg {
     pub(super) steps: usize,
     /// How many of those that are done stay done.
     pub(super) floor: usize,
-    /// Why the journey is not about the object.
+    /// Why the workflow is not about the object.
     outside: Option<String>,
     /// What does not hold, for each step, before it is done.
     done_unmet: Vec<Option<String>>,
@@ -63,24 +63,24 @@ impl Legs {
         let told = rollout.pair.as_ref().and_then(|pair| pair.told_of(object));
         let mut all = Self { facts, refused, told, ..Self::default() };
         for (at, wave) in rollout.waves.iter().enumerate().filter(|(_, wave)| !wave.is_run) {
-            let Some(journey) = &wave.journey else { continue };
+            let Some(workflow) = &wave.workflow else { continue };
             let done = mark.and_then(|mark| mark.step.get(&wave.name).copied()).unwrap_or_default();
-            let unmet = |way| journey.steps.iter().map(|step| step.unmet(object, way)).collect();
+            let unmet = |way| workflow.steps.iter().map(|step| step.unmet(object, way)).collect();
             all.legs.push(Leg {
                 wave: at,
                 is_own: waves.contains(&at),
                 is_chosen: !wave.chosen.is_everything(),
-                done: done.min(journey.steps.len()),
+                done: done.min(workflow.steps.len()),
                 half: mark.is_some_and(|mark| mark.unknown_waves.contains(&wave.name)),
                 open: mark.is_some_and(|mark| mark.open.contains(&wave.name)),
-                steps: journey.steps.len(),
-                floor: journey.floor(done),
-                outside: journey.unmet(object),
+                steps: workflow.steps.len(),
+                floor: workflow.floor(done),
+                outside: workflow.unmet(object),
                 done_unmet: unmet(StepWay::Done),
                 undone_unmet: unmet(StepWay::Undone),
             });
-            for step in &journey.steps {
-                let JourneyAct::Set(fields) = &step.act else { continue };
+            for step in &workflow.steps {
+                let WorkflowAct::Set(fields) = &step.act else { continue };
                 let seen = fields.iter().map(|(field, _)| (field.clone(), SeenField::of(object, field)));
                 all.fields.extend(seen);
             }
@@ -93,26 +93,26 @@ impl Legs {
         let all = Self::of(&Value::Null, rollout, waves, Some(mark));
         let legs = Self { legs: all.legs, ..Self::default() };
         let last = legs.last().filter(|leg| leg.is_done())?;
-        let journey = rollout.waves.get(last.wave)?.journey.as_ref()?;
-        journey.returns().then_some(legs)
+        let workflow = rollout.waves.get(last.wave)?.workflow.as_ref()?;
+        workflow.returns().then_some(legs)
     }
 
     /// What a wave runs, as if it were an object.
     pub(super) fn of_run(at: usize, wave: &Wave, status: &RolloutStatus) -> Option<Self> {
         let done = usize::from(status.completed_run_waves.contains(&wave.name));
-        let journey = wave.journey.as_ref().filter(|_| wave.is_run)?;
+        let workflow = wave.workflow.as_ref().filter(|_| wave.is_run)?;
         let leg = Leg {
             wave: at,
             is_own: true,
             is_chosen: false,
-            done: done.min(journey.steps.len()),
+            done: done.min(workflow.steps.len()),
             half: status.unknown_run_waves.contains(&wave.name),
             open: false,
-            steps: journey.steps.len(),
-            floor: journey.floor(done),
+            steps: workflow.steps.len(),
+            floor: workflow.floor(done),
             outside: None,
-            done_unmet: vec![None; journey.steps.len()],
-            undone_unmet: vec![None; journey.steps.len()],
+            done_unmet: vec![None; workflow.steps.len()],
+            undone_unmet: vec![None; workflow.steps.len()],
         };
         (leg.steps > 0).then(|| Self { legs: vec![leg], is_run: true, ..Self::default() })
     }
@@ -123,7 +123,7 @@ impl Legs {
     }
 
     /// The leg before that one which the object has to go first, and why it cannot: its wave has chosen the object, and
-    /// what its journey is about does not hold now.
+    /// what its workflow is about does not hold now.
     pub(super) fn held(&self) -> Option<(&Leg, &str)> {
         let next = self.forward()?;
         let before = self.own().take_while(|leg| leg.wave != next.wave);
@@ -187,7 +187,7 @@ impl Leg {
         unmet.get(step)?.as_deref()
     }
 
-    /// Whether its journey is not about the object, as that is now.
+    /// Whether its workflow is not about the object, as that is now.
     pub(super) fn is_outside(&self) -> bool {
         self.outside.is_some()
     }

@@ -21,7 +21,7 @@ pub(super) struct RolloutMark {
     pub(super) to: String,
     /// By the clock of whoever moved it.
     pub(super) at: String,
-    /// How many steps of its journey are done, by the wave whose journey it is.
+    /// How many steps of its workflow are done, by the wave whose workflow it is.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) step: BTreeMap<String, usize>,
     /// Waves whose last step counts as done only so that it can be undone: nobody knows how far it came.

@@ -56,7 +56,7 @@ fn over(view: &FleetView<'_, '_>, status: &RolloutStatus) -> Option<String> {
         }
         (RolloutPhase::Aborted, Some(ROLLED_BACK)) => {
             let stay = match status.counts.updated {
-                new if view.rollout.has_journeys() && new > 0 => Some(format!("a step of {}", counted(new))),
+                new if view.rollout.has_workflows() && new > 0 => Some(format!("a step of {}", counted(new))),
                 _ => status.completed_run_waves.first().map(|wave| format!("what wave {wave} has run")),
             };
             let told = match stay {

@@ -19,7 +19,7 @@ use super::step_outcome::{StepWrite, Stepping};
 use super::step_state::{beside_earlier_one, half_done, has_begun_beside, progress_of, stepping_of, way};
 use super::traveller::{Doneness, Traveller, WantedJob};
 use super::wait_recheck::{Waited, begins_for_good, waited};
-use crate::definition::{BesideAct, JourneyAct, JourneyStep, StepWay};
+use crate::definition::{BesideAct, WorkflowAct, WorkflowStep, StepWay};
 
 /// How an object stands.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -328,9 +328,9 @@ impl Judge<'_> {
 /// How long the health of an object may be that of before its last step.
 const UNANSWERED: Duration = Duration::from_secs(60);
 
-/// Objects on journeys.
+/// Objects on workflows.
 impl Judge<'_> {
-    /// How an object on a journey stands that is not under way.
+    /// How an object on a workflow stands that is not under way.
     pub(super) fn at_rest(&self, object: &FleetObject, legs: &Legs) -> Standing {
         // What has its mark again goes on by that.
         let goes_on =
@@ -376,7 +376,7 @@ impl Judge<'_> {
         ))
     }
 
-    /// What stands against its journey, where that was looked up of every object.
+    /// What stands against its workflow, where that was looked up of every object.
     fn ahead(&self, object: &FleetObject, legs: &Legs) -> Option<Standing> {
         if !self.facts.ahead || legs.has_begun() {
             return None;
@@ -388,7 +388,7 @@ impl Judge<'_> {
         })
     }
 
-    /// What it waits for at the beginning of its journey: it has not begun, and takes nobody's place.
+    /// What it waits for at the beginning of its workflow: it has not begun, and takes nobody's place.
     fn leading(&self, object: &FleetObject, legs: &Legs) -> Option<Standing> {
         // Of later waves nobody has looked it up.
         let leg = legs.forward().filter(|leg| self.facts.ahead || leg.wave <= self.status.wave_of(self.rollout))?;
@@ -396,11 +396,11 @@ impl Judge<'_> {
         leading_wait(traveller, &self.facts.answers).map(Standing::Waiting)
     }
 
-    /// Which journey it has to go before the one that it could go now.
+    /// Which workflow it has to go before the one that it could go now.
     fn held(&self, legs: &Legs) -> Option<Standing> {
         let (leg, why) = legs.held()?;
         let wave = self.rollout.waves.get(leg.wave).map_or("", |wave| wave.name.as_str());
-        let why = format!("it goes with wave {wave} first, and the journey of that is not about it now: {why}");
+        let why = format!("it goes with wave {wave} first, and the workflow of that is not about it now: {why}");
         Some(Standing::Waiting(why))
     }
 
@@ -412,7 +412,7 @@ impl Judge<'_> {
         self.answered(object)
     }
 
-    /// Why an object that is under way on its journey fails: a word, and a sentence.
+    /// Why an object that is under way on its workflow fails: a word, and a sentence.
     pub(super) fn failed(
         &self,
         traveller: Traveller<'_>,
@@ -435,7 +435,7 @@ impl Judge<'_> {
         own.unwrap_or(self.rollout.timeout)
     }
 
-    /// How an object stands that is under way on its journey.
+    /// How an object stands that is under way on its workflow.
     pub(super) fn on_the_way(&self, traveller: Traveller<'_>, reservation: &InFlightObject) -> Standing {
         let object = traveller.object;
         if let Some((_, why)) = self.trouble(traveller, reservation) {
@@ -494,7 +494,7 @@ impl Judge<'_> {
         (may_come && (1..=2 * LONGEST_CALL).contains(&left)).then(told)
     }
 
-    /// Whether anything of the journey of an object is done, or was begun with.
+    /// Whether anything of the workflow of an object is done, or was begun with.
     pub(super) fn has_begun(&self, traveller: Traveller<'_>, reservation: &InFlightObject) -> bool {
         traveller.has_begun(reservation) || has_begun_beside(traveller, &self.facts.answers)
     }
@@ -544,18 +544,18 @@ impl Judge<'_> {
             return stepping;
         }
         match (&step.act, traveller.wanted_job(reservation)) {
-            (JourneyAct::Wait { .. }, _) => match leg.unmet(at, way) {
+            (WorkflowAct::Wait { .. }, _) => match leg.unmet(at, way) {
                 Some(why) => Stepping::Waits { why: why.to_owned(), spent: false },
                 None => self.counts(traveller, way, Doneness::Whole),
             },
-            (JourneyAct::Job { .. }, Some(wanted)) => self.of_job(traveller, reservation, &wanted, step),
-            (JourneyAct::Set(_), _) if reservation.back => {
+            (WorkflowAct::Job { .. }, Some(wanted)) => self.of_job(traveller, reservation, &wanted, step),
+            (WorkflowAct::Set(_), _) if reservation.back => {
                 match traveller.not_left().filter(|_| !self.is_known(traveller)) {
                     Some(why) => Stepping::Held(why),
                     None => self.counts(traveller, way, Doneness::Whole),
                 }
             }
-            (JourneyAct::Beside(beside), _) => self.of_others(traveller, reservation, (at, &beside.act)),
+            (WorkflowAct::Beside(beside), _) => self.of_others(traveller, reservation, (at, &beside.act)),
             _ => self.counts(traveller, way, Doneness::Whole),
         }
     }
@@ -588,7 +588,7 @@ impl Judge<'_> {
 
     /// What comes before a step: it is not for this object, or what was waited for holds no more, or what steps before
     /// it left is not there any more and this one cannot be undone, or nobody knows.
-    fn before(&self, traveller: Traveller<'_>, reservation: &InFlightObject, step: &JourneyStep) -> Option<Stepping> {
+    fn before(&self, traveller: Traveller<'_>, reservation: &InFlightObject, step: &WorkflowStep) -> Option<Stepping> {
         if traveller.leg.open {
             // What was begun with is for it, whatever a list says since.
             return None;
@@ -630,7 +630,7 @@ impl Judge<'_> {
         traveller: Traveller<'_>,
         reservation: &InFlightObject,
         wanted: &WantedJob<'_>,
-        step: &JourneyStep,
+        step: &WorkflowStep,
     ) -> Stepping {
         let (title, way) = (&wanted.title, way(reservation.back));
         let is_ours = reservation.back || traveller.was_tried(reservation, wanted.step);

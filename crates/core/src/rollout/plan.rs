@@ -56,7 +56,7 @@ impl RolloutPlan {
             // It waits for no look at anything else.
             RolloutWrite::Object(one) if one.closes_gap() => None,
             RolloutWrite::Object(one) => Some(one.uid.as_str()),
-            RolloutWrite::Move(one) => rollout.has_journeys().then_some(one.uid.as_str()),
+            RolloutWrite::Move(one) => rollout.has_workflows().then_some(one.uid.as_str()),
             RolloutWrite::Status(_) | RolloutWrite::Try(_) | RolloutWrite::Hold(_) => None,
         });
         let failed = failed.map(|failure| failure.uid.as_str());

@@ -109,7 +109,7 @@ impl<'a> Planner<'a> {
         self.under_way.get(uid).copied()
     }
 
-    /// An object that is under way on a journey.
+    /// An object that is under way on a workflow.
     pub(super) fn traveller<'p>(&'p self, reservation: &InFlightObject) -> Option<Traveller<'p>> {
         Traveller::of(self.rollout, self.object(&reservation.uid)?, reservation)
     }

@@ -7,7 +7,7 @@ use super::fleet_rollout::FleetRollout;
 use super::owner_references::OwnerReferences;
 use super::questions::{RolloutQuestion, WantedObjects};
 use crate::apimachinery::ResourceName;
-use crate::definition::{JourneyStep, Kind};
+use crate::definition::{WorkflowStep, Kind};
 
 /// Verbs by resource, in its order.
 pub type RolloutRights = BTreeMap<(String, String), BTreeSet<&'static str>>;
@@ -33,12 +33,12 @@ pub fn rights(rollout: &FleetRollout, kind: &Kind, owners: OwnerReferences) -> R
         may(&pair.source.resource.group, &pair.source.resource.plural, &["create"]);
         may(&pair.target.resource.group, &pair.target.resource.plural, &["list", "patch"]);
     }
-    let acts = rollout.journey_steps().filter_map(JourneyStep::beside).map(|step| &step.act);
+    let acts = rollout.workflow_steps().filter_map(WorkflowStep::beside).map(|step| &step.act);
     for (ResourceName { plural, group }, verbs) in acts.flat_map(|act| rights_of(act, rollout.pair.as_deref(), owners))
     {
         may(&group, &plural, verbs);
     }
-    for list in rollout.journey_steps().filter_map(|step| step.if_any.as_ref()) {
+    for list in rollout.workflow_steps().filter_map(|step| step.if_any.as_ref()) {
         may(&list.resource.group, &list.resource.plural, &["list"]);
     }
     if rollout.runs_jobs() {
@@ -66,7 +66,7 @@ pub fn rights(rollout: &FleetRollout, kind: &Kind, owners: OwnerReferences) -> R
 #[must_use]
 pub fn rights_elsewhere(rollout: &FleetRollout) -> RolloutRights {
     let mut rights = RolloutRights::new();
-    let acts = rollout.journey_steps().filter_map(JourneyStep::beside).map(|step| &step.act);
+    let acts = rollout.workflow_steps().filter_map(WorkflowStep::beside).map(|step| &step.act);
     for (ResourceName { plural, group }, verbs) in acts.filter_map(rights_elsewhere_of) {
         rights.entry((group, plural)).or_default().extend(verbs);
     }

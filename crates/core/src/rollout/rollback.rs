@@ -27,7 +27,7 @@ pub(super) fn turn(planner: &mut Planner<'_>) {
         .iter()
         .map(|reservation| planner.object(&reservation.uid).is_some_and(|object| judge.has_landed(object, reservation)))
         .collect();
-    planner.status.attempt += u32::from(planner.rollout.waves.iter().any(|wave| wave.journey.is_some()));
+    planner.status.attempt += u32::from(planner.rollout.waves.iter().any(|wave| wave.workflow.is_some()));
     let mut reserved = Vec::new();
     for (mut reservation, landed) in std::mem::take(&mut planner.status.in_flight).into_iter().zip(landed) {
         if let Some(traveller) = planner.traveller(&reservation) {
@@ -87,7 +87,7 @@ pub(super) fn note_changed(planner: &mut Planner<'_>) {
     match compare(planner.status.steps.as_deref(), &now) {
         ComparedSteps::Changed => planner.halt(
             CHANGED,
-            "its journeys are not those with which it began: put the definition and the waves back as they were. \
+            "its workflows are not those with which it began: put the definition and the waves back as they were. \
              pointsman rollout resume goes on with those of now, step by step from where each object is"
                 .to_owned(),
         ),

@@ -74,7 +74,7 @@ fn versions<'o>(
     }
 }
 
-/// The same of one of its parts, where it has that. Which of its parts a journey is about nobody says.
+/// The same of one of its parts, where it has that. Which of its parts a workflow is about nobody says.
 fn part_versions<'o>(
     rollout: &'o FleetRollout,
     reserved: &HashMap<&str, &InFlightObject>,

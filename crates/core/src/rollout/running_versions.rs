@@ -243,7 +243,7 @@ impl<'k> RunningVersions<'k> {
 #[must_use]
 pub fn rollout_target(document: &Value) -> Option<String> {
     let status = RolloutStatus::of(document);
-    if document.pointer("/spec/journey").is_some_and(|journey| journey == REWRITE) {
+    if document.pointer("/spec/workflow").is_some_and(|workflow| workflow == REWRITE) {
         return None;
     }
     let is_asked_back = document.pointer("/spec/direction").and_then(Value::as_str) == Some("Undo");

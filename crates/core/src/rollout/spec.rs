@@ -7,7 +7,7 @@ use serde_json::Value;
 use serde_saphyr::Spanned;
 
 use super::bad_rollout::BadRollout;
-use crate::definition::{self, JourneyJobSpec, Problem, explain, line};
+use crate::definition::{self, WorkflowJobSpec, Problem, explain, line};
 
 /// The `kind` of a StagedRollout.
 pub const ROLLOUT: &str = "StagedRollout";
@@ -44,7 +44,7 @@ pub(super) struct RolloutMetadata {
 pub(super) struct RolloutSpec {
     pub(super) kind: String,
     #[serde(default)]
-    pub(super) journey: Option<String>,
+    pub(super) workflow: Option<String>,
     pub(super) from: Option<String>,
     pub(super) to: String,
     #[serde(default)]
@@ -101,7 +101,7 @@ pub(super) struct WaveSpec {
     pub(super) soak: Option<String>,
     pub(super) before: Option<Value>,
     pub(super) after: Option<Value>,
-    pub(super) journey: Option<String>,
+    pub(super) workflow: Option<String>,
     pub(super) run: Option<RunSpec>,
     #[serde(default)]
     pub(super) states: StatesSpec,
@@ -111,7 +111,7 @@ pub(super) struct WaveSpec {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct RunSpec {
-    pub(super) job: Option<JourneyJobSpec>,
+    pub(super) job: Option<WorkflowJobSpec>,
     pub(super) irreversible: Option<String>,
     /// The same as it was written, by which it is told from others.
     #[serde(skip)]

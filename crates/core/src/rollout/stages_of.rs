@@ -6,7 +6,7 @@ use super::beside::is_going;
 use super::fleet_rollout::{Direction, FleetRollout};
 use super::mutation_state::Staged;
 use super::status::RolloutStatus;
-use crate::definition::{BesideAct, JourneyStep, MutationStage, Path, Readmission, StagePhase, StagedKind};
+use crate::definition::{BesideAct, WorkflowStep, MutationStage, Path, Readmission, StagePhase, StagedKind};
 use crate::json::Json;
 
 /// Which definition of stages a rollout cannot do without and is not there, in words; nothing where all are, and where
@@ -16,7 +16,7 @@ pub fn missing_stages(rollout: &FleetRollout, status: &RolloutStatus, staged: &[
     let is_missing =
         |one: &Readmission| find(staged, (&one.resource.plural, &one.resource.group), &one.stage).is_none();
     let forward = status.direction_of(rollout) == Direction::Forward;
-    let readmissions = rollout.journey_steps().filter_map(|step| Some((&step.name, readmission(step)?)));
+    let readmissions = rollout.workflow_steps().filter_map(|step| Some((&step.name, readmission(step)?)));
     readmissions.filter(|(_, one)| forward && is_missing(one)).map(|(step, one)| missing(step, one)).next()
 }
 
@@ -46,7 +46,7 @@ pub fn seen_by_stage(staged: &[StagedKind], resource: (&str, &str), stage: &str,
     first_difference(object, &made, &Path::default()).map_or(Staged::Seen, |path| Staged::Unseen(path.to_string()))
 }
 
-fn readmission(step: &JourneyStep) -> Option<&Readmission> {
+fn readmission(step: &WorkflowStep) -> Option<&Readmission> {
     match &step.beside()?.act {
         BesideAct::Readmit(readmission) => Some(readmission),
         _ => None,

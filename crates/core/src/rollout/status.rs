@@ -54,10 +54,10 @@ pub struct RolloutStatus {
     /// Those of them of which nobody knows how far it came, and which only can be undone, or run anew.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unknown_run_waves: Vec<String>,
-    /// How often the rollout was resumed, or went another way: what is run of journeys is run anew after that.
+    /// How often the rollout was resumed, or went another way: what is run of workflows is run anew after that.
     #[serde(skip_serializing_if = "is_zero")]
     pub attempt: u32,
-    /// A hash of what its waves do, where they go journeys: it does not change under way.
+    /// A hash of what its waves do, where they go workflows: it does not change under way.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub steps: Option<String>,
     /// The CRD by which objects are stored anew, where that is what the rollout does.
@@ -67,7 +67,7 @@ pub struct RolloutStatus {
     /// through, and those that failed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub in_flight: Vec<InFlightObject>,
-    /// Objects that were deleted at the end of their journey, since they have become others: how many, by wave.
+    /// Objects that were deleted at the end of their workflow, since they have become others: how many, by wave.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub converted_counts: BTreeMap<String, usize>,
     /// Objects that failed.
@@ -157,7 +157,7 @@ pub struct InFlightObject {
     /// To what it was before.
     #[serde(default, skip_serializing_if = "is_false")]
     pub back: bool,
-    /// The wave whose journey it goes; none where its version label is changed.
+    /// The wave whose workflow it goes; none where its version label is changed.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub wave: String,
     /// Which attempt at its next steps this is.
@@ -251,7 +251,7 @@ pub struct RolloutFailure {
 /// A Job of which its object says nothing any more.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct LostJob {
-    /// The wave whose journey it was of.
+    /// The wave whose workflow it was of.
     pub wave: String,
     /// The Job.
     #[serde(flatten)]
@@ -481,7 +481,7 @@ impl RolloutStatus {
         if self.halted.as_ref().is_some_and(|halt| halt.reason == CHANGED) {
             self.stored = None;
         }
-        // Whoever has looked knows what its journeys are by now.
+        // Whoever has looked knows what its workflows are by now.
         (self.halted, self.steps) = (None, None);
         self.undo_all = false;
         self.attempt += 1;
@@ -671,7 +671,7 @@ pub(super) const JOB: &str = "Job";
 /// Why a rollout is over that was taken back.
 pub(super) const ROLLED_BACK: &str = "RolledBack";
 
-/// Why a rollout halts whose journeys have changed.
+/// Why a rollout halts whose workflows have changed.
 pub(super) const CHANGED: &str = "Changed";
 
 /// A call failed, and is tried again.

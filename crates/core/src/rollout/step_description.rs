@@ -2,13 +2,13 @@
 
 use super::fleet_rollout::FleetRollout;
 use super::place::FilledPlace;
-use crate::definition::{BesideAct, IfAny, Journey, JourneyAct, JourneyStep, StepObject, StepPlace, WaitedFor};
+use crate::definition::{BesideAct, IfAny, Workflow, WorkflowAct, WorkflowStep, StepObject, StepPlace, WaitedFor};
 
 /// A step, and what it does, in words.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ToldStep {
-    /// Its journey.
-    pub journey: String,
+    /// Its workflow.
+    pub workflow: String,
     /// What it is called.
     pub name: String,
     /// What it does.
@@ -21,19 +21,19 @@ pub struct ToldStep {
 /// where only the object itself is written, and Jobs run.
 #[must_use]
 pub fn told_steps(rollout: &FleetRollout) -> Vec<ToldStep> {
-    let mut journeys = Vec::new();
-    for journey in rollout.waves.iter().filter(|wave| !wave.is_run).filter_map(|wave| wave.journey.as_ref()) {
-        let is_known = journeys.iter().any(|known: &&Journey| known.name == journey.name);
-        let is_told = rollout.stores.is_some() || journey.steps.iter().any(|step| step.beside().is_some());
+    let mut workflows = Vec::new();
+    for workflow in rollout.waves.iter().filter(|wave| !wave.is_run).filter_map(|wave| wave.workflow.as_ref()) {
+        let is_known = workflows.iter().any(|known: &&Workflow| known.name == workflow.name);
+        let is_told = rollout.stores.is_some() || workflow.steps.iter().any(|step| step.beside().is_some());
         if !is_known && is_told {
-            journeys.push(journey);
+            workflows.push(workflow);
         }
     }
-    let told = journeys.into_iter().flat_map(|journey| {
-        journey.steps.iter().map(|step| ToldStep {
-            journey: journey.name.clone(),
+    let told = workflows.into_iter().flat_map(|workflow| {
+        workflow.steps.iter().map(|step| ToldStep {
+            workflow: workflow.name.clone(),
             name: step.name.clone(),
-            does: does(rollout, step) + again(journey, step) + &only_for(step),
+            does: does(rollout, step) + again(workflow, step) + &only_for(step),
             irreversible: step.irreversible.clone(),
         })
     });
@@ -41,30 +41,30 @@ pub fn told_steps(rollout: &FleetRollout) -> Vec<ToldStep> {
 }
 
 /// What going back makes of what a step has deleted.
-fn again(journey: &Journey, step: &JourneyStep) -> &'static str {
+fn again(workflow: &Workflow, step: &WorkflowStep) -> &'static str {
     let goes = step.beside().is_some_and(|step| matches!(step.act, BesideAct::DeleteSource));
-    if goes && journey.returns() { "; going back makes it anew of what it has become" } else { "" }
+    if goes && workflow.returns() { "; going back makes it anew of what it has become" } else { "" }
 }
 
 /// For which objects a step is.
-fn only_for(step: &JourneyStep) -> String {
+fn only_for(step: &WorkflowStep) -> String {
     let only = |list: &IfAny| format!(", if there is any of {}{}", list.resource, at(&list.place));
     step.if_any.as_ref().map(only).unwrap_or_default()
 }
 
-fn does(rollout: &FleetRollout, step: &JourneyStep) -> String {
+fn does(rollout: &FleetRollout, step: &WorkflowStep) -> String {
     let target = rollout.pair.as_ref().map(|pair| pair.target.resource.to_string()).unwrap_or_default();
     match &step.act {
-        JourneyAct::Set(fields) if fields.is_empty() => {
+        WorkflowAct::Set(fields) if fields.is_empty() => {
             format!("writes nothing but how far it is, by which it is stored as {}", rollout.to)
         }
-        JourneyAct::Set(fields) => {
+        WorkflowAct::Set(fields) => {
             let fields: Vec<String> = fields.iter().map(|(field, _)| field.to_string()).collect();
             format!("writes {}", fields.join(", "))
         }
-        JourneyAct::Wait { .. } => "waits for the object".to_owned(),
-        JourneyAct::Job { .. } => "runs a Job".to_owned(),
-        JourneyAct::Beside(beside) => match &beside.act {
+        WorkflowAct::Wait { .. } => "waits for the object".to_owned(),
+        WorkflowAct::Job { .. } => "runs a Job".to_owned(),
+        WorkflowAct::Beside(beside) => match &beside.act {
             BesideAct::Wait { on, until } => waits(on, until, &target),
             BesideAct::Convert => format!("makes its {target}"),
             BesideAct::Recreate(recreation) => format!(

@@ -1,4 +1,4 @@
-//! What comes next of an object on its journey, by what is seen of it and of its Jobs.
+//! What comes next of an object on its workflow, by what is seen of it and of its Jobs.
 
 use super::beside::ObjectWrite;
 use super::job_write::JobWrite;

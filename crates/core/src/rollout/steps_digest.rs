@@ -2,7 +2,7 @@
 //!
 //! It is made of the words of the definition and of the StagedRollout, and of nothing that is this program's own, so
 //! that another version of the program makes the same one of them. Form 1: an object with `from` and `to` of the
-//! StagedRollout and `waves`, a list of objects with `name` and, where the wave goes a journey, `journey` and `steps`,
+//! StagedRollout and `waves`, a list of objects with `name` and, where the wave goes a workflow, `workflow` and `steps`,
 //! or, where it runs something, `run`, each as it was written; as compact JSON with its members sorted by name, and
 //! numbers as `serde_json` writes them; SHA-256 of that, the first 20 hexadecimal digits, behind `1:`. Comments, the
 //! order of members and the style of the YAML do not count. Unlike the rollout hash it does not pass over what is null
@@ -44,21 +44,21 @@ pub(super) fn compare(before: Option<&str>, now: &str) -> ComparedSteps {
 }
 
 /// What is told where the status before was written by another version of the program, so that nobody knows whether the
-/// journeys are those with which the rollout began; nothing where that is known.
+/// workflows are those with which the rollout began; nothing where that is known.
 #[must_use]
 pub fn steps_not_compared(before: &RolloutStatus, now: &RolloutStatus) -> Option<String> {
     let is_unknown = |now: &String| compare(before.steps.as_deref(), now) == ComparedSteps::Unknown;
     now.steps.as_ref().filter(|now| is_unknown(now)).map(|_| {
-        "another version of pointsman has written down what its journeys were, in a form that this one does not know: \
+        "another version of pointsman has written down what its workflows were, in a form that this one does not know: \
          that they are those with which it began was not looked at. They count as those from now on"
             .to_owned()
     })
 }
 
 fn words(wave: &Wave) -> Value {
-    match &wave.journey {
-        Some(journey) if wave.is_run => json!({"name": wave.name, "run": journey.words}),
-        Some(journey) => json!({"name": wave.name, "journey": journey.name, "steps": journey.words}),
+    match &wave.workflow {
+        Some(workflow) if wave.is_run => json!({"name": wave.name, "run": workflow.words}),
+        Some(workflow) => json!({"name": wave.name, "workflow": workflow.name, "steps": workflow.words}),
         None => json!({"name": wave.name}),
     }
 }

@@ -1,4 +1,4 @@
-//! An object on a leg of its journey: which step comes next, and the one write by which that is done, or undone, and
+//! An object on a leg of its workflow: which step comes next, and the one write by which that is done, or undone, and
 //! written down as such.
 
 use std::collections::BTreeMap;
@@ -18,7 +18,7 @@ use super::seen_field::{FieldPatch, SeenField};
 use super::shared_metadata::SharedMetadata;
 use super::status::{InFlightObject, SeenStepJob};
 use crate::apimachinery::excerpt;
-use crate::definition::{BesideAct, JourneyAct, JourneyJob, JourneyStep, Path, StepPlace, StepWay};
+use crate::definition::{BesideAct, WorkflowAct, WorkflowJob, WorkflowStep, Path, StepPlace, StepWay};
 
 /// How far a step came that counts as done.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -30,7 +30,7 @@ pub(super) enum Doneness {
     ByHand,
 }
 
-/// An object on a leg of its journey.
+/// An object on a leg of its workflow.
 #[derive(Clone, Copy)]
 pub(super) struct Traveller<'a> {
     pub(super) rollout: &'a FleetRollout,
@@ -43,7 +43,7 @@ pub(super) struct Traveller<'a> {
 pub(super) struct WantedJob<'a> {
     /// With its namespace.
     pub(super) title: String,
-    pub(super) job: &'a JourneyJob,
+    pub(super) job: &'a WorkflowJob,
     pub(super) step: usize,
     pub(super) name: String,
     /// Whether it was seen before.
@@ -58,10 +58,10 @@ impl<'a> Traveller<'a> {
         Some(Self { rollout, object, legs, leg: legs.under_way(wave)? })
     }
 
-    /// The steps of the journey.
-    pub(super) fn steps(self) -> &'a [JourneyStep] {
-        let journey = self.rollout.waves.get(self.leg.wave).and_then(|wave| wave.journey.as_ref());
-        journey.map_or(&[], |journey| journey.steps.as_slice())
+    /// The steps of the workflow.
+    pub(super) fn steps(self) -> &'a [WorkflowStep] {
+        let workflow = self.rollout.waves.get(self.leg.wave).and_then(|wave| wave.workflow.as_ref());
+        workflow.map_or(&[], |workflow| workflow.steps.as_slice())
     }
 
     /// What a step is called.
@@ -87,14 +87,14 @@ impl<'a> Traveller<'a> {
 
     /// Whether the step at hand makes what the object becomes.
     pub(super) fn may_be_made(self) -> bool {
-        let step = self.steps().get(self.leg.done).and_then(JourneyStep::beside);
+        let step = self.steps().get(self.leg.done).and_then(WorkflowStep::beside);
         step.is_some_and(|step| matches!(step.act, BesideAct::Convert))
     }
 
     /// The Job that the step at hand runs on the way forward.
     pub(super) fn job_ahead(self, reservation: &InFlightObject) -> Option<SeenStepJob> {
         let (step, it) = (self.leg.done, self.steps().get(self.leg.done)?);
-        let JourneyAct::Job { job, .. } = &it.act else { return None };
+        let WorkflowAct::Job { job, .. } = &it.act else { return None };
         let name = format!("{}/{}", job.namespace(), job_name(self.rollout, reservation, &it.name, StepWay::Done));
         Some(SeenStepJob { name, step, back: false, lost: false })
     }
@@ -107,12 +107,12 @@ impl<'a> Traveller<'a> {
     /// What is said of it on what it becomes, by which it can be made anew: as it will be when it is gone. Nothing
     /// where that cannot be.
     pub(super) fn made_by(self) -> Option<String> {
-        let journey = self.rollout.waves.get(self.leg.wave)?.journey.as_ref().filter(|journey| journey.returns())?;
+        let workflow = self.rollout.waves.get(self.leg.wave)?.workflow.as_ref().filter(|workflow| workflow.returns())?;
         let new = || {
             RolloutMark::new((&self.rollout.uid, &self.rollout.to), None, Moment { wall: 0, steady: Duration::ZERO })
         };
         let mut mark = self.object.mark_of(self.rollout).cloned().unwrap_or_else(new);
-        mark.step.insert(self.wave().to_owned(), journey.steps.len());
+        mark.step.insert(self.wave().to_owned(), workflow.steps.len());
         mark.unknown_waves.retain(|wave| wave != self.wave());
         mark.open.retain(|wave| wave != self.wave());
         mark.again = None;
@@ -145,7 +145,7 @@ impl<'a> Traveller<'a> {
     /// the same however it is stored.
     pub(super) fn is_answered(self) -> bool {
         self.rollout.stores.is_some()
-            || self.steps().last().is_some_and(|step| matches!(step.act, JourneyAct::Wait { .. }))
+            || self.steps().last().is_some_and(|step| matches!(step.act, WorkflowAct::Wait { .. }))
     }
 
     /// The Job that was seen of the step that is under way, whichever way it went.
@@ -193,7 +193,7 @@ impl<'a> Traveller<'a> {
     }
 
     /// The step that comes next, and its index.
-    pub(super) fn next_step(self, reservation: &InFlightObject) -> Option<(usize, &'a JourneyStep)> {
+    pub(super) fn next_step(self, reservation: &InFlightObject) -> Option<(usize, &'a WorkflowStep)> {
         let at = match reservation.back {
             true if self.leg.done > self.leg.floor => self.leg.done.checked_sub(1)?,
             true => return None,
@@ -205,7 +205,7 @@ impl<'a> Traveller<'a> {
     /// The Job of the step that comes next.
     pub(super) fn wanted_job(self, reservation: &InFlightObject) -> Option<WantedJob<'a>> {
         let (step, it) = self.next_step(reservation)?;
-        let JourneyAct::Job { job, undo } = &it.act else { return None };
+        let WorkflowAct::Job { job, undo } = &it.act else { return None };
         let (job, way) = if reservation.back { (undo.as_ref()?, StepWay::Undone) } else { (job, StepWay::Done) };
         if reservation.back && self.was_by_hand(step) {
             return None;
@@ -219,7 +219,7 @@ impl<'a> Traveller<'a> {
     /// Whether the step under way can be undone, and something is there to undo.
     pub(super) fn can_go_back(self, reservation: &InFlightObject) -> bool {
         let is_begun = self.leg.open || self.seen_job(reservation).is_some();
-        let is_held = |(_, step): (usize, &JourneyStep)| step.irreversible.is_some() && is_begun;
+        let is_held = |(_, step): (usize, &WorkflowStep)| step.irreversible.is_some() && is_begun;
         let floor = self.leg.floor;
         !self.next_step(reservation).is_some_and(is_held) && (self.leg.done > floor || floor == 0)
     }
@@ -236,7 +236,7 @@ impl<'a> Traveller<'a> {
     }
 
     /// The step that something is done about, and which way: by the Job that was seen, which may be of before a turn.
-    pub(super) fn at_hand(self, reservation: &InFlightObject) -> Option<(&'a JourneyStep, StepWay)> {
+    pub(super) fn at_hand(self, reservation: &InFlightObject) -> Option<(&'a WorkflowStep, StepWay)> {
         let way = |back| if back { StepWay::Undone } else { StepWay::Done };
         match self.seen_job(reservation) {
             Some(seen) => Some((self.steps().get(seen.step)?, way(seen.back))),
@@ -389,9 +389,9 @@ impl<'a> Traveller<'a> {
 
     /// What a step writes.
     fn fields(self, step: usize) -> &'a [(Path, Option<Value>)] {
-        let journey = self.rollout.waves.get(self.leg.wave).and_then(|wave| wave.journey.as_ref());
-        match journey.and_then(|journey| journey.steps.get(step)).map(|step| &step.act) {
-            Some(JourneyAct::Set(fields)) => fields,
+        let workflow = self.rollout.waves.get(self.leg.wave).and_then(|wave| wave.workflow.as_ref());
+        match workflow.and_then(|workflow| workflow.steps.get(step)).map(|step| &step.act) {
+            Some(WorkflowAct::Set(fields)) => fields,
             _ => &[],
         }
     }

@@ -9,7 +9,7 @@ use super::initial_waits::{Applies, applies, if_any_question};
 use super::questions::RolloutQuestion;
 use super::status::InFlightObject;
 use super::traveller::Traveller;
-use crate::definition::{JourneyAct, JourneyStep, StepWay};
+use crate::definition::{WorkflowAct, WorkflowStep, StepWay};
 
 /// Whether what was waited for still holds.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -44,7 +44,7 @@ pub(super) fn waited(traveller: Traveller<'_>, reservation: &InFlightObject, ans
 
 /// Whether the step at hand cannot be undone, and nothing of it was begun with.
 pub(super) fn begins_for_good(traveller: Traveller<'_>, reservation: &InFlightObject) -> bool {
-    let is_for_good = |step: &JourneyStep| step.irreversible.is_some();
+    let is_for_good = |step: &WorkflowStep| step.irreversible.is_some();
     !reservation.back
         && !traveller.leg.open
         && traveller.seen_job(reservation).is_none()
@@ -54,7 +54,7 @@ pub(super) fn begins_for_good(traveller: Traveller<'_>, reservation: &InFlightOb
 /// The steps right before the one at hand that do nothing but wait.
 fn before(traveller: Traveller<'_>) -> Range<usize> {
     let (steps, done) = (traveller.steps(), traveller.leg.done);
-    let is_wait = |at: &usize| steps.get(*at).is_some_and(JourneyStep::is_wait);
+    let is_wait = |at: &usize| steps.get(*at).is_some_and(WorkflowStep::is_wait);
     (0..done).rev().take_while(is_wait).last().unwrap_or(done)..done
 }
 
@@ -78,11 +78,11 @@ fn still_holds(traveller: Traveller<'_>, at: usize, first: usize, answers: &Roll
         Applies::Yes => {}
     }
     match &step.act {
-        JourneyAct::Wait { .. } => holds(traveller.leg.unmet(at, StepWay::Done).is_none()),
-        JourneyAct::Beside(other) => {
+        WorkflowAct::Wait { .. } => holds(traveller.leg.unmet(at, StepWay::Done).is_none()),
+        WorkflowAct::Beside(other) => {
             let progress = beside::progress(Beside { traveller, step: at, answers }, &other.act, StepWay::Done);
             holds(matches!(progress, StepProgress::Done | StepProgress::ByHand))
         }
-        JourneyAct::Set(_) | JourneyAct::Job { .. } => Waited::Holds,
+        WorkflowAct::Set(_) | WorkflowAct::Job { .. } => Waited::Holds,
     }
 }

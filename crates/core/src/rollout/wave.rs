@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::chosen::Chosen;
 use super::wave_gate::{WaveGate, WaveSide};
-use crate::definition::Journey;
+use crate::definition::Workflow;
 
 /// A part of the fleet.
 #[derive(Clone, Debug)]
@@ -17,8 +17,8 @@ pub(super) struct Wave {
     /// What is waited for after the last of them is through.
     pub(super) after: WaveGate,
     /// What happens to its objects; nothing where their version label is changed.
-    pub(super) journey: Option<Journey>,
-    /// It has no objects: its journey is what it runs.
+    pub(super) workflow: Option<Workflow>,
+    /// It has no objects: its workflow is what it runs.
     pub(super) is_run: bool,
     pub(super) states: WaveStates,
 }

@@ -1,4 +1,4 @@
-//! Objects on journeys, in a plan: what is noted of their Jobs, who is let go, who turns, and what is written next.
+//! Objects on workflows, in a plan: what is noted of their Jobs, who is let go, who turns, and what is written next.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ use super::status::{
 use super::step_outcome::{StepWrite, Stepping};
 use super::step_state::open_gap;
 use super::traveller::Traveller;
-use crate::definition::{JobSource, JourneyAct, JourneyJob, StepWay};
+use crate::definition::{JobSource, WorkflowAct, WorkflowJob, StepWay};
 
 /// What waves run, each as if it were an object.
 pub(super) fn runs(rollout: &FleetRollout, status: &RolloutStatus) -> Vec<FleetObject> {
@@ -32,7 +32,7 @@ pub(super) fn runs(rollout: &FleetRollout, status: &RolloutStatus) -> Vec<FleetO
     runs.collect()
 }
 
-/// What has to be looked up for what is under way on journeys: Jobs, templates of those that are to be made, and other
+/// What has to be looked up for what is under way on workflows: Jobs, templates of those that are to be made, and other
 /// objects that steps are about. What is found has to be told to [`super::RolloutAnswers`] before the next plan.
 #[must_use]
 pub fn step_questions(rollout: &FleetRollout, status: &RolloutStatus, fleet: &[FleetObject]) -> Vec<RolloutQuestion> {
@@ -75,7 +75,7 @@ pub fn step_questions(rollout: &FleetRollout, status: &RolloutStatus, fleet: &[F
     asked
 }
 
-/// What has to be looked up to tell of every object whether anything stands against its journey. Whoever has that told
+/// What has to be looked up to tell of every object whether anything stands against its workflow. Whoever has that told
 /// says so in [`super::RolloutFacts::ahead`].
 #[must_use]
 pub fn ahead_questions(rollout: &FleetRollout, fleet: &[FleetObject]) -> Vec<RolloutQuestion> {
@@ -93,7 +93,7 @@ pub fn ahead_questions(rollout: &FleetRollout, fleet: &[FleetObject]) -> Vec<Rol
     asked
 }
 
-/// What has to be looked up for objects that have not begun, and whose journeys begin with waits: of the wave that the
+/// What has to be looked up for objects that have not begun, and whose workflows begin with waits: of the wave that the
 /// rollout is at. Nobody has to know it as of now: it is looked at again before such an object is written.
 #[must_use]
 pub fn waiting_questions(
@@ -118,12 +118,12 @@ pub fn waiting_questions(
 
 /// What the Jobs of a reservation may be called, of which nobody knows how far it is.
 fn jobs_of(rollout: &FleetRollout, reservation: &InFlightObject) -> Vec<SeenStepJob> {
-    let journey =
-        rollout.waves.iter().find(|wave| wave.name == reservation.wave).and_then(|wave| wave.journey.as_ref());
+    let workflow =
+        rollout.waves.iter().find(|wave| wave.name == reservation.wave).and_then(|wave| wave.workflow.as_ref());
     let mut jobs = Vec::new();
-    for (at, step) in journey.into_iter().flat_map(|journey| &journey.steps).enumerate() {
-        let JourneyAct::Job { job, undo } = &step.act else { continue };
-        let named = |job: &JourneyJob, way| SeenStepJob {
+    for (at, step) in workflow.into_iter().flat_map(|workflow| &workflow.steps).enumerate() {
+        let WorkflowAct::Job { job, undo } = &step.act else { continue };
+        let named = |job: &WorkflowJob, way| SeenStepJob {
             name: format!("{}/{}", job.namespace(), job_name(rollout, reservation, &step.name, way)),
             step: at,
             back: way == StepWay::Undone,
@@ -164,7 +164,7 @@ fn is_unmarked(rollout: &FleetRollout, object: &FleetObject) -> bool {
     object.mark_of(rollout).is_none() && object.legs.as_ref().is_some_and(|legs| !legs.is_run)
 }
 
-/// Whether nobody knows which step of its journey something under way is at: it is gone, or goes, or says nothing.
+/// Whether nobody knows which step of its workflow something under way is at: it is gone, or goes, or says nothing.
 pub(super) fn is_anywhere(planner: &Planner<'_>, reservation: &InFlightObject) -> bool {
     let object = planner.object(&reservation.uid);
     object.is_none_or(|object| object.is_going || is_unmarked(planner.rollout, object))
@@ -330,7 +330,7 @@ pub(super) fn note_runs(planner: &mut Planner<'_>) {
     }
 }
 
-/// What becomes of a reservation of an object on a journey when the rollout goes another way. Nothing: it is let go.
+/// What becomes of a reservation of an object on a workflow when the rollout goes another way. Nothing: it is let go.
 pub(super) fn turned(
     planner: &Planner<'_>,
     traveller: Traveller<'_>,
@@ -381,7 +381,7 @@ pub(super) fn turn_back(planner: &Planner<'_>, reservation: &mut InFlightObject)
     (reservation.back, reservation.since) = (true, planner.now());
 }
 
-/// Whether an object on a journey stays under way, by what is seen of it.
+/// Whether an object on a workflow stays under way, by what is seen of it.
 pub(super) fn stays(planner: &Planner<'_>, traveller: Traveller<'_>, reservation: &InFlightObject) -> bool {
     if traveller.object.is_going {
         // It is let go when it is gone, and not before: then it is known what is left of it.
@@ -407,7 +407,7 @@ pub(super) fn stays(planner: &Planner<'_>, traveller: Traveller<'_>, reservation
         return false;
     }
     if !reservation.back && !judge.has_begun(traveller, reservation) && traveller.leg.is_outside() {
-        // Its journey is not about it any more.
+        // Its workflow is not about it any more.
         return false;
     }
     let is_refused = planner.facts.remembered.answer(&traveller.object.uid).is_some()
@@ -460,7 +460,7 @@ pub(super) fn note_tried(planner: &mut Planner<'_>) {
     planner.facts.remembered.tries(all, planner.now);
 }
 
-/// The next writes of objects on their journeys. What has begun goes on to its end, also while nothing else is moved.
+/// The next writes of objects on their workflows. What has begun goes on to its end, also while nothing else is moved.
 pub(super) fn step_writes(planner: &Planner<'_>) -> Vec<RolloutWrite> {
     if planner.rests || planner.status.started.is_none() {
         return Vec::new();

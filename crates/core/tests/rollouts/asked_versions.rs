@@ -192,7 +192,7 @@ fn who_brings_no_version_is_asked_for_none() {
     let plain = "{name: plain, http: \"http://a/ok\"}";
     let kind =
         checked(&format!("{{start: [{SUPPORTED}, {plain}, {IMAGE}], during: [{RESTARTS}, {plain}]}}"), "").unwrap();
-    let rollout = read(&kind, &json!({"journey": "rewrite", "to": "v1"})).unwrap();
+    let rollout = read(&kind, &json!({"workflow": "rewrite", "to": "v1"})).unwrap();
     assert_eq!(asked(&rollout, &RolloutStatus::default()), [page("http://a/ok"), page("http://a/ok")]);
     let lists = rollout_questions(&rollout, &RolloutStatus::default());
     assert!(lists.iter().all(|question| question.plural != "apps"), "{lists:?}");

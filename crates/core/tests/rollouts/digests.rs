@@ -20,7 +20,7 @@ kind: StagedRollout
 metadata: {name: migrate}
 spec:
   kind: mattermost
-  journey: migrate
+  workflow: migrate
   from: v1alpha1
   to: v1beta1
   acceptedRisks: [no-way-back, old-object, announce]
@@ -112,7 +112,7 @@ fn yaml(text: &str) -> Value {
 
 /// It stands in the status of rollouts under way: a value that moves has them told that nobody knows.
 #[test]
-fn the_digest_of_a_built_in_journey_is_what_it_was() {
+fn the_digest_of_a_built_in_workflow_is_what_it_was() {
     assert_eq!(digest(DEFINITION, ROLLOUT).as_deref(), Some("1:63bd4230a54b5e0ac26c"));
     let definition = yaml(DEFINITION);
     assert_eq!(
@@ -132,10 +132,10 @@ fn any_word_of_a_step_that_is_another_makes_another_digest() {
         assert_ne!(digest, now, "{place}");
         seen.entry(digest).or_insert(place);
     };
-    for (place, journey) in changed(&definition["journeys"]["migrate"], "migrate") {
+    for (place, workflow) in changed(&definition["workflows"]["migrate"], "migrate") {
         let mut definition = definition.clone();
-        definition["journeys"]["migrate"] = journey.clone();
-        if journey != yaml(DEFINITION)["journeys"]["migrate"] {
+        definition["workflows"]["migrate"] = workflow.clone();
+        if workflow != yaml(DEFINITION)["workflows"]["migrate"] {
             tell(place, digest(&definition.to_string(), ROLLOUT));
         }
     }

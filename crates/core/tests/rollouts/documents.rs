@@ -117,21 +117,21 @@ fn whatever_else_a_rollout_says_is_refused_with_its_line() {
         ("[lake/boat]", "[\"\"]", "prioritizedObjects: \"\" is not an object"),
         ("[lake/boat]", "[boat]", "ok"),
         ("[mon-thu]", "[mon-fry]", "windows: \"mon-fry\" is no day: use mon, tue"),
-        ("  from:", "  journey: controler-version\n  from:", "did you mean \"controller-version\"?"),
+        ("  from:", "  workflow: controler-version\n  from:", "did you mean \"controller-version\"?"),
     ] {
         is_told(instead_of, said, message);
     }
 }
 
 #[test]
-fn journeys_hold_nobody() {
+fn workflows_hold_nobody() {
     for (instead_of, said, message) in [
         ("paused: false", "paused: false\n  hold: soon", "true or false belongs here"),
         ("paused: false", "paused: false\n  hold: true", "ok"),
         (
             "  from:",
-            "  journey: rewrite\n  hold: true\n  from:",
-            "hold: keeps others from changing the version label, and journeys change none",
+            "  workflow: rewrite\n  hold: true\n  from:",
+            "hold: keeps others from changing the version label, and workflows change none",
         ),
     ] {
         is_told(instead_of, said, message);

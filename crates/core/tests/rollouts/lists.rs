@@ -127,9 +127,9 @@ fn what_no_write_tests_is_read_again_before_it_is_decided() {
     };
     assert_eq!(judged(1), (1, vec!["healthy".to_owned()]), "one is let go, one waits, one moves");
     assert_eq!(judged(40), (0, vec!["healthy".to_owned(), "ill".to_owned()]), "one fails");
-    let journeys = "journeys: {calm: [{set: {fields: {'metadata.labels[\"calm\"]': x}}}]}\n";
-    let kind = define(&format!("healthy: {{all: [{{condition: Ready}}]}}\n{journeys}")).unwrap();
-    let spec = json!({"kind": "boat", "journey": "calm", "to": "2.17.0", "waves": [{"name": "all"}]});
+    let workflows = "workflows: {calm: [{set: {fields: {'metadata.labels[\"calm\"]': x}}}]}\n";
+    let kind = define(&format!("healthy: {{all: [{{condition: Ready}}]}}\n{workflows}")).unwrap();
+    let spec = json!({"kind": "boat", "workflow": "calm", "to": "2.17.0", "waves": [{"name": "all"}]});
     let document = json!({
         "apiVersion": "pointsman.dev/v1", "kind": "StagedRollout", "metadata": {"name": "r", "uid": "rollout-1"}, "spec": spec,
     });

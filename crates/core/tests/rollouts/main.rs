@@ -24,7 +24,7 @@ mod hand_over;
 mod health;
 mod history;
 mod holds;
-mod journeys;
+mod workflows;
 mod kinds;
 mod lists;
 mod next;

@@ -48,7 +48,7 @@ const NEW: &str = "v1.17.1";
 
 fn answered(more: &Value, kind: &Kind) -> Result<FleetRollout, String> {
     let mut spec = json!({
-        "kind": "host", "journey": "kubelet", "from": OLD, "to": NEW, "waves": [{"name": "all", "maxInFlight": 2}],
+        "kind": "host", "workflow": "kubelet", "from": OLD, "to": NEW, "waves": [{"name": "all", "maxInFlight": 2}],
         "acceptedRisks": ["no-way-back"],
     });
     spec.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
@@ -124,7 +124,7 @@ fn what_runs_of_each_part_is_said_as_far_as_it_is_certain() {
     assert_eq!(told(&dumb, &fresh, true), is(["v1.17.1..v1.17.1", "", ""]));
     let odd = [masters[0].clone(), host("d", &json!("latest"), &new)];
     assert_eq!(told(&odd, &fresh, true), is(["", both, ""]));
-    // A journey may be about any part of a host, and about none that the host has not.
+    // A workflow may be about any part of a host, and about none that the host has not.
     assert_eq!(told(&masters, &under_way(&["c"]), true), is(["v1.17.1..v1.17.1", both, both]));
     assert_eq!(told(&masters, &under_way(&["a"]), true), is([both, both, both]));
     // A cache may not know of one that came.

@@ -18,7 +18,7 @@ use crate::patches::boat;
 fn rollout(members: &Value) -> Result<FleetRollout, String> {
     let waves =
         json!([{"name": "first", "selector": {"labels": "rollout=canary"}}, {"name": "rest", "maxInFlight": 3}]);
-    let mut spec = json!({"kind": "boat", "journey": "rewrite", "to": "v1", "waves": waves, "timeout": "10m"});
+    let mut spec = json!({"kind": "boat", "workflow": "rewrite", "to": "v1", "waves": waves, "timeout": "10m"});
     spec.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
     let metadata = json!({"name": "r", "uid": "rollout-1"});
     let document =
@@ -240,17 +240,17 @@ fn what_a_rewriting_rollout_cannot_be_is_refused() {
     assert_eq!(steps.len(), 1);
     assert_eq!(steps[0].does, "writes nothing but how far it is, by which it is stored as v1");
     let last = json!({"name": "rest"});
-    let (label, other) = (json!({"name": "a", "journey": "controller-version"}), json!({"name": "a", "journey": "x"}));
+    let (label, other) = (json!({"name": "a", "workflow": "controller-version"}), json!({"name": "a", "workflow": "x"}));
     for (members, why) in [
         (json!({"to": "v2"}), "to: \"v2\" is no version of boat, did you mean \"v1\"? Known here: v1"),
         (json!({"from": "v1"}), "nobody can read in which version an object is stored"),
         (json!({"waves": [label, last]}), "a rollout either changes version labels or does not"),
-        (json!({"waves": [other, last]}), "journey: rewrite is one of a whole StagedRollout"),
+        (json!({"waves": [other, last]}), "workflow: rewrite is one of a whole StagedRollout"),
         (
-            json!({"journey": null, "to": "2.17.0", "waves": [{"name": "all", "journey": "rewrite"}]}),
+            json!({"workflow": null, "to": "2.17.0", "waves": [{"name": "all", "workflow": "rewrite"}]}),
             "of a whole StagedRollout",
         ),
-        (json!({"journey": "rewrit"}), "did you mean \"rewrite\"? Known here: controller-version, rewrite"),
+        (json!({"workflow": "rewrit"}), "did you mean \"rewrite\"? Known here: controller-version, rewrite"),
     ] {
         let error = rollout(&members).map(|_| ()).unwrap_err();
         assert!(error.contains(why), "{members}: {error}");

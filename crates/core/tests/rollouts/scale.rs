@@ -70,7 +70,7 @@ impl Running {
                     self.calls[0] += 1;
                 }
                 RolloutWrite::Try(one) => panic!("{} was refused by nobody", one.title()),
-                RolloutWrite::Job(_) | RolloutWrite::Object(_) => panic!("nothing has a journey here"),
+                RolloutWrite::Job(_) | RolloutWrite::Object(_) => panic!("nothing has a workflow here"),
             }
         }
         self.now.wall += 2;

@@ -67,7 +67,7 @@ enum RolloutCommand {
     /// Let a rollout go on after it was paused, or after something failed.
     #[command(after_help = examples::RESUME)]
     Resume(ChangeArgs),
-    /// Print the ClusterRole that running a rollout takes: what its journeys do, and nothing else.
+    /// Print the ClusterRole that running a rollout takes: what its workflows do, and nothing else.
     #[command(after_help = examples::RIGHTS)]
     Rights(RightsArgs),
     /// Run a rollout, or all of a cluster: move objects, wave by wave.

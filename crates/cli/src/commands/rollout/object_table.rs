@@ -109,7 +109,7 @@ impl<'a> ToldObjects<'a> {
 
     /// Whether the version label says anything that the parts do not.
     pub(super) fn has_label(&self) -> bool {
-        !self.rollout.has_journeys() || self.rollout.parts().next().is_none()
+        !self.rollout.has_workflows() || self.rollout.parts().next().is_none()
     }
 }
 

@@ -148,7 +148,7 @@ fn summary(
     if let Some(closed) = survey.facts.closed(rollout) {
         text.push_str(&format!("nothing would be moved now: {closed}\n"));
     }
-    if let Some(why) = rollout.cannot_tell_controllers().filter(|_| !rollout.has_journeys()) {
+    if let Some(why) = rollout.cannot_tell_controllers().filter(|_| !rollout.has_workflows()) {
         text.push_str(&format!("cannot detect two controllers on one object: {why}\n"));
     }
     text.push_str(&freezing(rollout, survey));
@@ -161,7 +161,7 @@ fn summary(
 
 /// What it will ask of the API server.
 fn calls(rollout: &FleetRollout, survey: &RolloutSurvey, moves: usize) -> String {
-    let patches = match (rollout.has_journeys(), rollout.holds()) {
+    let patches = match (rollout.has_workflows(), rollout.holds()) {
         (true, _) => format!("at most {}", moves * rollout.steps()),
         (false, true) => (moves * 2).to_string(),
         (false, false) => moves.to_string(),
@@ -185,7 +185,7 @@ fn waits_json(rollout: &FleetRollout) -> Vec<Value> {
 fn steps_json(rollout: &FleetRollout) -> Vec<Value> {
     let json = |step: ToldStep| {
         json!({
-            "journey": step.journey, "step": step.name, "does": step.does, "irreversible": step.irreversible,
+            "workflow": step.workflow, "step": step.name, "does": step.does, "irreversible": step.irreversible,
         })
     };
     told_steps(rollout).into_iter().map(json).collect()

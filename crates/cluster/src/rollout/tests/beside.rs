@@ -258,7 +258,7 @@ becomes:
   from: {crd: huts.crd.yaml, version: v1, healthy: {all: [{field: status.state, is: stable}]}}
   to: v1
   operations: []
-journeys:
+workflows:
   moves:
   - {name: convert, convert: {}}
   - {name: adopt, adopt: {resources: [services, things.example.org]}}
@@ -290,7 +290,7 @@ fn known(steps: usize, server: &SmallServer) -> String {
     };
     let kind = Kind::load("house.yaml", DEFINITION, &mut read).unwrap_or_else(|error| panic!("{error}"));
     let spec = json!({
-        "kind": "house", "journey": "moves", "to": "v1", "acceptedRisks": ["pods", "hut"], "waves": [{"name": "all"}],
+        "kind": "house", "workflow": "moves", "to": "v1", "acceptedRisks": ["pods", "hut"], "waves": [{"name": "all"}],
     });
     let rollout = json!({"apiVersion": "pointsman.dev/v1", "kind": "StagedRollout", "metadata": {"name": "r", "uid": "u"}, "spec": spec});
     let rollout: FleetRollout = answered_rollout(&rollout, &kind).unwrap();

@@ -24,10 +24,10 @@ use crate::web::tests::{Manner, SmallServer, answer, waited};
 /// Boats that wait for the nodes of clusters of their own.
 fn fleet(names: &[&str]) -> (FleetRollout, Vec<FleetObject>) {
     let definition = "apiVersion: pointsman.dev/v1\nkind: KindDefinition\ncrd: boats.crd.yaml\nhealthy: {all: [{field: \
-                      status.ready, is: true}]}\njourneys:\n  j:\n  - {name: nodes, wait: {list: nodes, every: {field: \
+                      status.ready, is: true}]}\nworkflows:\n  j:\n  - {name: nodes, wait: {list: nodes, every: {field: \
                       spec.fine, is: true}, on: {cluster: {secret: way, namespace: \"{name}\"}}}}\n";
     let kind = Kind::from_crd(definition, CRD).unwrap();
-    let spec = json!({"kind": "boat", "journey": "j", "to": "b", "waves": [{"name": "all"}]});
+    let spec = json!({"kind": "boat", "workflow": "j", "to": "b", "waves": [{"name": "all"}]});
     let rollout = json!({"apiVersion": "pointsman.dev/v1", "kind": "StagedRollout", "metadata": {"name": "r", "uid": "u"}, "spec": spec});
     let rollout = answered_rollout(&rollout, &kind).unwrap();
     let boat =

@@ -1,4 +1,4 @@
-//! What stands against the journey of an object, looked for before its first step: where that is so, nothing of it
+//! What stands against the workflow of an object, looked for before its first step: where that is so, nothing of it
 //! changes.
 
 use super::convert::becoming_question;
@@ -8,7 +8,7 @@ use super::obstacles::{obstacle, obstacle_questions, pods_to_come};
 use super::progress::Ahead;
 use super::room::PodSet;
 use super::seen::{SeenOther, annotation, goes, look};
-use crate::definition::{BesideAct, JourneyStep};
+use crate::definition::{BesideAct, WorkflowStep};
 use crate::rollout::answers::{Became, RolloutAnswers};
 use crate::rollout::questions::RolloutQuestion;
 use crate::rollout::traveller::Traveller;
@@ -16,7 +16,7 @@ use crate::rollout::traveller::Traveller;
 /// What has to be looked up before the first step.
 pub(in crate::rollout) fn ahead_questions(traveller: Traveller<'_>) -> Vec<RolloutQuestion> {
     let mut questions = Vec::new();
-    for act in traveller.steps().iter().filter_map(JourneyStep::beside).map(|step| &step.act) {
+    for act in traveller.steps().iter().filter_map(WorkflowStep::beside).map(|step| &step.act) {
         match act {
             BesideAct::Convert => {
                 questions.extend(target_question(traveller));
@@ -31,14 +31,14 @@ pub(in crate::rollout) fn ahead_questions(traveller: Traveller<'_>) -> Vec<Rollo
     questions
 }
 
-/// Why an object must not begin with its journey, or not now. `others` are Pods that are about to come in the same
+/// Why an object must not begin with its workflow, or not now. `others` are Pods that are about to come in the same
 /// namespace.
 pub(in crate::rollout) fn refused_ahead(
     traveller: Traveller<'_>,
     answers: &RolloutAnswers,
     others: &[PodSet],
 ) -> Option<Ahead> {
-    traveller.steps().iter().filter_map(JourneyStep::beside).find_map(|step| match &step.act {
+    traveller.steps().iter().filter_map(WorkflowStep::beside).find_map(|step| match &step.act {
         BesideAct::Convert => conversion(traveller, answers),
         BesideAct::Recreate(recreation) => obstacle(traveller, recreation, answers, others),
         BesideAct::DeleteSource => made_again(traveller),

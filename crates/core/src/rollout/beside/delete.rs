@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::copied_metadata::carried;
-use super::names::{BECAME, GENERATION, JOURNEY_LABEL};
+use super::names::{BECAME, GENERATION, WORKFLOW_LABEL};
 use super::object_write::{ObjectCall, ObjectWrite, Propagation};
 use super::observation::{deployment_question, object_question, recreations, selector, target_question};
 use super::owner::controller;
@@ -248,11 +248,11 @@ pub(in crate::rollout) fn has_become(
 
 /// Whether any step saves something that is needed no more once the object is gone.
 fn saves(rollout: &FleetRollout) -> bool {
-    recreations(rollout.journey_steps()).next().is_some()
+    recreations(rollout.workflow_steps()).next().is_some()
 }
 
 fn saved_question(namespace: Option<&str>, uid: &str) -> RolloutQuestion {
-    RolloutQuestion::of_metadata(&revisions(), namespace, &format!("{JOURNEY_LABEL}={uid}"))
+    RolloutQuestion::of_metadata(&revisions(), namespace, &format!("{WORKFLOW_LABEL}={uid}"))
 }
 
 /// Where things are saved.

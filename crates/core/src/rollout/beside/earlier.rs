@@ -6,14 +6,14 @@ use super::names::BECAME;
 use super::observation::target_question;
 use super::progress::{Beside, StepProgress};
 use super::seen::{SeenOther, annotation};
-use crate::definition::{BesideAct, JourneyStep};
+use crate::definition::{BesideAct, WorkflowStep};
 use crate::rollout::questions::RolloutQuestion;
 use crate::rollout::traveller::Traveller;
 
 /// What has to be looked up before a step is undone. Nothing where that comes after the object was made into another
 /// one: such a step looks at that by itself.
 pub(in crate::rollout) fn earlier_question(traveller: Traveller<'_>, step: usize) -> Option<RolloutQuestion> {
-    let converts = |step: &JourneyStep| step.beside().is_some_and(|beside| matches!(beside.act, BesideAct::Convert));
+    let converts = |step: &WorkflowStep| step.beside().is_some_and(|beside| matches!(beside.act, BesideAct::Convert));
     let is_after = traveller.steps().iter().take(step + 1).any(converts);
     target_question(traveller).filter(|_| !is_after && !traveller.legs.is_run)
 }

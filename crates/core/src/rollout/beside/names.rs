@@ -36,7 +36,7 @@ pub(in crate::rollout) const ON_WHAT_WAS_MADE: [&str; 6] = [BECAME, GENERATION, 
 pub(super) const KNOWN_BY: [&str; 5] = [BECAME, GENERATION, MADE_BY, SHARED, MOVED];
 
 /// A label of what is saved of an object before it is made anew: the uid of the object that a rollout is about.
-pub(super) const JOURNEY_LABEL: &str = "pointsman.dev/journey";
+pub(super) const WORKFLOW_LABEL: &str = "pointsman.dev/workflow";
 
 /// An annotation of a Deployment that was made anew: the uid of the one before.
 pub(super) const RECREATED: &str = "pointsman.dev/recreated-from";

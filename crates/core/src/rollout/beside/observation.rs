@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::definition::{BesideAct, JourneyStep, Recreation, StepObject};
+use crate::definition::{BesideAct, WorkflowStep, Recreation, StepObject};
 use crate::rollout::questions::RolloutQuestion;
 use crate::rollout::traveller::Traveller;
 
@@ -47,9 +47,9 @@ fn filled(traveller: Traveller<'_>, labels: &BTreeMap<String, String>) -> BTreeM
 
 /// Deployments that steps make anew.
 pub(super) fn recreations<'s>(
-    steps: impl IntoIterator<Item = &'s JourneyStep>,
+    steps: impl IntoIterator<Item = &'s WorkflowStep>,
 ) -> impl Iterator<Item = &'s Recreation> {
-    steps.into_iter().filter_map(JourneyStep::beside).filter_map(|step| match &step.act {
+    steps.into_iter().filter_map(WorkflowStep::beside).filter_map(|step| match &step.act {
         BesideAct::Recreate(recreation) => Some(&**recreation),
         _ => None,
     })

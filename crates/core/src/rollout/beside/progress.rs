@@ -29,7 +29,7 @@ pub(in crate::rollout) enum StepProgress {
     Stuck(String),
 }
 
-/// Why an object must not begin its journey.
+/// Why an object must not begin its workflow.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(in crate::rollout) enum Ahead {
     /// It cannot be moved.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
-use super::names::{JOURNEY_LABEL, RECREATED, RESTORED};
+use super::names::{WORKFLOW_LABEL, RECREATED, RESTORED};
 use super::seen::text;
 
 /// What was saved of a Deployment.
@@ -66,7 +66,7 @@ fn revision(name: &str, uid: &str, deployment: &Value, (old, new): (&Value, &Val
     json!({
         "apiVersion": "apps/v1", "kind": "ControllerRevision", "revision": 1, "data": data,
         "metadata": {
-            "name": name, "namespace": metadata("/metadata/namespace"), "labels": {JOURNEY_LABEL: uid},
+            "name": name, "namespace": metadata("/metadata/namespace"), "labels": {WORKFLOW_LABEL: uid},
             "annotations": {"pointsman.dev/saved": format!("deployments.apps {}", text(deployment, "/metadata/name"))},
         },
     })

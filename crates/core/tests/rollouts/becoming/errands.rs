@@ -137,7 +137,7 @@ fn hut(county: &County, object: &Value, orphans: bool) -> Option<&'static str> {
 /// Why a Deployment must not make way for another one, if it is saved whole, and somebody has asked for that one.
 fn deployment(county: &County, of: &str, object: &Value, successor: Option<&Value>) -> Option<&'static str> {
     let saved = county.village.all("controllerrevisions");
-    let saved = saved.filter(|saved| saved["metadata"]["labels"]["pointsman.dev/journey"] == of);
+    let saved = saved.filter(|saved| saved["metadata"]["labels"]["pointsman.dev/workflow"] == of);
     let selector = |object: &Value| object["spec"]["selector"].clone();
     let has_all = |saved: &Value| {
         let [old, new] = [&saved["data"]["old"], &saved["data"]["new"]];

@@ -310,7 +310,7 @@ impl<'a> Chronicle<'a> {
         let is_open = |one: &&InFlightObject| {
             let name = one.object.trim_start_matches("n/");
             let hut = village.get("huts", name).filter(|hut| hut["metadata"]["deletionTimestamp"].is_null());
-            let is_saved = |saved: &Value| saved["metadata"]["labels"]["pointsman.dev/journey"] == one.uid.as_str();
+            let is_saved = |saved: &Value| saved["metadata"]["labels"]["pointsman.dev/workflow"] == one.uid.as_str();
             hut.is_some_and(|hut| hut["metadata"]["uid"] == one.uid.as_str())
                 && village.get("deployments", name).is_none()
                 && village.all("controllerrevisions").any(is_saved)

@@ -189,7 +189,7 @@ fn a_rollout_that_cannot_see_what_objects_have_become_does_not_say_that_all_are_
 
 /// Where nobody says what its Deployment was, an object that is gone stays what it has become.
 #[test]
-fn a_journey_that_cannot_be_undone_to_its_beginning_stays_at_its_end() {
+fn a_workflow_that_cannot_be_undone_to_its_beginning_stays_at_its_end() {
     let mut county = county(1);
     county.kind = &FOR_GOOD;
     drives(&mut county, 300, |_, _| {});

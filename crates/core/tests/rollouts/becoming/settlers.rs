@@ -39,7 +39,7 @@ pub(super) enum Happening {
     Resume,
     /// Somebody says that the rollout is to pause; or is not to any more.
     Pauses(bool),
-    /// The definition says its journey in other words; or in those of before again.
+    /// The definition says its workflow in other words; or in those of before again.
     Redefines(bool),
     /// The garbage collector hears late what belongs to whom; or at once again.
     Lags(bool),
@@ -180,7 +180,7 @@ impl Plot {
     pub(super) fn rollout(&self) -> Value {
         let accept = if self.accepted { json!(["old-hut"]) } else { json!([]) };
         let spec = json!({
-            "kind": "house", "journey": "moves", "to": "v2", "timeout": "90s", "acceptedRisks": accept,
+            "kind": "house", "workflow": "moves", "to": "v2", "timeout": "90s", "acceptedRisks": accept,
             "waves": [{"name": "all", "maxInFlight": self.max_in_flight}], "onFailure": self.on_failure,
         });
         json!({
@@ -239,7 +239,7 @@ becomes:
   from: {crd: huts.crd.yaml, version: v1, healthy: {all: [{field: status.state, is: stable}]}}
   to: v1
   operations: []
-journeys:
+workflows:
   moves:
   - name: trigger
     set: {fields: {spec.move: true}}

@@ -241,9 +241,9 @@ fn what_was_deleted_is_followed_by_another_one_although_something_is_shut() {
 }
 
 #[test]
-fn what_was_deleted_is_followed_by_another_one_although_the_journey_is_another() {
+fn what_was_deleted_is_followed_by_another_one_although_the_workflow_is_another() {
     let county = gap(|county| county.rollout["status"]["steps"] = json!("1:another"));
-    assert!(said(&county).contains("its journeys are not those with which it began"), "{}", said(&county));
+    assert!(said(&county).contains("its workflows are not those with which it began"), "{}", said(&county));
     assert_eq!(deployment(&county)["spec"]["selector"]["matchLabels"]["house"], "h-0");
 }
 

@@ -1,5 +1,5 @@
 //! Somebody says something else between any two writes of a way: that the rollout is to pause, to stop, to turn; or
-//! says its journey in other words, or kills whoever runs it.
+//! says its workflow in other words, or kills whoever runs it.
 
 use pointsman_core::rollout::{Direction, ObjectWrite, RolloutPhase};
 use serde_json::{Value, json};
@@ -179,7 +179,7 @@ fn a_rollout_that_turns_at_any_write_goes_the_whole_other_way_and_back() {
 }
 
 #[test]
-fn a_journey_that_is_said_in_other_words_at_any_write_stops_there_and_goes_on_once_it_is_put_back() {
+fn a_workflow_that_is_said_in_other_words_at_any_write_stops_there_and_goes_on_once_it_is_put_back() {
     let before = at_home(1);
     at_each_write(
         3,

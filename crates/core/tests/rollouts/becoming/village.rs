@@ -1,4 +1,4 @@
-//! A namespace of a cluster, as far as these journeys can tell, and the controllers of Kubernetes in it.
+//! A namespace of a cluster, as far as these workflows can tell, and the controllers of Kubernetes in it.
 
 use std::collections::BTreeMap;
 

@@ -1,15 +1,15 @@
-//! Definitions of such journeys that are refused, each with what to do.
+//! Definitions of such workflows that are refused, each with what to do.
 
 use pointsman_core::definition::Kind;
 use serde_json::{Value, json};
 
 use super::garden::example;
 
-/// What is wrong with a journey of one step.
+/// What is wrong with a workflow of one step.
 fn told(step: &Value) -> String {
     let definition = format!(
         "apiVersion: pointsman.dev/v1\nkind: KindDefinition\ncrd: clusters.crd.yaml\nhealthy: {{none: [{{field: \
-         spec.shoot.broken, is: true}}]}}\njourneys: {}\n",
+         spec.shoot.broken, is: true}}]}}\nworkflows: {}\n",
         json!({"j": [step]})
     );
     match Kind::from_crd(&definition, &example("clusters.crd")) {

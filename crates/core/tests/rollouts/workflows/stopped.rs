@@ -84,7 +84,7 @@ impl Pier {
         let mut spec =
             json!({"timeout": "10m", "direction": self.direction, "acceptedRisks": accept, "maxUnhealthy": 0});
         if self.is_second {
-            spec["waves"] = json!([{"name": "first", "journey": "k"}, {"name": "rest"}]);
+            spec["waves"] = json!([{"name": "first", "workflow": "k"}, {"name": "rest"}]);
         }
         let flag = json!({"name": "flag", "set": {"fields": {"spec.flag": true}}});
         let tow = json!({"name": "tow", "job": {"manifest": manifest, "undo": {"manifest": manifest}}});

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::beside::{BesideAct, BesideStep, Recreation, WaitedFor};
-use super::schemas::JourneySchemas;
+use super::schemas::WorkflowSchemas;
 use super::step_object::{StepObject, filled_name, name_template};
 use super::step_place::{ElsewhereSpec, StepOnSpec, StepPlace};
 use super::time_limit::time_limit;
@@ -16,7 +16,7 @@ use crate::definition::gates::{Gate, GateCompiler, GateSpec, foreign_gate};
 
 /// What is waited for.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "JourneyWait")]
+#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "WorkflowWait")]
 pub(super) struct WaitSpec {
     /// Of which object: `source`, which is the one that the rollout is about and what is meant without it; `target`,
     /// which is what that becomes; or another one in its namespace, such as `deployments.apps/{name}`. With `list`, in
@@ -39,7 +39,7 @@ pub(super) struct WaitSpec {
 
 /// The object of the other kind is made, by what `becomes` says.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "JourneyConvert")]
+#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "WorkflowConvert")]
 pub(super) struct ConvertSpec {
     /// How long that may take, such as `10m`. Defaults to the `timeout` of the StagedRollout.
     timeout: Option<String>,
@@ -47,7 +47,7 @@ pub(super) struct ConvertSpec {
 
 /// A Deployment is made anew with another selector, by its own name, while its Pods go on to run.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "JourneyRecreate")]
+#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "WorkflowRecreate")]
 pub(super) struct RecreateSpec {
     /// `deployments.apps`.
     resource: String,
@@ -66,7 +66,7 @@ pub(super) struct RecreateSpec {
 
 /// What belongs to the object, by its owner references, belongs to what it has become.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "JourneyAdopt")]
+#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "WorkflowAdopt")]
 pub(super) struct AdoptSpec {
     /// Plurals and groups, such as `services` and `deployments.apps`.
     resources: Vec<String>,
@@ -76,9 +76,9 @@ pub(super) struct AdoptSpec {
 
 /// Objects go: those with some labels, or the one that the rollout is about.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "JourneyDelete")]
+#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "WorkflowDelete")]
 pub(super) struct DeleteSpec {
-    /// `source`: the object that the rollout is about, the last step of its journey. Nothing goes with it. Or, with
+    /// `source`: the object that the rollout is about, the last step of its workflow. Nothing goes with it. Or, with
     /// `names`, in which other cluster: `{cluster: {secret: NAME, namespace: NAME}}`.
     on: Option<StepOnSpec>,
     /// Plural and group of objects, such as `replicasets.apps`: with `labels` those in its namespace.
@@ -132,7 +132,7 @@ impl WaitSpec {
     pub(super) fn compile(
         &self,
         on: &StepObject,
-        schemas: JourneySchemas<'_>,
+        schemas: WorkflowSchemas<'_>,
         bad: &mut Vec<String>,
     ) -> Option<BesideStep> {
         let is_deployment = matches!(on, StepObject::Named { resource, .. } if is_deployment(resource));
@@ -156,7 +156,7 @@ impl WaitSpec {
         &self,
         spec: &GateSpec,
         on: &StepObject,
-        schemas: JourneySchemas<'_>,
+        schemas: WorkflowSchemas<'_>,
         bad: &mut Vec<String>,
     ) -> Option<Gate> {
         let mut say = |why: String| bad.push(format!("wait.until: {why}"));

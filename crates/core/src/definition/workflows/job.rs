@@ -9,7 +9,7 @@ use crate::definition::gates::Gate;
 
 /// A Job, and how it is seen that it has done what it is for.
 #[derive(Clone, Debug)]
-pub(crate) struct JourneyJob {
+pub(crate) struct WorkflowJob {
     pub(crate) source: JobSource,
     /// Variables that its containers get, with `{name}` and the like in their values.
     pub(crate) env: Vec<(String, String)>,
@@ -28,7 +28,7 @@ pub(crate) enum JobSource {
     Inline { namespace: String, manifest: Value },
 }
 
-impl JourneyJob {
+impl WorkflowJob {
     pub(super) fn filled(&self, fill: &dyn Fn(&str) -> String) -> Self {
         Self { until: self.until.as_ref().map(|until| until.filled(fill)), ..self.clone() }
     }

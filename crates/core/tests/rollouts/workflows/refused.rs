@@ -1,4 +1,4 @@
-//! StagedRollouts of journeys that must not begin, each with what to do.
+//! StagedRollouts of workflows that must not begin, each with what to do.
 
 use pointsman_core::definition::Kind;
 use pointsman_core::rollout::{
@@ -8,13 +8,13 @@ use serde_json::{Value, json};
 
 use super::stations::CRD;
 
-pub(super) fn rolled(journeys: &Value, spec: &Value) -> Result<FleetRollout, String> {
+pub(super) fn rolled(workflows: &Value, spec: &Value) -> Result<FleetRollout, String> {
     let definition = format!(
         "apiVersion: pointsman.dev/v1\nkind: KindDefinition\ncrd: ships.crd.yaml\nhealthy: {{all: [{{condition: \
-         Ready}}]}}\njourneys: {journeys}\n"
+         Ready}}]}}\nworkflows: {workflows}\n"
     );
     let kind = Kind::from_crd(&definition, CRD).unwrap();
-    let mut whole = json!({"kind": "ship", "journey": "j", "to": "v2", "waves": [{"name": "rest"}]});
+    let mut whole = json!({"kind": "ship", "workflow": "j", "to": "v2", "waves": [{"name": "rest"}]});
     whole.as_object_mut().unwrap().extend(spec.as_object().unwrap().clone());
     let rollout = json!({
         "apiVersion": "pointsman.dev/v1", "kind": "StagedRollout", "metadata": {"name": "r", "uid": "rollout-1"}, "spec": whole,
@@ -29,17 +29,17 @@ fn template(more: &Value) -> Value {
 }
 
 #[test]
-fn a_rollout_of_journeys_that_cannot_be_told_apart_is_refused() {
+fn a_rollout_of_workflows_that_cannot_be_told_apart_is_refused() {
     let lock = |value: &str| json!({"name": "lock", "set": {"fields": {"spec.lock": value}}});
     let label = json!({"set": {"fields": {"metadata.labels[\"dock\"]": "x"}}});
     let wait = json!({"wait": {"until": {"field": "status.level", "is": "{from}"}}});
     let canary = json!({"waves": [{"name": "one", "selector": {"labels": "dock=a"}}, {"name": "rest"}]});
-    let two = json!({"waves": [{"name": "rest"}, {"name": "again", "journey": "k"}]});
+    let two = json!({"waves": [{"name": "rest"}, {"name": "again", "workflow": "k"}]});
     let run = json!({"waves": [
         {"name": "never", "run": {"job": {"template": "yard/crane"}, "irreversible": "it is for good"}}, {"name": "rest"},
     ]});
     let none = json!({});
-    for (journeys, spec, why) in [
+    for (workflows, spec, why) in [
         (json!({"j": [lock("{from}")]}), &none, "the StagedRollout has no `from`"),
         (json!({"j": [wait]}), &none, "the StagedRollout has no `from`"),
         (json!({"j": [template(&json!({"env": {"A": "{from}"}}))]}), &none, "the StagedRollout has no `from`"),
@@ -48,8 +48,8 @@ fn a_rollout_of_journeys_that_cannot_be_told_apart_is_refused() {
         (json!({"j": [template(&none)], "k": [template(&none)]}), &two, "both have a step never"),
         (json!({"j": [template(&none)]}), &run, "both have a step never"),
     ] {
-        let told = rolled(&journeys, spec).unwrap_err();
-        assert!(told.contains(why), "{journeys}: {told}");
+        let told = rolled(&workflows, spec).unwrap_err();
+        assert!(told.contains(why), "{workflows}: {told}");
     }
     rolled(&json!({"j": [lock("{from}"), wait]}), &json!({"from": "v1"})).unwrap();
     rolled(&json!({"j": [lock("{to}"), label]}), &json!({"selector": {"labels": "pier"}})).unwrap();

@@ -1,4 +1,4 @@
-//! Journeys of several steps, simulated: Jobs that fail, are lost, or end late, kills between any two calls, resume,
+//! Workflows of several steps, simulated: Jobs that fail, are lost, or end late, kills between any two calls, resume,
 //! back and abort. What breaks prints its seed, and the smallest history that breaks the same way.
 
 mod draw;
@@ -14,7 +14,7 @@ use draw::Draft;
 use laws::{Broken, Voyage};
 
 #[test]
-fn histories_of_journeys_keep_every_property() {
+fn histories_of_workflows_keep_every_property() {
     let (first, count) = (super::number("POINTSMAN_SEED", 0), super::number("POINTSMAN_ROLLOUTS", 1_500) / 3);
     let mut ends = std::collections::BTreeMap::<String, u64>::new();
     for seed in first..first + count {
@@ -30,7 +30,7 @@ fn histories_of_journeys_keep_every_property() {
             *ends.entry(end).or_default() += 1;
         }
     }
-    println!("{count} histories of journeys: {ends:?}");
+    println!("{count} histories of workflows: {ends:?}");
     // Every way to end is taken, and every kind of trouble is met.
     for end in ["Complete", "Aborted", "Failed", "JobFailed", "undone", "home", "by hand"] {
         assert!(count < 400 || ends.contains_key(end), "{end}: {ends:?}");

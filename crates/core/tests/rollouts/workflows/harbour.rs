@@ -1,4 +1,4 @@
-//! A cluster as far as journeys can tell: objects, Jobs, a StagedRollout, and whoever runs it, call by call.
+//! A cluster as far as workflows can tell: objects, Jobs, a StagedRollout, and whoever runs it, call by call.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -237,8 +237,8 @@ impl Pilot {
                 Call::Job(write, is_new)
             }
             Some(RolloutWrite::Object(write)) => panic!("no step here is about other objects: {write:?}"),
-            Some(RolloutWrite::Try(write)) => panic!("journeys ask for no dry run: {write:?}"),
-            Some(RolloutWrite::Hold(write)) => panic!("journeys hold nobody: {write:?}"),
+            Some(RolloutWrite::Try(write)) => panic!("workflows ask for no dry run: {write:?}"),
+            Some(RolloutWrite::Hold(write)) => panic!("workflows hold nobody: {write:?}"),
         }
     }
 

@@ -13,7 +13,7 @@ use crate::definition::gates::{GateSpec, foreign_gate};
 
 /// Objects are written once more, with nothing, until a stage has made of them what it makes of them after its fact.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "JourneyReadmit")]
+#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "WorkflowReadmit")]
 pub(super) struct ReadmitSpec {
     /// Plural and group of the objects, such as `deployments.apps`.
     resource: String,

@@ -1,4 +1,4 @@
-//! Runs a history of journeys and watches their properties over it.
+//! Runs a history of workflows and watches their properties over it.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! Journeys on a real API server: a cluster's own hosts get another Kubernetes, master by master, and kubelet by
+//! Workflows on a real API server: a cluster's own hosts get another Kubernetes, master by master, and kubelet by
 //! kubelet. Jobs, hosts and the taints of those that are locked are played.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -195,7 +195,7 @@ fn starts_changed(scene: &Scene<'_>, change: &dyn Fn(&mut Value)) {
     rollout["metadata"]["name"] = json!(scene.ns);
     rollout["spec"]["kind"] = json!(scene.crd_name());
     change(&mut rollout["spec"]);
-    let file = scene.dir.join("journey.yaml");
+    let file = scene.dir.join("workflow.yaml");
     fs::write(&file, rollout.to_string()).unwrap();
     scene.commanded(&["rollout", "start", "-f", &file.display().to_string()]);
 }

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::job::{JobSource, JourneyJob, bad_manifest};
+use super::job::{JobSource, WorkflowJob, bad_manifest};
 use super::time_limit::time_limit;
 use crate::apimachinery::{is_dns_label, is_dns_subdomain};
 use crate::definition::gates::{Gate, GateCompiler, GateSpec};
@@ -15,8 +15,8 @@ use crate::definition::schema::Schema;
 /// A Job: one of `template` and `manifest`. It is run once, and a second time only where somebody resumes the rollout
 /// after it failed.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "JourneyJob")]
-pub(crate) struct JourneyJobSpec {
+#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "WorkflowJob")]
+pub(crate) struct WorkflowJobSpec {
     /// Namespace and name of a ConfigMap, such as `kube-system/upgrade-kubelet`, whose key `job` holds the manifest of
     /// a Job, as YAML or JSON. The Job is made in the same namespace.
     template: Option<String>,
@@ -35,9 +35,9 @@ pub(crate) struct JourneyJobSpec {
     undo: Option<Box<Self>>,
 }
 
-impl JourneyJobSpec {
+impl WorkflowJobSpec {
     /// The Job, and the one that undoes it. `schema` is that of the newest version; without one there is no object.
-    pub(crate) fn compile(&self, schema: Option<&Schema>) -> Result<(JourneyJob, Option<JourneyJob>), Vec<String>> {
+    pub(crate) fn compile(&self, schema: Option<&Schema>) -> Result<(WorkflowJob, Option<WorkflowJob>), Vec<String>> {
         let mut bad = Vec::new();
         let job = self.one(schema, &mut bad);
         let undo = self.undo.as_ref().and_then(|undo| {
@@ -60,7 +60,7 @@ impl JourneyJobSpec {
         self.undo.is_some()
     }
 
-    fn one(&self, schema: Option<&Schema>, bad: &mut Vec<String>) -> Option<JourneyJob> {
+    fn one(&self, schema: Option<&Schema>, bad: &mut Vec<String>) -> Option<WorkflowJob> {
         let source = self.source().map_err(|why| bad.push(why)).ok();
         for name in self.env.keys().filter(|name| !is_variable(name)) {
             bad.push(format!("env: {name:?} is no name of a variable: use letters, digits and underscores"));
@@ -68,7 +68,7 @@ impl JourneyJobSpec {
         let until = self.gate(schema, bad);
         let timeout = time_limit(self.timeout.as_deref(), bad);
         let env = self.env.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
-        Some(JourneyJob { source: source?, env, until, timeout })
+        Some(WorkflowJob { source: source?, env, until, timeout })
     }
 
     fn gate(&self, schema: Option<&Schema>, bad: &mut Vec<String>) -> Option<Gate> {

@@ -1,4 +1,4 @@
-//! Journeys as they are written.
+//! Workflows as they are written.
 
 use std::collections::BTreeMap;
 
@@ -9,9 +9,9 @@ use serde_saphyr::Spanned;
 
 use super::beside::{BesideAct, BesideStep};
 use super::beside_spec::{AdoptSpec, ConvertSpec, DeleteSpec, RecreateSpec, WaitSpec};
-use super::job_spec::JourneyJobSpec;
-use super::journey::{Journey, JourneyAct, JourneyStep, OF_LABELS, REWRITE};
-use super::schemas::JourneySchemas;
+use super::job_spec::WorkflowJobSpec;
+use super::workflow::{Workflow, WorkflowAct, WorkflowStep, OF_LABELS, REWRITE};
+use super::schemas::WorkflowSchemas;
 use super::step_object::StepObject;
 use super::step_place::StepOnSpec;
 use super::time_limit::time_limit;
@@ -25,11 +25,11 @@ use crate::json::Json;
 
 /// A step: one of `when`, `set`, `unset`, `wait`, `job`, `convert`, `recreate`, `adopt`, `delete` and `readmit`.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "JourneyStep")]
-pub(crate) struct JourneyStepSpec {
+#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "WorkflowStep")]
+pub(crate) struct WorkflowStepSpec {
     /// What messages call it. Defaults to its word and its place, such as `set-1`.
     name: Option<String>,
-    /// What holds of the objects that the journey is about; the first step, if at all. Others are left alone.
+    /// What holds of the objects that the workflow is about; the first step, if at all. Others are left alone.
     when: Option<GateSpec>,
     /// Fields of the object get these values. It is undone by what they were before.
     set: Option<SetStepSpec>,
@@ -38,7 +38,7 @@ pub(crate) struct JourneyStepSpec {
     /// Nothing is done until this holds of the object, or of another one.
     wait: Option<WaitSpec>,
     /// A Job runs.
-    job: Option<JourneyJobSpec>,
+    job: Option<WorkflowJobSpec>,
     /// The object of the other kind is made. It is undone by deleting that, if it is the one that was made.
     convert: Option<ConvertSpec>,
     /// A Deployment is made anew with another selector. It is undone in the same way.
@@ -59,7 +59,7 @@ pub(crate) struct JourneyStepSpec {
 
 /// Fields and what they get.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "JourneySet")]
+#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "WorkflowSet")]
 pub(super) struct SetStepSpec {
     /// `source`, the object that the rollout is about, which is what is meant without it.
     on: Option<String>,
@@ -70,64 +70,64 @@ pub(super) struct SetStepSpec {
 
 /// Fields that go.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "JourneyUnset")]
+#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "WorkflowUnset")]
 pub(super) struct UnsetStepSpec {
     /// Fields, as the newest version names them.
     fields: Vec<String>,
 }
 
-/// Checks the journeys of a definition against the schema of the newest version, and that of the kind that goes, where
+/// Checks the workflows of a definition against the schema of the newest version, and that of the kind that goes, where
 /// the definition says what becomes of another kind; `namespaced` is whether objects of the two are in namespaces.
 /// `words` is what they say, as it was written.
 pub(in crate::definition) fn compile(
-    specs: &BTreeMap<String, Vec<Spanned<JourneyStepSpec>>>,
+    specs: &BTreeMap<String, Vec<Spanned<WorkflowStepSpec>>>,
     words: &BTreeMap<String, Value>,
     newest: &Schema,
     source: Option<&Schema>,
     namespaced: (bool, bool),
     problems: &mut Problems,
-) -> Vec<Journey> {
+) -> Vec<Workflow> {
     let compiled = specs.iter().map(|(name, steps)| {
         let at_line = steps.first().map(line).unwrap_or_default();
         if !is_dns_label(name) {
-            problems.add(at_line, format!("journeys: {name:?} is no name: use lower case letters, digits and hyphens"));
+            problems.add(at_line, format!("workflows: {name:?} is no name: use lower case letters, digits and hyphens"));
         }
         if BUILT_IN.contains(&name.as_str()) {
-            problems.add(at_line, format!("journeys: {name} is there already: call yours otherwise"));
+            problems.add(at_line, format!("workflows: {name} is there already: call yours otherwise"));
         }
         let is_of_source = steps.iter().any(|step| step.value.is_of_two_kinds());
         if is_of_source && source.is_none() {
             problems.add(
                 at_line,
-                format!("journeys.{name}: is about objects that become others, and the definition has no `becomes`"),
+                format!("workflows.{name}: is about objects that become others, and the definition has no `becomes`"),
             );
         }
         let own = source.filter(|_| is_of_source).unwrap_or(newest);
-        let journey = journey(name, steps, JourneySchemas { own, target: newest }, problems);
+        let workflow = workflow(name, steps, WorkflowSchemas { own, target: newest }, problems);
         let is_namespaced = namespaced.0 && (namespaced.1 || !is_of_source);
-        let is_of_namespace = |step: &JourneyStep| step.beside().is_some_and(|beside| beside.act.is_of_namespace());
-        if !is_namespaced && journey.steps.iter().any(is_of_namespace) {
+        let is_of_namespace = |step: &WorkflowStep| step.beside().is_some_and(|beside| beside.act.is_of_namespace());
+        if !is_namespaced && workflow.steps.iter().any(is_of_namespace) {
             problems.add(at_line, format!(
-                "journeys.{name}: other objects are in the namespace of the object, and objects of this kind are in none"
+                "workflows.{name}: other objects are in the namespace of the object, and objects of this kind are in none"
             ));
         }
         let Some(words) = words.get(name).cloned() else {
-            problems.add(at_line, format!("journeys.{name}: cannot be written as JSON, which rollouts remember it by"));
-            return journey;
+            problems.add(at_line, format!("workflows.{name}: cannot be written as JSON, which rollouts remember it by"));
+            return workflow;
         };
-        Journey { is_of_source, words, ..journey }
+        Workflow { is_of_source, words, ..workflow }
     });
     compiled.collect()
 }
 
-fn journey(
+fn workflow(
     name: &str,
-    specs: &[Spanned<JourneyStepSpec>],
-    schemas: JourneySchemas<'_>,
+    specs: &[Spanned<WorkflowStepSpec>],
+    schemas: WorkflowSchemas<'_>,
     problems: &mut Problems,
-) -> Journey {
+) -> Workflow {
     let (name_of, words) = (name.to_owned(), Value::Null);
-    let mut journey = Journey { name: name_of, when: None, is_of_source: false, steps: Vec::new(), words };
+    let mut workflow = Workflow { name: name_of, when: None, is_of_source: false, steps: Vec::new(), words };
     let mut names: Vec<String> = Vec::new();
     let mut irreversible: Option<String> = None;
     for (at, spec) in specs.iter().enumerate() {
@@ -135,7 +135,7 @@ fn journey(
         let compiled = spec.value.compile(at, schemas, &mut bad);
         match compiled {
             Some(CompiledStep::When(_)) if at > 0 => bad.push("`when` is the first step, or none".to_owned()),
-            Some(CompiledStep::When(gate)) => journey.when = Some(gate),
+            Some(CompiledStep::When(gate)) => workflow.when = Some(gate),
             Some(CompiledStep::Step(step)) => {
                 if names.contains(&step.name) {
                     bad.push(format!("there are two steps that are called {:?}", step.name));
@@ -149,45 +149,45 @@ fn journey(
                     ));
                 }
                 irreversible = step.irreversible.as_ref().map(|_| step.name.clone()).or(irreversible);
-                journey.steps.push(*step);
+                workflow.steps.push(*step);
             }
             None => {}
         }
-        bad.into_iter().for_each(|why| problems.add(line(spec), format!("journeys.{name}: {why}")));
+        bad.into_iter().for_each(|why| problems.add(line(spec), format!("workflows.{name}: {why}")));
     }
-    in_order(name, specs, &journey, problems);
-    if journey.steps.is_empty() && specs.iter().all(|spec| spec.value.when.is_some()) {
+    in_order(name, specs, &workflow, problems);
+    if workflow.steps.is_empty() && specs.iter().all(|spec| spec.value.when.is_some()) {
         let at_line = specs.first().map(line).unwrap_or_default();
-        problems.add(at_line, format!("journeys.{name}: has no step, so that nothing would happen"));
+        problems.add(at_line, format!("workflows.{name}: has no step, so that nothing would happen"));
     }
-    journey
+    workflow
 }
 
 /// What can only come after something else.
-fn in_order(name: &str, specs: &[Spanned<JourneyStepSpec>], journey: &Journey, problems: &mut Problems) {
+fn in_order(name: &str, specs: &[Spanned<WorkflowStepSpec>], workflow: &Workflow, problems: &mut Problems) {
     let at_line = specs.first().map(line).unwrap_or_default();
     let acts: Vec<(&str, &BesideAct)> =
-        journey.steps.iter().filter_map(|step| Some((step.name.as_str(), &step.beside()?.act))).collect();
+        workflow.steps.iter().filter_map(|step| Some((step.name.as_str(), &step.beside()?.act))).collect();
     let converts = acts.iter().filter(|(_, act)| matches!(act, BesideAct::Convert)).count();
     if converts > 1 {
-        problems.add(at_line, format!("journeys.{name}: an object becomes another one once: leave out one `convert`"));
+        problems.add(at_line, format!("workflows.{name}: an object becomes another one once: leave out one `convert`"));
     }
     let is_before = acts.iter().take_while(|(_, act)| !matches!(act, BesideAct::Convert));
     for (step, _) in is_before.filter(|(_, act)| act.is_of_two_kinds()) {
         problems.add(
             at_line,
-            format!("journeys.{name}: {step} is about what the object has become: put `convert` before it"),
+            format!("workflows.{name}: {step} is about what the object has become: put `convert` before it"),
         );
     }
-    let gone = journey
+    let gone = workflow
         .steps
         .iter()
         .position(|step| step.beside().is_some_and(|beside| matches!(beside.act, BesideAct::DeleteSource)));
-    if let Some(after) = gone.and_then(|gone| journey.steps.get(gone + 1)) {
+    if let Some(after) = gone.and_then(|gone| workflow.steps.get(gone + 1)) {
         problems.add(
             at_line,
             format!(
-                "journeys.{name}: {} comes after the object is deleted: nobody could tell that it \
+                "workflows.{name}: {} comes after the object is deleted: nobody could tell that it \
             was done",
                 after.name
             ),
@@ -198,16 +198,16 @@ fn in_order(name: &str, specs: &[Spanned<JourneyStepSpec>], journey: &Journey, p
 /// What a step is checked to.
 enum CompiledStep {
     When(Gate),
-    Step(Box<JourneyStep>),
+    Step(Box<WorkflowStep>),
 }
 
 /// Whether going back takes a write.
-fn is_undoable(step: &JourneyStep) -> bool {
+fn is_undoable(step: &WorkflowStep) -> bool {
     let is_written = step.beside().is_none_or(|beside| beside.act.is_undone_by_writes());
-    step.irreversible.is_none() && is_written && !matches!(step.act, JourneyAct::Wait { .. })
+    step.irreversible.is_none() && is_written && !matches!(step.act, WorkflowAct::Wait { .. })
 }
 
-impl JourneyStepSpec {
+impl WorkflowStepSpec {
     /// Whether it is about two kinds, of which one becomes the other.
     fn is_of_two_kinds(&self) -> bool {
         let on = self.wait.as_ref().and_then(|wait| wait.on.as_ref()).and_then(StepOnSpec::object);
@@ -234,7 +234,7 @@ impl JourneyStepSpec {
         words.into_iter().filter(|(_, said)| *said).map(|(word, _)| word).collect()
     }
 
-    fn compile(&self, at: usize, schemas: JourneySchemas<'_>, bad: &mut Vec<String>) -> Option<CompiledStep> {
+    fn compile(&self, at: usize, schemas: WorkflowSchemas<'_>, bad: &mut Vec<String>) -> Option<CompiledStep> {
         let said = self.words();
         let [word] = said.as_slice() else {
             bad.push(
@@ -263,20 +263,20 @@ impl JourneyStepSpec {
         if self.wait.is_some() && irreversible.is_some() {
             bad.push(format!("{name}: a wait does nothing that would have to be undone: leave out `irreversible`"));
         }
-        let step = JourneyStep { name, act, irreversible: irreversible.clone(), if_any };
+        let step = WorkflowStep { name, act, irreversible: irreversible.clone(), if_any };
         if step.beside().is_some_and(|beside| beside.act.is_undone_by_writes()) && irreversible.is_some() {
             bad.push(format!("{}: can be undone: leave out `irreversible`", step.name));
         }
         Some(CompiledStep::Step(Box::new(step)))
     }
 
-    fn act(&self, schemas: JourneySchemas<'_>, bad: &mut Vec<String>) -> Option<JourneyAct> {
-        let beside = |step: BesideStep| JourneyAct::Beside(Box::new(step));
+    fn act(&self, schemas: WorkflowSchemas<'_>, bad: &mut Vec<String>) -> Option<WorkflowAct> {
+        let beside = |step: BesideStep| WorkflowAct::Beside(Box::new(step));
         if let Some(set) = &self.set {
-            return Some(JourneyAct::Set(set.compile(schemas.own, bad)));
+            return Some(WorkflowAct::Set(set.compile(schemas.own, bad)));
         }
         if let Some(unset) = &self.unset {
-            return Some(JourneyAct::Set(unset.compile(schemas.own, bad)));
+            return Some(WorkflowAct::Set(unset.compile(schemas.own, bad)));
         }
         if let Some(wait) = &self.wait {
             return wait_act(wait, schemas, bad);
@@ -301,9 +301,9 @@ impl JourneyStepSpec {
 }
 
 /// A wait for the object itself, or for another one.
-fn wait_act(wait: &WaitSpec, schemas: JourneySchemas<'_>, bad: &mut Vec<String>) -> Option<JourneyAct> {
+fn wait_act(wait: &WaitSpec, schemas: WorkflowSchemas<'_>, bad: &mut Vec<String>) -> Option<WorkflowAct> {
     if wait.is_of_list() {
-        return wait.compile_list(bad).map(|step| JourneyAct::Beside(Box::new(step)));
+        return wait.compile_list(bad).map(|step| WorkflowAct::Beside(Box::new(step)));
     }
     let on = match wait.on.as_ref().and_then(StepOnSpec::object).map(StepObject::parse) {
         Some(Ok(on)) => on,
@@ -314,13 +314,13 @@ fn wait_act(wait: &WaitSpec, schemas: JourneySchemas<'_>, bad: &mut Vec<String>)
         None => StepObject::Source,
     };
     if on != StepObject::Source {
-        return wait.compile(&on, schemas, bad).map(|step| JourneyAct::Beside(Box::new(step)));
+        return wait.compile(&on, schemas, bad).map(|step| WorkflowAct::Beside(Box::new(step)));
     }
     let (Some(until), None) = (&wait.until, wait.rolled_out) else {
         bad.push("wait: has an `until`; `rolledOut` is for deployments.apps".to_owned());
         return None;
     };
-    Some(JourneyAct::Wait {
+    Some(WorkflowAct::Wait {
         until: gate(until, "wait.until", schemas.own, bad)?,
         timeout: time_limit(wait.timeout.as_deref(), bad),
     })
@@ -333,14 +333,14 @@ fn gate(spec: &GateSpec, what: &str, schema: &Schema, bad: &mut Vec<String>) -> 
     gate
 }
 
-fn job_act(spec: &JourneyJobSpec, is_irreversible: bool, schema: &Schema, bad: &mut Vec<String>) -> Option<JourneyAct> {
+fn job_act(spec: &WorkflowJobSpec, is_irreversible: bool, schema: &Schema, bad: &mut Vec<String>) -> Option<WorkflowAct> {
     match (spec.has_undo(), is_irreversible) {
         (false, false) => bad.push("job: needs an `undo`, or the step says why it is `irreversible`".to_owned()),
         (true, true) => bad.push("job: has an `undo`, so that it is not `irreversible`".to_owned()),
         _ => {}
     }
     match spec.compile(Some(schema)) {
-        Ok((job, undo)) => Some(JourneyAct::Job { job: Box::new(job), undo: undo.map(Box::new) }),
+        Ok((job, undo)) => Some(WorkflowAct::Job { job: Box::new(job), undo: undo.map(Box::new) }),
         Err(more) => {
             bad.extend(more.into_iter().map(|why| format!("job: {why}")));
             None
@@ -433,5 +433,5 @@ fn field<'s>(what: &str, text: &str, schema: &'s Schema, bad: &mut Vec<String>) 
     }
 }
 
-/// The journeys that every kind has.
+/// The workflows that every kind has.
 const BUILT_IN: [&str; 2] = [OF_LABELS, REWRITE];

@@ -1,40 +1,40 @@
-//! A journey, checked.
+//! A workflow, checked.
 
 use std::time::Duration;
 
 use serde_json::Value;
 
 use super::beside::{BesideAct, BesideStep};
-use super::job::JourneyJob;
+use super::job::WorkflowJob;
 use super::wherever::IfAny;
 use crate::definition::gates::{Gate, GatedValue};
 use crate::definition::path::Path;
 
-/// The journey of every kind whose objects have a version label: the label is changed.
+/// The workflow of every kind whose objects have a version label: the label is changed.
 pub(crate) const OF_LABELS: &str = "controller-version";
 
-/// The journey of every kind beside that: each object is stored anew.
+/// The workflow of every kind beside that: each object is stored anew.
 pub(crate) const REWRITE: &str = "rewrite";
 
 /// What happens to one object, step by step.
 #[derive(Clone, Debug)]
-pub(crate) struct Journey {
+pub(crate) struct Workflow {
     pub(crate) name: String,
     /// What holds of the objects that it is about. Others are left alone.
     pub(crate) when: Option<Gate>,
     /// It is about objects of the kind that goes, of which others become.
     pub(crate) is_of_source: bool,
-    pub(crate) steps: Vec<JourneyStep>,
+    pub(crate) steps: Vec<WorkflowStep>,
     /// The same as it was written, by which it is told from others.
     pub(crate) words: Value,
 }
 
 /// A step: what is done, by one write, and how it is undone, by one write.
 #[derive(Clone, Debug)]
-pub(crate) struct JourneyStep {
+pub(crate) struct WorkflowStep {
     /// What messages call it, and what a StagedRollout accepts where it cannot be undone.
     pub(crate) name: String,
-    pub(crate) act: JourneyAct,
+    pub(crate) act: WorkflowAct,
     /// Why it cannot be undone.
     pub(crate) irreversible: Option<String>,
     /// It is for objects for which this list has something in it. For others it counts as done.
@@ -43,21 +43,21 @@ pub(crate) struct JourneyStep {
 
 /// What a step does.
 #[derive(Clone, Debug)]
-pub(crate) enum JourneyAct {
+pub(crate) enum WorkflowAct {
     /// Fields of the object get these values; without a value a field goes.
     Set(Vec<(Path, Option<Value>)>),
     /// Nothing, until this holds of the object.
     Wait { until: Gate, timeout: Option<Duration> },
     /// A Job runs, and another one where it is undone.
-    Job { job: Box<JourneyJob>, undo: Option<Box<JourneyJob>> },
+    Job { job: Box<WorkflowJob>, undo: Option<Box<WorkflowJob>> },
     /// Something about other objects.
     Beside(Box<BesideStep>),
 }
 
-impl Journey {
+impl Workflow {
     /// The same for a rollout, whose versions stand in the place of `{from}` and `{to}`.
     pub(crate) fn filled(&self, fill: &dyn Fn(&str) -> String) -> Self {
-        let steps = self.steps.iter().map(|step| JourneyStep { act: step.act.filled(fill), ..step.clone() });
+        let steps = self.steps.iter().map(|step| WorkflowStep { act: step.act.filled(fill), ..step.clone() });
         Self {
             name: self.name.clone(),
             when: self.when.as_ref().map(|when| when.filled(fill)),
@@ -72,13 +72,13 @@ impl Journey {
         let mut fields: Vec<&Path> = self.when.iter().flat_map(Gate::fields).collect();
         for step in &self.steps {
             match &step.act {
-                JourneyAct::Set(set) => fields.extend(set.iter().map(|(field, _)| field)),
-                JourneyAct::Wait { until, .. } => fields.extend(until.fields()),
-                JourneyAct::Job { job, undo } => {
+                WorkflowAct::Set(set) => fields.extend(set.iter().map(|(field, _)| field)),
+                WorkflowAct::Wait { until, .. } => fields.extend(until.fields()),
+                WorkflowAct::Job { job, undo } => {
                     let gates = [Some(job), undo.as_ref()].into_iter().flatten().filter_map(|job| job.until.as_ref());
                     fields.extend(gates.flat_map(Gate::fields));
                 }
-                JourneyAct::Beside(_) => {}
+                WorkflowAct::Beside(_) => {}
             }
         }
         fields
@@ -91,18 +91,18 @@ impl Journey {
 
     /// Whether a text of it has these words, which a rollout fills in.
     pub(crate) fn mentions(&self, words: &str) -> bool {
-        // Gates are filled in with the journey; what is set, and variables of Jobs, for each object.
+        // Gates are filled in with the workflow; what is set, and variables of Jobs, for each object.
         let without = self.filled(&|text| text.replace(words, ""));
         let in_steps = self.steps.iter().any(|step| match &step.act {
-            JourneyAct::Set(fields) => {
+            WorkflowAct::Set(fields) => {
                 fields.iter().filter_map(|(_, value)| value.as_ref()).any(|value| value.to_string().contains(words))
             }
-            JourneyAct::Wait { .. } => false,
-            JourneyAct::Job { job, undo } => {
+            WorkflowAct::Wait { .. } => false,
+            WorkflowAct::Job { job, undo } => {
                 let jobs = [Some(job), undo.as_ref()].into_iter().flatten();
                 jobs.flat_map(|job| job.env.iter()).any(|(_, value)| value.contains(words))
             }
-            JourneyAct::Beside(step) => step.act.texts().iter().any(|text| text.contains(words)),
+            WorkflowAct::Beside(step) => step.act.texts().iter().any(|text| text.contains(words)),
         });
         let mut lists = self.steps.iter().filter_map(|step| step.if_any.as_ref()).flat_map(|list| list.place.texts());
         let in_steps = in_steps || lists.any(|text| text.contains(words));
@@ -120,7 +120,7 @@ impl Journey {
     /// Whether an object that went by its last step can be made anew of what it has become, and everything before that
     /// be undone.
     pub(crate) fn returns(&self) -> bool {
-        let acts = || self.steps.iter().filter_map(JourneyStep::beside).map(|step| &step.act);
+        let acts = || self.steps.iter().filter_map(WorkflowStep::beside).map(|step| &step.act);
         let Some((last, before)) = self.steps.split_last() else { return false };
         last.beside().is_some_and(|last| matches!(last.act, BesideAct::DeleteSource))
             && before.iter().all(|step| step.irreversible.is_none())
@@ -129,11 +129,11 @@ impl Journey {
     }
 }
 
-impl JourneyStep {
+impl WorkflowStep {
     /// What it does to other objects.
     pub(crate) fn beside(&self) -> Option<&BesideStep> {
         match &self.act {
-            JourneyAct::Beside(step) => Some(step),
+            WorkflowAct::Beside(step) => Some(step),
             _ => None,
         }
     }
@@ -141,18 +141,18 @@ impl JourneyStep {
     /// Whether it does nothing but wait.
     pub(crate) fn is_wait(&self) -> bool {
         match &self.act {
-            JourneyAct::Wait { .. } => true,
-            JourneyAct::Beside(step) => step.act.is_wait(),
-            JourneyAct::Set(_) | JourneyAct::Job { .. } => false,
+            WorkflowAct::Wait { .. } => true,
+            WorkflowAct::Beside(step) => step.act.is_wait(),
+            WorkflowAct::Set(_) | WorkflowAct::Job { .. } => false,
         }
     }
 
     /// What does not hold of an object that has to before the step is done, or undone, in words.
     pub(crate) fn unmet(&self, object: &Value, way: StepWay) -> Option<String> {
         let gate = match (&self.act, way) {
-            (JourneyAct::Wait { until, .. }, StepWay::Done) => Some(until),
-            (JourneyAct::Job { job, .. }, StepWay::Done) => job.until.as_ref(),
-            (JourneyAct::Job { undo, .. }, StepWay::Undone) => undo.as_ref().and_then(|undo| undo.until.as_ref()),
+            (WorkflowAct::Wait { until, .. }, StepWay::Done) => Some(until),
+            (WorkflowAct::Job { job, .. }, StepWay::Done) => job.until.as_ref(),
+            (WorkflowAct::Job { undo, .. }, StepWay::Undone) => undo.as_ref().and_then(|undo| undo.until.as_ref()),
             _ => None,
         };
         gate?.unmet(&mut GatedValue(object))
@@ -161,11 +161,11 @@ impl JourneyStep {
     /// How long it may take, where it says so.
     pub(crate) fn timeout(&self, way: StepWay) -> Option<Duration> {
         match (&self.act, way) {
-            (JourneyAct::Set(_), _) => None,
-            (JourneyAct::Wait { timeout, .. }, _) => *timeout,
-            (JourneyAct::Job { job, .. }, StepWay::Done) => job.timeout,
-            (JourneyAct::Job { undo, .. }, StepWay::Undone) => undo.as_ref().and_then(|undo| undo.timeout),
-            (JourneyAct::Beside(step), _) => step.timeout,
+            (WorkflowAct::Set(_), _) => None,
+            (WorkflowAct::Wait { timeout, .. }, _) => *timeout,
+            (WorkflowAct::Job { job, .. }, StepWay::Done) => job.timeout,
+            (WorkflowAct::Job { undo, .. }, StepWay::Undone) => undo.as_ref().and_then(|undo| undo.timeout),
+            (WorkflowAct::Beside(step), _) => step.timeout,
         }
     }
 }
@@ -177,7 +177,7 @@ pub(crate) enum StepWay {
     Undone,
 }
 
-impl JourneyAct {
+impl WorkflowAct {
     fn filled(&self, fill: &dyn Fn(&str) -> String) -> Self {
         match self {
             Self::Set(fields) => Self::Set(fields.clone()),

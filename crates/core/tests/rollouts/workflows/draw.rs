@@ -1,10 +1,10 @@
-//! A history of journeys: how they look, and what happens.
+//! A history of workflows: how they look, and what happens.
 
 use pointsman_core::laws::Random;
 
 use crate::script::TEXTS;
 
-/// A step of a journey.
+/// A step of a workflow.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Drawn {
     /// A field that is not there yet.
@@ -60,7 +60,7 @@ pub(super) struct Draft {
     pub(super) canaries: usize,
     pub(super) max_in_flight: usize,
     pub(super) on_failure: &'static str,
-    /// What the first journey does, and the second one, which may be empty: then there is none.
+    /// What the first workflow does, and the second one, which may be empty: then there is none.
     pub(super) steps: Vec<Drawn>,
     pub(super) more: Vec<Drawn>,
     /// A wave without objects in between: it runs a Job, which may be undone or not.
@@ -181,7 +181,7 @@ fn steps(random: &mut Random, least: usize) -> Vec<Drawn> {
     steps
 }
 
-/// Steps of a second journey, which write other fields than the first one.
+/// Steps of a second workflow, which write other fields than the first one.
 fn steps_after(random: &mut Random, first: &[Drawn]) -> Vec<Drawn> {
     let mut steps = steps(random, 1);
     steps.retain(|step| !first.contains(step) || matches!(step, Drawn::Job));

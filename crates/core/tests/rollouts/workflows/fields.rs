@@ -1,4 +1,4 @@
-//! Definitions of journeys: what is refused, with its line; and what a step writes.
+//! Definitions of workflows: what is refused, with its line; and what a step writes.
 
 use pointsman_core::definition::{BadDefinition, Kind};
 use serde_json::{Value, json};
@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 use super::stations::CRD;
 
 fn defined(steps: &Value) -> Result<Kind, BadDefinition> {
-    let journeys = json!({"j": steps});
+    let workflows = json!({"j": steps});
     let definition = format!(
         "apiVersion: pointsman.dev/v1\nkind: KindDefinition\ncrd: ships.crd.yaml\nhealthy: {{all: [{{condition: \
-         Ready}}]}}\njourneys: {journeys}\n"
+         Ready}}]}}\nworkflows: {workflows}\n"
     );
     Kind::from_crd(&definition, CRD)
 }
@@ -18,7 +18,7 @@ fn refused(cases: &[(Value, &str)]) {
     for (steps, why) in cases {
         let error = defined(steps).unwrap_err().to_string();
         assert!(
-            error.contains(why) && error.starts_with("definition:5: journeys.j: ") || error.contains("has no step"),
+            error.contains(why) && error.starts_with("definition:5: workflows.j: ") || error.contains("has no step"),
             "{steps}: {error}"
         );
         assert!(error.contains(why), "{steps}: {error}");
@@ -78,7 +78,7 @@ fn a_step_about_other_objects_that_cannot_be_is_refused_with_what_to_do() {
 }
 
 #[test]
-fn a_journey_that_cannot_be_is_refused_with_what_to_do() {
+fn a_workflow_that_cannot_be_is_refused_with_what_to_do() {
     let manifest = json!({
         "apiVersion": "batch/v1", "kind": "Job", "metadata": {"namespace": "yard"},
         "spec": {"template": {"spec": {"containers": [{"name": "a"}]}}},

@@ -5,26 +5,26 @@ use serde_json::{Value, json};
 
 use super::draw::{Draft, Drawn};
 
-/// Ships, whose journeys are those that were drawn.
+/// Ships, whose workflows are those that were drawn.
 pub(super) fn kind(draft: &Draft) -> Kind {
-    let mut journeys = json!({"first": steps(&draft.steps, "first", "{from}")});
+    let mut workflows = json!({"first": steps(&draft.steps, "first", "{from}")});
     if !draft.more.is_empty() {
         let was = if draft.steps.iter().any(|step| step.raises()) { "{to}" } else { "{from}" };
-        journeys["second"] = steps(&draft.more, "second", was);
+        workflows["second"] = steps(&draft.more, "second", was);
     }
     let definition = format!(
         "apiVersion: pointsman.dev/v1\nkind: KindDefinition\ncrd: ships.crd.yaml\nhealthy: {{all: [{{condition: Ready}}], \
-         settle: 0s, seen: {{manager: bosun}}}}\njourneys: {journeys}\n"
+         settle: 0s, seen: {{manager: bosun}}}}\nworkflows: {workflows}\n"
     );
-    Kind::from_crd(&definition, CRD).unwrap_or_else(|error| panic!("{error}\n{journeys:#}"))
+    Kind::from_crd(&definition, CRD).unwrap_or_else(|error| panic!("{error}\n{workflows:#}"))
 }
 
-/// Whoever undoes a Job puts back the level that was there before it: the one with which the journey begins, or that of
+/// Whoever undoes a Job puts back the level that was there before it: the one with which the workflow begins, or that of
 /// the Job before.
-fn steps(drawn: &[Drawn], journey: &str, mut was: &'static str) -> Value {
+fn steps(drawn: &[Drawn], workflow: &str, mut was: &'static str) -> Value {
     let mut steps = Vec::new();
     for step in drawn {
-        steps.push(written(*step, journey, was));
+        steps.push(written(*step, workflow, was));
         was = if step.raises() { "{to}" } else { was };
     }
     Value::Array(steps)
@@ -50,13 +50,13 @@ fn manifest() -> Value {
     })
 }
 
-fn written(step: Drawn, journey: &str, was: &str) -> Value {
+fn written(step: Drawn, workflow: &str, was: &str) -> Value {
     let mut undo = job(was, &json!({}));
     undo["env"]["UNDOES"] = json!("yes");
     match step {
         Drawn::Lock => json!({"name": "lock", "set": {"fields": {"spec.lock": "{to}"}}}),
         Drawn::Deep => {
-            let fields = json!({"spec.note.a.b": "{name}", "spec.note.a.c": "x", "metadata.labels[\"dock\"]": journey});
+            let fields = json!({"spec.note.a.b": "{name}", "spec.note.a.c": "x", "metadata.labels[\"dock\"]": workflow});
             json!({"name": "deep", "set": {"fields": fields}})
         }
         Drawn::Unset => json!({"name": "unset", "unset": {"fields": ["spec.flag"]}}),
@@ -69,7 +69,7 @@ fn written(step: Drawn, journey: &str, was: &str) -> Value {
             json!({"name": "until", "job": job("{to}", &json!({"undo": undo, "until": until}))})
         }
         Drawn::Irreversible => {
-            json!({"name": format!("never-{journey}"), "job": job("{to}", &json!({})), "irreversible": "it is for good"})
+            json!({"name": format!("never-{workflow}"), "job": job("{to}", &json!({})), "irreversible": "it is for good"})
         }
     }
 }
@@ -91,14 +91,14 @@ pub(super) fn rollout(draft: &Draft) -> Value {
     }
     waves.push(json!({"name": "rest", "maxInFlight": draft.max_in_flight}));
     if !draft.more.is_empty() {
-        waves.push(json!({"name": "again", "journey": "second", "maxInFlight": draft.max_in_flight}));
+        waves.push(json!({"name": "again", "workflow": "second", "maxInFlight": draft.max_in_flight}));
     }
     let mut accept = Vec::new();
     accept.extend(draft.steps.contains(&Drawn::Irreversible).then_some("never-first"));
     accept.extend(draft.more.contains(&Drawn::Irreversible).then_some("never-second"));
     accept.extend((draft.run == Some(false)).then_some("between"));
     let spec = json!({
-        "kind": "ship", "journey": "first", "from": "v1", "to": "v2", "waves": waves, "timeout": "60s", "acceptedRisks": accept,
+        "kind": "ship", "workflow": "first", "from": "v1", "to": "v2", "waves": waves, "timeout": "60s", "acceptedRisks": accept,
         "onFailure": draft.on_failure,
     });
     json!({"apiVersion": "pointsman.dev/v1", "kind": "StagedRollout", "metadata": {"name": "r", "uid": "rollout-1"}, "spec": spec})

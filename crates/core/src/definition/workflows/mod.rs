@@ -1,11 +1,11 @@
-//! Journeys, as data: what happens to one object of a rollout, in ordered steps out of a closed set, and how each is
+//! Workflows, as data: what happens to one object of a rollout, in ordered steps out of a closed set, and how each is
 //! undone.
 
 mod beside;
 mod beside_spec;
 mod job;
 mod job_spec;
-mod journey;
+mod workflow;
 mod schemas;
 mod spec;
 mod step_object;
@@ -15,10 +15,10 @@ mod wherever;
 mod wherever_spec;
 
 pub(crate) use beside::{BesideAct, Recreation, WaitedFor};
-pub(crate) use job::{JobSource, JourneyJob, bad_manifest};
-pub(crate) use job_spec::JourneyJobSpec;
-pub(crate) use journey::{Journey, JourneyAct, JourneyStep, OF_LABELS, REWRITE, StepWay};
-pub(super) use spec::JourneyStepSpec;
+pub(crate) use job::{JobSource, WorkflowJob, bad_manifest};
+pub(crate) use job_spec::WorkflowJobSpec;
+pub(crate) use workflow::{Workflow, WorkflowAct, WorkflowStep, OF_LABELS, REWRITE, StepWay};
+pub(super) use spec::WorkflowStepSpec;
 pub(super) use spec::compile;
 pub(crate) use step_object::StepObject;
 pub(crate) use step_place::StepPlace;
