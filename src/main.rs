@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Context;
-use pointsman_cli::{Asked, LogArgs, ServeArgs, ended};
+use pointsman_cli::{ParsedCommand, LogArgs, ServeArgs, ended};
 use pointsman_server::{LogQueue, authority_remarks};
 
 /// What requests took goes back to the kernel soon after them (`.cargo/config.toml`).
@@ -16,8 +16,8 @@ static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 fn main() -> ExitCode {
     match pointsman_cli::run(remarks) {
-        Asked::Done(code) => code,
-        Asked::Serve(log, args) => serve(&log, &args),
+        ParsedCommand::Done(code) => code,
+        ParsedCommand::Serve(log, args) => serve(&log, &args),
     }
 }
 

@@ -7,9 +7,9 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Context;
-use pointsman_cli::{DevAnswers, FactStanding, LimitArgs, ServeArgs, ServedDefinitions, Usage, hinted};
+use pointsman_cli::{DevAnswers, FactStatus, LimitArgs, ServeArgs, ServedDefinitions, Usage, hinted};
 use pointsman_server::{
-    BodyLimits, CertPaths, Collector, Decide, Definitions, DefinitionsFound, DevPage, DevPair, FollowedFact,
+    BodyLimits, CertPaths, Collector, RequestHandler, Definitions, DefinitionsFound, DevPage, DevPair, FollowedFact,
     FollowedFacts, LogQueue, Memory, Options, ServeError,
 };
 
@@ -47,7 +47,7 @@ pub(crate) fn run(args: &ServeArgs, log_queue: &LogQueue) -> anyhow::Result<Exit
     let kinds = served.names();
     let (memory_budget, max_connections) = (options.memory_budget, options.max_connections);
     let weighing = served.clone();
-    let decide = Decide::awaited(move |endpoint, body, is_awaited| served.handle(endpoint, &body, is_awaited))
+    let decide = RequestHandler::awaited(move |endpoint, body, is_awaited| served.handle(endpoint, &body, is_awaited))
         .weighing(move |endpoint, body| weighing.weight(endpoint, body));
     pointsman_server::serve(options, decide, &mut |addr, admin| {
         let version = env!("CARGO_PKG_VERSION");
@@ -62,8 +62,8 @@ pub(crate) fn run(args: &ServeArgs, log_queue: &LogQueue) -> anyhow::Result<Exit
 }
 
 /// What is known of a resource, as the server counts it.
-fn followed(standing: FactStanding) -> FollowedFact {
-    let FactStanding { resource, is_known, objects, failures, heard } = standing;
+fn followed(standing: FactStatus) -> FollowedFact {
+    let FactStatus { resource, is_known, objects, failures, heard } = standing;
     FollowedFact { resource, is_known, objects, failures, heard }
 }
 

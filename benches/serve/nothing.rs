@@ -14,7 +14,7 @@ use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use pointsman_core::webhook::{Endpoint, Outcome, Reply};
-use pointsman_server::{CertPaths, Decide, Options, Server, Shutdown};
+use pointsman_server::{CertPaths, RequestHandler, Options, Server, Shutdown};
 use rustls::ServerConfig;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -58,7 +58,7 @@ async fn null(listen: SocketAddr, certs: &Path, answer: Vec<u8>) {
     let mut options = Options::new(listen, SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), paths);
     options.body_limits = pointsman_server::BodyLimits::up_to(256 << 20);
     options.memory_budget = 2 << 30;
-    let decide = Decide::new(move |_, _| {
+    let decide = RequestHandler::new(move |_, _| {
         Ok(Reply {
             body: answer.clone(),
             outcome: Outcome::Convert,

@@ -11,7 +11,7 @@ use hyper::Method;
 use pointsman_core::definition::Kind;
 use pointsman_core::laws::apiserver::{WriteError, answered, read, written};
 use pointsman_core::laws::random_kinds::{Draft, Manner};
-use pointsman_core::laws::{Fullness, Random, Value, Words, anything, difference, schema_of, valid};
+use pointsman_core::laws::{FillRatio, Random, Value, Dictionary, anything, difference, schema_of, valid};
 use pointsman_core::webhook::{Metadata, Webhook};
 use serde_json::Value as Json;
 
@@ -198,8 +198,8 @@ impl Case<'_> {
     /// anywhere.
     fn make(&self, random: &mut Random, version: &str) -> Value {
         let optional = [20, 50, 80][random.below(3)];
-        let fullness = Fullness { optional, unknown: 10 };
-        let mut object = valid(random, self.kind.schema(version), "", fullness, &Words::default());
+        let fullness = FillRatio { optional, unknown: 10 };
+        let mut object = valid(random, self.kind.schema(version), "", fullness, &Dictionary::default());
         if !object.is_object() {
             object = Value::object();
         }

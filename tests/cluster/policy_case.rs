@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use hyper::Method;
 use pointsman_core::definition::StagedKind;
 use pointsman_core::registration::{StagePolicies, stage_policies};
-use pointsman_core::webhook::{KnownFacts, Metadata, PatchOperation, Truth, Webhook};
+use pointsman_core::webhook::{KnownFacts, Metadata, PatchOperation, FactValue, Webhook};
 use serde_json::{Value, json};
 
 use crate::support::process::eventually;
@@ -102,7 +102,7 @@ impl PolicyCase {
 
     /// Waits until the API server decides by it, which was just installed, before its facts are true.
     pub(crate) fn comes_into_force(&self, scene: &Scene<'_>, object: &Value) {
-        let said = self.compare(scene, object, (Truth::False, Writing::Create), IN_FORCE);
+        let said = self.compare(scene, object, (FactValue::False, Writing::Create), IN_FORCE);
         said.unwrap_or_else(|why| panic!("{why}"));
     }
 
@@ -112,7 +112,7 @@ impl PolicyCase {
         &self,
         scene: &Scene<'_>,
         object: &Value,
-        (is, writing): (Truth, Writing),
+        (is, writing): (FactValue, Writing),
         patience: Duration,
     ) -> Result<Option<bool>, String> {
         let mut facts = KnownFacts::default();
@@ -194,8 +194,8 @@ pub(crate) fn boxes(scene: &Scene<'_>) -> String {
 }
 
 /// Makes all facts true, or none.
-pub(crate) fn turn(scene: &Scene<'_>, is: Truth) {
-    let is = is == Truth::True;
+pub(crate) fn turn(scene: &Scene<'_>, is: FactValue) {
+    let is = is == FactValue::True;
     let word = if is { "yes" } else { "no" };
     let namespace = format!("/api/v1/namespaces/{}", scene.ns);
     let change = |path: &str, fields: Value| scene.call(Method::PATCH, path, Some((MERGE, fields.to_string()))).ok();

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use hyper::Method;
 use pointsman_core::laws::Random;
-use pointsman_core::webhook::Truth;
+use pointsman_core::webhook::FactValue;
 use serde_json::{Value, json};
 
 use crate::nasty_stages;
@@ -197,13 +197,13 @@ fn alike(scene: &Scene<'_>) {
     for case in &cases {
         case.policies.install(scene).unwrap_or_else(|why| panic!("{why}\n{}", case.policies.definition));
     }
-    turn(scene, Truth::False);
+    turn(scene, FactValue::False);
     for (case, (object, _)) in cases.iter().filter_map(|case| Some((case, case.objects.first()?))) {
         case.policies.comes_into_force(scene, object);
     }
     let mut changed = 0;
     let mut differ = Vec::new();
-    for is in [Truth::False, Truth::True] {
+    for is in [FactValue::False, FactValue::True] {
         turn(scene, is);
         for case in &cases {
             for (object, writing) in &case.objects {

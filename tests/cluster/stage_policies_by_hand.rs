@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use hyper::Method;
-use pointsman_core::webhook::Truth;
+use pointsman_core::webhook::FactValue;
 use serde_json::{Value, json};
 
 use crate::policy_case::{PolicyCase, Writing, anything_is_taken, boxes, facts, once_in_force, turn, without_case};
@@ -194,10 +194,10 @@ fn alike(scene: &Scene<'_>) {
     for (case, _) in &cases {
         case.install(scene).unwrap_or_else(|why| panic!("{why}\n{}", case.definition));
     }
-    turn(scene, Truth::False);
+    turn(scene, FactValue::False);
     cases.iter().for_each(|(case, object)| case.comes_into_force(scene, object));
     let mut changed = vec![false; cases.len()];
-    for is in [Truth::False, Truth::True] {
+    for is in [FactValue::False, FactValue::True] {
         turn(scene, is);
         for (at, (case, object)) in cases.iter().enumerate() {
             for writing in [Writing::Create, Writing::Update, Writing::Apply] {
@@ -270,4 +270,4 @@ fn refused(scene: &Scene<'_>) {
     scene.call(Method::DELETE, &format!("{CRDS}/boxes.{}", scene.group), None).ok();
 }
 
-const NOW: (Truth, Writing) = (Truth::False, Writing::Create);
+const NOW: (FactValue, Writing) = (FactValue::False, Writing::Create);

@@ -9,9 +9,9 @@ mod misread;
 mod plugin;
 mod terminal;
 
-pub use cli::{Asked, run};
+pub use cli::{ParsedCommand, run};
 pub use commands::{
-    AuthorityRemarks, DevAnswers, FactFollower, FactStanding, LimitArgs, ServeArgs, ServedDefinitions, ServedKinds,
+    AuthorityRemarks, DevAnswers, FactFollower, FactStatus, LimitArgs, ServeArgs, ServedDefinitions, ServedKinds,
     Usage,
 };
 pub use exit::ended;

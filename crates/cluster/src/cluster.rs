@@ -15,8 +15,8 @@ use tokio::time::{sleep, timeout};
 use super::call_error::CallError;
 use super::chain::chain;
 use super::event_lines::EventLines;
-use super::outage_retry::Waiting;
-use super::respite::Respite;
+use super::outage_retry::OutageWait;
+use super::respite::RetryAfterGate;
 
 /// A cluster: its API server, and as whom it is asked.
 #[derive(Clone)]
@@ -24,9 +24,9 @@ pub struct Cluster {
     client: Client,
     address: String,
     /// Nothing where whoever asks is told at once that nobody is there.
-    waiting: Option<Arc<Waiting>>,
+    waiting: Option<Arc<OutageWait>>,
     /// Nothing where each call is answered for itself.
-    respite: Option<Respite>,
+    respite: Option<RetryAfterGate>,
 }
 
 /// How much of an object is answered.
@@ -82,7 +82,7 @@ impl Cluster {
     /// call can be made twice: what is written says what it has seen, or is the same again.
     #[must_use]
     pub fn waiting(self, tell: impl Fn(&CallError, Duration) + Send + Sync + 'static) -> Self {
-        Self { waiting: Some(Arc::new(Waiting::new(tell))), ..self }
+        Self { waiting: Some(Arc::new(OutageWait::new(tell))), ..self }
     }
 
     /// The same cluster, of which nothing is asked before the time that its API server has named when it was too busy
@@ -100,7 +100,7 @@ impl Cluster {
     }
 
     /// What waits, where something does.
-    pub(crate) fn waits(&self) -> Option<&Waiting> {
+    pub(crate) fn waits(&self) -> Option<&OutageWait> {
         self.waiting.as_deref()
     }
 

@@ -46,19 +46,19 @@ pub use converting_crds::{UnknownCrd, unknown_crds};
 pub use crd_state::CrdState;
 pub use disable::{DisableError, DisableEvent, DisableOptions, DisableStep, Disabled, disable};
 pub use dry_run::DryRun;
-pub use enable::{EnableError, EnableEvent, EnableOptions, EnableStep, Enabled, Wanted, enable};
+pub use enable::{EnableError, EnableEvent, EnableOptions, EnableStep, Enabled, DesiredCrd, enable};
 pub use examine::{
     DocumentOptions, Examined, ExaminedDocuments, RegisteredFinding, RunningServer, examine, examine_documents,
 };
-pub use facts::{FactNews, FactsSeen, follow_facts, next_pause, with_one_watch};
+pub use facts::{FactEvent, FactState, follow_facts, next_pause, with_one_watch};
 pub use live::live;
 pub use migrate::{
-    ForgetOptions, Forgotten, Means, MigrateError, MigrateEvent, MigrateOptions, Migrated, RewrittenObjects, Unwritten,
+    ForgetOptions, Forgotten, MigrationStrategy, MigrateError, MigrateEvent, MigrateOptions, Migrated, RewrittenObjects, FailedWrite,
     forget, migrate,
 };
 pub use ownership::{ObjectConversion, VersionCounts};
 pub use rollout::{
-    Cleaned, RolloutClock, RolloutError, RolloutEvent, RolloutOptions, RolloutSurvey, SurveyAsks, SurveyOptions,
+    Cleaned, RolloutClock, RolloutError, RolloutEvent, RolloutOptions, FleetSnapshot, SnapshotOptions, SurveyOptions,
     change_rollout, clean_rollout, forward_again, get_rollout, list_rollouts, run_rollout, run_rollouts,
     running_versions, set_in_rollout, set_next, start_rollout, survey_rollout, unfreezable, unknown_zone,
 };

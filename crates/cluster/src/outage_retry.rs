@@ -5,13 +5,13 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::call_error::CallError;
-use crate::patience::Patience;
+use crate::patience::RetryBudget;
 
 /// Waits out an API server that is busy, starting, stopping or gone for a moment, for all calls together. Who has never
 /// answered is not waited for: the address may be wrong. That it is too busy (429), an API server says itself. A
 /// webhook that is not reached is an answer.
-pub(crate) struct Waiting {
-    patience: Patience,
+pub(crate) struct OutageWait {
+    patience: RetryBudget,
     has_answered: AtomicBool,
     waited: Mutex<Duration>,
     tell: Box<Tell>,
@@ -20,9 +20,9 @@ pub(crate) struct Waiting {
 /// Hears what is in the way, and after how long the same is asked again.
 type Tell = dyn Fn(&CallError, Duration) + Send + Sync;
 
-impl Waiting {
+impl OutageWait {
     pub(crate) fn new(tell: impl Fn(&CallError, Duration) + Send + Sync + 'static) -> Self {
-        let (patience, has_answered, waited) = (Patience::default(), AtomicBool::new(false), Mutex::default());
+        let (patience, has_answered, waited) = (RetryBudget::default(), AtomicBool::new(false), Mutex::default());
         Self { patience, has_answered, waited, tell: Box::new(tell) }
     }
 
@@ -64,13 +64,13 @@ mod tests {
     /// What it says for some seconds of a kind that is new to it (`apiserver/pkg/storage/cacher/cacher.go`).
     #[test]
     fn who_cannot_list_a_new_kind_yet_is_waited_for_from_the_beginning() {
-        let waiting = Waiting::new(|_, _| {});
+        let waiting = OutageWait::new(|_, _| {});
         assert!(waiting.pause(&refused(429, "storage is (re)initializing")).is_some());
     }
 
     #[test]
     fn who_has_answered_once_is_waited_for() {
-        let waiting = Waiting::new(|_, _| {});
+        let waiting = OutageWait::new(|_, _| {});
         assert_eq!(waiting.pause(&refused(503, "")), None, "nobody knows that this is an API server");
         assert_eq!(waiting.pause(&refused(404, "")), None);
         assert!(waiting.pause(&refused(503, "")).is_some());

@@ -10,7 +10,7 @@ use tokio::time::sleep;
 
 use super::call_error::CallError;
 use super::cluster::{Cluster, Extent};
-use super::patience::Patience;
+use super::patience::RetryBudget;
 
 /// A collection, and how it is listed.
 pub(crate) struct Pages<'p> {
@@ -20,13 +20,13 @@ pub(crate) struct Pages<'p> {
     labels: String,
     extent: Extent,
     size: PageSize,
-    patience: Patience,
-    waits_out: WaitsOut,
+    patience: RetryBudget,
+    waits_out: RetryPolicy,
 }
 
 /// Whose failures a list waits out. Those of others are answers.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub(crate) enum WaitsOut {
+pub(crate) enum RetryPolicy {
     /// An API server that is away, or too busy. One behind it that fails, such as a webhook, is an answer.
     ApiServer,
     /// Also one that fails, but for a webhook that nobody reaches: some who list look for that.
@@ -36,11 +36,11 @@ pub(crate) enum WaitsOut {
 }
 
 impl<'p> Pages<'p> {
-    /// Pages of so many objects at most, with as much of each as `extent` says. They wait for [`WaitsOut::Servers`].
+    /// Pages of so many objects at most, with as much of each as `extent` says. They wait for [`RetryPolicy::Servers`].
     pub(crate) fn new(cluster: &'p Cluster, collection: String, extent: Extent, size: impl Into<PageSize>) -> Self {
-        let (size, patience) = (size.into(), Patience::default());
+        let (size, patience) = (size.into(), RetryBudget::default());
         let labels = String::new();
-        Self { cluster, collection, labels, extent, size, patience, waits_out: WaitsOut::Servers }
+        Self { cluster, collection, labels, extent, size, patience, waits_out: RetryPolicy::Servers }
     }
 
     /// Only objects with such labels, as `kubectl -l` takes them.
@@ -51,13 +51,13 @@ impl<'p> Pages<'p> {
     }
 
     /// Waits for others than usual.
-    pub(crate) fn waiting_out(self, waits_out: WaitsOut) -> Self {
+    pub(crate) fn waiting_out(self, waits_out: RetryPolicy) -> Self {
         Self { waits_out, ..self }
     }
 
     /// Waits for webhooks, too, and as long as all other calls of a run together.
-    pub(crate) fn with_patience(self, patience: &Patience) -> Self {
-        Self { patience: patience.clone(), waits_out: WaitsOut::Webhooks, ..self }
+    pub(crate) fn with_patience(self, patience: &RetryBudget) -> Self {
+        Self { patience: patience.clone(), waits_out: RetryPolicy::Webhooks, ..self }
     }
 
     /// One page, the first one or the one that `next` leads to. Before it is asked for again, `waits` is told, and may
@@ -87,9 +87,9 @@ impl<'p> Pages<'p> {
                 continue;
             }
             let fails = match &error {
-                error if error.is_of_a_webhook() => WaitsOut::Webhooks,
-                error if error.code().is_some_and(|code| code >= 500) => WaitsOut::Servers,
-                _ => WaitsOut::ApiServer,
+                error if error.is_of_a_webhook() => RetryPolicy::Webhooks,
+                error if error.code().is_some_and(|code| code >= 500) => RetryPolicy::Servers,
+                _ => RetryPolicy::ApiServer,
             };
             // A cluster that waits has waited already.
             let is_answer = self.cluster.waits().is_some() || self.waits_out < fails;

@@ -8,7 +8,7 @@ use crate::call_error::CallError;
 /// Shared by all calls of a run: what is away for one of them is away for the others, and twenty thousand objects do
 /// not wait one after the other for a webhook that is dead.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Patience(Arc<Mutex<Trouble>>);
+pub(crate) struct RetryBudget(Arc<Mutex<Trouble>>);
 
 #[derive(Debug, Default)]
 struct Trouble {
@@ -17,7 +17,7 @@ struct Trouble {
     untold: Option<(CallError, Duration)>,
 }
 
-impl Patience {
+impl RetryBudget {
     /// How long to wait before the same call is tried again; nothing where it does not pass, or did not in all the time
     /// that there was.
     pub(crate) fn pause(&self, error: &CallError) -> Option<Duration> {
@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn who_asks_to_be_left_alone_is() {
-        let patience = Patience::default();
+        let patience = RetryBudget::default();
         assert_eq!(patience.pause(&refused(429, Some(7))), Some(Duration::from_secs(7)));
         assert_eq!(patience.pause(&refused(503, None)), Some(SHORTEST));
         assert_eq!(patience.pause(&refused(503, Some(3_600))), Some(PATIENCE));
@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn the_time_there_is_is_for_all_calls_together() {
-        let patience = Patience::default();
+        let patience = RetryBudget::default();
         let long_ago = Instant::now().checked_sub(PATIENCE * 2);
         patience.lock().since = long_ago;
         assert_eq!(patience.pause(&refused(503, None)), None);

@@ -9,9 +9,9 @@ use crate::call_error::CallError;
 
 /// Until when nothing is asked.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Respite(Arc<Mutex<Option<Instant>>>);
+pub(crate) struct RetryAfterGate(Arc<Mutex<Option<Instant>>>);
 
-impl Respite {
+impl RetryAfterGate {
     /// Takes over what a call was answered. Only an API server that is too busy says how long (429); what else has a
     /// `Retry-After` is about the one thing that was asked.
     pub(crate) fn heed<T>(&self, answer: &Result<T, CallError>) {
@@ -50,7 +50,7 @@ mod tests {
 
     #[test]
     fn who_is_too_busy_is_left_alone_for_as_long_as_it_says() {
-        let respite = Respite::default();
+        let respite = RetryAfterGate::default();
         for other in [Ok(()), refused(429, None), refused(503, Some(7)), refused(422, Some(7))] {
             respite.heed(&other);
             assert_eq!(respite.left(), None, "{other:?}");

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::cluster::Cluster;
-use crate::outage_retry::Waiting;
+use crate::outage_retry::OutageWait;
 
 /// Measures how long something takes, without the time in which the API server was away: whoever gives up after some
 /// seconds means seconds in which somebody was there to answer.
@@ -24,5 +24,5 @@ impl<'c> Stopwatch<'c> {
 }
 
 fn waited(cluster: &Cluster) -> Duration {
-    cluster.waits().map_or(Duration::ZERO, Waiting::waited)
+    cluster.waits().map_or(Duration::ZERO, OutageWait::waited)
 }

@@ -15,7 +15,7 @@ use super::dev_page::DevPage;
 use super::last_errors::LastErrors;
 use super::metrics::{ADMIN, Metrics};
 use pointsman_transport::connections::{
-    ConnectionSlots, Entered, EvictionRules, Handler, IdleTimeouts, Lifecycle, Phase, Stream, serve,
+    ConnectionSlots, AcceptedConnection, EvictionRules, Handler, IdleTimeouts, Lifecycle, Phase, Stream, serve,
 };
 
 /// The admin listener. Whoever reaches it reads the names of objects in `/errors`, and nothing else of them.
@@ -45,7 +45,7 @@ impl Admin {
         // The phases of this listener: it does not drain.
         let undying = Lifecycle::new();
         loop {
-            let Entered { stream, slot, .. } = slots.accept(&self.socket).await;
+            let AcceptedConnection { stream, slot, .. } = slots.accept(&self.socket).await;
             let (told, dev_page) = (self.told.clone(), self.dev_page.clone());
             let last_answer = Arc::new(LastAnswer::default());
             let handler: Handler = Box::new(move |request, mut under_way| {

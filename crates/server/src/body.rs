@@ -6,7 +6,7 @@ use std::time::Duration;
 use http_body_util::BodyExt;
 use hyper::body::{Body, Bytes, Incoming};
 
-use super::budget::Claim;
+use super::budget::MemoryReservation;
 
 /// Why a body was not read.
 #[derive(Debug)]
@@ -25,14 +25,14 @@ pub(super) enum BodyError {
 
 /// A body that was read whole, and weighed.
 #[derive(Debug)]
-pub(super) struct Whole {
+pub(super) struct BufferedBody {
     pub(super) bytes: Bytes,
     /// What deciding it takes, in bytes, beside its own.
     pub(super) weight: u64,
 }
 
 /// Reads a body. What has arrived is what is held: an announcement alone must not shut others out.
-pub(super) async fn read(body: &mut Incoming, limit: u64, claim: &Claim) -> Result<Vec<u8>, BodyError> {
+pub(super) async fn read(body: &mut Incoming, limit: u64, claim: &MemoryReservation) -> Result<Vec<u8>, BodyError> {
     let declared = body.size_hint().exact();
     if declared.is_some_and(|bytes| bytes > limit) {
         return Err(BodyError::TooLarge);
@@ -70,9 +70,9 @@ pub(super) async fn read(body: &mut Incoming, limit: u64, claim: &Claim) -> Resu
 /// Weighs a body, which holds what deciding it takes from then on.
 pub(super) async fn weigh(
     bytes: Vec<u8>,
-    claim: &Arc<Claim>,
+    claim: &Arc<MemoryReservation>,
     weigh: impl FnOnce(&[u8]) -> u64 + Send + 'static,
-) -> Result<Whole, BodyError> {
+) -> Result<BufferedBody, BodyError> {
     let (bytes, weight) = if bytes.len() <= WEIGHED_INLINE {
         let weight = weigh(&bytes);
         (bytes, weight)
@@ -91,7 +91,7 @@ pub(super) async fn weigh(
         return Err(BodyError::TooHeavy { needed });
     }
     claim.decide(needed).await.then_some(()).ok_or(BodyError::Budget)?;
-    Ok(Whole { bytes: bytes.into(), weight })
+    Ok(BufferedBody { bytes: bytes.into(), weight })
 }
 
 /// Reads on and throws away what a refused client is still sending, within bounds. A client that writes everything

@@ -18,7 +18,7 @@
 //!
 //! Who finds no room waits for [`WAIT`] at most, then it is refused and comes back after a second (`Retry-After`).
 //! Meanwhile those lose memory who only hold it, with a body that does not arrive or an answer that is not read:
-//! [`Claims::reclaim`] says who.
+//! [`MemoryReservations::reclaim`] says who.
 
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -27,7 +27,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep};
 
-use super::claims::{Claims, Pools};
+use super::claims::{MemoryReservations, Pools};
 use super::metrics::Metrics;
 use pointsman_core::webhook::{Endpoint, weight};
 use pointsman_transport::connections::Requests;
@@ -39,7 +39,7 @@ pub(super) struct Budget(Arc<SharedBudget>);
 #[derive(Debug)]
 struct SharedBudget {
     metrics: Arc<Metrics>,
-    claims: Mutex<Claims>,
+    claims: Mutex<MemoryReservations>,
     /// Wakes those who wait: something is free.
     freed: Notify,
 }
@@ -52,7 +52,7 @@ impl Budget {
         let sixteenth = bytes / 16;
         let own = sixteenth * 3 / (connections as u64).max(1);
         let pools = Pools { own, small: sixteenth, common: common(bytes) };
-        Self(Arc::new(SharedBudget { metrics, claims: Mutex::new(Claims::new(pools, grace)), freed: Notify::new() }))
+        Self(Arc::new(SharedBudget { metrics, claims: Mutex::new(MemoryReservations::new(pools, grace)), freed: Notify::new() }))
     }
 
     /// The largest body that can be decided, if it is one long string.
@@ -62,9 +62,9 @@ impl Budget {
     }
 
     /// The claim of a request that has begun: nothing yet.
-    pub(super) fn claim(&self, requests: &Requests) -> Claim {
+    pub(super) fn claim(&self, requests: &Requests) -> MemoryReservation {
         let (id, give_up) = self.0.claims().add(requests, Instant::now());
-        Claim { id, shared: Arc::clone(&self.0), give_up }
+        MemoryReservation { id, shared: Arc::clone(&self.0), give_up }
     }
 
     /// Closes connections that do not read their answers within `deadline`, until dropped.
@@ -84,13 +84,13 @@ fn common(bytes: u64) -> u64 {
 
 /// What one request may hold, until it is dropped.
 #[derive(Debug)]
-pub(super) struct Claim {
+pub(super) struct MemoryReservation {
     id: u64,
     shared: Arc<SharedBudget>,
     give_up: Arc<Notify>,
 }
 
-impl Claim {
+impl MemoryReservation {
     /// Holds a body of so many bytes from now on; false, and nothing changed, where there is no room for it.
     pub(super) async fn arrive(&self, bytes: u64) -> bool {
         self.obtain(bytes, |claims| claims.arrive(self.id, bytes)).await
@@ -99,7 +99,7 @@ impl Claim {
     /// Holds what a decision takes from now on, in place of the body; false, and nothing changed, where there is no
     /// room for it.
     pub(super) async fn decide(&self, bytes: u64) -> bool {
-        let take = |claims: &mut Claims| claims.decide(self.id, bytes, Instant::now());
+        let take = |claims: &mut MemoryReservations| claims.decide(self.id, bytes, Instant::now());
         if self.change(take) {
             return true;
         }
@@ -124,7 +124,7 @@ impl Claim {
     }
 
     /// Takes memory, and waits for it where there is none, until it is needed for others.
-    async fn obtain(&self, bytes: u64, take: impl Fn(&mut Claims) -> bool) -> bool {
+    async fn obtain(&self, bytes: u64, take: impl Fn(&mut MemoryReservations) -> bool) -> bool {
         if self.change(&take) {
             return true;
         }
@@ -149,7 +149,7 @@ impl Claim {
         }
     }
 
-    fn change(&self, change: impl FnOnce(&mut Claims) -> bool) -> bool {
+    fn change(&self, change: impl FnOnce(&mut MemoryReservations) -> bool) -> bool {
         let mut claims = self.shared.claims();
         let before = claims.total();
         let changed = change(&mut claims);
@@ -163,7 +163,7 @@ impl Claim {
     }
 }
 
-impl Drop for Claim {
+impl Drop for MemoryReservation {
     fn drop(&mut self) {
         self.change(|claims| {
             claims.remove(self.id);
@@ -174,7 +174,7 @@ impl Drop for Claim {
 
 impl SharedBudget {
     /// Nothing in here panics half-way.
-    fn claims(&self) -> MutexGuard<'_, Claims> {
+    fn claims(&self) -> MutexGuard<'_, MemoryReservations> {
         self.claims.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -65,7 +65,7 @@ struct ConnectionHoldings {
 
 /// All claims of a budget.
 #[derive(Debug)]
-pub(super) struct Claims {
+pub(super) struct MemoryReservations {
     pools: Pools,
     /// The time that a client is given, however little it sends or reads.
     grace: Duration,
@@ -79,7 +79,7 @@ pub(super) struct Claims {
     waiting: usize,
 }
 
-impl Claims {
+impl MemoryReservations {
     pub(super) fn new(pools: Pools, grace: Duration) -> Self {
         let (held, connections, total) = (BTreeMap::new(), HashMap::new(), Bytes::default());
         Self { pools, grace, next: 0, held, connections, total, leaving: 0, waiting: 0 }
@@ -315,13 +315,13 @@ mod tests {
     const GRACE: Duration = Duration::from_millis(250);
 
     struct Book {
-        claims: Claims,
+        claims: MemoryReservations,
         now: Instant,
     }
 
     impl Book {
         fn new() -> Self {
-            Self { claims: Claims::new(POOLS, GRACE), now: Instant::now() }
+            Self { claims: MemoryReservations::new(POOLS, GRACE), now: Instant::now() }
         }
 
         /// A request of a connection with a body of so many KiB.
@@ -337,7 +337,7 @@ mod tests {
 
         /// The books agree with what each claim holds.
         fn check(&self) {
-            let Claims { held, connections, total, leaving, .. } = &self.claims;
+            let MemoryReservations { held, connections, total, leaving, .. } = &self.claims;
             let sum = held.values().fold(Bytes::default(), |sum, holding| sum.plus(holding.bytes));
             assert_eq!((sum, held.values().map(Holding::leaving).sum::<u64>()), (*total, *leaving));
             assert!(total.small <= POOLS.small && total.common <= POOLS.common, "{total:?}");

@@ -4,9 +4,9 @@ use std::time::{Duration, Instant};
 
 /// What was complained of last, and when.
 #[derive(Debug, Default)]
-pub(crate) struct Complaint(Option<(String, Instant)>);
+pub(crate) struct ThrottledWarning(Option<(String, Instant)>);
 
-impl Complaint {
+impl ThrottledWarning {
     /// Whether this is to be said now: something else was said before, or this an hour ago. It counts as said then.
     pub(crate) fn is_due(&mut self, what: &str) -> bool {
         let said = self.0.as_ref().is_some_and(|(said, at)| said == what && at.elapsed() < HOUR);
@@ -30,7 +30,7 @@ mod tests {
 
     #[test]
     fn the_same_is_said_once_an_hour() {
-        let mut complaint = Complaint::default();
+        let mut complaint = ThrottledWarning::default();
         assert!(complaint.is_due("a") && !complaint.is_due("a") && complaint.is_due("b") && complaint.is_due("a"));
         complaint.is_over();
         assert!(complaint.is_due("a"));

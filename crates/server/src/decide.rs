@@ -12,38 +12,38 @@ use hyper::body::Bytes;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
 
-use super::body::{INLINE, Whole};
-use super::budget::Claim;
+use super::body::{INLINE, BufferedBody};
+use super::budget::MemoryReservation;
 use super::metrics::InFlight;
-use pointsman_core::webhook::{BadReview, Endpoint, Reply, Unanswered, weight};
+use pointsman_core::webhook::{BadReview, Endpoint, Reply, HandleError, weight};
 
 /// What is asked to decide: usually `move |endpoint, body, is_awaited| webhook.handle_while(endpoint, &body, …)`.
 #[derive(Clone)]
-pub struct Decide {
+pub struct RequestHandler {
     deciding: Arc<Deciding>,
     weighing: Arc<Weighing>,
     /// Turns of bodies that are larger than any object.
     turns: Arc<Semaphore>,
 }
 
-type Deciding = dyn Fn(Endpoint, Bytes, &dyn Fn() -> bool) -> Result<Reply, Unanswered> + Send + Sync;
+type Deciding = dyn Fn(Endpoint, Bytes, &dyn Fn() -> bool) -> Result<Reply, HandleError> + Send + Sync;
 
 type Weighing = dyn Fn(Endpoint, &[u8]) -> u64 + Send + Sync;
 
-impl Decide {
+impl RequestHandler {
     /// Wraps a function that takes time in proportion to the body and does no I/O. It may be called from several
     /// threads at once; a panic in it is answered with 500 and leaves everything else alone. What it has to know first
     /// and nobody has seen yet is answered with 503 and `Retry-After`, and an API server asks again.
     #[must_use]
-    pub fn new(decide: impl Fn(Endpoint, Bytes) -> Result<Reply, Unanswered> + Send + Sync + 'static) -> Self {
+    pub fn new(decide: impl Fn(Endpoint, Bytes) -> Result<Reply, HandleError> + Send + Sync + 'static) -> Self {
         Self::awaited(move |endpoint, body, _| decide(endpoint, body))
     }
 
     /// The same, of a function that asks now and then whether somebody still waits for its answer, and ends with
-    /// [`Unanswered::CallerGone`] where nobody does. To ask is as cheap as it can be.
+    /// [`HandleError::CallerGone`] where nobody does. To ask is as cheap as it can be.
     #[must_use]
     pub fn awaited(
-        decide: impl Fn(Endpoint, Bytes, &dyn Fn() -> bool) -> Result<Reply, Unanswered> + Send + Sync + 'static,
+        decide: impl Fn(Endpoint, Bytes, &dyn Fn() -> bool) -> Result<Reply, HandleError> + Send + Sync + 'static,
     ) -> Self {
         let cores = thread::available_parallelism().map_or(1, NonZero::get);
         Self { deciding: Arc::new(decide), weighing: Arc::new(weight), turns: Arc::new(Semaphore::new(cores)) }
@@ -66,11 +66,11 @@ impl Decide {
     pub(super) async fn decide(
         &self,
         endpoint: Endpoint,
-        body: Whole,
-        (claim, in_flight): (&Arc<Claim>, &mut Option<InFlight>),
+        body: BufferedBody,
+        (claim, in_flight): (&Arc<MemoryReservation>, &mut Option<InFlight>),
         deadline: Instant,
-    ) -> Result<Reply, Undecided> {
-        let Whole { bytes, weight } = body;
+    ) -> Result<Reply, HandlerError> {
+        let BufferedBody { bytes, weight } = body;
         if bytes.len() <= INLINE && weight <= INLINE_WEIGHT {
             // Over before anybody could be gone.
             return self.contained(endpoint, bytes, &|| true);
@@ -79,7 +79,7 @@ impl Decide {
         let turn = match bytes.len() > ONE_OBJECT {
             true => timeout_at(deadline, Arc::clone(&self.turns).acquire_owned())
                 .await
-                .map_err(|_| Undecided::Expired)?
+                .map_err(|_| HandlerError::Expired)?
                 .ok(),
             false => None,
         };
@@ -90,31 +90,31 @@ impl Decide {
             // Nobody waits for an answer any more: do not begin.
             let decided = match is_awaited() {
                 true => this.contained(endpoint, bytes, &is_awaited),
-                false => Err(Undecided::Expired),
+                false => Err(HandlerError::Expired),
             };
             drop(held);
             decided
         });
         match timeout_at(deadline, decided).await {
             // A panic is contained in there: what is left is a runtime that shuts down.
-            Ok(decided) => decided.unwrap_or(Err(Undecided::Stopped)),
-            Err(_) => Err(Undecided::Expired),
+            Ok(decided) => decided.unwrap_or(Err(HandlerError::Stopped)),
+            Err(_) => Err(HandlerError::Expired),
         }
     }
 
-    fn contained(&self, endpoint: Endpoint, bytes: Bytes, is_awaited: &dyn Fn() -> bool) -> Result<Reply, Undecided> {
+    fn contained(&self, endpoint: Endpoint, bytes: Bytes, is_awaited: &dyn Fn() -> bool) -> Result<Reply, HandlerError> {
         // Unwind safe: the core is shared and never changed, so there is nothing that a panic could leave half done.
         match catch_unwind(AssertUnwindSafe(|| (self.deciding)(endpoint, bytes, is_awaited))) {
             Ok(Ok(reply)) => Ok(reply),
-            Ok(Err(Unanswered::BadReview(bad))) => Err(Undecided::Bad(bad)),
-            Ok(Err(Unanswered::CallerGone)) => Err(Undecided::Expired),
-            Ok(Err(unknown)) => Err(Undecided::Unknown { reason: unknown.to_string() }),
-            Err(payload) => Err(Undecided::Panicked { message: text(payload.as_ref()) }),
+            Ok(Err(HandleError::BadReview(bad))) => Err(HandlerError::Bad(bad)),
+            Ok(Err(HandleError::CallerGone)) => Err(HandlerError::Expired),
+            Ok(Err(unknown)) => Err(HandlerError::Unknown { reason: unknown.to_string() }),
+            Err(payload) => Err(HandlerError::Panicked { message: text(payload.as_ref()) }),
         }
     }
 }
 
-impl fmt::Debug for Decide {
+impl fmt::Debug for RequestHandler {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Decide").finish_non_exhaustive()
     }
@@ -122,7 +122,7 @@ impl fmt::Debug for Decide {
 
 /// Why there is no reply.
 #[derive(Debug)]
-pub(super) enum Undecided {
+pub(super) enum HandlerError {
     /// The body is no review.
     Bad(BadReview),
     /// The deadline passed before it was decided.

@@ -6,12 +6,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use super::complaint::Complaint;
+use super::complaint::ThrottledWarning;
 use super::metrics::Metrics;
 use pointsman_core::webhook::Conversions;
 
 /// Looks whether what decides should decide otherwise from now on, and sees to it: usually by swapping what the
-/// function in a [`Decide`](super::Decide) reads. Called every
+/// function in a [`RequestHandler`](super::Decide) reads. Called every
 /// [`Options::reload_interval`](super::Options::reload_interval) on a thread of its own, which may wait for files for
 /// as long as it likes.
 #[derive(Clone)]
@@ -46,7 +46,7 @@ impl Definitions {
     /// Looks again and again, for as long as somebody else holds the metrics.
     pub(super) fn watch(self, interval: Duration, metrics: &Arc<Metrics>) -> io::Result<()> {
         let metrics = Arc::downgrade(metrics);
-        let mut complaint = Complaint::default();
+        let mut complaint = ThrottledWarning::default();
         let work = move || {
             loop {
                 thread::sleep(interval);
@@ -63,7 +63,7 @@ impl Definitions {
     }
 }
 
-fn take_note(found: &DefinitionsFound, metrics: &Metrics, complaint: &mut Complaint) {
+fn take_note(found: &DefinitionsFound, metrics: &Metrics, complaint: &mut ThrottledWarning) {
     match found {
         DefinitionsFound::Same => complaint.is_over(),
         DefinitionsFound::Renewed { conversions, kinds } => {

@@ -2,7 +2,7 @@
 //!
 //! [`Server::bind`] loads the certificate *before* it binds a socket, so that a deployment that cannot serve never
 //! listens; [`BoundServer::run`] serves until it is told to stop. What a request means is not decided here: that is
-//! [`Decide`], a function from bytes to bytes.
+//! [`RequestHandler`], a function from bytes to bytes.
 //!
 //! Not made for the open internet: the peers we know are kube-apiservers, and every limit is derived from how they
 //! behave (client-go and the API server's webhook packages, named beside each constant).
@@ -44,7 +44,7 @@ mod shutdown;
 mod spans;
 
 pub use self::body_limits::BodyLimits;
-pub use self::decide::Decide;
+pub use self::decide::RequestHandler;
 pub use self::definitions::{Definitions, DefinitionsFound};
 pub use self::dev_page::DevPage;
 pub use self::followed_facts::{FollowedFact, FollowedFacts};
@@ -57,6 +57,6 @@ pub use self::server::{BoundServer, Server};
 pub use self::shutdown::{Shutdown, Trigger};
 pub use self::spans::{BadCollector, Collector};
 pub use pointsman_transport::certificates::{
-    AuthorityRemark, CertPaths, CertificateError, DevError, DevPair, NoCertificate, Unfit, authority_remarks,
+    AuthorityRemark, CertPaths, CertificateError, DevError, DevPair, NoCertificate, RejectionReason, authority_remarks,
     prepare as prepare_dev_pair,
 };

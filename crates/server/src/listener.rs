@@ -15,12 +15,12 @@ use super::client::{Certified, Peer};
 use super::current_tls::CurrentTls;
 use super::log::Log;
 use super::metrics::{Metrics, WEBHOOKS};
-use super::question::Question;
+use super::question::RequestHead;
 use super::routes::Routes;
 use super::spans::RequestTracer;
 use pointsman_transport::certificates::{ends, is_allowed};
 use pointsman_transport::connections::{
-    ConnectionSlots, Entered, EvictionRules, Handler, HandshakeFailure, IdleTimeouts, Lifecycle, Phase, Requests,
+    ConnectionSlots, AcceptedConnection, EvictionRules, Handler, HandshakeFailure, IdleTimeouts, Lifecycle, Phase, Requests,
     Stream, serve,
 };
 
@@ -69,8 +69,8 @@ impl Listener {
         while connections.join_next().await.is_some() {}
     }
 
-    fn spawn(&self, entered: Entered, connections: &mut JoinSet<()>) {
-        let Entered { stream, addr, slot } = entered;
+    fn spawn(&self, entered: AcceptedConnection, connections: &mut JoinSet<()>) {
+        let AcceptedConnection { stream, addr, slot } = entered;
         let tls = self.tls.load_full();
         let client_names = Arc::clone(&self.client_names);
         let routes = Arc::clone(&self.routes);
@@ -98,7 +98,7 @@ impl Listener {
                 let routes = Arc::clone(&routes);
                 let (head, body) = request.into_parts();
                 // At once, and not only when its turn comes: the head is gone before another one is read.
-                let asked = Question::of(&head);
+                let asked = RequestHead::of(&head);
                 let span = tracer.begin(asked.endpoint, &head.headers);
                 Box::pin(async move { Ok(routes.answer(asked, body, peer, under_way, span).await) })
             });

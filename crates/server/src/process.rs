@@ -7,7 +7,7 @@ use std::thread;
 
 use tokio::runtime::{Builder, Runtime};
 
-use super::decide::Decide;
+use super::decide::RequestHandler;
 use super::options::Options;
 use super::serve_error::ServeError;
 use super::server::Server;
@@ -23,7 +23,7 @@ use super::shutdown::Shutdown;
 /// [`ServeError::Signals`] where the system refuses threads or signals.
 pub fn serve(
     options: Options,
-    decide: Decide,
+    decide: RequestHandler,
     listening: &mut dyn FnMut(SocketAddr, SocketAddr),
 ) -> Result<(), ServeError> {
     let runtime = runtime().map_err(|source| ServeError::Runtime { source })?;

@@ -12,7 +12,7 @@ use pointsman_core::webhook::Endpoint;
 
 /// What matters of the head of a request.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) struct Question {
+pub(super) struct RequestHead {
     pub(super) endpoint: Option<Endpoint>,
     pub(super) is_post: bool,
     pub(super) is_json: bool,
@@ -23,7 +23,7 @@ pub(super) struct Question {
     pub(super) timeout: Option<Duration>,
 }
 
-impl Question {
+impl RequestHead {
     pub(super) fn of(head: &Parts) -> Self {
         Self {
             endpoint: endpoint(head.uri.path()),

@@ -11,13 +11,13 @@ use arc_swap::ArcSwap;
 use tokio::time::{sleep, timeout};
 
 use super::chain::chain;
-use super::complaint::Complaint;
+use super::complaint::ThrottledWarning;
 use super::current_tls::CurrentTls;
 use super::metrics::Metrics;
 use super::options::Options;
 use super::serve_error::ServeError;
 use pointsman_transport::certificates::{
-    CertPaths, CertificateError, CertificateFiles, ClientCa, ExpiryWarnings, FileEvents, FileReader, Found,
+    CertPaths, CertificateError, CertificateFiles, ClientCa, ExpiryWarnings, FileEvents, FileReader, LoadedFiles,
     ServingKeyPair, server_config,
 };
 
@@ -38,7 +38,7 @@ pub(super) struct Reloader {
     events: FileEvents,
     interval: Duration,
     expiry: ExpiryWarnings,
-    complaint: Complaint,
+    complaint: ThrottledWarning,
 }
 
 impl Reloader {
@@ -48,7 +48,7 @@ impl Reloader {
         let paths = options.cert.clone();
         let client_ca_file = options.client_ca_file.clone();
         let mut files = CertificateFiles::new(paths.clone(), client_ca_file.clone());
-        let Found { pair, client_ca, events } = files.look();
+        let LoadedFiles { pair, client_ca, events } = files.look();
         let pair = pair.map_err(|source| ServeError::Pair { source })?;
         let unfit = |reason| CertificateError::Unfit { path: paths.cert.clone(), reason };
         pair.leaf.judge_kind().map_err(|reason| ServeError::Pair { source: unfit(reason) })?;
@@ -76,7 +76,7 @@ impl Reloader {
             events: FileEvents::none(),
             interval: options.reload_interval,
             expiry: ExpiryWarnings::default(),
-            complaint: Complaint::default(),
+            complaint: ThrottledWarning::default(),
         };
         this.listen(events);
         this.expiry.look(&this.pair.leaf, now());
@@ -126,7 +126,7 @@ impl Reloader {
         }
     }
 
-    fn take_over(&mut self, Found { pair, client_ca, events }: Found) {
+    fn take_over(&mut self, LoadedFiles { pair, client_ca, events }: LoadedFiles) {
         self.listen(events);
         let mut errors = Vec::new();
         let pair = pair.and_then(|pair| self.judged(pair)).unwrap_or_else(|error| {

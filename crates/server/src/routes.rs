@@ -13,24 +13,24 @@ use tokio::time::{Instant, timeout_at};
 
 use super::body::{self, BodyError};
 use super::body_limits::BodyLimits;
-use super::budget::{Budget, Claim};
+use super::budget::{Budget, MemoryReservation};
 use super::client::Peer;
 use super::current_tls::CurrentTls;
-use super::decide::{Decide, Undecided};
+use super::decide::{RequestHandler, HandlerError};
 use super::labels::webhook_name;
 use super::log::Log;
 use super::metrics::{GivenUp, InFlight, Metrics};
 use super::options::Options;
-use super::question::Question;
+use super::question::RequestHead;
 use super::refusal::Refusal;
 use super::spans::RequestSpan;
 use pointsman_core::webhook::{Endpoint, Reply};
-use pointsman_transport::connections::{Lifecycle, Phase, UnderWay};
+use pointsman_transport::connections::{Lifecycle, Phase, InFlightGuard};
 
 /// What all requests share.
 #[derive(Debug)]
 pub(super) struct Routes {
-    decide: Decide,
+    decide: RequestHandler,
     limits: BodyLimits,
     budget: Budget,
     lifecycle: Lifecycle,
@@ -53,7 +53,7 @@ enum ClientCertificates {
 impl Routes {
     pub(super) fn new(
         options: &Options,
-        decide: Decide,
+        decide: RequestHandler,
         budget: Budget,
         lifecycle: Lifecycle,
         log: Log,
@@ -79,10 +79,10 @@ impl Routes {
     /// Answers one request, whatever it is.
     pub(super) async fn answer(
         &self,
-        asked: Question,
+        asked: RequestHead,
         mut body: Incoming,
         peer: Peer,
-        under_way: UnderWay,
+        under_way: InFlightGuard,
         span: RequestSpan,
     ) -> Response<Full<Bytes>> {
         self.lifecycle.asked();
@@ -130,7 +130,7 @@ impl Routes {
         AnswerBody::begin(response, call.claim)
     }
 
-    async fn review(&self, asked: &Question, body: &mut Incoming, call: &mut Call) -> Result<Reply, Refusal> {
+    async fn review(&self, asked: &RequestHead, body: &mut Incoming, call: &mut Call) -> Result<Reply, Refusal> {
         let Call { peer, started, under_way, claim, in_flight, span } = call;
         let endpoint = asked.endpoint.ok_or(Refusal::NoSuchPath)?;
         if !asked.is_post {
@@ -177,11 +177,11 @@ impl Routes {
             self.metrics.decisions.took(reply, seconds);
         }
         decided.map_err(|undecided| match undecided {
-            Undecided::Bad(bad) => Refusal::BadReview(bad),
-            Undecided::Expired => Refusal::Expired,
-            Undecided::Panicked { message } => Refusal::Panic { message },
-            Undecided::Stopped => Refusal::Draining,
-            Undecided::Unknown { reason } => Refusal::Unknown { reason },
+            HandlerError::Bad(bad) => Refusal::BadReview(bad),
+            HandlerError::Expired => Refusal::Expired,
+            HandlerError::Panicked { message } => Refusal::Panic { message },
+            HandlerError::Stopped => Refusal::Draining,
+            HandlerError::Unknown { reason } => Refusal::Unknown { reason },
         })
     }
 
@@ -213,8 +213,8 @@ fn json(body: Vec<u8>) -> Response<Vec<u8>> {
 struct Call {
     peer: Peer,
     started: Instant,
-    under_way: UnderWay,
-    claim: Arc<Claim>,
+    under_way: InFlightGuard,
+    claim: Arc<MemoryReservation>,
     /// Nothing where a decision has it, on whichever thread.
     in_flight: Option<InFlight>,
     span: RequestSpan,
@@ -246,12 +246,12 @@ impl Drop for Left<'_> {
 /// Bytes that are paid for until they are written: an answer that nobody reads is memory, too.
 struct AnswerBody {
     body: Vec<u8>,
-    _claim: Arc<Claim>,
+    _claim: Arc<MemoryReservation>,
 }
 
 impl AnswerBody {
     /// The answer, or a refusal where it is larger than what was held for the decision, and there is no room for it.
-    fn begin(response: Response<Vec<u8>>, claim: Arc<Claim>) -> Response<Full<Bytes>> {
+    fn begin(response: Response<Vec<u8>>, claim: Arc<MemoryReservation>) -> Response<Full<Bytes>> {
         let response = match claim.write(response.body().capacity() as u64) {
             true => response,
             false => Refusal::Overload.response(),

@@ -12,7 +12,7 @@ use tokio::time::{Instant, sleep_until, timeout_at};
 
 use super::admin::{ADMIN_CONNECTIONS, Admin, AdminTold};
 use super::budget::Budget;
-use super::decide::Decide;
+use super::decide::RequestHandler;
 use super::descriptors::Descriptors;
 use super::last_errors::LastErrors;
 use super::line_limits::LineLimits;
@@ -39,7 +39,7 @@ impl Server {
     /// # Errors
     /// [`ServeError::Pair`] or [`ServeError::ClientCa`] where a file cannot be used, [`ServeError::Bind`] where an
     /// address cannot.
-    pub async fn bind(options: Options, decide: Decide) -> Result<BoundServer, ServeError> {
+    pub async fn bind(options: Options, decide: RequestHandler) -> Result<BoundServer, ServeError> {
         let metrics = Arc::new(
             Metrics::new(options.log_queue.as_ref().map(LogQueue::lost), options.facts.clone())
                 .map_err(|source| ServeError::Metrics { source: source.into() })?,
@@ -60,7 +60,7 @@ impl Server {
 #[derive(Debug)]
 pub struct BoundServer {
     options: Options,
-    decide: Decide,
+    decide: RequestHandler,
     metrics: Arc<Metrics>,
     tracer: RequestTracer,
     reloader: Reloader,

@@ -4,13 +4,13 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 
 use pointsman_core::webhook::{Endpoint, Outcome, Reply};
-use pointsman_server::{CertPaths, Decide, Options};
+use pointsman_server::{CertPaths, RequestHandler, Options};
 
 /// Serves until it is killed, in a process of its own as every server.
 pub(crate) fn serve(port: u16, certs: &Path) {
     let at = |port| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
     let paths = CertPaths { cert: certs.join("tls.crt"), key: certs.join("tls.key") };
-    let decide = Decide::new(|endpoint, body| {
+    let decide = RequestHandler::new(|endpoint, body| {
         let review = std::str::from_utf8(&body).unwrap();
         let (outcome, body) = match endpoint {
             Endpoint::Convert => (Outcome::Convert, converted(review)),

@@ -11,7 +11,7 @@ use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, PathComplete
 use clap_complete::env::{CompleteEnv, Shells};
 
 use super::input::is_document;
-use super::kinds_dir::{KindsArgs, Known};
+use super::kinds_dir::{KindsArgs, LoadedKind};
 use super::{kind_names, output, shell_word};
 use crate::plugin;
 
@@ -115,7 +115,7 @@ fn beginning<'n>(begun: &OsStr, names: impl Iterator<Item = &'n str>) -> Vec<Com
 }
 
 /// The kinds that the line would know; where that cannot be told, those that are built in.
-fn known() -> Vec<Known> {
+fn known() -> Vec<LoadedKind> {
     let (words, home) = (words(), env::var("HOME").ok());
     let mut directories: Vec<PathBuf> = env::var_os("POINTSMAN_KINDS").into_iter().map(PathBuf::from).collect();
     for (at, word) in words.iter().enumerate() {

@@ -12,7 +12,7 @@ use pointsman_core::registration::{
 
 use super::ca_file::{AuthorityRemarks, trust};
 use super::kind_names::{find, version};
-use super::kinds_dir::{KindsArgs, Known};
+use super::kinds_dir::{KindsArgs, LoadedKind};
 use super::output::{self, warn};
 use super::{format::Format, json_tree::JsonTree, usage::Usage};
 
@@ -65,11 +65,11 @@ pub(crate) struct CrdArgs {
 /// Prints CRDs, ready to be applied.
 pub(crate) fn run(args: &CrdArgs, remarks: AuthorityRemarks) -> anyhow::Result<ExitCode> {
     let all = args.kinds.load()?;
-    let chosen: Vec<&Known> = match &args.kind {
+    let chosen: Vec<&LoadedKind> = match &args.kind {
         Some(name) => vec![find(&all, name)?],
         None => {
             // Whoever has kinds of their own does not mean to apply the CRDs of others.
-            let meant = |known: &&Known| known.file.is_some() || args.kinds.directories.is_empty();
+            let meant = |known: &&LoadedKind| known.file.is_some() || args.kinds.directories.is_empty();
             all.iter().filter(meant).filter(|known| converts(&known.kind)).collect()
         }
     };

@@ -3,10 +3,10 @@
 use pointsman_core::definition::Kind;
 use pointsman_core::did_you_mean;
 
-use super::{kinds_dir::Known, usage::Usage};
+use super::{kinds_dir::LoadedKind, usage::Usage};
 
 /// A kind by any of its names.
-pub(crate) fn find<'k>(all: &'k [Known], name: &str) -> anyhow::Result<&'k Known> {
+pub(crate) fn find<'k>(all: &'k [LoadedKind], name: &str) -> anyhow::Result<&'k LoadedKind> {
     let lower = name.to_lowercase();
     let found = all.iter().find(|known| known.kind.is_called(name));
     found.ok_or_else(|| {

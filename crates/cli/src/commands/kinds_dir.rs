@@ -24,7 +24,7 @@ pub(crate) struct KindsArgs {
 }
 
 /// A kind and where its definition came from.
-pub(crate) struct Known {
+pub(crate) struct LoadedKind {
     pub(crate) kind: Kind,
     /// The file; none if it is built in.
     pub(crate) file: Option<String>,
@@ -46,14 +46,14 @@ pub(crate) struct KnownStages {
 
 /// A definition in a file: of the one sort or of the other.
 pub(crate) enum KnownDefinition {
-    Kind(Box<Known>),
+    Kind(Box<LoadedKind>),
     Stages(Box<KnownStages>),
 }
 
 /// All definitions there are.
 #[derive(Default)]
 pub(crate) struct KnownDefinitions {
-    pub(crate) kinds: Vec<Known>,
+    pub(crate) kinds: Vec<LoadedKind>,
     pub(crate) staged: Vec<KnownStages>,
 }
 
@@ -66,7 +66,7 @@ impl KnownDefinitions {
     }
 }
 
-impl Known {
+impl LoadedKind {
     pub(crate) fn source(&self) -> &str {
         self.file.as_deref().unwrap_or("built in")
     }
@@ -99,12 +99,12 @@ impl KindsArgs {
     }
 
     /// The kinds that are built in, and those of the directories.
-    pub(crate) fn load(&self) -> anyhow::Result<Vec<Known>> {
+    pub(crate) fn load(&self) -> anyhow::Result<Vec<LoadedKind>> {
         Ok(self.load_all()?.kinds)
     }
 
     /// The same, and definitions of stages as they were compiled.
-    pub(crate) fn load_with_stages(&self) -> anyhow::Result<(Vec<Known>, Vec<StagedKind>)> {
+    pub(crate) fn load_with_stages(&self) -> anyhow::Result<(Vec<LoadedKind>, Vec<StagedKind>)> {
         let KnownDefinitions { kinds, staged } = self.load_all()?;
         Ok((kinds, staged.into_iter().map(|known| known.staged).collect()))
     }
@@ -119,20 +119,20 @@ impl KindsArgs {
 }
 
 /// The kinds that are built in, but for those that somebody defined anew.
-fn built_in(own: &[Known]) -> anyhow::Result<Vec<Known>> {
+fn built_in(own: &[LoadedKind]) -> anyhow::Result<Vec<LoadedKind>> {
     let replaced =
         |kind: &Kind| own.iter().any(|own| (own.kind.group(), own.kind.kind()) == (kind.group(), kind.kind()));
     let kinds = Kind::embedded()?.into_iter().filter(|kind| !replaced(kind));
     let known = kinds.map(|kind| {
         let text = definition::embedded_text(kind.name()).unwrap_or_default().to_owned();
-        Known { kind, file: None, text, files: Vec::new() }
+        LoadedKind { kind, file: None, text, files: Vec::new() }
     });
     Ok(known.collect())
 }
 
 /// What is defined in directories.
 fn own(directories: &[PathBuf]) -> anyhow::Result<KnownDefinitions> {
-    let (mut own, mut staged): (Vec<Known>, Vec<KnownStages>) = (Vec::new(), Vec::new());
+    let (mut own, mut staged): (Vec<LoadedKind>, Vec<KnownStages>) = (Vec::new(), Vec::new());
     let mut files = Vec::new();
     for directory in directories {
         files.extend(input::in_directory(directory, false)?);
@@ -147,8 +147,8 @@ fn own(directories: &[PathBuf]) -> anyhow::Result<KnownDefinitions> {
             }
         };
         let is_same =
-            |other: &Known| (other.kind.group(), other.kind.kind()) == (known.kind.group(), known.kind.kind());
-        let same = |other: &&Known| is_same(other) || other.kind.name() == known.kind.name();
+            |other: &LoadedKind| (other.kind.group(), other.kind.kind()) == (known.kind.group(), known.kind.kind());
+        let same = |other: &&LoadedKind| is_same(other) || other.kind.name() == known.kind.name();
         if let Some(other) = own.iter().find(same) {
             let (file, kind) = (file.display(), &known.kind);
             if is_same(other) {
@@ -218,7 +218,7 @@ pub(crate) fn read(file: &Path, source: Source) -> Result<KnownDefinition, defin
     })?;
     let Source { name, text, .. } = source;
     Ok(match found {
-        Definition::Kind(kind) => KnownDefinition::Kind(Box::new(Known { kind: *kind, file: Some(name), text, files })),
+        Definition::Kind(kind) => KnownDefinition::Kind(Box::new(LoadedKind { kind: *kind, file: Some(name), text, files })),
         Definition::Stages(staged) => {
             KnownDefinition::Stages(Box::new(KnownStages { staged, file: name, text, path: file.to_path_buf() }))
         }

@@ -47,6 +47,6 @@ pub(crate) mod webhooks;
 mod yaml;
 
 pub use ca_file::AuthorityRemarks;
-pub use serve::{DevAnswers, FactFollower, FactStanding, LimitArgs, ServeArgs, ServedDefinitions, ServedKinds};
+pub use serve::{DevAnswers, FactFollower, FactStatus, LimitArgs, ServeArgs, ServedDefinitions, ServedKinds};
 pub(crate) use stop::{INTERRUPTED, Stopped};
 pub use usage::Usage;

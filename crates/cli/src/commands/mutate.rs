@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use pointsman_core::webhook::{KnownFacts, PatchOperation, Truth, Webhook};
+use pointsman_core::webhook::{KnownFacts, PatchOperation, FactValue, Webhook};
 use pointsman_core::{did_you_mean, pointer_names};
 
 use super::json_patch::patched;
@@ -23,15 +23,15 @@ pub(crate) struct MutateArgs {
     whole: bool,
     /// Whether the fact of a stage is true, for objects that have stages. One for each stage that is about them.
     #[arg(long = "fact", value_name = "STAGE=true|false", value_parser = fact)]
-    facts: Vec<(String, Truth)>,
+    facts: Vec<(String, FactValue)>,
     #[command(flatten)]
     offline: OfflineArgs,
 }
 
-fn fact(text: &str) -> Result<(String, Truth), &'static str> {
+fn fact(text: &str) -> Result<(String, FactValue), &'static str> {
     match text.split_once('=') {
-        Some((stage, "true")) => Ok((stage.to_owned(), Truth::True)),
-        Some((stage, "false")) => Ok((stage.to_owned(), Truth::False)),
+        Some((stage, "true")) => Ok((stage.to_owned(), FactValue::True)),
+        Some((stage, "false")) => Ok((stage.to_owned(), FactValue::False)),
         _ => Err("write the name of a stage, and =true or =false"),
     }
 }
@@ -72,7 +72,7 @@ pub(crate) fn run(args: &MutateArgs) -> anyhow::Result<ExitCode> {
 }
 
 /// What is said of facts. A stage that nobody has is a slip, and so is one that is said twice.
-fn known(said: &[(String, Truth)], webhook: &Webhook) -> Result<KnownFacts, Usage> {
+fn known(said: &[(String, FactValue)], webhook: &Webhook) -> Result<KnownFacts, Usage> {
     let stages: Vec<&str> = webhook.staged().iter().flat_map(|staged| staged.stages()).collect();
     let mut facts = KnownFacts::default();
     for (at, (stage, is)) in said.iter().enumerate() {

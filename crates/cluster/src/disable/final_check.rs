@@ -21,7 +21,7 @@ use super::options::DisableEvent;
 
 /// What was listed.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub(super) struct Looked {
+pub(super) struct ListResult {
     pub(super) objects: u64,
     /// Objects with an annotation that keeps something, by the version it is kept for.
     pub(super) kept: BTreeMap<String, u64>,
@@ -36,8 +36,8 @@ pub(super) async fn look(
     version: &str,
     size: u32,
     say: &mut dyn FnMut(DisableEvent),
-) -> Result<Looked, CallError> {
-    let mut looked = Looked::default();
+) -> Result<ListResult, CallError> {
+    let mut looked = ListResult::default();
     let mut waits = |error, pause| say(DisableEvent::Trying { error, pause });
     let mut take = |list| {
         for item in items(&list) {

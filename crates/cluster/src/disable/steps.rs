@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
-use super::final_check::{Looked, away, back, leads_nowhere, look, to_nowhere};
+use super::final_check::{ListResult, away, back, leads_nowhere, look, to_nowhere};
 use super::options::{DisableError, DisableEvent, DisableOptions, DisableStep, Disabled};
 use super::plan::{DisablePlan, Unplanned, plan};
 use super::registrations::{OwnDocument, registered};
@@ -316,7 +316,7 @@ impl DisableRun<'_> {
     }
 
     /// Everything can be read, and nobody is asked.
-    async fn verify(&self, say: &mut dyn FnMut(DisableEvent)) -> Result<Looked, DisableError> {
+    async fn verify(&self, say: &mut dyn FnMut(DisableEvent)) -> Result<ListResult, DisableError> {
         let (began, version) = (Stopwatch::start(self.cluster), &self.planned.version);
         let crd = CrdState::fetch(self.cluster, &self.options.name).await?;
         let mut translated = false;

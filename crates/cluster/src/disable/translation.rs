@@ -4,7 +4,7 @@ use super::options::{DisableError, DisableEvent, DisableOptions};
 use crate::call_error::CallError;
 use crate::cluster::{Cluster, DRY, Extent, PatchForm};
 use crate::crd_state::CrdState;
-use crate::migrate::{Aim, MigrateEvent, RewriteRun, RewrittenObjects, Speed};
+use crate::migrate::{MigrationTarget, MigrateEvent, RewriteRun, RewrittenObjects, Speed};
 
 /// Translates entries of managedFields that name another version than the one that stays, which is stored. It comes
 /// before the conversion is led to nobody: a write of such an object by anybody would lose all entries then, and
@@ -15,7 +15,7 @@ pub(super) async fn translate_owners(
     options: &DisableOptions,
     say: &mut dyn FnMut(DisableEvent),
 ) -> Result<(), DisableError> {
-    let written = rewrite(cluster, crd, (Aim::Owned, options), say).await?;
+    let written = rewrite(cluster, crd, (MigrationTarget::Owned, options), say).await?;
     if written > 0 {
         say(DisableEvent::Translated { objects: written });
     }
@@ -31,7 +31,7 @@ pub(super) async fn rename_references(
     options: &DisableOptions,
     say: &mut dyn FnMut(DisableEvent),
 ) -> Result<(), DisableError> {
-    let written = rewrite(cluster, crd, (Aim::Referred, options), say).await?;
+    let written = rewrite(cluster, crd, (MigrationTarget::Referred, options), say).await?;
     if written > 0 {
         say(DisableEvent::Renamed { objects: written });
     }
@@ -42,7 +42,7 @@ pub(super) async fn rename_references(
 async fn rewrite(
     cluster: &Cluster,
     crd: &CrdState,
-    (aim, options): (Aim<'_>, &DisableOptions),
+    (aim, options): (MigrationTarget<'_>, &DisableOptions),
     say: &mut dyn FnMut(DisableEvent),
 ) -> Result<u64, DisableError> {
     let mut objects = RewrittenObjects::default();

@@ -8,14 +8,14 @@ use crate::cluster::MANAGER;
 
 /// Webhooks that are there by the same name and have the other address.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Leading {
+pub(super) struct ClientConfigChange {
     /// A merge patch after which all of ours is there. What others wrote beside it stays.
     pub(super) patch: Value,
     /// Which webhooks somebody else leads elsewhere, where to, and who.
     pub(super) theirs: Vec<String>,
 }
 
-impl Leading {
+impl ClientConfigChange {
     /// Nothing where there is no such webhook: an apply does then.
     pub(super) fn of(found: &Value, ours: &Value) -> Option<Self> {
         let (there, wanted) = (webhooks(found)?, webhooks(ours)?);
@@ -154,7 +154,7 @@ mod tests {
             ]),
         );
         ours["metadata"] = json!({"name": "c", "labels": {"l": "ours"}});
-        let patch = Leading::of(&found, &ours).unwrap().patch;
+        let patch = ClientConfigChange::of(&found, &ours).unwrap().patch;
         assert_eq!(patch["metadata"], json!({"resourceVersion": "3", "labels": {"l": "ours"}}));
         let client = json!({"service": {"name": "s"}, "caBundle": "Y2E="});
         assert_eq!(
@@ -172,7 +172,7 @@ mod tests {
                 {"name": "new", "clientConfig": {"service": {"name": "s"}}},
             ])
         );
-        assert_eq!(Leading::of(&configuration("4", patch["webhooks"].clone()), &ours), None, "it is led here now");
+        assert_eq!(ClientConfigChange::of(&configuration("4", patch["webhooks"].clone()), &ours), None, "it is led here now");
     }
 
     #[test]
@@ -180,15 +180,15 @@ mod tests {
         let url = |url: &str| configuration("1", json!([{"name": "a", "clientConfig": {"url": url}}]));
         let service = configuration("1", json!([{"name": "a", "clientConfig": {"service": {"name": "s"}}}]));
         assert!(
-            Leading::of(&url("https://a"), &service).is_some() && Leading::of(&service, &url("https://a")).is_some()
+            ClientConfigChange::of(&url("https://a"), &service).is_some() && ClientConfigChange::of(&service, &url("https://a")).is_some()
         );
-        assert_eq!(Leading::of(&url("https://a"), &url("https://b")), None);
+        assert_eq!(ClientConfigChange::of(&url("https://a"), &url("https://b")), None);
         assert_eq!(
-            Leading::of(&url("https://a"), &configuration("1", json!([{"name": "a"}]))),
+            ClientConfigChange::of(&url("https://a"), &configuration("1", json!([{"name": "a"}]))),
             None,
             "no address of ours"
         );
-        assert_eq!(Leading::of(&json!({"spec": {}}), &json!({"spec": {}})), None);
+        assert_eq!(ClientConfigChange::of(&json!({"spec": {}}), &json!({"spec": {}})), None);
     }
 
     #[test]
@@ -201,7 +201,7 @@ mod tests {
                 json!({"manager": manager, "fieldsV1": {"f:webhooks": {"k:{\"name\":\"a\"}": client}}})
             };
             found["metadata"]["managedFields"] = managers.iter().map(entry).collect();
-            Leading::of(&found, &service).unwrap().theirs
+            ClientConfigChange::of(&found, &service).unwrap().theirs
         };
         assert_eq!(owned(&["flux", "helm"]), ["webhook a leads to https://h, says flux and helm"]);
         assert_eq!(owned(&[MANAGER, "flux"]), [format!("webhook a leads to https://h, says {MANAGER} and flux")]);

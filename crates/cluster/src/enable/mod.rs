@@ -10,5 +10,5 @@ mod registration;
 mod restore;
 mod steps;
 
-pub use options::{EnableError, EnableEvent, EnableOptions, EnableStep, Enabled, Wanted};
+pub use options::{EnableError, EnableEvent, EnableOptions, EnableStep, Enabled, DesiredCrd};
 pub use steps::enable;

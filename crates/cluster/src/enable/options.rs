@@ -10,7 +10,7 @@ use crate::dry_run::DryRun;
 
 /// What the cluster is to hold, where a certain version is stored.
 #[derive(Clone, Debug)]
-pub struct Wanted {
+pub struct DesiredCrd {
     /// That version.
     pub storage: String,
     /// What must be there before: policies.
@@ -26,7 +26,7 @@ pub struct EnableOptions {
     pub name: String,
     /// What is to be there, for each version that the CRD may store; the first one for a CRD that is not there yet. The
     /// storage version is not enabling's to change: `migrate` does that.
-    pub wanted: Vec<Wanted>,
+    pub wanted: Vec<DesiredCrd>,
     /// What is asked before.
     pub probes: Vec<Probe>,
     /// An object of each version, to see that it can be created; none is stored.

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::bundle::remarks;
-use super::client_config::Leading;
+use super::client_config::ClientConfigChange;
 use super::options::EnableEvent;
 use super::restore::undo;
 use crate::call_error::CallError;
@@ -130,7 +130,7 @@ async fn lead(cluster: &Cluster, path: &str, ours: &Value, force: bool) -> Resul
     let mut sent: Option<(Value, bool, CallError)> = None;
     for _ in 0..TRIES {
         let Some(there) = cluster.find(path).await? else { return Ok(None) };
-        let Some(leading) = Leading::of(&there, ours) else {
+        let Some(leading) = ClientConfigChange::of(&there, ours) else {
             // One that was done, and not heard.
             return Ok(sent.map(|(before, overruled, _)| Led { before, now: there, overruled }));
         };

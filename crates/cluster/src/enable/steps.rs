@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 use tokio::time::sleep;
 
 use super::bundle::remarks;
-use super::client_config::Leading;
+use super::client_config::ClientConfigChange;
 use super::creatable::{collection, creatable};
 use super::leftovers::replacing;
-use super::options::{EnableError, EnableEvent, EnableOptions, EnableStep, Enabled, Wanted};
+use super::options::{EnableError, EnableEvent, EnableOptions, EnableStep, Enabled, DesiredCrd};
 use super::refusals::refusal;
 use super::registration::Registering;
 use super::restore::undo;
@@ -91,7 +91,7 @@ pub async fn enable(
 }
 
 /// What is going to be done.
-fn plan(target: &CrdState, wanted: &Wanted, options: &EnableOptions) -> Vec<EnableStep> {
+fn plan(target: &CrdState, wanted: &DesiredCrd, options: &EnableOptions) -> Vec<EnableStep> {
     let place = ClientStanza::of(target.document()).map_or_else(String::new, |stanza| stanza.place.to_string());
     let apply = |document: &Value| EnableStep::Apply { document: title(document) };
     let tried = || target.served().into_iter().map(|version| EnableStep::Try { version: version.to_owned() });
@@ -154,7 +154,7 @@ async fn forget_the_way_out(cluster: &Cluster, crd: &CrdState) -> Result<(), Cal
 const TRIES: u16 = 5;
 
 /// What is to be there, for the CRD that is.
-fn chosen<'o>(options: &'o EnableOptions, found: Option<&CrdState>) -> Result<&'o Wanted, EnableError> {
+fn chosen<'o>(options: &'o EnableOptions, found: Option<&CrdState>) -> Result<&'o DesiredCrd, EnableError> {
     let storage = found.map(CrdState::storage);
     let wanted = options.wanted.iter().find(|wanted| storage.is_none_or(|storage| wanted.storage == storage));
     wanted.ok_or_else(|| {
@@ -170,7 +170,7 @@ fn chosen<'o>(options: &'o EnableOptions, found: Option<&CrdState>) -> Result<&'
 /// Asks the API server what it would say, and changes nothing: who else applied what, and what we may not do.
 async fn try_out(
     cluster: &Cluster,
-    wanted: &Wanted,
+    wanted: &DesiredCrd,
     target: &CrdState,
     found: Option<&CrdState>,
     options: &EnableOptions,
@@ -219,14 +219,14 @@ async fn try_out(
 
 /// Where a webhook configuration stands one of whose webhooks is to have the other address, if that may be why it could
 /// not be applied.
-async fn leads(cluster: &Cluster, document: &Value, error: &CallError) -> Result<Option<(String, Leading)>, CallError> {
+async fn leads(cluster: &Cluster, document: &Value, error: &CallError) -> Result<Option<(String, ClientConfigChange)>, CallError> {
     let may_be = error.code() == Some(422) || !error.conflicts().is_empty();
     if document.get("webhooks").is_none() || !may_be {
         return Ok(None);
     }
     let path = cluster.document_path(document).await?;
     let found = cluster.find(&path).await?;
-    Ok(found.and_then(|found| Leading::of(&found, document)).map(|leading| (path, leading)))
+    Ok(found.and_then(|found| ClientConfigChange::of(&found, document)).map(|leading| (path, leading)))
 }
 
 /// Whether a conflict is with what we wrote ourselves, otherwise than by applying it: what was put back, or what a
@@ -239,7 +239,7 @@ fn is_ours(conflict: &str) -> bool {
 /// word, or was refused before.
 async fn apply(
     cluster: &Cluster,
-    wanted: &Wanted,
+    wanted: &DesiredCrd,
     found: Option<&CrdState>,
     say: &mut dyn FnMut(EnableEvent),
 ) -> Result<Option<CrdState>, EnableError> {
@@ -344,7 +344,7 @@ async fn put_back(
     cluster: &Cluster,
     found: Option<&CrdState>,
     applied: &CrdState,
-    wanted: &Wanted,
+    wanted: &DesiredCrd,
     say: &mut dyn FnMut(EnableEvent),
 ) -> String {
     let Some(found) = found else {

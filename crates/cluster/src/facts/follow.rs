@@ -7,7 +7,7 @@ use pointsman_core::definition::{FactScope, WatchedFact};
 use serde_json::Value;
 use tokio::time::{Instant, sleep};
 
-use super::news::FactNews;
+use super::news::FactEvent;
 use super::pace::next_pause;
 use super::seen::Seen;
 use crate::call_error::CallError;
@@ -31,7 +31,7 @@ pub fn with_one_watch(facts: &[WatchedFact]) -> Vec<Vec<WatchedFact>> {
 /// Follows facts of one resource for ever, with get, list and watch of that resource and nothing else; only its
 /// metadata is asked for where that says everything. `tell` hears what is known, and what stands in the way. Where
 /// there is no such resource, nothing of it is true, until there is one.
-pub async fn follow_facts(cluster: &Cluster, facts: &[WatchedFact], tell: &mut dyn FnMut(FactNews)) {
+pub async fn follow_facts(cluster: &Cluster, facts: &[WatchedFact], tell: &mut dyn FnMut(FactEvent)) {
     let (mut pause, mut known) = (Duration::ZERO, None);
     loop {
         let (ended, watched) = match read(cluster, facts, &mut known, tell).await {
@@ -43,18 +43,18 @@ pub async fn follow_facts(cluster: &Cluster, facts: &[WatchedFact], tell: &mut d
         };
         pause = next_pause(pause, watched, ended.as_ref().err().and_then(CallError::retry_after));
         match ended {
-            Ok(WatchEnd::Over) => tell(FactNews::Heard),
+            Ok(WatchEnd::Over) => tell(FactEvent::Heard),
             Ok(WatchEnd::Old) => known = None,
             Err(error) => {
                 let is_gone = error.code() == Some(404);
                 if is_gone {
-                    tell(FactNews::Seen(Seen::nothing(facts).facts()));
+                    tell(FactEvent::Seen(Seen::nothing(facts).facts()));
                 }
                 // A connection that broke says nothing of what was known: the watch goes on from there.
                 if !error.passes() {
                     known = None;
                 }
-                tell(FactNews::Failed { error, pause });
+                tell(FactEvent::Failed { error, pause });
             }
         }
         sleep(pause).await;
@@ -81,7 +81,7 @@ async fn read<'k>(
     cluster: &Cluster,
     facts: &[WatchedFact],
     known: &'k mut Option<KnownObjects>,
-    tell: &mut dyn FnMut(FactNews),
+    tell: &mut dyn FnMut(FactEvent),
 ) -> Result<&'k mut KnownObjects, CallError> {
     let now = match known.take() {
         Some(now) => now,
@@ -91,7 +91,7 @@ async fn read<'k>(
                 None => String::new(),
             };
             let (seen, version) = list(cluster, facts, &collection).await?;
-            tell(FactNews::Seen(seen.facts()));
+            tell(FactEvent::Seen(seen.facts()));
             tell_of_strays(&seen, tell);
             KnownObjects { collection, seen, version }
         }
@@ -104,7 +104,7 @@ async fn watch(
     cluster: &Cluster,
     facts: &[WatchedFact],
     known: &mut KnownObjects,
-    tell: &mut dyn FnMut(FactNews),
+    tell: &mut dyn FnMut(FactEvent),
 ) -> Result<WatchEnd, CallError> {
     let KnownObjects { collection, seen, version } = known;
     let path = format!(
@@ -127,7 +127,7 @@ async fn watch(
         if let Some(now) = object.pointer("/metadata/resourceVersion").and_then(Value::as_str) {
             now.clone_into(version);
         }
-        tell(if changed { FactNews::Seen(seen.facts()) } else { FactNews::Heard });
+        tell(if changed { FactEvent::Seen(seen.facts()) } else { FactEvent::Heard });
         ControlFlow::Continue(())
     };
     let extent = if of_metadata(facts) { Extent::Metadata } else { Extent::Objects };
@@ -142,9 +142,9 @@ async fn watch(
 }
 
 /// Says where objects were seen that no stage can ever ask for.
-fn tell_of_strays(seen: &Seen, tell: &mut dyn FnMut(FactNews)) {
+fn tell_of_strays(seen: &Seen, tell: &mut dyn FnMut(FactEvent)) {
     if let Some(fact) = seen.stray() {
-        tell(FactNews::Misplaced { fact: fact.clone() });
+        tell(FactEvent::Misplaced { fact: fact.clone() });
     }
 }
 

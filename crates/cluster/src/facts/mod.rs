@@ -6,5 +6,5 @@ mod pace;
 mod seen;
 
 pub use follow::{follow_facts, with_one_watch};
-pub use news::{FactNews, FactsSeen};
+pub use news::{FactEvent, FactState};
 pub use pace::next_pause;

@@ -9,14 +9,14 @@ use pointsman_core::definition::WatchedFact;
 use crate::call_error::CallError;
 
 /// Of which objects, by namespace and name, a fact is true.
-pub type FactsSeen = Vec<(WatchedFact, Arc<BTreeSet<(String, String)>>)>;
+pub type FactState = Vec<(WatchedFact, Arc<BTreeSet<(String, String)>>)>;
 
 /// Something about facts that are followed.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub enum FactNews {
+pub enum FactEvent {
     /// Everything was read, or something changed: this is known now.
-    Seen(FactsSeen),
+    Seen(FactState),
     /// The API server was heard, and nothing has changed.
     Heard,
     /// There are objects, and none of them can be the one that a stage asks for: they are in namespaces and the fact

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use pointsman_core::definition::WatchedFact;
 use serde_json::Value;
 
-use super::news::FactsSeen;
+use super::news::FactState;
 
 /// Of which objects each of some facts is true.
 #[derive(Clone, Debug)]
 pub(super) struct Seen {
-    facts: FactsSeen,
+    facts: FactState,
     /// One that is looked for where its objects are not.
     stray: Option<WatchedFact>,
 }
@@ -60,7 +60,7 @@ impl Seen {
         self.stray.as_ref()
     }
 
-    pub(super) fn facts(&self) -> FactsSeen {
+    pub(super) fn facts(&self) -> FactState {
         self.facts.clone()
     }
 }

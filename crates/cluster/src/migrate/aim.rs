@@ -9,7 +9,7 @@ use crate::crd_state::CrdState;
 use crate::ownership::{entry_versions, is_managed, last_applied_version, owner_versions};
 
 /// What all objects are to be in the end.
-pub(crate) enum Aim<'a> {
+pub(crate) enum MigrationTarget<'a> {
     /// In the storage version.
     Stored {
         /// Since when everybody has written that version, where it is known.
@@ -35,7 +35,7 @@ pub(crate) enum Aim<'a> {
     Referred,
 }
 
-impl<'a> Aim<'a> {
+impl<'a> MigrationTarget<'a> {
     /// Everything in the storage version.
     pub(super) fn stored(mark: Option<Mark>) -> Self {
         Self::Stored { mark, touched: HashSet::new() }

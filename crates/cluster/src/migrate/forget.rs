@@ -1,6 +1,6 @@
 //! Taking away what was kept for a version that nobody is offered any more, and nothing is stored in.
 
-use super::aim::Aim;
+use super::aim::MigrationTarget;
 use super::options::{ForgetOptions, Forgotten, MigrateError, MigrateEvent};
 use super::pass::{RewriteRun, Speed};
 use crate::annotations::KEPT;
@@ -45,7 +45,7 @@ async fn steps(
     let mut run = RewriteRun::new(
         cluster,
         crd,
-        Aim::forgotten(&options.version, format!("{KEPT}{}", options.version), options.is_ours),
+        MigrationTarget::forgotten(&options.version, format!("{KEPT}{}", options.version), options.is_ours),
         &speed,
         &mut forgotten.objects,
         say,

@@ -4,7 +4,7 @@ use pointsman_core::did_you_mean;
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
-use super::aim::Aim;
+use super::aim::MigrationTarget;
 use super::mark::{ANNOTATION, Mark, unmark};
 use super::old_policies::delete_old_policies;
 use super::options::{MigrateError, MigrateEvent, MigrateOptions, Migrated};
@@ -15,7 +15,7 @@ use crate::call_error::CallError;
 use crate::cluster::{Cluster, Extent, PatchForm};
 use crate::crd_state::CrdState;
 use crate::pages::{Pages, behind, items};
-use crate::patience::Patience;
+use crate::patience::RetryBudget;
 use crate::says::says;
 use crate::stop_signal::until_stopped;
 
@@ -77,7 +77,7 @@ async fn steps(
     delete_old_policies(cluster, &crd, say).await;
     let was_delegated = delegated(cluster, &crd, options.means, say).await?;
     let speed = Speed { page: options.page, max_in_flight: options.max_in_flight };
-    let mut run = RewriteRun::new(cluster, crd, Aim::stored(mark), &speed, &mut migrated.objects, say, stop);
+    let mut run = RewriteRun::new(cluster, crd, MigrationTarget::stored(mark), &speed, &mut migrated.objects, say, stop);
     run.conversion.clone_from(&options.conversion);
     let ended = run.rounds().await;
     let (is_done, began) = (ended.is_ok() && !run.objects.interrupted && run.objects.failures.is_empty(), run.crd);
@@ -223,7 +223,7 @@ async fn first_of(
         say(MigrateEvent::Trying { error, pause });
         Ok(())
     };
-    pages.with_patience(&Patience::default()).page(None, &mut waits).await
+    pages.with_patience(&RetryBudget::default()).page(None, &mut waits).await
 }
 
 /// Takes the other versions off the list, if the CRD is still the one that was begun with.

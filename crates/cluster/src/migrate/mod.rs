@@ -13,12 +13,12 @@ mod patiently;
 mod storage_version_migration;
 mod write;
 
-pub(crate) use aim::Aim;
+pub(crate) use aim::MigrationTarget;
 pub(crate) use mark::Mark;
 pub(crate) use pass::{RewriteRun, Speed};
 
 pub use forget::forget;
 pub use migration::migrate;
 pub use options::{
-    ForgetOptions, Forgotten, Means, MigrateError, MigrateEvent, MigrateOptions, Migrated, RewrittenObjects, Unwritten,
+    ForgetOptions, Forgotten, MigrationStrategy, MigrateError, MigrateEvent, MigrateOptions, Migrated, RewrittenObjects, FailedWrite,
 };

@@ -24,7 +24,7 @@ pub struct MigrateOptions {
     /// How long API servers may take to hear of another storage version.
     pub settle: Duration,
     /// Who writes.
-    pub means: Means,
+    pub means: MigrationStrategy,
     /// Change nothing, and say what would be done.
     pub dry_run: bool,
 }
@@ -32,7 +32,7 @@ pub struct MigrateOptions {
 /// Who rewrites the objects.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
-pub enum Means {
+pub enum MigrationStrategy {
     /// We do, by as many writes at a time as the API server takes.
     #[default]
     Loop,
@@ -44,7 +44,7 @@ pub enum Means {
 
 impl Default for MigrateOptions {
     fn default() -> Self {
-        let (to, before, conversion, means, dry_run) = (None, Vec::new(), None, Means::default(), false);
+        let (to, before, conversion, means, dry_run) = (None, Vec::new(), None, MigrationStrategy::default(), false);
         Self { to, before, conversion, page: PAGE, max_in_flight: MAX_IN_FLIGHT, settle: SETTLE, means, dry_run }
     }
 }
@@ -188,7 +188,7 @@ pub struct RewrittenObjects {
     /// Objects that are left: those that would be written, in a dry run; where it was interrupted, those not reached.
     pub left: Option<u64>,
     /// Objects that could not be written.
-    pub failures: Vec<Unwritten>,
+    pub failures: Vec<FailedWrite>,
     /// Whether somebody asked it to stop.
     pub interrupted: bool,
 }
@@ -203,7 +203,7 @@ impl RewrittenObjects {
 
 /// An object that could not be written.
 #[derive(Clone, Debug)]
-pub struct Unwritten {
+pub struct FailedWrite {
     /// Its namespace, where it has one.
     pub namespace: Option<String>,
     /// Its name.

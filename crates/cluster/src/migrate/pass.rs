@@ -7,24 +7,24 @@ use serde_json::Value;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::aim::{Aim, Listed};
-use super::options::{MigrateError, MigrateEvent, RewrittenObjects, Unwritten};
+use super::aim::{MigrationTarget, Listed};
+use super::options::{MigrateError, MigrateEvent, RewrittenObjects, FailedWrite};
 use super::pace::Pace;
 use super::write::{MigrationWriter, Written};
 use crate::cluster::{Cluster, Extent};
 use crate::crd_state::CrdState;
 use crate::ownership::ObjectConversion;
 use crate::pages::{PageSize, Pages, behind, items, next_page};
-use crate::patience::Patience;
+use crate::patience::RetryBudget;
 
 /// What all passes of a run share.
 pub(crate) struct RewriteRun<'r> {
     cluster: &'r Cluster,
     pub(super) crd: CrdState,
-    pub(super) aim: Aim<'r>,
+    pub(super) aim: MigrationTarget<'r>,
     page: PageSize,
     pace: Pace,
-    patience: Patience,
+    patience: RetryBudget,
     /// Write nothing, and count what would be written.
     pub(crate) dry_run: bool,
     /// What converts parts of objects, where the kind is known.
@@ -64,13 +64,13 @@ impl<'r> RewriteRun<'r> {
     pub(crate) fn new(
         cluster: &'r Cluster,
         crd: CrdState,
-        aim: Aim<'r>,
+        aim: MigrationTarget<'r>,
         speed: &Speed,
         objects: &'r mut RewrittenObjects,
         say: &'r mut dyn FnMut(MigrateEvent),
         stop: &'r dyn Fn() -> bool,
     ) -> Self {
-        let (page, pace, patience) = (PageSize::new(speed.page), Pace::new(speed.max_in_flight), Patience::default());
+        let (page, pace, patience) = (PageSize::new(speed.page), Pace::new(speed.max_in_flight), RetryBudget::default());
         let (dry_run, conversion, counted, in_a_row, looked) = (false, None, false, 0, None);
         Self {
             cluster,
@@ -236,7 +236,7 @@ impl<'r> RewriteRun<'r> {
             return Err(MigrateError::AllFail { count: ALL, last: reason });
         }
         let (namespace, name) = (listed.namespace, listed.name);
-        self.objects.failures.push(Unwritten { namespace, name, reason });
+        self.objects.failures.push(FailedWrite { namespace, name, reason });
         Ok(())
     }
 

@@ -4,14 +4,14 @@ use tokio::time::sleep;
 
 use super::options::MigrateEvent;
 use crate::call_error::CallError;
-use crate::patience::Patience;
+use crate::patience::RetryBudget;
 
 /// Makes a call again until it is answered, for as long as trouble that passes is waited for. That is said.
 pub(super) async fn patiently<T>(
     say: &mut dyn FnMut(MigrateEvent),
     mut call: impl AsyncFnMut() -> Result<T, CallError>,
 ) -> Result<T, CallError> {
-    let patience = Patience::default();
+    let patience = RetryBudget::default();
     loop {
         let error = match call().await {
             Ok(answer) => return Ok(answer),

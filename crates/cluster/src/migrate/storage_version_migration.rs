@@ -11,26 +11,26 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
-use super::options::{Means, MigrateError, MigrateEvent};
+use super::options::{MigrationStrategy, MigrateError, MigrateEvent};
 use super::patiently::patiently;
 use crate::call_error::CallError;
 use crate::cluster::Cluster;
 use crate::crd_state::CrdState;
-use crate::patience::Patience;
+use crate::patience::RetryBudget;
 
 /// Has the cluster rewrite the objects of a CRD, where it can and is meant to. Returns whether it has tried.
 pub(super) async fn delegated(
     cluster: &Cluster,
     crd: &CrdState,
-    means: Means,
+    means: MigrationStrategy,
     say: &mut dyn FnMut(MigrateEvent),
 ) -> Result<bool, MigrateError> {
-    if means == Means::Loop {
+    if means == MigrationStrategy::Loop {
         return Ok(false);
     }
     let Some(version) = patiently(say, async || offered(cluster).await).await? else {
         return match means {
-            Means::StorageVersionMigration => Err(MigrateError::NoMigrator { address: cluster.address().to_owned() }),
+            MigrationStrategy::StorageVersionMigration => Err(MigrateError::NoMigrator { address: cluster.address().to_owned() }),
             _ => Ok(false),
         };
     };
@@ -95,7 +95,7 @@ impl Delegation<'_> {
 
     /// Waits for its end. Returns why it did not come to a good one.
     async fn ended(&self, say: &mut dyn FnMut(MigrateEvent)) -> Result<Option<String>, MigrateError> {
-        let (patience, began, mut tried) = (Patience::default(), Instant::now(), false);
+        let (patience, began, mut tried) = (RetryBudget::default(), Instant::now(), false);
         loop {
             match self.look().await {
                 Ok(Some(end)) => {

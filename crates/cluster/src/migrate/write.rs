@@ -13,7 +13,7 @@ use crate::cluster::{Cluster, Extent, PatchForm};
 use crate::crd_state::CrdState;
 use crate::ownership::ObjectConversion;
 use crate::pages::items;
-use crate::patience::Patience;
+use crate::patience::RetryBudget;
 
 /// What came of a write.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -36,7 +36,7 @@ pub(super) struct MigrationWriter {
     pub(super) cluster: Cluster,
     pub(super) crd: Arc<CrdState>,
     pub(super) conversion: Option<ObjectConversion>,
-    pub(super) patience: Patience,
+    pub(super) patience: RetryBudget,
 }
 
 impl MigrationWriter {

@@ -2,19 +2,19 @@
 
 use pointsman_core::definition::{Kind, StagedKind};
 use pointsman_core::rollout::{
-    Became, ObjectCall, ObjectWrite, Propagation, ROLLOUT_MANAGER, RolloutAnswers, RolloutQuestion, Staged, WantedFact,
-    WantedObjects, is_patched, seen_by_stage,
+    ConversionOutcome, ObjectCall, ObjectWrite, Propagation, ROLLOUT_MANAGER, LookupResults, LookupRequest, MutationState, FactLookup,
+    LookupTarget, is_patched, seen_by_stage,
 };
 use pointsman_core::webhook::{BecomeError, Facts, OtherKind, Webhook};
 use serde_json::{Value, json};
 
 use super::collection::{asked_for, collection, named};
-use super::elsewhere::Elsewhere;
+use super::elsewhere::RemoteLookups;
 use super::replacement::makes_no_way;
-use super::writes::{Landed, delete_options, is_of_no_dry_run, refused, refused_alone};
+use super::writes::{WriteOutcome, delete_options, is_of_no_dry_run, refused, refused_alone};
 use crate::call_error::{CallError, RIGHTS};
 use crate::cluster::{Cluster, Extent, PatchForm};
-use crate::pages::{Pages, WaitsOut, items};
+use crate::pages::{Pages, RetryPolicy, items};
 
 /// Writes another object.
 ///
@@ -23,9 +23,9 @@ use crate::pages::{Pages, WaitsOut, items};
 pub(super) async fn write_beside(
     cluster: &Cluster,
     staged: &[StagedKind],
-    elsewhere: &mut Elsewhere,
+    elsewhere: &mut RemoteLookups,
     write: &ObjectWrite,
-) -> Result<Landed, CallError> {
+) -> Result<WriteOutcome, CallError> {
     let Some(of) = &write.cluster else { return write_at_home(cluster, staged, write).await };
     match &write.call {
         ObjectCall::Delete { uid, resource_version, propagation, replacement: None } => {
@@ -33,14 +33,14 @@ pub(super) async fn write_beside(
             Ok(elsewhere.write(of, write, &options).await)
         }
         // No step does anything else there.
-        _ => Ok(Landed::Refused(format!("nothing is {} elsewhere", write.told()))),
+        _ => Ok(WriteOutcome::Refused(format!("nothing is {} elsewhere", write.told()))),
     }
 }
 
-async fn write_at_home(cluster: &Cluster, staged: &[StagedKind], write: &ObjectWrite) -> Result<Landed, CallError> {
+async fn write_at_home(cluster: &Cluster, staged: &[StagedKind], write: &ObjectWrite) -> Result<WriteOutcome, CallError> {
     let all = match place_of(cluster, write).await {
         Ok(all) => all,
-        Err(error) if error.code() == Some(404) => return Ok(Landed::Refused(error.message())),
+        Err(error) if error.code() == Some(404) => return Ok(WriteOutcome::Refused(error.message())),
         Err(error) => return refused(error),
     };
     let one = format!("{all}/{}", write.name);
@@ -60,7 +60,7 @@ async fn write_at_home(cluster: &Cluster, staged: &[StagedKind], write: &ObjectW
             Ok(object) => return Ok(readmitted(staged, write, stage, &object)),
             // A webhook that fails for this object fails for this object, and holds up no other.
             Err(error) if error.code().is_some_and(|code| code >= 500) => {
-                return Ok(Landed::NotYet(format!("{}: {error}", write.title())));
+                return Ok(WriteOutcome::NotYet(format!("{}: {error}", write.title())));
             }
             Err(error) => Err(error),
         },
@@ -68,7 +68,7 @@ async fn write_at_home(cluster: &Cluster, staged: &[StagedKind], write: &ObjectW
             // It is said in the StagedRollout as well, and holds up nothing.
             return match tell(cluster, &one, (&write.uid, patch)).await {
                 Err(error) if error.is_of_missing_rights() => Err(error),
-                landed => Ok(landed.unwrap_or(Landed::Stale)),
+                landed => Ok(landed.unwrap_or(WriteOutcome::Stale)),
             };
         }
         ObjectCall::Delete { uid, resource_version, propagation, replacement } => {
@@ -86,16 +86,16 @@ async fn write_at_home(cluster: &Cluster, staged: &[StagedKind], write: &ObjectW
 
 /// What came of a change, by the metadata that an API server answers with: a policy may undo it in the same write,
 /// and it would be written again and again.
-fn kept(write: &ObjectWrite, patch: &Value, now: &Value) -> Landed {
+fn kept(write: &ObjectWrite, patch: &Value, now: &Value) -> WriteOutcome {
     let is_of_metadata =
         |one: &Value| one.get("path").and_then(Value::as_str).is_some_and(|path| path.starts_with("/metadata/"));
     let is_seen = patch.as_array().is_some_and(|all| all.iter().all(is_of_metadata));
     match is_patched(patch, now) {
-        Some(false) if is_seen => Landed::NotYet(format!(
+        Some(false) if is_seen => WriteOutcome::NotYet(format!(
             "{} was written, and is not as it was to be: a policy or a webhook undoes it in the same write",
             write.title()
         )),
-        _ => Landed::Written(Box::default()),
+        _ => WriteOutcome::Written(Box::default()),
     }
 }
 
@@ -107,13 +107,13 @@ fn kept(write: &ObjectWrite, patch: &Value, now: &Value) -> Landed {
 ///
 /// # Errors
 /// Whoever runs this may not do so.
-pub(super) async fn try_made(cluster: &Cluster, write: &ObjectWrite) -> Result<Option<Landed>, CallError> {
+pub(super) async fn try_made(cluster: &Cluster, write: &ObjectWrite) -> Result<Option<WriteOutcome>, CallError> {
     let ObjectCall::Create(object) = &write.call else { return Ok(None) };
     // Where that cannot be said, it is asked once more as it is made, and told.
     let Ok(all) = place_of(cluster, write).await else { return Ok(None) };
     match cluster.post(&format!("{all}?fieldManager={ROLLOUT_MANAGER}&dryRun=All"), object).await {
         Ok(now) => {
-            let refused = |why| Landed::Refused(format!("{} {why}: nothing was made", write.title()));
+            let refused = |why| WriteOutcome::Refused(format!("{} {why}: nothing was made", write.title()));
             Ok(write.call.unkept(&now).map(refused))
         }
         Err(error) if is_of_no_dry_run(&error.message()) => Ok(None),
@@ -122,13 +122,13 @@ pub(super) async fn try_made(cluster: &Cluster, write: &ObjectWrite) -> Result<O
 }
 
 /// Makes an object.
-async fn made(cluster: &Cluster, write: &ObjectWrite, (all, object): (&str, &Value)) -> Result<Landed, CallError> {
+async fn made(cluster: &Cluster, write: &ObjectWrite, (all, object): (&str, &Value)) -> Result<WriteOutcome, CallError> {
     match cluster.post(&format!("{all}?fieldManager={ROLLOUT_MANAGER}"), object).await {
         Ok(now) => Ok(match write.call.unkept(&now) {
-            None => Landed::Written(Box::default()),
+            None => WriteOutcome::Written(Box::default()),
             Some(why) => {
                 let then = taken_away(cluster, &format!("{all}/{}", write.name), &now).await;
-                Landed::Refused(format!("{} {why}; {then}", write.title()))
+                WriteOutcome::Refused(format!("{} {why}; {then}", write.title()))
             }
         }),
         Err(error) => landed(write, Err(error)),
@@ -163,27 +163,27 @@ fn version_of(write: &ObjectWrite) -> Option<&str> {
 }
 
 /// What became of a call.
-fn landed(write: &ObjectWrite, answer: Result<(), CallError>) -> Result<Landed, CallError> {
+fn landed(write: &ObjectWrite, answer: Result<(), CallError>) -> Result<WriteOutcome, CallError> {
     match answer {
-        Ok(()) => Ok(Landed::Written(Box::default())),
+        Ok(()) => Ok(WriteOutcome::Written(Box::default())),
         // What is there is another one than the one that was seen: it has to be looked at again.
-        Err(error) if error.code() == Some(409) => Ok(Landed::Stale),
+        Err(error) if error.code() == Some(409) => Ok(WriteOutcome::Stale),
         // A namespace, or a kind, that is not there.
-        Err(error) if error.code() == Some(404) && write.call.makes() => Ok(Landed::Refused(error.message())),
+        Err(error) if error.code() == Some(404) && write.call.makes() => Ok(WriteOutcome::Refused(error.message())),
         Err(error) => refused_alone(error),
     }
 }
 
 /// Tells an object something in its status, if it is the one that is meant. A status may hold more than the patch says,
 /// and an API server looks at the uid of no patch of a status: so it is read, and no other one is written.
-async fn tell(cluster: &Cluster, path: &str, (uid, patch): (&str, &Value)) -> Result<Landed, CallError> {
+async fn tell(cluster: &Cluster, path: &str, (uid, patch): (&str, &Value)) -> Result<WriteOutcome, CallError> {
     let found = cluster.read(path, Extent::Metadata).await?;
     let text = |name: &str| found.pointer(name).and_then(Value::as_str);
     let (Some(now), Some(version)) = (text("/metadata/uid"), text("/metadata/resourceVersion")) else {
-        return Ok(Landed::Stale);
+        return Ok(WriteOutcome::Stale);
     };
     if now != uid {
-        return Ok(Landed::Stale);
+        return Ok(WriteOutcome::Stale);
     }
     let mut patch = patch.clone();
     if let Some(members) = patch.as_object_mut() {
@@ -191,7 +191,7 @@ async fn tell(cluster: &Cluster, path: &str, (uid, patch): (&str, &Value)) -> Re
     }
     let path = format!("{path}/status?fieldManager={ROLLOUT_MANAGER}");
     cluster.patch(&path, PatchForm::Merge, &patch, Extent::Metadata).await?;
-    Ok(Landed::Written(Box::default()))
+    Ok(WriteOutcome::Written(Box::default()))
 }
 
 /// Sends an object once more, with nothing. Kinds of a CRD know no strategic patches.
@@ -206,12 +206,12 @@ async fn sent_once_more(cluster: &Cluster, path: &str) -> Result<Value, CallErro
 }
 
 /// What came of it: a server that has not heard of a fact yet leaves an object as it is.
-fn readmitted(staged: &[StagedKind], write: &ObjectWrite, stage: &str, object: &Value) -> Landed {
+fn readmitted(staged: &[StagedKind], write: &ObjectWrite, stage: &str, object: &Value) -> WriteOutcome {
     match seen_by_stage(staged, (&write.plural, &write.group), stage, object) {
-        Staged::Seen => Landed::Written(Box::default()),
-        Staged::Unseen(path) => Landed::NotYet(format!("{}: not mutated: {path}", write.title())),
-        Staged::Unknown(why) => Landed::NotYet(format!("{}: {why}", write.title())),
-        Staged::Absent | Staged::Going => Landed::Stale,
+        MutationState::Seen => WriteOutcome::Written(Box::default()),
+        MutationState::Unseen(path) => WriteOutcome::NotYet(format!("{}: not mutated: {path}", write.title())),
+        MutationState::Unknown(why) => WriteOutcome::NotYet(format!("{}: {why}", write.title())),
+        MutationState::Absent | MutationState::Going => WriteOutcome::Stale,
     }
 }
 
@@ -219,14 +219,14 @@ fn readmitted(staged: &[StagedKind], write: &ObjectWrite, stage: &str, object: &
 pub(super) async fn seen(
     cluster: &Cluster,
     staged: &[StagedKind],
-    question: &RolloutQuestion,
+    question: &LookupRequest,
     (name, stage): (&str, &str),
-    answers: &mut RolloutAnswers,
+    answers: &mut LookupResults,
 ) -> Result<(), CallError> {
     let all = asked_for(cluster, question).await?;
     let object = named(cluster, &format!("{all}/{name}")).await?;
     let seen = |object| seen_by_stage(staged, (&question.plural, &question.group), stage, object);
-    answers.staged(question, object.as_ref().map_or(Staged::Absent, seen));
+    answers.staged(question, object.as_ref().map_or(MutationState::Absent, seen));
     Ok(())
 }
 
@@ -234,14 +234,14 @@ pub(super) async fn seen(
 pub(super) async fn becomes(
     cluster: &Cluster,
     kind: &Kind,
-    question: &RolloutQuestion,
-    (name, uid, facts): (&str, &str, &[WantedFact]),
-    answers: &mut RolloutAnswers,
+    question: &LookupRequest,
+    (name, uid, facts): (&str, &str, &[FactLookup]),
+    answers: &mut LookupResults,
 ) -> Result<(), CallError> {
     let source = cluster.find(&format!("{}/{name}", asked_for(cluster, question).await?)).await?;
     let is_it = |source: &Value| source.pointer("/metadata/uid").and_then(Value::as_str) == Some(uid);
     let Some(source) = source.filter(is_it) else {
-        answers.became(question, Became::Waits(format!("{} {name} is gone", question.plural)));
+        answers.became(question, ConversionOutcome::Waits(format!("{} {name} is gone", question.plural)));
         return Ok(());
     };
     let mut known = Vec::new();
@@ -252,7 +252,7 @@ pub(super) async fn becomes(
                 let secret = fact.secret.as_deref().unwrap_or_default();
                 let place = question.namespace.as_deref().unwrap_or_default();
                 let why = format!("there is no secret {place}/{secret}, which has to say what {} is", fact.name);
-                answers.became(question, Became::Waits(why));
+                answers.became(question, ConversionOutcome::Waits(why));
                 return Ok(());
             }
         }
@@ -261,18 +261,18 @@ pub(super) async fn becomes(
     let to = other_kind(kind, question);
     let became = match Webhook::become_by(kind, &source.to_string(), to, &facts) {
         Ok(converted) => match serde_json::from_str(&converted.text) {
-            Ok(object) => Became::Object(object, source.pointer("/metadata/generation").and_then(Value::as_i64)),
-            Err(error) => Became::Refused(error.to_string()),
+            Ok(object) => ConversionOutcome::Object(object, source.pointer("/metadata/generation").and_then(Value::as_i64)),
+            Err(error) => ConversionOutcome::Refused(error.to_string()),
         },
-        Err(BecomeError::Refused { message }) => Became::Refused(message),
-        Err(error) => Became::Refused(error.to_string()),
+        Err(BecomeError::Refused { message }) => ConversionOutcome::Refused(message),
+        Err(error) => ConversionOutcome::Refused(error.to_string()),
     };
     answers.became(question, became);
     Ok(())
 }
 
 /// As which kind an object is wanted: the other one of two, of which one becomes the other.
-fn other_kind<'k>(kind: &'k Kind, question: &RolloutQuestion) -> OtherKind<'k> {
+fn other_kind<'k>(kind: &'k Kind, question: &LookupRequest) -> OtherKind<'k> {
     let own = OtherKind { group: kind.group(), kind: kind.kind(), version: None };
     let is_own = (question.plural.as_str(), question.group.as_str()) == (kind.plural(), kind.group());
     let source = kind.becoming().filter(|_| is_own);
@@ -280,7 +280,7 @@ fn other_kind<'k>(kind: &'k Kind, question: &RolloutQuestion) -> OtherKind<'k> {
 }
 
 /// Whether a Secret has a key. Nothing where there is no such Secret.
-async fn holds(cluster: &Cluster, namespace: &str, fact: &WantedFact) -> Result<Option<bool>, CallError> {
+async fn holds(cluster: &Cluster, namespace: &str, fact: &FactLookup) -> Result<Option<bool>, CallError> {
     let Some(name) = &fact.secret else { return Ok(Some(false)) };
     let secret = cluster.find(&format!("/api/v1/namespaces/{namespace}/secrets/{name}")).await?;
     Ok(secret.map(|secret| secret.get("data").and_then(|data| data.get(&fact.key)).is_some()))
@@ -289,8 +289,8 @@ async fn holds(cluster: &Cluster, namespace: &str, fact: &WantedFact) -> Result<
 /// Tells what belongs to objects of a namespace, of whatever resource: one look for all of them.
 pub(super) async fn referring(
     cluster: &Cluster,
-    asked: &[&RolloutQuestion],
-    answers: &mut RolloutAnswers,
+    asked: &[&LookupRequest],
+    answers: &mut LookupResults,
 ) -> Result<(), CallError> {
     let namespace = asked.first().and_then(|question| question.namespace.as_deref()).unwrap_or_default();
     let mut found: Vec<Vec<Value>> = vec![Vec::new(); asked.len()];
@@ -303,11 +303,11 @@ pub(super) async fn referring(
     };
     for (resource, collection) in resources {
         let path = format!("{collection}/namespaces/{namespace}/{}", resource.split('.').next().unwrap_or_default());
-        let pages = Pages::new(cluster, path, Extent::MetadataOfAll, PAGE).waiting_out(WaitsOut::ApiServer);
+        let pages = Pages::new(cluster, path, Extent::MetadataOfAll, PAGE).waiting_out(RetryPolicy::ApiServer);
         let mut take = |list: Value| {
             for object in items(&list) {
                 for (question, found) in asked.iter().zip(&mut found) {
-                    let WantedObjects::Referring(uid) = &question.wanted else { continue };
+                    let LookupTarget::Referring(uid) = &question.wanted else { continue };
                     if owners(object).any(|owner| owner.get("uid").and_then(Value::as_str) == Some(uid)) {
                         found.push(json!({"resource": resource, "metadata": object.get("metadata")}));
                     }

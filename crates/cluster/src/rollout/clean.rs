@@ -2,18 +2,18 @@
 
 use pointsman_core::definition::Kind;
 use pointsman_core::rollout::{
-    FleetMove, FleetRollout, RolloutAnswers, RolloutStatus, answered_rollout, made_question, unmarked,
+    ObjectPatch, Rollout, LookupResults, RolloutStatus, answered_rollout, made_question, unmarked,
 };
 use serde_json::Value;
 
 use super::beside::write_beside;
-use super::elsewhere::Elsewhere;
+use super::elsewhere::RemoteLookups;
 use super::error::RolloutError;
 use super::fleet::Fleet;
 use super::freeze::thaw;
 use super::lookups::{Compiled, look_up_more};
 use super::store::get_rollout;
-use super::writes::{Landed, Really, write};
+use super::writes::{WriteOutcome, WriteMode, write};
 use crate::cluster::Cluster;
 
 /// What a rollout had left, and has left no more.
@@ -50,16 +50,16 @@ pub async fn clean_rollout(cluster: &Cluster, kind: &Kind, name: &str) -> Result
     let rollout = answered_rollout(&document, kind)?;
     let mut fleet = Fleet::list(cluster, kind, &rollout, &status).await?;
     let mut let_go = 0;
-    let held: Vec<FleetMove> = fleet.objects.iter().filter_map(|object| FleetMove::let_go(&rollout, object)).collect();
+    let held: Vec<ObjectPatch> = fleet.objects.iter().filter_map(|object| ObjectPatch::let_go(&rollout, object)).collect();
     for one in held {
-        if let Some(now) = written(write(cluster, &fleet, &one, Really::Write).await?, &one.title())? {
+        if let Some(now) = written(write(cluster, &fleet, &one, WriteMode::Write).await?, &one.title())? {
             fleet.wrote(&now, &rollout);
             let_go += 1;
         }
     }
     let mut cleaned = 0;
-    for one in fleet.objects.iter().filter_map(|object| FleetMove::clean(&rollout, object)) {
-        let landed = write(cluster, &fleet, &one, Really::Write).await?;
+    for one in fleet.objects.iter().filter_map(|object| ObjectPatch::clean(&rollout, object)) {
+        let landed = write(cluster, &fleet, &one, WriteMode::Write).await?;
         cleaned += usize::from(written(landed, &one.title())?.is_some());
     }
     let made = clean_made(cluster, kind, &rollout, &fleet).await;
@@ -71,13 +71,13 @@ pub async fn clean_rollout(cluster: &Cluster, kind: &Kind, name: &str) -> Result
 async fn clean_made(
     cluster: &Cluster,
     kind: &Kind,
-    rollout: &FleetRollout,
+    rollout: &Rollout,
     fleet: &Fleet,
 ) -> Result<usize, RolloutError> {
     let Some(question) = made_question(rollout) else { return Ok(0) };
-    let mut answers = RolloutAnswers::default();
+    let mut answers = LookupResults::default();
     look_up_more(cluster, Compiled { kind, staged: &[] }, &[question], &mut answers).await?;
-    let (mut cleaned, mut elsewhere, mut failed) = (0, Elsewhere::default(), None);
+    let (mut cleaned, mut elsewhere, mut failed) = (0, RemoteLookups::default(), None);
     for one in unmarked(rollout, &fleet.objects, &answers).map_err(RolloutError::Asked)? {
         let landed = write_beside(cluster, &[], &mut elsewhere, &one).await?;
         match written(landed, &one.title()) {
@@ -90,11 +90,11 @@ async fn clean_made(
 }
 
 /// What was written: the object as it is then; nothing where it is gone, or was written by somebody else.
-fn written(landed: Landed, title: &str) -> Result<Option<Box<Value>>, RolloutError> {
+fn written(landed: WriteOutcome, title: &str) -> Result<Option<Box<Value>>, RolloutError> {
     match landed {
-        Landed::Written(now) => Ok(Some(now)),
-        Landed::Stale => Ok(None),
-        Landed::Refused(why) | Landed::NotYet(why) => Err(RolloutError::Asked(format!("{title}: {why}"))),
-        Landed::Later(error) => Err(error.into()),
+        WriteOutcome::Written(now) => Ok(Some(now)),
+        WriteOutcome::Stale => Ok(None),
+        WriteOutcome::Refused(why) | WriteOutcome::NotYet(why) => Err(RolloutError::Asked(format!("{title}: {why}"))),
+        WriteOutcome::Later(error) => Err(error.into()),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use pointsman_core::rollout::Moment;
+use pointsman_core::rollout::ClockReading;
 
 /// Two clocks: one on the wall, one that began with this.
 #[derive(Clone, Copy, Debug)]
@@ -17,9 +17,9 @@ impl RolloutClock {
 
     /// What time it is.
     #[must_use]
-    pub fn now(&self) -> Moment {
+    pub fn now(&self) -> ClockReading {
         // A clock before 1970 is none.
         let wall = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-        Moment { wall, steady: self.0.elapsed() }
+        ClockReading { wall, steady: self.0.elapsed() }
     }
 }

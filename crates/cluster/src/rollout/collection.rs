@@ -1,6 +1,6 @@
 //! Where resources are.
 
-use pointsman_core::rollout::RolloutQuestion;
+use pointsman_core::rollout::LookupRequest;
 use serde_json::Value;
 
 use crate::call_error::CallError;
@@ -20,7 +20,7 @@ pub(super) async fn collection(
 }
 
 /// Where the objects are that somebody asks for.
-pub(super) async fn asked_for(cluster: &Cluster, question: &RolloutQuestion) -> Result<String, CallError> {
+pub(super) async fn asked_for(cluster: &Cluster, question: &LookupRequest) -> Result<String, CallError> {
     let resource = (question.plural.as_str(), question.group.as_str());
     collection(cluster, resource, question.version.as_deref(), question.namespace.as_deref()).await
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use pointsman_core::rollout::{FleetRollout, RolloutStatus, wall};
+use pointsman_core::rollout::{Rollout, RolloutStatus, wall};
 use serde_json::Value;
 
 use super::clock::RolloutClock;
@@ -35,7 +35,7 @@ impl ControllerLeases {
     pub(super) async fn shut(
         &mut self,
         cluster: &Cluster,
-        rollout: &FleetRollout,
+        rollout: &Rollout,
         status: &RolloutStatus,
         clock: RolloutClock,
     ) -> Result<Option<String>, CallError> {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use pointsman_core::definition::quoted_in_address;
-use pointsman_core::rollout::{ObjectWrite, OtherCluster, RolloutAnswers, RolloutQuestion, WantedObjects};
+use pointsman_core::rollout::{ObjectWrite, OtherCluster, LookupResults, LookupRequest, LookupTarget};
 use serde_json::Value;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
@@ -14,13 +14,13 @@ use tokio::time::timeout;
 
 use super::collection::{asked_for, named};
 use super::other_clusters::{OtherClusters, in_time};
-use super::writes::Landed;
+use super::writes::WriteOutcome;
 use super::writes_elsewhere::WritesElsewhere;
 use crate::cluster::Cluster;
 use crate::pages::next_page;
 
 /// Other clusters, and what was heard last.
-pub(super) struct Elsewhere {
+pub(super) struct RemoteLookups {
     clusters: OtherClusters,
     heard: BTreeMap<String, HeardThere>,
     asking: JoinSet<(String, HeardThere)>,
@@ -40,12 +40,12 @@ struct AskedThere {
 /// An answer, or why there is none.
 struct HeardThere {
     number: u64,
-    answers: RolloutAnswers,
+    answers: LookupResults,
     of: Option<OtherCluster>,
     at: Instant,
 }
 
-impl Default for Elsewhere {
+impl Default for RemoteLookups {
     fn default() -> Self {
         Self {
             clusters: OtherClusters::default(),
@@ -59,17 +59,17 @@ impl Default for Elsewhere {
     }
 }
 
-impl Elsewhere {
+impl RemoteLookups {
     /// Asks what was not asked within the last 30 s, and tells what is known. Waits for so long at most for what was
     /// never answered. What nobody asks any more is forgotten, and connections that nobody needs any more are closed.
     pub(super) async fn tell(
         &mut self,
         cluster: &Cluster,
-        questions: &[RolloutQuestion],
+        questions: &[LookupRequest],
         patience: Duration,
-        answers: &mut RolloutAnswers,
+        answers: &mut LookupResults,
     ) {
-        let ids: Vec<String> = questions.iter().map(RolloutQuestion::id).collect();
+        let ids: Vec<String> = questions.iter().map(LookupRequest::id).collect();
         let wanted: BTreeSet<&String> = ids.iter().collect();
         self.heard.retain(|id, _| wanted.contains(id));
         let needed: BTreeSet<&OtherCluster> =
@@ -94,13 +94,13 @@ impl Elsewhere {
     }
 
     /// Forgets what was heard of these: it was asked anew, by others.
-    pub(super) fn forget(&mut self, questions: &[RolloutQuestion]) {
+    pub(super) fn forget(&mut self, questions: &[LookupRequest]) {
         questions.iter().for_each(|question| drop(self.heard.remove(&question.id())));
     }
 
     /// Does what a step asks for in another cluster: it deletes an object, as it was seen.
-    pub(super) async fn write(&mut self, of: &OtherCluster, write: &ObjectWrite, options: &Value) -> Landed {
-        let Some(cluster) = self.clusters.known(of) else { return Landed::Stale };
+    pub(super) async fn write(&mut self, of: &OtherCluster, write: &ObjectWrite, options: &Value) -> WriteOutcome {
+        let Some(cluster) = self.clusters.known(of) else { return WriteOutcome::Stale };
         let landed = self.writes.delete(cluster, of, write, options).await;
         self.forget_written();
         landed
@@ -114,18 +114,18 @@ impl Elsewhere {
         }
     }
 
-    fn ask(&mut self, cluster: &Cluster, question: RolloutQuestion, id: String) {
+    fn ask(&mut self, cluster: &Cluster, question: LookupRequest, id: String) {
         let (own, clusters, room) = (cluster.clone(), self.clusters.clone(), self.room.clone());
         self.last += 1;
         let (number, of) = (self.last, question.cluster.clone());
         self.asked.insert(id.clone(), AskedThere { number, of: of.clone() });
         self.asking.spawn(async move {
             let _place = room.acquire().await;
-            let mut answers = RolloutAnswers::default();
+            let mut answers = LookupResults::default();
             let looked = timeout(WHOLE, look(&own, &clusters, &question, &mut answers)).await;
             let late = || Err(format!("not all of it was read within {} s", WHOLE.as_secs()));
             if let Err(why) = looked.unwrap_or_else(|_| late()) {
-                answers = RolloutAnswers::default();
+                answers = LookupResults::default();
                 answers.cannot_read(&question, why);
             }
             (id, HeardThere { number, answers, of, at: Instant::now() })
@@ -168,8 +168,8 @@ impl Elsewhere {
 async fn look(
     own: &Cluster,
     clusters: &OtherClusters,
-    question: &RolloutQuestion,
-    answers: &mut RolloutAnswers,
+    question: &LookupRequest,
+    answers: &mut LookupResults,
 ) -> Result<(), String> {
     let cluster = match &question.cluster {
         Some(of) => clusters.reached(own, of).await?,
@@ -177,12 +177,12 @@ async fn look(
     };
     let all = in_time(asked_for(&cluster, question)).await?;
     let labels = match &question.wanted {
-        WantedObjects::Named(name) => {
+        LookupTarget::Named(name) => {
             let found = in_time(named(&cluster, &format!("{all}/{name}"))).await?;
             answers.saw(question, found.as_slice());
             return Ok(());
         }
-        WantedObjects::Labelled(labels) if !labels.is_empty() => {
+        LookupTarget::Labelled(labels) if !labels.is_empty() => {
             format!("&labelSelector={}", quoted_in_address(labels))
         }
         // What else there is, is asked within a pass.

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::time::{Duration, Instant};
 
 use pointsman_core::definition::Kind;
-use pointsman_core::rollout::{FleetMove, FleetObject, FleetRollout, RolloutStatus};
+use pointsman_core::rollout::{ObjectPatch, FleetObject, Rollout, RolloutStatus};
 use serde_json::Value;
 use tokio::time::Instant as Deadline;
 
@@ -42,7 +42,7 @@ impl Fleet {
     pub(super) async fn list(
         cluster: &Cluster,
         kind: &Kind,
-        rollout: &FleetRollout,
+        rollout: &Rollout,
         status: &RolloutStatus,
     ) -> Result<Self, RolloutError> {
         let kept = status.under_way_back();
@@ -89,7 +89,7 @@ impl Fleet {
     pub(super) async fn listen(
         &mut self,
         cluster: &Cluster,
-        rollout: &FleetRollout,
+        rollout: &Rollout,
         patience: Duration,
     ) -> Result<bool, CallError> {
         let deadline = Deadline::now() + patience;
@@ -112,7 +112,7 @@ impl Fleet {
     pub(super) async fn reread(
         &mut self,
         cluster: &Cluster,
-        rollout: &FleetRollout,
+        rollout: &Rollout,
         uids: &BTreeSet<&str>,
     ) -> Result<bool, CallError> {
         let mut is_new = false;
@@ -141,8 +141,8 @@ impl Fleet {
     pub(super) async fn read_again(
         &mut self,
         cluster: &Cluster,
-        rollout: &FleetRollout,
-        one: &FleetMove,
+        rollout: &Rollout,
+        one: &ObjectPatch,
     ) -> Result<Again, CallError> {
         let path = self.path(one.namespace.as_deref(), &one.name);
         let Some(now) = cluster.find(&path).await?.filter(|now| text(now, "uid") == one.uid) else {
@@ -158,14 +158,14 @@ impl Fleet {
     }
 
     /// Takes in an object as it was answered to a write of it.
-    pub(super) fn wrote(&mut self, answer: &Value, rollout: &FleetRollout) {
+    pub(super) fn wrote(&mut self, answer: &Value, rollout: &Rollout) {
         self.watch.owes(revision(answer));
         self.kept.insert(text(answer, "uid").to_owned());
         self.take(answer, rollout);
     }
 
     /// Takes in an object as it was told, unless something newer is known of it.
-    fn take(&mut self, answer: &Value, rollout: &FleetRollout) {
+    fn take(&mut self, answer: &Value, rollout: &Rollout) {
         let (uid, heard) = (text(answer, "uid"), Heard::now(answer));
         if self.heard.get(uid).is_some_and(|known| known.revision > heard.revision) {
             return;
@@ -197,7 +197,7 @@ pub(super) enum Again {
 }
 
 /// An object as a rollout sees it, of which these are part whatever it selects.
-fn seen(answer: &Value, rollout: &FleetRollout, kept: &BTreeSet<String>) -> Option<FleetObject> {
+fn seen(answer: &Value, rollout: &Rollout, kept: &BTreeSet<String>) -> Option<FleetObject> {
     match kept.contains(text(answer, "uid")) {
         true => FleetObject::of_under_way(answer, rollout),
         false => FleetObject::of(answer, rollout),

@@ -2,7 +2,7 @@
 
 use pointsman_core::did_you_mean;
 use pointsman_core::registration::{FreezeDocuments, freeze};
-use pointsman_core::rollout::FleetRollout;
+use pointsman_core::rollout::Rollout;
 use serde_json::Value;
 
 use crate::call_error::CallError;
@@ -14,7 +14,7 @@ use crate::pages::items;
 ///
 /// # Errors
 /// The API server does not say what it serves.
-pub async fn unfreezable(cluster: &Cluster, rollout: &FleetRollout) -> Result<Vec<String>, CallError> {
+pub async fn unfreezable(cluster: &Cluster, rollout: &Rollout) -> Result<Vec<String>, CallError> {
     if rollout.frozen().next().is_none() {
         return Ok(Vec::new());
     }
@@ -28,7 +28,7 @@ pub async fn unfreezable(cluster: &Cluster, rollout: &FleetRollout) -> Result<Ve
 /// A resource that is served: its name with its group, and whether it is in namespaces.
 type ServedResource = (String, bool);
 
-fn unmatched(rollout: &FleetRollout, served: &[ServedResource]) -> Vec<String> {
+fn unmatched(rollout: &Rollout, served: &[ServedResource]) -> Vec<String> {
     let names = || served.iter().map(|(name, _)| name.as_str());
     let wrong = rollout.frozen().filter_map(|frozen| {
         let name = frozen.resource.to_string();
@@ -84,7 +84,7 @@ pub(super) async fn try_freeze(cluster: &Cluster, documents: &FreezeDocuments) -
 }
 
 /// Why what a rollout freezes is not frozen by what is there; nothing where it is, or where it freezes nothing.
-pub(super) async fn unfrozen(cluster: &Cluster, rollout: &FleetRollout) -> Result<Option<String>, CallError> {
+pub(super) async fn unfrozen(cluster: &Cluster, rollout: &Rollout) -> Result<Option<String>, CallError> {
     let Some(documents) = freeze(rollout, None) else { return Ok(None) };
     let [policy, binding] = paths(&documents);
     let (policy, binding) = (cluster.find(&policy).await?, cluster.find(&binding).await?);
@@ -92,7 +92,7 @@ pub(super) async fn unfrozen(cluster: &Cluster, rollout: &FleetRollout) -> Resul
 }
 
 /// Takes it away. Returns whether there was any.
-pub(super) async fn thaw(cluster: &Cluster, rollout: &FleetRollout) -> Result<bool, CallError> {
+pub(super) async fn thaw(cluster: &Cluster, rollout: &Rollout) -> Result<bool, CallError> {
     let Some(documents) = freeze(rollout, None) else { return Ok(false) };
     let [policy, binding] = paths(&documents);
     let (binding, policy) = (cluster.delete(&binding).await?, cluster.delete(&policy).await?);
@@ -113,7 +113,7 @@ mod tests {
 
     use super::*;
 
-    fn rollout(freeze: &str) -> FleetRollout {
+    fn rollout(freeze: &str) -> Rollout {
         let text = format!(
             "{{apiVersion: pointsman.dev/v1, kind: StagedRollout, metadata: {{name: a}}, \
              spec: {{kind: any, to: 2.17.0, waves: [{{name: a}}], freeze: [{freeze}]}}}}"

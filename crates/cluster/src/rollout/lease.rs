@@ -46,7 +46,7 @@ impl Since {
 }
 
 /// What came of a try to hold it.
-pub(super) enum Leased {
+pub(super) enum LeaseState {
     /// It is held.
     Held,
     /// Somebody else holds it, and whether they are known to be alive: it was renewed since it was looked at first.
@@ -79,7 +79,7 @@ impl RolloutLease {
     }
 
     /// Takes the Lease, or renews it. `before` is when that was begun: what takes long counts from its beginning.
-    pub(super) async fn hold(&mut self, cluster: &Cluster) -> Result<Leased, RolloutError> {
+    pub(super) async fn hold(&mut self, cluster: &Cluster) -> Result<LeaseState, RolloutError> {
         let before = Since::now();
         let one = format!("{}/pointsman-rollout-{}", self.path, self.rollout);
         let found = match cluster.get(&one).await {
@@ -99,7 +99,7 @@ impl RolloutLease {
             self.was_lost(if by.is_empty() { "somebody else, who is through" } else { &by })?;
         }
         if by != self.holder && !by.is_empty() && !self.has_expired(version, lasts) {
-            return Ok(Leased::By { holder: by, is_alive });
+            return Ok(LeaseState::By { holder: by, is_alive });
         }
         let mut next = found;
         if let Some(members) = next.as_object_mut() {
@@ -133,14 +133,14 @@ impl RolloutLease {
                 return done.map_err(Into::into);
             }
             match self.hold(cluster).await {
-                Ok(Leased::By { holder: to, .. }) => return Err(RolloutError::Lost { name: self.rollout.clone(), to }),
+                Ok(LeaseState::By { holder: to, .. }) => return Err(RolloutError::Lost { name: self.rollout.clone(), to }),
                 Err(lost @ RolloutError::Lost { .. }) => return Err(lost),
-                Ok(Leased::Held) | Err(_) => {}
+                Ok(LeaseState::Held) | Err(_) => {}
             }
         }
     }
 
-    async fn make(&mut self, cluster: &Cluster, before: Since) -> Result<Leased, RolloutError> {
+    async fn make(&mut self, cluster: &Cluster, before: Since) -> Result<LeaseState, RolloutError> {
         let name = format!("pointsman-rollout-{}", self.rollout);
         let lease = json!({
             "apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": name},
@@ -150,15 +150,15 @@ impl RolloutLease {
         self.held(answer, before)
     }
 
-    fn held(&mut self, answer: Result<Value, CallError>, before: Since) -> Result<Leased, RolloutError> {
+    fn held(&mut self, answer: Result<Value, CallError>, before: Since) -> Result<LeaseState, RolloutError> {
         match answer {
             Ok(_) => {
                 (self.renewed, self.seen, self.written) = (Some(before), None, self.lasts);
-                Ok(Leased::Held)
+                Ok(LeaseState::Held)
             }
             // Somebody else was quicker: the next look says who.
             Err(error) if error.code() == Some(409) => {
-                Ok(Leased::By { holder: "somebody else".to_owned(), is_alive: false })
+                Ok(LeaseState::By { holder: "somebody else".to_owned(), is_alive: false })
             }
             Err(error) => Err(error.into()),
         }
@@ -254,7 +254,7 @@ mod tests {
             let server = SmallServer::start(move |_| Manner::Says(answer(200, &lease)));
             let mut lease = RolloutLease::new("a", "default", "me", RolloutClock::start());
             let first = against(&server, async |cluster| lease.hold(cluster).await);
-            assert_eq!(matches!(first, Ok(Leased::Held)), holder != "you", "{holder:?}: it was not held");
+            assert_eq!(matches!(first, Ok(LeaseState::Held)), holder != "you", "{holder:?}: it was not held");
             lease.renewed = Some(Since::now());
             let again = against(&server, async |cluster| lease.hold(cluster).await);
             assert_eq!(matches!(again, Err(RolloutError::Lost { .. })), is_lost, "{holder:?}");

@@ -3,16 +3,16 @@
 use std::collections::BTreeMap;
 
 use jiff::{Timestamp, tz::TimeZone};
-use pointsman_core::rollout::{FleetRollout, LocalTime, Moment};
+use pointsman_core::rollout::{Rollout, LocalTime, ClockReading};
 
 /// The local times in the zones of a rollout's windows. A zone that is not known has none.
-pub(super) fn local_times(rollout: &FleetRollout, now: Moment) -> BTreeMap<String, LocalTime> {
+pub(super) fn local_times(rollout: &Rollout, now: ClockReading) -> BTreeMap<String, LocalTime> {
     rollout.zones().filter_map(|zone| Some((zone.to_owned(), local_time(zone, now.wall)?))).collect()
 }
 
 /// The first zone of a rollout's windows that is not known.
 #[must_use]
-pub fn unknown_zone(rollout: &FleetRollout) -> Option<&str> {
+pub fn unknown_zone(rollout: &Rollout) -> Option<&str> {
     rollout.zones().find(|zone| local_time(zone, 0).is_none())
 }
 

@@ -5,33 +5,33 @@ use std::time::{Duration, Instant};
 use pointsman_core::definition::{HttpAddress, Kind, StagedKind};
 use pointsman_core::registration::lacking;
 use pointsman_core::rollout::{
-    FleetRollout, RolloutAnswers, RolloutQuestion, RolloutStatus, WantedObjects, asks_for_crd, rollout_questions,
+    Rollout, LookupResults, LookupRequest, RolloutStatus, LookupTarget, asks_for_crd, rollout_questions,
     web_questions,
 };
 use serde_json::Value;
 
 use super::beside::{becomes, owners, referring, seen};
 use super::collection::{asked_for, named};
-use super::outside::Outside;
+use super::outside::HttpProber;
 use crate::call_error::{CallError, RIGHTS};
 use crate::cluster::{Cluster, Extent};
 use crate::crd_state::CrdState;
-use crate::pages::{Pages, WaitsOut};
+use crate::pages::{Pages, RetryPolicy};
 
 /// What was looked up last.
 #[derive(Default)]
-pub(super) struct LookedUp {
-    outside: Outside,
-    answers: RolloutAnswers,
+pub(super) struct LookupCache {
+    outside: HttpProber,
+    answers: LookupResults,
     looked: Option<Instant>,
     /// How much that was: more is asked once a rollout turns forward again.
     asked: usize,
 }
 
-impl LookedUp {
+impl LookupCache {
     /// Nothing yet. `prometheus` is that of the cluster.
     pub(super) fn nothing(prometheus: Option<&HttpAddress>) -> Self {
-        Self { outside: Outside::with(prometheus), ..Self::default() }
+        Self { outside: HttpProber::with(prometheus), ..Self::default() }
     }
 
     /// What was looked up is of before: the next answers are of a new look.
@@ -48,9 +48,9 @@ impl LookedUp {
         &mut self,
         cluster: &Cluster,
         kind: &Kind,
-        rollout: &FleetRollout,
+        rollout: &Rollout,
         status: &RolloutStatus,
-    ) -> Result<RolloutAnswers, CallError> {
+    ) -> Result<LookupResults, CallError> {
         let (questions, outside) = (rollout_questions(rollout, status), web_questions(rollout, status));
         let crd = asks_for_crd(rollout, status);
         let asks = questions.len() + outside.len() + usize::from(crd);
@@ -69,9 +69,9 @@ async fn look_up(
     cluster: &Cluster,
     kind: &Kind,
     crd_of: Option<&Kind>,
-    questions: &[RolloutQuestion],
-) -> Result<RolloutAnswers, CallError> {
-    let mut answers = RolloutAnswers::default();
+    questions: &[LookupRequest],
+) -> Result<LookupResults, CallError> {
+    let mut answers = LookupResults::default();
     if let Some(kind) = crd_of {
         let crd = CrdState::fetch(cluster, &format!("{}.{}", kind.plural(), kind.group())).await;
         let lacks = read(crd)?.map(|crd| lacking(kind, crd.document()));
@@ -96,14 +96,14 @@ pub(super) struct Compiled<'k> {
 pub(super) async fn look_up_more(
     cluster: &Cluster,
     known: Compiled<'_>,
-    questions: &[RolloutQuestion],
-    answers: &mut RolloutAnswers,
+    questions: &[LookupRequest],
+    answers: &mut LookupResults,
 ) -> Result<(), CallError> {
-    let mut rest: Vec<&RolloutQuestion> = questions.iter().collect();
+    let mut rest: Vec<&LookupRequest> = questions.iter().collect();
     while let Some((first, others)) = rest.split_first() {
         let others = others.iter().copied();
         let (alike, next): (Vec<_>, Vec<_>) = others.partition(|other| is_answered_beside(first, other));
-        let asked: Vec<&RolloutQuestion> = std::iter::once(*first).chain(alike).collect();
+        let asked: Vec<&LookupRequest> = std::iter::once(*first).chain(alike).collect();
         let why = match look(cluster, known, &asked, answers).await {
             // Somebody behind the API server does not answer, such as a webhook that converts: that holds up the object
             // that is asked about, and no other.
@@ -120,10 +120,10 @@ pub(super) async fn look_up_more(
 
 /// Whether one look at the same lists answers both: a fleet in one namespace would be listed once for each of its
 /// objects.
-fn is_answered_beside(one: &RolloutQuestion, other: &RolloutQuestion) -> bool {
+fn is_answered_beside(one: &LookupRequest, other: &LookupRequest) -> bool {
     let is_list = match (&one.wanted, &other.wanted) {
-        (WantedObjects::Referring(_), WantedObjects::Referring(_)) => true,
-        (WantedObjects::Owned(_), WantedObjects::Owned(_)) => {
+        (LookupTarget::Referring(_), LookupTarget::Referring(_)) => true,
+        (LookupTarget::Owned(_), LookupTarget::Owned(_)) => {
             (&one.plural, &one.group) == (&other.plural, &other.group)
         }
         _ => false,
@@ -143,18 +143,18 @@ fn read<T>(answer: Result<T, CallError>) -> Result<Result<T, String>, CallError>
 async fn look(
     cluster: &Cluster,
     known: Compiled<'_>,
-    asked: &[&RolloutQuestion],
-    answers: &mut RolloutAnswers,
+    asked: &[&LookupRequest],
+    answers: &mut LookupResults,
 ) -> Result<(), CallError> {
     let Some(question) = asked.first() else { return Ok(()) };
     match &question.wanted {
-        WantedObjects::Becoming { name, uid, facts } => {
+        LookupTarget::Becoming { name, uid, facts } => {
             return becomes(cluster, known.kind, question, (name, uid, facts), answers).await;
         }
-        WantedObjects::Staged { name, stage } => {
+        LookupTarget::Staged { name, stage } => {
             return seen(cluster, known.staged, question, (name, stage), answers).await;
         }
-        WantedObjects::Referring(_) => return referring(cluster, asked, answers).await,
+        LookupTarget::Referring(_) => return referring(cluster, asked, answers).await,
         _ => {}
     }
     match objects(cluster, asked, answers).await {
@@ -167,36 +167,36 @@ async fn look(
     }
 }
 
-fn is_metadata(wanted: &WantedObjects) -> bool {
-    matches!(wanted, WantedObjects::Metadata(_) | WantedObjects::Owned(_))
+fn is_metadata(wanted: &LookupTarget) -> bool {
+    matches!(wanted, LookupTarget::Metadata(_) | LookupTarget::Owned(_))
 }
 
 /// Looks up objects, and tells a page of them after the other.
-async fn objects(cluster: &Cluster, asked: &[&RolloutQuestion], answers: &mut RolloutAnswers) -> Result<(), CallError> {
+async fn objects(cluster: &Cluster, asked: &[&LookupRequest], answers: &mut LookupResults) -> Result<(), CallError> {
     let Some(question) = asked.first() else { return Ok(()) };
     let all = asked_for(cluster, question).await?;
     let (labels, extent) = match &question.wanted {
-        WantedObjects::Named(name) => {
+        LookupTarget::Named(name) => {
             answers.saw(question, named(cluster, &format!("{all}/{name}")).await?.as_slice());
             return Ok(());
         }
-        WantedObjects::Labelled(labels) => (labels.as_str(), Extent::Objects),
-        WantedObjects::Metadata(labels) => (labels.as_str(), Extent::MetadataOfAll),
-        WantedObjects::Owned(_) => ("", Extent::MetadataOfAll),
+        LookupTarget::Labelled(labels) => (labels.as_str(), Extent::Objects),
+        LookupTarget::Metadata(labels) => (labels.as_str(), Extent::MetadataOfAll),
+        LookupTarget::Owned(_) => ("", Extent::MetadataOfAll),
         // They are answered otherwise.
-        WantedObjects::Becoming { .. } | WantedObjects::Referring(_) | WantedObjects::Staged { .. } => return Ok(()),
+        LookupTarget::Becoming { .. } | LookupTarget::Referring(_) | LookupTarget::Staged { .. } => return Ok(()),
     };
     let mut take = |mut list: Value| {
         let items = list.get_mut("items").map(Value::take);
         let items = items.as_ref().and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
         for question in asked {
             match &question.wanted {
-                WantedObjects::Owned(name) => answers.saw(question, &owned(items, name)),
+                LookupTarget::Owned(name) => answers.saw(question, &owned(items, name)),
                 _ => answers.saw(question, items),
             }
         }
     };
-    let pages = Pages::new(cluster, all, extent, PAGE).labelled(labels).waiting_out(WaitsOut::ApiServer);
+    let pages = Pages::new(cluster, all, extent, PAGE).labelled(labels).waiting_out(RetryPolicy::ApiServer);
     pages.all(&mut |_, _| {}, &mut take).await
 }
 

@@ -38,5 +38,5 @@ pub use freeze::unfreezable;
 pub use local_times::unknown_zone;
 pub use runner::{RolloutEvent, RolloutOptions, run_rollout};
 pub use store::{change_rollout, forward_again, get_rollout, list_rollouts, set_in_rollout, set_next, start_rollout};
-pub use survey::{RolloutSurvey, SurveyAsks, SurveyOptions, survey_rollout};
+pub use survey::{FleetSnapshot, SnapshotOptions, SurveyOptions, survey_rollout};
 pub use versions::running_versions;

@@ -1,27 +1,27 @@
 //! Asks whom a rollout has to ask beside the cluster, all at once.
 
 use pointsman_core::definition::{HttpAddress, quoted_in_address};
-use pointsman_core::rollout::{RolloutAnswers, WebAnswer, WebAsks, WebQuestion};
+use pointsman_core::rollout::{LookupResults, ProbeResult, ProbeKind, HttpProbe};
 use tokio::task::JoinSet;
 
 use crate::web::{BodyWanted, WebClient};
 
 /// Who is asked, and by what.
 #[derive(Default)]
-pub(super) struct Outside {
+pub(super) struct HttpProber {
     client: WebClient,
     /// The Prometheus of this cluster.
     prometheus: Option<HttpAddress>,
 }
 
-impl Outside {
+impl HttpProber {
     /// Whom a cluster has.
     pub(super) fn with(prometheus: Option<&HttpAddress>) -> Self {
         Self { client: WebClient::default(), prometheus: prometheus.cloned() }
     }
 
     /// Asks everybody, and tells what came. What hangs holds up nobody else.
-    pub(super) async fn ask(&self, questions: &[WebQuestion], answers: &mut RolloutAnswers) {
+    pub(super) async fn ask(&self, questions: &[HttpProbe], answers: &mut LookupResults) {
         let mut asking = JoinSet::new();
         for question in questions.iter().cloned() {
             let (client, prometheus) = (self.client.clone(), self.prometheus.clone());
@@ -39,10 +39,10 @@ impl Outside {
     }
 }
 
-async fn ask(client: &WebClient, prometheus: Option<&HttpAddress>, asks: &WebAsks) -> Result<WebAnswer, String> {
+async fn ask(client: &WebClient, prometheus: Option<&HttpAddress>, asks: &ProbeKind) -> Result<ProbeResult, String> {
     match asks {
-        WebAsks::Page(address) => client.get(address, BodyWanted::Nothing).await,
-        WebAsks::Number(query) => {
+        ProbeKind::Page(address) => client.get(address, BodyWanted::Nothing).await,
+        ProbeKind::Number(query) => {
             let base = prometheus.ok_or_else(|| UNKNOWN.to_owned())?;
             let address = base.below(&format!("/api/v1/query?query={}", quoted_in_address(query)));
             client.get(&address, BodyWanted::All).await.map_err(|why| format!("Prometheus at {base}: {why}"))

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use pointsman_core::rollout::{
-    FleetMove, JobWrite, LONGEST_CALL, Moment, ObjectCall, ObjectWrite, ROLLOUT_MANAGER, RolloutStatus, is_patched,
+    ObjectPatch, JobWrite, LONGEST_CALL, ClockReading, ObjectCall, ObjectWrite, ROLLOUT_MANAGER, RolloutStatus, is_patched,
     patched_uid, rfc3339,
 };
 use serde_json::Value;
@@ -23,7 +23,7 @@ use crate::cluster::Cluster;
 
 /// A write that was not answered.
 #[derive(Debug)]
-pub(super) struct UnansweredWrite {
+pub(super) struct UnacknowledgedWrite {
     /// What it is about, as people call it.
     title: String,
     effect: Effect,
@@ -65,7 +65,7 @@ struct Creation {
     was_repeated: bool,
 }
 
-impl UnansweredWrite {
+impl UnacknowledgedWrite {
     /// A Job, which was sent then.
     pub(super) fn job(job: &JobWrite, sent: (Instant, RolloutClock)) -> Self {
         let (all, name, body) = (jobs_of(job), job.name.clone(), job.body.clone());
@@ -74,7 +74,7 @@ impl UnansweredWrite {
     }
 
     /// A write of an object of the fleet.
-    pub(super) fn of_fleet(fleet: &Fleet, one: &FleetMove, sent: (Instant, RolloutClock)) -> Self {
+    pub(super) fn of_fleet(fleet: &Fleet, one: &ObjectPatch, sent: (Instant, RolloutClock)) -> Self {
         let path = fleet.path(one.namespace.as_deref(), &one.name);
         Self::new(one.title(), Effect::Changed { path, patch: one.patch.clone() }, sent)
     }
@@ -192,8 +192,8 @@ fn sure(sent: Instant, clock: RolloutClock) -> String {
 
 /// Those that may still come, and whose time that was.
 #[derive(Default)]
-pub(super) struct OpenWrites {
-    all: Vec<UnansweredWrite>,
+pub(super) struct PendingWrites {
+    all: Vec<UnacknowledgedWrite>,
     /// They were waited for, and that nobody could do anything meanwhile is not noted yet.
     is_waited_for: bool,
     /// What was waited for last.
@@ -202,8 +202,8 @@ pub(super) struct OpenWrites {
     granted: BTreeSet<String>,
 }
 
-impl OpenWrites {
-    pub(super) fn add(&mut self, one: UnansweredWrite) {
+impl PendingWrites {
+    pub(super) fn add(&mut self, one: UnacknowledgedWrite) {
         one.title.clone_into(&mut self.last);
         self.all.push(one);
         self.is_waited_for = true;
@@ -237,7 +237,7 @@ impl OpenWrites {
 
     /// What the status says now: what is waited for, or that the rollout goes on, and others have their time again, as
     /// they could do nothing meanwhile.
-    pub(super) fn told(&self, before: &RolloutStatus, now: Moment) -> RolloutStatus {
+    pub(super) fn told(&self, before: &RolloutStatus, now: ClockReading) -> RolloutStatus {
         match self.all.first() {
             Some(one) => before.awaiting(&one.told(), now),
             None if self.granted.contains(&self.last) => before.clone(),

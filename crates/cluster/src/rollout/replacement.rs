@@ -2,13 +2,13 @@
 
 use pointsman_core::definition::quoted_in_address;
 use pointsman_core::rollout::{
-    Counterpart, ObjectCall, ObjectWrite, ROLLOUT_MANAGER, Replacement, Successor, not_left_behind, rfc3339,
+    PreconditionObject, ObjectCall, ObjectWrite, ROLLOUT_MANAGER, Replacement, ReplacementObject, not_left_behind, rfc3339,
 };
 use serde_json::{Value, json};
 
 use super::clock::RolloutClock;
 use super::collection::{collection, named};
-use super::writes::{Landed, refused, refused_alone};
+use super::writes::{WriteOutcome, refused, refused_alone};
 use crate::call_error::CallError;
 use crate::cluster::{Cluster, Extent, PatchForm};
 use crate::pages::items;
@@ -23,7 +23,7 @@ pub(super) async fn makes_no_way(
     all: &str,
     (write, uid): (&ObjectWrite, &str),
     replacement: &Replacement,
-) -> Result<Option<Landed>, CallError> {
+) -> Result<Option<WriteOutcome>, CallError> {
     let successor = match replacement {
         Replacement::Successor(successor) => successor,
         Replacement::Counterpart(counterpart) => return stands_no_more(cluster, write, counterpart).await,
@@ -33,7 +33,7 @@ pub(super) async fn makes_no_way(
     }
     match left_behind(cluster, (write, uid), successor).await {
         Ok(None) => Ok(None),
-        Ok(Some(why)) => Ok(Some(Landed::NotYet(format!("{} is not deleted yet: {why}", write.title())))),
+        Ok(Some(why)) => Ok(Some(WriteOutcome::NotYet(format!("{} is not deleted yet: {why}", write.title())))),
         Err(error) => refused(error).map(Some),
     }
 }
@@ -43,9 +43,9 @@ pub(super) async fn makes_no_way(
 async fn stands_no_more(
     cluster: &Cluster,
     write: &ObjectWrite,
-    counterpart: &Counterpart,
-) -> Result<Option<Landed>, CallError> {
-    let Counterpart { plural, group, version, name, .. } = counterpart;
+    counterpart: &PreconditionObject,
+) -> Result<Option<WriteOutcome>, CallError> {
+    let PreconditionObject { plural, group, version, name, .. } = counterpart;
     let place = write.namespace.as_deref();
     let told = |why: String| {
         let place = place.map(|place| format!("{place}/")).unwrap_or_default();
@@ -54,7 +54,7 @@ async fn stands_no_more(
     let cannot = |be: &str, why: &str| told(format!("cannot be {be}: {why}"));
     let failed = |be: &str, error: CallError| {
         Ok(Some(match refused_alone(error)? {
-            Landed::Refused(why) => Landed::Refused(cannot(be, &why)),
+            WriteOutcome::Refused(why) => WriteOutcome::Refused(cannot(be, &why)),
             other => other,
         }))
     };
@@ -68,19 +68,19 @@ async fn stands_no_more(
         Err(error) => return failed("read", error),
     };
     if let Some(why) = counterpart.missing(found.as_ref()) {
-        return Ok(Some(Landed::NotYet(told(why))));
+        return Ok(Some(WriteOutcome::NotYet(told(why))));
     }
     let ObjectCall::Delete { resource_version, .. } = &write.call else { return Ok(None) };
     let Some(patch) = counterpart.stays(found.as_ref(), resource_version) else { return Ok(None) };
     let path = format!("{one}?fieldManager={ROLLOUT_MANAGER}");
     match cluster.patch(&path, PatchForm::Json, &patch, Extent::Metadata).await {
         Ok(written) => Ok(match counterpart.missing(Some(&written)) {
-            Some(why) => Some(Landed::NotYet(told(why))),
-            None => Counterpart::unwritten(&written, resource_version).map(told).map(Landed::Refused),
+            Some(why) => Some(WriteOutcome::NotYet(told(why))),
+            None => PreconditionObject::unwritten(&written, resource_version).map(told).map(WriteOutcome::Refused),
         }),
         // It is another one by now, or none.
         Err(error) if matches!(error.code(), Some(404 | 409 | 422)) => {
-            Ok(Some(Landed::NotYet(cannot("written", &error.message()))))
+            Ok(Some(WriteOutcome::NotYet(cannot("written", &error.message()))))
         }
         Err(error) => failed("written", error),
     }
@@ -90,7 +90,7 @@ async fn stands_no_more(
 async fn left_behind(
     cluster: &Cluster,
     (write, uid): (&ObjectWrite, &str),
-    successor: &Successor,
+    successor: &ReplacementObject,
 ) -> Result<Option<String>, CallError> {
     let (plural, group) = &successor.owned;
     let owned = collection(cluster, (plural, group), None, write.namespace.as_deref()).await?;
@@ -129,7 +129,7 @@ pub(super) async fn try_successor(
     cluster: &Cluster,
     collection: &str,
     successor: &Value,
-) -> Result<Option<Landed>, CallError> {
+) -> Result<Option<WriteOutcome>, CallError> {
     let path = format!("{collection}?dryRun=All&fieldManager={ROLLOUT_MANAGER}");
     let Err(error) = cluster.post(&path, successor).await else { return Ok(None) };
     let message = error.message();
@@ -137,9 +137,9 @@ pub(super) async fn try_successor(
         Some(409) if message.contains("already exists") => Ok(None),
         Some(403) if has_room_once_the_old_one_is_gone(&message) => Ok(None),
         // Its namespace is not there, or its resource.
-        Some(404) => Ok(Some(Landed::Refused(nothing_deleted(&message)))),
+        Some(404) => Ok(Some(WriteOutcome::Refused(nothing_deleted(&message)))),
         _ => Ok(Some(match refused(error)? {
-            Landed::Refused(why) => Landed::Refused(nothing_deleted(&why)),
+            WriteOutcome::Refused(why) => WriteOutcome::Refused(nothing_deleted(&why)),
             other => other,
         })),
     }

@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 
 use pointsman_core::definition::{HttpAddress, Kind, StagedKind};
 use pointsman_core::rollout::{
-    BadRollout, FleetMove, FleetObject, FleetRollout, JobWrite, ObjectCall, ObjectWrite, PaceChange, Remembered,
-    RolloutAnswers, RolloutFacts, RolloutPhase, RolloutPlan, RolloutQuestion, RolloutStatus, RolloutWrite, Standing,
-    TimedCall, answered_rollout, asks_for_others, formers, missing_stages, plan, stays_over, step_questions,
+    BadRollout, ObjectPatch, FleetObject, Rollout, JobWrite, ObjectCall, ObjectWrite, RateChange, RunnerCache,
+    LookupResults, PlanInput, RolloutPhase, RolloutPlan, LookupRequest, RolloutStatus, RolloutWrite, ObjectState,
+    ApiCallKind, answered_rollout, asks_for_others, formers, missing_stages, plan, stays_over, step_questions,
     steps_not_compared, waiting_questions,
 };
 use serde_json::Value;
@@ -17,19 +17,19 @@ use tokio::time::sleep;
 use super::beside::{try_made, write_beside};
 use super::clock::RolloutClock;
 use super::controllers::ControllerLeases;
-use super::elsewhere::Elsewhere;
+use super::elsewhere::RemoteLookups;
 use super::error::RolloutError;
 use super::events::tell_events;
 use super::fleet::{Again, Fleet};
 use super::freeze::unfrozen;
-use super::lease::{Leased, RolloutLease};
+use super::lease::{LeaseState, RolloutLease};
 use super::local_times::local_times;
-use super::lookups::{Compiled, LookedUp, look_up_more};
+use super::lookups::{Compiled, LookupCache, look_up_more};
 use super::others::others;
-use super::pending_writes::{OpenWrites, UnansweredWrite};
+use super::pending_writes::{PendingWrites, UnacknowledgedWrite};
 use super::store::{get_rollout, put_status};
 use super::write_pace::WritePace;
-use super::writes::{Landed, Really, in_turn, run_job, try_write, write};
+use super::writes::{WriteOutcome, WriteMode, in_turn, run_job, try_write, write};
 use crate::call_error::{CallError, RIGHTS, is_about_rights};
 use crate::cluster::Cluster;
 
@@ -71,7 +71,7 @@ pub enum RolloutEvent {
     /// A call failed that may succeed in a moment.
     Trying(CallError),
     /// Objects are written slower from now on, or faster again, and why.
-    Pace(PaceChange),
+    Pace(RateChange),
     /// Something that somebody should know, in words. It goes on.
     Noted(String),
     /// Whoever runs it may not do or read this, in words; each is said once. What does not take it goes on.
@@ -118,13 +118,13 @@ pub(super) async fn run_beside(
         clock,
         lease,
         controllers: ControllerLeases::default(),
-        looked_up: LookedUp::nothing(options.prometheus.as_ref()),
-        elsewhere: Elsewhere::default(),
+        looked_up: LookupCache::nothing(options.prometheus.as_ref()),
+        elsewhere: RemoteLookups::default(),
         fleet: None,
         rollout: None,
         spec: Value::Null,
         wants_list: true,
-        remembered: Remembered::default(),
+        remembered: RunnerCache::default(),
         trouble: None,
         pace: WritePace::start(clock),
         forbidden: BTreeSet::new(),
@@ -132,7 +132,7 @@ pub(super) async fn run_beside(
         knows_who_keeps: false,
         begins,
         has_begun: false,
-        open: OpenWrites::default(),
+        open: PendingWrites::default(),
         behind: BTreeMap::new(),
         say,
     };
@@ -153,16 +153,16 @@ struct RolloutRunner<'r> {
     clock: RolloutClock,
     lease: RolloutLease,
     controllers: ControllerLeases,
-    looked_up: LookedUp,
-    elsewhere: Elsewhere,
+    looked_up: LookupCache,
+    elsewhere: RemoteLookups,
     fleet: Option<Fleet>,
     /// The StagedRollout, as it was when the fleet was looked at.
-    rollout: Option<FleetRollout>,
+    rollout: Option<Rollout>,
     /// What the StagedRollout said when the fleet was listed.
     spec: Value,
     /// The fleet has to be listed before anything else.
     wants_list: bool,
-    remembered: Remembered,
+    remembered: RunnerCache,
     trouble: Option<String>,
     pace: WritePace,
     /// What was said that whoever runs it may not do.
@@ -176,7 +176,7 @@ struct RolloutRunner<'r> {
     /// It has begun just now, and has written nothing else: others may have done so at the same moment.
     has_begun: bool,
     /// What was sent and not answered, and may still come.
-    open: OpenWrites,
+    open: PendingWrites,
     /// Whose writes failed, and might have succeeded, by uid, and as the how many-th: they come last, in that order.
     behind: BTreeMap<String, usize>,
     say: &'r dyn Fn(RolloutEvent),
@@ -196,7 +196,7 @@ struct Wrote {
 
 /// What a write leaves to do.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Then {
+enum AfterWrite {
     /// Nothing, or not now.
     Nothing,
     /// There may be more to do at once.
@@ -205,14 +205,14 @@ enum Then {
     CloseGap,
 }
 
-impl From<bool> for Then {
+impl From<bool> for AfterWrite {
     fn from(more: bool) -> Self {
         if more { Self::More } else { Self::Nothing }
     }
 }
 
 /// How a pass went.
-struct Passed {
+struct ReconcileResult {
     status: RolloutStatus,
     /// Whether there may be more to do at once.
     goes_on: bool,
@@ -233,8 +233,8 @@ impl<'r> RolloutRunner<'r> {
             self.cluster.may_be_asked().await;
             if !self.lease.is_fresh() {
                 match self.lease.hold(self.cluster).await {
-                    Ok(Leased::Held) => {}
-                    Ok(Leased::By { holder: by, is_alive }) => {
+                    Ok(LeaseState::Held) => {}
+                    Ok(LeaseState::By { holder: by, is_alive }) => {
                         // Whoever was killed renews nothing: then it is taken over, also by whoever runs it once.
                         if self.options.once && is_alive {
                             return Err(RolloutError::Held { name: self.name.to_owned(), by });
@@ -415,11 +415,11 @@ impl<'r> RolloutRunner<'r> {
     }
 
     /// One look, one plan, and its writes.
-    async fn pass(&mut self) -> Result<Passed, RolloutError> {
+    async fn pass(&mut self) -> Result<ReconcileResult, RolloutError> {
         let began = Instant::now();
         let asked = Instant::now();
         let document = get_rollout(self.cluster, self.name).await?;
-        self.took(TimedCall::Look, asked);
+        self.took(ApiCallKind::Look, asked);
         let rollout = answered_rollout(&document, self.kind)?;
         self.lease.outlasts_calls(rollout.makes_objects());
         let status = RolloutStatus::of(&document);
@@ -445,7 +445,7 @@ impl<'r> RolloutRunner<'r> {
     /// Waits until no other rollout of this process begins, where this one does, or turns after its end.
     async fn begins_alone(
         &mut self,
-        rollout: &FleetRollout,
+        rollout: &Rollout,
         status: &RolloutStatus,
     ) -> Result<Option<MutexGuard<'r, ()>>, RolloutError> {
         let begins = self.begins;
@@ -460,10 +460,10 @@ impl<'r> RolloutRunner<'r> {
     async fn facts(
         &mut self,
         document: &Value,
-        rollout: &FleetRollout,
+        rollout: &Rollout,
         status: &RolloutStatus,
         consistent: bool,
-    ) -> Result<RolloutFacts, RolloutError> {
+    ) -> Result<PlanInput, RolloutError> {
         let shut = self.controllers.shut(self.cluster, rollout, status, self.clock).await?;
         if consistent && rollout.asks_others() {
             // What is said at the end stays.
@@ -484,7 +484,7 @@ impl<'r> RolloutRunner<'r> {
             Ok::<(), RolloutError>(())
         };
         self.lease.beside(self.cluster, looks).await?;
-        Ok(RolloutFacts {
+        Ok(PlanInput {
             remembered: self.remembered.clone(),
             consistent,
             shut,
@@ -501,9 +501,9 @@ impl<'r> RolloutRunner<'r> {
     async fn others(
         &mut self,
         document: &Value,
-        rollout: &FleetRollout,
+        rollout: &Rollout,
         status: &RolloutStatus,
-        answers: &RolloutAnswers,
+        answers: &LookupResults,
     ) -> Result<Vec<(String, Vec<String>)>, RolloutError> {
         if !asks_for_others(rollout, status) && !self.has_begun {
             return Ok(Vec::new());
@@ -519,16 +519,16 @@ impl<'r> RolloutRunner<'r> {
     async fn decide(
         &mut self,
         document: Value,
-        rollout: &FleetRollout,
+        rollout: &Rollout,
         fleet: &mut Fleet,
-        facts: RolloutFacts,
+        facts: PlanInput,
         began: Instant,
-    ) -> Result<Passed, RolloutError> {
+    ) -> Result<ReconcileResult, RolloutError> {
         let had_trouble = facts.trouble.is_some();
         let planned = self.plans(&RolloutStatus::of(&document), rollout, fleet, &facts).await?;
         let took = began.elapsed();
         self.wants_list |= planned.wants_list;
-        let settles = planned.defers || planned.standings.contains(&Standing::Settling);
+        let settles = planned.defers || planned.standings.contains(&ObjectState::Settling);
         let goes_on = planned.wants_list;
         let before = std::mem::replace(&mut self.remembered, planned.remembered.clone());
         let wrote = self.write(document, fleet, rollout, planned).await?;
@@ -540,7 +540,7 @@ impl<'r> RolloutRunner<'r> {
         // After trouble, what is in the way is told by the next plan.
         let settles = settles || (self.trouble.is_some() && !had_trouble);
         let Wrote { status, moved, stale, .. } = wrote;
-        Ok(Passed { status, goes_on, settles, moved, stale, took })
+        Ok(ReconcileResult { status, goes_on, settles, moved, stale, took })
     }
 
     /// Looks at the fleet: all of it where the plan wants it, or somebody has changed the StagedRollout; else what was
@@ -548,7 +548,7 @@ impl<'r> RolloutRunner<'r> {
     async fn look(
         &mut self,
         document: &Value,
-        rollout: &FleetRollout,
+        rollout: &Rollout,
         status: &RolloutStatus,
     ) -> Result<bool, RolloutError> {
         let spec = document.get("spec").cloned().unwrap_or_default();
@@ -575,9 +575,9 @@ impl<'r> RolloutRunner<'r> {
     async fn plans(
         &mut self,
         status: &RolloutStatus,
-        rollout: &FleetRollout,
+        rollout: &Rollout,
         fleet: &mut Fleet,
-        facts: &RolloutFacts,
+        facts: &PlanInput,
     ) -> Result<RolloutPlan, RolloutError> {
         loop {
             let planned = plan(rollout, status, &fleet.objects, facts.clone(), self.clock.now());
@@ -597,7 +597,7 @@ impl<'r> RolloutRunner<'r> {
         &mut self,
         mut document: Value,
         fleet: &mut Fleet,
-        rollout: &FleetRollout,
+        rollout: &Rollout,
         planned: RolloutPlan,
     ) -> Result<Wrote, RolloutError> {
         let mut wrote = Wrote { status: planned.status, any: false, moved: false, stale: false };
@@ -644,8 +644,8 @@ impl<'r> RolloutRunner<'r> {
                 other => {
                     wrote.moved |= matches!(other, RolloutWrite::Move(_)) && !rollout.has_workflows();
                     let then = self.carries_out(&other, fleet, rollout).await?;
-                    wrote.any |= then != Then::Nothing;
-                    if then == Then::CloseGap {
+                    wrote.any |= then != AfterWrite::Nothing;
+                    if then == AfterWrite::CloseGap {
                         break;
                     }
                 }
@@ -662,10 +662,10 @@ impl<'r> RolloutRunner<'r> {
         &mut self,
         write: &RolloutWrite,
         fleet: &mut Fleet,
-        rollout: &FleetRollout,
-    ) -> Result<Then, RolloutError> {
+        rollout: &Rollout,
+    ) -> Result<AfterWrite, RolloutError> {
         Ok(match write {
-            RolloutWrite::Status(_) => Then::Nothing,
+            RolloutWrite::Status(_) => AfterWrite::Nothing,
             RolloutWrite::Move(one) => self.moved(one, fleet, rollout).await?.into(),
             RolloutWrite::Job(one) => self.job(one).await?.into(),
             RolloutWrite::Object(one) => self.object(one).await?,
@@ -680,13 +680,13 @@ impl<'r> RolloutRunner<'r> {
         let sent = Instant::now();
         let landed = run_job(self.cluster, one).await?;
         if leaves_open(&landed, "POST") {
-            self.may_come(UnansweredWrite::job(one, (sent, self.clock)));
+            self.may_come(UnacknowledgedWrite::job(one, (sent, self.clock)));
         }
         Ok(self.ran(one, landed))
     }
 
     /// Writes another object.
-    async fn object(&mut self, one: &ObjectWrite) -> Result<Then, RolloutError> {
+    async fn object(&mut self, one: &ObjectWrite) -> Result<AfterWrite, RolloutError> {
         if let Some(no) = try_made(self.cluster, one).await? {
             return Ok(self.wrote(one, no).into());
         }
@@ -699,18 +699,18 @@ impl<'r> RolloutRunner<'r> {
                 let sent = (Instant::now(), self.clock);
                 // What is asked before it is written leaves nothing open.
                 if leaves_open(&landed, one.call.verb())
-                    && let Some(open) = UnansweredWrite::object(self.cluster, one, sent).await
+                    && let Some(open) = UnacknowledgedWrite::object(self.cluster, one, sent).await
                 {
                     self.may_come(open);
                 }
-                let opened_gap = one.opens_gap() && matches!(landed, Landed::Written(_));
+                let opened_gap = one.opens_gap() && matches!(landed, WriteOutcome::Written(_));
                 let more = self.wrote(one, landed);
-                Ok(if opened_gap { Then::CloseGap } else { more.into() })
+                Ok(if opened_gap { AfterWrite::CloseGap } else { more.into() })
             }
             // What is told an object is said in the StagedRollout as well.
             Err(error) if matches!(one.call, ObjectCall::Tell(_)) => {
                 self.may_not(Some(format!("{error}: {RIGHTS}")));
-                Ok(Then::Nothing)
+                Ok(AfterWrite::Nothing)
             }
             Err(error) => Err(error.into()),
         }
@@ -725,7 +725,7 @@ impl<'r> RolloutRunner<'r> {
             self.paced().await;
             self.holds().await?;
             match self.object(one).await {
-                Ok(then) => any |= then != Then::Nothing,
+                Ok(then) => any |= then != AfterWrite::Nothing,
                 Err(error) => failed = failed.or(Some(error)),
             }
         }
@@ -745,12 +745,12 @@ impl<'r> RolloutRunner<'r> {
     }
 
     /// A call has ended: who takes longer than at the beginning is written to slower.
-    fn took(&mut self, call: TimedCall, since: Instant) {
+    fn took(&mut self, call: ApiCallKind, since: Instant) {
         let change = self.pace.took(call, since.elapsed());
         self.tell(change);
     }
 
-    fn tell(&self, change: Option<PaceChange>) {
+    fn tell(&self, change: Option<RateChange>) {
         if let Some(change) = change {
             (self.say)(RolloutEvent::Pace(change));
         }
@@ -759,7 +759,7 @@ impl<'r> RolloutRunner<'r> {
     async fn put(&mut self, document: &Value, status: &RolloutStatus) -> Result<Value, CallError> {
         let asked = Instant::now();
         let answer = put_status(self.cluster, document, status).await;
-        self.took(TimedCall::Status, asked);
+        self.took(ApiCallKind::Status, asked);
         answer
     }
 
@@ -767,7 +767,7 @@ impl<'r> RolloutRunner<'r> {
     async fn holds(&mut self) -> Result<(), RolloutError> {
         self.cluster.may_be_asked().await;
         if !self.lease.is_fresh()
-            && let Leased::By { holder: to, .. } = self.lease.hold(self.cluster).await?
+            && let LeaseState::By { holder: to, .. } = self.lease.hold(self.cluster).await?
         {
             return Err(RolloutError::Lost { name: self.name.to_owned(), to });
         }
@@ -793,17 +793,17 @@ impl<'r> RolloutRunner<'r> {
     }
 
     /// What came of it that a Job was to be made. Returns whether there may be more to do at once.
-    fn ran(&mut self, one: &JobWrite, landed: Landed) -> bool {
+    fn ran(&mut self, one: &JobWrite, landed: WriteOutcome) -> bool {
         match landed {
-            Landed::Written(_) | Landed::Stale => {
+            WriteOutcome::Written(_) | WriteOutcome::Stale => {
                 self.allowed(&one.uid);
                 (self.say)(RolloutEvent::Ran(format!("{}/{}", one.namespace, one.name), one.of.clone()));
             }
-            Landed::Refused(why) | Landed::NotYet(why) => {
+            WriteOutcome::Refused(why) | WriteOutcome::NotYet(why) => {
                 self.remembered.refused(&one.uid, &why, self.clock.now());
                 (self.say)(RolloutEvent::Refused(format!("job {}/{}", one.namespace, one.name), why));
             }
-            Landed::Later(error) => {
+            WriteOutcome::Later(error) => {
                 self.later(&one.uid, error);
                 return false;
             }
@@ -813,23 +813,23 @@ impl<'r> RolloutRunner<'r> {
 
     /// What came of it that something was to be done to another object. Returns whether there may be more to do at
     /// once.
-    fn wrote(&mut self, one: &ObjectWrite, landed: Landed) -> bool {
+    fn wrote(&mut self, one: &ObjectWrite, landed: WriteOutcome) -> bool {
         match landed {
-            Landed::Written(_) => {
+            WriteOutcome::Written(_) => {
                 self.allowed(&one.uid);
                 (self.say)(RolloutEvent::Wrote(one.told(), one.of.clone()));
             }
-            Landed::Stale => {
+            WriteOutcome::Stale => {
                 // It is looked at again in a moment, and not at once: whoever writes it may do so all the time.
                 self.remembered.allowed(&one.uid);
                 return false;
             }
-            Landed::NotYet(why) => {
+            WriteOutcome::NotYet(why) => {
                 self.remembered.not_yet(&one.uid, &why, self.clock.now());
                 (self.say)(RolloutEvent::NotYet(why));
                 return false;
             }
-            Landed::Refused(why) => {
+            WriteOutcome::Refused(why) => {
                 // What closes a gap is tried all the time: it is said once, and not at once again.
                 let is_known = self.remembered.is_refused(&one.uid, &why);
                 self.remembered.refused(&one.uid, &why, self.clock.now());
@@ -838,7 +838,7 @@ impl<'r> RolloutRunner<'r> {
                 }
                 return !is_known;
             }
-            Landed::Later(error) => {
+            WriteOutcome::Later(error) => {
                 // Where it is never done it is known why.
                 self.remembered.failed(&one.uid, &format!("{}: {}", one.title(), error.message()));
                 self.later(&one.uid, error);
@@ -849,7 +849,7 @@ impl<'r> RolloutRunner<'r> {
     }
 
     /// Something was sent, and may still come.
-    fn may_come(&mut self, one: UnansweredWrite) {
+    fn may_come(&mut self, one: UnacknowledgedWrite) {
         (self.say)(RolloutEvent::Noted(one.told()));
         self.open.add(one);
         self.lease.outlasts_calls(true);
@@ -871,12 +871,12 @@ impl<'r> RolloutRunner<'r> {
     }
 
     /// Writes an object, and notes how long that took.
-    async fn written(&mut self, one: &FleetMove, fleet: &Fleet) -> Result<Landed, CallError> {
+    async fn written(&mut self, one: &ObjectPatch, fleet: &Fleet) -> Result<WriteOutcome, CallError> {
         let asked = Instant::now();
-        let landed = write(self.cluster, fleet, one, Really::Write).await;
-        self.took(TimedCall::Object, asked);
+        let landed = write(self.cluster, fleet, one, WriteMode::Write).await;
+        self.took(ApiCallKind::Object, asked);
         if landed.as_ref().is_ok_and(|landed| leaves_open(landed, "PATCH")) {
-            self.may_come(UnansweredWrite::of_fleet(fleet, one, (asked, self.clock)));
+            self.may_come(UnacknowledgedWrite::of_fleet(fleet, one, (asked, self.clock)));
         }
         landed
     }
@@ -884,9 +884,9 @@ impl<'r> RolloutRunner<'r> {
     /// Moves an object. Returns whether there may be more to do at once.
     async fn moved(
         &mut self,
-        one: &FleetMove,
+        one: &ObjectPatch,
         fleet: &mut Fleet,
-        rollout: &FleetRollout,
+        rollout: &Rollout,
     ) -> Result<bool, RolloutError> {
         let is_tried = one.notes() && (rollout.has_workflows() || self.keeps_marks != Some(true));
         let stands_against = match is_tried {
@@ -902,18 +902,18 @@ impl<'r> RolloutRunner<'r> {
             }
         };
         match landed {
-            Landed::Written(now) => {
+            WriteOutcome::Written(now) => {
                 self.allowed(&one.uid);
                 fleet.wrote(&now, rollout);
                 (self.say)(RolloutEvent::Moved(one.title()));
                 self.notes_mark(one, &now, rollout);
             }
-            Landed::Stale => self.overtaken(one, fleet, rollout).await?,
-            Landed::Refused(why) | Landed::NotYet(why) => {
+            WriteOutcome::Stale => self.overtaken(one, fleet, rollout).await?,
+            WriteOutcome::Refused(why) | WriteOutcome::NotYet(why) => {
                 self.remembered.refused(&one.uid, &why, self.clock.now());
                 (self.say)(RolloutEvent::Refused(one.title(), why));
             }
-            Landed::Later(error) => {
+            WriteOutcome::Later(error) => {
                 self.later(&one.uid, error);
                 return Ok(false);
             }
@@ -925,9 +925,9 @@ impl<'r> RolloutRunner<'r> {
     /// recorded with the move, or another one, which has moved or replaced it.
     async fn overtaken(
         &mut self,
-        one: &FleetMove,
+        one: &ObjectPatch,
         fleet: &mut Fleet,
-        rollout: &FleetRollout,
+        rollout: &Rollout,
     ) -> Result<(), RolloutError> {
         self.remembered.overtaken(&one.uid);
         let reads = fleet.read_again(self.cluster, rollout, one);
@@ -944,7 +944,7 @@ impl<'r> RolloutRunner<'r> {
 
     /// Looks whether the mark of a move was stored: a step that is not noted is taken again, but not again and again,
     /// and what is moved without one is not taken back.
-    fn notes_mark(&mut self, one: &FleetMove, now: &Value, rollout: &FleetRollout) {
+    fn notes_mark(&mut self, one: &ObjectPatch, now: &Value, rollout: &Rollout) {
         match one.unkept(now) {
             Some(why) if rollout.has_workflows() => {
                 self.remembered.not_yet(&one.uid, &why, self.clock.now());
@@ -961,19 +961,19 @@ impl<'r> RolloutRunner<'r> {
     }
 
     /// Holds an object, or lets it go. Returns whether there may be more to do at once.
-    async fn held(&mut self, one: &FleetMove, fleet: &mut Fleet, rollout: &FleetRollout) -> Result<bool, RolloutError> {
+    async fn held(&mut self, one: &ObjectPatch, fleet: &mut Fleet, rollout: &Rollout) -> Result<bool, RolloutError> {
         match self.written(one, fleet).await? {
-            Landed::Written(now) => {
+            WriteOutcome::Written(now) => {
                 self.behind.remove(&one.uid);
                 fleet.wrote(&now, rollout);
                 self.asks_who_keeps(&now, fleet, rollout).await?;
             }
-            Landed::Stale => self.wants_list = true,
-            Landed::Refused(why) | Landed::NotYet(why) => {
+            WriteOutcome::Stale => self.wants_list = true,
+            WriteOutcome::Refused(why) | WriteOutcome::NotYet(why) => {
                 self.remembered.refused_hold(&one.uid);
                 (self.say)(RolloutEvent::Refused(one.title(), why));
             }
-            Landed::Later(error) => {
+            WriteOutcome::Later(error) => {
                 self.later(&one.uid, error);
                 return Ok(false);
             }
@@ -983,10 +983,10 @@ impl<'r> RolloutRunner<'r> {
 
     /// Says once whether anybody keeps others from moving what is held, by a dry run of what they would do to the first
     /// one.
-    async fn asks_who_keeps(&mut self, now: &Value, fleet: &Fleet, rollout: &FleetRollout) -> Result<(), RolloutError> {
+    async fn asks_who_keeps(&mut self, now: &Value, fleet: &Fleet, rollout: &Rollout) -> Result<(), RolloutError> {
         let object = FleetObject::of(now, rollout).filter(|_| !self.knows_who_keeps);
-        let Some(one) = object.and_then(|object| FleetMove::by_somebody_else(rollout, &object)) else { return Ok(()) };
-        if let Landed::Written(answer) = write(self.cluster, fleet, &one, Really::Try).await? {
+        let Some(one) = object.and_then(|object| ObjectPatch::by_somebody_else(rollout, &object)) else { return Ok(()) };
+        if let WriteOutcome::Written(answer) = write(self.cluster, fleet, &one, WriteMode::Try).await? {
             self.knows_who_keeps = true;
             if FleetObject::of(&answer, rollout).is_some_and(|object| object.version() == Some(rollout.to())) {
                 let why = "is held, and others can move it all the same: /mutate of pointsman serve is not registered for \
@@ -998,37 +998,37 @@ impl<'r> RolloutRunner<'r> {
     }
 
     /// Asks again about an object that was refused. Returns whether there may be more to do at once.
-    async fn tried(&mut self, one: &FleetMove, fleet: &Fleet) -> Result<bool, RolloutError> {
+    async fn tried(&mut self, one: &ObjectPatch, fleet: &Fleet) -> Result<bool, RolloutError> {
         match try_write(self.cluster, fleet, one).await? {
-            None | Some(Landed::Written(_) | Landed::Stale) => {
+            None | Some(WriteOutcome::Written(_) | WriteOutcome::Stale) => {
                 self.allowed(&one.uid);
                 return Ok(true);
             }
-            Some(Landed::Refused(why) | Landed::NotYet(why)) => {
+            Some(WriteOutcome::Refused(why) | WriteOutcome::NotYet(why)) => {
                 self.remembered.refused(&one.uid, &why, self.clock.now());
             }
-            Some(Landed::Later(error)) => self.failed(&error),
+            Some(WriteOutcome::Later(error)) => self.failed(&error),
         }
         Ok(false)
     }
 }
 
 /// Whether nobody has said what came of a write by this method, so that it may still be done.
-fn leaves_open(landed: &Landed, method: &str) -> bool {
-    let Landed::Later(error) = landed else { return false };
+fn leaves_open(landed: &WriteOutcome, method: &str) -> bool {
+    let WriteOutcome::Later(error) = landed else { return false };
     error.leaves_open() && error.asked().is_some_and(|asked| asked.starts_with(method))
 }
 
 /// What has to be known as of now, and what may be some seconds old: what is in other clusters, and what is waited for
 /// before an object begins.
 fn questions(
-    rollout: &FleetRollout,
+    rollout: &Rollout,
     status: &RolloutStatus,
     objects: &[FleetObject],
-) -> (Vec<RolloutQuestion>, Vec<RolloutQuestion>) {
+) -> (Vec<LookupRequest>, Vec<LookupRequest>) {
     let of_steps = step_questions(rollout, status, objects).into_iter();
     let (now, mut slowly): (Vec<_>, Vec<_>) = of_steps.partition(|question| question.cluster.is_none());
-    let known: BTreeSet<String> = now.iter().chain(&slowly).map(RolloutQuestion::id).collect();
+    let known: BTreeSet<String> = now.iter().chain(&slowly).map(LookupRequest::id).collect();
     let waiting = waiting_questions(rollout, status, objects).into_iter();
     slowly.extend(waiting.filter(|question| !known.contains(&question.id())));
     (now, slowly)

@@ -1,7 +1,7 @@
 //! Which versions run, as the objects of a cluster say.
 
 use pointsman_core::definition::Kind;
-use pointsman_core::rollout::{RolloutAnswers, RunningVersions};
+use pointsman_core::rollout::{LookupResults, RunningVersions};
 
 use super::error::RolloutError;
 use super::fleet::list_objects;
@@ -14,7 +14,7 @@ use crate::pages::items;
 /// # Errors
 /// [`RolloutError`].
 pub async fn running_versions<'k>(cluster: &Cluster, kind: &'k Kind) -> Result<RunningVersions<'k>, RolloutError> {
-    let mut answers = RolloutAnswers::default();
+    let mut answers = LookupResults::default();
     let known = Compiled { kind, staged: &[] };
     look_up_more(cluster, known, &RunningVersions::questions(kind), &mut answers).await?;
     let mut running = RunningVersions::beside(kind, answers);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use pointsman_core::rollout::{PaceChange, RolloutPace, TimedCall};
+use pointsman_core::rollout::{RateChange, RateLimiter, ApiCallKind};
 use tokio::time::sleep;
 
 use super::clock::RolloutClock;
@@ -11,17 +11,17 @@ use crate::call_error::CallError;
 /// The pace of the writes of a rollout, by a clock.
 #[derive(Debug)]
 pub(super) struct WritePace {
-    pace: RolloutPace,
+    pace: RateLimiter,
     clock: RolloutClock,
 }
 
 impl WritePace {
     pub(super) fn start(clock: RolloutClock) -> Self {
-        Self { pace: RolloutPace::new(clock.now().steady), clock }
+        Self { pace: RateLimiter::new(clock.now().steady), clock }
     }
 
     /// Waits until the next write may be made. Returns what is told of the pace.
-    pub(super) async fn next(&mut self) -> Option<PaceChange> {
+    pub(super) async fn next(&mut self) -> Option<RateChange> {
         let told = self.pace.recovers(self.clock.now().steady);
         loop {
             let wait = self.pace.take(self.clock.now().steady);
@@ -33,12 +33,12 @@ impl WritePace {
     }
 
     /// A call failed: whoever is too busy is written to half as fast from then on.
-    pub(super) fn failed(&mut self, error: &CallError) -> Option<PaceChange> {
+    pub(super) fn failed(&mut self, error: &CallError) -> Option<RateChange> {
         (error.code() == Some(429)).then(|| self.pace.is_busy(error.retry_after(), self.clock.now().steady)).flatten()
     }
 
     /// A call took so long.
-    pub(super) fn took(&mut self, call: TimedCall, time: Duration) -> Option<PaceChange> {
+    pub(super) fn took(&mut self, call: ApiCallKind, time: Duration) -> Option<RateChange> {
         self.pace.took(call, time, self.clock.now().steady)
     }
 }

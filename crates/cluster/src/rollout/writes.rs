@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use pointsman_core::rollout::{FleetMove, JobWrite, Propagation, ROLLOUT_MANAGER, RolloutWrite};
+use pointsman_core::rollout::{ObjectPatch, JobWrite, Propagation, ROLLOUT_MANAGER, RolloutWrite};
 use serde_json::{Value, json};
 
 use super::fleet::Fleet;
@@ -11,7 +11,7 @@ use crate::cluster::{Cluster, Extent, PatchForm};
 
 /// What came of a write.
 #[derive(Debug)]
-pub(super) enum Landed {
+pub(super) enum WriteOutcome {
     /// It is written, or would be: the object as it is then, all of it where it is written.
     Written(Box<Value>),
     /// The object is another one by now, or gone: what is there has to be looked at again.
@@ -26,7 +26,7 @@ pub(super) enum Landed {
 
 /// Whether a write is only tried.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Really {
+pub(super) enum WriteMode {
     /// It is written.
     Write,
     /// As a dry run: every webhook is asked, and nothing is stored.
@@ -48,18 +48,18 @@ pub(super) fn in_turn(mut writes: Vec<RolloutWrite>, behind: &BTreeMap<String, u
 pub(super) async fn write(
     cluster: &Cluster,
     fleet: &Fleet,
-    write: &FleetMove,
-    really: Really,
-) -> Result<Landed, CallError> {
+    write: &ObjectPatch,
+    really: WriteMode,
+) -> Result<WriteOutcome, CallError> {
     let path = fleet.path(write.namespace.as_deref(), &write.name);
     // What is written is not read again.
     let (dry, extent) = match really {
-        Really::Try => ("&dryRun=All", Extent::Metadata),
-        Really::Write => ("", Extent::Objects),
+        WriteMode::Try => ("&dryRun=All", Extent::Metadata),
+        WriteMode::Write => ("", Extent::Objects),
     };
     let path = format!("{path}?fieldManager={ROLLOUT_MANAGER}{dry}");
     match cluster.patch(&path, PatchForm::Json, &write.patch, extent).await {
-        Ok(now) => Ok(Landed::Written(Box::new(now))),
+        Ok(now) => Ok(WriteOutcome::Written(Box::new(now))),
         Err(error) => refused(error),
     }
 }
@@ -70,10 +70,10 @@ pub(super) async fn write(
 ///
 /// # Errors
 /// Whoever runs this may not do so.
-pub(super) async fn try_write(cluster: &Cluster, fleet: &Fleet, one: &FleetMove) -> Result<Option<Landed>, CallError> {
-    Ok(match write(cluster, fleet, one, Really::Try).await? {
-        Landed::Written(now) => one.unkept(&now).map(Landed::Refused),
-        Landed::Refused(why) if is_of_no_dry_run(&why) => None,
+pub(super) async fn try_write(cluster: &Cluster, fleet: &Fleet, one: &ObjectPatch) -> Result<Option<WriteOutcome>, CallError> {
+    Ok(match write(cluster, fleet, one, WriteMode::Try).await? {
+        WriteOutcome::Written(now) => one.unkept(&now).map(WriteOutcome::Refused),
+        WriteOutcome::Refused(why) if is_of_no_dry_run(&why) => None,
         no => Some(no),
     })
 }
@@ -88,13 +88,13 @@ pub(super) fn is_of_no_dry_run(why: &str) -> bool {
 ///
 /// # Errors
 /// Whoever runs this may not do so.
-pub(super) async fn run_job(cluster: &Cluster, job: &JobWrite) -> Result<Landed, CallError> {
+pub(super) async fn run_job(cluster: &Cluster, job: &JobWrite) -> Result<WriteOutcome, CallError> {
     let path = format!("{}?fieldManager={ROLLOUT_MANAGER}", jobs_of(job));
     match cluster.post(&path, &job.body).await {
-        Ok(now) => Ok(Landed::Written(Box::new(now))),
-        Err(error) if error.code() == Some(409) && error.message().contains("already exists") => Ok(Landed::Stale),
+        Ok(now) => Ok(WriteOutcome::Written(Box::new(now))),
+        Err(error) if error.code() == Some(409) && error.message().contains("already exists") => Ok(WriteOutcome::Stale),
         // A namespace that is not there.
-        Err(error) if error.code() == Some(404) => Ok(Landed::Refused(error.message())),
+        Err(error) if error.code() == Some(404) => Ok(WriteOutcome::Refused(error.message())),
         Err(error) => refused(error),
     }
 }
@@ -113,27 +113,27 @@ pub(super) fn delete_options(uid: &str, resource_version: Option<&str>, propagat
 }
 
 /// What it means that a write failed.
-pub(super) fn refused(error: CallError) -> Result<Landed, CallError> {
+pub(super) fn refused(error: CallError) -> Result<WriteOutcome, CallError> {
     match error.code() {
         // The words of RBAC: an admission webhook says 403 as well.
         Some(401) => Err(error),
         Some(403) if error.is_of_missing_rights() => Err(error),
-        Some(404) => Ok(Landed::Stale),
-        _ if error.is_stale() => Ok(Landed::Stale),
+        Some(404) => Ok(WriteOutcome::Stale),
+        _ if error.is_stale() => Ok(WriteOutcome::Stale),
         // Nobody has said no: it may still be done.
-        _ if error.leaves_open() => Ok(Landed::Later(error)),
+        _ if error.leaves_open() => Ok(WriteOutcome::Later(error)),
         Some(400..=499) if !error.passes() && error.code() != Some(409) => {
-            Ok(Landed::Refused(guarded(error.message())))
+            Ok(WriteOutcome::Refused(guarded(error.message())))
         }
-        _ => Ok(Landed::Later(error)),
+        _ => Ok(WriteOutcome::Later(error)),
     }
 }
 
 /// The same of a write that nothing else waits for: what would fail again each time, such as what is too large to be
 /// stored, is told of that object, and holds up no other.
-pub(super) fn refused_alone(error: CallError) -> Result<Landed, CallError> {
+pub(super) fn refused_alone(error: CallError) -> Result<WriteOutcome, CallError> {
     match error.code() {
-        Some(500..) if !error.passes() && !error.leaves_open() => Ok(Landed::Refused(error.message())),
+        Some(500..) if !error.passes() && !error.leaves_open() => Ok(WriteOutcome::Refused(error.message())),
         _ => refused(error),
     }
 }
@@ -159,7 +159,7 @@ mod tests {
     fn who_failed_last_comes_last_and_the_status_first() {
         let write = |uid: &str, name: &str| {
             let (uid, name) = (uid.to_owned(), name.to_owned());
-            RolloutWrite::Move(FleetMove { namespace: None, name, uid, patch: Value::Null })
+            RolloutWrite::Move(ObjectPatch { namespace: None, name, uid, patch: Value::Null })
         };
         let status = RolloutWrite::Status(Box::default());
         let all = vec![status, write("a", "1"), write("b", "2"), write("c", "3"), write("a", "4"), write("d", "5")];

@@ -11,7 +11,7 @@ use tokio::time::timeout;
 
 use super::collection::collection;
 use super::other_clusters::{LONGEST, late, said};
-use super::writes::Landed;
+use super::writes::WriteOutcome;
 use crate::cluster::Cluster;
 
 /// An object of another cluster: that, and what the object is called.
@@ -20,9 +20,9 @@ type WrittenThere = (OtherCluster, String);
 /// Calls that go on, and what came of others.
 #[derive(Default)]
 pub(super) struct WritesElsewhere {
-    calls: JoinSet<(WrittenThere, Landed)>,
+    calls: JoinSet<(WrittenThere, WriteOutcome)>,
     under_way: BTreeSet<WrittenThere>,
-    landed: BTreeMap<WrittenThere, Landed>,
+    landed: BTreeMap<WrittenThere, WriteOutcome>,
     /// Where a call has ended since that was asked last.
     ended: BTreeSet<OtherCluster>,
 }
@@ -36,7 +36,7 @@ impl WritesElsewhere {
         of: &OtherCluster,
         write: &ObjectWrite,
         options: &Value,
-    ) -> Landed {
+    ) -> WriteOutcome {
         self.collect();
         let key = (of.clone(), write.title());
         if !self.landed.contains_key(&key) && self.under_way.insert(key.clone()) {
@@ -44,7 +44,7 @@ impl WritesElsewhere {
             self.calls.spawn(async move { (asked, deleted(&cluster, &write, &options).await) });
             let _ = timeout(AT_ONCE, self.hear(&key)).await;
         }
-        self.landed.remove(&key).unwrap_or_else(|| Landed::NotYet(format!("{}: no answer yet", write.title())))
+        self.landed.remove(&key).unwrap_or_else(|| WriteOutcome::NotYet(format!("{}: no answer yet", write.title())))
     }
 
     /// Where a call has ended since this was asked last: what was heard from there is of before.
@@ -72,7 +72,7 @@ impl WritesElsewhere {
         }
     }
 
-    fn note(&mut self, answer: Result<(WrittenThere, Landed), JoinError>) {
+    fn note(&mut self, answer: Result<(WrittenThere, WriteOutcome), JoinError>) {
         let Ok((key, landed)) = answer else {
             // Whose call broke is not known: each is sent again, by what is seen then.
             return self.under_way.clear();
@@ -83,19 +83,19 @@ impl WritesElsewhere {
     }
 }
 
-async fn deleted(cluster: &Cluster, write: &ObjectWrite, options: &Value) -> Landed {
+async fn deleted(cluster: &Cluster, write: &ObjectWrite, options: &Value) -> WriteOutcome {
     let work = async {
         let resource = (write.plural.as_str(), write.group.as_str());
         let all = collection(cluster, resource, write.version.as_deref(), write.namespace.as_deref()).await?;
         cluster.delete_with(&format!("{all}/{}", write.name), options).await
     };
     match timeout(LONGEST, work).await {
-        Ok(Ok(())) => Landed::Written(Box::default()),
-        Ok(Err(error)) if error.code() == Some(404) => Landed::Stale,
-        Ok(Err(error)) if matches!(error.code(), Some(400 | 403 | 422)) => Landed::Refused(said(&error)),
+        Ok(Ok(())) => WriteOutcome::Written(Box::default()),
+        Ok(Err(error)) if error.code() == Some(404) => WriteOutcome::Stale,
+        Ok(Err(error)) if matches!(error.code(), Some(400 | 403 | 422)) => WriteOutcome::Refused(said(&error)),
         // A conflict (409) as well: who says that each time is not asked each second.
-        Ok(Err(error)) => Landed::NotYet(said(&error)),
-        Err(_) => Landed::NotYet(late()),
+        Ok(Err(error)) => WriteOutcome::NotYet(said(&error)),
+        Err(_) => WriteOutcome::NotYet(late()),
     }
 }
 

@@ -10,7 +10,7 @@ use hyper::body::Bytes;
 use hyper::client::conn::http1::handshake;
 use hyper_util::rt::TokioIo;
 use pointsman_core::definition::HttpAddress;
-use pointsman_core::rollout::WebAnswer;
+use pointsman_core::rollout::ProbeResult;
 use rustls::pki_types::ServerName;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
@@ -46,12 +46,12 @@ impl WebClient {
     }
 
     /// Asks once. What came, whatever its status is; or why nothing did, in words that do not name the address.
-    pub(crate) async fn get(&self, address: &HttpAddress, wanted: BodyWanted) -> Result<WebAnswer, String> {
+    pub(crate) async fn get(&self, address: &HttpAddress, wanted: BodyWanted) -> Result<ProbeResult, String> {
         let late = |_| Err(format!("no answer within {} s", PATIENCE.as_secs()));
         timeout(PATIENCE, self.connect_and_ask(address, wanted)).await.unwrap_or_else(late)
     }
 
-    async fn connect_and_ask(&self, address: &HttpAddress, wanted: BodyWanted) -> Result<WebAnswer, String> {
+    async fn connect_and_ask(&self, address: &HttpAddress, wanted: BodyWanted) -> Result<ProbeResult, String> {
         let stream = TcpStream::connect((address.host(), address.port())).await;
         let stream = stream.map_err(|error| format!("it cannot be reached: {error}"))?;
         if !address.is_https() {
@@ -73,7 +73,7 @@ impl WebClient {
     }
 }
 
-async fn ask<S>(stream: S, address: &HttpAddress, wanted: BodyWanted) -> Result<WebAnswer, String>
+async fn ask<S>(stream: S, address: &HttpAddress, wanted: BodyWanted) -> Result<ProbeResult, String>
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
@@ -91,10 +91,10 @@ where
     let response = sender.send_request(request).await.map_err(text)?;
     let code = response.status().as_u16();
     if wanted == BodyWanted::Nothing {
-        return Ok(WebAnswer { code, body: Vec::new() });
+        return Ok(ProbeResult { code, body: Vec::new() });
     }
     match Limited::new(response.into_body(), LARGEST).collect().await {
-        Ok(body) => Ok(WebAnswer { code, body: body.to_bytes().into() }),
+        Ok(body) => Ok(ProbeResult { code, body: body.to_bytes().into() }),
         Err(error) if error.is::<LengthLimitError>() => {
             Err(format!("the answer has more than {} KiB, and one number is wanted", LARGEST >> 10))
         }

@@ -3,33 +3,33 @@
 //! A field that no operation names is a piece of text that is copied, whatever is in it. So the server, which puts
 //! memory aside before it looks into a request, has to put none aside for the values in there, unless they are hashed.
 
-use super::frontier::{Branch, Cut, Holder, Part};
+use super::frontier::{Branch, SplitPoint, SharedObject, Part};
 use super::operation::{Level, Operation};
 use super::side::Side;
 use super::step::Step;
 
 /// What is looked into of a value.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub(crate) enum Opened {
+pub(crate) enum AccessedFields {
     /// None of it.
     #[default]
     Nothing,
     /// All of it.
     Everything,
     /// Its members or items, and of each as much as is said here.
-    Inside(Inside),
+    Inside(AccessedMembers),
 }
 
 /// What is looked into of an object, a list or a map.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub(crate) struct Inside {
+pub(crate) struct AccessedMembers {
     /// Sorted by name. Of the others nothing, or what `items` says.
-    members: Vec<(Box<str>, Opened)>,
+    members: Vec<(Box<str>, AccessedFields)>,
     /// What of each item of a list, or each value of a map; `None` where nobody takes it apart.
-    items: Option<Box<Opened>>,
+    items: Option<Box<AccessedFields>>,
 }
 
-impl Opened {
+impl AccessedFields {
     /// Of the objects of a kind with these steps, in any version.
     pub(super) fn of(steps: &[Step]) -> Self {
         let all = steps.iter().map(|step| {
@@ -71,7 +71,7 @@ impl Opened {
     /// An item of a list, and whether somebody takes that list apart.
     pub(crate) fn item(&self) -> (&Self, bool) {
         match self {
-            Self::Inside(Inside { items, .. }) => items.as_ref().map_or((&Self::Nothing, false), |item| (item, true)),
+            Self::Inside(AccessedMembers { items, .. }) => items.as_ref().map_or((&Self::Nothing, false), |item| (item, true)),
             whole => (whole, false),
         }
     }
@@ -86,15 +86,15 @@ impl Opened {
     fn of_branch(branch: &Branch, level: &Level) -> Self {
         match branch {
             Branch::Cut(cut) => level.frontier.cuts.get(*cut).map_or(Self::Everything, |cut| Self::of_cut(cut, level)),
-            Branch::Holder(Holder { branches, .. }) => {
+            Branch::Holder(SharedObject { branches, .. }) => {
                 let members = branches.iter().map(|(name, branch)| (name.clone(), Self::of_branch(branch, level)));
-                Self::Inside(Inside { members: members.collect(), items: None })
+                Self::Inside(AccessedMembers { members: members.collect(), items: None })
             }
         }
     }
 
     /// Where versions part, a value is looked into as far as nobody knows; where its items do, they are.
-    fn of_cut(cut: &Cut, level: &Level) -> Self {
+    fn of_cut(cut: &SplitPoint, level: &Level) -> Self {
         let operation = |side: Side| match cut.parts.of(side) {
             Part::Slot(slot) => level.index_of(side, *slot),
             Part::Object(_) | Part::Unknown => None,
@@ -110,27 +110,27 @@ impl Opened {
         let keys = [Side::Older, Side::Newer].map(|side| items.keys.of(side));
         if is_list && keys.iter().any(|keys| keys.is_empty()) {
             // Items are told apart by all that they are.
-            return Some(Self::Inside(Inside { members: Vec::new(), items: Some(Box::new(Self::Everything)) }));
+            return Some(Self::Inside(AccessedMembers { members: Vec::new(), items: Some(Box::new(Self::Everything)) }));
         }
         let keys = keys.into_iter().flatten().map(|key| Self::at(key.path.names(), Self::Everything));
         let item = keys.fold(Self::of_level(&items.level), Self::or);
-        Some(Self::Inside(Inside { members: Vec::new(), items: Some(Box::new(item)) }))
+        Some(Self::Inside(AccessedMembers { members: Vec::new(), items: Some(Box::new(item)) }))
     }
 
     /// Of a value that stands at a place.
     fn at(names: &[impl AsRef<str>], value: Self) -> Self {
         names.iter().rev().fold(value, |value, name| {
-            Self::Inside(Inside { members: vec![(name.as_ref().into(), value)], items: None })
+            Self::Inside(AccessedMembers { members: vec![(name.as_ref().into(), value)], items: None })
         })
     }
 
     /// It is opened, and nothing in it.
     fn inside() -> Self {
-        Self::Inside(Inside::default())
+        Self::Inside(AccessedMembers::default())
     }
 }
 
-impl Inside {
+impl AccessedMembers {
     fn or(mut self, other: Self) -> Self {
         for (name, opened) in other.members {
             match self.members.binary_search_by(|(own, _)| own.cmp(&name)) {

@@ -1,7 +1,7 @@
 //! Where two versions part: the smallest set of places such that all that an operation touches is at or below one of
 //! them.
 //!
-//! Above the frontier are objects that both versions have ([`Holder`]); they stay where they are, and so does what no
+//! Above the frontier are objects that both versions have ([`SharedObject`]); they stay where they are, and so does what no
 //! operation names. At the frontier the value is cut out whole, and on the other side it is put together anew.
 //!
 //! With `rename: {from: spec.port, to: spec.net.port}`, where only the newer version has `spec.net`:
@@ -25,9 +25,9 @@ use crate::json::Json;
 #[derive(Debug, Default)]
 pub(crate) struct Frontier {
     pub(crate) root: Branch,
-    pub(crate) cuts: Vec<Cut>,
+    pub(crate) cuts: Vec<SplitPoint>,
     /// All objects that both versions have and that operations reach into, each behind the one it is in.
-    pub(crate) holders: Vec<Held>,
+    pub(crate) holders: Vec<SharedObjectInfo>,
     /// The first slot of each operation, and one past the last: the places of a side, one after the other.
     pub(crate) slots: Sides<Vec<usize>>,
     /// The cut of each slot.
@@ -55,12 +55,12 @@ pub(crate) enum Branch {
     /// Here the versions part.
     Cut(usize),
     /// An object that both versions have.
-    Holder(Holder),
+    Holder(SharedObject),
 }
 
 /// An object that both versions have and that operations reach into, on the way from the root.
 #[derive(Debug, Default)]
-pub(crate) struct Holder {
+pub(crate) struct SharedObject {
     pub(crate) index: usize,
     pub(crate) path: Path,
     /// Sorted by name.
@@ -69,7 +69,7 @@ pub(crate) struct Holder {
 
 /// What is known of a holder beside its place.
 #[derive(Debug)]
-pub(crate) struct Held {
+pub(crate) struct SharedObjectInfo {
     /// The holder that it is in.
     pub(crate) within: Option<usize>,
     /// The path as it is written in kept fields.
@@ -95,7 +95,7 @@ pub(crate) struct FilledObject {
 
 /// A place where the versions part.
 #[derive(Debug)]
-pub(crate) struct Cut {
+pub(crate) struct SplitPoint {
     /// The path as it is written in kept fields.
     pub(crate) id: String,
     /// How many names lead to it.
@@ -125,13 +125,13 @@ pub(crate) enum Part {
 
 impl Default for Branch {
     fn default() -> Self {
-        Self::Holder(Holder::default())
+        Self::Holder(SharedObject::default())
     }
 }
 
 impl Frontier {
     /// The cut of a slot.
-    pub(crate) fn cut(&self, side: Side, slot: usize) -> Option<&Cut> {
+    pub(crate) fn cut(&self, side: Side, slot: usize) -> Option<&SplitPoint> {
         self.cuts.get((*self.cut_of.of(side).get(slot)?)?)
     }
 
@@ -156,7 +156,7 @@ impl Frontier {
     }
 }
 
-impl Holder {
+impl SharedObject {
     pub(crate) fn branch(&self, name: &str) -> Option<(usize, &Branch)> {
         let at = position(&self.branches, name)?;
         self.branches.get(at).map(|(_, branch)| (at, branch))
@@ -331,7 +331,7 @@ impl Frontier {
                     parts.of(side).defaults(schema, &Path::default(), fills.of_mut(side));
                 }
             }
-            self.cuts.push(Cut {
+            self.cuts.push(SplitPoint {
                 id: path.to_string(),
                 depth: path.len(),
                 holder,
@@ -347,7 +347,7 @@ impl Frontier {
         let defaults = Sides { older: default(Side::Older), newer: default(Side::Newer) };
         let stays = |side: Side| *required.of(side) || defaults.of(side).is_some();
         let stays = Sides { older: stays(Side::Older), newer: stays(Side::Newer) };
-        self.holders.push(Held { within: holder, id: path.to_string(), stays, required, fills: Sides::default() });
+        self.holders.push(SharedObjectInfo { within: holder, id: path.to_string(), stays, required, fills: Sides::default() });
         let mut names: BTreeMap<&str, Sides<Vec<PathToSlot<'_>>>> = BTreeMap::new();
         for side in [Side::Older, Side::Newer] {
             for PathToSlot { rest, slot } in paths.of(side) {
@@ -371,7 +371,7 @@ impl Frontier {
         if let Some(held) = self.holders.get_mut(index) {
             held.fills = defaults.map(|default| default.map(|default| FilledObject::new(&branches, &default)));
         }
-        Branch::Holder(Holder { index, path, branches })
+        Branch::Holder(SharedObject { index, path, branches })
     }
 }
 

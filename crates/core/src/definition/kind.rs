@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::accessed_fields::Opened;
-use super::becomes::{BecomesSpec, Becoming, Bridge};
+use super::accessed_fields::AccessedFields;
+use super::becomes::{BecomesSpec, KindConversion, Bridge};
 use super::checks::{Checks, ChecksSpec};
 use super::definition_spec::DefinitionSpec;
 use super::growth::Growth;
@@ -42,7 +42,7 @@ pub struct Kind {
     pub(crate) workflows: Vec<Workflow>,
     pub(crate) crd: Value,
     /// How objects of another kind become objects of this one.
-    becoming: Option<Box<Becoming<Self>>>,
+    becoming: Option<Box<KindConversion<Self>>>,
 }
 
 impl Kind {
@@ -204,12 +204,12 @@ impl Kind {
 
     /// How objects of another kind become objects of this one, where the definition says so.
     #[must_use]
-    pub fn becoming(&self) -> Option<&Becoming<Self>> {
+    pub fn becoming(&self) -> Option<&KindConversion<Self>> {
         self.becoming.as_deref()
     }
 
     /// The same, taken out of this kind.
-    pub fn take_becoming(&mut self) -> Option<Becoming<Self>> {
+    pub fn take_becoming(&mut self) -> Option<KindConversion<Self>> {
         self.becoming.take().map(|becoming| *becoming)
     }
 
@@ -334,8 +334,8 @@ impl Kind {
     }
 
     /// What its conversions look into.
-    pub(crate) fn opened(&self) -> Opened {
-        Opened::of(&self.steps)
+    pub(crate) fn opened(&self) -> AccessedFields {
+        AccessedFields::of(&self.steps)
     }
 
     /// The annotation that holds what only this version can say, on an object of another one. Where there is but one

@@ -45,7 +45,7 @@ mod version;
 mod version_words;
 mod yaml;
 
-pub use becomes::Becoming;
+pub use becomes::KindConversion;
 pub(crate) use becomes::Retirement;
 pub use built_in::embedded_text;
 pub use checks::{BadHttpAddress, HttpAddress, quoted_in_address};
@@ -56,11 +56,11 @@ pub use kind::Kind;
 pub use move_effects::ROLLOUT_MANAGER;
 pub use problems::{BadDefinition, Problem};
 pub use remedy::{Remedy, StepEdit};
-pub use stages::{FactLook, FactScope, StagedKind, WatchedFact};
+pub use stages::{FactQuery, FactScope, StagedKind, WatchedFact};
 pub use step::StepSummary;
 pub use yaml::MOST_ALIASED;
 
-pub(crate) use accessed_fields::Opened;
+pub(crate) use accessed_fields::AccessedFields;
 pub(crate) use checks::{Checks, HttpCheck, ListCheck, MetricCheck, NamedCheck, StartCheck};
 pub(crate) use completeness::{Completeness, Required};
 pub(crate) use gates::{Gate, Gated, unmet_of};
@@ -68,8 +68,8 @@ pub(crate) use growth::{Added, Growth};
 pub(crate) use healthy::Health;
 pub(crate) use held::{HELD, HeldMetadata, HeldWrite, HoldMark, LET_GO, RELEASED, WANTED, held_write};
 pub(crate) use workflows::{
-    BesideAct, IfAny, JobSource, Workflow, WorkflowAct, WorkflowJob, WorkflowJobSpec, WorkflowStep, ListWait, NamedDeletion,
-    OF_LABELS, REWRITE, Readmission, Recreation, StepObject, StepPlace, StepWay, WaitedFor, bad_manifest,
+    ObjectAction, IfAny, JobSource, Workflow, WorkflowAct, WorkflowJob, WorkflowJobSpec, WorkflowStep, ListWait, NamedDeletion,
+    OF_LABELS, REWRITE, Touch, Recreation, StepObject, StepPlace, StepDirection, WaitedFor, bad_manifest,
 };
 pub(crate) use move_effects::{MOVED, lost_mark};
 pub(crate) use note::read_note;

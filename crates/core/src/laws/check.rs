@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use super::coverage::{Coverage, Unexercised};
+use super::coverage::{Coverage, UncoveredOperation};
 use super::fault::at_fault;
-use super::generate::Words;
+use super::generate::Dictionary;
 use super::hidden_values::HiddenValue;
 use super::objects::ObjectSource;
 use super::shrink::shrink;
@@ -25,7 +25,7 @@ pub struct CheckOptions<'o> {
     /// The laws that are run; all where it is empty.
     pub laws: &'o [Law],
     /// Strings that fields of some names are given.
-    pub words: &'o Words,
+    pub words: &'o Dictionary,
     /// Asked before each case, and before each smaller one where a law is broken: whether there is time for one more.
     /// What decides has no clock of its own.
     pub go_on: &'o mut dyn FnMut() -> bool,
@@ -41,7 +41,7 @@ pub struct Report {
     /// How many entries of kept annotations were forged, by the operation.
     pub forged: BTreeMap<&'static str, u64>,
     /// Operations, directions and guards that no case exercised.
-    pub unexercised: Vec<Unexercised>,
+    pub unexercised: Vec<UncoveredOperation>,
 }
 
 /// A law that does not hold, with the smallest object that shows it.
@@ -201,7 +201,7 @@ pub struct Survey {
     /// For each law and each way between two versions, in the order of the ways and [`LAWS`].
     pub results: Vec<LawResult>,
     /// What no case exercised.
-    pub unexercised: Vec<Unexercised>,
+    pub unexercised: Vec<UncoveredOperation>,
     /// Values that one version has and its neighbour does not show.
     pub hidden: Vec<HiddenValue>,
     /// Samples by their index that were not judged by all laws, and why.
@@ -361,7 +361,7 @@ impl<'r, 'o> Run<'r, 'o> {
 }
 
 /// Every way between two versions of a kind.
-fn trips<'k>(webhook: &'k Webhook, kind: &'k Kind, words: &'k Words, converted: &'k dyn Fn()) -> Vec<Trip<'k>> {
+fn trips<'k>(webhook: &'k Webhook, kind: &'k Kind, words: &'k Dictionary, converted: &'k dyn Fn()) -> Vec<Trip<'k>> {
     let sources: Vec<ObjectSource<'k>> =
         kind.versions().filter_map(|version| ObjectSource::new(kind, version, words)).collect();
     let mut trips = Vec::new();

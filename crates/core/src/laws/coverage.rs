@@ -29,7 +29,7 @@ enum Event {
 
 /// An operation, or a way through it, that no case exercised.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Unexercised {
+pub struct UncoveredOperation {
     /// The older and the newer version of its step.
     pub versions: (String, String),
     /// The operation, as the kind's summary names it.
@@ -40,7 +40,7 @@ pub struct Unexercised {
     pub what: &'static str,
 }
 
-impl fmt::Display for Unexercised {
+impl fmt::Display for UncoveredOperation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (older, newer) = &self.versions;
         write!(f, "{older} to {newer}: {}: {}", self.operation, self.what)
@@ -115,12 +115,12 @@ impl Coverage {
     }
 
     /// What no case exercised: an operation, a direction, a kept value and its guard.
-    pub(super) fn missing(&self, kind: &Kind) -> Vec<Unexercised> {
+    pub(super) fn missing(&self, kind: &Kind) -> Vec<UncoveredOperation> {
         let mut missing = Vec::new();
         for step in kind.steps() {
             for (operation, line) in step.operations.iter().zip(&step.lines) {
                 let what = self.lacks(&step, operation);
-                missing.extend(what.map(|what| Unexercised {
+                missing.extend(what.map(|what| UncoveredOperation {
                     versions: (step.from.clone(), step.to.clone()),
                     operation: operation.clone(),
                     line: *line,

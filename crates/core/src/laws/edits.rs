@@ -1,7 +1,7 @@
 //! Edits that clients make.
 
 use super::apiserver::{decode, fill, invalid};
-use super::generate::{Fullness, valid};
+use super::generate::{FillRatio, valid};
 use super::objects::{ObjectSource, is_contents};
 use super::random::Random;
 use super::schema::schema_at;
@@ -27,7 +27,7 @@ pub fn edited(source: &ObjectSource<'_>, random: &mut Random, object: &Value) ->
 }
 
 fn edit(source: &ObjectSource<'_>, random: &mut Random, object: &mut Value) {
-    let fullness = Fullness { optional: 60, unknown: 0 };
+    let fullness = FillRatio { optional: 60, unknown: 0 };
     if let Some(status) = source.schema.pointer("/properties/status")
         && object.get("status").is_none()
         && random.percent(20)
@@ -54,7 +54,7 @@ fn edit(source: &ObjectSource<'_>, random: &mut Random, object: &mut Value) {
             }
         }
         (1..4, Some(Value::Object(members))) => {
-            let full = Fullness { optional: 90, unknown: 0 };
+            let full = FillRatio { optional: 90, unknown: 0 };
             if let Value::Object(more) = valid(random, schema, name, full, source.words) {
                 let more: Vec<_> = more.into_iter().collect();
                 if let Some((name, value)) = random.pick(&more).cloned() {
@@ -75,7 +75,7 @@ pub(super) fn changed(
     way: &[Segment],
 ) -> Option<Value> {
     let schema = schema_at(source.schema, way)?;
-    let fullness = Fullness { optional: 50, unknown: 0 };
+    let fullness = FillRatio { optional: 50, unknown: 0 };
     for _ in 0..12 {
         let mut other = object.clone();
         *other.at_mut(way)? = valid(random, schema, "", fullness, source.words);

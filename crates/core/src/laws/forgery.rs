@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use super::coverage::Coverage;
-use super::generate::{Fullness, anything, valid};
+use super::generate::{FillRatio, anything, valid};
 use super::objects::schema_of;
 use super::random::Random;
 use super::schema::{map_values, properties, schema_at};
@@ -352,7 +352,7 @@ impl Forger<'_, '_> {
     }
 
     fn any_of(&mut self, schema: &serde_json::Value, name: &str) -> Value {
-        let fullness = Fullness { optional: 60, unknown: 10 };
+        let fullness = FillRatio { optional: 60, unknown: 10 };
         match self.random.percent(15) {
             true => anything(self.random, 2),
             false => valid(self.random, schema, name, fullness, self.trip.to.words),

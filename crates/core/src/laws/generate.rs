@@ -12,7 +12,7 @@ use super::value::Value;
 
 /// How much of what a schema allows an object has, in percent.
 #[derive(Clone, Copy, Debug)]
-pub struct Fullness {
+pub struct FillRatio {
     /// Chance of an optional field.
     pub optional: usize,
     /// Chance of a field that no schema knows.
@@ -21,7 +21,7 @@ pub struct Fullness {
 
 /// Strings that fields of a name are given before others: reasons, hashes, whatever the kind's readers compare with.
 #[derive(Clone, Debug, Default)]
-pub struct Words(pub BTreeMap<String, Vec<String>>);
+pub struct Dictionary(pub BTreeMap<String, Vec<String>>);
 
 const UUIDS: [&str; 7] = [
     "00000000-0000-0000-0000-000000000000",
@@ -84,26 +84,26 @@ const MORE_ELEMENTS: usize = 8;
 const PADDING: usize = 64 * 1024;
 
 /// A value that the schema allows, as far as it can be told. `name` is that of the field.
-pub fn valid(random: &mut Random, schema: &Schema, name: &str, fullness: Fullness, words: &Words) -> Value {
+pub fn valid(random: &mut Random, schema: &Schema, name: &str, fullness: FillRatio, words: &Dictionary) -> Value {
     Maker::new(random, schema, fullness, words).valid(schema, name, None)
 }
 
 /// The same, with more of what operations are about than of what is carried as it is, where the schema is large.
-pub(super) fn focused(random: &mut Random, schema: &Schema, fullness: Fullness, words: &Words, focus: &Focus) -> Value {
+pub(super) fn focused(random: &mut Random, schema: &Schema, fullness: FillRatio, words: &Dictionary, focus: &Focus) -> Value {
     Maker::new(random, schema, fullness, words).valid(schema, "", Some(focus))
 }
 
 /// Makes the values of one object.
 struct Maker<'m> {
     random: &'m mut Random,
-    fullness: Fullness,
-    words: &'m Words,
+    fullness: FillRatio,
+    words: &'m Dictionary,
     /// How many more values there is room for; no limit where the schema is small.
     room: Option<usize>,
 }
 
 impl<'m> Maker<'m> {
-    fn new(random: &'m mut Random, schema: &Schema, fullness: Fullness, words: &'m Words) -> Self {
+    fn new(random: &'m mut Random, schema: &Schema, fullness: FillRatio, words: &'m Dictionary) -> Self {
         let room = (fields(schema, LARGE) == LARGE).then_some(ROOM);
         Self { random, fullness, words, room }
     }
@@ -241,7 +241,7 @@ fn number(random: &mut Random, schema: &Schema, from: &[&'static str]) -> String
     random.pick(&edges).map_or_else(|| "0".to_owned(), f64::to_string)
 }
 
-fn string(random: &mut Random, schema: &Schema, name: &str, words: &Words) -> Value {
+fn string(random: &mut Random, schema: &Schema, name: &str, words: &Dictionary) -> Value {
     if schema.get("format").and_then(Schema::as_str) == Some("uuid") {
         return Value::text(random.word(&UUIDS));
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::apiserver::{decode, fill, invalid};
 use super::coverage::Coverage;
 use super::deletions::{is_in_place, length, slashed};
-use super::generate::{Fullness, valid};
+use super::generate::{FillRatio, valid};
 use super::objects::is_contents;
 use super::random::Random;
 use super::schema::{clashes, least_items, schema_at};
@@ -87,7 +87,7 @@ pub(super) fn a_new_item_is_a_new_one(
     let (Some(schema), Some(Value::List(items))) = (schema_at(trip.to.schema, list), there.at(list)) else {
         return Ok(false);
     };
-    let fullness = Fullness { optional: 60, unknown: 0 };
+    let fullness = FillRatio { optional: 60, unknown: 0 };
     let Some(items_schema) = schema.get("items") else { return Ok(false) };
     // With its defaults it may be one that is there already.
     let mut added = valid(&mut random, items_schema, "", fullness, trip.to.words);

@@ -43,12 +43,12 @@ mod value;
 mod writes;
 
 pub use check::{Broken, CheckOptions, LawResult, Report, Survey, check, survey};
-pub use coverage::Unexercised;
+pub use coverage::UncoveredOperation;
 pub use edits::edited;
-pub use generate::{Fullness, Words, anything, valid};
+pub use generate::{FillRatio, Dictionary, anything, valid};
 pub use hidden_values::HiddenValue;
 pub use objects::{Make, ObjectSource, schema_of};
-pub use preview::{ChangedAtHome, DIFFERENCES, Preview, preview};
+pub use preview::{RoundTripDiff, DIFFERENCES, Preview, preview};
 pub use random::Random;
 pub use shrink::shrink;
 pub use table::{LAWS, Law};

@@ -6,7 +6,7 @@ use serde_json::Value as Schema;
 
 use super::apiserver::{ANNOTATIONS, decode, fill, invalid, read};
 use super::focus::Focus;
-use super::generate::{Fullness, Words, anything, focused};
+use super::generate::{FillRatio, Dictionary, anything, focused};
 use super::random::Random;
 use super::rollouts::rollouts;
 use super::schema::{flag, property, relaxed, required, schema_at};
@@ -27,7 +27,7 @@ pub struct ObjectSource<'k> {
     pub(super) relaxed: Arc<Schema>,
     focus: Arc<Focus>,
     /// What fields of some names are given.
-    pub words: &'k Words,
+    pub words: &'k Dictionary,
 }
 
 /// The schema of a version, as the CRD says it.
@@ -57,7 +57,7 @@ pub enum Make {
 impl<'k> ObjectSource<'k> {
     /// The objects of a version; nothing where the kind has no such version.
     #[must_use]
-    pub fn new(kind: &'k Kind, version: &'k str, words: &'k Words) -> Option<Self> {
+    pub fn new(kind: &'k Kind, version: &'k str, words: &'k Dictionary) -> Option<Self> {
         let schema = schema_of(kind, version)?;
         let (relaxed, focus) = (Arc::new(relaxed(schema)), Arc::new(Focus::of(kind, version)));
         Some(Self { kind, version, schema, relaxed, focus, words })
@@ -69,7 +69,7 @@ impl<'k> ObjectSource<'k> {
         let mut random = Random::new(seed);
         let optional = [90, 50, 10].get(random.below(3)).copied().unwrap_or(50);
         let unknown = if make != Make::Pruned && random.percent(25) { 20 } else { 0 };
-        let fullness = Fullness { optional, unknown };
+        let fullness = FillRatio { optional, unknown };
         let mut object = self.complete(&mut random, webhook, fullness);
         match make {
             Make::Complete | Make::Pruned => {}
@@ -85,7 +85,7 @@ impl<'k> ObjectSource<'k> {
         object
     }
 
-    fn complete(&self, random: &mut Random, webhook: &Webhook, fullness: Fullness) -> Value {
+    fn complete(&self, random: &mut Random, webhook: &Webhook, fullness: FillRatio) -> Value {
         let mut object = focused(random, self.schema, fullness, self.words, &self.focus);
         if !object.is_object() {
             object = Value::object();

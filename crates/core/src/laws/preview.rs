@@ -1,13 +1,13 @@
 //! What becomes of one object that somebody has, at another version and home again.
 
 use super::apiserver::{Invalid, answered, invalid, read};
-use super::generate::Words;
+use super::generate::Dictionary;
 use super::hidden_values::hidden_paths;
 use super::objects::ObjectSource;
 use super::trip::{Trip, ours};
 use super::value::{Segment, Value, differences, shown};
 use crate::definition::Kind;
-use crate::webhook::{Fit, Webhook};
+use crate::webhook::{AnnotationBudget, Webhook};
 
 /// What becomes of an object at another version: seen by a client there through the model of the API server, and
 /// converted back.
@@ -19,7 +19,7 @@ pub struct Preview {
     /// it only reads.
     pub invalid: Option<Invalid>,
     /// What is not as it was when it comes home, in the order of its path; at most [`DIFFERENCES`].
-    pub differences: Vec<ChangedAtHome>,
+    pub differences: Vec<RoundTripDiff>,
     /// Fields whose values that version does not show, such as `spec.rules[*].pattern`: they are kept for the object's
     /// own version.
     pub hidden: Vec<String>,
@@ -32,7 +32,7 @@ pub struct Preview {
 
 /// A place that is not as it was.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct ChangedAtHome {
+pub struct RoundTripDiff {
     /// Where, with `/` between the names.
     pub path: String,
     /// As JSON; none where nothing was there.
@@ -48,7 +48,7 @@ pub const DIFFERENCES: usize = 20;
 /// no version of the kind.
 #[must_use]
 pub fn preview(webhook: &Webhook, kind: &Kind, object: &Value, to: &str) -> Option<Preview> {
-    let words = Words::default();
+    let words = Dictionary::default();
     let from = object.get("apiVersion").and_then(Value::as_str)?.rsplit('/').next()?;
     let source = |name: &str| {
         let version = kind.versions().find(|version| *version == name)?;
@@ -70,7 +70,7 @@ fn look(trip: &Trip<'_>, object: &Value, found: &mut Preview) -> Result<(), Stri
     let object = &trip.left(object).map_err(|error| said(&error))?;
     let explained = trip.webhook.explain(&object.to_text(), trip.to.version);
     let (converted, changes) = explained.map_err(|error| said(&error))?;
-    found.incomplete = converted.fit == Fit::Not;
+    found.incomplete = converted.fit == AnnotationBudget::Not;
     found.hidden = hidden_paths(&changes);
     let there = Value::read(&converted.text).map_err(|error| said(&error))?;
     let there = answered(trip.to.schema, &there).map_err(|error| said(&error))?;
@@ -79,7 +79,7 @@ fn look(trip: &Trip<'_>, object: &Value, found: &mut Preview) -> Result<(), Stri
     found.invalid = invalid(trip.to.schema, &written, "");
     let home = trip.back().seen(&there).map_err(|breach| breach.message)?;
     let (expected, home) = (trip.comparable(object), trip.comparable(&home));
-    let told = |way: Vec<Segment>| ChangedAtHome {
+    let told = |way: Vec<Segment>| RoundTripDiff {
         path: shown(&way),
         before: expected.at(&way).map(Value::to_text),
         after: home.at(&way).map(Value::to_text),

@@ -15,7 +15,7 @@ use super::difference::differences;
 use super::document::{Component, metadata, not_being_deleted, with_api_defaults};
 use crate::apimachinery::{Requirement, ResourceName, Wants};
 use crate::definition::API_VERSION;
-use crate::rollout::{FleetRollout, Freeze, OrderedVersion, ROLLOUT, RolloutPhase};
+use crate::rollout::{Rollout, Freeze, OrderedVersion, ROLLOUT, RolloutPhase};
 
 /// A `ValidatingAdmissionPolicy` and its binding.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,7 +31,7 @@ pub struct FreezeDocuments {
 /// The policy by which what a rollout freezes is frozen for everybody but the service account that runs it, where that
 /// has one. Nothing where it freezes nothing.
 #[must_use]
-pub fn freeze(rollout: &FleetRollout, runner: Option<&NamespacedName>) -> Option<FreezeDocuments> {
+pub fn freeze(rollout: &Rollout, runner: Option<&NamespacedName>) -> Option<FreezeDocuments> {
     let freezes = rollout.freezes();
     if freezes.is_empty() {
         return None;

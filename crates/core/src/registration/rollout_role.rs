@@ -4,12 +4,12 @@ use serde_json::{Value, json};
 
 use super::document::{Component, metadata};
 use crate::definition::Kind;
-use crate::rollout::{FleetRollout, OwnerReferences, RolloutRights, rights, rights_elsewhere};
+use crate::rollout::{Rollout, OwnerReferences, RolloutRights, rights, rights_elsewhere};
 
 /// A `ClusterRole` with the rights that running a rollout takes. Where it asks something of other clusters, a second
 /// one follows, for whoever the kubeconfigs in their Secrets name: it is for these clusters, and for none else.
 #[must_use]
-pub fn rollout_roles(rollout: &FleetRollout, kind: &Kind, owners: OwnerReferences) -> Vec<Value> {
+pub fn rollout_roles(rollout: &Rollout, kind: &Kind, owners: OwnerReferences) -> Vec<Value> {
     let own = role(&format!("pointsman-rollout.{}", rollout.name()), &rights(rollout, kind, owners));
     let elsewhere = rights_elsewhere(rollout);
     if elsewhere.is_empty() {

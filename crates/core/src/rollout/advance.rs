@@ -5,16 +5,16 @@ use super::former::formers_unknown;
 use super::gates::{come_to, waits_before, waits_then};
 use super::hold::{holds_first, lets_go_first};
 use super::job_write::SeenJob;
-use super::message::WaitsFor;
+use super::message::PendingGate;
 use super::moment::rfc3339;
-use super::object_state::Standing;
+use super::object_state::ObjectState;
 use super::planner::Planner;
 use super::status::{InFlightObject, JOB, ROLLED_BACK, RolloutPhase};
 use super::wave::Wave;
 use super::workflow_plan::{is_anywhere, job_under_way};
 
 /// From wave to wave, as far as they are through; then the next objects of the wave.
-pub(super) fn advance(planner: &mut Planner<'_>, standings: &[Standing]) {
+pub(super) fn advance(planner: &mut Planner<'_>, standings: &[ObjectState]) {
     if holds_first(planner, standings) {
         return;
     }
@@ -31,7 +31,7 @@ pub(super) fn advance(planner: &mut Planner<'_>, standings: &[Standing]) {
             match planner.facts.closed(planner.rollout) {
                 // What is under way ends.
                 Some(what) if planner.status.in_flight.is_empty() => {
-                    planner.in_the_way.waits = Some(WaitsFor { reason: None, what });
+                    planner.in_the_way.waits = Some(PendingGate { reason: None, what });
                 }
                 Some(_) => {}
                 None => reserve_forward(planner, standings, wave, at),
@@ -60,26 +60,26 @@ pub(super) fn advance(planner: &mut Planner<'_>, standings: &[Standing]) {
     if lets_go_first(planner) {
         return;
     }
-    let has_failed = standings.iter().any(|standing| matches!(standing, Standing::Failed(_)));
+    let has_failed = standings.iter().any(|standing| matches!(standing, ObjectState::Failed(_)));
     planner.end(if has_failed { RolloutPhase::Failed } else { RolloutPhase::Complete }, None);
 }
 
 /// In reverse, without waiting for anything between waves: whoever goes back has a reason.
-pub(super) fn go_back(planner: &mut Planner<'_>, standings: &[Standing]) {
+pub(super) fn go_back(planner: &mut Planner<'_>, standings: &[ObjectState]) {
     let view = planner.view(standings);
     let is_moved = |object: &FleetObject| match &object.legs {
         Some(legs) => legs.back().is_some(),
         None => object.mark_of(planner.rollout).is_some() && object.is_at(&planner.rollout.to),
     };
     let moved = view.all().filter(|(object, _)| is_moved(object));
-    let (to_go, stuck): (Vec<_>, Vec<_>) = moved.partition(|(_, standing)| **standing == Standing::New);
-    let is_stuck = stuck.iter().any(|(_, standing)| **standing != Standing::Gone);
+    let (to_go, stuck): (Vec<_>, Vec<_>) = moved.partition(|(_, standing)| **standing == ObjectState::New);
+    let is_stuck = stuck.iter().any(|(_, standing)| **standing != ObjectState::Gone);
     let mut next: Vec<&FleetObject> = to_go.into_iter().map(|(object, _)| object).collect();
     next.sort_by(|one, two| (two.wave(true), two.place()).cmp(&(one.wave(true), one.place())));
     let Some(first) = next.first() else {
         let unknown = formers_unknown(planner.rollout, &planner.status, &planner.facts.answers);
         if let Some(what) = unknown.filter(|_| planner.status.in_flight.is_empty()) {
-            planner.in_the_way.waits = Some(WaitsFor { reason: None, what });
+            planner.in_the_way.waits = Some(PendingGate { reason: None, what });
             return;
         }
         if planner.has_become {
@@ -134,23 +134,23 @@ fn tell_job(planner: &mut Planner<'_>) {
     let (namespace, name) = job.split_once('/').unwrap_or(("", &job));
     let deletes = format!("kubectl delete job --namespace={namespace} {name}");
     let what = format!("{why}: the rollout ends once that has ended, or somebody has deleted it: {deletes}");
-    planner.in_the_way.waits = Some(WaitsFor { reason: Some(JOB), what });
+    planner.in_the_way.waits = Some(PendingGate { reason: Some(JOB), what });
 }
 
-fn is_through(planner: &Planner<'_>, standings: &[Standing], wave: usize) -> bool {
-    let is_through = |standing: &Standing| {
-        matches!(standing, Standing::New | Standing::Held(_) | Standing::Failed(_) | Standing::Gone)
+fn is_through(planner: &Planner<'_>, standings: &[ObjectState], wave: usize) -> bool {
+    let is_through = |standing: &ObjectState| {
+        matches!(standing, ObjectState::New | ObjectState::Held(_) | ObjectState::Failed(_) | ObjectState::Gone)
     };
     let view = planner.view(standings);
     planner.status.in_flight.is_empty() && view.in_wave(wave, wave).all(|(_, standing)| is_through(standing))
 }
 
 /// Reserves as many objects of a wave as may be under way.
-fn reserve_forward(planner: &mut Planner<'_>, standings: &[Standing], wave: &Wave, at: usize) {
+fn reserve_forward(planner: &mut Planner<'_>, standings: &[ObjectState], wave: &Wave, at: usize) {
     let view = planner.view(standings);
     // Those that have become others were of it, too: a part of the wave stays what it was.
     let objects = view.in_wave(at, at).count() + planner.status.became_of(&wave.name);
-    let old = view.in_wave(at, at).filter(|(_, standing)| **standing == Standing::Old);
+    let old = view.in_wave(at, at).filter(|(_, standing)| **standing == ObjectState::Old);
     let mut next: Vec<&FleetObject> = old.map(|(object, _)| object).collect();
     next.sort_by(|one, two| one.place_forward().cmp(&two.place_forward()));
     planner.reserve(&next, wave.max_in_flight.of(objects), false);

@@ -1,30 +1,30 @@
 //! What stands on an object where a rollout notes what it has done: a mark, nothing, or somebody's own text, which no
 //! rollout writes over.
 
-use super::fleet_rollout::FleetRollout;
-use super::mark::{ANNOTATION, RolloutMark};
+use super::fleet_rollout::Rollout;
+use super::mark::{ANNOTATION, RolloutAnnotation};
 use crate::apimachinery::excerpt;
 use crate::definition::ROLLOUT_MANAGER;
 
 /// What stands there.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub(super) enum Noted {
+pub(super) enum AnnotationContent {
     #[default]
     Nothing,
     /// A text without a character: nobody loses it.
     Empty,
     /// What a rollout has left, whichever rollout, and its text.
-    Mark(Box<(RolloutMark, String)>),
+    Mark(Box<(RolloutAnnotation, String)>),
     /// Somebody's own text. It may be large, and only its beginning is kept.
     Foreign(String),
 }
 
-impl Noted {
+impl AnnotationContent {
     pub(super) fn read(text: Option<&str>) -> Self {
         match text {
             None => Self::Nothing,
             Some("") => Self::Empty,
-            Some(text) => match RolloutMark::read(text) {
+            Some(text) => match RolloutAnnotation::read(text) {
                 Some(mark) => Self::Mark(Box::new((mark, text.to_owned()))),
                 None => Self::Foreign(excerpt(text)),
             },
@@ -32,7 +32,7 @@ impl Noted {
     }
 
     /// What a rollout has left, whichever rollout.
-    pub(super) fn mark(&self) -> Option<&RolloutMark> {
+    pub(super) fn mark(&self) -> Option<&RolloutAnnotation> {
         match self {
             Self::Mark(mark) => Some(&mark.0),
             Self::Nothing | Self::Empty | Self::Foreign(_) => None,
@@ -49,7 +49,7 @@ impl Noted {
     }
 
     /// Why a rollout writes nothing there, and what makes room; nothing where it may.
-    pub(super) fn refuses(&self, rollout: &FleetRollout, namespace: Option<&str>, name: &str) -> Option<String> {
+    pub(super) fn refuses(&self, rollout: &Rollout, namespace: Option<&str>, name: &str) -> Option<String> {
         let Self::Foreign(text) = self else { return None };
         Some(format!(
             "annotation {ANNOTATION} is {text:?}, which no rollout has written, and no rollout writes over it. Where nobody \
@@ -59,7 +59,7 @@ impl Noted {
     }
 
     /// That somebody has emptied it, so that nobody knows what stood there, and what to do; nothing where nobody has.
-    pub(super) fn is_emptied(&self, rollout: &FleetRollout, namespace: Option<&str>, name: &str) -> Option<String> {
+    pub(super) fn is_emptied(&self, rollout: &Rollout, namespace: Option<&str>, name: &str) -> Option<String> {
         let Self::Empty = self else { return None };
         Some(format!(
             "annotation {ANNOTATION} is \"\", and may have been the mark of its move, by which it would be taken back. Take it \
@@ -70,7 +70,7 @@ impl Noted {
 }
 
 /// What takes off whatever stands there.
-fn takes_off(rollout: &FleetRollout, namespace: Option<&str>, name: &str) -> String {
+fn takes_off(rollout: &Rollout, namespace: Option<&str>, name: &str) -> String {
     let place = namespace.map(|namespace| format!(" --namespace={namespace}")).unwrap_or_default();
     let resource = rollout.resource();
     format!("kubectl annotate --field-manager={ROLLOUT_MANAGER}{place} {resource} {name} {ANNOTATION}-")

@@ -4,27 +4,27 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::mutation_state::Staged;
+use super::mutation_state::MutationState;
 use super::prometheus_answer::read_number;
-use super::questions::{About, LookedFor, RolloutQuestion, WantedObjects, title};
-use super::web_answer::WebAnswer;
-use super::web_questions::{WebAsks, WebQuestion};
+use super::questions::{LookupPurpose, LookupFilter, LookupRequest, LookupTarget, title};
+use super::web_answer::ProbeResult;
+use super::web_questions::{ProbeKind, HttpProbe};
 use crate::definition::admission::{NamedObject, OtherSource, PartVersions};
 
 /// What was found in the cluster. It begins with nothing, and what nobody knows does not hold.
 #[derive(Clone, Debug, Default)]
-pub struct RolloutAnswers {
+pub struct LookupResults {
     /// What the CRD lacks of what the definition knows.
     crd: Option<Result<Vec<String>, String>>,
-    found: BTreeMap<About, Result<FoundObjects, String>>,
+    found: BTreeMap<LookupPurpose, Result<FoundObjects, String>>,
     /// What Prometheus says, or why nobody knows.
-    numbers: BTreeMap<About, Result<f64, String>>,
+    numbers: BTreeMap<LookupPurpose, Result<f64, String>>,
     /// What objects become.
-    became: BTreeMap<About, Became>,
+    became: BTreeMap<LookupPurpose, ConversionOutcome>,
     /// Which objects stages have seen.
-    staged: BTreeMap<About, Staged>,
+    staged: BTreeMap<LookupPurpose, MutationState>,
     /// Whether whoever was asked says that all is well, or what is not.
-    pages: BTreeMap<About, Result<(), String>>,
+    pages: BTreeMap<LookupPurpose, Result<(), String>>,
 }
 
 /// What was found of some objects, a page after the other.
@@ -47,7 +47,7 @@ pub(super) struct FoundObjects {
 
 /// What an object becomes, as one of another kind.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub enum Became {
+pub enum ConversionOutcome {
     /// This; and `metadata.generation` of the object that it would be made of.
     Object(Value, Option<i64>),
     /// Nothing, and why.
@@ -56,14 +56,14 @@ pub enum Became {
     Waits(String),
 }
 
-impl RolloutAnswers {
+impl LookupResults {
     /// What the CRD in the cluster lacks of what the definition knows, or why nobody can tell.
     pub fn crd_lacks(&mut self, lacks: Result<Vec<String>, String>) {
         self.crd = Some(lacks);
     }
 
     /// Objects that were found: a page, or all there are, which may be none.
-    pub fn saw(&mut self, question: &RolloutQuestion, objects: &[Value]) {
+    pub fn saw(&mut self, question: &LookupRequest, objects: &[Value]) {
         let found = self.found.entry(question.about.clone()).or_insert_with(|| Ok(FoundObjects::default()));
         if let Ok(found) = found {
             objects.iter().for_each(|object| found.see(&question.looked_for, object));
@@ -72,26 +72,26 @@ impl RolloutAnswers {
 
     /// What an object becomes. It is for the shell to find that out, by what the definition says, from the object and
     /// the facts that are asked for.
-    pub fn became(&mut self, question: &RolloutQuestion, became: Became) {
+    pub fn became(&mut self, question: &LookupRequest, became: ConversionOutcome) {
         self.became.insert(question.about.clone(), became);
     }
 
     /// Whether a stage has seen an object. It is for the shell to find that out, by what the definition says.
-    pub fn staged(&mut self, question: &RolloutQuestion, staged: Staged) {
+    pub fn staged(&mut self, question: &LookupRequest, staged: MutationState) {
         self.staged.insert(question.about.clone(), staged);
     }
 
     /// What was found before, by the same question.
-    pub fn again(&mut self, question: &RolloutQuestion, before: &Self) {
+    pub fn again(&mut self, question: &LookupRequest, before: &Self) {
         let about = &question.about;
         self.found.extend(before.found.get(about).map(|found| (about.clone(), found.clone())));
     }
 
     /// Objects that cannot be read, and why.
-    pub fn cannot_read(&mut self, question: &RolloutQuestion, why: String) {
+    pub fn cannot_read(&mut self, question: &LookupRequest, why: String) {
         match question.wanted {
-            WantedObjects::Staged { .. } => self.staged(question, Staged::Unknown(why)),
-            WantedObjects::Becoming { .. } => self.became(question, Became::Waits(why)),
+            LookupTarget::Staged { .. } => self.staged(question, MutationState::Unknown(why)),
+            LookupTarget::Becoming { .. } => self.became(question, ConversionOutcome::Waits(why)),
             _ => drop(self.found.insert(question.about.clone(), Err(why))),
         }
     }
@@ -101,22 +101,22 @@ impl RolloutAnswers {
         let found = self.found.values().filter_map(|found| found.as_ref().err());
         let crd = self.crd.iter().filter_map(|lacks| lacks.as_ref().err());
         let became = self.became.values().filter_map(|became| match became {
-            Became::Waits(why) => Some(why),
-            Became::Object(..) | Became::Refused(_) => None,
+            ConversionOutcome::Waits(why) => Some(why),
+            ConversionOutcome::Object(..) | ConversionOutcome::Refused(_) => None,
         });
         let staged = self.staged.values().filter_map(|staged| match staged {
-            Staged::Unknown(why) => Some(why),
+            MutationState::Unknown(why) => Some(why),
             _ => None,
         });
         found.chain(crd).chain(became).chain(staged).map(String::as_str)
     }
 
     /// What somebody answered, or why nobody did.
-    pub fn heard(&mut self, question: &WebQuestion, answer: Result<WebAnswer, String>) {
+    pub fn heard(&mut self, question: &HttpProbe, answer: Result<ProbeResult, String>) {
         let about = question.about.clone();
         match &question.asks {
-            WebAsks::Number(_) => drop(self.numbers.insert(about, answer.and_then(|answer| read_number(&answer)))),
-            WebAsks::Page(_) => drop(self.pages.insert(about, answer.and_then(|answer| answer.fine()))),
+            ProbeKind::Number(_) => drop(self.numbers.insert(about, answer.and_then(|answer| read_number(&answer)))),
+            ProbeKind::Page(_) => drop(self.pages.insert(about, answer.and_then(|answer| answer.fine()))),
         }
     }
 
@@ -124,14 +124,14 @@ impl RolloutAnswers {
         self.crd.as_ref()
     }
 
-    pub(super) fn of(&self, about: &About) -> Option<&Result<FoundObjects, String>> {
+    pub(super) fn of(&self, about: &LookupPurpose) -> Option<&Result<FoundObjects, String>> {
         self.found.get(about)
     }
 
     /// The versions that others say of an object of this namespace and name, each once; none where it need not have
     /// any. Else why nobody knows.
     pub(super) fn versions_of(&self, source: &OtherSource, (namespace, name): (Option<&str>, &str)) -> PartVersions {
-        match self.of(&RolloutQuestion::about_versions(source)) {
+        match self.of(&LookupRequest::about_versions(source)) {
             None => Err(format!("nobody has looked at {}", source.title())),
             Some(Err(why)) => Err(format!("{} cannot be read: {why}", source.title())),
             Some(Ok(found)) => {
@@ -140,32 +140,32 @@ impl RolloutAnswers {
         }
     }
 
-    pub(super) fn became_of(&self, question: &RolloutQuestion) -> Option<&Became> {
+    pub(super) fn became_of(&self, question: &LookupRequest) -> Option<&ConversionOutcome> {
         self.became.get(&question.about)
     }
 
-    pub(super) fn staged_of(&self, question: &RolloutQuestion) -> Option<&Staged> {
+    pub(super) fn staged_of(&self, question: &LookupRequest) -> Option<&MutationState> {
         self.staged.get(&question.about)
     }
 
-    pub(super) fn number(&self, about: &About) -> Option<&Result<f64, String>> {
+    pub(super) fn number(&self, about: &LookupPurpose) -> Option<&Result<f64, String>> {
         self.numbers.get(about)
     }
 
-    pub(super) fn page(&self, about: &About) -> Option<&Result<(), String>> {
+    pub(super) fn page(&self, about: &LookupPurpose) -> Option<&Result<(), String>> {
         self.pages.get(about)
     }
 }
 
 impl FoundObjects {
-    fn see(&mut self, looked_for: &LookedFor, object: &Value) {
+    fn see(&mut self, looked_for: &LookupFilter, object: &Value) {
         self.objects += 1;
         match looked_for {
-            LookedFor::State(place) => self.state = place.state_of(object),
-            LookedFor::Whole => self.whole = Some(object.clone()),
-            LookedFor::All => self.all.push(object.clone()),
-            LookedFor::Versions(source) => self.hear(source, object),
-            LookedFor::Faults(_) | LookedFor::Unmet(_) => {
+            LookupFilter::State(place) => self.state = place.state_of(object),
+            LookupFilter::Whole => self.whole = Some(object.clone()),
+            LookupFilter::All => self.all.push(object.clone()),
+            LookupFilter::Versions(source) => self.hear(source, object),
+            LookupFilter::Faults(_) | LookupFilter::Unmet(_) => {
                 let Some(why) = looked_for.unmet(object) else { return };
                 self.unmet += 1;
                 if self.shown.len() < SHOWN {

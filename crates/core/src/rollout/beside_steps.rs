@@ -3,21 +3,21 @@
 use std::collections::BTreeMap;
 
 use super::beside::{
-    self, Ahead, ObjectCall, ObjectWrite, PodSet, ahead_questions, leftover_questions, leftovers, pods_ahead,
+    self, PreflightFailure, ObjectCall, ObjectWrite, PodSet, ahead_questions, leftover_questions, leftovers, pods_ahead,
     pods_questions, refused_ahead,
 };
-use super::fleet_rollout::{Direction, FleetRollout};
+use super::fleet_rollout::{Direction, Rollout};
 use super::initial_waits::{if_any_question, leading_questions};
 use super::planner::Planner;
-use super::questions::RolloutQuestion;
+use super::questions::LookupRequest;
 use super::rollout_write::RolloutWrite;
 use super::status::InFlightObject;
 use super::step_state::{has_begun_beside, way};
-use super::traveller::Traveller;
+use super::traveller::StepContext;
 use super::wait_recheck::waited_questions;
 
 /// What has to be looked up for an object that is under way.
-pub(super) fn questions_beside(traveller: Traveller<'_>, reservation: &InFlightObject) -> Vec<RolloutQuestion> {
+pub(super) fn questions_beside(traveller: StepContext<'_>, reservation: &InFlightObject) -> Vec<LookupRequest> {
     let way = way(reservation.back);
     let mut questions = Vec::new();
     if !reservation.back && !traveller.has_begun(reservation) {
@@ -42,7 +42,7 @@ pub(super) fn questions_beside(traveller: Traveller<'_>, reservation: &InFlightO
 }
 
 /// What tells whether the step at hand is for the object, and what it waits for before it begins.
-fn if_any_questions(traveller: Traveller<'_>) -> Vec<RolloutQuestion> {
+fn if_any_questions(traveller: StepContext<'_>) -> Vec<LookupRequest> {
     if traveller.leg.done == 0 {
         return leading_questions(traveller);
     }
@@ -51,7 +51,7 @@ fn if_any_questions(traveller: Traveller<'_>) -> Vec<RolloutQuestion> {
 }
 
 /// The same for one that is there no more.
-pub(super) fn questions_after(rollout: &FleetRollout, reservation: &InFlightObject) -> Vec<RolloutQuestion> {
+pub(super) fn questions_after(rollout: &Rollout, reservation: &InFlightObject) -> Vec<LookupRequest> {
     leftover_questions(rollout, reservation)
 }
 
@@ -83,15 +83,15 @@ pub(super) fn note_refused_ahead(planner: &mut Planner<'_>) {
     let (now, remembered) = (planner.now, &mut planner.facts.remembered);
     for (uid, ahead) in refused {
         match ahead {
-            Some(Ahead::Refused(why)) => remembered.refused_ahead(&uid, &why, now),
-            Some(Ahead::Waits(why)) => remembered.put_off(&uid, &why, now),
+            Some(PreflightFailure::Refused(why)) => remembered.refused_ahead(&uid, &why, now),
+            Some(PreflightFailure::Waits(why)) => remembered.put_off(&uid, &why, now),
             None => remembered.allowed_ahead(&uid, now),
         }
     }
 }
 
 /// Whether it is not known yet whether anything stands against the workflow of an object, or something does.
-pub(super) fn is_held_ahead(planner: &Planner<'_>, traveller: Traveller<'_>) -> bool {
+pub(super) fn is_held_ahead(planner: &Planner<'_>, traveller: StepContext<'_>) -> bool {
     refused_ahead(traveller, &planner.facts.answers, &[]).is_some()
 }
 

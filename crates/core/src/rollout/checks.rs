@@ -1,9 +1,9 @@
 //! The checks of a rollout to a version, as far as they are about the cluster beside the fleet.
 
-use super::answers::{FoundObjects, RolloutAnswers};
-use super::questions::{About, RolloutQuestion};
+use super::answers::{FoundObjects, LookupResults};
+use super::questions::{LookupPurpose, LookupRequest};
 use super::web_checks::{unmet_number, unmet_page};
-use super::web_questions::WebQuestion;
+use super::web_questions::HttpProbe;
 use crate::apimachinery::excerpt;
 use crate::definition::admission::{APPLIED, AVAILABLE, Needs, Prerequisites};
 use crate::definition::{Checks, HttpCheck, Kind, ListCheck, NamedCheck, RolloutVersions, StartCheck};
@@ -79,14 +79,14 @@ impl RolloutChecks {
     }
 
     /// What has to be looked up before it begins.
-    pub(super) fn at_start(&self) -> Vec<RolloutQuestion> {
+    pub(super) fn at_start(&self) -> Vec<LookupRequest> {
         let questions = self.checks.start.iter().flat_map(|check| match check {
             StartCheck::Named(NamedCheck::List(list)) => {
-                vec![RolloutQuestion::of_list(About::Start(list.name.clone()), &list.filled(self.versions()))]
+                vec![LookupRequest::of_list(LookupPurpose::Start(list.name.clone()), &list.filled(self.versions()))]
             }
             StartCheck::Needs => {
                 let places = self.prerequisites.iter();
-                places.flat_map(|place| self.needs.all().map(|(id, _)| RolloutQuestion::of_need(id, place))).collect()
+                places.flat_map(|place| self.needs.all().map(|(id, _)| LookupRequest::of_need(id, place))).collect()
             }
             StartCheck::Named(NamedCheck::Http(_) | NamedCheck::Metric(_))
             | StartCheck::Controllers
@@ -97,42 +97,42 @@ impl RolloutChecks {
     }
 
     /// What has to be looked up while objects are moved.
-    pub(super) fn on_the_way(&self) -> Vec<RolloutQuestion> {
+    pub(super) fn on_the_way(&self) -> Vec<LookupRequest> {
         let lists = self.checks.during.iter().filter_map(|check| match check {
             NamedCheck::List(list) => Some(list),
             NamedCheck::Http(_) | NamedCheck::Metric(_) => None,
         });
         let filled = lists.map(|list| list.filled(self.versions()));
-        filled.map(|list| RolloutQuestion::of_list(About::During(list.name.clone()), &list)).collect()
+        filled.map(|list| LookupRequest::of_list(LookupPurpose::During(list.name.clone()), &list)).collect()
     }
 
     /// Who has to be asked before it begins.
-    pub(super) fn web_at_start(&self) -> Vec<WebQuestion> {
+    pub(super) fn web_at_start(&self) -> Vec<HttpProbe> {
         let named = self.checks.start.iter().filter_map(|check| match check {
             StartCheck::Named(check) => Some(check),
             StartCheck::Controllers | StartCheck::Crd | StartCheck::Needs | StartCheck::Paths => None,
         });
-        named.filter_map(|check| WebQuestion::of(check, About::Start, self.versions())).collect()
+        named.filter_map(|check| HttpProbe::of(check, LookupPurpose::Start, self.versions())).collect()
     }
 
     /// Who has to be asked while objects are moved.
-    pub(super) fn web_on_the_way(&self) -> Vec<WebQuestion> {
+    pub(super) fn web_on_the_way(&self) -> Vec<HttpProbe> {
         let during = self.checks.during.iter();
-        during.filter_map(|check| WebQuestion::of(check, About::During, self.versions())).collect()
+        during.filter_map(|check| HttpProbe::of(check, LookupPurpose::During, self.versions())).collect()
     }
 
     /// What is not as it has to be while objects are moved, in words; nothing where all of it is.
-    pub(super) fn shut(&self, answers: &RolloutAnswers) -> Option<String> {
-        self.checks.during.iter().find_map(|check| self.unmet(check, About::During, answers))
+    pub(super) fn shut(&self, answers: &LookupResults) -> Option<String> {
+        self.checks.during.iter().find_map(|check| self.unmet(check, LookupPurpose::During, answers))
     }
 
     /// What is not as it should be before it begins.
-    pub(super) fn faults(&self, check: &NamedCheck, answers: &RolloutAnswers) -> Option<String> {
-        self.unmet(check, About::Start, answers)
+    pub(super) fn faults(&self, check: &NamedCheck, answers: &LookupResults) -> Option<String> {
+        self.unmet(check, LookupPurpose::Start, answers)
     }
 
     /// What is not as it should be. `about` says which list of checks it is of.
-    fn unmet(&self, check: &NamedCheck, about: fn(String) -> About, answers: &RolloutAnswers) -> Option<String> {
+    fn unmet(&self, check: &NamedCheck, about: fn(String) -> LookupPurpose, answers: &LookupResults) -> Option<String> {
         match check {
             NamedCheck::Http(HttpCheck { name, address }) => {
                 unmet_page(name, &address.filled(self.versions()), answers.page(&about(name.clone())))
@@ -146,14 +146,14 @@ impl RolloutChecks {
     }
 
     /// What is needed and is not as it has to be, each in a sentence.
-    pub(super) fn missing(&self, answers: &RolloutAnswers, when: ChecksAsked) -> Vec<String> {
+    pub(super) fn missing(&self, answers: &LookupResults, when: ChecksAsked) -> Vec<String> {
         let missing = |(id, wanted): (&str, &str)| {
             let must = format!("needs: {id} must be {wanted} before a rollout to {} begins", self.to);
             let name = self.prerequisites.as_ref().map_or_else(String::new, |place| {
                 let namespace = place.namespace.iter().map(|namespace| format!("{namespace}/"));
                 format!("{} {}{}", place.resource, namespace.collect::<String>(), place.name_of(id))
             });
-            match answers.of(&About::Need(id.to_owned())) {
+            match answers.of(&LookupPurpose::Need(id.to_owned())) {
                 None => Some(format!("{must}, and nobody has looked at {name}")),
                 Some(Err(why)) => Some(format!("{must}, and {name} cannot be read: {why}")),
                 Some(Ok(FoundObjects { objects: 0, .. })) => Some(format!("{must}, and there is no {name}")),

@@ -7,13 +7,13 @@ use crate::apimachinery::Selector;
 
 /// Objects of some namespaces, with some labels.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Chosen {
+pub(super) struct ObjectSelector {
     /// Without one: all.
     namespaces: Vec<String>,
     labels: Selector,
 }
 
-impl Chosen {
+impl ObjectSelector {
     /// Reads it, or says what is wrong. `version_label` cannot choose: it is what changes.
     pub(super) fn compile(spec: &SelectorSpec, version_label: &str) -> Result<Self, String> {
         let labels = Selector::parse(spec.labels.as_deref().unwrap_or_default())?;

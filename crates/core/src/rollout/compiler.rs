@@ -7,10 +7,10 @@ use serde_saphyr::Spanned;
 
 use super::bad_rollout::BadRollout;
 use super::checks::RolloutChecks;
-use super::chosen::Chosen;
-use super::fleet_rollout::{Direction, FleetRollout, NO_WAY_BACK, OnFailure};
+use super::chosen::ObjectSelector;
+use super::fleet_rollout::{Direction, Rollout, NO_WAY_BACK, OnFailure};
 use super::freeze::Freeze;
-use super::kind_pair::KindPair;
+use super::kind_pair::SourceAndTargetKind;
 use super::near::near;
 use super::spec::{FreezeSpec, OrderSpec, RolloutDocument, RolloutSpec, RunSpec, WaveSpec, WindowSpec};
 use super::wave::{MaxInFlight, Wave, WaveStates};
@@ -36,7 +36,7 @@ impl<'a> RolloutCompiler<'a> {
         Self { file, kind, line: 0, problems: Vec::new() }
     }
 
-    pub(super) fn compile(mut self, document: &RolloutDocument) -> Result<FleetRollout, BadRollout> {
+    pub(super) fn compile(mut self, document: &RolloutDocument) -> Result<Rollout, BadRollout> {
         let name = &document.metadata.name;
         // A label of a Lease's name and of policies is made of it.
         if !is_dns_subdomain(&name.value) || name.value.len() > LONGEST {
@@ -66,12 +66,12 @@ impl<'a> RolloutCompiler<'a> {
         });
     }
 
-    fn spec(&mut self, document: &RolloutDocument) -> Option<FleetRollout> {
+    fn spec(&mut self, document: &RolloutDocument) -> Option<Rollout> {
         let spec = &document.spec.value;
         let stores = self.stores(spec);
         self.prioritized(&spec.prioritized_objects);
         let label = self.kind.version_label().to_owned();
-        let chosen = self.fine(Chosen::compile(&spec.selector, &label));
+        let chosen = self.fine(ObjectSelector::compile(&spec.selector, &label));
         let order = spec.order.as_ref().and_then(|order| self.order(order));
         let waves = self.waves(spec, &label);
         let windows = self.windows(&spec.windows);
@@ -93,7 +93,7 @@ impl<'a> RolloutCompiler<'a> {
         }
         let checks = self.checks(spec);
         let tells_states = has_workflows || says_states(spec);
-        Some(FleetRollout {
+        Some(Rollout {
             name: document.metadata.name.value.clone(),
             uid: document.metadata.uid.clone().unwrap_or_default(),
             generation: document.metadata.generation,
@@ -362,7 +362,7 @@ impl<'a> RolloutCompiler<'a> {
             None => self.workflow(workflow.as_deref(), rollout),
         };
         let in_wave = |error: String| format!("waves: {name}: {error}");
-        let chosen = selector.as_ref().map(|selector| Chosen::compile(selector, label).map_err(in_wave)).transpose();
+        let chosen = selector.as_ref().map(|selector| ObjectSelector::compile(selector, label).map_err(in_wave)).transpose();
         let chosen = self.fine(chosen).map(Option::unwrap_or_default);
         let max_in_flight = max_in_flight
             .as_ref()
@@ -522,7 +522,7 @@ impl RolloutCompiler<'_> {
     }
 
     /// A label that chooses objects is none that a step changes: nobody could tell what goes with which wave.
-    pub(super) fn chosen_by_steps(&mut self, chosen: &Chosen, waves: &[Wave]) {
+    pub(super) fn chosen_by_steps(&mut self, chosen: &ObjectSelector, waves: &[Wave]) {
         let workflows: Vec<&Workflow> = waves.iter().filter_map(|wave| wave.workflow.as_ref()).collect();
         let steps = workflows.iter().flat_map(|workflow| workflow.steps.iter().map(|step| (&workflow.name, step)));
         let mut bad = Vec::new();
@@ -579,7 +579,7 @@ impl RolloutCompiler<'_> {
     }
 
     /// The two kinds, where its objects become others.
-    pub(super) fn pair(&mut self, waves: &[Wave]) -> Option<KindPair> {
+    pub(super) fn pair(&mut self, waves: &[Wave]) -> Option<SourceAndTargetKind> {
         let with_objects = || waves.iter().filter(|wave| !wave.is_run);
         let of = |wave: &&Wave| wave.workflow.as_ref().is_some_and(|workflow| workflow.is_of_source);
         let (source, other) = (with_objects().find(of)?, with_objects().find(|wave| !of(wave)));
@@ -589,7 +589,7 @@ impl RolloutCompiler<'_> {
                 source.name, other.name
             ));
         }
-        KindPair::of(self.kind)
+        SourceAndTargetKind::of(self.kind)
     }
 
     /// An object whose version label is changed is on no other workflow: by that label it is told how far it is.

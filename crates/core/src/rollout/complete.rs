@@ -3,7 +3,7 @@
 use super::beside_steps::{has_become, kept_of};
 use super::fleet_object::FleetObject;
 use super::fleet_rollout::Direction;
-use super::object_state::Standing;
+use super::object_state::ObjectState;
 use super::planner::Planner;
 use super::status::{InFlightObject, RolloutFailure};
 use super::workflow_plan::{lost_failure, may_run, stays};
@@ -69,7 +69,7 @@ pub(super) fn release(planner: &mut Planner<'_>) {
             true => judge.going(object, &reservation),
             false => judge.under_way(object, &reservation),
         };
-        if !matches!(standing, Standing::New | Standing::Old | Standing::Gone) {
+        if !matches!(standing, ObjectState::New | ObjectState::Old | ObjectState::Gone) {
             reserved.push(reservation);
         }
     }
@@ -97,28 +97,28 @@ fn tell(planner: &mut Planner<'_>, abandoned: Vec<RolloutFailure>) {
 }
 
 /// What becomes of an object under way whose write is not to be seen on it.
-struct Unlanded {
+struct UnobservedWrite {
     stays: bool,
     wants_list: bool,
     /// It failed and cannot be taken back, and why.
     refused_back: Option<String>,
 }
 
-fn unlanded(planner: &Planner<'_>, object: &FleetObject, reservation: &InFlightObject) -> Unlanded {
+fn unlanded(planner: &Planner<'_>, object: &FleetObject, reservation: &InFlightObject) -> UnobservedWrite {
     let (judge, consistent) = (planner.judge(), planner.facts.consistent);
     // Whoever stops writes nothing more. What had landed was turned by somebody else since.
     let is_over = planner.status.direction == Direction::Abort;
     if is_over && consistent {
-        return Unlanded { stays: false, wants_list: false, refused_back: None };
+        return UnobservedWrite { stays: false, wants_list: false, refused_back: None };
     }
     // By what is told late it may have moved since.
     let is_left = judge.was_taken(object, reservation) || judge.was_never_moved(object, reservation);
-    let has_nothing = is_left || object.is_going && judge.going(object, reservation) == Standing::Gone;
+    let has_nothing = is_left || object.is_going && judge.going(object, reservation) == ObjectState::Gone;
     let is_gone = judge.was_turned_back(object, reservation) || (has_nothing && consistent);
     let refused = planner.facts.remembered.answer(&object.uid).map(|answer| &answer.message);
     let fails = reservation.back && planner.status.failure(&object.uid).is_some();
     let refused_back = refused.filter(|_| fails);
-    Unlanded {
+    UnobservedWrite {
         stays: !is_gone && (fails || refused.is_none()),
         wants_list: is_over || (has_nothing && !is_gone),
         refused_back: refused_back.map(|why| format!("{} failed and cannot be taken back: {why}", object.title())),

@@ -12,7 +12,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::moment::{Moment, rfc3339};
+use super::moment::{ClockReading, rfc3339};
 
 /// One condition, as `metav1.Condition`.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
@@ -49,7 +49,7 @@ pub(super) fn conditions(
     summary: &Summary<'_>,
     before: &[Condition],
     observed_generation: Option<i64>,
-    now: Moment,
+    now: ClockReading,
 ) -> Vec<Condition> {
     let Summary { phase, reason, message, halted } = *summary;
     let is = |name: &str| if phase == name { (true, reason, message) } else { (false, phase, "") };

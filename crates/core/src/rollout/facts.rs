@@ -3,16 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use super::answers::RolloutAnswers;
-use super::fleet_rollout::FleetRollout;
-use super::moment::Moment;
+use super::answers::LookupResults;
+use super::fleet_rollout::Rollout;
+use super::moment::ClockReading;
 use super::window::{LocalTime, closed};
 
 /// What is known beside the fleet.
 #[derive(Clone, Debug, Default)]
-pub struct RolloutFacts {
+pub struct PlanInput {
     /// What this run has seen so far.
-    pub remembered: Remembered,
+    pub remembered: RunnerCache,
     /// Whether the fleet is all of what the API server has stored, listed after the last write of this run: not from a
     /// cache or a watch, and not put together from several answers. Where it is not, whoever runs the rollout looks
     /// again at objects that a plan lets go, fails or takes a step of, and plans anew where they have changed.
@@ -31,12 +31,12 @@ pub struct RolloutFacts {
     /// What stands against the workflow of each object was looked up as well: see [`super::ahead_questions`].
     pub ahead: bool,
     /// What was found in the cluster of what the rollout has to know.
-    pub answers: RolloutAnswers,
+    pub answers: LookupResults,
 }
 
 /// What a run has seen. It begins with nothing: what counts for longer stands on the objects and in the status.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub struct Remembered {
+pub struct RunnerCache {
     /// Since when objects that are under way were seen healthy, without a break, by uid.
     pub(super) healthy: BTreeMap<String, Duration>,
     /// Which step of an object something is written for, and since when, by uid: what goes on for ever is no progress.
@@ -68,23 +68,23 @@ pub(super) struct RefusedMove {
 
 impl RefusedMove {
     /// Somebody says no to a write, as of now.
-    fn new(message: &str, now: Moment) -> Self {
+    fn new(message: &str, now: ClockReading) -> Self {
         Self { message: message.to_owned(), passes: false, is_ahead: false, asked: now.steady, pause: AGAIN }
     }
 }
 
-impl RolloutFacts {
+impl PlanInput {
     /// Why no object of a rollout may be begun with now, by the time of the day.
     #[must_use]
-    pub fn closed(&self, rollout: &FleetRollout) -> Option<String> {
+    pub fn closed(&self, rollout: &Rollout) -> Option<String> {
         closed(&rollout.windows, |zone| self.local.get(zone).copied())
     }
 }
 
-impl Remembered {
+impl RunnerCache {
     /// Somebody refused to have an object moved: the API server, or an admission webhook. From then on it is asked now
     /// and then by a dry run, since objects are mended, and is under way again once nobody minds.
-    pub fn refused(&mut self, uid: &str, message: &str, now: Moment) {
+    pub fn refused(&mut self, uid: &str, message: &str, now: ClockReading) {
         let passes = PASSES.iter().any(|words| message.contains(words));
         self.answers.insert(uid.to_owned(), RefusedMove { passes, ..RefusedMove::new(message, now) });
     }
@@ -101,7 +101,7 @@ impl Remembered {
 
     /// A write of an object has not done yet what it is for. It is done again after a second, then after twice as long
     /// each time.
-    pub fn not_yet(&mut self, uid: &str, message: &str, now: Moment) {
+    pub fn not_yet(&mut self, uid: &str, message: &str, now: ClockReading) {
         let before = self.answers.get(uid).filter(|answer| answer.message == message).map(|answer| answer.pause * 2);
         let pause = before.unwrap_or(SOON).min(AGAIN);
         self.answers.insert(uid.to_owned(), RefusedMove { passes: true, pause, ..RefusedMove::new(message, now) });
@@ -118,21 +118,21 @@ impl Remembered {
     }
 
     /// Something stands against the workflow of an object, which is not begun with.
-    pub(super) fn refused_ahead(&mut self, uid: &str, message: &str, now: Moment) {
+    pub(super) fn refused_ahead(&mut self, uid: &str, message: &str, now: ClockReading) {
         self.ahead(uid, message, false, now);
     }
 
     /// The same, where it is about time.
-    pub(super) fn put_off(&mut self, uid: &str, message: &str, now: Moment) {
+    pub(super) fn put_off(&mut self, uid: &str, message: &str, now: ClockReading) {
         self.ahead(uid, message, true, now);
     }
 
-    fn ahead(&mut self, uid: &str, message: &str, passes: bool, now: Moment) {
+    fn ahead(&mut self, uid: &str, message: &str, passes: bool, now: ClockReading) {
         self.answers.insert(uid.to_owned(), RefusedMove { passes, is_ahead: true, ..RefusedMove::new(message, now) });
     }
 
     /// Nothing stands against the workflow of an object any more: it is tried.
-    pub(super) fn allowed_ahead(&mut self, uid: &str, now: Moment) {
+    pub(super) fn allowed_ahead(&mut self, uid: &str, now: ClockReading) {
         if self.is_due(uid, now) || self.answers.get(uid).is_some_and(|answer| answer.is_ahead) {
             self.answers.remove(uid);
         }
@@ -162,7 +162,7 @@ impl Remembered {
     }
 
     /// Something is to be written for these objects, each at a step: by uid.
-    pub(super) fn tries(&mut self, all: BTreeMap<String, String>, now: Moment) {
+    pub(super) fn tries(&mut self, all: BTreeMap<String, String>, now: ClockReading) {
         let before = std::mem::take(&mut self.trying);
         self.trying = all
             .into_iter()
@@ -189,7 +189,7 @@ impl Remembered {
     }
 
     /// Whether it is time to ask again about an object that was refused.
-    pub(super) fn is_due(&self, uid: &str, now: Moment) -> bool {
+    pub(super) fn is_due(&self, uid: &str, now: ClockReading) -> bool {
         self.answers.get(uid).is_some_and(|answer| now.steady >= answer.asked + answer.pause)
     }
 }

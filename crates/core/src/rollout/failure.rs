@@ -1,9 +1,9 @@
 //! What goes wrong with a fleet, and what the StagedRollout says of that.
 
 use super::fleet_object::FleetObject;
-use super::fleet_rollout::{Direction, FleetRollout, OnFailure};
+use super::fleet_rollout::{Direction, Rollout, OnFailure};
 use super::message::some;
-use super::object_state::Standing;
+use super::object_state::ObjectState;
 use super::planner::Planner;
 use super::status::{ANNOTATION_REMOVED, HELD, InFlightObject, RolloutFailure, TIMED_OUT};
 use super::workflow_plan::{gap, job_under_way, turn_back};
@@ -84,7 +84,7 @@ fn failing<'a>(planner: &Planner<'a>) -> Vec<Failing<'a>> {
             }));
             continue;
         }
-        if let Standing::Failed(why) = judge.standing(object, Some(reservation))
+        if let ObjectState::Failed(why) = judge.standing(object, Some(reservation))
             && known.is_none_or(|known| known.back && (object.is_going || judge.has_landed(object, reservation)))
         {
             let why = format!("{}: {why}", told_way(planner.rollout, object, back));
@@ -96,7 +96,7 @@ fn failing<'a>(planner: &Planner<'a>) -> Vec<Failing<'a>> {
 }
 
 /// What is done to the version label of an object, on its way there or back.
-fn told_way(rollout: &FleetRollout, object: &FleetObject, back: bool) -> String {
+fn told_way(rollout: &Rollout, object: &FleetObject, back: bool) -> String {
     let label = &rollout.label;
     // The mark says where it came from, until it is there again.
     let was = object.mark_of(rollout).map_or_else(|| object.version(), |mark| mark.was.as_deref());
@@ -202,7 +202,7 @@ fn leave_failed(planner: &mut Planner<'_>) {
                 let fails = is_known && judge.failed(traveller, reservation).is_some();
                 fails && job_under_way(planner, reservation).is_none() && gap(planner, reservation).is_none()
             }
-            None => matches!(judge.standing(object, Some(reservation)), Standing::Failed(_)),
+            None => matches!(judge.standing(object, Some(reservation)), ObjectState::Failed(_)),
         }
     };
     let left: Vec<String> =
@@ -212,7 +212,7 @@ fn leave_failed(planner: &mut Planner<'_>) {
 
 /// Objects that are not healthy and not under way: moved or not, something else is wrong with the fleet. While it
 /// goes back, those that were moved are why.
-pub(super) fn look_for_unhealthy(planner: &mut Planner<'_>, standings: &[Standing]) {
+pub(super) fn look_for_unhealthy(planner: &mut Planner<'_>, standings: &[ObjectState]) {
     // Whoever looks once more at what is over moves nothing but what is under way by that.
     let is_over = planner.was_over && planner.status.in_flight.is_empty();
     if planner.status.direction == Direction::Abort || planner.status.halted.is_some() || is_over {

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::annotation_content::Noted;
-use super::answers::RolloutAnswers;
+use super::annotation_content::AnnotationContent;
+use super::answers::LookupResults;
 use super::field_managers::{FieldManagers, ManagerRecord};
-use super::fleet_rollout::FleetRollout;
-use super::held::HeldTexts;
-use super::legs::{Leg, Legs};
+use super::fleet_rollout::Rollout;
+use super::held::HoldAnnotations;
+use super::legs::{WaveProgress, ObjectProgress};
 use super::managed_fields::{git_manager, label_owner, wrote_since};
-use super::mark::{ANNOTATION, RolloutMark};
+use super::mark::{ANNOTATION, RolloutAnnotation};
 use super::moment::wall;
 use crate::definition::admission::{PartVersions, whole_parts};
 use crate::definition::{HoldMark, LET_GO, Path, RELEASED};
@@ -27,7 +27,7 @@ pub struct FleetObject {
     pub(super) labels: BTreeMap<String, String>,
     pub(super) has_annotations: bool,
     /// What stands where rollouts note what they have done.
-    pub(super) noted: Noted,
+    pub(super) noted: AnnotationContent,
     /// Where it stands among those that were told to go next; behind all of them where it was not.
     pub(super) turn: usize,
     /// Where it stands in the order that the StagedRollout asks for, before namespace and name.
@@ -36,7 +36,7 @@ pub struct FleetObject {
     pub(super) wave: usize,
     pub(super) is_going: bool,
     /// Since when, and what it waits for.
-    pub(super) going: Option<Box<Going>>,
+    pub(super) going: Option<Box<Deletion>>,
     /// A GitOps tool that writes it, and would make it again.
     pub(super) git: Option<String>,
     /// Whoever would set the label again.
@@ -50,22 +50,22 @@ pub struct FleetObject {
     /// An annotation turns the upgrade path off for it.
     pub(super) opts_out: bool,
     /// How far it is on its workflows; nothing where its version label is what is changed.
-    pub(super) legs: Option<Box<Legs>>,
+    pub(super) legs: Option<Box<ObjectProgress>>,
     /// What it is there for, where the definition says where that is read.
     pub(super) role: Option<String>,
     /// What runs of each of its parts, where its version label does not say all of it, as far as it says so itself; as
-    /// [`FleetRollout::parts`] has them.
+    /// [`Rollout::parts`] has them.
     runs: Vec<PartVersions>,
     /// It is there no more, and can be made anew: the uid of what it has become.
     pub(super) former: Option<String>,
     /// What stands on it of holds, if anything does.
-    pub(super) held: Option<Box<HeldTexts>>,
-    pub(super) belongs: Belongs,
+    pub(super) held: Option<Box<HoldAnnotations>>,
+    pub(super) belongs: Membership,
 }
 
 /// By what an object belongs to a rollout.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Belongs {
+pub(super) enum Membership {
     /// The rollout selects it, or has moved it.
     Chosen,
     /// The rollout holds it, and is not about it any more.
@@ -76,14 +76,14 @@ pub(super) enum Belongs {
 
 /// An object that is being deleted.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) struct Going {
+pub(super) struct Deletion {
     /// Since when, in seconds since 1970.
     pub(super) since: u64,
     /// What whoever acts on its deletion has left on it.
     pub(super) finalizers: Vec<String>,
 }
 
-impl Going {
+impl Deletion {
     fn of(metadata: &Value) -> Option<Self> {
         let since = wall(metadata.get("deletionTimestamp")?.as_str().unwrap_or_default()).unwrap_or_default();
         let finalizers = metadata.get("finalizers").and_then(Value::as_array).into_iter().flatten();
@@ -92,36 +92,36 @@ impl Going {
 }
 
 impl FleetObject {
-    /// Looks at an object, in a version that [`FleetRollout::read_in`] names. Nothing where the rollout is not about
+    /// Looks at an object, in a version that [`Rollout::read_in`] names. Nothing where the rollout is not about
     /// it.
     #[must_use]
-    pub fn of(object: &Value, rollout: &FleetRollout) -> Option<Self> {
+    pub fn of(object: &Value, rollout: &Rollout) -> Option<Self> {
         Self::seen(object, rollout, false)
     }
 
     /// The same of one that the rollout has under way: what has gone back says nothing of the rollout any more, and the
     /// rollout may be about other objects by now, but whether it is healthy is waited for all the same.
     #[must_use]
-    pub fn of_under_way(object: &Value, rollout: &FleetRollout) -> Option<Self> {
+    pub fn of_under_way(object: &Value, rollout: &Rollout) -> Option<Self> {
         Self::seen(object, rollout, true)
     }
 
-    fn seen(object: &Value, rollout: &FleetRollout, is_under_way: bool) -> Option<Self> {
+    fn seen(object: &Value, rollout: &Rollout, is_under_way: bool) -> Option<Self> {
         let metadata = object.get("metadata")?;
         let text = |name: &str| metadata.get(name).and_then(Value::as_str).map(str::to_owned);
         let labels = texts(metadata.get("labels"));
         let annotations = metadata.get("annotations").and_then(Value::as_object);
         let annotation = |name: &str| annotations.and_then(|all| all.get(name)).and_then(Value::as_str);
-        let noted = Noted::read(annotation(ANNOTATION));
+        let noted = AnnotationContent::read(annotation(ANNOTATION));
         let own = noted.mark().filter(|mark| rollout.has_left(mark));
         let namespace = text("namespace");
-        let held = HeldTexts::of(annotation);
+        let held = HoldAnnotations::of(annotation);
         let is_chosen = own.is_some() || rollout.chosen.holds(namespace.as_deref(), &labels);
         let is_held = || held.as_ref().is_some_and(|held| held.hold_of(rollout).is_some()) && !rollout.has_workflows();
         let belongs = match is_under_way {
-            _ if is_chosen => Belongs::Chosen,
-            _ if is_held() => Belongs::Held,
-            true => Belongs::UnderWay,
+            _ if is_chosen => Membership::Chosen,
+            _ if is_held() => Membership::Held,
+            true => Membership::UnderWay,
             false => return None,
         };
         let opts_out =
@@ -130,7 +130,7 @@ impl FleetObject {
             opts_out(&path.opt_out) || opts_out(&path.downgrade_opt_out)
         };
         let waves = rollout.waves_of(namespace.as_deref(), &labels, own);
-        let legs = rollout.has_workflows().then(|| Box::new(Legs::of(object, rollout, &waves, own)));
+        let legs = rollout.has_workflows().then(|| Box::new(ObjectProgress::of(object, rollout, &waves, own)));
         let has_legs = legs.is_some();
         let was = own.and_then(|mark| mark.was.as_deref());
         let contested = was.and_then(|was| {
@@ -151,7 +151,7 @@ impl FleetObject {
             rank: rollout.order.as_ref().map_or(0, |(field, values)| rank(object, field, values)),
             wave: waves.first().copied().unwrap_or_else(|| rollout.waves.len().saturating_sub(1)),
             is_going: metadata.get("deletionTimestamp").is_some(),
-            going: Going::of(metadata).map(Box::new),
+            going: Deletion::of(metadata).map(Box::new),
             git: git_manager(object).map(str::to_owned).filter(|_| rollout.pair.is_some()),
             owner: label_owner(object, &rollout.label),
             unhealthy: rollout.health.unmet(object),
@@ -169,8 +169,8 @@ impl FleetObject {
 
     /// One that is there no more: `target` is the metadata of what it has become, which says what the uid of the object
     /// was, and what the rollout that has made it has to know. Nothing where that was another rollout.
-    pub(super) fn former(target: &Value, rollout: &FleetRollout, (uid, text): (&str, &str)) -> Option<Self> {
-        let mark = RolloutMark::read(text).filter(|mark| rollout.has_left(mark))?;
+    pub(super) fn former(target: &Value, rollout: &Rollout, (uid, text): (&str, &str)) -> Option<Self> {
+        let mark = RolloutAnnotation::read(text).filter(|mark| rollout.has_left(mark))?;
         let metadata = target.get("metadata")?;
         let member = |name: &str| metadata.get(name).and_then(Value::as_str).map(str::to_owned);
         let (labels, namespace) = (texts(metadata.get("labels")), member("namespace"));
@@ -178,13 +178,13 @@ impl FleetObject {
             return None;
         }
         let waves = rollout.waves_of(namespace.as_deref(), &labels, Some(&mark));
-        let legs = Legs::of_former(rollout, &waves, &mark)?;
+        let legs = ObjectProgress::of_former(rollout, &waves, &mark)?;
         Some(Self {
             namespace,
             version: labels.get(&rollout.label).cloned(),
             labels,
             has_annotations: true,
-            noted: Noted::Mark(Box::new((mark, text.to_owned()))),
+            noted: AnnotationContent::Mark(Box::new((mark, text.to_owned()))),
             is_going: metadata.get("deletionTimestamp").is_some(),
             git: git_manager(target).map(str::to_owned),
             former: Some(member("uid")?),
@@ -193,12 +193,12 @@ impl FleetObject {
     }
 
     /// What a wave runs, as if it were an object.
-    pub(super) fn of_run(name: &str, wave: usize, legs: Legs) -> Self {
+    pub(super) fn of_run(name: &str, wave: usize, legs: ObjectProgress) -> Self {
         Self::apart(format!("wave {name}"), format!("{OF_WAVE}{name}"), wave, legs)
     }
 
     /// One that is not in the cluster: nothing is wrong with it, and nobody sets it.
-    fn apart(name: String, uid: String, wave: usize, legs: Legs) -> Self {
+    fn apart(name: String, uid: String, wave: usize, legs: ObjectProgress) -> Self {
         Self {
             namespace: None,
             name,
@@ -206,7 +206,7 @@ impl FleetObject {
             version: None,
             labels: BTreeMap::new(),
             has_annotations: false,
-            noted: Noted::Nothing,
+            noted: AnnotationContent::Nothing,
             turn: 0,
             rank: 0,
             wave,
@@ -223,14 +223,14 @@ impl FleetObject {
             runs: Vec::new(),
             former: None,
             held: None,
-            belongs: Belongs::Chosen,
+            belongs: Membership::Chosen,
         }
     }
 
     /// Whether the rollout is not about it any more, and only has it under way.
     #[must_use]
     pub fn is_only_under_way(&self) -> bool {
-        self.belongs == Belongs::UnderWay
+        self.belongs == Membership::UnderWay
     }
 
     /// Whether it stands for what a wave runs.
@@ -239,7 +239,7 @@ impl FleetObject {
     }
 
     /// The leg of its workflows that comes next, on the way forward or back.
-    pub(super) fn leg(&self, back: bool) -> Option<&Leg> {
+    pub(super) fn leg(&self, back: bool) -> Option<&WaveProgress> {
         let legs = self.legs.as_ref()?;
         if back { legs.back() } else { legs.forward() }
     }
@@ -259,7 +259,7 @@ impl FleetObject {
 
     /// Whether another rollout is about it as well.
     #[must_use]
-    pub fn is_chosen_by(&self, rollout: &FleetRollout) -> bool {
+    pub fn is_chosen_by(&self, rollout: &Rollout) -> bool {
         rollout.chosen.holds(self.namespace(), &self.labels)
     }
 
@@ -294,13 +294,13 @@ impl FleetObject {
     }
 
     /// What runs of each of its parts, by what it says itself and by what others say.
-    pub(super) fn runs(&self, rollout: &FleetRollout, answers: &RolloutAnswers) -> Vec<PartVersions> {
+    pub(super) fn runs(&self, rollout: &Rollout, answers: &LookupResults) -> Vec<PartVersions> {
         whole_parts(&rollout.observe, &self.runs, &|source| answers.versions_of(source, (self.namespace(), &self.name)))
     }
 
     /// Another rollout that has held it, or moved it, since this one began: that one is under way over it as well,
     /// whatever was so when this one began.
-    pub(super) fn taken_by(&self, rollout: &FleetRollout, began: &str) -> Option<String> {
+    pub(super) fn taken_by(&self, rollout: &Rollout, began: &str) -> Option<String> {
         let is_since = |at: &str| wall(at).zip(wall(began)).is_some_and(|(at, began)| at > began);
         let hold = self.held.as_ref().filter(|held| held.hold_of(rollout).is_none()).and_then(|held| held.hold());
         if let Some((_, hold)) = hold.filter(|(_, hold)| is_since(&hold.at)) {
@@ -317,24 +317,24 @@ impl FleetObject {
     }
 
     /// What a rollout has left on it, if it was this one.
-    pub(super) fn mark_of(&self, rollout: &FleetRollout) -> Option<&RolloutMark> {
+    pub(super) fn mark_of(&self, rollout: &Rollout) -> Option<&RolloutAnnotation> {
         self.noted.mark().filter(|mark| rollout.has_left(mark))
     }
 
     /// Whether it is at the new version by another rollout, or by one of the same name that was deleted, as its mark
     /// says.
-    pub(super) fn is_moved_by_another(&self, rollout: &FleetRollout) -> bool {
+    pub(super) fn is_moved_by_another(&self, rollout: &Rollout) -> bool {
         self.is_at(&rollout.to)
             && self.noted.mark().is_some_and(|mark| mark.rollout != rollout.uid && mark.to == rollout.to)
     }
 
     /// Why nothing can be noted on it, and what makes room for that; nothing where it can.
-    pub(super) fn has_no_room(&self, rollout: &FleetRollout) -> Option<String> {
+    pub(super) fn has_no_room(&self, rollout: &Rollout) -> Option<String> {
         self.noted.refuses(rollout, self.namespace(), &self.name)
     }
 
     /// Why nobody knows any more whether a rollout has moved it, where a text stands in the place of its mark.
-    pub(super) fn has_lost_mark(&self, rollout: &FleetRollout) -> Option<String> {
+    pub(super) fn has_lost_mark(&self, rollout: &Rollout) -> Option<String> {
         self.has_no_room(rollout).or_else(|| self.noted.is_emptied(rollout, self.namespace(), &self.name))
     }
 
@@ -349,7 +349,7 @@ impl FleetObject {
     }
 
     /// The hold of a rollout on it, as it was read.
-    pub(super) fn hold_of(&self, rollout: &FleetRollout) -> Option<&str> {
+    pub(super) fn hold_of(&self, rollout: &Rollout) -> Option<&str> {
         self.held.as_ref()?.hold_of(rollout)
     }
 
@@ -364,7 +364,7 @@ impl FleetObject {
     }
 
     /// Whether a rollout has held it, and has let it go.
-    pub(super) fn is_released_by(&self, rollout: &FleetRollout) -> bool {
+    pub(super) fn is_released_by(&self, rollout: &Rollout) -> bool {
         let by = self.held_text().and_then(|text| text.strip_prefix(RELEASED));
         by.is_some_and(|uid| uid.trim_start() == rollout.uid)
     }
@@ -396,7 +396,7 @@ impl FleetObject {
 }
 
 /// The field managers of an object, where the StagedRollout waits for a write of one of them.
-fn managers_of(object: &Value, rollout: &FleetRollout) -> Option<FieldManagers> {
+fn managers_of(object: &Value, rollout: &Rollout) -> Option<FieldManagers> {
     rollout.health.seen.as_ref()?;
     FieldManagers::of(object, &rollout.label, |manager| rollout.waits_for_manager(manager))
 }

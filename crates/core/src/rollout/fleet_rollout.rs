@@ -6,23 +6,23 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::checks::RolloutChecks;
-use super::chosen::Chosen;
+use super::chosen::ObjectSelector;
 use super::freeze::{Freeze, Frozen};
-use super::kind_pair::KindPair;
-use super::mark::RolloutMark;
+use super::kind_pair::SourceAndTargetKind;
+use super::mark::RolloutAnnotation;
 use super::readable::readable;
 use super::wave::Wave;
 use super::wave_gate::WaveSide;
 use super::window::RolloutWindow;
 use crate::definition::admission::{ControllerLease, ObservedPart, OtherSource, PartVersions, RoleSource, UpgradePath};
 use crate::definition::{
-    BesideAct, Health, JobSource, Workflow, WorkflowAct, WorkflowJob, WorkflowStep, Path, RolloutVersions,
+    ObjectAction, Health, JobSource, Workflow, WorkflowAct, WorkflowJob, WorkflowStep, Path, RolloutVersions,
 };
 use crate::upgrade;
 
 /// A StagedRollout, checked: what is moved, from where to where, and how carefully.
 #[derive(Clone, Debug)]
-pub struct FleetRollout {
+pub struct Rollout {
     pub(super) name: String,
     /// Of the object in the cluster; empty for one that is not there yet.
     pub(super) uid: String,
@@ -31,7 +31,7 @@ pub struct FleetRollout {
     pub(super) label: String,
     pub(super) from: Option<String>,
     pub(super) to: String,
-    pub(super) chosen: Chosen,
+    pub(super) chosen: ObjectSelector,
     /// The field that orders the objects, and its values, the first ones first.
     pub(super) order: Option<(Path, Vec<String>)>,
     pub(super) waves: Vec<Wave>,
@@ -64,7 +64,7 @@ pub struct FleetRollout {
     /// The CRD by which its objects are stored anew, where that is what it does.
     pub(super) stores: Option<String>,
     /// The two kinds, where its objects become others.
-    pub(super) pair: Option<Box<KindPair>>,
+    pub(super) pair: Option<Box<SourceAndTargetKind>>,
     /// Where objects say which versions run of them, part by part.
     pub(super) observe: Vec<ObservedPart>,
     /// Where objects say what they are there for.
@@ -94,7 +94,7 @@ pub enum Direction {
     Abort,
 }
 
-impl FleetRollout {
+impl Rollout {
     /// Its name.
     #[must_use]
     pub fn name(&self) -> &str {
@@ -129,7 +129,7 @@ impl FleetRollout {
     }
 
     /// Whether it has left a mark. One that leads elsewhere is none of its own, whoever it names.
-    pub(super) fn has_left(&self, mark: &RolloutMark) -> bool {
+    pub(super) fn has_left(&self, mark: &RolloutAnnotation) -> bool {
         mark.rollout == self.uid && mark.to == self.to
     }
 
@@ -229,7 +229,7 @@ impl FleetRollout {
         &self,
         namespace: Option<&str>,
         labels: &BTreeMap<String, String>,
-        mark: Option<&RolloutMark>,
+        mark: Option<&RolloutAnnotation>,
     ) -> Vec<usize> {
         fn name(wave: &Wave) -> Option<&str> {
             wave.workflow.as_ref().map(|workflow| workflow.name.as_str())
@@ -306,7 +306,7 @@ impl FleetRollout {
         let mut all: Vec<&str> = Vec::new();
         for workflow in self.waves.iter().filter_map(|wave| wave.workflow.as_ref()) {
             let returns = |step: &WorkflowStep| {
-                workflow.returns() && step.beside().is_some_and(|one| matches!(one.act, BesideAct::DeleteSource))
+                workflow.returns() && step.beside().is_some_and(|one| matches!(one.act, ObjectAction::DeleteSource))
             };
             let stops = workflow.steps.iter().filter(|step| step.irreversible.is_some() && !returns(step));
             for step in stops {
@@ -351,7 +351,7 @@ impl FleetRollout {
     pub fn makes_objects(&self) -> bool {
         self.workflow_steps().any(|step| match &step.act {
             WorkflowAct::Job { .. } => true,
-            WorkflowAct::Beside(beside) => matches!(beside.act, BesideAct::Convert | BesideAct::Recreate(_)),
+            WorkflowAct::Beside(beside) => matches!(beside.act, ObjectAction::Convert | ObjectAction::Recreate(_)),
             WorkflowAct::Set(_) | WorkflowAct::Wait { .. } => false,
         })
     }

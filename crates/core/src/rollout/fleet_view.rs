@@ -1,21 +1,21 @@
 //! A fleet with how each of its objects stands.
 
 use super::fleet_object::FleetObject;
-use super::fleet_rollout::{Direction, FleetRollout};
-use super::object_state::Standing;
+use super::fleet_rollout::{Direction, Rollout};
+use super::object_state::ObjectState;
 use super::status::{BlockedObject, RolloutCounts, RolloutStatus, WaveCounts};
 
 /// A fleet, judged.
 pub(super) struct FleetView<'f, 'a> {
-    pub(super) rollout: &'a FleetRollout,
+    pub(super) rollout: &'a Rollout,
     pub(super) status: &'a RolloutStatus,
     pub(super) fleet: &'f [FleetObject],
     /// In the fleet's order.
-    pub(super) standings: &'a [Standing],
+    pub(super) standings: &'a [ObjectState],
 }
 
 impl<'f, 'a> FleetView<'f, 'a> {
-    pub(super) fn all(&self) -> impl Iterator<Item = (&'f FleetObject, &'a Standing)> {
+    pub(super) fn all(&self) -> impl Iterator<Item = (&'f FleetObject, &'a ObjectState)> {
         self.fleet.iter().zip(self.standings)
     }
 
@@ -26,13 +26,13 @@ impl<'f, 'a> FleetView<'f, 'a> {
 
     /// The objects of a wave while the rollout is at `at`: what comes to be there after its own wave was through is in
     /// the last one.
-    pub(super) fn in_wave(&self, wave: usize, at: usize) -> impl Iterator<Item = (&'f FleetObject, &'a Standing)> {
+    pub(super) fn in_wave(&self, wave: usize, at: usize) -> impl Iterator<Item = (&'f FleetObject, &'a ObjectState)> {
         let last = self.rollout.waves.len().saturating_sub(1);
         self.all().filter(move |(object, standing)| {
-            let is_open = matches!(standing, Standing::Old | Standing::Waiting(_) | Standing::Refused(_));
+            let is_open = matches!(standing, ObjectState::Old | ObjectState::Waiting(_) | ObjectState::Refused(_));
             let own = self.wave_of(object);
             let of = if is_open && own < at { last } else { own };
-            of == wave && !matches!(standing, Standing::Gone | Standing::Outside)
+            of == wave && !matches!(standing, ObjectState::Gone | ObjectState::Outside)
         })
     }
 
@@ -49,17 +49,17 @@ impl<'f, 'a> FleetView<'f, 'a> {
     /// Objects that are not healthy and not under way, each with the reason.
     pub(super) fn unhealthy(&self) -> Vec<String> {
         let back = self.status.direction == Direction::Undo;
-        let of = |(object, standing): (&FleetObject, &Standing)| {
+        let of = |(object, standing): (&FleetObject, &ObjectState)| {
             let counts = match standing {
                 // While the fleet goes back, those that were moved are why.
-                Standing::New => !back,
+                ObjectState::New => !back,
                 // It is named at the end: nothing more is taken back of it, and nothing has to wait for it.
-                Standing::Old | Standing::Failed(_) if back && self.status.is_left(&object.uid) => false,
+                ObjectState::Old | ObjectState::Failed(_) if back && self.status.is_left(&object.uid) => false,
                 // Nobody knows of it that it was not.
-                Standing::Refused(_) | Standing::Waiting(_) if back && self.is_new(object) => false,
-                Standing::Old | Standing::Held(_) | Standing::Waiting(_) | Standing::Refused(_) => true,
+                ObjectState::Refused(_) | ObjectState::Waiting(_) if back && self.is_new(object) => false,
+                ObjectState::Old | ObjectState::Held(_) | ObjectState::Waiting(_) | ObjectState::Refused(_) => true,
                 // It was taken back.
-                Standing::Failed(why) if self.status.reservation(&object.uid).is_none() => {
+                ObjectState::Failed(why) if self.status.reservation(&object.uid).is_none() => {
                     return Some(format!("{} ({why})", object.title()));
                 }
                 _ => false,
@@ -84,20 +84,20 @@ impl<'f, 'a> FleetView<'f, 'a> {
         for (object, standing) in self.all().filter(|(object, _)| !object.is_run()) {
             if self.has_gone(object) {
                 // It counts among those that have become others, unless it cannot be made anew.
-                let stays = matches!(standing, Standing::Waiting(_) | Standing::Refused(_));
+                let stays = matches!(standing, ObjectState::Waiting(_) | ObjectState::Refused(_));
                 counts.updated = counts.updated.saturating_sub(usize::from(stays));
                 counts.refused += usize::from(stays);
                 continue;
             }
             match standing {
-                Standing::Old => counts.pending += 1,
-                Standing::Reserved | Standing::Moving(_) | Standing::Settling => counts.in_flight += 1,
-                Standing::New => counts.updated += 1,
-                Standing::Failed(_) => counts.failed += 1,
-                Standing::Held(_) => counts.held += 1,
-                Standing::Waiting(_) | Standing::Refused(_) => counts.refused += 1,
-                Standing::Outside => counts.outside += 1,
-                Standing::Gone => {}
+                ObjectState::Old => counts.pending += 1,
+                ObjectState::Reserved | ObjectState::Moving(_) | ObjectState::Settling => counts.in_flight += 1,
+                ObjectState::New => counts.updated += 1,
+                ObjectState::Failed(_) => counts.failed += 1,
+                ObjectState::Held(_) => counts.held += 1,
+                ObjectState::Waiting(_) | ObjectState::Refused(_) => counts.refused += 1,
+                ObjectState::Outside => counts.outside += 1,
+                ObjectState::Gone => {}
             }
         }
         counts
@@ -111,7 +111,7 @@ impl<'f, 'a> FleetView<'f, 'a> {
     /// Objects that cannot be moved, the first of them: a status must not become large.
     pub(super) fn blocked(&self) -> Vec<BlockedObject> {
         let is_one =
-            |standing: &Standing| matches!(standing, Standing::Held(_) | Standing::Waiting(_) | Standing::Refused(_));
+            |standing: &ObjectState| matches!(standing, ObjectState::Held(_) | ObjectState::Waiting(_) | ObjectState::Refused(_));
         let unmoved = self.all().filter(|(_, standing)| is_one(standing)).map(|(object, standing)| BlockedObject {
             object: object.title(),
             state: standing.word().to_owned(),
@@ -124,15 +124,15 @@ impl<'f, 'a> FleetView<'f, 'a> {
         let at = self.wave_at();
         let counts = |(index, wave): (usize, &super::wave::Wave)| {
             if wave.workflow.is_some() {
-                let legs = self.all().filter(|(_, standing)| **standing != Standing::Gone);
+                let legs = self.all().filter(|(_, standing)| **standing != ObjectState::Gone);
                 let legs = legs.filter(|(object, _)| !self.has_gone(object));
                 let legs = legs.filter_map(|(object, _)| object.legs.as_ref()?.of_wave(index));
                 let (done, rest): (Vec<_>, Vec<_>) = legs.filter(|leg| leg.counts()).partition(|leg| leg.is_done());
                 let done = done.len() + self.status.became_of(&wave.name);
                 return WaveCounts { name: wave.name.clone(), done, total: done + rest.len() };
             }
-            let count = |(done, total), (_, standing): (_, &Standing)| {
-                (done + usize::from(*standing == Standing::New), total + 1)
+            let count = |(done, total), (_, standing): (_, &ObjectState)| {
+                (done + usize::from(*standing == ObjectState::New), total + 1)
             };
             let (done, total) = self.in_wave(index, at).fold((0, 0), count);
             WaveCounts { name: wave.name.clone(), done, total }

@@ -4,20 +4,20 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::answers::RolloutAnswers;
+use super::answers::LookupResults;
 use serde_json::{Value, json};
 
 use super::beside::{BECAME, MADE_BY, ON_WHAT_WAS_MADE, ObjectCall, ObjectWrite, annotation, list};
 use super::fleet_object::FleetObject;
-use super::fleet_rollout::{Direction, FleetRollout};
+use super::fleet_rollout::{Direction, Rollout};
 use super::json_patch::{pointer, test};
 use super::kind_pair::PairedKind;
-use super::mark::RolloutMark;
-use super::questions::{RolloutQuestion, title};
+use super::mark::RolloutAnnotation;
+use super::questions::{LookupRequest, title};
 use super::status::RolloutStatus;
 
 /// About the metadata of all that objects have become. Nothing where the rollout does not go back over its end.
-pub(super) fn former_question(rollout: &FleetRollout, status: &RolloutStatus) -> Option<RolloutQuestion> {
+pub(super) fn former_question(rollout: &Rollout, status: &RolloutStatus) -> Option<LookupRequest> {
     let wants =
         status.direction_of(rollout) == Direction::Undo || status.in_flight.iter().any(|one| one.target.is_some());
     made_question(rollout).filter(|_| wants && status.started.is_some())
@@ -25,9 +25,9 @@ pub(super) fn former_question(rollout: &FleetRollout, status: &RolloutStatus) ->
 
 /// About the metadata of all that objects of a rollout may have become. Nothing where none of them can be made anew.
 #[must_use]
-pub fn made_question(rollout: &FleetRollout) -> Option<RolloutQuestion> {
+pub fn made_question(rollout: &Rollout) -> Option<LookupRequest> {
     let pair = rollout.pair.as_deref().filter(|_| rollout.returns())?;
-    Some(RolloutQuestion::of_metadata(&pair.target.resource, None, ""))
+    Some(LookupRequest::of_metadata(&pair.target.resource, None, ""))
 }
 
 /// What takes off the objects that a rollout has made what it has written on them, once nobody is to go back over them.
@@ -36,15 +36,15 @@ pub fn made_question(rollout: &FleetRollout) -> Option<RolloutQuestion> {
 /// # Errors
 /// Why it is not known what the rollout has made.
 pub fn unmarked(
-    rollout: &FleetRollout,
+    rollout: &Rollout,
     fleet: &[FleetObject],
-    answers: &RolloutAnswers,
+    answers: &LookupResults,
 ) -> Result<Vec<ObjectWrite>, String> {
     let (Some(pair), Some(question)) = (rollout.pair.as_deref(), made_question(rollout)) else { return Ok(Vec::new()) };
     let there: BTreeSet<&str> = fleet.iter().map(FleetObject::uid).collect();
     let is_of_it = |target: &&Value| {
         let is_gone = annotation(target, BECAME).is_none_or(|uid| !there.contains(uid));
-        is_gone && annotation(target, MADE_BY).and_then(RolloutMark::read).is_some_and(|mark| rollout.has_left(&mark))
+        is_gone && annotation(target, MADE_BY).and_then(RolloutAnnotation::read).is_some_and(|mark| rollout.has_left(&mark))
     };
     let writes = list(answers, &question)?.iter().filter(is_of_it).map(|target| unmark(&pair.target, target));
     Ok(writes.collect())
@@ -73,10 +73,10 @@ fn unmark(kind: &PairedKind, target: &Value) -> ObjectWrite {
 /// it makes them anew. `answers` tell what there is of what they have become.
 #[must_use]
 pub fn formers(
-    rollout: &FleetRollout,
+    rollout: &Rollout,
     status: &RolloutStatus,
     fleet: &[FleetObject],
-    answers: &RolloutAnswers,
+    answers: &LookupResults,
 ) -> Vec<FleetObject> {
     let Some(Ok(all)) = former_question(rollout, status).map(|question| list(answers, &question)) else {
         return Vec::new();
@@ -93,16 +93,16 @@ pub fn formers(
 
 /// Why it is not known which objects are there no more; nothing where it is, or nobody asks.
 pub(super) fn formers_unknown(
-    rollout: &FleetRollout,
+    rollout: &Rollout,
     status: &RolloutStatus,
-    answers: &RolloutAnswers,
+    answers: &LookupResults,
 ) -> Option<String> {
     list(answers, &former_question(rollout, status)?).err()
 }
 
 /// The status once objects that were made anew are known: what was reserved of them before they were there is of them.
 pub(super) fn returned<'s>(
-    rollout: &FleetRollout,
+    rollout: &Rollout,
     status: &'s RolloutStatus,
     fleet: &[FleetObject],
 ) -> Cow<'s, RolloutStatus> {

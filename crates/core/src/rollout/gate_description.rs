@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use super::fleet_rollout::FleetRollout;
+use super::fleet_rollout::Rollout;
 use super::object_state::shown;
 use super::wave_gate::{WaveGate, WaveSide};
 
 /// What a rollout waits for beside a wave, as it is told before it begins.
 #[derive(Clone, Copy, Debug)]
-pub struct ToldGate<'r> {
+pub struct GateDescription<'r> {
     /// The name of the wave.
     pub wave: &'r str,
     /// On which side of it.
@@ -21,7 +21,7 @@ pub struct ToldGate<'r> {
     pub wait: Option<Duration>,
 }
 
-impl ToldGate<'_> {
+impl GateDescription<'_> {
     /// Where, and what is waited for, in words: `after canary: 30m go by, somebody approves`.
     #[must_use]
     pub fn words(&self) -> String {
@@ -46,12 +46,12 @@ impl ToldGate<'_> {
 
 /// What a rollout waits for beside its waves, in the order in which it comes to that.
 #[must_use]
-pub fn told_gates(rollout: &FleetRollout) -> Vec<ToldGate<'_>> {
+pub fn told_gates(rollout: &Rollout) -> Vec<GateDescription<'_>> {
     let sides = rollout.waves.iter().flat_map(|wave| WaveSide::BOTH.map(|side| (wave, side, wave.gate(side))));
     let waited = sides.filter(|(.., gate)| !gate.is_open());
     let told = waited.map(|(wave, side, gate)| {
         let WaveGate { approval, checks, wait } = *gate;
-        ToldGate { wave: &wave.name, side, approval, checks, wait }
+        GateDescription { wave: &wave.name, side, approval, checks, wait }
     });
     told.collect()
 }

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use super::checks::ChecksAsked;
-use super::message::WaitsFor;
+use super::message::PendingGate;
 use super::moment::{rfc3339, wall};
 use super::planner::Planner;
 use super::start::unmet_checks;
@@ -29,7 +29,7 @@ pub(super) fn waits_before(planner: &mut Planner<'_>, wave: &Wave) -> bool {
     let since = wave.before.wait.map(|_| since(&mut planner.status.wave_since, planner.now.wall));
     let shut = shut(planner, wave, WaveSide::Before, since).or_else(|| {
         // What is looked at right before a wave begins is looked at again where it could not begin.
-        planner.facts.closed(planner.rollout).map(|what| WaitsFor { reason: None, what })
+        planner.facts.closed(planner.rollout).map(|what| PendingGate { reason: None, what })
     });
     let is_held_up = planner.facts.trouble.is_some() || planner.facts.shut.is_some();
     planner.status.before = shut.is_some() || is_held_up;
@@ -41,7 +41,7 @@ pub(super) fn waits_before(planner: &mut Planner<'_>, wave: &Wave) -> bool {
 }
 
 /// What a wave waits for that was through when the whole fleet was listed.
-pub(super) fn waits_then(planner: &mut Planner<'_>, wave: &Wave) -> Option<WaitsFor> {
+pub(super) fn waits_then(planner: &mut Planner<'_>, wave: &Wave) -> Option<PendingGate> {
     planner.status.wave_done.as_ref()?;
     let since = wave.after.wait.map(|_| since(&mut planner.status.wave_done, planner.now.wall));
     shut(planner, wave, WaveSide::After, since)
@@ -58,7 +58,7 @@ fn since(written: &mut Option<String>, now: u64) -> u64 {
 }
 
 /// What is not open on one side of a wave, all of it: whoever approves sees what else there is.
-fn shut(planner: &Planner<'_>, wave: &Wave, side: WaveSide, since: Option<u64>) -> Option<WaitsFor> {
+fn shut(planner: &Planner<'_>, wave: &Wave, side: WaveSide, since: Option<u64>) -> Option<PendingGate> {
     let gate = wave.gate(side);
     let approved = match side {
         WaveSide::Before => &planner.status.approved_before,
@@ -76,7 +76,7 @@ fn shut(planner: &Planner<'_>, wave: &Wave, side: WaveSide, since: Option<u64>) 
         WaveSide::Before => format!("before it: {what}"),
         WaveSide::After => what,
     };
-    Some(WaitsFor { reason: Some(reason), what })
+    Some(PendingGate { reason: Some(reason), what })
 }
 
 fn time(planner: &Planner<'_>, wait: Duration, since: u64) -> Option<String> {

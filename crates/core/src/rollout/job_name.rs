@@ -1,13 +1,13 @@
 //! What the Job of a step is called.
 
-use super::fleet_rollout::FleetRollout;
+use super::fleet_rollout::Rollout;
 use super::short_hash::short_hash;
 use super::status::InFlightObject;
-use crate::definition::StepWay;
+use crate::definition::StepDirection;
 
 /// The name of the Job of a step: the same one for whoever looks for it, and another one for another attempt.
-pub(super) fn job_name(rollout: &FleetRollout, reservation: &InFlightObject, step: &str, way: StepWay) -> String {
-    let way = if way == StepWay::Done { "done" } else { "undone" };
+pub(super) fn job_name(rollout: &Rollout, reservation: &InFlightObject, step: &str, way: StepDirection) -> String {
+    let way = if way == StepDirection::Done { "done" } else { "undone" };
     let attempt = reservation.attempt.to_string();
     let parts = [&rollout.uid, &reservation.uid, &reservation.wave, step, way, &attempt];
     let told: String = parts.iter().map(|part| format!("{part}\0")).collect();

@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
-use super::answers::RolloutAnswers;
-use super::questions::RolloutQuestion;
-use super::traveller::Traveller;
+use super::answers::LookupResults;
+use super::questions::LookupRequest;
+use super::traveller::StepContext;
 use crate::apimachinery::excerpt;
 use crate::definition::{JobSource, WorkflowJob, bad_manifest};
 
@@ -36,8 +36,8 @@ pub(super) enum SeenJob {
 
 impl SeenJob {
     /// What was found of a Job that is called so, with its namespace.
-    pub(super) fn of(title: &str, answers: &RolloutAnswers) -> Self {
-        match answers.of(&RolloutQuestion::about_job(title)) {
+    pub(super) fn of(title: &str, answers: &LookupResults) -> Self {
+        match answers.of(&LookupRequest::about_job(title)) {
             None => Self::Unknown(format!("nobody has looked at job {title}")),
             Some(Err(why)) => Self::Unknown(format!("job {title} cannot be read: {why}")),
             Some(Ok(found)) => found.whole.as_ref().map_or(Self::Absent, Self::read),
@@ -45,7 +45,7 @@ impl SeenJob {
     }
 
     /// That a Job that is called so runs, or why nobody knows whether it has ended, in words; nothing where it has.
-    pub(super) fn under_way(title: &str, answers: &RolloutAnswers) -> Option<String> {
+    pub(super) fn under_way(title: &str, answers: &LookupResults) -> Option<String> {
         match Self::of(title, answers) {
             Self::Runs => Some(format!("job {title} still runs")),
             Self::Unknown(why) => Some(why),
@@ -77,11 +77,11 @@ impl SeenJob {
 /// # Errors
 /// Why it cannot be made, in words: its template is not to be read, or is no Job.
 pub(super) fn job_write(
-    traveller: Traveller<'_>,
+    traveller: StepContext<'_>,
     step: &str,
     job: &WorkflowJob,
     name: &str,
-    answers: &RolloutAnswers,
+    answers: &LookupResults,
 ) -> Result<JobWrite, String> {
     let Value::Object(mut body) = manifest(job, answers)? else { return Err("its manifest is no object".to_owned()) };
     let namespace = job.namespace().to_owned();
@@ -118,17 +118,17 @@ pub(super) fn job_write(
 }
 
 /// Why a Job could not be made, by its manifest.
-pub(super) fn bad_template(job: &WorkflowJob, answers: &RolloutAnswers) -> Option<String> {
+pub(super) fn bad_template(job: &WorkflowJob, answers: &LookupResults) -> Option<String> {
     manifest(job, answers).err()
 }
 
-fn manifest(job: &WorkflowJob, answers: &RolloutAnswers) -> Result<Value, String> {
+fn manifest(job: &WorkflowJob, answers: &LookupResults) -> Result<Value, String> {
     let (namespace, name) = match &job.source {
         JobSource::Inline { manifest, .. } => return Ok(manifest.clone()),
         JobSource::Template { namespace, name } => (namespace, name),
     };
     let title = format!("{namespace}/{name}");
-    let found = match answers.of(&RolloutQuestion::about_template(&title)) {
+    let found = match answers.of(&LookupRequest::about_template(&title)) {
         None => return Err(format!("nobody has looked at its template, configmap {title}")),
         Some(Err(why)) => return Err(format!("its template, configmap {title}, cannot be read: {why}")),
         Some(Ok(found)) => {

@@ -7,7 +7,7 @@ use crate::definition::{Gate, Kind, Path, is_taken_along, unmet_of};
 
 /// A kind that goes, and the one that its objects become.
 #[derive(Clone, Debug)]
-pub(super) struct KindPair {
+pub(super) struct SourceAndTargetKind {
     pub(super) source: PairedKind,
     pub(super) target: PairedKind,
     /// Whether a Secret in the namespace of an object has a key, by name.
@@ -39,7 +39,7 @@ pub(super) struct SecretFact {
 
 /// A fact of one object.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct WantedFact {
+pub struct FactLookup {
     /// The fact.
     pub name: String,
     /// The Secret, in the namespace of the object; none where the object names none, and the fact is false.
@@ -48,7 +48,7 @@ pub struct WantedFact {
     pub key: String,
 }
 
-impl KindPair {
+impl SourceAndTargetKind {
     /// Those of a definition that says what becomes of another kind.
     pub(super) fn of(kind: &Kind) -> Option<Self> {
         let becoming = kind.becoming()?;
@@ -114,9 +114,9 @@ impl KindPair {
     }
 
     /// What has to be looked up for an object to become another one.
-    pub(super) fn wanted(&self, object: &Value) -> Vec<WantedFact> {
+    pub(super) fn wanted(&self, object: &Value) -> Vec<FactLookup> {
         let named = |path: &Path| path.names().iter().try_fold(object, |value, name| value.get(name.as_ref()));
-        let wanted = self.facts.iter().map(|fact| WantedFact {
+        let wanted = self.facts.iter().map(|fact| FactLookup {
             name: fact.name.clone(),
             secret: named(&fact.secret).and_then(Value::as_str).filter(|name| !name.is_empty()).map(str::to_owned),
             key: fact.key.clone(),

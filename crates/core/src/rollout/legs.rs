@@ -4,21 +4,21 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::fleet_rollout::FleetRollout;
-use super::kind_pair::WantedFact;
-use super::mark::RolloutMark;
-use super::seen_field::SeenField;
+use super::fleet_rollout::Rollout;
+use super::kind_pair::FactLookup;
+use super::mark::RolloutAnnotation;
+use super::seen_field::ObservedField;
 use super::status::RolloutStatus;
 use super::wave::Wave;
-use crate::definition::{WorkflowAct, Path, StepWay};
+use crate::definition::{WorkflowAct, Path, StepDirection};
 
 /// The legs of an object, in the order of their waves, and what is seen of the fields that their steps write.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub(super) struct Legs {
-    pub(super) legs: Vec<Leg>,
-    pub(super) fields: BTreeMap<Path, SeenField>,
+pub(super) struct ObjectProgress {
+    pub(super) legs: Vec<WaveProgress>,
+    pub(super) fields: BTreeMap<Path, ObservedField>,
     /// What has to be looked up for it to become an object of another kind.
-    pub(super) facts: Vec<WantedFact>,
+    pub(super) facts: Vec<FactLookup>,
     /// Why it does not become one, by its own fields.
     pub(super) refused: Option<String>,
     /// What its status says of that.
@@ -29,7 +29,7 @@ pub(super) struct Legs {
 
 /// The workflow of one wave, as far as an object has gone it.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) struct Leg {
+pub(super) struct WaveProgress {
     pub(super) wave: usize,
     /// Whether the object goes it: by its labels, or because it has gone a part of it. Other waves may have it under
     /// way.
@@ -54,10 +54,10 @@ pub(super) struct Leg {
     undone_unmet: Vec<Option<String>>,
 }
 
-impl Legs {
+impl ObjectProgress {
     /// The legs of an object. These waves take it along, by their indices; of the others it is known how far it is,
     /// since it may be under way with them from before somebody changed its labels.
-    pub(super) fn of(object: &Value, rollout: &FleetRollout, waves: &[usize], mark: Option<&RolloutMark>) -> Self {
+    pub(super) fn of(object: &Value, rollout: &Rollout, waves: &[usize], mark: Option<&RolloutAnnotation>) -> Self {
         let facts = rollout.pair.as_ref().map(|pair| pair.wanted(object)).unwrap_or_default();
         let refused = rollout.pair.as_ref().and_then(|pair| pair.refuses(object));
         let told = rollout.pair.as_ref().and_then(|pair| pair.told_of(object));
@@ -66,7 +66,7 @@ impl Legs {
             let Some(workflow) = &wave.workflow else { continue };
             let done = mark.and_then(|mark| mark.step.get(&wave.name).copied()).unwrap_or_default();
             let unmet = |way| workflow.steps.iter().map(|step| step.unmet(object, way)).collect();
-            all.legs.push(Leg {
+            all.legs.push(WaveProgress {
                 wave: at,
                 is_own: waves.contains(&at),
                 is_chosen: !wave.chosen.is_everything(),
@@ -76,12 +76,12 @@ impl Legs {
                 steps: workflow.steps.len(),
                 floor: workflow.floor(done),
                 outside: workflow.unmet(object),
-                done_unmet: unmet(StepWay::Done),
-                undone_unmet: unmet(StepWay::Undone),
+                done_unmet: unmet(StepDirection::Done),
+                undone_unmet: unmet(StepDirection::Undone),
             });
             for step in &workflow.steps {
                 let WorkflowAct::Set(fields) = &step.act else { continue };
-                let seen = fields.iter().map(|(field, _)| (field.clone(), SeenField::of(object, field)));
+                let seen = fields.iter().map(|(field, _)| (field.clone(), ObservedField::of(object, field)));
                 all.fields.extend(seen);
             }
         }
@@ -89,7 +89,7 @@ impl Legs {
     }
 
     /// The legs of an object that is there no more, by what it said last. Nothing where it cannot be made anew.
-    pub(super) fn of_former(rollout: &FleetRollout, waves: &[usize], mark: &RolloutMark) -> Option<Self> {
+    pub(super) fn of_former(rollout: &Rollout, waves: &[usize], mark: &RolloutAnnotation) -> Option<Self> {
         let all = Self::of(&Value::Null, rollout, waves, Some(mark));
         let legs = Self { legs: all.legs, ..Self::default() };
         let last = legs.last().filter(|leg| leg.is_done())?;
@@ -101,7 +101,7 @@ impl Legs {
     pub(super) fn of_run(at: usize, wave: &Wave, status: &RolloutStatus) -> Option<Self> {
         let done = usize::from(status.completed_run_waves.contains(&wave.name));
         let workflow = wave.workflow.as_ref().filter(|_| wave.is_run)?;
-        let leg = Leg {
+        let leg = WaveProgress {
             wave: at,
             is_own: true,
             is_chosen: false,
@@ -118,13 +118,13 @@ impl Legs {
     }
 
     /// The leg that comes next on the way forward.
-    pub(super) fn forward(&self) -> Option<&Leg> {
+    pub(super) fn forward(&self) -> Option<&WaveProgress> {
         self.own().find(|leg| !leg.is_done() && leg.counts())
     }
 
     /// The leg before that one which the object has to go first, and why it cannot: its wave has chosen the object, and
     /// what its workflow is about does not hold now.
-    pub(super) fn held(&self) -> Option<(&Leg, &str)> {
+    pub(super) fn held(&self) -> Option<(&WaveProgress, &str)> {
         let next = self.forward()?;
         let before = self.own().take_while(|leg| leg.wave != next.wave);
         before
@@ -132,27 +132,27 @@ impl Legs {
             .find_map(|leg| Some((leg, leg.outside.as_deref().filter(|_| !leg.counts())?)))
     }
 
-    fn own(&self) -> impl DoubleEndedIterator<Item = &Leg> {
+    fn own(&self) -> impl DoubleEndedIterator<Item = &WaveProgress> {
         self.legs.iter().filter(|leg| leg.is_own)
     }
 
     /// The leg that is taken back next. Nobody goes back over what cannot be undone.
-    pub(super) fn back(&self) -> Option<&Leg> {
+    pub(super) fn back(&self) -> Option<&WaveProgress> {
         self.last().filter(|leg| leg.done > leg.floor || leg.open)
     }
 
     /// The last leg of which anything is done.
-    pub(super) fn last(&self) -> Option<&Leg> {
+    pub(super) fn last(&self) -> Option<&WaveProgress> {
         self.own().rev().find(|leg| leg.done > 0 || leg.open)
     }
 
     /// The leg of a wave that takes the object along.
-    pub(super) fn of_wave(&self, wave: usize) -> Option<&Leg> {
+    pub(super) fn of_wave(&self, wave: usize) -> Option<&WaveProgress> {
         self.own().find(|leg| leg.wave == wave)
     }
 
     /// The leg of a wave that an object is under way with, whether its labels still say so or not.
-    pub(super) fn under_way(&self, wave: usize) -> Option<&Leg> {
+    pub(super) fn under_way(&self, wave: usize) -> Option<&WaveProgress> {
         self.legs.iter().find(|leg| leg.wave == wave)
     }
 
@@ -172,17 +172,17 @@ impl Legs {
     }
 }
 
-impl Leg {
+impl WaveProgress {
     /// Whether the leg is where a way leads.
     pub(super) fn has_landed(&self, back: bool) -> bool {
         if back { self.done <= self.floor && !self.open } else { self.is_done() }
     }
 
     /// What does not hold that has to before a step is done, or undone.
-    pub(super) fn unmet(&self, step: usize, way: StepWay) -> Option<&str> {
+    pub(super) fn unmet(&self, step: usize, way: StepDirection) -> Option<&str> {
         let unmet = match way {
-            StepWay::Done => &self.done_unmet,
-            StepWay::Undone => &self.undone_unmet,
+            StepDirection::Done => &self.done_unmet,
+            StepDirection::Undone => &self.undone_unmet,
         };
         unmet.get(step)?.as_deref()
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::field_managers::ManagerRecord;
-use super::moment::{self, Moment, rfc3339};
+use super::moment::{self, ClockReading, rfc3339};
 use super::seen_field::KeptField;
 use super::shared_metadata::SharedMetadata;
 pub(crate) use crate::definition::MOVED as ANNOTATION;
@@ -13,7 +13,7 @@ use crate::definition::read_note;
 
 /// By which rollout an object was moved, when, and what it was before.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-pub(super) struct RolloutMark {
+pub(super) struct RolloutAnnotation {
     /// The uid of the StagedRollout.
     pub(super) rollout: String,
     /// The value of the version label before; none where there was no label.
@@ -36,7 +36,7 @@ pub(super) struct RolloutMark {
     pub(super) kept: BTreeMap<String, BTreeMap<String, KeptField>>,
     /// Of an object that was made anew of what it had become: whose place it has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) again: Option<MadeAgain>,
+    pub(super) again: Option<RecreatedFrom>,
     /// On what an object has become: `namespace/name` of both. A copy of that by another name was made of nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) place: Option<String>,
@@ -48,7 +48,7 @@ pub(super) struct RolloutMark {
 
 /// Whose place an object has that was made anew of what it had become.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-pub(super) struct MadeAgain {
+pub(super) struct RecreatedFrom {
     /// The uid that the object had before.
     pub(super) of: String,
     /// The uid of what it had become.
@@ -61,9 +61,9 @@ pub(super) struct MadeAgain {
     pub(super) shared: Option<SharedMetadata>,
 }
 
-impl RolloutMark {
+impl RolloutAnnotation {
     /// Of an object that is moved now, and has done no step yet: by the StagedRollout of this uid, to this version.
-    pub(super) fn new((rollout, to): (&str, &str), was: Option<String>, now: Moment) -> Self {
+    pub(super) fn new((rollout, to): (&str, &str), was: Option<String>, now: ClockReading) -> Self {
         Self {
             rollout: rollout.to_owned(),
             was,

@@ -2,28 +2,28 @@
 
 use super::conditions::REQUESTED;
 use super::fleet_object::FleetObject;
-use super::fleet_rollout::{Direction, FleetRollout};
+use super::fleet_rollout::{Direction, Rollout};
 use super::fleet_view::FleetView;
-use super::object_state::Standing;
+use super::object_state::ObjectState;
 use super::states::state;
 use super::status::{API_ERROR, BlockedObject, ROLLED_BACK, RolloutPhase, RolloutStatus, WaveCounts};
 
 /// What is in the way, beside what the status says.
 #[derive(Default)]
-pub(super) struct InTheWay {
+pub(super) struct Blockers {
     /// Of every write.
     pub(super) trouble: Option<String>,
     /// Of every move, though others may write.
     pub(super) shut: Option<String>,
     /// What a wave waits for that is through, or has not begun.
-    pub(super) waits: Option<WaitsFor>,
+    pub(super) waits: Option<PendingGate>,
     /// Of the first object that is under way and does not get on, since somebody says no.
     pub(super) refused: Option<String>,
 }
 
 /// What is waited for between waves.
 #[derive(Clone, Debug)]
-pub(super) struct WaitsFor {
+pub(super) struct PendingGate {
     /// In a word, where there is one.
     pub(super) reason: Option<&'static str>,
     /// In words.
@@ -31,7 +31,7 @@ pub(super) struct WaitsFor {
 }
 
 /// The status with its counts, and in words.
-pub(super) fn described(view: &FleetView<'_, '_>, in_the_way: &InTheWay, told: Option<&str>) -> RolloutStatus {
+pub(super) fn described(view: &FleetView<'_, '_>, in_the_way: &Blockers, told: Option<&str>) -> RolloutStatus {
     let (at, waves) = (view.wave_at(), view.waves());
     let status = RolloutStatus { counts: view.counts(), blocked: view.blocked(), ..view.status.clone() };
     if status.started.is_none() {
@@ -73,9 +73,9 @@ fn over(view: &FleetView<'_, '_>, status: &RolloutStatus) -> Option<String> {
 /// What is so of objects with a mark once all is taken back. Where somebody else has set the label, the rollout leaves
 /// it.
 fn taken_back(view: &FleetView<'_, '_>) -> String {
-    let is_another = |(object, standing): &(&FleetObject, &Standing)| {
+    let is_another = |(object, standing): &(&FleetObject, &ObjectState)| {
         let was = object.mark_of(view.rollout).map(|mark| mark.was.as_deref());
-        matches!(standing, Standing::Held(_)) && was.is_some_and(|was| was != object.version())
+        matches!(standing, ObjectState::Held(_)) && was.is_some_and(|was| was != object.version())
     };
     let set: Vec<String> = view.all().filter(is_another).map(|(object, _)| object.title()).collect();
     if set.is_empty() {
@@ -111,10 +111,10 @@ fn stopped(view: &FleetView<'_, '_>) -> String {
             || object.has_lost_mark(view.rollout).is_some()
             || view.status.lost().any(|lost| lost.uid == object.uid)
     };
-    let is_before = |(object, standing): &(&FleetObject, &Standing)| match standing {
-        Standing::Old => !is_left(object) && !object.is_run(),
+    let is_before = |(object, standing): &(&FleetObject, &ObjectState)| match standing {
+        ObjectState::Old => !is_left(object) && !object.is_run(),
         // It was taken back, or never moved.
-        Standing::Failed(_) | Standing::Waiting(_) | Standing::Refused(_) => {
+        ObjectState::Failed(_) | ObjectState::Waiting(_) | ObjectState::Refused(_) => {
             !is_left(object) && object.legs.as_ref().is_some_and(|legs| legs.is_home())
         }
         _ => false,
@@ -151,10 +151,10 @@ fn lost(status: &RolloutStatus) -> String {
 }
 
 fn words(
-    rollout: &FleetRollout,
+    rollout: &Rollout,
     status: &RolloutStatus,
     wave: Option<&WaveCounts>,
-    in_the_way: &InTheWay,
+    in_the_way: &Blockers,
 ) -> (RolloutPhase, Option<String>, String) {
     if let Some(halt) = &status.halted {
         return (RolloutPhase::Paused, Some(halt.reason.clone()), halt.message.clone());

@@ -88,53 +88,53 @@ mod web_questions;
 mod window;
 mod workflow_plan;
 
-pub use answers::{Became, RolloutAnswers};
+pub use answers::{ConversionOutcome, LookupResults};
 pub use bad_rollout::BadRollout;
-pub use beside::{Counterpart, ObjectCall, ObjectWrite, Propagation, Replacement, Successor, not_left_behind};
+pub use beside::{PreconditionObject, ObjectCall, ObjectWrite, Propagation, Replacement, ReplacementObject, not_left_behind};
 pub use conditions::Condition;
-pub use facts::{Remembered, RolloutFacts};
+pub use facts::{RunnerCache, PlanInput};
 pub use field_managers::ManagerRecord;
 pub use fleet_object::{FleetObject, OF_WAVE};
-pub use fleet_rollout::{Direction, FleetRollout};
+pub use fleet_rollout::{Direction, Rollout};
 pub use forecast::{Forecast, forecast};
 pub use former::{formers, made_question, unmarked};
 pub(crate) use freeze::Freeze;
 pub use freeze::Frozen;
-pub use gate_description::{ToldGate, told_gates};
+pub use gate_description::{GateDescription, told_gates};
 pub use job_write::JobWrite;
 pub use json_patch::{is_patched, patched_uid};
-pub use kind_pair::WantedFact;
+pub use kind_pair::FactLookup;
 pub use managed_fields::ROLLOUT_MANAGER;
-pub use moment::{LONGEST_CALL, Moment, rfc3339, wall};
-pub use mutation_state::Staged;
-pub use next_move::{NextMove, next_move};
-pub use object_state::Standing;
+pub use moment::{LONGEST_CALL, ClockReading, rfc3339, wall};
+pub use mutation_state::MutationState;
+pub use next_move::{PriorityDecision, next_move};
+pub use object_state::ObjectState;
 pub use ordered_version::OrderedVersion;
 pub use other_cluster::OtherCluster;
 pub use owner_references::OwnerReferences;
-pub use patch::FleetMove;
+pub use patch::ObjectPatch;
 pub use plan::{RolloutPlan, plan};
-pub use questions::{RolloutQuestion, WantedObjects};
+pub use questions::{LookupRequest, LookupTarget};
 pub use read::{answered_rollout, read_rollout, rolled_kind};
 pub use requests::{NoEffect, RolloutRequest, goes_forward_again};
 pub use rights::{RolloutRights, rights, rights_elsewhere};
-pub use rollout_pace::{PaceChange, RolloutPace, TimedCall};
+pub use rollout_pace::{RateChange, RateLimiter, ApiCallKind};
 pub use rollout_write::RolloutWrite;
-pub use running_versions::{RunningVersions, UnreadVersion, VersionStanding, VersionState, rollout_target};
+pub use running_versions::{RunningVersions, UnreadVersion, VersionStatus, VersionState, rollout_target};
 pub use spec::{ROLLOUT, ROLLOUT_CRD};
 pub use stages_of::{missing_stages, seen_by_stage};
 pub use start::{
     asks_for_crd, asks_for_others, rollout_questions, shut_now, start_refusals, stays_over, web_questions,
 };
 pub use status::{
-    BlockedObject, Halt, InFlightObject, LostJob, RolloutCounts, RolloutEnd, RolloutFailure, RolloutPhase,
-    RolloutStatus, SeenStepJob, StoredBy, WaveCounts,
+    BlockedObject, PauseReason, InFlightObject, OrphanedJob, RolloutCounts, HistoryEntry, RolloutFailure, RolloutPhase,
+    RolloutStatus, ObservedJob, CrdSnapshot, WaveCounts,
 };
-pub use step_description::{ToldStep, told_steps};
+pub use step_description::{StepDescription, told_steps};
 pub use steps_digest::steps_not_compared;
 pub use version_range::VersionRange;
 pub use wave_gate::WaveSide;
-pub use web_answer::WebAnswer;
-pub use web_questions::{WebAsks, WebQuestion};
+pub use web_answer::ProbeResult;
+pub use web_questions::{ProbeKind, HttpProbe};
 pub use window::LocalTime;
 pub use workflow_plan::{ahead_questions, step_questions, waiting_questions};

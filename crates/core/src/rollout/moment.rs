@@ -10,7 +10,7 @@ pub const LONGEST_CALL: u64 = 65;
 
 /// A point in time, by two clocks.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Moment {
+pub struct ClockReading {
     /// Seconds since 1970 by the clock on the wall, which may jump: what is written down is told by it.
     pub wall: u64,
     /// Time since whoever asks was started, which never jumps: what is remembered is told by it.

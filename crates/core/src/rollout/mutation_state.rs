@@ -2,7 +2,7 @@
 
 /// What was found of an object that a stage has to have seen.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub enum Staged {
+pub enum MutationState {
     /// It is not there.
     Absent,
     /// It is being deleted, and no stage looks at it any more.

@@ -1,13 +1,13 @@
 //! One object is told to go next.
 
-use super::fleet_rollout::{Direction, FleetRollout};
+use super::fleet_rollout::{Direction, Rollout};
 use super::forecast::Forecast;
-use super::object_state::Standing;
+use super::object_state::ObjectState;
 use super::status::RolloutStatus;
 
 /// What becomes of it that an object is told to go.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub enum NextMove {
+pub enum PriorityDecision {
     /// It goes before the others of its wave, once the StagedRollout says so.
     Told {
         /// What `spec.prioritizedObjects` is to be: those that were told before and are still to go, and this one.
@@ -25,11 +25,11 @@ pub enum NextMove {
 /// # Errors
 /// It will not go, and why.
 pub fn next_move(
-    rollout: &FleetRollout,
+    rollout: &Rollout,
     status: &RolloutStatus,
     all: &[Forecast<'_>],
     title: &str,
-) -> Result<NextMove, String> {
+) -> Result<PriorityDecision, String> {
     let name = rollout.name();
     if status.is_over() {
         return Err(format!("rollout {name} is {:?}: nothing more is moved", status.phase));
@@ -41,18 +41,18 @@ pub fn next_move(
         return Err(format!("rollout {name} is about no object {title}: pointsman rollout objects {name} lists them"));
     };
     match &one.standing {
-        Standing::New => return Ok(NextMove::Needless(format!("{title} is at {} already", rollout.to))),
-        Standing::Reserved | Standing::Moving(_) | Standing::Settling => {
-            return Ok(NextMove::Needless(format!("{title} is under way already")));
+        ObjectState::New => return Ok(PriorityDecision::Needless(format!("{title} is at {} already", rollout.to))),
+        ObjectState::Reserved | ObjectState::Moving(_) | ObjectState::Settling => {
+            return Ok(PriorityDecision::Needless(format!("{title} is under way already")));
         }
-        Standing::Old | Standing::Waiting(_) => {}
+        ObjectState::Old | ObjectState::Waiting(_) => {}
         other => {
             let why = if other.why().is_empty() { String::new() } else { format!(": {}", other.why()) };
             return Err(format!("{title} does not go with rollout {name}: it is {}{why}", other.word()));
         }
     }
     let is_to_go = |title: &&String| {
-        let still = |one: &&Forecast<'_>| matches!(one.standing, Standing::Old | Standing::Waiting(_));
+        let still = |one: &&Forecast<'_>| matches!(one.standing, ObjectState::Old | ObjectState::Waiting(_));
         all.iter().filter(still).any(|one| one.object.title() == **title)
     };
     let mut next: Vec<String> = rollout.prioritized.iter().filter(is_to_go).cloned().collect();
@@ -63,10 +63,10 @@ pub fn next_move(
     if next.len() > MOST {
         return Err(format!("{MOST} objects were told to go next, and none of them has gone: let them go first"));
     }
-    Ok(NextMove::Told { next, when: when(rollout, status, one, before) })
+    Ok(PriorityDecision::Told { next, when: when(rollout, status, one, before) })
 }
 
-fn when(rollout: &FleetRollout, status: &RolloutStatus, one: &Forecast<'_>, before: usize) -> String {
+fn when(rollout: &Rollout, status: &RolloutStatus, one: &Forecast<'_>, before: usize) -> String {
     let behind = match before {
         0 => String::new(),
         1 => ", behind one that was told so before".to_owned(),

@@ -6,16 +6,16 @@ use super::field_managers::ManagerRecord;
 use super::fleet_object::FleetObject;
 use super::fleet_rollout::Direction;
 use super::fleet_view::FleetView;
-use super::moment::{Moment, wall};
-use super::object_state::Standing;
-use super::patch::FleetMove;
+use super::moment::{ClockReading, wall};
+use super::object_state::ObjectState;
+use super::patch::ObjectPatch;
 use super::planner::Planner;
 use super::status::InFlightObject;
 
 /// Writes of objects that are reserved.
 #[derive(Default)]
 pub(super) struct Moves {
-    pub(super) writes: Vec<FleetMove>,
+    pub(super) writes: Vec<ObjectPatch>,
     /// What is recorded of those that are taken back, by uid.
     pub(super) records: BTreeMap<String, Option<ManagerRecord>>,
     /// Whether others of them come in a moment: see [`is_just_written`].
@@ -46,8 +46,8 @@ pub(super) fn moves(planner: &Planner<'_>) -> Moves {
         let is_busy = planner.facts.remembered.is_often_overtaken(&object.uid);
         let awaited = judge.manager_ahead(object, reservation).filter(|_| !is_busy);
         let write = match reservation.back {
-            true => FleetMove::back(planner.rollout, object, awaited),
-            false => Some(FleetMove::forward(planner.rollout, object, planner.now, awaited)),
+            true => ObjectPatch::back(planner.rollout, object, awaited),
+            false => Some(ObjectPatch::forward(planner.rollout, object, planner.now, awaited)),
         };
         let Some(write) = write else { continue };
         if awaited.is_some_and(|manager| is_just_written(object, manager, reservation, planner.now)) {
@@ -65,7 +65,7 @@ pub(super) fn moves(planner: &Planner<'_>) -> Moves {
 /// Whether the controller that an object goes to has written to it in this second, as far as clocks agree. Its answer
 /// to the move, within the same second, would leave its entry as it is, so that the move waits for the next second. It
 /// does not wait for a controller that writes all the time: that one writes again.
-fn is_just_written(object: &FleetObject, manager: &str, reservation: &InFlightObject, now: Moment) -> bool {
+fn is_just_written(object: &FleetObject, manager: &str, reservation: &InFlightObject, now: ClockReading) -> bool {
     let last = object.managers.as_ref().and_then(|all| all.last_write(manager));
     let since = wall(&reservation.since).filter(|since| *since <= now.wall);
     let waits = since.is_some_and(|since| now.wall < since.saturating_add(LONGEST_DEFERRAL));
@@ -85,18 +85,18 @@ pub(super) fn note_records(planner: &mut Planner<'_>, mut records: BTreeMap<Stri
 const LONGEST_DEFERRAL: u64 = 3;
 
 /// Dry runs of the moves of objects that were refused some time ago.
-pub(super) fn tries(planner: &Planner<'_>, view: &FleetView<'_, '_>) -> Vec<FleetMove> {
+pub(super) fn tries(planner: &Planner<'_>, view: &FleetView<'_, '_>) -> Vec<ObjectPatch> {
     if planner.rests || planner.is_stopped() || planner.status.started.is_none() || planner.facts.trouble.is_some() {
         return Vec::new();
     }
     let back = planner.status.direction == Direction::Undo;
-    let asks = |(object, standing): &(&FleetObject, &Standing)| {
-        let was_refused = matches!(standing, Standing::Waiting(_) | Standing::Refused(_));
+    let asks = |(object, standing): &(&FleetObject, &ObjectState)| {
+        let was_refused = matches!(standing, ObjectState::Waiting(_) | ObjectState::Refused(_));
         was_refused && object.legs.is_none() && planner.facts.remembered.is_due(&object.uid, planner.now)
     };
-    let write = |(object, _): (&FleetObject, &Standing)| match back {
-        true => FleetMove::back(planner.rollout, object, None),
-        false => Some(FleetMove::forward(planner.rollout, object, planner.now, None)),
+    let write = |(object, _): (&FleetObject, &ObjectState)| match back {
+        true => ObjectPatch::back(planner.rollout, object, None),
+        false => Some(ObjectPatch::forward(planner.rollout, object, planner.now, None)),
     };
     view.all().filter(asks).filter_map(write).collect()
 }

@@ -3,27 +3,27 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::beside::{Ahead, StepProgress, held_by_finalizers, refused_ahead};
-use super::facts::RolloutFacts;
-use super::fleet_object::{Belongs, FleetObject, Going};
-use super::fleet_rollout::{Direction, FleetRollout};
-use super::initial_waits::{Applies, applies, leading_wait};
+use super::beside::{PreflightFailure, StepOutcome, held_by_finalizers, refused_ahead};
+use super::facts::PlanInput;
+use super::fleet_object::{Membership, FleetObject, Deletion};
+use super::fleet_rollout::{Direction, Rollout};
+use super::initial_waits::{StepApplicability, applies, leading_wait};
 use super::job_write::{SeenJob, job_write};
-use super::legs::Legs;
-use super::moment::{LONGEST_CALL, Moment, rfc3339, wall};
+use super::legs::ObjectProgress;
+use super::moment::{LONGEST_CALL, ClockReading, rfc3339, wall};
 use super::status::{
     ANNOTATION_REMOVED, HELD, InFlightObject, JOB_FAILED, MANUAL_ACTION_REQUIRED, RolloutFailure, RolloutStatus,
-    SeenStepJob, TIMED_OUT,
+    ObservedJob, TIMED_OUT,
 };
-use super::step_outcome::{StepWrite, Stepping};
+use super::step_outcome::{StepWrite, StepChange};
 use super::step_state::{beside_earlier_one, half_done, has_begun_beside, progress_of, stepping_of, way};
-use super::traveller::{Doneness, Traveller, WantedJob};
-use super::wait_recheck::{Waited, begins_for_good, waited};
-use crate::definition::{BesideAct, WorkflowAct, WorkflowStep, StepWay};
+use super::traveller::{Completion, StepContext, WantedJob};
+use super::wait_recheck::{WaitRecheck, begins_for_good, waited};
+use crate::definition::{ObjectAction, WorkflowAct, WorkflowStep, StepDirection};
 
 /// How an object stands.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub enum Standing {
+pub enum ObjectState {
     /// At the old version, and not under way.
     Old,
     /// Under way, and its own write is still to come.
@@ -50,18 +50,18 @@ pub enum Standing {
 
 /// What all objects of a fleet are judged by.
 #[derive(Clone, Copy)]
-pub(super) struct Judge<'a> {
-    pub(super) rollout: &'a FleetRollout,
+pub(super) struct StateEvaluator<'a> {
+    pub(super) rollout: &'a Rollout,
     pub(super) status: &'a RolloutStatus,
-    pub(super) facts: &'a RolloutFacts,
+    pub(super) facts: &'a PlanInput,
     /// Why the path leads from none of these versions to the new one; nothing where it does.
     pub(super) hops: &'a BTreeMap<&'a str, Option<String>>,
-    pub(super) now: Moment,
+    pub(super) now: ClockReading,
     /// Whether the fleet goes back.
     pub(super) back: bool,
 }
 
-impl Standing {
+impl ObjectState {
     /// In a word.
     #[must_use]
     pub fn word(&self) -> &'static str {
@@ -89,31 +89,31 @@ impl Standing {
     }
 }
 
-impl Judge<'_> {
+impl StateEvaluator<'_> {
     /// How each object of a fleet stands, in its order.
-    pub(super) fn standings(&self, fleet: &[FleetObject]) -> Vec<Standing> {
+    pub(super) fn standings(&self, fleet: &[FleetObject]) -> Vec<ObjectState> {
         let reserved = self.status.reservations();
         fleet.iter().map(|object| self.standing(object, reserved.get(object.uid()).copied())).collect()
     }
 
     /// How an object stands, which is under way by this reservation, or is not.
-    pub(super) fn standing(&self, object: &FleetObject, reservation: Option<&InFlightObject>) -> Standing {
+    pub(super) fn standing(&self, object: &FleetObject, reservation: Option<&InFlightObject>) -> ObjectState {
         if object.is_going {
-            return reservation.map_or(Standing::Gone, |reservation| self.going(object, reservation));
+            return reservation.map_or(ObjectState::Gone, |reservation| self.going(object, reservation));
         }
         let is_of_it = match object.belongs {
-            Belongs::Chosen => true,
-            Belongs::Held => false,
-            Belongs::UnderWay => reservation.is_some(),
+            Membership::Chosen => true,
+            Membership::Held => false,
+            Membership::UnderWay => reservation.is_some(),
         };
         if !is_of_it {
-            return Standing::Outside;
+            return ObjectState::Outside;
         }
         if let Some(why) = self.contested(object) {
-            return Standing::Failed(why);
+            return ObjectState::Failed(why);
         }
         if let Some(legs) = &object.legs {
-            let traveller = reservation.and_then(|one| Some((Traveller::of(self.rollout, object, one)?, one)));
+            let traveller = reservation.and_then(|one| Some((StepContext::of(self.rollout, object, one)?, one)));
             return match traveller {
                 Some((traveller, reservation)) => self.on_the_way(traveller, reservation),
                 None => self.at_rest(object, legs),
@@ -129,12 +129,12 @@ impl Judge<'_> {
             let to_go = self.back && marked.is_some();
             let answer = to_go.then(|| self.answered(object)).flatten();
             // Nobody knows any more whether the rollout has moved it.
-            let lost = self.back.then(|| object.has_lost_mark(self.rollout)).flatten().map(Standing::Refused);
-            return answer.or(lost).unwrap_or(Standing::New);
+            let lost = self.back.then(|| object.has_lost_mark(self.rollout)).flatten().map(ObjectState::Refused);
+            return answer.or(lost).unwrap_or(ObjectState::New);
         }
         if marked.is_some() {
             // Our annotation is there, and the label says otherwise.
-            return Standing::Held(
+            return ObjectState::Held(
                 object.owner.clone().unwrap_or_else(|| "somebody who turned the label back".to_owned()),
             );
         }
@@ -142,36 +142,36 @@ impl Judge<'_> {
     }
 
     /// Of an object that is not at the new version, and was never moved.
-    fn of_old(&self, object: &FleetObject) -> Standing {
+    fn of_old(&self, object: &FleetObject) -> ObjectState {
         if self.rollout.from.is_some() && object.version != self.rollout.from {
-            return Standing::Outside;
+            return ObjectState::Outside;
         }
         if let Some(failure) = self.status.failure(&object.uid) {
-            return Standing::Failed(failure.message.clone());
+            return ObjectState::Failed(failure.message.clone());
         }
         if self.back {
-            return Standing::Old;
+            return ObjectState::Old;
         }
         // Whoever asks for the new version, while it is held, does not stand against it.
         let is_asked = object.hold().is_some() && object.wanted() == Some(&self.rollout.to);
         let is_in_the_way = !self.rollout.take_over && !is_asked;
         if let Some(owner) = object.owner.as_ref().filter(|_| is_in_the_way) {
-            return Standing::Held(owner.clone());
+            return ObjectState::Held(owner.clone());
         }
         if let Some(standing) = self.in_the_way(object) {
             return standing;
         }
         let hop = object.version.as_deref().filter(|_| !object.opts_out);
         if let Some(why) = hop.and_then(|version| self.hops.get(version)?.as_ref()) {
-            return Standing::Refused(why.clone());
+            return ObjectState::Refused(why.clone());
         }
-        self.answered(object).unwrap_or(Standing::Old)
+        self.answered(object).unwrap_or(ObjectState::Old)
     }
 
-    pub(super) fn answered(&self, object: &FleetObject) -> Option<Standing> {
+    pub(super) fn answered(&self, object: &FleetObject) -> Option<ObjectState> {
         let answer = self.facts.remembered.answer(&object.uid)?;
         let why = answer.message.clone();
-        Some(if answer.passes { Standing::Waiting(why) } else { Standing::Refused(why) })
+        Some(if answer.passes { ObjectState::Waiting(why) } else { ObjectState::Refused(why) })
     }
 
     /// Whether somebody else has undone the write that an object is under way by.
@@ -202,12 +202,12 @@ impl Judge<'_> {
 
     /// What stands on an object by which it is not to be moved: somebody's own text where that would be noted, or the
     /// word of another rollout that is under way.
-    pub(super) fn in_the_way(&self, object: &FleetObject) -> Option<Standing> {
+    pub(super) fn in_the_way(&self, object: &FleetObject) -> Option<ObjectState> {
         if object.mark_of(self.rollout).is_some() {
             return None;
         }
-        let other = || object.taken_by(self.rollout, self.status.started.as_deref()?).map(Standing::Held);
-        object.has_no_room(self.rollout).map(Standing::Refused).or_else(other)
+        let other = || object.taken_by(self.rollout, self.status.started.as_deref()?).map(ObjectState::Held);
+        object.has_no_room(self.rollout).map(ObjectState::Refused).or_else(other)
     }
 
     /// Whether that came to stand there before its move.
@@ -218,7 +218,7 @@ impl Judge<'_> {
 
     /// Whether the write that an object is under way by can be seen on it.
     pub(super) fn has_landed(&self, object: &FleetObject, reservation: &InFlightObject) -> bool {
-        if let Some(traveller) = Traveller::of(self.rollout, object, reservation) {
+        if let Some(traveller) = StepContext::of(self.rollout, object, reservation) {
             return self.has_arrived(traveller, reservation);
         }
         let is_moved = object.is_at(&self.rollout.to);
@@ -228,11 +228,11 @@ impl Judge<'_> {
     }
 
     /// How an object stands that is under way.
-    pub(super) fn under_way(&self, object: &FleetObject, reservation: &InFlightObject) -> Standing {
+    pub(super) fn under_way(&self, object: &FleetObject, reservation: &InFlightObject) -> ObjectState {
         if !self.has_landed(object, reservation) {
             return match self.status.failure(&object.uid) {
-                Some(failure) => Standing::Failed(failure.message.clone()),
-                None => Standing::Reserved,
+                Some(failure) => ObjectState::Failed(failure.message.clone()),
+                None => ObjectState::Reserved,
             };
         }
         let moved = self.moved(object).or_else(|| wall(&reservation.since));
@@ -247,28 +247,28 @@ impl Judge<'_> {
     }
 
     /// How an object stands whose last write is there, since when it was: it has to be healthy, for long enough.
-    pub(super) fn after_landing(&self, object: &FleetObject, reservation: &InFlightObject, since: u64) -> Standing {
+    pub(super) fn after_landing(&self, object: &FleetObject, reservation: &InFlightObject, since: u64) -> ObjectState {
         let Some(gate) = self.shut(object, reservation) else {
             let healthy = self.facts.remembered.healthy.get(&object.uid);
             let lasted = healthy.map_or(Duration::ZERO, |since| self.now.steady.saturating_sub(*since));
             if lasted < self.settle(object, reservation) {
-                return Standing::Settling;
+                return ObjectState::Settling;
             }
             let is_new = if object.legs.is_some() { !reservation.back } else { object.is_at(&self.rollout.to) };
-            return if is_new { Standing::New } else { Standing::Old };
+            return if is_new { ObjectState::New } else { ObjectState::Old };
         };
         let lasted = self.now.wall.saturating_sub(since);
         if lasted > self.rollout.timeout.as_secs() {
-            return Standing::Failed(format!("not healthy within {}: {gate}", shown(self.rollout.timeout)));
+            return ObjectState::Failed(format!("not healthy within {}: {gate}", shown(self.rollout.timeout)));
         }
-        Standing::Moving(gate)
+        ObjectState::Moving(gate)
     }
 
     /// How long an object has to be healthy. What was healthy before its last step says nothing where nobody had to
     /// answer that step.
     fn settle(&self, object: &FleetObject, reservation: &InFlightObject) -> Duration {
         let settle = self.rollout.health.settle;
-        let Some(traveller) = Traveller::of(self.rollout, object, reservation) else { return settle };
+        let Some(traveller) = StepContext::of(self.rollout, object, reservation) else { return settle };
         if traveller.is_answered() && !reservation.back { settle } else { settle.max(UNANSWERED) }
     }
 
@@ -329,29 +329,29 @@ impl Judge<'_> {
 const UNANSWERED: Duration = Duration::from_secs(60);
 
 /// Objects on workflows.
-impl Judge<'_> {
+impl StateEvaluator<'_> {
     /// How an object on a workflow stands that is not under way.
-    pub(super) fn at_rest(&self, object: &FleetObject, legs: &Legs) -> Standing {
+    pub(super) fn at_rest(&self, object: &FleetObject, legs: &ObjectProgress) -> ObjectState {
         // What has its mark again goes on by that.
         let goes_on =
             |known: &RolloutFailure| known.reason == ANNOTATION_REMOVED && object.mark_of(self.rollout).is_some();
         if let Some(failure) = self.status.failure(&object.uid).filter(|known| !goes_on(known)) {
-            return Standing::Failed(failure.message.clone());
+            return ObjectState::Failed(failure.message.clone());
         }
         if let Some(why) = self.made_again(object) {
-            return Standing::Refused(why);
+            return ObjectState::Refused(why);
         }
         if self.back {
             return match (legs.back(), legs.has_begun()) {
-                (Some(_), _) => self.answered_step(object).unwrap_or(Standing::New),
-                (None, true) => Standing::New,
+                (Some(_), _) => self.answered_step(object).unwrap_or(ObjectState::New),
+                (None, true) => ObjectState::New,
                 // Somebody has looked at what is there now.
-                (None, false) if self.status.is_left(&object.uid) => Standing::Old,
-                (None, false) => object.has_lost_mark(self.rollout).map_or(Standing::Old, Standing::Refused),
+                (None, false) if self.status.is_left(&object.uid) => ObjectState::Old,
+                (None, false) => object.has_lost_mark(self.rollout).map_or(ObjectState::Old, ObjectState::Refused),
             };
         }
         if let Some(why) = legs.refused.as_ref().filter(|_| !legs.has_begun()) {
-            return Standing::Refused(why.clone());
+            return ObjectState::Refused(why.clone());
         }
         if let Some(standing) = self.ahead(object, legs).or_else(|| self.leading(object, legs)) {
             return standing;
@@ -359,10 +359,10 @@ impl Judge<'_> {
         match legs.forward() {
             Some(_) => {
                 let in_the_way = || self.in_the_way(object);
-                self.held(legs).or_else(in_the_way).or_else(|| self.answered_step(object)).unwrap_or(Standing::Old)
+                self.held(legs).or_else(in_the_way).or_else(|| self.answered_step(object)).unwrap_or(ObjectState::Old)
             }
-            None if legs.has_begun() => Standing::New,
-            None => Standing::Outside,
+            None if legs.has_begun() => ObjectState::New,
+            None => ObjectState::Outside,
         }
     }
 
@@ -377,35 +377,35 @@ impl Judge<'_> {
     }
 
     /// What stands against its workflow, where that was looked up of every object.
-    fn ahead(&self, object: &FleetObject, legs: &Legs) -> Option<Standing> {
+    fn ahead(&self, object: &FleetObject, legs: &ObjectProgress) -> Option<ObjectState> {
         if !self.facts.ahead || legs.has_begun() {
             return None;
         }
-        let traveller = Traveller { rollout: self.rollout, object, legs, leg: legs.forward()? };
+        let traveller = StepContext { rollout: self.rollout, object, legs, leg: legs.forward()? };
         Some(match refused_ahead(traveller, &self.facts.answers, &[])? {
-            Ahead::Refused(why) => Standing::Refused(why),
-            Ahead::Waits(why) => Standing::Waiting(why),
+            PreflightFailure::Refused(why) => ObjectState::Refused(why),
+            PreflightFailure::Waits(why) => ObjectState::Waiting(why),
         })
     }
 
     /// What it waits for at the beginning of its workflow: it has not begun, and takes nobody's place.
-    fn leading(&self, object: &FleetObject, legs: &Legs) -> Option<Standing> {
+    fn leading(&self, object: &FleetObject, legs: &ObjectProgress) -> Option<ObjectState> {
         // Of later waves nobody has looked it up.
         let leg = legs.forward().filter(|leg| self.facts.ahead || leg.wave <= self.status.wave_of(self.rollout))?;
-        let traveller = Traveller { rollout: self.rollout, object, legs, leg };
-        leading_wait(traveller, &self.facts.answers).map(Standing::Waiting)
+        let traveller = StepContext { rollout: self.rollout, object, legs, leg };
+        leading_wait(traveller, &self.facts.answers).map(ObjectState::Waiting)
     }
 
     /// Which workflow it has to go before the one that it could go now.
-    fn held(&self, legs: &Legs) -> Option<Standing> {
+    fn held(&self, legs: &ObjectProgress) -> Option<ObjectState> {
         let (leg, why) = legs.held()?;
         let wave = self.rollout.waves.get(leg.wave).map_or("", |wave| wave.name.as_str());
         let why = format!("it goes with wave {wave} first, and the workflow of that is not about it now: {why}");
-        Some(Standing::Waiting(why))
+        Some(ObjectState::Waiting(why))
     }
 
     /// Who has said no to it, and is not to be asked again yet.
-    fn answered_step(&self, object: &FleetObject) -> Option<Standing> {
+    fn answered_step(&self, object: &FleetObject) -> Option<ObjectState> {
         if self.facts.remembered.is_due(&object.uid, self.now) {
             return None;
         }
@@ -415,7 +415,7 @@ impl Judge<'_> {
     /// Why an object that is under way on its workflow fails: a word, and a sentence.
     pub(super) fn failed(
         &self,
-        traveller: Traveller<'_>,
+        traveller: StepContext<'_>,
         reservation: &InFlightObject,
     ) -> Option<(&'static str, String)> {
         if traveller.object.is_going {
@@ -423,39 +423,39 @@ impl Judge<'_> {
             return late.map(|why| (TIMED_OUT, why));
         }
         let late = || match self.on_the_way(traveller, reservation) {
-            Standing::Failed(why) if self.has_landed(traveller.object, reservation) => Some((TIMED_OUT, why)),
+            ObjectState::Failed(why) if self.has_landed(traveller.object, reservation) => Some((TIMED_OUT, why)),
             _ => None,
         };
         self.trouble(traveller, reservation).or_else(late)
     }
 
     /// How long the step at hand may take.
-    fn timeout(&self, traveller: Traveller<'_>, reservation: &InFlightObject) -> Duration {
+    fn timeout(&self, traveller: StepContext<'_>, reservation: &InFlightObject) -> Duration {
         let own = traveller.at_hand(reservation).and_then(|(step, way)| step.timeout(way));
         own.unwrap_or(self.rollout.timeout)
     }
 
     /// How an object stands that is under way on its workflow.
-    pub(super) fn on_the_way(&self, traveller: Traveller<'_>, reservation: &InFlightObject) -> Standing {
+    pub(super) fn on_the_way(&self, traveller: StepContext<'_>, reservation: &InFlightObject) -> ObjectState {
         let object = traveller.object;
         if let Some((_, why)) = self.trouble(traveller, reservation) {
-            return Standing::Failed(why);
+            return ObjectState::Failed(why);
         }
         if self.has_arrived(traveller, reservation) {
             if !traveller.legs.is_run {
                 return self.after_landing(object, reservation, self.since(object, reservation));
             }
-            return if reservation.back { Standing::Old } else { Standing::New };
+            return if reservation.back { ObjectState::Old } else { ObjectState::New };
         }
         match self.status.failure(&object.uid).filter(|_| reservation.back) {
-            Some(failure) => Standing::Failed(failure.message.clone()),
-            None if self.has_begun(traveller, reservation) => Standing::Moving(self.waits(traveller, reservation)),
-            None => Standing::Reserved,
+            Some(failure) => ObjectState::Failed(failure.message.clone()),
+            None if self.has_begun(traveller, reservation) => ObjectState::Moving(self.waits(traveller, reservation)),
+            None => ObjectState::Reserved,
         }
     }
 
     /// Whether an object is where its way leads, and nothing of it is half done.
-    pub(super) fn has_arrived(&self, traveller: Traveller<'_>, reservation: &InFlightObject) -> bool {
+    pub(super) fn has_arrived(&self, traveller: StepContext<'_>, reservation: &InFlightObject) -> bool {
         traveller.leg.has_landed(reservation.back)
             && traveller.seen_job(reservation).is_none()
             && half_done(traveller, reservation, &self.facts.answers).is_none()
@@ -465,7 +465,7 @@ impl Judge<'_> {
     /// Whether something that is not there may have been asked for, by who went this way: what the object becomes, a
     /// Job, or the object itself where it is to be made anew. A runner that was frozen as it asked knows no more than
     /// anybody else whether it was heard.
-    pub(super) fn may_have_asked(&self, traveller: Traveller<'_>, reservation: &InFlightObject, back: bool) -> bool {
+    pub(super) fn may_have_asked(&self, traveller: StepContext<'_>, reservation: &InFlightObject, back: bool) -> bool {
         let is_former = traveller.object.former.is_some();
         match traveller.job_ahead(reservation) {
             _ if back || is_former => back && is_former,
@@ -476,7 +476,7 @@ impl Judge<'_> {
 
     /// What may still come of a call that was sent before the rollout turned, in words. Nothing is let go, or undone,
     /// before that is sure: what comes later would stand beside an object that nobody looks at any more.
-    pub(super) fn may_come(&self, traveller: Traveller<'_>, reservation: &InFlightObject) -> Option<String> {
+    pub(super) fn may_come(&self, traveller: StepContext<'_>, reservation: &InFlightObject) -> Option<String> {
         let is_stopped = self.status.direction == Direction::Abort;
         let went_back = traveller.object.former.is_some() && (is_stopped || !reservation.back);
         let is_at = reservation.may_come == Some(traveller.leg.done);
@@ -495,32 +495,32 @@ impl Judge<'_> {
     }
 
     /// Whether anything of the workflow of an object is done, or was begun with.
-    pub(super) fn has_begun(&self, traveller: Traveller<'_>, reservation: &InFlightObject) -> bool {
+    pub(super) fn has_begun(&self, traveller: StepContext<'_>, reservation: &InFlightObject) -> bool {
         traveller.has_begun(reservation) || has_begun_beside(traveller, &self.facts.answers)
     }
 
     /// What comes next of an object that is under way.
-    pub(super) fn stepping(&self, traveller: Traveller<'_>, reservation: &InFlightObject) -> Stepping {
+    pub(super) fn stepping(&self, traveller: StepContext<'_>, reservation: &InFlightObject) -> StepChange {
         let leg = traveller.leg;
         if let Some(why) = self.lost_job_under_way(traveller, reservation) {
-            return Stepping::Waits { why, spent: false };
+            return StepChange::Waits { why, spent: false };
         }
         if let Some(in_the_way) = self.in_the_way(traveller.object) {
-            let runs = |job: &SeenStepJob| SeenJob::under_way(&job.name, &self.facts.answers);
+            let runs = |job: &ObservedJob| SeenJob::under_way(&job.name, &self.facts.answers);
             // On the way back it is left once its Job has ended.
             return match traveller.seen_job(reservation).filter(|_| self.back).and_then(runs) {
-                Some(why) => Stepping::Waits { why, spent: false },
-                None => Stepping::Held(in_the_way.why().to_owned()),
+                Some(why) => StepChange::Waits { why, spent: false },
+                None => StepChange::Held(in_the_way.why().to_owned()),
             };
         }
         if let Some(other) = traveller.seen_job(reservation).filter(|seen| seen.back != reservation.back) {
             return self.of_other_way(traveller, other);
         }
         if leg.open && reservation.back {
-            return self.counts(traveller, StepWay::Done, Doneness::Unknown);
+            return self.counts(traveller, StepDirection::Done, Completion::Unknown);
         }
         if leg.half && !reservation.back {
-            return self.counts(traveller, StepWay::Undone, Doneness::Unknown);
+            return self.counts(traveller, StepDirection::Undone, Completion::Unknown);
         }
         if let Some(stepping) = beside_earlier_one(traveller, reservation, &self.facts.answers) {
             return stepping;
@@ -529,14 +529,14 @@ impl Judge<'_> {
             return half;
         }
         if let Some(why) = self.may_come(traveller, reservation) {
-            return Stepping::Away(why);
+            return StepChange::Away(why);
         }
         let landed = leg.has_landed(reservation.back);
-        let Some((at, step)) = traveller.next_step(reservation).filter(|_| !landed) else { return Stepping::Landed };
+        let Some((at, step)) = traveller.next_step(reservation).filter(|_| !landed) else { return StepChange::Landed };
         let way = way(reservation.back);
         let is_begun = traveller.seen_job(reservation).is_some();
         if let Some(why) = self.rollout.not_accepted(step).filter(|_| !reservation.back && !is_begun) {
-            return Stepping::Waits { why, spent: false };
+            return StepChange::Waits { why, spent: false };
         }
         if !reservation.back
             && let Some(stepping) = self.before(traveller, reservation, step)
@@ -545,66 +545,66 @@ impl Judge<'_> {
         }
         match (&step.act, traveller.wanted_job(reservation)) {
             (WorkflowAct::Wait { .. }, _) => match leg.unmet(at, way) {
-                Some(why) => Stepping::Waits { why: why.to_owned(), spent: false },
-                None => self.counts(traveller, way, Doneness::Whole),
+                Some(why) => StepChange::Waits { why: why.to_owned(), spent: false },
+                None => self.counts(traveller, way, Completion::Whole),
             },
             (WorkflowAct::Job { .. }, Some(wanted)) => self.of_job(traveller, reservation, &wanted, step),
             (WorkflowAct::Set(_), _) if reservation.back => {
                 match traveller.not_left().filter(|_| !self.is_known(traveller)) {
-                    Some(why) => Stepping::Held(why),
-                    None => self.counts(traveller, way, Doneness::Whole),
+                    Some(why) => StepChange::Held(why),
+                    None => self.counts(traveller, way, Completion::Whole),
                 }
             }
             (WorkflowAct::Beside(beside), _) => self.of_others(traveller, reservation, (at, &beside.act)),
-            _ => self.counts(traveller, way, Doneness::Whole),
+            _ => self.counts(traveller, way, Completion::Whole),
         }
     }
 
     /// That a Job may still run that its object says nothing of any more, in words.
-    pub(super) fn lost_job_under_way(&self, traveller: Traveller<'_>, reservation: &InFlightObject) -> Option<String> {
+    pub(super) fn lost_job_under_way(&self, traveller: StepContext<'_>, reservation: &InFlightObject) -> Option<String> {
         SeenJob::under_way(&traveller.lost_job(reservation)?.name, &self.facts.answers)
     }
 
     /// What comes of a Job that was begun with when the rollout went the other way: nobody knows what it does half-way
     /// through.
-    fn of_other_way(&self, traveller: Traveller<'_>, other: &SeenStepJob) -> Stepping {
+    fn of_other_way(&self, traveller: StepContext<'_>, other: &ObservedJob) -> StepChange {
         let seen = SeenJob::of(&other.name, &self.facts.answers);
-        let is_whole = seen == SeenJob::Complete && traveller.leg.unmet(other.step, StepWay::Done).is_none();
+        let is_whole = seen == SeenJob::Complete && traveller.leg.unmet(other.step, StepDirection::Done).is_none();
         match seen {
-            SeenJob::Unknown(why) => Stepping::Waits { why, spent: false },
+            SeenJob::Unknown(why) => StepChange::Waits { why, spent: false },
             SeenJob::Runs => {
-                Stepping::Waits { why: format!("job {} still runs, and ends first", other.name), spent: false }
+                StepChange::Waits { why: format!("job {} still runs, and ends first", other.name), spent: false }
             }
-            SeenJob::Complete if other.back => self.counts(traveller, StepWay::Undone, Doneness::Whole),
+            SeenJob::Complete if other.back => self.counts(traveller, StepDirection::Undone, Completion::Whole),
             // How much of it is undone, nobody knows.
             SeenJob::Absent | SeenJob::Failed(_) if other.back => {
-                self.counts(traveller, StepWay::Undone, Doneness::Unknown)
+                self.counts(traveller, StepDirection::Undone, Completion::Unknown)
             }
             SeenJob::Absent | SeenJob::Complete | SeenJob::Failed(_) => {
-                self.counts(traveller, StepWay::Done, if is_whole { Doneness::Whole } else { Doneness::Unknown })
+                self.counts(traveller, StepDirection::Done, if is_whole { Completion::Whole } else { Completion::Unknown })
             }
         }
     }
 
     /// What comes before a step: it is not for this object, or what was waited for holds no more, or what steps before
     /// it left is not there any more and this one cannot be undone, or nobody knows.
-    fn before(&self, traveller: Traveller<'_>, reservation: &InFlightObject, step: &WorkflowStep) -> Option<Stepping> {
+    fn before(&self, traveller: StepContext<'_>, reservation: &InFlightObject, step: &WorkflowStep) -> Option<StepChange> {
         if traveller.leg.open {
             // What was begun with is for it, whatever a list says since.
             return None;
         }
         match applies(traveller, step, &self.facts.answers) {
-            Applies::Yes => {}
-            Applies::No => return Some(self.counts(traveller, StepWay::Done, Doneness::ByHand)),
-            Applies::Unknown(why) => return Some(Stepping::Waits { why, spent: false }),
+            StepApplicability::Yes => {}
+            StepApplicability::No => return Some(self.counts(traveller, StepDirection::Done, Completion::ByHand)),
+            StepApplicability::Unknown(why) => return Some(StepChange::Waits { why, spent: false }),
         }
         if let Some(why) = traveller.changed().filter(|_| begins_for_good(traveller, reservation)) {
-            return Some(Stepping::Held(why));
+            return Some(StepChange::Held(why));
         }
         match waited(traveller, reservation, &self.facts.answers) {
-            Waited::Holds => None,
-            Waited::Unknown(why) => Some(Stepping::Waits { why, spent: false }),
-            Waited::Lost(done) => Some(Stepping::Next(StepWrite::Move(traveller.waits_again(self.now, done)))),
+            WaitRecheck::Holds => None,
+            WaitRecheck::Unknown(why) => Some(StepChange::Waits { why, spent: false }),
+            WaitRecheck::Lost(done) => Some(StepChange::Next(StepWrite::Move(traveller.waits_again(self.now, done)))),
         }
     }
 
@@ -612,80 +612,80 @@ impl Judge<'_> {
     /// before its first call.
     fn of_others(
         &self,
-        traveller: Traveller<'_>,
+        traveller: StepContext<'_>,
         reservation: &InFlightObject,
-        (at, act): (usize, &BesideAct),
-    ) -> Stepping {
+        (at, act): (usize, &ObjectAction),
+    ) -> StepChange {
         let progress = progress_of(traveller, (at, act), reservation.back, &self.facts.answers);
-        if matches!(progress, StepProgress::Next(_)) && begins_for_good(traveller, reservation) {
-            return Stepping::Next(StepWrite::Move(traveller.begins(self.now)));
+        if matches!(progress, StepOutcome::Next(_)) && begins_for_good(traveller, reservation) {
+            return StepChange::Next(StepWrite::Move(traveller.begins(self.now)));
         }
-        let half = if progress == StepProgress::ByHand { Doneness::ByHand } else { Doneness::Whole };
+        let half = if progress == StepOutcome::ByHand { Completion::ByHand } else { Completion::Whole };
         stepping_of(progress).unwrap_or_else(|| self.counts(traveller, way(reservation.back), half))
     }
 
     /// What comes next where that is a Job.
     fn of_job(
         &self,
-        traveller: Traveller<'_>,
+        traveller: StepContext<'_>,
         reservation: &InFlightObject,
         wanted: &WantedJob<'_>,
         step: &WorkflowStep,
-    ) -> Stepping {
+    ) -> StepChange {
         let (title, way) = (&wanted.title, way(reservation.back));
         let is_ours = reservation.back || traveller.was_tried(reservation, wanted.step);
         let unmet = traveller.leg.unmet(wanted.step, way);
         // Whoever has done it by hand has done it.
         let is_done = wanted.job.until.is_some() && unmet.is_none();
         match (SeenJob::of(title, &self.facts.answers), unmet) {
-            (SeenJob::Unknown(why), _) => Stepping::Waits { why, spent: false },
-            (SeenJob::Runs, _) => Stepping::Waits { why: format!("job {title} runs"), spent: false },
+            (SeenJob::Unknown(why), _) => StepChange::Waits { why, spent: false },
+            (SeenJob::Runs, _) => StepChange::Waits { why: format!("job {title} runs"), spent: false },
             (SeenJob::Complete, Some(why)) => {
-                Stepping::Waits { why: format!("job {title} is complete, and {why}"), spent: true }
+                StepChange::Waits { why: format!("job {title} is complete, and {why}"), spent: true }
             }
-            (SeenJob::Complete, None) => self.counts(traveller, way, Doneness::Whole),
-            (SeenJob::Absent, _) if is_done && !is_ours => self.counts(traveller, way, Doneness::ByHand),
-            _ if is_done => self.counts(traveller, way, Doneness::Whole),
-            (SeenJob::Failed(why), _) => Stepping::Fails(format!("job {title} failed: {why}")),
+            (SeenJob::Complete, None) => self.counts(traveller, way, Completion::Whole),
+            (SeenJob::Absent, _) if is_done && !is_ours => self.counts(traveller, way, Completion::ByHand),
+            _ if is_done => self.counts(traveller, way, Completion::Whole),
+            (SeenJob::Failed(why), _) => StepChange::Fails(format!("job {title} failed: {why}")),
             (SeenJob::Absent, _) if wanted.is_known => {
-                Stepping::Fails(format!("job {title} is gone, and nobody knows what it has done"))
+                StepChange::Fails(format!("job {title} is gone, and nobody knows what it has done"))
             }
             (SeenJob::Absent, _) => {
                 let is_known = reservation.back && self.is_known(traveller);
                 if let Some(why) = traveller.changed().filter(|_| !is_known) {
-                    return Stepping::Held(why);
+                    return StepChange::Held(why);
                 }
                 match job_write(traveller, &step.name, wanted.job, &wanted.name, &self.facts.answers) {
-                    Ok(write) => Stepping::Next(StepWrite::Job(Box::new(write))),
-                    Err(why) => Stepping::Waits { why, spent: false },
+                    Ok(write) => StepChange::Next(StepWrite::Job(Box::new(write))),
+                    Err(why) => StepChange::Waits { why, spent: false },
                 }
             }
         }
     }
 
     /// Whether somebody was told that a field of an object is not what the rollout left there, and has gone on.
-    fn is_known(&self, traveller: Traveller<'_>) -> bool {
+    fn is_known(&self, traveller: StepContext<'_>) -> bool {
         let mut held = self.status.failures.iter().filter(|one| one.reason == HELD && one.cleared);
         held.any(|one| one.uid == traveller.object.uid)
     }
 
     /// The step counts as done, or undone, by this write. What is half done and counts as undone is not touched.
-    fn counts(&self, traveller: Traveller<'_>, way: StepWay, half: Doneness) -> Stepping {
+    fn counts(&self, traveller: StepContext<'_>, way: StepDirection, half: Completion) -> StepChange {
         let done = traveller.leg.done;
-        let is_half = half == Doneness::Unknown;
-        Stepping::Next(match way {
-            StepWay::Done if traveller.legs.is_run => StepWrite::Ran { done: done + 1, half: is_half },
-            StepWay::Undone if traveller.legs.is_run => StepWrite::Ran { done: done.saturating_sub(1), half: false },
-            StepWay::Done => StepWrite::Move(traveller.forward(self.now, half)),
-            StepWay::Undone if is_half => StepWrite::Move(traveller.again(self.now)),
-            StepWay::Undone => StepWrite::Move(traveller.back(self.now)),
+        let is_half = half == Completion::Unknown;
+        StepChange::Next(match way {
+            StepDirection::Done if traveller.legs.is_run => StepWrite::Ran { done: done + 1, half: is_half },
+            StepDirection::Undone if traveller.legs.is_run => StepWrite::Ran { done: done.saturating_sub(1), half: false },
+            StepDirection::Done => StepWrite::Move(traveller.forward(self.now, half)),
+            StepDirection::Undone if is_half => StepWrite::Move(traveller.again(self.now)),
+            StepDirection::Undone => StepWrite::Move(traveller.back(self.now)),
         })
     }
 
     /// Why an object that is under way does not get on: a word, and a sentence.
     pub(super) fn trouble(
         &self,
-        traveller: Traveller<'_>,
+        traveller: StepContext<'_>,
         reservation: &InFlightObject,
     ) -> Option<(&'static str, String)> {
         let place = traveller.told(reservation);
@@ -693,12 +693,12 @@ impl Judge<'_> {
         let timeout = self.timeout(traveller, reservation);
         let not_done = |why: &str| format!("{place}: not done within {}: {why}", shown(timeout));
         let (why, reason) = match self.stepping(traveller, reservation) {
-            Stepping::Fails(why) => return Some((JOB_FAILED, format!("{place}: {why}"))),
-            Stepping::Held(why) => return Some((HELD, format!("{place}: {why}"))),
-            Stepping::Stuck(why) => return Some((MANUAL_ACTION_REQUIRED, format!("{place}: {why}"))),
-            Stepping::Landed | Stepping::Away(_) => return None,
-            Stepping::Waits { why, spent } => (why, if spent { JOB_FAILED } else { TIMED_OUT }),
-            Stepping::Next(write) => match remembered.answer(&traveller.object.uid) {
+            StepChange::Fails(why) => return Some((JOB_FAILED, format!("{place}: {why}"))),
+            StepChange::Held(why) => return Some((HELD, format!("{place}: {why}"))),
+            StepChange::Stuck(why) => return Some((MANUAL_ACTION_REQUIRED, format!("{place}: {why}"))),
+            StepChange::Landed | StepChange::Away(_) => return None,
+            StepChange::Waits { why, spent } => (why, if spent { JOB_FAILED } else { TIMED_OUT }),
+            StepChange::Next(write) => match remembered.answer(&traveller.object.uid) {
                 Some(answer) => (answer.message.clone(), TIMED_OUT),
                 None => {
                     let step = self.step_tried(traveller, reservation);
@@ -718,7 +718,7 @@ impl Judge<'_> {
     }
 
     /// What is written is written for this: it begins anew where the object goes on, or turns, or somebody resumes.
-    pub(super) fn step_tried(&self, traveller: Traveller<'_>, reservation: &InFlightObject) -> String {
+    pub(super) fn step_tried(&self, traveller: StepContext<'_>, reservation: &InFlightObject) -> String {
         let (place, resumed) = (traveller.place(traveller.leg.done), self.status.resumed_at());
         format!("{place} {} {resumed}", reservation.back)
     }
@@ -731,45 +731,45 @@ impl Judge<'_> {
     }
 
     /// What is said of an object that is on a step.
-    pub(super) fn waits(&self, traveller: Traveller<'_>, reservation: &InFlightObject) -> String {
+    pub(super) fn waits(&self, traveller: StepContext<'_>, reservation: &InFlightObject) -> String {
         let place = traveller.told(reservation);
         let refused = self.facts.remembered.answer(&traveller.object.uid).map(|answer| answer.message.clone());
         match (self.stepping(traveller, reservation), refused) {
             (
-                Stepping::Waits { why, .. }
-                | Stepping::Away(why)
-                | Stepping::Fails(why)
-                | Stepping::Held(why)
-                | Stepping::Stuck(why),
+                StepChange::Waits { why, .. }
+                | StepChange::Away(why)
+                | StepChange::Fails(why)
+                | StepChange::Held(why)
+                | StepChange::Stuck(why),
                 _,
             ) => format!("{place}: {why}"),
-            (Stepping::Next(_), Some(refused)) => format!("{place}: {refused}"),
-            (Stepping::Next(_) | Stepping::Landed, _) => place,
+            (StepChange::Next(_), Some(refused)) => format!("{place}: {refused}"),
+            (StepChange::Next(_) | StepChange::Landed, _) => place,
         }
     }
 }
 
 /// Objects that somebody deletes while they are under way, and that a finalizer keeps: what was written of them is
 /// still so, and nobody else goes in their place before they are gone.
-impl Judge<'_> {
+impl StateEvaluator<'_> {
     /// How an object stands that is being deleted, and is under way by this reservation. One of which nothing was
     /// written only goes, and so does one that is through.
-    pub(super) fn going(&self, object: &FleetObject, reservation: &InFlightObject) -> Standing {
+    pub(super) fn going(&self, object: &FleetObject, reservation: &InFlightObject) -> ObjectState {
         // What becomes another one goes at its end, and is told of there.
         if self.rollout.pair.is_some() || !self.was_written(object, reservation) {
-            return Standing::Gone;
+            return ObjectState::Gone;
         }
-        let standing = match Traveller::of(self.rollout, object, reservation) {
+        let standing = match StepContext::of(self.rollout, object, reservation) {
             Some(traveller) if self.has_arrived(traveller, reservation) => self.on_the_way(traveller, reservation),
             None if object.legs.is_none() => self.under_way(object, reservation),
-            _ => Standing::Reserved,
+            _ => ObjectState::Reserved,
         };
         match standing {
-            Standing::New | Standing::Old => Standing::Gone,
-            Standing::Settling => Standing::Settling,
+            ObjectState::New | ObjectState::Old => ObjectState::Gone,
+            ObjectState::Settling => ObjectState::Settling,
             _ => match self.goes_for_ever(object, reservation) {
-                Some(why) => Standing::Failed(why),
-                None => Standing::Moving(format!("it is being deleted, and not gone yet: {}", held_by(object))),
+                Some(why) => ObjectState::Failed(why),
+                None => ObjectState::Moving(format!("it is being deleted, and not gone yet: {}", held_by(object))),
             },
         }
     }
@@ -777,7 +777,7 @@ impl Judge<'_> {
     /// Whether an object that is being deleted is, or may be, something else than it was before the rollout.
     fn was_written(&self, object: &FleetObject, reservation: &InFlightObject) -> bool {
         if object.legs.is_some() {
-            let traveller = Traveller::of(self.rollout, object, reservation);
+            let traveller = StepContext::of(self.rollout, object, reservation);
             return traveller.is_some_and(|traveller| reservation.back || self.has_begun(traveller, reservation));
         }
         let goes_back = reservation.back && !self.was_never_moved(object, reservation);
@@ -787,7 +787,7 @@ impl Judge<'_> {
     /// Why an object fails that is being deleted, and is not gone in time.
     fn goes_for_ever(&self, object: &FleetObject, reservation: &InFlightObject) -> Option<String> {
         let since = object.going.as_ref()?.since.max(wall(&reservation.since).unwrap_or_default());
-        let traveller = Traveller::of(self.rollout, object, reservation);
+        let traveller = StepContext::of(self.rollout, object, reservation);
         let timeout = traveller.map_or(self.rollout.timeout, |traveller| self.timeout(traveller, reservation));
         let lasted = Duration::from_secs(self.now.wall.saturating_sub(since.max(self.status.resumed_at())));
         let late = || format!("it is being deleted, and not gone within {}: {}", shown(timeout), held_by(object));
@@ -798,7 +798,7 @@ impl Judge<'_> {
 /// Who keeps an object that is being deleted.
 fn held_by(object: &FleetObject) -> String {
     match object.going.as_deref() {
-        Some(Going { finalizers, .. }) if !finalizers.is_empty() => held_by_finalizers(&finalizers.join(", ")),
+        Some(Deletion { finalizers, .. }) if !finalizers.is_empty() => held_by_finalizers(&finalizers.join(", ")),
         _ => "nobody says what holds it".to_owned(),
     }
 }

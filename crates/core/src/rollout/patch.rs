@@ -6,15 +6,15 @@
 use serde_json::{Value, json};
 
 use super::fleet_object::FleetObject;
-use super::fleet_rollout::FleetRollout;
+use super::fleet_rollout::Rollout;
 use super::json_patch::{pointer, test};
-use super::mark::{ANNOTATION, RolloutMark, keeps_not};
-use super::moment::{Moment, rfc3339};
+use super::mark::{ANNOTATION, RolloutAnnotation, keeps_not};
+use super::moment::{ClockReading, rfc3339};
 use crate::definition::{HELD, HoldMark, LET_GO, RELEASED, WANTED};
 
 /// The write of one object.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct FleetMove {
+pub struct ObjectPatch {
     /// Its namespace, where it has one.
     pub namespace: Option<String>,
     /// Its name.
@@ -25,11 +25,11 @@ pub struct FleetMove {
     pub patch: Value,
 }
 
-impl FleetMove {
+impl ObjectPatch {
     /// To the new version. What it was is written down in the same patch, and so are the entries of a field manager,
     /// where a write of that one is waited for: then the patch lands only while they are these.
-    pub(super) fn forward(rollout: &FleetRollout, object: &FleetObject, now: Moment, awaited: Option<&str>) -> Self {
-        let mut mark = RolloutMark::new((&rollout.uid, &rollout.to), object.version.clone(), now);
+    pub(super) fn forward(rollout: &Rollout, object: &FleetObject, now: ClockReading, awaited: Option<&str>) -> Self {
+        let mut mark = RolloutAnnotation::new((&rollout.uid, &rollout.to), object.version.clone(), now);
         mark.writes = object.record_of(awaited);
         let label = pointer("labels", &rollout.label);
         let mut patch = vec![test("/metadata/uid", json!(object.uid))];
@@ -92,7 +92,7 @@ impl FleetMove {
 
     /// Holds an object until its turn: nobody else changes its label meanwhile. What somebody wanted before, while
     /// another rollout held it, is over: since that has let it go, whoever wants it still has done it.
-    pub(super) fn hold(rollout: &FleetRollout, object: &FleetObject, now: Moment) -> Self {
+    pub(super) fn hold(rollout: &Rollout, object: &FleetObject, now: ClockReading) -> Self {
         let mark = HoldMark { rollout: rollout.uid.clone(), name: rollout.name.clone(), at: rfc3339(now.wall) };
         let text = serde_json::to_string(&mark).unwrap_or_default();
         let mut patch = vec![test("/metadata/uid", json!(object.uid))];
@@ -116,7 +116,7 @@ impl FleetMove {
     /// Lets go an object that does not move, by a text that /mutate does not put back. Nothing where the rollout does
     /// not hold it.
     #[must_use]
-    pub fn let_go(rollout: &FleetRollout, object: &FleetObject) -> Option<Self> {
+    pub fn let_go(rollout: &Rollout, object: &FleetObject) -> Option<Self> {
         let mut patch = vec![test("/metadata/uid", json!(object.uid))];
         patch.extend(released(rollout, object.hold_of(rollout)?));
         Some(Self::of(object, patch))
@@ -125,7 +125,7 @@ impl FleetMove {
     /// Moves an object that is held as somebody else would, who knows nothing of that. Where nobody keeps its label as
     /// it was, the answer to a dry run of this is at the new version. Nothing where the rollout does not hold it.
     #[must_use]
-    pub fn by_somebody_else(rollout: &FleetRollout, object: &FleetObject) -> Option<Self> {
+    pub fn by_somebody_else(rollout: &Rollout, object: &FleetObject) -> Option<Self> {
         object.hold_of(rollout)?;
         let (path, value) = match object.labels.is_empty() {
             true => ("/metadata/labels".to_owned(), json!({&rollout.label: rollout.to})),
@@ -137,7 +137,7 @@ impl FleetMove {
 
     /// To what it was before the rollout. Nothing where the rollout has not moved it. `awaited` is as in
     /// [`Self::forward`], and its entries are recorded by the caller.
-    pub(super) fn back(rollout: &FleetRollout, object: &FleetObject, awaited: Option<&str>) -> Option<Self> {
+    pub(super) fn back(rollout: &Rollout, object: &FleetObject, awaited: Option<&str>) -> Option<Self> {
         let mark = object.mark_of(rollout)?;
         let label = pointer("labels", &rollout.label);
         let mut patch = vec![test("/metadata/uid", json!(object.uid)), test(&label, json!(mark.to))];
@@ -153,7 +153,7 @@ impl FleetMove {
 
     /// Takes away what the rollout has left on an object. Nothing where it has left nothing.
     #[must_use]
-    pub fn clean(rollout: &FleetRollout, object: &FleetObject) -> Option<Self> {
+    pub fn clean(rollout: &Rollout, object: &FleetObject) -> Option<Self> {
         let left = object.held_text().filter(|text| *text == LET_GO || text.starts_with(RELEASED));
         if object.mark_of(rollout).is_none() && left.is_none() {
             return None;
@@ -194,7 +194,7 @@ enum IsTurn {
 }
 
 /// What a write of the label does to the hold, whoever's it is: with one that stays, /mutate would put the label back.
-fn unheld(rollout: &FleetRollout, object: &FleetObject, turn: IsTurn) -> Vec<Value> {
+fn unheld(rollout: &Rollout, object: &FleetObject, turn: IsTurn) -> Vec<Value> {
     match object.hold() {
         Some((text, mark)) if turn == IsTurn::Its && mark.rollout == rollout.uid => removed(HELD, text).into(),
         Some((text, _)) => released(rollout, text).into(),
@@ -205,7 +205,7 @@ fn unheld(rollout: &FleetRollout, object: &FleetObject, turn: IsTurn) -> Vec<Val
 }
 
 /// Says in the place of a hold that this rollout lets go.
-fn released(rollout: &FleetRollout, text: &str) -> [Value; 2] {
+fn released(rollout: &Rollout, text: &str) -> [Value; 2] {
     let path = pointer("annotations", HELD);
     let let_go = json!({"op": "replace", "path": path, "value": format!("{RELEASED} {}", rollout.uid)});
     [test(&path, json!(text)), let_go]
@@ -233,14 +233,14 @@ mod tests {
             json!({"op": "add", "path": "/metadata/annotations", "value": {ANNOTATION: "m"}}),
         ] {
             let patch = Value::Array(tests.iter().cloned().chain([write]).collect());
-            let one = FleetMove { namespace: None, name: "a".to_owned(), uid: "u".to_owned(), patch };
+            let one = ObjectPatch { namespace: None, name: "a".to_owned(), uid: "u".to_owned(), patch };
             assert_eq!(one.unkept(&kept), None, "{}", one.patch);
             for now in [json!({}), json!({"metadata": {"annotations": {ANNOTATION: "o"}}})] {
                 assert!(one.unkept(&now).is_some_and(|why| why.contains(ANNOTATION)), "{}", one.patch);
             }
         }
         let patch = json!([{"op": "remove", "path": path}, {"op": "add", "path": "/spec", "value": "m"}]);
-        let one = FleetMove { namespace: None, name: "a".to_owned(), uid: "u".to_owned(), patch };
+        let one = ObjectPatch { namespace: None, name: "a".to_owned(), uid: "u".to_owned(), patch };
         assert_eq!(one.unkept(&json!({})), None, "nothing is to be kept");
     }
 }

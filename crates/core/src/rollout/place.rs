@@ -5,13 +5,13 @@ use crate::definition::StepPlace;
 
 /// Where objects are.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub(super) struct FilledPlace {
+pub(super) struct ResolvedLocation {
     pub(super) cluster: Option<OtherCluster>,
     /// Nothing for those that are in none, and for those of all.
     pub(super) namespace: Option<String>,
 }
 
-impl FilledPlace {
+impl ResolvedLocation {
     /// The place of a step, in whose texts names are filled in.
     pub(super) fn of(place: &StepPlace, fill: &dyn Fn(&str) -> String) -> Self {
         Self {

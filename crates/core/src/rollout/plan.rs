@@ -5,14 +5,14 @@ use std::collections::BTreeSet;
 
 use super::beside_steps::tells;
 use super::decide::decide;
-use super::facts::{Remembered, RolloutFacts};
+use super::facts::{RunnerCache, PlanInput};
 use super::fleet_object::FleetObject;
-use super::fleet_rollout::FleetRollout;
+use super::fleet_rollout::Rollout;
 use super::former::{formers, note_left, returned};
 use super::message::described;
-use super::moment::Moment;
+use super::moment::ClockReading;
 use super::object_move::{Moves, moves, note_records, tries};
-use super::object_state::Standing;
+use super::object_state::ObjectState;
 use super::planner::Planner;
 use super::rollout_write::RolloutWrite;
 use super::running_range::{RunningRange, running_range};
@@ -29,9 +29,9 @@ pub struct RolloutPlan {
     /// The status, written or not.
     pub status: RolloutStatus,
     /// How each object of the fleet stands, in the fleet's order.
-    pub standings: Vec<Standing>,
+    pub standings: Vec<ObjectState>,
     /// What the next plan of this run is to know.
-    pub remembered: Remembered,
+    pub remembered: RunnerCache,
     /// Whether it takes a consistent list of the whole fleet to go on.
     pub wants_list: bool,
     /// Whether time alone brings the move of an object: its controller has written to it in this second.
@@ -44,7 +44,7 @@ impl RolloutPlan {
     /// is written, and where one is another by then, it has to be planned anew. `before` is the status that it was made
     /// of. A move of a label is not among them: its patch tests all that it was decided by.
     #[must_use]
-    pub fn judged<'a>(&'a self, rollout: &FleetRollout, before: &'a RolloutStatus) -> BTreeSet<&'a str> {
+    pub fn judged<'a>(&'a self, rollout: &Rollout, before: &'a RolloutStatus) -> BTreeSet<&'a str> {
         let after = &self.status;
         let known = |uid: &str, at: &str| before.failures.iter().any(|known| known.uid == uid && known.at == at);
         let failed = after.failures.iter().filter(|failure| !known(&failure.uid, &failure.at));
@@ -67,11 +67,11 @@ impl RolloutPlan {
 /// Says what is to be written next. It looks at nothing but its arguments: the same ones give the same plan.
 #[must_use]
 pub fn plan(
-    rollout: &FleetRollout,
+    rollout: &Rollout,
     status: &RolloutStatus,
     fleet: &[FleetObject],
-    facts: RolloutFacts,
-    now: Moment,
+    facts: PlanInput,
+    now: ClockReading,
 ) -> RolloutPlan {
     let (seen, before) = (fleet.len(), returned(rollout, status, fleet));
     let more: Vec<FleetObject> =

@@ -2,36 +2,36 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::facts::RolloutFacts;
-use super::fleet_object::{Belongs, FleetObject};
-use super::fleet_rollout::{Direction, FleetRollout, NO_WAY_BACK};
+use super::facts::PlanInput;
+use super::fleet_object::{Membership, FleetObject};
+use super::fleet_rollout::{Direction, Rollout, NO_WAY_BACK};
 use super::fleet_view::FleetView;
-use super::message::InTheWay;
-use super::moment::{Moment, rfc3339};
-use super::object_state::{Judge, Standing};
-use super::patch::FleetMove;
+use super::message::Blockers;
+use super::moment::{ClockReading, rfc3339};
+use super::object_state::{StateEvaluator, ObjectState};
+use super::patch::ObjectPatch;
 use super::rewrite::unheard;
 use super::start::recheck_requested;
-use super::status::{ANNOTATION_REMOVED, Halt, InFlightObject, RolloutEnd, RolloutPhase, RolloutStatus};
-use super::traveller::Traveller;
+use super::status::{ANNOTATION_REMOVED, PauseReason, InFlightObject, HistoryEntry, RolloutPhase, RolloutStatus};
+use super::traveller::StepContext;
 
 /// A plan that is being made.
 pub(super) struct Planner<'a> {
-    pub(super) rollout: &'a FleetRollout,
+    pub(super) rollout: &'a Rollout,
     pub(super) fleet: &'a [FleetObject],
     /// Those that are under way, or were when this plan began, by uid.
     under_way: HashMap<&'a str, &'a FleetObject>,
     /// Why the path leads from none of these versions to the new one; nothing where it does.
     hops: BTreeMap<&'a str, Option<String>>,
-    pub(super) now: Moment,
+    pub(super) now: ClockReading,
     pub(super) status: RolloutStatus,
-    pub(super) facts: RolloutFacts,
+    pub(super) facts: PlanInput,
     pub(super) wants_list: bool,
-    pub(super) in_the_way: InTheWay,
+    pub(super) in_the_way: Blockers,
     /// A word that is told before anything else is done.
     pub(super) told: Option<String>,
     /// Objects are held, or let go, before anything else goes on.
-    pub(super) holds: Vec<FleetMove>,
+    pub(super) holds: Vec<ObjectPatch>,
     /// The checks of the beginning were looked at again for this plan.
     pub(super) looked_again: bool,
     /// An object was let go just now that has become another one: the next plan knows whether it can be made anew.
@@ -44,16 +44,16 @@ pub(super) struct Planner<'a> {
 
 impl<'a> Planner<'a> {
     pub(super) fn new(
-        rollout: &'a FleetRollout,
+        rollout: &'a Rollout,
         status: RolloutStatus,
         fleet: &'a [FleetObject],
-        facts: RolloutFacts,
-        now: Moment,
+        facts: PlanInput,
+        now: ClockReading,
     ) -> Self {
-        let in_the_way = InTheWay { trouble: facts.trouble.clone(), shut: facts.shut.clone(), ..InTheWay::default() };
+        let in_the_way = Blockers { trouble: facts.trouble.clone(), shut: facts.shut.clone(), ..Blockers::default() };
         let reserved = status.reservations();
         let under_way =
-            fleet.iter().filter(|object| reserved.contains_key(object.uid()) && object.belongs != Belongs::Held);
+            fleet.iter().filter(|object| reserved.contains_key(object.uid()) && object.belongs != Membership::Held);
         let under_way = under_way.map(|object| (object.uid(), object)).collect();
         let hops = hops(rollout, fleet);
         let (told, wants_list, rests, looked_again) = (None, false, false, recheck_requested(rollout, &status));
@@ -89,18 +89,18 @@ impl<'a> Planner<'a> {
         }
     }
 
-    pub(super) fn judge(&self) -> Judge<'_> {
+    pub(super) fn judge(&self) -> StateEvaluator<'_> {
         let back = self.status.direction == Direction::Undo;
-        Judge { rollout: self.rollout, status: &self.status, facts: &self.facts, hops: &self.hops, now: self.now, back }
+        StateEvaluator { rollout: self.rollout, status: &self.status, facts: &self.facts, hops: &self.hops, now: self.now, back }
     }
 
     /// How each object stands, in the fleet's order: until something is let go, reserved or turned.
-    pub(super) fn standings(&self) -> Vec<Standing> {
+    pub(super) fn standings(&self) -> Vec<ObjectState> {
         self.judge().standings(self.fleet)
     }
 
     /// The fleet, and how it stands.
-    pub(super) fn view<'s>(&'s self, standings: &'s [Standing]) -> FleetView<'a, 's> {
+    pub(super) fn view<'s>(&'s self, standings: &'s [ObjectState]) -> FleetView<'a, 's> {
         FleetView { rollout: self.rollout, status: &self.status, fleet: self.fleet, standings }
     }
 
@@ -110,8 +110,8 @@ impl<'a> Planner<'a> {
     }
 
     /// An object that is under way on a workflow.
-    pub(super) fn traveller<'p>(&'p self, reservation: &InFlightObject) -> Option<Traveller<'p>> {
-        Traveller::of(self.rollout, self.object(&reservation.uid)?, reservation)
+    pub(super) fn traveller<'p>(&'p self, reservation: &InFlightObject) -> Option<StepContext<'p>> {
+        StepContext::of(self.rollout, self.object(&reservation.uid)?, reservation)
     }
 
     /// Whether an object fails, and does not go back. That its mark was lost says nothing of how it goes on.
@@ -136,7 +136,7 @@ impl<'a> Planner<'a> {
     /// Moves nothing more until somebody resumes the rollout.
     pub(super) fn halt(&mut self, reason: &str, message: String) {
         if self.status.halted.is_none() {
-            self.status.halted = Some(Halt { reason: reason.to_owned(), message });
+            self.status.halted = Some(PauseReason { reason: reason.to_owned(), message });
         }
     }
 
@@ -189,7 +189,7 @@ impl<'a> Planner<'a> {
         let state = if phase == RolloutPhase::Complete { "Complete" } else { "Partial" };
         let risk = self.rollout.accepts(NO_WAY_BACK) && self.rollout.no_way_back().is_some();
         let steps = self.rollout.irreversible().into_iter().map(|(name, _)| name);
-        self.status.history.push(RolloutEnd {
+        self.status.history.push(HistoryEntry {
             state: state.to_owned(),
             direction: self.status.direction,
             started: self.status.started.clone(),
@@ -202,7 +202,7 @@ impl<'a> Planner<'a> {
 }
 
 /// Why no object may go from these versions, each asked for once: a fleet has few of them.
-fn hops<'a>(rollout: &FleetRollout, fleet: &'a [FleetObject]) -> BTreeMap<&'a str, Option<String>> {
+fn hops<'a>(rollout: &Rollout, fleet: &'a [FleetObject]) -> BTreeMap<&'a str, Option<String>> {
     let is_of_it = |object: &&FleetObject| rollout.from.is_none() || object.version == rollout.from;
     let versions: BTreeSet<&str> = fleet.iter().filter(is_of_it).filter_map(FleetObject::version).collect();
     versions.into_iter().map(|version| (version, rollout.hop_refused(version, &rollout.to))).collect()

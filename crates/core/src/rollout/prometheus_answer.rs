@@ -3,11 +3,11 @@
 
 use serde_json::Value;
 
-use super::web_answer::WebAnswer;
+use super::web_answer::ProbeResult;
 use crate::apimachinery::excerpt;
 
 /// The one number of an answer. Whatever else came is no number: what nobody knows opens no gate.
-pub(super) fn read_number(answer: &WebAnswer) -> Result<f64, String> {
+pub(super) fn read_number(answer: &ProbeResult) -> Result<f64, String> {
     let said: Option<Value> = serde_json::from_slice(&answer.body).ok();
     if !answer.is_fine() {
         let error = said.as_ref().and_then(error).map(|error| format!(": {error}"));

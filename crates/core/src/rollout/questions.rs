@@ -4,9 +4,9 @@ use std::fmt;
 
 use serde_json::Value;
 
-use super::kind_pair::{PairedKind, WantedFact};
+use super::kind_pair::{PairedKind, FactLookup};
 use super::other_cluster::OtherCluster;
-use super::place::FilledPlace;
+use super::place::ResolvedLocation;
 use crate::apimachinery::ResourceName;
 use crate::definition::admission::{OtherSource, Prerequisites};
 use crate::definition::{Gate, JobSource, ListCheck, unmet_of};
@@ -14,10 +14,10 @@ use crate::definition::{Gate, JobSource, ListCheck, unmet_of};
 /// Objects to look up. What is found has to be told to [`super::RolloutAnswers`], and so has what cannot be read: what
 /// nobody answers does not hold.
 #[derive(Clone, Debug)]
-pub struct RolloutQuestion {
-    pub(super) about: About,
+pub struct LookupRequest {
+    pub(super) about: LookupPurpose,
     /// How what is found is judged.
-    pub(super) looked_for: LookedFor,
+    pub(super) looked_for: LookupFilter,
     /// Their plural.
     pub plural: String,
     /// Their group; empty for the first resources of Kubernetes.
@@ -29,12 +29,12 @@ pub struct RolloutQuestion {
     /// The cluster that they are in, where it is another one than that of the rollout.
     pub cluster: Option<OtherCluster>,
     /// Which of them.
-    pub wanted: WantedObjects,
+    pub wanted: LookupTarget,
 }
 
 /// Which objects are looked up.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub enum WantedObjects {
+pub enum LookupTarget {
     /// Those with such labels, as `kubectl -l` takes them; all where it is empty.
     Labelled(String),
     /// The one of this name.
@@ -54,7 +54,7 @@ pub enum WantedObjects {
         /// Its uid.
         uid: String,
         /// What has to be known beside it.
-        facts: Vec<WantedFact>,
+        facts: Vec<FactLookup>,
     },
     /// Whether a stage has seen the one of this name, after its fact: told to [`super::RolloutAnswers::staged`].
     Staged {
@@ -67,7 +67,7 @@ pub enum WantedObjects {
 
 /// What an answer is for.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub(super) enum About {
+pub(super) enum LookupPurpose {
     /// What a step does something to, in words that nothing else is called by.
     Beside(String),
     /// A check while objects are moved, by its name.
@@ -88,7 +88,7 @@ pub(super) enum About {
 
 /// What is looked for in objects that are found.
 #[derive(Clone, Debug)]
-pub(super) enum LookedFor {
+pub(super) enum LookupFilter {
     /// What is not as it should be.
     Faults(ListCheck),
     /// Of what this does not hold.
@@ -103,22 +103,22 @@ pub(super) enum LookedFor {
     All,
 }
 
-impl RolloutQuestion {
+impl LookupRequest {
     /// About objects of a check.
-    pub(super) fn of_list(about: About, list: &ListCheck) -> Self {
+    pub(super) fn of_list(about: LookupPurpose, list: &ListCheck) -> Self {
         let labelled = Self::of_labelled(&list.resource, list.namespace.as_deref(), &list.labels.to_string());
-        Self { about, looked_for: LookedFor::Faults(list.clone()), ..labelled }
+        Self { about, looked_for: LookupFilter::Faults(list.clone()), ..labelled }
     }
 
     /// About objects that say versions of others.
     pub(super) fn of_versions(source: &OtherSource) -> Self {
         let labelled = Self::of_labelled(&source.resource, source.namespace.as_deref(), &source.labels.to_string());
-        Self { about: Self::about_versions(source), looked_for: LookedFor::Versions(source.clone()), ..labelled }
+        Self { about: Self::about_versions(source), looked_for: LookupFilter::Versions(source.clone()), ..labelled }
     }
 
     /// What the answer is for that says these versions.
-    pub(super) fn about_versions(source: &OtherSource) -> About {
-        About::Observed(source.id())
+    pub(super) fn about_versions(source: &OtherSource) -> LookupPurpose {
+        LookupPurpose::Observed(source.id())
     }
 
     /// About a Job, by namespace and name.
@@ -130,8 +130,8 @@ impl RolloutQuestion {
     }
 
     /// What the answer is for that says how a Job stands.
-    pub(super) fn about_job(title: &str) -> About {
-        About::Job(title.to_owned())
+    pub(super) fn about_job(title: &str) -> LookupPurpose {
+        LookupPurpose::Job(title.to_owned())
     }
 
     /// About the ConfigMap that holds the manifest of a Job.
@@ -148,38 +148,38 @@ impl RolloutQuestion {
     }
 
     /// What the answer is for that holds such a manifest.
-    pub(super) fn about_template(title: &str) -> About {
-        About::Template(title.to_owned())
+    pub(super) fn about_template(title: &str) -> LookupPurpose {
+        LookupPurpose::Template(title.to_owned())
     }
 
     /// About a CRD, by its name.
     pub(super) fn of_crd(name: &str) -> Self {
         let crds = ("customresourcedefinitions", "apiextensions.k8s.io");
-        Self { namespace: None, ..Self::of_one(About::Stored, crds, "", name) }
+        Self { namespace: None, ..Self::of_one(LookupPurpose::Stored, crds, "", name) }
     }
 
-    fn of_one(about: About, (plural, group): (&str, &str), namespace: &str, name: &str) -> Self {
+    fn of_one(about: LookupPurpose, (plural, group): (&str, &str), namespace: &str, name: &str) -> Self {
         Self {
             about,
-            looked_for: LookedFor::Whole,
+            looked_for: LookupFilter::Whole,
             plural: plural.to_owned(),
             group: group.to_owned(),
             namespace: Some(namespace.to_owned()),
             version: None,
             cluster: None,
-            wanted: WantedObjects::Named(name.to_owned()),
+            wanted: LookupTarget::Named(name.to_owned()),
         }
     }
 
     /// About an object that a step names.
     pub(super) fn of_object(resource: &ResourceName, namespace: Option<&str>, name: &str) -> Self {
-        Self::beside(resource, None, namespace, WantedObjects::Named(name.to_owned()), LookedFor::Whole)
+        Self::beside(resource, None, namespace, LookupTarget::Named(name.to_owned()), LookupFilter::Whole)
     }
 
     /// About an object of one of two kinds, of which one becomes the other.
     pub(super) fn of_paired(kind: &PairedKind, namespace: Option<&str>, name: &str) -> Self {
-        let wanted = WantedObjects::Named(name.to_owned());
-        Self::beside(&kind.resource, Some(kind.version()), namespace, wanted, LookedFor::Whole)
+        let wanted = LookupTarget::Named(name.to_owned());
+        Self::beside(&kind.resource, Some(kind.version()), namespace, wanted, LookupFilter::Whole)
     }
 
     /// About all objects of a namespace.
@@ -189,23 +189,23 @@ impl RolloutQuestion {
 
     /// About objects of a namespace with such labels.
     pub(super) fn of_labelled(resource: &ResourceName, namespace: Option<&str>, labels: &str) -> Self {
-        Self::beside(resource, None, namespace, WantedObjects::Labelled(labels.to_owned()), LookedFor::All)
+        Self::beside(resource, None, namespace, LookupTarget::Labelled(labels.to_owned()), LookupFilter::All)
     }
 
     /// About the metadata of objects with such labels.
     pub(super) fn of_metadata(resource: &ResourceName, namespace: Option<&str>, labels: &str) -> Self {
-        Self::beside(resource, None, namespace, WantedObjects::Metadata(labels.to_owned()), LookedFor::All)
+        Self::beside(resource, None, namespace, LookupTarget::Metadata(labels.to_owned()), LookupFilter::All)
     }
 
     /// About the metadata of what belongs to something of a name.
     pub(super) fn of_owned(resource: &ResourceName, namespace: Option<&str>, name: &str) -> Self {
-        Self::beside(resource, None, namespace, WantedObjects::Owned(name.to_owned()), LookedFor::All)
+        Self::beside(resource, None, namespace, LookupTarget::Owned(name.to_owned()), LookupFilter::All)
     }
 
     /// About everything that belongs to an object.
     pub(super) fn of_referring(namespace: Option<&str>, uid: &str) -> Self {
         let any = ResourceName { plural: "*".to_owned(), group: String::new() };
-        Self::beside(&any, None, namespace, WantedObjects::Referring(uid.to_owned()), LookedFor::All)
+        Self::beside(&any, None, namespace, LookupTarget::Referring(uid.to_owned()), LookupFilter::All)
     }
 
     /// About what an object becomes.
@@ -214,21 +214,21 @@ impl RolloutQuestion {
         namespace: Option<&str>,
         name: &str,
         uid: &str,
-        facts: &[WantedFact],
+        facts: &[FactLookup],
     ) -> Self {
-        let wanted = WantedObjects::Becoming { name: name.to_owned(), uid: uid.to_owned(), facts: facts.to_vec() };
-        Self::beside(&source.resource, Some(source.version()), namespace, wanted, LookedFor::Whole)
+        let wanted = LookupTarget::Becoming { name: name.to_owned(), uid: uid.to_owned(), facts: facts.to_vec() };
+        Self::beside(&source.resource, Some(source.version()), namespace, wanted, LookupFilter::Whole)
     }
 
     fn beside(
         resource: &ResourceName,
         version: Option<&str>,
         namespace: Option<&str>,
-        wanted: WantedObjects,
-        looked_for: LookedFor,
+        wanted: LookupTarget,
+        looked_for: LookupFilter,
     ) -> Self {
         let mut question = Self {
-            about: About::Beside(String::new()),
+            about: LookupPurpose::Beside(String::new()),
             looked_for,
             plural: resource.plural.clone(),
             group: resource.group.clone(),
@@ -242,56 +242,56 @@ impl RolloutQuestion {
     }
 
     /// What nothing else is called by.
-    fn about_beside(&self) -> About {
+    fn about_beside(&self) -> LookupPurpose {
         let sort = match &self.wanted {
-            WantedObjects::Named(_) => "one",
-            WantedObjects::Labelled(_) => "all",
-            WantedObjects::Metadata(_) => "metadata",
-            WantedObjects::Owned(_) => "owned",
-            WantedObjects::Referring(_) => "referring",
-            WantedObjects::Becoming { .. } => "becoming",
-            WantedObjects::Staged { .. } => "staged",
+            LookupTarget::Named(_) => "one",
+            LookupTarget::Labelled(_) => "all",
+            LookupTarget::Metadata(_) => "metadata",
+            LookupTarget::Owned(_) => "owned",
+            LookupTarget::Referring(_) => "referring",
+            LookupTarget::Becoming { .. } => "becoming",
+            LookupTarget::Staged { .. } => "staged",
         };
         // What it is called does not say which key of a Secret leads there, nor which stage is meant.
         let key = self.cluster.as_ref().map(|of| &of.key);
         let stage = match &self.wanted {
-            WantedObjects::Staged { stage, .. } => Some(stage),
+            LookupTarget::Staged { stage, .. } => Some(stage),
             _ => None,
         };
         let whole = format!("{sort} {self} {key:?} {stage:?}");
         match &self.looked_for {
-            LookedFor::Unmet(gate) => About::Beside(format!("{whole} {gate:?}")),
-            _ => About::Beside(whole),
+            LookupFilter::Unmet(gate) => LookupPurpose::Beside(format!("{whole} {gate:?}")),
+            _ => LookupPurpose::Beside(whole),
         }
     }
 
     /// About objects that are somewhere else than the object of the rollout.
-    fn at(self, place: &FilledPlace) -> Self {
+    fn at(self, place: &ResolvedLocation) -> Self {
         let mut question = Self { namespace: place.namespace.clone(), cluster: place.cluster.clone(), ..self };
         question.about = question.about_beside();
         question
     }
 
     /// About an object that a step names, wherever that is.
-    pub(super) fn of_object_at(resource: &ResourceName, place: &FilledPlace, name: &str) -> Self {
+    pub(super) fn of_object_at(resource: &ResourceName, place: &ResolvedLocation, name: &str) -> Self {
         Self::of_object(resource, None, name).at(place)
     }
 
     /// About all objects of a place.
-    pub(super) fn of_all_at(resource: &ResourceName, place: &FilledPlace) -> Self {
+    pub(super) fn of_all_at(resource: &ResourceName, place: &ResolvedLocation) -> Self {
         Self::of_all(resource, None).at(place)
     }
 
     /// About all objects of a place, of each of which a gate has to hold.
-    pub(super) fn of_every(resource: &ResourceName, place: &FilledPlace, gate: &Gate) -> Self {
-        let wanted = WantedObjects::Labelled(String::new());
-        Self::beside(resource, None, None, wanted, LookedFor::Unmet(gate.clone())).at(place)
+    pub(super) fn of_every(resource: &ResourceName, place: &ResolvedLocation, gate: &Gate) -> Self {
+        let wanted = LookupTarget::Labelled(String::new());
+        Self::beside(resource, None, None, wanted, LookupFilter::Unmet(gate.clone())).at(place)
     }
 
     /// About an object that a stage has to have seen.
-    pub(super) fn of_staged(resource: &ResourceName, place: &FilledPlace, name: &str, stage: &str) -> Self {
-        let wanted = WantedObjects::Staged { name: name.to_owned(), stage: stage.to_owned() };
-        Self::beside(resource, None, None, wanted, LookedFor::Whole).at(place)
+    pub(super) fn of_staged(resource: &ResourceName, place: &ResolvedLocation, name: &str, stage: &str) -> Self {
+        let wanted = LookupTarget::Staged { name: name.to_owned(), stage: stage.to_owned() };
+        Self::beside(resource, None, None, wanted, LookupFilter::Whole).at(place)
     }
 
     /// What an answer is kept by: two questions of one are the same.
@@ -308,12 +308,12 @@ impl RolloutQuestion {
     /// About what a version needs, by its id.
     pub(super) fn of_need(id: &str, place: &Prerequisites) -> Self {
         Self {
-            about: About::Need(id.to_owned()),
+            about: LookupPurpose::Need(id.to_owned()),
             plural: place.resource.plural.clone(),
             group: place.resource.group.clone(),
             namespace: place.namespace.clone(),
-            wanted: WantedObjects::Named(place.name_of(id)),
-            looked_for: LookedFor::State(place.clone()),
+            wanted: LookupTarget::Named(place.name_of(id)),
+            looked_for: LookupFilter::State(place.clone()),
             version: None,
             cluster: None,
         }
@@ -321,29 +321,29 @@ impl RolloutQuestion {
 }
 
 /// As people call what is asked for: `deployments.apps namespace/name`.
-impl fmt::Display for RolloutQuestion {
+impl fmt::Display for LookupRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let resource = ResourceName { plural: self.plural.clone(), group: self.group.clone() };
         let place = self.namespace.as_ref().map(|namespace| format!("{namespace}/")).unwrap_or_default();
         let within = self.namespace.as_ref().map(|namespace| format!(" of {namespace}")).unwrap_or_default();
         match &self.wanted {
-            WantedObjects::Named(name) | WantedObjects::Becoming { name, .. } | WantedObjects::Staged { name, .. } => {
+            LookupTarget::Named(name) | LookupTarget::Becoming { name, .. } | LookupTarget::Staged { name, .. } => {
                 write!(f, "{resource} {place}{name}")
             }
-            WantedObjects::Labelled(labels) | WantedObjects::Metadata(labels) if labels.is_empty() => {
+            LookupTarget::Labelled(labels) | LookupTarget::Metadata(labels) if labels.is_empty() => {
                 write!(f, "{resource}{within}")
             }
-            WantedObjects::Labelled(labels) | WantedObjects::Metadata(labels) => {
+            LookupTarget::Labelled(labels) | LookupTarget::Metadata(labels) => {
                 write!(f, "{resource}{within} with {labels}")
             }
-            WantedObjects::Owned(name) => write!(f, "{resource}{within} that belong to {name}"),
-            WantedObjects::Referring(uid) => write!(f, "what belongs to uid {uid}{within}"),
+            LookupTarget::Owned(name) => write!(f, "{resource}{within} that belong to {name}"),
+            LookupTarget::Referring(uid) => write!(f, "what belongs to uid {uid}{within}"),
         }?;
         self.cluster.as_ref().map_or(Ok(()), |cluster| write!(f, " in {cluster}"))
     }
 }
 
-impl LookedFor {
+impl LookupFilter {
     /// What is not as it should be of an object, in words.
     pub(super) fn unmet(&self, object: &Value) -> Option<String> {
         match self {

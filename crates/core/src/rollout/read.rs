@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::bad_rollout::BadRollout;
 use super::compiler::RolloutCompiler;
-use super::fleet_rollout::FleetRollout;
+use super::fleet_rollout::Rollout;
 use super::spec::RolloutDocument;
 use crate::definition::Kind;
 
@@ -20,7 +20,7 @@ pub fn rolled_kind(file: &str, text: &str) -> Result<String, BadRollout> {
 ///
 /// # Errors
 /// [`BadRollout`]: everything that is wrong with it.
-pub fn read_rollout(file: &str, text: &str, kind: &Kind) -> Result<FleetRollout, BadRollout> {
+pub fn read_rollout(file: &str, text: &str, kind: &Kind) -> Result<Rollout, BadRollout> {
     RolloutCompiler::new(file, kind).compile(&RolloutDocument::read(file, text)?)
 }
 
@@ -28,7 +28,7 @@ pub fn read_rollout(file: &str, text: &str, kind: &Kind) -> Result<FleetRollout,
 ///
 /// # Errors
 /// [`BadRollout`].
-pub fn answered_rollout(document: &Value, kind: &Kind) -> Result<FleetRollout, BadRollout> {
+pub fn answered_rollout(document: &Value, kind: &Kind) -> Result<Rollout, BadRollout> {
     let name = document.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
     read_rollout(&format!("rollout {name}"), &document.to_string(), kind)
 }

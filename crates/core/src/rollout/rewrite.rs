@@ -6,19 +6,19 @@
 
 use serde_json::Value;
 
-use super::answers::RolloutAnswers;
-use super::fleet_rollout::FleetRollout;
-use super::moment::{Moment, wall};
-use super::questions::RolloutQuestion;
+use super::answers::LookupResults;
+use super::fleet_rollout::Rollout;
+use super::moment::{ClockReading, wall};
+use super::questions::LookupRequest;
 use super::status::RolloutStatus;
 
 /// What has to be looked up for a rollout that has objects stored anew.
-pub(super) fn crd_question(rollout: &FleetRollout) -> Option<RolloutQuestion> {
-    rollout.stores.as_deref().map(RolloutQuestion::of_crd)
+pub(super) fn crd_question(rollout: &Rollout) -> Option<LookupRequest> {
+    rollout.stores.as_deref().map(LookupRequest::of_crd)
 }
 
 /// Why an object that is written would not be stored in the version that the rollout is about; nothing where it would.
-pub(super) fn not_stored(rollout: &FleetRollout, answers: &RolloutAnswers) -> Option<String> {
+pub(super) fn not_stored(rollout: &Rollout, answers: &LookupResults) -> Option<String> {
     let (name, to) = (rollout.stores.as_deref()?, rollout.to());
     let crd = match seen_crd(rollout, answers)? {
         Ok(crd) => crd,
@@ -46,10 +46,10 @@ pub(super) fn not_stored(rollout: &FleetRollout, answers: &RolloutAnswers) -> Op
 
 /// What nothing is written before, for a rollout that has objects stored anew.
 pub(super) fn unheard(
-    rollout: &FleetRollout,
+    rollout: &Rollout,
     status: &RolloutStatus,
-    answers: &RolloutAnswers,
-    now: Moment,
+    answers: &LookupResults,
+    now: ClockReading,
 ) -> Option<String> {
     rollout.stores.as_ref()?;
     if let Some(why) = not_stored(rollout, answers) {
@@ -61,7 +61,7 @@ pub(super) fn unheard(
 }
 
 /// The CRD as it was seen, or why nobody knows it; nothing where it is not asked for.
-pub(super) fn seen_crd<'a>(rollout: &FleetRollout, answers: &'a RolloutAnswers) -> Option<Result<&'a Value, String>> {
+pub(super) fn seen_crd<'a>(rollout: &Rollout, answers: &'a LookupResults) -> Option<Result<&'a Value, String>> {
     let (question, name) = (crd_question(rollout)?, rollout.stores.as_deref()?);
     Some(match answers.of(&question.about) {
         None => Err(format!("nobody has looked at the CRD {name}")),

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::beside::{rights_elsewhere_of, rights_of};
-use super::fleet_rollout::FleetRollout;
+use super::fleet_rollout::Rollout;
 use super::owner_references::OwnerReferences;
-use super::questions::{RolloutQuestion, WantedObjects};
+use super::questions::{LookupRequest, LookupTarget};
 use crate::apimachinery::ResourceName;
 use crate::definition::{WorkflowStep, Kind};
 
@@ -16,7 +16,7 @@ pub type RolloutRights = BTreeMap<(String, String), BTreeSet<&'static str>>;
 /// such as `rollouts/status`; `*` is every resource of every group. Without any of them it does not come to its end,
 /// but for events, and for what others say runs: what is not known of that is not said.
 #[must_use]
-pub fn rights(rollout: &FleetRollout, kind: &Kind, owners: OwnerReferences) -> RolloutRights {
+pub fn rights(rollout: &Rollout, kind: &Kind, owners: OwnerReferences) -> RolloutRights {
     let mut rights = RolloutRights::new();
     let mut may = |group: &str, plural: &str, verbs: &[&'static str]| {
         rights.entry((group.to_owned(), plural.to_owned())).or_default().extend(verbs);
@@ -47,10 +47,10 @@ pub fn rights(rollout: &FleetRollout, kind: &Kind, owners: OwnerReferences) -> R
     if !rollout.templates().is_empty() {
         may("", "configmaps", &["get"]);
     }
-    for RolloutQuestion { group, plural, wanted, .. } in
+    for LookupRequest { group, plural, wanted, .. } in
         rollout.checks.at_start().into_iter().chain(rollout.checks.on_the_way())
     {
-        may(&group, &plural, if matches!(wanted, WantedObjects::Named(_)) { &["get"] } else { &["list"] });
+        may(&group, &plural, if matches!(wanted, LookupTarget::Named(_)) { &["get"] } else { &["list"] });
     }
     for source in rollout.others() {
         may(&source.resource.group, &source.resource.plural, &["list"]);
@@ -64,7 +64,7 @@ pub fn rights(rollout: &FleetRollout, kind: &Kind, owners: OwnerReferences) -> R
 
 /// What a rollout does in other clusters, by the kubeconfigs that its steps name; empty where it does nothing there.
 #[must_use]
-pub fn rights_elsewhere(rollout: &FleetRollout) -> RolloutRights {
+pub fn rights_elsewhere(rollout: &Rollout) -> RolloutRights {
     let mut rights = RolloutRights::new();
     let acts = rollout.workflow_steps().filter_map(WorkflowStep::beside).map(|step| &step.act);
     for (ResourceName { plural, group }, verbs) in acts.filter_map(rights_elsewhere_of) {

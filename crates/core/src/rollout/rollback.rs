@@ -6,7 +6,7 @@ use super::fleet_rollout::Direction;
 use super::moment::wall;
 use super::planner::Planner;
 use super::rewrite::{not_stored, seen_crd};
-use super::status::{ANNOTATION_REMOVED, CHANGED, RolloutPhase, StoredBy};
+use super::status::{ANNOTATION_REMOVED, CHANGED, RolloutPhase, CrdSnapshot};
 use super::steps_digest::{ComparedSteps, compare, digest_of_steps};
 use super::workflow_plan::{may_run, turned};
 
@@ -116,7 +116,7 @@ pub(super) fn note_stored(planner: &mut Planner<'_>) {
         // By a clock that is ahead of this one.
         Some(before) if wall(&before.since).is_none_or(|written| written > planner.now.wall) => before.since = since,
         Some(_) => {}
-        None if is_fine => planner.status.stored = Some(StoredBy { uid, generation, since }),
+        None if is_fine => planner.status.stored = Some(CrdSnapshot { uid, generation, since }),
         None => {}
     }
 }

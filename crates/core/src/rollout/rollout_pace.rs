@@ -11,7 +11,7 @@ use super::call_times::{CallTimes, SAMPLE, SlowCalls};
 /// The pace of a rollout: how many writes a second are let through. Points in time are told by a clock that never
 /// jumps.
 #[derive(Clone, Debug)]
-pub struct RolloutPace {
+pub struct RateLimiter {
     /// Writes a second.
     rate: f64,
     /// Writes that may be made at once, and when that was so.
@@ -28,7 +28,7 @@ pub struct RolloutPace {
 
 /// What was timed. Each takes its own time, with its own webhooks, and is compared with its own beginning.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum TimedCall {
+pub enum ApiCallKind {
     /// A patch of an object.
     Object,
     /// A write of the status of the StagedRollout.
@@ -39,7 +39,7 @@ pub enum TimedCall {
 
 /// The pace is another one from now on. It prints as a line for whoever watches.
 #[derive(Clone, Debug, PartialEq)]
-pub struct PaceChange {
+pub struct RateChange {
     /// Writes a second.
     rate: f64,
     why: PaceReason,
@@ -51,12 +51,12 @@ enum PaceReason {
     /// The API server says that it is too busy.
     Busy,
     /// Calls of this sort are slow.
-    Slow(TimedCall, SlowCalls),
+    Slow(ApiCallKind, SlowCalls),
     /// It was calm for a while.
     Calm,
 }
 
-impl RolloutPace {
+impl RateLimiter {
     /// Begins at the bound.
     #[must_use]
     pub fn new(now: Duration) -> Self {
@@ -93,7 +93,7 @@ impl RolloutPace {
     }
 
     /// Time has gone by: whoever was neither too busy nor slow for a while is written to twice as fast again.
-    pub fn recovers(&mut self, now: Duration) -> Option<PaceChange> {
+    pub fn recovers(&mut self, now: Duration) -> Option<RateChange> {
         if self.rate >= RATE || now.saturating_sub(self.changed) < CALM {
             return None;
         }
@@ -101,7 +101,7 @@ impl RolloutPace {
     }
 
     /// The API server was too busy for a call (429), and may have said how long it wants to be left alone.
-    pub fn is_busy(&mut self, retry_after: Option<Duration>, now: Duration) -> Option<PaceChange> {
+    pub fn is_busy(&mut self, retry_after: Option<Duration>, now: Duration) -> Option<RateChange> {
         self.save(now);
         self.saved = self.saved.min(0.0);
         self.rests = self.rests.max(now + retry_after.unwrap_or_default().min(LONGEST));
@@ -110,15 +110,15 @@ impl RolloutPace {
     }
 
     /// A call has ended, and took so long.
-    pub fn took(&mut self, call: TimedCall, time: Duration, now: Duration) -> Option<PaceChange> {
+    pub fn took(&mut self, call: ApiCallKind, time: Duration, now: Duration) -> Option<RateChange> {
         // What was under way when the pace changed says nothing of the new one yet.
         if self.rate < RATE && now.saturating_sub(self.changed) < HEED {
             return None;
         }
         let times = match call {
-            TimedCall::Object => &mut self.objects,
-            TimedCall::Status => &mut self.statuses,
-            TimedCall::Look => &mut self.looks,
+            ApiCallKind::Object => &mut self.objects,
+            ApiCallKind::Status => &mut self.statuses,
+            ApiCallKind::Look => &mut self.looks,
         };
         let slow = times.took(time, now)?;
         self.save(now);
@@ -131,10 +131,10 @@ impl RolloutPace {
         [&mut self.objects, &mut self.statuses, &mut self.looks].into_iter().for_each(CallTimes::forget);
     }
 
-    fn becomes(&mut self, rate: f64, why: PaceReason, now: Duration) -> Option<PaceChange> {
+    fn becomes(&mut self, rate: f64, why: PaceReason, now: Duration) -> Option<RateChange> {
         let is_other = (self.rate - rate).abs() > f64::EPSILON;
         (self.rate, self.changed) = (rate, now);
-        is_other.then_some(PaceChange { rate, why })
+        is_other.then_some(RateChange { rate, why })
     }
 
     fn save(&mut self, now: Duration) {
@@ -143,7 +143,7 @@ impl RolloutPace {
     }
 }
 
-impl fmt::Display for PaceChange {
+impl fmt::Display for RateChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { rate, why } = self;
         match why {
@@ -162,7 +162,7 @@ impl fmt::Display for PaceChange {
     }
 }
 
-impl fmt::Display for TimedCall {
+impl fmt::Display for ApiCallKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Object => "patches of objects",

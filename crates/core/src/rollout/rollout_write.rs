@@ -2,7 +2,7 @@
 
 use super::beside::ObjectWrite;
 use super::job_write::JobWrite;
-use super::patch::FleetMove;
+use super::patch::ObjectPatch;
 use super::status::RolloutStatus;
 
 /// One call of the API server.
@@ -12,15 +12,15 @@ pub enum RolloutWrite {
     /// StagedRollout to another runner must not be heard.
     Status(Box<RolloutStatus>),
     /// The move of an object.
-    Move(FleetMove),
+    Move(ObjectPatch),
     /// A Job of a step. One that is there already is the one that was meant.
     Job(Box<JobWrite>),
     /// What a step does to another object.
     Object(Box<ObjectWrite>),
     /// An object is held until its turn, or let go that does not move.
-    Hold(FleetMove),
+    Hold(ObjectPatch),
     /// A move, as a dry run: whether it would still be refused. The answer goes to [`super::Remembered`].
-    Try(FleetMove),
+    Try(ObjectPatch),
 }
 
 impl RolloutWrite {

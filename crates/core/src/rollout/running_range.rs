@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::facts::RolloutFacts;
+use super::facts::PlanInput;
 use super::fleet_object::FleetObject;
-use super::fleet_rollout::FleetRollout;
+use super::fleet_rollout::Rollout;
 use super::fleet_view::FleetView;
 use super::ordered_version::OrderedVersion;
 use super::status::{InFlightObject, RolloutStatus};
@@ -22,7 +22,7 @@ pub(super) struct RunningRange {
 /// The lowest and the highest version that may be running. Nothing of both where that is not known of one object. What
 /// is under way may still be in the hands of the old version, and a cache may not know of an object that came: by what
 /// is not certain the lowest one only sinks, and the highest one only rises.
-pub(super) fn running_range(view: &FleetView<'_, '_>, before: &RolloutStatus, facts: &RolloutFacts) -> RunningRange {
+pub(super) fn running_range(view: &FleetView<'_, '_>, before: &RolloutStatus, facts: &PlanInput) -> RunningRange {
     let (rollout, consistent) = (view.rollout, facts.consistent);
     let is_one = |object: &FleetObject| !object.is_run() && object.former.is_none();
     // What is being deleted runs until it is gone.
@@ -56,7 +56,7 @@ fn range(seen: BTreeSet<Option<&str>>, before: Option<VersionRange>, consistent:
 
 /// What an object may be run by: two versions while it is under way.
 fn versions<'o>(
-    rollout: &'o FleetRollout,
+    rollout: &'o Rollout,
     reserved: &HashMap<&str, &InFlightObject>,
     (object, runs): &'o Running<'_>,
     all: &mut BTreeSet<Option<&'o str>>,
@@ -76,7 +76,7 @@ fn versions<'o>(
 
 /// The same of one of its parts, where it has that. Which of its parts a workflow is about nobody says.
 fn part_versions<'o>(
-    rollout: &'o FleetRollout,
+    rollout: &'o Rollout,
     reserved: &HashMap<&str, &InFlightObject>,
     (object, runs): &'o Running<'_>,
     at: usize,
@@ -93,7 +93,7 @@ fn part_versions<'o>(
 /// What an object may be run by while it is under way, whatever is seen of it. Of one that said nothing before nobody
 /// knows.
 fn meanwhile<'o>(
-    rollout: &'o FleetRollout,
+    rollout: &'o Rollout,
     reserved: &HashMap<&str, &InFlightObject>,
     object: &'o FleetObject,
 ) -> Vec<Option<&'o str>> {

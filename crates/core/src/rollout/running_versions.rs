@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use super::answers::RolloutAnswers;
+use super::answers::LookupResults;
 use super::fleet_rollout::Direction;
-use super::questions::{RolloutQuestion, title};
+use super::questions::{LookupRequest, title};
 use super::readable::readable;
 use super::status::RolloutStatus;
 use crate::definition::admission::{ObservedPart, PartVersions, whole_parts};
@@ -22,7 +22,7 @@ pub struct RunningVersions<'k> {
     /// The first objects of which nobody knows what runs.
     shown: Vec<UnreadVersion>,
     /// What others say.
-    answers: RolloutAnswers,
+    answers: LookupResults,
 }
 
 /// An object of which nobody knows what runs.
@@ -36,7 +36,7 @@ pub struct UnreadVersion {
 
 /// A version of a kind, and how it stands.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct VersionStanding {
+pub struct VersionStatus {
     /// As the definition spells it; else as it was found.
     pub version: String,
     /// Whether the fleet is meant to be at it.
@@ -68,7 +68,7 @@ pub enum VersionState {
     Unavailable,
 }
 
-impl VersionStanding {
+impl VersionStatus {
     /// Whether this is the version that somebody spells so.
     #[must_use]
     pub fn is_called(&self, text: &str) -> bool {
@@ -93,20 +93,20 @@ impl<'k> RunningVersions<'k> {
     /// Nothing was seen yet.
     #[must_use]
     pub fn new(kind: &'k Kind) -> Self {
-        Self::beside(kind, RolloutAnswers::default())
+        Self::beside(kind, LookupResults::default())
     }
 
     /// The same, with the answers to [`Self::questions`].
     #[must_use]
-    pub fn beside(kind: &'k Kind, answers: RolloutAnswers) -> Self {
+    pub fn beside(kind: &'k Kind, answers: LookupResults) -> Self {
         Self { kind, objects: 0, seen: Vec::new(), unread: 0, shown: Vec::new(), answers }
     }
 
     /// What has to be looked up beside the objects of a kind: others that say which versions run of them.
     #[must_use]
-    pub fn questions(kind: &Kind) -> Vec<RolloutQuestion> {
+    pub fn questions(kind: &Kind) -> Vec<LookupRequest> {
         let others = kind.admission.observe.iter().flat_map(ObservedPart::others);
-        others.map(RolloutQuestion::of_versions).collect()
+        others.map(LookupRequest::of_versions).collect()
     }
 
     /// The version of the kind in which its objects are best read; nothing where none that is served says all of it.
@@ -171,7 +171,7 @@ impl<'k> RunningVersions<'k> {
     /// Every version that runs, that the definition names or that a rollout leads to, the oldest first. `targets` are
     /// those that rollouts under way lead to; without any the fleet is meant to be where all of it is.
     #[must_use]
-    pub fn standings(&self, targets: &[String]) -> Vec<VersionStanding> {
+    pub fn standings(&self, targets: &[String]) -> Vec<VersionStatus> {
         let targets: Vec<VersionText> = targets.iter().map(|target| VersionText::new(target)).collect();
         let active = self.active();
         let standing = |one: VersionText| {
@@ -189,7 +189,7 @@ impl<'k> RunningVersions<'k> {
             };
             let path = self.kind.admission.version_path.as_ref();
             let named = path.and_then(|path| path.named.iter().find(|named| VersionText::new(&named.version).is(&one)));
-            VersionStanding {
+            VersionStatus {
                 target,
                 state,
                 objects,

@@ -8,7 +8,7 @@ use crate::definition::Path;
 
 /// A field as it was seen.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) struct SeenField {
+pub(super) struct ObservedField {
     value: Option<Value>,
     /// How many names of its path lead somewhere.
     there: usize,
@@ -26,7 +26,7 @@ pub(super) struct KeptField {
     there: Option<usize>,
 }
 
-impl SeenField {
+impl ObservedField {
     pub(super) fn of(object: &Value, field: &Path) -> Self {
         let (mut at, mut there, mut members) = (object, 0, Vec::new());
         for name in field.names() {
@@ -84,12 +84,12 @@ impl FieldPatch {
     }
 
     /// A field has to be what was seen of it.
-    pub(super) fn expects(&mut self, field: &Path, seen: &SeenField) {
+    pub(super) fn expects(&mut self, field: &Path, seen: &ObservedField) {
         self.operations.extend(seen.value.clone().map(|was| test(&field_pointer(field), was)));
     }
 
     /// A field gets a value, or goes.
-    pub(super) fn write(&mut self, field: &Path, seen: &SeenField, value: Option<&Value>) {
+    pub(super) fn write(&mut self, field: &Path, seen: &ObservedField, value: Option<&Value>) {
         match (&seen.value, value) {
             (Some(was), Some(value)) => {
                 let path = field_pointer(field);
@@ -107,7 +107,7 @@ impl FieldPatch {
 
     /// A field is put back to what it was, unless somebody else has written it since: `left` is what the step left
     /// there.
-    pub(super) fn put_back(&mut self, field: &Path, seen: &SeenField, left: Option<&Value>, kept: &KeptField) {
+    pub(super) fn put_back(&mut self, field: &Path, seen: &ObservedField, left: Option<&Value>, kept: &KeptField) {
         if !seen.is(left) {
             return;
         }
@@ -133,7 +133,7 @@ impl FieldPatch {
     }
 
     /// A field that was not there, with what was made for it and holds nothing else.
-    fn take_away(&mut self, field: &Path, seen: &SeenField, there: usize) {
+    fn take_away(&mut self, field: &Path, seen: &ObservedField, there: usize) {
         let mut keeps = field.len();
         while keeps > there + 1 {
             let (holder, _) = field.split_at(keeps - 1);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::kind_pair::KindPair;
+use super::kind_pair::SourceAndTargetKind;
 use super::short_hash::short_hash;
 
 /// Labels and annotations that an object was made with, and that the one has which it was made of: by place and name, a
@@ -16,7 +16,7 @@ pub(super) struct SharedMetadata(BTreeMap<String, String>);
 
 impl SharedMetadata {
     /// What an object has that the other one of two is to have as well.
-    pub(super) fn of(object: &Value, pair: &KindPair) -> Self {
+    pub(super) fn of(object: &Value, pair: &SourceAndTargetKind) -> Self {
         let all = PLACES.iter().flat_map(|place| {
             let members = members(object, place).into_iter().flatten();
             let members = members.filter(|(name, _)| pair.shares(name));

@@ -3,18 +3,18 @@
 use serde_json::Value;
 
 use super::beside::is_going;
-use super::fleet_rollout::{Direction, FleetRollout};
-use super::mutation_state::Staged;
+use super::fleet_rollout::{Direction, Rollout};
+use super::mutation_state::MutationState;
 use super::status::RolloutStatus;
-use crate::definition::{BesideAct, WorkflowStep, MutationStage, Path, Readmission, StagePhase, StagedKind};
+use crate::definition::{ObjectAction, WorkflowStep, MutationStage, Path, Touch, StagePhase, StagedKind};
 use crate::json::Json;
 
 /// Which definition of stages a rollout cannot do without and is not there, in words; nothing where all are, and where
 /// it goes back or stops, which takes none.
 #[must_use]
-pub fn missing_stages(rollout: &FleetRollout, status: &RolloutStatus, staged: &[StagedKind]) -> Option<String> {
+pub fn missing_stages(rollout: &Rollout, status: &RolloutStatus, staged: &[StagedKind]) -> Option<String> {
     let is_missing =
-        |one: &Readmission| find(staged, (&one.resource.plural, &one.resource.group), &one.stage).is_none();
+        |one: &Touch| find(staged, (&one.resource.plural, &one.resource.group), &one.stage).is_none();
     let forward = status.direction_of(rollout) == Direction::Forward;
     let readmissions = rollout.workflow_steps().filter_map(|step| Some((&step.name, readmission(step)?)));
     readmissions.filter(|(_, one)| forward && is_missing(one)).map(|(step, one)| missing(step, one)).next()
@@ -23,32 +23,32 @@ pub fn missing_stages(rollout: &FleetRollout, status: &RolloutStatus, staged: &[
 /// Whether a stage has seen an object, as an API server answers it, after its fact: whether it would change nothing of
 /// it. `resource` is plural and group.
 #[must_use]
-pub fn seen_by_stage(staged: &[StagedKind], resource: (&str, &str), stage: &str, object: &Value) -> Staged {
+pub fn seen_by_stage(staged: &[StagedKind], resource: (&str, &str), stage: &str, object: &Value) -> MutationState {
     let Some((kind, stage)) = find(staged, resource, stage) else {
-        return Staged::Unknown(format!(
+        return MutationState::Unknown(format!(
             "no definition with the stage {stage} is loaded: give its directory with --kinds"
         ));
     };
     if is_going(object) {
-        return Staged::Going;
+        return MutationState::Going;
     }
     let before = Json::owned(object.to_string());
     if !stage.selection.matches(&before) {
-        return Staged::Unknown(format!("stage {} is not about it, and never sees it", stage.name));
+        return MutationState::Unknown(format!("stage {} is not about it, and never sees it", stage.name));
     }
     let mut made = before;
     // What it cannot do anything about it leaves as it is, and that is no hand-over.
     if let Some(remark) = stage.remarks(StagePhase::After, &mut made, &kind.pod).into_iter().next() {
-        return Staged::Unknown(remark);
+        return MutationState::Unknown(remark);
     }
     stage.apply(StagePhase::After, &mut made, &kind.pod);
     let made: Value = serde_json::from_str(&made.to_text()).unwrap_or_default();
-    first_difference(object, &made, &Path::default()).map_or(Staged::Seen, |path| Staged::Unseen(path.to_string()))
+    first_difference(object, &made, &Path::default()).map_or(MutationState::Seen, |path| MutationState::Unseen(path.to_string()))
 }
 
-fn readmission(step: &WorkflowStep) -> Option<&Readmission> {
+fn readmission(step: &WorkflowStep) -> Option<&Touch> {
     match &step.beside()?.act {
-        BesideAct::Readmit(readmission) => Some(readmission),
+        ObjectAction::Readmit(readmission) => Some(readmission),
         _ => None,
     }
 }
@@ -63,7 +63,7 @@ fn find<'s>(
     of_it.find_map(|kind| Some((kind, kind.stages.iter().find(|one| one.name == stage)?)))
 }
 
-fn missing(step: &str, Readmission { resource, stage, .. }: &Readmission) -> String {
+fn missing(step: &str, Touch { resource, stage, .. }: &Touch) -> String {
     format!(
         "step {step} has {resource} written until stage {stage} has seen them, and no definition of stages of {resource} \
          with that stage is loaded: give its directory with --kinds"

@@ -1,47 +1,47 @@
 //! Whether a rollout may begin.
 
 use super::checks::ChecksAsked;
-use super::facts::RolloutFacts;
-use super::fleet_object::{Belongs, FleetObject};
-use super::fleet_rollout::{Direction, FleetRollout};
+use super::facts::PlanInput;
+use super::fleet_object::{Membership, FleetObject};
+use super::fleet_rollout::{Direction, Rollout};
 use super::former::former_question;
 use super::job_write::bad_template;
 use super::message::some;
-use super::questions::RolloutQuestion;
+use super::questions::LookupRequest;
 use super::rewrite::{crd_question, not_stored};
 use super::status::RolloutStatus;
-use super::web_questions::WebQuestion;
+use super::web_questions::HttpProbe;
 use crate::definition::StartCheck;
 
 /// What has to be looked up in the cluster: before a rollout begins, while it goes forward, and as long as it runs.
 #[must_use]
-pub fn rollout_questions(rollout: &FleetRollout, status: &RolloutStatus) -> Vec<RolloutQuestion> {
+pub fn rollout_questions(rollout: &Rollout, status: &RolloutStatus) -> Vec<LookupRequest> {
     let goes_on = status.direction_of(rollout) == Direction::Forward;
     let mut before = if looks_at_start(rollout, status) { rollout.checks.at_start() } else { Vec::new() };
     if status.started.is_none() {
-        before.extend(rollout.templates().into_iter().filter_map(|job| RolloutQuestion::of_template_of(&job.source)));
+        before.extend(rollout.templates().into_iter().filter_map(|job| LookupRequest::of_template_of(&job.source)));
     }
     let on_the_way = rollout.checks.on_the_way().into_iter().chain(crd_question(rollout));
-    let versions = rollout.others().map(RolloutQuestion::of_versions);
+    let versions = rollout.others().map(LookupRequest::of_versions);
     let all = before.into_iter().chain(on_the_way.filter(|_| goes_on)).chain(former_question(rollout, status));
     all.chain(versions).collect()
 }
 
 /// Who has to be asked beside the cluster, at the same times.
 #[must_use]
-pub fn web_questions(rollout: &FleetRollout, status: &RolloutStatus) -> Vec<WebQuestion> {
+pub fn web_questions(rollout: &Rollout, status: &RolloutStatus) -> Vec<HttpProbe> {
     let goes_on = status.direction_of(rollout) == Direction::Forward;
     let before = if looks_at_start(rollout, status) { rollout.checks.web_at_start() } else { Vec::new() };
     before.into_iter().chain(rollout.checks.web_on_the_way().into_iter().filter(|_| goes_on)).collect()
 }
 
 /// Whether it has to be known how the checks of the beginning stand.
-fn looks_at_start(rollout: &FleetRollout, status: &RolloutStatus) -> bool {
+fn looks_at_start(rollout: &Rollout, status: &RolloutStatus) -> bool {
     status.started.is_none() || recheck_requested(rollout, status)
 }
 
 /// Whether the checks of the beginning are asked again, since the wave that the rollout is at waits for them.
-pub(super) fn recheck_requested(rollout: &FleetRollout, status: &RolloutStatus) -> bool {
+pub(super) fn recheck_requested(rollout: &Rollout, status: &RolloutStatus) -> bool {
     let goes_on = !status.is_over() && status.direction_of(rollout) == Direction::Forward;
     let wave = rollout.waves.iter().find(|wave| Some(&wave.name) == status.wave.as_ref()).filter(|_| goes_on);
     wave.is_some_and(|wave| (status.before && wave.before.checks) || (status.wave_done.is_some() && wave.after.checks))
@@ -50,13 +50,13 @@ pub(super) fn recheck_requested(rollout: &FleetRollout, status: &RolloutStatus) 
 /// Whether it has to be known which other rollouts are under way over the same objects: before it begins, and before it
 /// turns once it is over, or looks again for what it has left.
 #[must_use]
-pub fn asks_for_others(rollout: &FleetRollout, status: &RolloutStatus) -> bool {
+pub fn asks_for_others(rollout: &Rollout, status: &RolloutStatus) -> bool {
     status.started.is_none() || status.turns_after_end(rollout.direction) || status.looks_for_left()
 }
 
 /// Why a rollout that is over does not turn now: what it would move is moved by others.
 #[must_use]
-pub fn stays_over(rollout: &FleetRollout, status: &RolloutStatus, facts: &RolloutFacts) -> Option<String> {
+pub fn stays_over(rollout: &Rollout, status: &RolloutStatus, facts: &PlanInput) -> Option<String> {
     let (other, _) = facts.others.first().filter(|_| status.started.is_some() && asks_for_others(rollout, status))?;
     let wanted = match status.turns_after_end(rollout.direction) {
         true => format!("does not go {:?}", status.direction_of(rollout)),
@@ -70,7 +70,7 @@ pub fn stays_over(rollout: &FleetRollout, status: &RolloutStatus, facts: &Rollou
 }
 
 /// Other rollouts that are under way over the same objects, each in a sentence of its own.
-pub(super) fn overlaps(facts: &RolloutFacts) -> Vec<String> {
+pub(super) fn overlaps(facts: &PlanInput) -> Vec<String> {
     let others = facts.others.iter();
     let told = others.map(|(name, objects)| {
         format!("rollout {name} is under way over {} of the same objects: {}", objects.len(), some(objects))
@@ -80,20 +80,20 @@ pub(super) fn overlaps(facts: &RolloutFacts) -> Vec<String> {
 
 /// What a rollout would wait for now: a controller that does not run, or a check that does not hold; in words.
 #[must_use]
-pub fn shut_now(rollout: &FleetRollout, status: &RolloutStatus, facts: &RolloutFacts) -> Option<String> {
+pub fn shut_now(rollout: &Rollout, status: &RolloutStatus, facts: &PlanInput) -> Option<String> {
     let goes_on = status.direction_of(rollout) == Direction::Forward;
     facts.shut.clone().or_else(|| rollout.checks.shut(&facts.answers).filter(|_| goes_on))
 }
 
 /// Whether it has to be known what the CRD in the cluster lacks of what the definition knows.
 #[must_use]
-pub fn asks_for_crd(rollout: &FleetRollout, status: &RolloutStatus) -> bool {
+pub fn asks_for_crd(rollout: &Rollout, status: &RolloutStatus) -> bool {
     looks_at_start(rollout, status) && rollout.checks.start().iter().any(|check| matches!(check, StartCheck::Crd))
 }
 
 /// Everything for which a rollout must not begin, each in a sentence of its own.
 #[must_use]
-pub fn start_refusals(rollout: &FleetRollout, fleet: &[FleetObject], facts: &RolloutFacts) -> Vec<String> {
+pub fn start_refusals(rollout: &Rollout, fleet: &[FleetObject], facts: &PlanInput) -> Vec<String> {
     let mut refusals: Vec<String> = rollout.way_back().err().into_iter().chain(rollout.unaccepted()).collect();
     refusals.extend(overlaps(facts));
     refusals.extend(rollout.templates().into_iter().filter_map(|job| bad_template(job, &facts.answers)));
@@ -104,9 +104,9 @@ pub fn start_refusals(rollout: &FleetRollout, fleet: &[FleetObject], facts: &Rol
 
 /// What a definition wants to be so before a rollout begins, and is not so, each in a sentence of its own.
 pub(super) fn unmet_checks(
-    rollout: &FleetRollout,
+    rollout: &Rollout,
     fleet: &[FleetObject],
-    facts: &RolloutFacts,
+    facts: &PlanInput,
     when: ChecksAsked,
 ) -> Vec<String> {
     let mut unmet = Vec::new();
@@ -123,10 +123,10 @@ pub(super) fn unmet_checks(
 }
 
 /// Why the path does not lead there, for each version that objects come from. Those that opt out need none.
-fn off_the_path(rollout: &FleetRollout, fleet: &[FleetObject]) -> Vec<String> {
+fn off_the_path(rollout: &Rollout, fleet: &[FleetObject]) -> Vec<String> {
     let goes = |object: &&FleetObject| {
         let is_of_it = rollout.from.is_none() || object.version == rollout.from;
-        let is_chosen = object.belongs == Belongs::Chosen;
+        let is_chosen = object.belongs == Membership::Chosen;
         is_of_it && is_chosen && object.legs.is_none() && !object.is_going && !object.is_at(&rollout.to)
     };
     let (out, on): (Vec<_>, Vec<_>) = fleet.iter().filter(goes).partition(|object| object.opts_out);

@@ -1,11 +1,11 @@
 //! How far a rollout is, in a word that its user may choose.
 
-use super::fleet_rollout::{Direction, FleetRollout};
+use super::fleet_rollout::{Direction, Rollout};
 use super::status::{ROLLED_BACK, RolloutPhase, RolloutStatus};
 
 /// The word for how far a rollout is, which has begun and is at a wave. `told` is the one that is told before it goes
 /// on.
-pub(super) fn state(rollout: &FleetRollout, status: &RolloutStatus, at: usize, told: Option<&str>) -> Option<String> {
+pub(super) fn state(rollout: &Rollout, status: &RolloutStatus, at: usize, told: Option<&str>) -> Option<String> {
     if let Some(told) = told {
         return Some(told.to_owned());
     }

@@ -8,8 +8,8 @@ use serde_json::Value;
 use super::bad_rollout::BadRollout;
 use super::conditions::{Condition, Summary, UNREADABLE, conditions, stored_halt};
 use super::field_managers::ManagerRecord;
-use super::fleet_rollout::{Direction, FleetRollout};
-use super::moment::{Moment, rfc3339, wall};
+use super::fleet_rollout::{Direction, Rollout};
+use super::moment::{ClockReading, rfc3339, wall};
 use super::ordered_version::OrderedVersion;
 use super::version_range::VersionRange;
 use super::wave_gate::WaveSide;
@@ -62,7 +62,7 @@ pub struct RolloutStatus {
     pub steps: Option<String>,
     /// The CRD by which objects are stored anew, where that is what the rollout does.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub stored: Option<StoredBy>,
+    pub stored: Option<CrdSnapshot>,
     /// Objects that are under way: those that will be moved by the next write, those that were moved and are not
     /// through, and those that failed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -84,7 +84,7 @@ pub struct RolloutStatus {
     pub conditions: Vec<Condition>,
     /// Why nothing more is moved until somebody resumes. It is stored as the condition `Paused`.
     #[serde(skip)]
-    pub halted: Option<Halt>,
+    pub halted: Option<PauseReason>,
     /// An object failed, and so everything goes back.
     #[serde(skip_serializing_if = "is_false")]
     pub undo_all: bool,
@@ -113,7 +113,7 @@ pub struct RolloutStatus {
     pub resumed: Option<String>,
     /// How it ended, each time, the last one last.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub history: Vec<RolloutEnd>,
+    pub history: Vec<HistoryEntry>,
 }
 
 /// What a rollout has come to, in a word.
@@ -172,10 +172,10 @@ pub struct InFlightObject {
     pub may_come: Option<usize>,
     /// The Job of the step that it is at, once that was seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub job: Option<SeenStepJob>,
+    pub job: Option<ObservedJob>,
     /// The one that was seen before that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tried: Option<SeenStepJob>,
+    pub tried: Option<ObservedJob>,
     /// The uid of what it has become, where it is there no more and is to be made anew of that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
@@ -198,7 +198,7 @@ impl InFlightObject {
 /// A Job of a step that was seen.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct SeenStepJob {
+pub struct ObservedJob {
     /// `namespace/name`.
     pub name: String,
     /// The index of the step.
@@ -213,7 +213,7 @@ pub struct SeenStepJob {
 
 /// The CRD by which objects are stored anew, as it was before the first of them was written.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-pub struct StoredBy {
+pub struct CrdSnapshot {
     /// Its uid.
     pub uid: String,
     /// The generation of its spec: after any change nobody knows in which version others have written meanwhile.
@@ -245,17 +245,17 @@ pub struct RolloutFailure {
     pub cleared: bool,
     /// The Job that has done what nobody takes back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub job: Option<LostJob>,
+    pub job: Option<OrphanedJob>,
 }
 
 /// A Job of which its object says nothing any more.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-pub struct LostJob {
+pub struct OrphanedJob {
     /// The wave whose workflow it was of.
     pub wave: String,
     /// The Job.
     #[serde(flatten)]
-    pub seen: SeenStepJob,
+    pub seen: ObservedJob,
 }
 
 impl RolloutFailure {
@@ -271,7 +271,7 @@ impl RolloutFailure {
 pub struct BlockedObject {
     /// `namespace/name`.
     pub object: String,
-    /// Why, in a word: `Held`, `Refused` or `Waiting`.
+    /// The reason: `Held`, `Refused` or `Waiting`.
     pub state: String,
     /// Why, in a sentence.
     pub message: String,
@@ -279,7 +279,7 @@ pub struct BlockedObject {
 
 /// Why nothing more is moved.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-pub struct Halt {
+pub struct PauseReason {
     /// In a word.
     pub reason: String,
     /// In a sentence.
@@ -321,7 +321,7 @@ pub struct WaveCounts {
 
 /// How a rollout ended.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-pub struct RolloutEnd {
+pub struct HistoryEntry {
     /// `Complete` or `Partial`.
     pub state: String,
     /// Where it went.
@@ -342,12 +342,12 @@ impl RolloutStatus {
         let status = document.get("status").cloned();
         let mut status: Self = status.and_then(|status| serde_json::from_value(status).ok()).unwrap_or_default();
         let halt = stored_halt(&status.conditions);
-        status.halted = halt.map(|(reason, message)| Halt { reason: reason.to_owned(), message: message.to_owned() });
+        status.halted = halt.map(|(reason, message)| PauseReason { reason: reason.to_owned(), message: message.to_owned() });
         status
     }
 
     /// Computes the conditions from the other fields.
-    pub(super) fn observe(&mut self, generation: Option<i64>, now: Moment) {
+    pub(super) fn observe(&mut self, generation: Option<i64>, now: ClockReading) {
         self.observed_generation = generation.or(self.observed_generation);
         let phase = format!("{:?}", self.phase);
         let summary = Summary {
@@ -359,7 +359,7 @@ impl RolloutStatus {
         self.conditions = conditions(&summary, &self.conditions, self.observed_generation, now);
     }
 
-    fn observed(mut self, now: Moment) -> Self {
+    fn observed(mut self, now: ClockReading) -> Self {
         self.observe(None, now);
         self
     }
@@ -412,7 +412,7 @@ impl RolloutStatus {
 
     /// The Job of a wave that has done something to an object, which said nothing of that any more when it was let go;
     /// also where somebody has looked at that since.
-    pub(super) fn lost_job(&self, uid: &str, wave: &str) -> Option<&SeenStepJob> {
+    pub(super) fn lost_job(&self, uid: &str, wave: &str) -> Option<&ObservedJob> {
         let of_it = self.failures.iter().filter(|lost| lost.uid == uid);
         of_it.filter_map(|lost| lost.job.as_ref()).find(|job| job.wave == wave).map(|job| &job.seen)
     }
@@ -444,7 +444,7 @@ impl RolloutStatus {
     ///
     /// # Errors
     /// Nothing asks for that, in words.
-    pub fn approve(&mut self, rollout: &FleetRollout, wave: &str, side: Option<WaveSide>) -> Result<WaveSide, String> {
+    pub fn approve(&mut self, rollout: &Rollout, wave: &str, side: Option<WaveSide>) -> Result<WaveSide, String> {
         let name = rollout.name();
         if self.is_over() {
             return Err(format!("{name} is {:?}: nothing waits for an approval", self.phase));
@@ -477,7 +477,7 @@ impl RolloutStatus {
 
     /// The same after somebody has looked at what failed: nothing is known of failures any more, but that those whose
     /// label was turned back are not moved again.
-    pub fn resume(&mut self, now: Moment) {
+    pub fn resume(&mut self, now: ClockReading) {
         if self.halted.as_ref().is_some_and(|halt| halt.reason == CHANGED) {
             self.stored = None;
         }
@@ -511,7 +511,7 @@ impl RolloutStatus {
     /// Forward it takes both controllers, since there has to be a way back; whoever goes back may do so because the new
     /// one is dead.
     #[must_use]
-    pub fn leases<'r>(&self, rollout: &'r FleetRollout) -> Vec<(&'r str, String, String)> {
+    pub fn leases<'r>(&self, rollout: &'r Rollout) -> Vec<(&'r str, String, String)> {
         let (from, to) = (rollout.from(), Some(rollout.to()));
         let versions = match self.direction_of(rollout) {
             Direction::Forward => [from, to],
@@ -528,7 +528,7 @@ impl RolloutStatus {
     /// The same where nobody can read any more what the StagedRollout says, and why; nothing where nothing of it is
     /// under way. The next plan that is made of it says something else again.
     #[must_use]
-    pub fn unreadable(&self, bad: &BadRollout, now: Moment) -> Option<Self> {
+    pub fn unreadable(&self, bad: &BadRollout, now: ClockReading) -> Option<Self> {
         let is_under_way = self.started.is_some() && !self.is_over();
         is_under_way.then(|| {
             Self {
@@ -548,13 +548,13 @@ impl RolloutStatus {
     /// The same of a rollout that goes on after a time in which nobody could do anything: objects have their whole time
     /// again.
     #[must_use]
-    pub fn going_on(&self, now: Moment) -> Self {
+    pub fn going_on(&self, now: ClockReading) -> Self {
         Self { resumed: Some(rfc3339(now.wall)), ..self.clone() }
     }
 
     /// The same of a rollout of which nothing is written before it is known what has become of a call, in words.
     #[must_use]
-    pub fn awaiting(&self, what: &str, now: Moment) -> Self {
+    pub fn awaiting(&self, what: &str, now: ClockReading) -> Self {
         let (phase, reason, message) = (RolloutPhase::Waiting, Some(API_ERROR.to_owned()), what.to_owned());
         Self { phase, reason, message, ..self.clone() }.observed(now)
     }
@@ -566,7 +566,7 @@ impl RolloutStatus {
     }
 
     /// Where the fleet is to go.
-    pub(super) fn direction_of(&self, rollout: &FleetRollout) -> Direction {
+    pub(super) fn direction_of(&self, rollout: &Rollout) -> Direction {
         self.heading(rollout.direction)
     }
 
@@ -584,7 +584,7 @@ impl RolloutStatus {
     }
 
     /// The wave that the rollout has come to.
-    pub(super) fn wave_of(&self, rollout: &FleetRollout) -> usize {
+    pub(super) fn wave_of(&self, rollout: &Rollout) -> usize {
         let name = self.wave.as_deref();
         rollout.waves.iter().position(|wave| Some(wave.name.as_str()) == name).unwrap_or_default()
     }
@@ -631,7 +631,7 @@ impl RolloutStatus {
 }
 
 /// That nobody waits for an approval there, and who does.
-fn not_asked(rollout: &FleetRollout, wave: &str, side: Option<WaveSide>) -> String {
+fn not_asked(rollout: &Rollout, wave: &str, side: Option<WaveSide>) -> String {
     let name = rollout.name();
     let of = |wave: &str| {
         SIDES.into_iter().filter(|side| rollout.asks_approval(wave, *side)).map(|side| side.of(wave)).collect()

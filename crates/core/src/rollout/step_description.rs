@@ -1,12 +1,12 @@
 //! What the steps of a rollout do, in words, for whoever reads its plan.
 
-use super::fleet_rollout::FleetRollout;
-use super::place::FilledPlace;
-use crate::definition::{BesideAct, IfAny, Workflow, WorkflowAct, WorkflowStep, StepObject, StepPlace, WaitedFor};
+use super::fleet_rollout::Rollout;
+use super::place::ResolvedLocation;
+use crate::definition::{ObjectAction, IfAny, Workflow, WorkflowAct, WorkflowStep, StepObject, StepPlace, WaitedFor};
 
 /// A step, and what it does, in words.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct ToldStep {
+pub struct StepDescription {
     /// Its workflow.
     pub workflow: String,
     /// What it is called.
@@ -20,7 +20,7 @@ pub struct ToldStep {
 /// What happens to each object, step by step, where other objects are written as well, or it is stored anew. Nothing
 /// where only the object itself is written, and Jobs run.
 #[must_use]
-pub fn told_steps(rollout: &FleetRollout) -> Vec<ToldStep> {
+pub fn told_steps(rollout: &Rollout) -> Vec<StepDescription> {
     let mut workflows = Vec::new();
     for workflow in rollout.waves.iter().filter(|wave| !wave.is_run).filter_map(|wave| wave.workflow.as_ref()) {
         let is_known = workflows.iter().any(|known: &&Workflow| known.name == workflow.name);
@@ -30,7 +30,7 @@ pub fn told_steps(rollout: &FleetRollout) -> Vec<ToldStep> {
         }
     }
     let told = workflows.into_iter().flat_map(|workflow| {
-        workflow.steps.iter().map(|step| ToldStep {
+        workflow.steps.iter().map(|step| StepDescription {
             workflow: workflow.name.clone(),
             name: step.name.clone(),
             does: does(rollout, step) + again(workflow, step) + &only_for(step),
@@ -42,7 +42,7 @@ pub fn told_steps(rollout: &FleetRollout) -> Vec<ToldStep> {
 
 /// What going back makes of what a step has deleted.
 fn again(workflow: &Workflow, step: &WorkflowStep) -> &'static str {
-    let goes = step.beside().is_some_and(|step| matches!(step.act, BesideAct::DeleteSource));
+    let goes = step.beside().is_some_and(|step| matches!(step.act, ObjectAction::DeleteSource));
     if goes && workflow.returns() { "; going back makes it anew of what it has become" } else { "" }
 }
 
@@ -52,7 +52,7 @@ fn only_for(step: &WorkflowStep) -> String {
     step.if_any.as_ref().map(only).unwrap_or_default()
 }
 
-fn does(rollout: &FleetRollout, step: &WorkflowStep) -> String {
+fn does(rollout: &Rollout, step: &WorkflowStep) -> String {
     let target = rollout.pair.as_ref().map(|pair| pair.target.resource.to_string()).unwrap_or_default();
     match &step.act {
         WorkflowAct::Set(fields) if fields.is_empty() => {
@@ -65,33 +65,33 @@ fn does(rollout: &FleetRollout, step: &WorkflowStep) -> String {
         WorkflowAct::Wait { .. } => "waits for the object".to_owned(),
         WorkflowAct::Job { .. } => "runs a Job".to_owned(),
         WorkflowAct::Beside(beside) => match &beside.act {
-            BesideAct::Wait { on, until } => waits(on, until, &target),
-            BesideAct::Convert => format!("makes its {target}"),
-            BesideAct::Recreate(recreation) => format!(
+            ObjectAction::Wait { on, until } => waits(on, until, &target),
+            ObjectAction::Convert => format!("makes its {target}"),
+            ObjectAction::Recreate(recreation) => format!(
                 "makes {} {} anew with another selector: for a while there are twice its Pods, and the revisions that it \
                      had are lost",
                 recreation.resource, recreation.name
             ),
-            BesideAct::Adopt(resources) => {
+            ObjectAction::Adopt(resources) => {
                 let all: Vec<String> = resources.iter().map(ToString::to_string).collect();
                 format!("gives its {target} what belongs to it of {}", all.join(", "))
             }
-            BesideAct::DeleteLabelled { resource, labels } => format!("deletes {resource} with {labels}"),
-            BesideAct::WaitForAll(wait) => {
+            ObjectAction::DeleteLabelled { resource, labels } => format!("deletes {resource} with {labels}"),
+            ObjectAction::WaitForAll(wait) => {
                 format!("waits until all {} are as they have to be{}", wait.resource, at(&wait.place))
             }
-            BesideAct::DeleteNamed(deletion) => {
+            ObjectAction::DeleteNamed(deletion) => {
                 let which = if deletion.when.is_some() { ", where `when` holds of them" } else { "" };
                 format!("deletes {} {}{}{which}", deletion.resource, deletion.names.join(", "), at(&deletion.place))
             }
-            BesideAct::Readmit(readmission) => format!(
+            ObjectAction::Readmit(readmission) => format!(
                 "sends {} {}{} once more, until stage {} has seen them",
                 readmission.resource,
                 readmission.names.join(", "),
                 at(&readmission.place),
                 readmission.stage
             ),
-            BesideAct::DeleteSource => "deletes the object, and nothing with it".to_owned(),
+            ObjectAction::DeleteSource => "deletes the object, and nothing with it".to_owned(),
         },
     }
 }
@@ -99,7 +99,7 @@ fn does(rollout: &FleetRollout, step: &WorkflowStep) -> String {
 /// Where the objects of a step are.
 fn at(place: &StepPlace) -> String {
     let within = place.namespace.as_ref().map_or_else(String::new, |namespace| format!(" of {namespace}"));
-    let elsewhere = FilledPlace::of(place, &str::to_owned).cluster.map(|cluster| format!(" in {cluster}"));
+    let elsewhere = ResolvedLocation::of(place, &str::to_owned).cluster.map(|cluster| format!(" in {cluster}"));
     within + &elsewhere.unwrap_or_default()
 }
 

@@ -2,11 +2,11 @@
 
 use super::beside::ObjectWrite;
 use super::job_write::JobWrite;
-use super::patch::FleetMove;
+use super::patch::ObjectPatch;
 
 /// What comes next.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) enum Stepping {
+pub(super) enum StepChange {
     /// Nothing: it is where it is to go.
     Landed,
     /// This write.
@@ -26,7 +26,7 @@ pub(super) enum Stepping {
 /// A write by which a step is done, or begun.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum StepWrite {
-    Move(FleetMove),
+    Move(ObjectPatch),
     Job(Box<JobWrite>),
     /// What it does to another object.
     Object(Box<ObjectWrite>),

@@ -10,7 +10,7 @@
 
 use serde_json::{Value, json};
 
-use super::fleet_rollout::FleetRollout;
+use super::fleet_rollout::Rollout;
 use super::short_hash::short_hash;
 use super::status::RolloutStatus;
 use super::wave::Wave;
@@ -27,7 +27,7 @@ pub(super) enum ComparedSteps {
 }
 
 /// What the waves of a rollout do, as a hash.
-pub(super) fn digest_of_steps(rollout: &FleetRollout) -> String {
+pub(super) fn digest_of_steps(rollout: &Rollout) -> String {
     let waves: Vec<Value> = rollout.waves.iter().map(words).collect();
     let form = json!({"from": rollout.from, "to": rollout.to, "waves": waves}).to_string();
     format!("{FORM}{}", short_hash(&form, DIGITS))

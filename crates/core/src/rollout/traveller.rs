@@ -7,22 +7,22 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::fleet_object::FleetObject;
-use super::fleet_rollout::FleetRollout;
+use super::fleet_rollout::Rollout;
 use super::job_name::job_name;
-use super::legs::{Leg, Legs};
-use super::mark::{ANNOTATION, MadeAgain, RolloutMark};
-use super::moment::{Moment, rfc3339};
-use super::patch::FleetMove;
-use super::place::FilledPlace;
-use super::seen_field::{FieldPatch, SeenField};
+use super::legs::{WaveProgress, ObjectProgress};
+use super::mark::{ANNOTATION, RecreatedFrom, RolloutAnnotation};
+use super::moment::{ClockReading, rfc3339};
+use super::patch::ObjectPatch;
+use super::place::ResolvedLocation;
+use super::seen_field::{FieldPatch, ObservedField};
 use super::shared_metadata::SharedMetadata;
-use super::status::{InFlightObject, SeenStepJob};
+use super::status::{InFlightObject, ObservedJob};
 use crate::apimachinery::excerpt;
-use crate::definition::{BesideAct, WorkflowAct, WorkflowJob, WorkflowStep, Path, StepPlace, StepWay};
+use crate::definition::{ObjectAction, WorkflowAct, WorkflowJob, WorkflowStep, Path, StepPlace, StepDirection};
 
 /// How far a step came that counts as done.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Doneness {
+pub(super) enum Completion {
     Whole,
     /// Nobody knows: it counts so that it can be undone.
     Unknown,
@@ -32,11 +32,11 @@ pub(super) enum Doneness {
 
 /// An object on a leg of its workflow.
 #[derive(Clone, Copy)]
-pub(super) struct Traveller<'a> {
-    pub(super) rollout: &'a FleetRollout,
+pub(super) struct StepContext<'a> {
+    pub(super) rollout: &'a Rollout,
     pub(super) object: &'a FleetObject,
-    pub(super) legs: &'a Legs,
-    pub(super) leg: &'a Leg,
+    pub(super) legs: &'a ObjectProgress,
+    pub(super) leg: &'a WaveProgress,
 }
 
 /// A Job that has to be looked for before it is known what comes next.
@@ -50,10 +50,10 @@ pub(super) struct WantedJob<'a> {
     pub(super) is_known: bool,
 }
 
-impl<'a> Traveller<'a> {
+impl<'a> StepContext<'a> {
     /// An object that is under way.
-    pub(super) fn of(rollout: &'a FleetRollout, object: &'a FleetObject, reservation: &InFlightObject) -> Option<Self> {
-        let legs: &Legs = object.legs.as_deref()?;
+    pub(super) fn of(rollout: &'a Rollout, object: &'a FleetObject, reservation: &InFlightObject) -> Option<Self> {
+        let legs: &ObjectProgress = object.legs.as_deref()?;
         let wave = rollout.waves.iter().position(|wave| wave.name == reservation.wave)?;
         Some(Self { rollout, object, legs, leg: legs.under_way(wave)? })
     }
@@ -71,7 +71,7 @@ impl<'a> Traveller<'a> {
 
     /// What happens to other objects in the step at hand, and in one beside it that may be half done: the next one on
     /// the way back, the last one on the way forward. Each with its index.
-    pub(super) fn beside(self, back: bool) -> impl Iterator<Item = (usize, &'a BesideAct)> {
+    pub(super) fn beside(self, back: bool) -> impl Iterator<Item = (usize, &'a ObjectAction)> {
         let done = self.leg.done;
         let last = done.checked_sub(1);
         let places = if back { [Some(done), last] } else { [last, Some(done)] };
@@ -80,7 +80,7 @@ impl<'a> Traveller<'a> {
             // What was done of the others is done, and nothing is there to undo.
             let is_at_hand = if back { at < done } else { at == done };
             // What it had become has to say of it that it was made of this one.
-            let is_again = back && matches!(act, BesideAct::DeleteSource) && self.is_again();
+            let is_again = back && matches!(act, ObjectAction::DeleteSource) && self.is_again();
             (is_at_hand || is_again || (act.is_undone_by_writes() && !self.was_by_hand(at))).then_some((at, act))
         })
     }
@@ -88,15 +88,15 @@ impl<'a> Traveller<'a> {
     /// Whether the step at hand makes what the object becomes.
     pub(super) fn may_be_made(self) -> bool {
         let step = self.steps().get(self.leg.done).and_then(WorkflowStep::beside);
-        step.is_some_and(|step| matches!(step.act, BesideAct::Convert))
+        step.is_some_and(|step| matches!(step.act, ObjectAction::Convert))
     }
 
     /// The Job that the step at hand runs on the way forward.
-    pub(super) fn job_ahead(self, reservation: &InFlightObject) -> Option<SeenStepJob> {
+    pub(super) fn job_ahead(self, reservation: &InFlightObject) -> Option<ObservedJob> {
         let (step, it) = (self.leg.done, self.steps().get(self.leg.done)?);
         let WorkflowAct::Job { job, .. } = &it.act else { return None };
-        let name = format!("{}/{}", job.namespace(), job_name(self.rollout, reservation, &it.name, StepWay::Done));
-        Some(SeenStepJob { name, step, back: false, lost: false })
+        let name = format!("{}/{}", job.namespace(), job_name(self.rollout, reservation, &it.name, StepDirection::Done));
+        Some(ObservedJob { name, step, back: false, lost: false })
     }
 
     /// Whether it was made anew of what it had become.
@@ -109,7 +109,7 @@ impl<'a> Traveller<'a> {
     pub(super) fn made_by(self) -> Option<String> {
         let workflow = self.rollout.waves.get(self.leg.wave)?.workflow.as_ref().filter(|workflow| workflow.returns())?;
         let new = || {
-            RolloutMark::new((&self.rollout.uid, &self.rollout.to), None, Moment { wall: 0, steady: Duration::ZERO })
+            RolloutAnnotation::new((&self.rollout.uid, &self.rollout.to), None, ClockReading { wall: 0, steady: Duration::ZERO })
         };
         let mut mark = self.object.mark_of(self.rollout).cloned().unwrap_or_else(new);
         mark.step.insert(self.wave().to_owned(), workflow.steps.len());
@@ -126,11 +126,11 @@ impl<'a> Traveller<'a> {
         target: &str,
         generation: Option<i64>,
         shared: SharedMetadata,
-    ) -> Option<RolloutMark> {
+    ) -> Option<RolloutAnnotation> {
         let mut mark = self.object.mark_of(self.rollout)?.clone();
         mark.step.insert(self.wave().to_owned(), self.leg.done.saturating_sub(1));
         let (of, target) = (self.object.uid.clone(), target.to_owned());
-        mark.again = Some(MadeAgain { of, target, generation, shared: Some(shared) });
+        mark.again = Some(RecreatedFrom { of, target, generation, shared: Some(shared) });
         mark.place = None;
         Some(mark)
     }
@@ -149,12 +149,12 @@ impl<'a> Traveller<'a> {
     }
 
     /// The Job that was seen of the step that is under way, whichever way it went.
-    pub(super) fn seen_job(self, reservation: &InFlightObject) -> Option<&SeenStepJob> {
+    pub(super) fn seen_job(self, reservation: &InFlightObject) -> Option<&ObservedJob> {
         reservation.job.as_ref().filter(|job| self.is_at(reservation, job))
     }
 
     /// Whether a Job is of the step that is under way.
-    pub(super) fn is_at(self, reservation: &InFlightObject, job: &SeenStepJob) -> bool {
+    pub(super) fn is_at(self, reservation: &InFlightObject, job: &ObservedJob) -> bool {
         job.step + usize::from(job.back) == self.leg.done && !self.forgot_waves(reservation)
     }
 
@@ -170,7 +170,7 @@ impl<'a> Traveller<'a> {
     }
 
     /// A Job that was seen, and that the object says nothing of any more.
-    pub(super) fn lost_job(self, reservation: &InFlightObject) -> Option<&SeenStepJob> {
+    pub(super) fn lost_job(self, reservation: &InFlightObject) -> Option<&ObservedJob> {
         reservation.tried.as_ref().filter(|job| job.lost)
     }
 
@@ -187,8 +187,8 @@ impl<'a> Traveller<'a> {
 
     /// The Job of an attempt before at the step that comes next, where no other one was seen since: nobody knows how
     /// much of that it has done.
-    pub(super) fn half_tried(self, reservation: &InFlightObject) -> Option<&SeenStepJob> {
-        let is_next = |job: &&SeenStepJob| !reservation.back && !job.back && job.step == self.leg.done;
+    pub(super) fn half_tried(self, reservation: &InFlightObject) -> Option<&ObservedJob> {
+        let is_next = |job: &&ObservedJob| !reservation.back && !job.back && job.step == self.leg.done;
         reservation.tried.as_ref().filter(is_next).filter(|_| self.seen_job(reservation).is_none())
     }
 
@@ -206,7 +206,7 @@ impl<'a> Traveller<'a> {
     pub(super) fn wanted_job(self, reservation: &InFlightObject) -> Option<WantedJob<'a>> {
         let (step, it) = self.next_step(reservation)?;
         let WorkflowAct::Job { job, undo } = &it.act else { return None };
-        let (job, way) = if reservation.back { (undo.as_ref()?, StepWay::Undone) } else { (job, StepWay::Done) };
+        let (job, way) = if reservation.back { (undo.as_ref()?, StepDirection::Undone) } else { (job, StepDirection::Done) };
         if reservation.back && self.was_by_hand(step) {
             return None;
         }
@@ -229,15 +229,15 @@ impl<'a> Traveller<'a> {
         self.at_hand(reservation).map_or_else(
             || "the end".to_owned(),
             |(step, way)| match way {
-                StepWay::Done => format!("step {}", step.name),
-                StepWay::Undone => format!("undoing step {}", step.name),
+                StepDirection::Done => format!("step {}", step.name),
+                StepDirection::Undone => format!("undoing step {}", step.name),
             },
         )
     }
 
     /// The step that something is done about, and which way: by the Job that was seen, which may be of before a turn.
-    pub(super) fn at_hand(self, reservation: &InFlightObject) -> Option<(&'a WorkflowStep, StepWay)> {
-        let way = |back| if back { StepWay::Undone } else { StepWay::Done };
+    pub(super) fn at_hand(self, reservation: &InFlightObject) -> Option<(&'a WorkflowStep, StepDirection)> {
+        let way = |back| if back { StepDirection::Undone } else { StepDirection::Done };
         match self.seen_job(reservation) {
             Some(seen) => Some((self.steps().get(seen.step)?, way(seen.back))),
             None => self.next_step(reservation).map(|(_, step)| (step, way(reservation.back))),
@@ -245,7 +245,7 @@ impl<'a> Traveller<'a> {
     }
 
     /// The next step is done by this write; its fields are written where it has any.
-    pub(super) fn forward(self, now: Moment, half: Doneness) -> FleetMove {
+    pub(super) fn forward(self, now: ClockReading, half: Completion) -> ObjectPatch {
         let (mut patch, mut mark) = (self.patch(), self.mark(now));
         let (step, place) = (self.leg.done, self.place(self.leg.done));
         for (field, value) in self.fields(step) {
@@ -254,12 +254,12 @@ impl<'a> Traveller<'a> {
             patch.write(field, seen, value.as_ref());
             mark.kept.entry(place.clone()).or_default().insert(field.to_string(), seen.kept());
         }
-        if half == Doneness::ByHand {
+        if half == Completion::ByHand {
             mark.kept.entry(place).or_default();
         }
         mark.step.insert(self.wave().to_owned(), step + 1);
         mark.open.retain(|wave| wave != self.wave());
-        mark.unknown_waves.extend((half == Doneness::Unknown).then(|| self.wave().to_owned()));
+        mark.unknown_waves.extend((half == Completion::Unknown).then(|| self.wave().to_owned()));
         self.written(patch, Some(mark))
     }
 
@@ -269,7 +269,7 @@ impl<'a> Traveller<'a> {
     }
 
     /// The last step that was done is undone by this write; fields are what they were before.
-    pub(super) fn back(self, now: Moment) -> FleetMove {
+    pub(super) fn back(self, now: ClockReading) -> ObjectPatch {
         let mut patch = FieldPatch::new(&self.object.uid);
         let mut mark = self.mark(now);
         let step = self.leg.done.saturating_sub(1);
@@ -326,7 +326,7 @@ impl<'a> Traveller<'a> {
     }
 
     /// The last step, which was done half at most, is done anew. Whoever goes back before that undoes it first.
-    pub(super) fn again(self, now: Moment) -> FleetMove {
+    pub(super) fn again(self, now: ClockReading) -> ObjectPatch {
         let (patch, mut mark) = (FieldPatch::new(&self.object.uid), self.mark(now));
         mark.open.retain(|wave| wave != self.wave());
         mark.open.push(self.wave().to_owned());
@@ -334,21 +334,21 @@ impl<'a> Traveller<'a> {
     }
 
     /// The next step begins, which cannot be undone: whoever goes back from here on does not go back over it.
-    pub(super) fn begins(self, now: Moment) -> FleetMove {
+    pub(super) fn begins(self, now: ClockReading) -> ObjectPatch {
         let mut mark = self.mark(now);
         mark.open.push(self.wave().to_owned());
         self.written(self.patch(), Some(mark))
     }
 
     /// Only so many steps are done. Those after them have done nothing but wait.
-    pub(super) fn waits_again(self, now: Moment, done: usize) -> FleetMove {
+    pub(super) fn waits_again(self, now: ClockReading, done: usize) -> ObjectPatch {
         let mut mark = self.mark(now);
         (done..self.leg.done).for_each(|step| drop(mark.kept.remove(&self.place(step))));
         self.stepped(FieldPatch::new(&self.object.uid), mark, done)
     }
 
     /// So many steps are done, and none is half done.
-    fn stepped(self, patch: FieldPatch, mut mark: RolloutMark, step: usize) -> FleetMove {
+    fn stepped(self, patch: FieldPatch, mut mark: RolloutAnnotation, step: usize) -> ObjectPatch {
         mark.unknown_waves.retain(|wave| wave != self.wave());
         match step {
             0 => drop(mark.step.remove(self.wave())),
@@ -359,22 +359,22 @@ impl<'a> Traveller<'a> {
     }
 
     /// What the object says of the rollout once this is written; nothing where it is what it was before.
-    fn written(self, mut patch: FieldPatch, mark: Option<RolloutMark>) -> FleetMove {
-        let text = |mark: &RolloutMark| json!(serde_json::to_string(mark).unwrap_or_default());
+    fn written(self, mut patch: FieldPatch, mark: Option<RolloutAnnotation>) -> ObjectPatch {
+        let text = |mark: &RolloutAnnotation| json!(serde_json::to_string(mark).unwrap_or_default());
         let place = Path::default().join("metadata").join("annotations").join(ANNOTATION);
         let there = if self.object.has_annotations { 2 } else { 1 };
         let before = self.object.noted.text().map(|text| json!(text));
-        let seen = SeenField::plain(before.clone(), if before.is_some() { 3 } else { there });
+        let seen = ObservedField::plain(before.clone(), if before.is_some() { 3 } else { there });
         patch.write(&place, &seen, mark.as_ref().map(text).as_ref());
         let FleetObject { namespace, name, uid, .. } = self.object;
-        FleetMove { namespace: namespace.clone(), name: name.clone(), uid: uid.clone(), patch: patch.into_patch() }
+        ObjectPatch { namespace: namespace.clone(), name: name.clone(), uid: uid.clone(), patch: patch.into_patch() }
     }
 
     /// What the object says of this rollout now, as of now.
-    fn mark(self, now: Moment) -> RolloutMark {
+    fn mark(self, now: ClockReading) -> RolloutAnnotation {
         match self.object.mark_of(self.rollout) {
-            Some(mark) => RolloutMark { at: rfc3339(now.wall), ..mark.clone() },
-            None => RolloutMark::new((&self.rollout.uid, &self.rollout.to), None, now),
+            Some(mark) => RolloutAnnotation { at: rfc3339(now.wall), ..mark.clone() },
+            None => RolloutAnnotation::new((&self.rollout.uid, &self.rollout.to), None, now),
         }
     }
 
@@ -406,8 +406,8 @@ impl<'a> Traveller<'a> {
     }
 
     /// Where the objects of a step are, for this one.
-    pub(super) fn place_of(self, place: &StepPlace) -> FilledPlace {
-        FilledPlace::of(place, &|text| self.filled_text(text))
+    pub(super) fn place_of(self, place: &StepPlace) -> ResolvedLocation {
+        ResolvedLocation::of(place, &|text| self.filled_text(text))
     }
 
     /// `{name}` and the like filled in, in every text.

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::chosen::Chosen;
+use super::chosen::ObjectSelector;
 use super::wave_gate::{WaveGate, WaveSide};
 use crate::definition::Workflow;
 
@@ -10,7 +10,7 @@ use crate::definition::Workflow;
 #[derive(Clone, Debug)]
 pub(super) struct Wave {
     pub(super) name: String,
-    pub(super) chosen: Chosen,
+    pub(super) chosen: ObjectSelector,
     pub(super) max_in_flight: MaxInFlight,
     /// What is waited for before the first of its objects is begun with.
     pub(super) before: WaveGate,

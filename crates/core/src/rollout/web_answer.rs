@@ -2,14 +2,14 @@
 
 /// An answer over HTTP.
 #[derive(Clone, Debug)]
-pub struct WebAnswer {
+pub struct ProbeResult {
     /// The status.
     pub code: u16,
     /// All of the body; nothing of it where only the status is asked for.
     pub body: Vec<u8>,
 }
 
-impl WebAnswer {
+impl ProbeResult {
     /// Whether the status says so.
     pub(super) fn is_fine(&self) -> bool {
         (200..300).contains(&self.code)

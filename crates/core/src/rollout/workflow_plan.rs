@@ -5,65 +5,65 @@ use std::collections::BTreeMap;
 use super::beside::{self, ObjectWrite};
 use super::beside_steps::{has_leftovers, is_held_ahead, leftover_write, questions_after, questions_beside};
 use super::fleet_object::FleetObject;
-use super::fleet_rollout::{Direction, FleetRollout};
+use super::fleet_rollout::{Direction, Rollout};
 use super::initial_waits::{leading_questions, leading_wait};
 use super::job_name::job_name;
 use super::job_write::SeenJob;
-use super::legs::Legs;
-use super::object_state::Standing;
+use super::legs::ObjectProgress;
+use super::object_state::ObjectState;
 use super::planner::Planner;
-use super::questions::{RolloutQuestion, WantedObjects};
+use super::questions::{LookupRequest, LookupTarget};
 use super::rollout_write::RolloutWrite;
 use super::status::{
-    ANNOTATION_REMOVED, CHANGED, InFlightObject, LostJob, RolloutFailure, RolloutStatus, SeenStepJob, TIMED_OUT,
+    ANNOTATION_REMOVED, CHANGED, InFlightObject, OrphanedJob, RolloutFailure, RolloutStatus, ObservedJob, TIMED_OUT,
 };
-use super::step_outcome::{StepWrite, Stepping};
+use super::step_outcome::{StepWrite, StepChange};
 use super::step_state::open_gap;
-use super::traveller::Traveller;
-use crate::definition::{JobSource, WorkflowAct, WorkflowJob, StepWay};
+use super::traveller::StepContext;
+use crate::definition::{JobSource, WorkflowAct, WorkflowJob, StepDirection};
 
 /// What waves run, each as if it were an object.
-pub(super) fn runs(rollout: &FleetRollout, status: &RolloutStatus) -> Vec<FleetObject> {
+pub(super) fn runs(rollout: &Rollout, status: &RolloutStatus) -> Vec<FleetObject> {
     let runs = rollout
         .waves
         .iter()
         .enumerate()
-        .filter_map(|(at, wave)| Some(FleetObject::of_run(&wave.name, at, Legs::of_run(at, wave, status)?)));
+        .filter_map(|(at, wave)| Some(FleetObject::of_run(&wave.name, at, ObjectProgress::of_run(at, wave, status)?)));
     runs.collect()
 }
 
 /// What has to be looked up for what is under way on workflows: Jobs, templates of those that are to be made, and other
 /// objects that steps are about. What is found has to be told to [`super::RolloutAnswers`] before the next plan.
 #[must_use]
-pub fn step_questions(rollout: &FleetRollout, status: &RolloutStatus, fleet: &[FleetObject]) -> Vec<RolloutQuestion> {
+pub fn step_questions(rollout: &Rollout, status: &RolloutStatus, fleet: &[FleetObject]) -> Vec<LookupRequest> {
     let runs = runs(rollout, status);
     let all = || fleet.iter().chain(&runs);
     let mut questions = Vec::new();
     for reservation in &status.in_flight {
         let object = all().find(|object| object.uid == reservation.uid && !object.is_going);
-        questions.extend(reservation.job.as_ref().map(|seen| RolloutQuestion::of_job(&seen.name)));
-        let Some(traveller) = object.and_then(|object| Traveller::of(rollout, object, reservation)) else {
-            questions.extend(all_jobs_of(rollout, reservation).map(|job| RolloutQuestion::of_job(&job.name)));
+        questions.extend(reservation.job.as_ref().map(|seen| LookupRequest::of_job(&seen.name)));
+        let Some(traveller) = object.and_then(|object| StepContext::of(rollout, object, reservation)) else {
+            questions.extend(all_jobs_of(rollout, reservation).map(|job| LookupRequest::of_job(&job.name)));
             questions.extend(questions_after(rollout, reservation));
             questions.extend(beside::questions_again(rollout, reservation));
             continue;
         };
         questions.extend(questions_beside(traveller, reservation));
         let lost = lost_jobs(rollout, status, traveller, reservation);
-        questions.extend(lost.iter().map(|job| RolloutQuestion::of_job(&job.name)));
+        questions.extend(lost.iter().map(|job| LookupRequest::of_job(&job.name)));
         // Of who goes back it is not the one at hand.
         let may_come = traveller.job_ahead(reservation).filter(|job| reservation.may_come == Some(job.step));
-        questions.extend(may_come.map(|job| RolloutQuestion::of_job(&job.name)));
+        questions.extend(may_come.map(|job| LookupRequest::of_job(&job.name)));
         if traveller.seen_job(reservation).is_some() {
             continue;
         }
         let Some(wanted) = traveller.wanted_job(reservation) else { continue };
-        questions.push(RolloutQuestion::of_job(&wanted.title));
+        questions.push(LookupRequest::of_job(&wanted.title));
         if let JobSource::Template { namespace, name } = &wanted.job.source {
-            questions.push(RolloutQuestion::of_template(namespace, name));
+            questions.push(LookupRequest::of_template(namespace, name));
         }
     }
-    let mut asked: Vec<RolloutQuestion> = Vec::new();
+    let mut asked: Vec<LookupRequest> = Vec::new();
     for question in questions {
         // Of what is asked for twice, everything would be found twice.
         if !asked.iter().any(|one| one.is_same(&question)) {
@@ -71,19 +71,19 @@ pub fn step_questions(rollout: &FleetRollout, status: &RolloutStatus, fleet: &[F
         }
     }
     // What takes long comes before what has to be as of now.
-    asked.sort_by_key(|question| !matches!(question.wanted, WantedObjects::Referring(_)));
+    asked.sort_by_key(|question| !matches!(question.wanted, LookupTarget::Referring(_)));
     asked
 }
 
 /// What has to be looked up to tell of every object whether anything stands against its workflow. Whoever has that told
 /// says so in [`super::RolloutFacts::ahead`].
 #[must_use]
-pub fn ahead_questions(rollout: &FleetRollout, fleet: &[FleetObject]) -> Vec<RolloutQuestion> {
-    let mut asked: Vec<RolloutQuestion> = Vec::new();
+pub fn ahead_questions(rollout: &Rollout, fleet: &[FleetObject]) -> Vec<LookupRequest> {
+    let mut asked: Vec<LookupRequest> = Vec::new();
     for object in fleet {
         let Some(legs) = object.legs.as_deref().filter(|legs| !legs.has_begun()) else { continue };
         let Some(leg) = legs.forward() else { continue };
-        let traveller = Traveller { rollout, object, legs, leg };
+        let traveller = StepContext { rollout, object, legs, leg };
         for question in beside::ahead_questions(traveller).into_iter().chain(leading_questions(traveller)) {
             if !asked.iter().any(|one| one.is_same(&question)) {
                 asked.push(question);
@@ -97,19 +97,19 @@ pub fn ahead_questions(rollout: &FleetRollout, fleet: &[FleetObject]) -> Vec<Rol
 /// rollout is at. Nobody has to know it as of now: it is looked at again before such an object is written.
 #[must_use]
 pub fn waiting_questions(
-    rollout: &FleetRollout,
+    rollout: &Rollout,
     status: &RolloutStatus,
     fleet: &[FleetObject],
-) -> Vec<RolloutQuestion> {
+) -> Vec<LookupRequest> {
     if status.direction_of(rollout) != Direction::Forward || status.is_over() {
         return Vec::new();
     }
     let (at, reserved) = (status.wave_of(rollout), status.reservations());
-    let mut asked: BTreeMap<String, RolloutQuestion> = BTreeMap::new();
+    let mut asked: BTreeMap<String, LookupRequest> = BTreeMap::new();
     for object in fleet.iter().filter(|object| !object.is_going && !reserved.contains_key(object.uid())) {
         let Some(legs) = object.legs.as_deref() else { continue };
         let Some(leg) = legs.forward().filter(|leg| leg.wave <= at) else { continue };
-        for question in leading_questions(Traveller { rollout, object, legs, leg }) {
+        for question in leading_questions(StepContext { rollout, object, legs, leg }) {
             asked.entry(question.id()).or_insert(question);
         }
     }
@@ -117,26 +117,26 @@ pub fn waiting_questions(
 }
 
 /// What the Jobs of a reservation may be called, of which nobody knows how far it is.
-fn jobs_of(rollout: &FleetRollout, reservation: &InFlightObject) -> Vec<SeenStepJob> {
+fn jobs_of(rollout: &Rollout, reservation: &InFlightObject) -> Vec<ObservedJob> {
     let workflow =
         rollout.waves.iter().find(|wave| wave.name == reservation.wave).and_then(|wave| wave.workflow.as_ref());
     let mut jobs = Vec::new();
     for (at, step) in workflow.into_iter().flat_map(|workflow| &workflow.steps).enumerate() {
         let WorkflowAct::Job { job, undo } = &step.act else { continue };
-        let named = |job: &WorkflowJob, way| SeenStepJob {
+        let named = |job: &WorkflowJob, way| ObservedJob {
             name: format!("{}/{}", job.namespace(), job_name(rollout, reservation, &step.name, way)),
             step: at,
-            back: way == StepWay::Undone,
+            back: way == StepDirection::Undone,
             lost: false,
         };
-        jobs.push(named(job, StepWay::Done));
-        jobs.extend(undo.as_ref().map(|undo| named(undo, StepWay::Undone)));
+        jobs.push(named(job, StepDirection::Done));
+        jobs.extend(undo.as_ref().map(|undo| named(undo, StepDirection::Undone)));
     }
     jobs
 }
 
 /// Those, and what was seen of it before.
-fn all_jobs_of(rollout: &FleetRollout, reservation: &InFlightObject) -> impl Iterator<Item = SeenStepJob> {
+fn all_jobs_of(rollout: &Rollout, reservation: &InFlightObject) -> impl Iterator<Item = ObservedJob> {
     let seen = [&reservation.job, &reservation.tried].into_iter().flatten().cloned();
     seen.chain(jobs_of(rollout, reservation))
 }
@@ -144,11 +144,11 @@ fn all_jobs_of(rollout: &FleetRollout, reservation: &InFlightObject) -> impl Ite
 /// Jobs that may run though the object says nothing of them: one that was seen before, and where a rollout goes another
 /// way any one that it may have made a moment ago.
 fn lost_jobs(
-    rollout: &FleetRollout,
+    rollout: &Rollout,
     status: &RolloutStatus,
-    traveller: Traveller<'_>,
+    traveller: StepContext<'_>,
     reservation: &InFlightObject,
-) -> Vec<SeenStepJob> {
+) -> Vec<ObservedJob> {
     let (object, wanted) = (traveller.object, status.direction_of(rollout));
     // What goes back has made none since it turned, and on its way home it is unmarked without anybody's doing.
     let has_turned = wanted == status.direction && reservation.back;
@@ -160,7 +160,7 @@ fn lost_jobs(
 }
 
 /// Whether an object says nothing of its steps: none is done, or somebody has taken off, or written over, what it said.
-fn is_unmarked(rollout: &FleetRollout, object: &FleetObject) -> bool {
+fn is_unmarked(rollout: &Rollout, object: &FleetObject) -> bool {
     object.mark_of(rollout).is_none() && object.legs.as_ref().is_some_and(|legs| !legs.is_run)
 }
 
@@ -179,14 +179,14 @@ pub(super) fn may_run(planner: &Planner<'_>, reservation: &InFlightObject) -> bo
     all_jobs_of(planner.rollout, reservation).any(|job| under_way(planner, &job).is_some())
 }
 
-fn under_way(planner: &Planner<'_>, job: &SeenStepJob) -> Option<String> {
+fn under_way(planner: &Planner<'_>, job: &ObservedJob) -> Option<String> {
     SeenJob::under_way(&job.name, &planner.facts.answers)
 }
 
 /// The Job that may still change an object that is not to go on, by its title: of the step that it is at, or any one
 /// where it is not known which that is.
 pub(super) fn job_under_way(planner: &Planner<'_>, reservation: &InFlightObject) -> Option<String> {
-    let may_run = |job: &SeenStepJob| under_way(planner, job).is_some();
+    let may_run = |job: &ObservedJob| under_way(planner, job).is_some();
     let Some(traveller) = planner.traveller(reservation).filter(|one| !one.object.is_going) else {
         return all_jobs_of(planner.rollout, reservation).find(may_run).map(|job| job.name);
     };
@@ -211,13 +211,13 @@ pub(super) fn note_jobs(planner: &mut Planner<'_>) {
                 let seen = SeenJob::of(&wanted.title, &planner.facts.answers);
                 let step = traveller.next_step(reservation).map_or(0, |(step, _)| step);
                 let is_there = !matches!(seen, SeenJob::Unknown(_) | SeenJob::Absent);
-                let job = SeenStepJob { name: wanted.title, step, back: reservation.back, lost: false };
+                let job = ObservedJob { name: wanted.title, step, back: reservation.back, lost: false };
                 Some(job).filter(|job| is_there && traveller.is_at(reservation, job))
             }
             (None, None) => None,
         };
         if reservation.job.is_none() && reservation.may_come == Some(traveller.leg.done) {
-            let came = |job: &SeenStepJob| {
+            let came = |job: &ObservedJob| {
                 !matches!(SeenJob::of(&job.name, &planner.facts.answers), SeenJob::Unknown(_) | SeenJob::Absent)
             };
             reservation.job = traveller.job_ahead(reservation).filter(came);
@@ -226,7 +226,7 @@ pub(super) fn note_jobs(planner: &mut Planner<'_>) {
         }
         if before != reservation.job {
             forgotten.extend(before.as_ref().and_then(|_| lost_failure(planner, reservation)));
-            let noted = before.map(|job| SeenStepJob { lost: is_uncounted(planner, traveller, &job), ..job });
+            let noted = before.map(|job| ObservedJob { lost: is_uncounted(planner, traveller, &job), ..job });
             reservation.tried = noted.or_else(|| reservation.tried.take());
         }
         note_lost_job(planner, traveller, reservation);
@@ -242,9 +242,9 @@ pub(super) fn note_jobs(planner: &mut Planner<'_>) {
 
 /// Whether a Job that was lost is none any more: its object says again of which step it was, and that is undone by now,
 /// or is for good.
-fn is_found(planner: &Planner<'_>, job: &LostJob, reservation: &InFlightObject) -> bool {
+fn is_found(planner: &Planner<'_>, job: &OrphanedJob, reservation: &InFlightObject) -> bool {
     let Some(traveller) = planner.traveller(reservation).filter(|_| job.wave == reservation.wave) else { return false };
-    let is_step = |known: &SeenStepJob| known.back && known.step == job.seen.step;
+    let is_step = |known: &ObservedJob| known.back && known.step == job.seen.step;
     let was_counted = reservation.tried.as_ref().is_some_and(|known| known.name == job.seen.name && !known.lost);
     let is_over = traveller.leg.done <= job.seen.step || traveller.leg.floor > job.seen.step;
     let says = !is_unmarked(planner.rollout, traveller.object);
@@ -253,24 +253,24 @@ fn is_found(planner: &Planner<'_>, job: &LostJob, reservation: &InFlightObject) 
 
 /// Writes down which Job may run that an object says nothing of. Where the object says again that it is at its step, it
 /// is the Job of that step.
-fn note_lost_job(planner: &Planner<'_>, traveller: Traveller<'_>, reservation: &mut InFlightObject) {
+fn note_lost_job(planner: &Planner<'_>, traveller: StepContext<'_>, reservation: &mut InFlightObject) {
     let known = reservation.job.as_ref().map(|job| job.name.clone());
     let lost = lost_jobs(planner.rollout, &planner.status, traveller, reservation);
     let mut others = lost.into_iter().filter(|job| known.as_ref() != Some(&job.name));
     if let Some(job) = others.find(|job| under_way(planner, job).is_some()) {
-        reservation.tried = Some(SeenStepJob { lost: true, ..job });
+        reservation.tried = Some(ObservedJob { lost: true, ..job });
     }
     if reservation.job.is_none()
         && let Some(job) = traveller.lost_job(reservation).filter(|job| traveller.is_at(reservation, job)).cloned()
         && traveller.object.mark_of(planner.rollout).is_some()
     {
-        (reservation.job, reservation.tried) = (Some(SeenStepJob { lost: false, ..job }), None);
+        (reservation.job, reservation.tried) = (Some(ObservedJob { lost: false, ..job }), None);
     }
 }
 
 /// Whether a Job that its object is not at any more was not counted, so that somebody has changed what that says. Who
 /// counts what undid the first step takes the mark off.
-fn is_uncounted(planner: &Planner<'_>, traveller: Traveller<'_>, job: &SeenStepJob) -> bool {
+fn is_uncounted(planner: &Planner<'_>, traveller: StepContext<'_>, job: &ObservedJob) -> bool {
     if traveller.legs.is_run {
         return false;
     }
@@ -286,7 +286,7 @@ fn is_uncounted(planner: &Planner<'_>, traveller: Traveller<'_>, job: &SeenStepJ
 /// What is said of something of which a Job has done something that nobody takes back, since it says nothing of that.
 pub(super) fn lost_failure(planner: &Planner<'_>, reservation: &InFlightObject) -> Option<RolloutFailure> {
     let job = reservation.tried.as_ref().filter(|job| job.lost)?;
-    let is_same = |known: &LostJob| known.wave == reservation.wave && known.seen.name == job.name;
+    let is_same = |known: &OrphanedJob| known.wave == reservation.wave && known.seen.name == job.name;
     let mut known = planner.status.lost().filter(|known| known.uid == reservation.uid);
     let is_known = known.any(|known| known.job.as_ref().is_none_or(is_same));
     // Of the step that it was at, the object would say no more than of the waves before.
@@ -298,7 +298,7 @@ pub(super) fn lost_failure(planner: &Planner<'_>, reservation: &InFlightObject) 
     );
     let of = (reservation.object.as_str(), reservation.uid.as_str());
     let has_room = planner.status.failures.len() < MOST_LOST;
-    let lost = || LostJob { wave: reservation.wave.clone(), seen: job.clone() };
+    let lost = || OrphanedJob { wave: reservation.wave.clone(), seen: job.clone() };
     let failure =
         || RolloutFailure { job: Some(lost()), ..RolloutFailure::of(of, ANNOTATION_REMOVED, message, planner.now()) };
     (!is_known && has_room).then(failure)
@@ -316,7 +316,7 @@ pub(super) fn note_runs(planner: &mut Planner<'_>) {
     let mut changes = Vec::new();
     for reservation in &planner.status.in_flight {
         let Some(traveller) = planner.traveller(reservation) else { continue };
-        if let Stepping::Next(StepWrite::Ran { done, half }) = judge.stepping(traveller, reservation) {
+        if let StepChange::Next(StepWrite::Ran { done, half }) = judge.stepping(traveller, reservation) {
             changes.push((reservation.wave.clone(), done, half));
         }
     }
@@ -333,7 +333,7 @@ pub(super) fn note_runs(planner: &mut Planner<'_>) {
 /// What becomes of a reservation of an object on a workflow when the rollout goes another way. Nothing: it is let go.
 pub(super) fn turned(
     planner: &Planner<'_>,
-    traveller: Traveller<'_>,
+    traveller: StepContext<'_>,
     mut reservation: InFlightObject,
     wanted: Direction,
 ) -> Option<InFlightObject> {
@@ -382,10 +382,10 @@ pub(super) fn turn_back(planner: &Planner<'_>, reservation: &mut InFlightObject)
 }
 
 /// Whether an object on a workflow stays under way, by what is seen of it.
-pub(super) fn stays(planner: &Planner<'_>, traveller: Traveller<'_>, reservation: &InFlightObject) -> bool {
+pub(super) fn stays(planner: &Planner<'_>, traveller: StepContext<'_>, reservation: &InFlightObject) -> bool {
     if traveller.object.is_going {
         // It is let go when it is gone, and not before: then it is known what is left of it.
-        let is_kept = planner.judge().going(traveller.object, reservation) != Standing::Gone;
+        let is_kept = planner.judge().going(traveller.object, reservation) != ObjectState::Gone;
         return is_kept || planner.rollout.pair.is_some() || may_run(planner, reservation);
     }
     let judge = planner.judge();
@@ -401,7 +401,7 @@ pub(super) fn stays(planner: &Planner<'_>, traveller: Traveller<'_>, reservation
     }
     if judge.has_arrived(traveller, reservation) {
         let standing = judge.on_the_way(traveller, reservation);
-        return !matches!(standing, Standing::New | Standing::Old);
+        return !matches!(standing, ObjectState::New | ObjectState::Old);
     }
     if planner.status.direction == Direction::Abort && !judge.has_begun(traveller, reservation) {
         return false;
@@ -453,7 +453,7 @@ pub(super) fn note_tried(planner: &mut Planner<'_>) {
     let step = |reservation: &InFlightObject| {
         let traveller = planner.traveller(reservation)?;
         let waits = planner.facts.shut.is_some() && !reservation.back;
-        let is_next = matches!(judge.stepping(traveller, reservation), Stepping::Next(StepWrite::Object(_)));
+        let is_next = matches!(judge.stepping(traveller, reservation), StepChange::Next(StepWrite::Object(_)));
         (is_next && !waits).then(|| (reservation.uid.clone(), judge.step_tried(traveller, reservation)))
     };
     let all = planner.status.in_flight.iter().filter_map(step).collect();
@@ -498,9 +498,9 @@ pub(super) fn step_writes(planner: &Planner<'_>) -> Vec<RolloutWrite> {
             return None;
         }
         match judge.stepping(traveller, reservation) {
-            Stepping::Next(StepWrite::Move(write)) => Some(RolloutWrite::Move(write)),
-            Stepping::Next(StepWrite::Job(write)) => Some(RolloutWrite::Job(write)),
-            Stepping::Next(StepWrite::Object(write)) => Some(RolloutWrite::Object(write)),
+            StepChange::Next(StepWrite::Move(write)) => Some(RolloutWrite::Move(write)),
+            StepChange::Next(StepWrite::Job(write)) => Some(RolloutWrite::Job(write)),
+            StepChange::Next(StepWrite::Object(write)) => Some(RolloutWrite::Object(write)),
             _ => None,
         }
     };

@@ -1,6 +1,6 @@
 //! What the definitions of a server take memory for.
 
-use crate::definition::{Growth, Kind, Opened};
+use crate::definition::{Growth, Kind, AccessedFields};
 
 /// Of all kinds together, and of each.
 #[derive(Debug, Default)]
@@ -22,7 +22,7 @@ pub(super) struct BodyCosts {
     /// How much they add to objects.
     pub(super) growth: Growth,
     /// What their conversions look into.
-    pub(super) opened: Opened,
+    pub(super) opened: AccessedFields,
     /// Whether objects are hashed.
     pub(super) hashes: bool,
 }
@@ -30,7 +30,7 @@ pub(super) struct BodyCosts {
 impl BodyCosts {
     /// Of definitions of which nothing is known.
     fn unknown() -> Self {
-        Self { growth: Growth::default(), opened: Opened::Everything, hashes: true }
+        Self { growth: Growth::default(), opened: AccessedFields::Everything, hashes: true }
     }
 
     fn or(self, other: &Self) -> Self {
@@ -62,7 +62,7 @@ impl Costs {
         }
         let spelled = spells_names(body);
         let is_there = |kind: &&KindCosts| spelled || memchr::memmem::find(body, kind.named.as_bytes()).is_some();
-        let none = BodyCosts { growth: Growth::default(), opened: Opened::of_any(), hashes: false };
+        let none = BodyCosts { growth: Growth::default(), opened: AccessedFields::of_any(), hashes: false };
         self.kinds.iter().filter(is_there).fold(none, |all, kind| all.or(&kind.costs))
     }
 }

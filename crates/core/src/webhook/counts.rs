@@ -1,6 +1,6 @@
 //! What there is in a body that a decision may have to look at, counted without reading it.
 
-use crate::definition::Opened;
+use crate::definition::AccessedFields;
 use crate::json::string_end;
 
 /// Of what there may be how much. A body that is no JSON has any counts.
@@ -49,7 +49,7 @@ impl BodyCounts {
 
     /// What there is where conversions look, in the objects of a conversion review: in any list which is the value of a
     /// member of a member. Of an admission review each such value may be an object, and no list is.
-    pub(super) fn within(body: &[u8], opened: &Opened) -> Self {
+    pub(super) fn within(body: &[u8], opened: &AccessedFields) -> Self {
         let mut look = Look { opened, ..Look::default() };
         let mut at = 0;
         while let Some(byte) = body.get(at) {
@@ -75,7 +75,7 @@ impl BodyCounts {
 /// A look at a body, up to some byte of it.
 struct Look<'r> {
     /// What is looked into of an object.
-    opened: &'r Opened,
+    opened: &'r AccessedFields,
     /// What is open there, from the review on, as far as it is looked into.
     open: Vec<Open<'r>>,
     /// How many more are open inside of that.
@@ -106,13 +106,13 @@ enum Spot<'r> {
     /// The objects of a conversion review.
     Objects,
     /// An object, or something in one, of which this is looked into.
-    Of(&'r Opened),
+    Of(&'r AccessedFields),
 }
 
 impl Default for Look<'_> {
     fn default() -> Self {
         let (own, found) = (Contents::default(), BodyCounts::default());
-        Self { opened: &Opened::Nothing, open: Vec::new(), below: 0, counts: false, own, begun: 0, found }
+        Self { opened: &AccessedFields::Nothing, open: Vec::new(), below: 0, counts: false, own, begun: 0, found }
     }
 }
 
@@ -130,7 +130,7 @@ impl<'r> Look<'r> {
                 }
             }
             _ => {
-                let is_seen = matches!(self.next(), (Spot::Of(Opened::Everything), _));
+                let is_seen = matches!(self.next(), (Spot::Of(AccessedFields::Everything), _));
                 self.beside(count(b',', text), is_seen);
             }
         }
@@ -149,10 +149,10 @@ impl<'r> Look<'r> {
             self.begun = at;
             self.found.objects += u64::from(is_list);
         }
-        let counts = matches!(spot, Spot::Of(Opened::Everything));
+        let counts = matches!(spot, Spot::Of(AccessedFields::Everything));
         self.own.items += u64::from(!is_list && (is_item || counts));
         match spot {
-            Spot::Of(Opened::Nothing | Opened::Everything) => (self.below, self.counts) = (1, counts),
+            Spot::Of(AccessedFields::Nothing | AccessedFields::Everything) => (self.below, self.counts) = (1, counts),
             _ => self.open.push(Open { spot, is_list, awaits_name: !is_list, value: (spot, false) }),
         }
     }
@@ -212,10 +212,10 @@ impl<'r> Look<'r> {
 }
 
 /// What is looked into of a member. A name that is spelled with escapes may be any.
-fn member<'r>(opened: &'r Opened, name: &[u8]) -> (&'r Opened, bool) {
+fn member<'r>(opened: &'r AccessedFields, name: &[u8]) -> (&'r AccessedFields, bool) {
     match str::from_utf8(name) {
         Ok(name) if !name.contains('\\') => opened.member(name),
-        _ => (&Opened::Everything, true),
+        _ => (&AccessedFields::Everything, true),
     }
 }
 

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use super::admission::{self, Judgement, Settings, Write};
 use super::caller::Caller;
-use super::convert::{self, Change, ConvertError, Converted, Facts, Metadata, Object, Texts};
+use super::convert::{self, Change, ConvertError, Converted, Facts, Metadata, Object, StringArena};
 use super::costs::Costs;
 use super::endpoint::Endpoint;
 use super::facts::{FactUnknown, KnownFacts};
-use super::handle_error::Unanswered;
+use super::handle_error::HandleError;
 use super::kind_conversion::{self, BecomeError, OtherKind};
 use super::kinds::{DefinedTwice, Kinds};
 use super::mutations::staged;
@@ -105,7 +105,7 @@ impl Webhook {
     /// What is wrong with an object, or with the request, is said in the reply, which goes out with HTTP 200.
     ///
     /// # Errors
-    /// [`Unanswered::BadReview`] where the body has no request uid that an answer could carry.
+    /// [`HandleError::BadReview`] where the body has no request uid that an answer could carry.
     ///
     /// # Examples
     /// ```
@@ -123,7 +123,7 @@ impl Webhook {
     /// assert_eq!(&*reply.conversions[0].to, "v1alpha2");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn handle(&self, endpoint: Endpoint, body: &[u8]) -> Result<Reply, Unanswered> {
+    pub fn handle(&self, endpoint: Endpoint, body: &[u8]) -> Result<Reply, HandleError> {
         self.answer(endpoint, body, &Caller::patient())
     }
 
@@ -163,7 +163,7 @@ impl Webhook {
     /// assert_eq!(webhook.handle_knowing(Endpoint::Mutate, review, &facts)?.outcome, Outcome::Patch);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn handle_knowing(&self, endpoint: Endpoint, body: &[u8], facts: &KnownFacts) -> Result<Reply, Unanswered> {
+    pub fn handle_knowing(&self, endpoint: Endpoint, body: &[u8], facts: &KnownFacts) -> Result<Reply, HandleError> {
         self.answer_knowing(endpoint, body, facts, &Caller::patient())
     }
 
@@ -171,7 +171,7 @@ impl Webhook {
     /// and again, so it has to be cheap to say; once nobody waits, that is the end of it.
     ///
     /// # Errors
-    /// As there, and [`Unanswered::CallerGone`].
+    /// As there, and [`HandleError::CallerGone`].
     ///
     /// # Examples
     /// ```
@@ -196,7 +196,7 @@ impl Webhook {
         body: &[u8],
         facts: &KnownFacts,
         is_awaited: &dyn Fn() -> bool,
-    ) -> Result<Reply, Unanswered> {
+    ) -> Result<Reply, HandleError> {
         self.answer_knowing(endpoint, body, facts, &Caller::waiting_while(is_awaited))
     }
 
@@ -206,7 +206,7 @@ impl Webhook {
         body: &[u8],
         facts: &KnownFacts,
         caller: &Caller<'_>,
-    ) -> Result<Reply, Unanswered> {
+    ) -> Result<Reply, HandleError> {
         match endpoint {
             Endpoint::Mutate if !self.staged.is_empty() => {
                 answer::mutate_in_stages((&self.kinds, &self.staged), &self.settings, facts, caller, body)
@@ -215,7 +215,7 @@ impl Webhook {
         }
     }
 
-    fn answer(&self, endpoint: Endpoint, body: &[u8], caller: &Caller<'_>) -> Result<Reply, Unanswered> {
+    fn answer(&self, endpoint: Endpoint, body: &[u8], caller: &Caller<'_>) -> Result<Reply, HandleError> {
         match endpoint {
             Endpoint::Convert => answer::convert(&self.kinds, self.metadata, caller, body),
             Endpoint::Mutate => answer::mutate(&self.kinds, &self.settings, caller, body),
@@ -268,7 +268,7 @@ impl Webhook {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn convert(&self, object: &str, to: &str) -> Result<Converted, ConvertError> {
-        let texts = Texts::default();
+        let texts = StringArena::default();
         let (kind, object, to) = self.conversion(object, to, &texts)?;
         convert::convert(kind, object, to, Metadata::Full)
     }
@@ -293,7 +293,7 @@ impl Webhook {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn explain(&self, object: &str, to: &str) -> Result<(Converted, Vec<Change>), ConvertError> {
-        let texts = Texts::default();
+        let texts = StringArena::default();
         let (kind, object, to) = self.conversion(object, to, &texts)?;
         convert::explain(kind, object, to, Metadata::Full)
     }
@@ -310,7 +310,7 @@ impl Webhook {
         to: OtherKind<'_>,
         facts: &Facts,
     ) -> Result<(Converted, Vec<Change>), BecomeError> {
-        let texts = Texts::default();
+        let texts = StringArena::default();
         let object = Object::open(parse(object)?, &texts)?.knowing(facts);
         kind_conversion::convert(self.kinds.all(), object, to)
     }
@@ -320,7 +320,7 @@ impl Webhook {
     /// # Errors
     /// Why there is no such object: see [`BecomeError`].
     pub fn become_by(kind: &Kind, object: &str, to: OtherKind<'_>, facts: &Facts) -> Result<Converted, BecomeError> {
-        let texts = Texts::default();
+        let texts = StringArena::default();
         let object = Object::open(parse(object)?, &texts)?.knowing(facts);
         Ok(kind_conversion::convert(std::slice::from_ref(kind), object, to)?.0)
     }
@@ -330,7 +330,7 @@ impl Webhook {
         &self,
         object: &'o str,
         to: &str,
-        texts: &'o Texts,
+        texts: &'o StringArena,
     ) -> Result<(&Kind, Object<'o>, VersionIndex), ConvertError> {
         let object = Object::open(parse(object)?, texts)?.knowing(&self.facts);
         let kind = self.kinds.of(&object)?;
@@ -344,7 +344,7 @@ impl Webhook {
     /// # Errors
     /// The object cannot be converted to the version that is hashed, or its kind has no rollout hash.
     pub fn preimage(&self, object: &str) -> Result<Preimage, ConvertError> {
-        let texts = Texts::default();
+        let texts = StringArena::default();
         let mut object = Object::open(parse(object)?, &texts)?;
         let kind = self.kinds.of(&object)?;
         let Some(rollout) = &kind.rollout_hash else {

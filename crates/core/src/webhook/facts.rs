@@ -18,8 +18,8 @@ pub struct KnownFacts {
 
 impl KnownFacts {
     /// Says of all objects whether the fact of the stage of this name is true.
-    pub fn say(&mut self, stage: &str, is_true: Truth) {
-        self.said.insert(stage.to_owned(), is_true == Truth::True);
+    pub fn say(&mut self, stage: &str, is_true: FactValue) {
+        self.said.insert(stage.to_owned(), is_true == FactValue::True);
     }
 
     /// Says of which objects, by namespace and name, a fact is true; of all others it is not.
@@ -60,7 +60,7 @@ impl KnownFacts {
 
 /// Whether something is so.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Truth {
+pub enum FactValue {
     /// It is.
     True,
     /// It is not.

@@ -7,7 +7,7 @@ use super::review::BadReview;
 /// Why a request gets no review: it is none that could be answered, it cannot be answered yet, or nobody waits.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Unanswered {
+pub enum HandleError {
     /// It is none.
     #[error(transparent)]
     BadReview(#[from] BadReview),
@@ -19,7 +19,7 @@ pub enum Unanswered {
     FactUnknown(FactUnknown),
 }
 
-impl From<CallerGone> for Unanswered {
+impl From<CallerGone> for HandleError {
     fn from(_: CallerGone) -> Self {
         Self::CallerGone
     }

@@ -6,8 +6,8 @@
 //! The object keeps what only other versions of its own kind can say, under names that say of which kind they are:
 //! `pointsman.dev/kept-v2` of a widget is `pointsman.dev/kept-widgets.v2` while it is something else.
 
-use super::convert::{self, Change, ConvertError, Converted, Fit, INCOMPLETE, Metadata, Object, Trace, tree};
-use crate::definition::{Becoming, Gated, KEPT, Kind, Path, Schema, VersionIndex, is_taken_along};
+use super::convert::{self, Change, ConvertError, Converted, AnnotationBudget, INCOMPLETE, Metadata, Object, Trace, tree};
+use crate::definition::{KindConversion, Gated, KEPT, Kind, Path, Schema, VersionIndex, is_taken_along};
 use crate::json::Json;
 
 /// Another kind, as which an object is wanted.
@@ -63,7 +63,7 @@ pub enum BecomeError {
 
 /// One of the two directions between two kinds.
 struct Way<'k> {
-    becoming: &'k Becoming<Kind>,
+    becoming: &'k KindConversion<Kind>,
     /// What is kept for the kind that the object is of is called so, and its version, where the way starts.
     here: (&'k str, &'k str),
     /// The same of the other one, where it ends.
@@ -113,8 +113,8 @@ pub(super) fn convert<'a>(
     }
     let converted = convert::written(object, &from, Metadata::New);
     match converted.fit {
-        Fit::Not => Err(BecomeError::TooLarge { from: from.to_string() }),
-        Fit::Well | Fit::Barely => Ok((converted, changes)),
+        AnnotationBudget::Not => Err(BecomeError::TooLarge { from: from.to_string() }),
+        AnnotationBudget::Well | AnnotationBudget::Barely => Ok((converted, changes)),
     }
 }
 
@@ -146,7 +146,7 @@ fn version(kind: &Kind, name: &str) -> Result<VersionIndex, ConvertError> {
 }
 
 /// An object is refused as it is once an API server has stored it.
-fn refuse(becoming: &Becoming<Kind>, root: &mut Json<'_>) -> Result<(), BecomeError> {
+fn refuse(becoming: &KindConversion<Kind>, root: &mut Json<'_>) -> Result<(), BecomeError> {
     let mut fields = Fields { root, schema: becoming.source_schema() };
     let refusal = becoming.refused().iter().find(|refusal| refusal.gate.unmet(&mut fields).is_none());
     refusal.map_or(Ok(()), |refusal| Err(BecomeError::Refused { message: refusal.message.clone() }))

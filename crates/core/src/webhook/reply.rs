@@ -45,7 +45,7 @@ pub struct FailedObject {
 
 /// Something worth counting and logging that did not change the answer.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Notice {
+pub struct ConversionWarning {
     /// A constant name, safe as a metric label.
     pub event: &'static str,
     /// The object, as `namespace/name`.
@@ -70,7 +70,7 @@ pub struct Reply {
     /// What could not be converted; where that is not known, kind and versions are called `unknown`.
     pub failures: Vec<Conversions>,
     /// What else happened.
-    pub notices: Vec<Notice>,
+    pub notices: Vec<ConversionWarning>,
     /// What the rules led to.
     pub verdicts: Vec<Verdict>,
     /// What became of a change of the version label.

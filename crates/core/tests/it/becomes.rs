@@ -1,7 +1,7 @@
 //! A kind becomes another kind: the laws between the two, and what of an object is not the other one's.
 
 use pointsman_core::definition::{BadDefinition, Kind};
-use pointsman_core::laws::{CheckOptions, LAWS, Law, Survey, Words, survey};
+use pointsman_core::laws::{CheckOptions, LAWS, Law, Survey, Dictionary, survey};
 use pointsman_core::webhook::{BecomeError, Facts, Metadata, OtherKind, Webhook};
 use serde_json::{Value, json};
 
@@ -49,7 +49,7 @@ fn installation(spec: Value) -> Value {
 fn judged(external: &str, seed: u64, cases: u64) -> Survey {
     let versions = mattermost().take_becoming().unwrap().into_versions();
     let webhook = Webhook::new(vec![versions], Metadata::Full).unwrap().knowing(facts(external));
-    let (words, converted) = (Words::default(), || {});
+    let (words, converted) = (Dictionary::default(), || {});
     let laws: Vec<Law> = LAWS.into_iter().filter(|law| law.name != "stale").collect();
     let mut options =
         CheckOptions { seed, cases, laws: &laws, words: &words, go_on: &mut || true, converted: &converted };

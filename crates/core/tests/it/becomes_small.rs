@@ -1,7 +1,7 @@
 //! A kind becomes another kind: small definitions, each with one thing that is easily lost.
 
 use pointsman_core::definition::{BadDefinition, Kind};
-use pointsman_core::laws::{CheckOptions, LAWS, Law, Words, survey};
+use pointsman_core::laws::{CheckOptions, LAWS, Law, Dictionary, survey};
 use pointsman_core::webhook::{BecomeError, Facts, Metadata, OtherKind, Webhook};
 use serde_json::{Value, json};
 
@@ -126,7 +126,7 @@ fn an_edit_of_what_a_condition_asks_for_is_an_edit_of_what_hangs_on_it() {
         let facts: Facts = [("ext", external)].into_iter().collect();
         let webhook = Webhook::new(vec![versions], Metadata::Full).unwrap().knowing(facts);
         let laws: Vec<Law> = LAWS.into_iter().filter(|law| law.name != "stale").collect();
-        let (words, converted) = (Words::default(), || {});
+        let (words, converted) = (Dictionary::default(), || {});
         for seed in 0..5 {
             let mut options = CheckOptions {
                 seed,

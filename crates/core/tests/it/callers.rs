@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use pointsman_core::definition::StagedKind;
-use pointsman_core::webhook::{Endpoint, KnownFacts, Metadata, Truth, Unanswered, Webhook};
+use pointsman_core::webhook::{Endpoint, KnownFacts, Metadata, FactValue, HandleError, Webhook};
 use serde_json::{Value, json};
 
 use crate::kinds::{WEBHOOK, load};
@@ -27,11 +27,11 @@ impl Impatient {
     /// Whether it was answered, and how often it was asked.
     fn asks(&self, webhook: &Webhook, endpoint: Endpoint, body: &Value) -> (bool, usize) {
         let mut facts = KnownFacts::default();
-        facts.say("moved", Truth::True);
+        facts.say("moved", FactValue::True);
         let reply = webhook.handle_while(endpoint, body.to_string().as_bytes(), &facts, &|| self.waits());
         let answered = match reply {
             Ok(_) => true,
-            Err(Unanswered::CallerGone) => false,
+            Err(HandleError::CallerGone) => false,
             Err(error) => panic!("{error}"),
         };
         (answered, self.asked.get())

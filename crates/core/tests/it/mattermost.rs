@@ -3,7 +3,7 @@
 //! (`mattermost-operator controllers/mattermost/clusterinstallation/conversion.go`).
 
 use pointsman_core::definition::Kind;
-use pointsman_core::laws::{Make, ObjectSource, Words};
+use pointsman_core::laws::{Make, ObjectSource, Dictionary};
 use pointsman_core::webhook::{BecomeError, Facts, Metadata, OtherKind, Webhook};
 use serde_json::{Map, Value, json};
 
@@ -107,7 +107,7 @@ fn as_go_says(value: Value) -> Value {
 #[test]
 fn every_installation_becomes_what_its_operator_would_make_of_it() {
     let versions = mattermost().take_becoming().unwrap().into_versions();
-    let (webhook, words) = (Webhook::new(vec![mattermost()], Metadata::Full).unwrap(), Words::default());
+    let (webhook, words) = (Webhook::new(vec![mattermost()], Metadata::Full).unwrap(), Dictionary::default());
     let older = versions.versions().next().unwrap().to_owned();
     let source = ObjectSource::new(&versions, &older, &words).unwrap();
     let (mut alike, mut refused) = (0, 0);

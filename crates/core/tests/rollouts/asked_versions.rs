@@ -3,7 +3,7 @@
 use pointsman_core::definition::{HttpAddress, Kind};
 use pointsman_core::laws::Random;
 use pointsman_core::rollout::{
-    FleetRollout, RolloutAnswers, RolloutFacts, RolloutPhase, RolloutStatus, WantedObjects, WebAnswer, WebAsks,
+    Rollout, LookupResults, PlanInput, RolloutPhase, RolloutStatus, LookupTarget, ProbeResult, ProbeKind,
     answered_rollout, rollout_questions, shut_now, start_refusals, web_questions,
 };
 use serde_json::{Value, json};
@@ -19,12 +19,12 @@ const IMAGE: &str = "{name: image, http: \"http://registry:9001/v2/boat/manifest
 const RESTARTS: &str =
     "{name: restarts, prometheus: {query: 'sum(restarts{version=\"{to}\", image=~\".*:{to}\"})', atMost: 0}}";
 
-fn asked(rollout: &FleetRollout, status: &RolloutStatus) -> Vec<WebAsks> {
+fn asked(rollout: &Rollout, status: &RolloutStatus) -> Vec<ProbeKind> {
     web_questions(rollout, status).into_iter().map(|question| question.asks).collect()
 }
 
-fn page(text: &str) -> WebAsks {
-    WebAsks::Page(text.parse().unwrap())
+fn page(text: &str) -> ProbeKind {
+    ProbeKind::Page(text.parse().unwrap())
 }
 
 #[test]
@@ -38,14 +38,14 @@ fn what_checks_ask_has_the_versions_of_the_rollout_in_it() {
         let rollout = rollout_of(&kind, &json!({"direction": direction}));
         assert_eq!(asked(&rollout, &fresh)[0], image);
         let [question] = &rollout_questions(&rollout, &fresh)[..] else { panic!("one list is asked for") };
-        assert_eq!(question.wanted, WantedObjects::Labelled("tier=app,of in (1.16.4,1.17.1)".to_owned()));
+        assert_eq!(question.wanted, LookupTarget::Labelled("tier=app,of in (1.16.4,1.17.1)".to_owned()));
     }
     let rollout = rollout_of(&kind, &json!({}));
-    assert_eq!(asked(&rollout, &fresh)[1..], [WebAsks::Number(restarts.to_owned())]);
-    let nobody = start_refusals(&rollout, &[], &RolloutFacts::default());
+    assert_eq!(asked(&rollout, &fresh)[1..], [ProbeKind::Number(restarts.to_owned())]);
+    let nobody = start_refusals(&rollout, &[], &PlanInput::default());
     assert_eq!(nobody[1], "image: nobody has asked http://registry:9001/v2/boat/manifests/v1.17.1?…");
     assert_eq!(
-        shut_now(&rollout, &fresh, &RolloutFacts::default()).unwrap(),
+        shut_now(&rollout, &fresh, &PlanInput::default()).unwrap(),
         format!("restarts: nobody has asked Prometheus for {restarts}")
     );
     let next = rollout_of(&kind, &json!({"from": "1.17.1", "to": "1.18.1"}));
@@ -95,14 +95,14 @@ fn a_rollout_begins_only_where_whoever_is_asked_bears_the_version_that_comes() {
     ] {
         let from = if to == "1.17.1" { "1.16.4" } else { "1.17.1" };
         let rollout = rollout_of(&kind, &json!({"from": from, "to": to}));
-        let mut answers = RolloutAnswers::default();
+        let mut answers = LookupResults::default();
         for question in rollout_questions(&rollout, &RolloutStatus::default()) {
             answers.saw(&question, std::slice::from_ref(&app));
         }
         for question in web_questions(&rollout, &RolloutStatus::default()) {
-            answers.heard(&question, Ok(WebAnswer { code, body: Vec::new() }));
+            answers.heard(&question, Ok(ProbeResult { code, body: Vec::new() }));
         }
-        let facts = RolloutFacts { consistent: true, answers, ..RolloutFacts::default() };
+        let facts = PlanInput { consistent: true, answers, ..PlanInput::default() };
         let refusals: Vec<String> = said.into_iter().collect();
         assert_eq!(start_refusals(&rollout, &fleet(&rollout, &[at(from)]), &facts), refusals);
         let status = planned(&rollout, &RolloutStatus::default(), &[at(from)], facts).status;
@@ -157,7 +157,7 @@ fn words_in_checks_that_nothing_stands_for_are_refused_by_their_line() {
     }
 }
 
-fn read(kind: &Kind, members: &Value) -> Result<FleetRollout, String> {
+fn read(kind: &Kind, members: &Value) -> Result<Rollout, String> {
     let mut spec = json!({"kind": "boat", "to": "1.17.1", "waves": [{"name": "all"}]});
     spec.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
     let metadata = json!({"name": "r", "uid": "rollout-1"});
@@ -245,9 +245,9 @@ fn no_version_of_a_rollout_changes_what_is_asked() {
         let fresh = RolloutStatus::default();
         let address: HttpAddress = format!("http://a:9/x/{to}/y?v={to}&w={from}").parse().unwrap();
         let query = format!("up{{v=\"{to}\",w=\"{from}\"}}");
-        assert_eq!(asked(&rollout, &fresh), [WebAsks::Number(query), WebAsks::Page(address)]);
+        assert_eq!(asked(&rollout, &fresh), [ProbeKind::Number(query), ProbeKind::Page(address)]);
         let [question] = &rollout_questions(&rollout, &fresh)[..] else { panic!("one list is asked for") };
-        assert_eq!(question.wanted, WantedObjects::Labelled(format!("a=b,v in ({to},x{from})")));
+        assert_eq!(question.wanted, LookupTarget::Labelled(format!("a=b,v in ({to},x{from})")));
         let signs = |sign: char| sign.is_ascii_alphanumeric() || matches!(sign, '.' | '-' | '_');
         assert!(to.chars().chain(from.chars()).all(signs), "{to:?} {from:?}");
     }

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use cel::{Context, Program};
 use pointsman_core::definition::Kind;
 use pointsman_core::rollout::{
-    FleetObject, ROLLOUT_CRD, RolloutFacts, RolloutPhase, RolloutStatus, answered_rollout, plan,
+    FleetObject, ROLLOUT_CRD, PlanInput, RolloutPhase, RolloutStatus, answered_rollout, plan,
 };
 use serde_json::{Map, Value, json};
 
@@ -126,7 +126,7 @@ fn a_rollout_under_way_that_nobody_can_read_says_so_until_it_is_mended() {
     )
     .unwrap()];
     let planned = |status: &RolloutStatus| {
-        plan(&rollout_of(&members), status, &fleet, RolloutFacts { consistent: true, ..RolloutFacts::default() }, NOW)
+        plan(&rollout_of(&members), status, &fleet, PlanInput { consistent: true, ..PlanInput::default() }, NOW)
             .status
     };
     let status = planned(&RolloutStatus::default());

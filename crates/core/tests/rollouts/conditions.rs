@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use pointsman_core::rollout::{Condition, Moment, RolloutStatus};
+use pointsman_core::rollout::{Condition, ClockReading, RolloutStatus};
 use serde_json::{Value, json};
 
 use crate::patches::NOW;
@@ -45,7 +45,7 @@ fn resume_ends_stop_and_keeps_generation() {
 #[test]
 fn transition_time_changes_with_status_alone() {
     let status = RolloutStatus::of(&paused("TimedOut"));
-    let later = Moment { wall: NOW.wall + 3600, steady: Duration::ZERO };
+    let later = ClockReading { wall: NOW.wall + 3600, steady: Duration::ZERO };
     let first = status.awaiting("a", NOW);
     assert_eq!(find(&first, "Progressing").reason, "APIError");
     let second = first.awaiting("b", later);

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use pointsman_core::rollout::{
-    FleetObject, FleetRollout, Moment, Remembered, RolloutFacts, RolloutPhase, RolloutPlan, RolloutStatus,
-    RolloutWrite, Standing, plan,
+    FleetObject, Rollout, ClockReading, RunnerCache, PlanInput, RolloutPhase, RolloutPlan, RolloutStatus,
+    RolloutWrite, ObjectState, plan,
 };
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ use crate::patches::{NOW, boat};
 
 const KEY: &str = "example.com/controller-version";
 
-fn rollout(direction: &str) -> FleetRollout {
+fn rollout(direction: &str) -> Rollout {
     rollout_of(&json!({"from": "2.16.0", "waves": [{"name": "all"}], "direction": direction}))
 }
 
@@ -34,7 +34,7 @@ fn moved(writes: &[(&str, u64)]) -> Value {
 }
 
 fn planned(
-    rollout: &FleetRollout,
+    rollout: &Rollout,
     status: &RolloutStatus,
     object: &Value,
     shut: Option<&str>,
@@ -42,12 +42,12 @@ fn planned(
 ) -> RolloutPlan {
     let fleet = [FleetObject::of(object, rollout).unwrap()];
     // 2026-11-18T10:00:00Z.
-    let now = Moment { wall: 1_794_996_000 + second, steady: Duration::from_secs(second) };
-    let facts = RolloutFacts {
+    let now = ClockReading { wall: 1_794_996_000 + second, steady: Duration::from_secs(second) };
+    let facts = PlanInput {
         consistent: true,
         shut: shut.map(str::to_owned),
-        remembered: Remembered::default(),
-        ..RolloutFacts::default()
+        remembered: RunnerCache::default(),
+        ..PlanInput::default()
     };
     plan(rollout, status, &fleet, facts, now)
 }
@@ -82,7 +82,7 @@ fn what_is_under_way_is_not_let_go_while_a_controller_does_not_run() {
     let rollout = rollout("Forward");
     let status = with_reserved(RolloutStatus::default());
     let plan = planned(&rollout, &status, &there, Some("controller 2.17.0 does not run"), 10);
-    assert_eq!(plan.standings, [Standing::Moving("controller 2.17.0 does not run".to_owned())]);
+    assert_eq!(plan.standings, [ObjectState::Moving("controller 2.17.0 does not run".to_owned())]);
     assert_eq!(plan.status.in_flight.len(), 1);
     // For too long.
     let plan = planned(&rollout, &status, &there, Some("controller 2.17.0 does not run"), 3_600);
@@ -146,7 +146,7 @@ fn a_write_of_the_old_controller_after_the_move_stops_the_rollout() {
         assert_eq!((failure.reason.as_str(), failure.object.as_str()), ("TwoControllers", "n/b"));
         // Somebody has looked: what was written before counts no more, and what is written after does.
         let mut resumed = stopped_status;
-        resumed.resume(Moment { wall: 1_794_996_022, ..NOW });
+        resumed.resume(ClockReading { wall: 1_794_996_022, ..NOW });
         assert!(!stopped(&[("boatman", 9), ("oarsman", 11)], &resumed, 23).0);
         assert!(stopped(&[("boatman", 9), ("oarsman", 30)], &resumed, 31).0);
     }
@@ -215,7 +215,7 @@ fn answered(object: &Value, manager: &str, second: u64) -> Value {
 }
 
 fn waits_for(plan: &RolloutPlan) -> Option<&str> {
-    let Standing::Moving(why) = &plan.standings[0] else { return None };
+    let ObjectState::Moving(why) = &plan.standings[0] else { return None };
     Some(why.as_str())
 }
 

@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 
 use pointsman_core::definition::Kind;
 use pointsman_core::rollout::{
-    FleetRollout, Moment, RolloutFacts, RolloutPhase, RolloutStatus, plan, read_rollout, rfc3339, steps_not_compared,
+    Rollout, ClockReading, PlanInput, RolloutPhase, RolloutStatus, plan, read_rollout, rfc3339, steps_not_compared,
 };
 use serde_json::{Value, json};
 
 const DEFINITION: &str = include_str!("../../kinds/mattermost/mattermost.yaml");
 const CRD: &str = include_str!("../../kinds/mattermost/mattermosts.crd.yaml");
 const SOURCE: &str = include_str!("../../kinds/mattermost/clusterinstallations.crd.yaml");
-const NOW: Moment = Moment { wall: 1_795_171_720, steady: std::time::Duration::from_secs(60) };
+const NOW: ClockReading = ClockReading { wall: 1_795_171_720, steady: std::time::Duration::from_secs(60) };
 
 const ROLLOUT: &str = "\
 apiVersion: pointsman.dev/v1
@@ -42,14 +42,14 @@ fn kind(definition: &str) -> Option<Kind> {
 }
 
 /// The status of a rollout under way, after a plan over nothing.
-fn planned(rollout: &FleetRollout, steps: Option<&str>) -> RolloutStatus {
+fn planned(rollout: &Rollout, steps: Option<&str>) -> RolloutStatus {
     let before = RolloutStatus {
         started: Some(rfc3339(NOW.wall - 60)),
         phase: RolloutPhase::Rolling,
         steps: steps.map(str::to_owned),
         ..RolloutStatus::default()
     };
-    plan(rollout, &before, &[], RolloutFacts { consistent: true, ..RolloutFacts::default() }, NOW).status
+    plan(rollout, &before, &[], PlanInput { consistent: true, ..PlanInput::default() }, NOW).status
 }
 
 fn digest(definition: &str, rollout: &str) -> Option<String> {

@@ -1,6 +1,6 @@
 //! What a StagedRollout may say, and what it is told where it says something else.
 
-use pointsman_core::rollout::{FleetRollout, ToldGate, WaveSide, read_rollout, rolled_kind, told_gates};
+use pointsman_core::rollout::{Rollout, GateDescription, WaveSide, read_rollout, rolled_kind, told_gates};
 
 use crate::kinds::{KINDS, define};
 
@@ -31,7 +31,7 @@ spec:
   direction: Forward
 ";
 
-fn read(text: &str) -> Result<FleetRollout, String> {
+fn read(text: &str) -> Result<Rollout, String> {
     read_rollout("rollout.yaml", text, &KINDS[0]).map_err(|bad| bad.to_string())
 }
 
@@ -42,7 +42,7 @@ fn a_rollout_is_read_as_it_is_written() {
     assert_eq!(rollout.waves().collect::<Vec<_>>(), ["canary", "rest"]);
     assert!(rollout.asks_approval("canary", WaveSide::After) && !rollout.asks_approval("rest", WaveSide::After));
     assert_eq!(rolled_kind("rollout.yaml", ROLLOUT).unwrap(), "boat");
-    let waits: Vec<String> = told_gates(&rollout).iter().map(ToldGate::words).collect();
+    let waits: Vec<String> = told_gates(&rollout).iter().map(GateDescription::words).collect();
     assert_eq!(waits, ["after canary: 30m go by, somebody approves"]);
     // As little as there can be.
     read("{apiVersion: pointsman.dev/v1, kind: StagedRollout, metadata: {name: a}, spec: {kind: boat, to: 2.17.0, waves: [{name: a}]}}")

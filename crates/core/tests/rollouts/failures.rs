@@ -1,6 +1,6 @@
 //! What a StagedRollout says of objects that fail.
 
-use pointsman_core::rollout::{FleetObject, FleetRollout, Moment, RolloutFacts, RolloutPhase, RolloutStatus, plan};
+use pointsman_core::rollout::{FleetObject, Rollout, ClockReading, PlanInput, RolloutPhase, RolloutStatus, plan};
 use serde_json::{Value, json};
 
 use crate::boat::{ANNOTATION, Boat};
@@ -8,7 +8,7 @@ use crate::kinds::rollout_of;
 use crate::patches::NOW;
 use crate::world::{LABEL, NEW, OLD};
 
-fn rollout(direction: &str) -> FleetRollout {
+fn rollout(direction: &str) -> Rollout {
     rollout_of(&json!({"waves": [{"name": "all"}], "direction": direction, "timeout": "10m"}))
 }
 
@@ -28,8 +28,8 @@ fn boat(label: Option<&str>, was: Option<&Value>) -> Boat {
 fn planned(direction: &str, status: &RolloutStatus, there: &Boat, after: u64) -> RolloutStatus {
     let rollout = rollout(direction);
     let fleet = [FleetObject::of(&there.value(), &rollout).unwrap()];
-    let now = Moment { wall: NOW.wall + after, ..NOW };
-    plan(&rollout, status, &fleet, RolloutFacts { consistent: true, ..RolloutFacts::default() }, now).status
+    let now = ClockReading { wall: NOW.wall + after, ..NOW };
+    plan(&rollout, status, &fleet, PlanInput { consistent: true, ..PlanInput::default() }, now).status
 }
 
 /// Of an object that does not get healthy where it goes, it is said where that is.

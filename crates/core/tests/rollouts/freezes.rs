@@ -3,7 +3,7 @@
 
 use pointsman_core::registration::{FreezeDocuments, NamespacedName, freeze};
 use pointsman_core::rollout::{
-    FleetObject, ROLLOUT_CRD, RolloutFacts, RolloutPhase, RolloutStatus, plan, read_rollout,
+    FleetObject, ROLLOUT_CRD, PlanInput, RolloutPhase, RolloutStatus, plan, read_rollout,
 };
 use serde_json::{Value, json};
 
@@ -126,7 +126,7 @@ fn a_rollout_begins_with_what_it_freezes_frozen() {
     let fleet =
         [FleetObject::of(&boat(json!({"labels": {"example.com/controller-version": "2.16.0"}})), &rollout).unwrap()];
     let planned = |status: &RolloutStatus, unfrozen: Option<&str>| {
-        let facts = RolloutFacts { consistent: true, unfrozen: unfrozen.map(str::to_owned), ..RolloutFacts::default() };
+        let facts = PlanInput { consistent: true, unfrozen: unfrozen.map(str::to_owned), ..PlanInput::default() };
         plan(&rollout, status, &fleet, facts, NOW)
     };
     let refused = planned(&RolloutStatus::default(), Some("a policy is not there"));
@@ -183,7 +183,7 @@ fn what_runs_is_said_as_far_as_it_is_certain() {
         FleetObject::of(&boat(metadata), &rollout).unwrap()
     };
     let said = |fleet: &[FleetObject], status: &RolloutStatus, consistent: bool| {
-        let facts = RolloutFacts { consistent, ..RolloutFacts::default() };
+        let facts = PlanInput { consistent, ..PlanInput::default() };
         let status = plan(&rollout, status, fleet, facts, NOW).status;
         status.lowest.zip(status.highest).map(|(lowest, highest)| format!("{}..{}", lowest.version, highest.version))
     };

@@ -1,8 +1,8 @@
 //! What is waited for before a wave, and after it.
 
 use pointsman_core::rollout::{
-    Direction, FleetObject, FleetRollout, Moment, RolloutAnswers, RolloutFacts, RolloutPhase, RolloutPlan,
-    RolloutStatus, WantedObjects, WaveSide, asks_for_crd, plan, rfc3339, rollout_questions, told_gates,
+    Direction, FleetObject, Rollout, ClockReading, LookupResults, PlanInput, RolloutPhase, RolloutPlan,
+    RolloutStatus, LookupTarget, WaveSide, asks_for_crd, plan, rfc3339, rollout_questions, told_gates,
 };
 use serde_json::{Value, json};
 
@@ -13,7 +13,7 @@ use crate::starts::{APPS, PATCHES, app, checked, patch};
 const KEY: &str = "example.com/controller-version";
 
 /// A canary that is through, and another object that is to go.
-fn fleet(rollout: &FleetRollout, canary: &str) -> Vec<FleetObject> {
+fn fleet(rollout: &Rollout, canary: &str) -> Vec<FleetObject> {
     let canary = boat(json!({"name": "a", "uid": "u-a", "labels": {KEY: canary, "rollout": "canary"}}));
     let other = boat(json!({"name": "b", "uid": "u-b", "labels": {KEY: rollout.from().unwrap()}}));
     [canary, other].iter().map(|object| FleetObject::of(object, rollout).unwrap()).collect()
@@ -27,13 +27,13 @@ fn two_waves(canary: &Value, rest: &Value) -> Value {
 }
 
 /// Of boats, from 2.16.0 to 2.17.0.
-fn waits(canary: &Value, rest: &Value) -> FleetRollout {
+fn waits(canary: &Value, rest: &Value) -> Rollout {
     rollout_of(&json!({"from": "2.16.0", "waves": two_waves(canary, rest)}))
 }
 
-fn planned(rollout: &FleetRollout, status: &RolloutStatus, seconds: u64) -> RolloutPlan {
-    let facts = RolloutFacts { consistent: true, ..RolloutFacts::default() };
-    plan(rollout, status, &fleet(rollout, rollout.to()), facts, Moment { wall: NOW.wall + seconds, ..NOW })
+fn planned(rollout: &Rollout, status: &RolloutStatus, seconds: u64) -> RolloutPlan {
+    let facts = PlanInput { consistent: true, ..PlanInput::default() };
+    plan(rollout, status, &fleet(rollout, rollout.to()), facts, ClockReading { wall: NOW.wall + seconds, ..NOW })
 }
 
 /// Which objects are under way, in which phase, why, and what is said.
@@ -146,7 +146,7 @@ fn the_longest_time_there_is_is_waited_for() {
 }
 
 /// With a check of the beginning that is about apps, which are so.
-fn checking(canary: &Value, rest: &Value) -> FleetRollout {
+fn checking(canary: &Value, rest: &Value) -> Rollout {
     let kind = checked(&format!("{{start: [crd, {APPS}]}}"), "").unwrap();
     let mut members = json!({"from": "1.16.4", "to": "1.17.1"});
     members["waves"] = two_waves(canary, rest);
@@ -154,13 +154,13 @@ fn checking(canary: &Value, rest: &Value) -> FleetRollout {
 }
 
 /// What is asked by this status is answered: apps are ready or not.
-fn with_apps(rollout: &FleetRollout, status: &RolloutStatus, ready: &str) -> RolloutPlan {
-    let mut answers = RolloutAnswers::default();
+fn with_apps(rollout: &Rollout, status: &RolloutStatus, ready: &str) -> RolloutPlan {
+    let mut answers = LookupResults::default();
     rollout_questions(rollout, status).iter().for_each(|question| answers.saw(question, &[app("a", ready)]));
     if asks_for_crd(rollout, status) {
         answers.crd_lacks(Ok(Vec::new()));
     }
-    let facts = RolloutFacts { consistent: true, answers, ..RolloutFacts::default() };
+    let facts = PlanInput { consistent: true, answers, ..PlanInput::default() };
     plan(rollout, status, &fleet(rollout, rollout.to()), facts, NOW)
 }
 
@@ -193,17 +193,17 @@ fn checks_of_the_beginning_are_asked_again_between_waves() {
 fn checks_that_nobody_can_read_are_waited_for() {
     let rollout = checking(&json!({}), &json!({"before": "checks"}));
     let waits = with_apps(&rollout, &RolloutStatus::default(), "True").status;
-    let mut answers = RolloutAnswers::default();
+    let mut answers = LookupResults::default();
     let questions = rollout_questions(&rollout, &waits);
     questions.iter().for_each(|question| answers.cannot_read(question, "forbidden".to_owned()));
     answers.crd_lacks(Err("forbidden".to_owned()));
-    let facts = RolloutFacts { consistent: true, answers, ..RolloutFacts::default() };
+    let facts = PlanInput { consistent: true, answers, ..PlanInput::default() };
     let unread = plan(&rollout, &waits, &fleet(&rollout, "1.17.1"), facts, NOW);
     assert_eq!(said(&unread).0, [""; 0]);
     for part in ["crd: the CRD boats.example.com cannot be read", "apps: helmreleases", "forbidden"] {
         assert!(unread.status.message.contains(part), "{}", unread.status.message);
     }
-    let unasked = plan(&rollout, &waits, &fleet(&rollout, "1.17.1"), RolloutFacts::default(), NOW);
+    let unasked = plan(&rollout, &waits, &fleet(&rollout, "1.17.1"), PlanInput::default(), NOW);
     assert!(unasked.status.message.contains("nobody has looked at"), "{}", unasked.status.message);
 }
 
@@ -212,11 +212,11 @@ fn checks_that_nobody_can_read_are_waited_for() {
 fn checks_before_a_wave_are_asked_when_it_can_begin() {
     let rollout = checking(&json!({}), &json!({"before": "checks"}));
     let waits = with_apps(&rollout, &RolloutStatus::default(), "True").status;
-    let mut answers = RolloutAnswers::default();
+    let mut answers = LookupResults::default();
     rollout_questions(&rollout, &waits).iter().for_each(|question| answers.saw(question, &[app("a", "True")]));
     answers.crd_lacks(Ok(Vec::new()));
     let trouble = Some("a webhook does not answer".to_owned());
-    let facts = RolloutFacts { consistent: true, answers, trouble, ..RolloutFacts::default() };
+    let facts = PlanInput { consistent: true, answers, trouble, ..PlanInput::default() };
     let held_up = plan(&rollout, &waits, &fleet(&rollout, "1.17.1"), facts, NOW);
     assert!(held_up.status.before, "{:?}", held_up.status);
     assert_eq!(held_up.status.reason.as_deref(), Some("APIError"));
@@ -227,11 +227,11 @@ fn checks_before_a_wave_are_asked_when_it_can_begin() {
 fn a_rollout_is_complete_once_its_last_checks_hold() {
     let rollout = checking(&json!({}), &json!({"after": "checks"}));
     let done = |status: &RolloutStatus, ready| {
-        let mut answers = RolloutAnswers::default();
+        let mut answers = LookupResults::default();
         rollout_questions(&rollout, status).iter().for_each(|question| answers.saw(question, &[app("a", ready)]));
         answers.crd_lacks(Ok(Vec::new()));
         let other = boat(json!({"name": "b", "uid": "u-b", "labels": {KEY: "1.17.1"}}));
-        let facts = RolloutFacts { consistent: true, answers, ..RolloutFacts::default() };
+        let facts = PlanInput { consistent: true, answers, ..PlanInput::default() };
         plan(&rollout, status, &[FleetObject::of(&other, &rollout).unwrap()], facts, NOW).status
     };
     let first = done(&RolloutStatus::default(), "True");
@@ -247,13 +247,13 @@ fn what_had_to_be_available_may_be_applied_by_then() {
     let waves = two_waves(&json!({}), &json!({"before": "checks"}));
     let rollout = crate::starts::rollout_of(&kind, &json!({"waves": waves}));
     let planned = |status: &RolloutStatus, later: &str| {
-        let mut answers = RolloutAnswers::default();
+        let mut answers = LookupResults::default();
         for question in rollout_questions(&rollout, status) {
-            let WantedObjects::Named(name) = &question.wanted else { panic!("{question:?}") };
+            let LookupTarget::Named(name) = &question.wanted else { panic!("{question:?}") };
             let state = if name == "p-kube-patch.2" { later } else { "Applied" };
             answers.saw(&question, &patch(state).unwrap());
         }
-        let facts = RolloutFacts { consistent: true, answers, ..RolloutFacts::default() };
+        let facts = PlanInput { consistent: true, answers, ..PlanInput::default() };
         plan(&rollout, status, &fleet(&rollout, "1.17.1"), facts, NOW).status
     };
     assert_eq!(planned(&RolloutStatus::default(), "Applied").phase, RolloutPhase::Refused, "not before it begins");

@@ -1,7 +1,7 @@
 //! Objects that somebody deletes in the middle of their way, and that a finalizer keeps.
 
 use pointsman_core::rollout::{
-    Direction, FleetObject, FleetRollout, Moment, RolloutFacts, RolloutPhase, RolloutPlan, RolloutStatus, Standing,
+    Direction, FleetObject, Rollout, ClockReading, PlanInput, RolloutPhase, RolloutPlan, RolloutStatus, ObjectState,
     plan, rfc3339,
 };
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ use crate::kinds::rollout_of;
 use crate::patches::NOW;
 use crate::world::{LABEL, NEW, OLD};
 
-fn rollout(members: &Value) -> FleetRollout {
+fn rollout(members: &Value) -> Rollout {
     let mut all =
         json!({"from": OLD, "waves": [{"name": "all", "maxInFlight": 1}], "timeout": "10m", "maxUnhealthy": 5});
     all.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
@@ -36,19 +36,19 @@ fn going(at: usize, label: &str, after: u64) -> Boat {
 }
 
 fn planned(
-    rollout: &FleetRollout,
+    rollout: &Rollout,
     status: &RolloutStatus,
     there: &[Boat],
     after: u64,
     consistent: bool,
 ) -> RolloutPlan {
     let fleet: Vec<FleetObject> = there.iter().map(|boat| FleetObject::of(&boat.value(), rollout).unwrap()).collect();
-    let now = Moment { wall: NOW.wall + after, ..NOW };
-    plan(rollout, status, &fleet, RolloutFacts { consistent, ..RolloutFacts::default() }, now)
+    let now = ClockReading { wall: NOW.wall + after, ..NOW };
+    plan(rollout, status, &fleet, PlanInput { consistent, ..PlanInput::default() }, now)
 }
 
 /// The first of two boats is under way.
-fn begun(rollout: &FleetRollout) -> RolloutStatus {
+fn begun(rollout: &Rollout) -> RolloutStatus {
     let status = planned(rollout, &RolloutStatus::default(), &[boat(0, OLD), boat(1, OLD)], 0, true).status;
     assert_eq!(uids(&status), ["u-0"]);
     status
@@ -88,14 +88,14 @@ fn what_is_deleted_and_never_gone_fails_in_time() {
             (RolloutPhase::Paused, Direction::Forward),
             "{on_failure}"
         );
-        assert!(matches!(&late.standings[0], Standing::Failed(said) if said == why), "{:?}", late.standings);
+        assert!(matches!(&late.standings[0], ObjectState::Failed(said) if said == why), "{:?}", late.standings);
         assert!(late.status.message.ends_with(why), "{}", late.status.message);
         assert_eq!(late.status.failures.len(), 1);
         let again = planned(&rollout, &late.status, &there, 910, true).status;
         assert_eq!((again.failures.len(), uids(&again)), (1, vec!["u-0"]), "it is said once");
         // Somebody has taken the finalizer off.
         let mut resumed = again;
-        resumed.resume(Moment { wall: NOW.wall + 920, ..NOW });
+        resumed.resume(ClockReading { wall: NOW.wall + 920, ..NOW });
         let after = planned(&rollout, &resumed, &there[1..], 930, true).status;
         assert_eq!(uids(&after), ["u-1"], "{on_failure}: {}", after.message);
     }

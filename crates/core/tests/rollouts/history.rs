@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use pointsman_core::definition::Kind;
 use pointsman_core::rollout::{
-    Direction, FleetObject, RolloutPhase, RolloutPlan, RolloutStatus, RolloutWrite, Standing, WaveSide,
+    Direction, FleetObject, RolloutPhase, RolloutPlan, RolloutStatus, RolloutWrite, ObjectState, WaveSide,
 };
 use serde_json::json;
 
@@ -333,7 +333,7 @@ impl<'a> History<'a> {
         for object in &reserved {
             for (other, standing) in fleet.iter().zip(&plan.standings) {
                 let same = is_canary(object).is_some_and(|wave| is_canary(other) == Some(wave));
-                if *standing != Standing::Old || !same || self.wave != 0 {
+                if *standing != ObjectState::Old || !same || self.wave != 0 {
                     continue;
                 }
                 let told = self.world.told(&other.title()).cmp(&self.world.told(&object.title()));
@@ -356,10 +356,10 @@ impl<'a> History<'a> {
 
     /// Nothing new is begun while more objects are unhealthy than may be.
     fn is_healthy_enough(&mut self, plan: &RolloutPlan, fleet: &[FleetObject]) {
-        let is_left_alone = |standing: &Standing| {
+        let is_left_alone = |standing: &ObjectState| {
             matches!(
                 standing,
-                Standing::Old | Standing::New | Standing::Held(_) | Standing::Waiting(_) | Standing::Refused(_)
+                ObjectState::Old | ObjectState::New | ObjectState::Held(_) | ObjectState::Waiting(_) | ObjectState::Refused(_)
             )
         };
         let all = fleet.iter().zip(&plan.standings);
@@ -451,7 +451,7 @@ impl<'a> History<'a> {
         for object in fleet.iter().filter(|object| new(object.uid())) {
             for (other, standing) in fleet.iter().zip(&plan.standings) {
                 let same = canary(object.name()) == canary(other.name());
-                if *standing == Standing::New && marked(other.name()) && same && other.name() > object.name() {
+                if *standing == ObjectState::New && marked(other.name()) && same && other.name() > object.name() {
                     wrong = Some(format!("{} before {}", object.title(), other.title()));
                 }
             }

@@ -2,7 +2,7 @@
 //! objects that a rollout is about no more.
 
 use pointsman_core::rollout::{
-    FleetMove, FleetObject, FleetRollout, RolloutFacts, RolloutPhase, RolloutPlan, RolloutStatus, RolloutWrite, plan,
+    ObjectPatch, FleetObject, Rollout, PlanInput, RolloutPhase, RolloutPlan, RolloutStatus, RolloutWrite, plan,
 };
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ use crate::world::{LABEL, NEW, OLD};
 const HELD: &str = "pointsman.dev/hold";
 const WANTED: &str = "pointsman.dev/wanted-version";
 
-fn rollout(members: Value) -> FleetRollout {
+fn rollout(members: Value) -> Rollout {
     let mut all =
         json!({"from": OLD, "waves": [{"name": "all", "maxInFlight": 1}], "selector": {"labels": "fleet=one"}});
     all.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
@@ -32,17 +32,17 @@ fn boat(fleet: &str, annotations: Value) -> Boat {
     }))
 }
 
-fn planned(rollout: &FleetRollout, status: &RolloutStatus, boat: &Boat) -> RolloutPlan {
+fn planned(rollout: &Rollout, status: &RolloutStatus, boat: &Boat) -> RolloutPlan {
     let fleet: Vec<FleetObject> = FleetObject::of(&boat.value(), rollout).into_iter().collect();
-    plan(rollout, status, &fleet, RolloutFacts { consistent: true, ..RolloutFacts::default() }, NOW)
+    plan(rollout, status, &fleet, PlanInput { consistent: true, ..PlanInput::default() }, NOW)
 }
 
-fn lands(boat: &Boat, one: &FleetMove) -> Boat {
+fn lands(boat: &Boat, one: &ObjectPatch) -> Boat {
     boat.patched(&one.patch, NOW.wall, true).unwrap_or_else(|| panic!("{} does not land", one.patch))
 }
 
 /// What comes of an object where nothing but writes of it are left, and how the rollout stands then.
-fn comes_to(rollout: &FleetRollout, mut status: RolloutStatus, mut boat: Boat) -> (RolloutStatus, Boat) {
+fn comes_to(rollout: &Rollout, mut status: RolloutStatus, mut boat: Boat) -> (RolloutStatus, Boat) {
     for _ in 0..10 {
         let plan = planned(rollout, &status, &boat);
         let writes = plan.writes.iter().filter_map(|write| match write {
@@ -161,7 +161,7 @@ fn a_move_lands_on_no_hold_that_came_meanwhile() {
     let rollout = rollout(json!({}));
     let seen = boat("one", json!({"a": "b"}));
     let plan = planned(&rollout, &RolloutStatus::default(), &seen);
-    let moves: Vec<&FleetMove> = plan
+    let moves: Vec<&ObjectPatch> = plan
         .writes
         .iter()
         .filter_map(|write| match write {

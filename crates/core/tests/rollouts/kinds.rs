@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use pointsman_core::definition::{BadDefinition, Kind};
-use pointsman_core::rollout::{FleetRollout, answered_rollout};
+use pointsman_core::rollout::{Rollout, answered_rollout};
 use serde_json::{Value, json};
 
 /// The same two, which are not moved while a lighthouse is dark; and two more, whose controllers of both versions write
@@ -30,12 +30,12 @@ const CONTROLLERS: &str = "lease: {namespace: harbour, name: \"boat-{version}\"}
 const MANAGERS: &str = ", managers: {\"2.16.0\": oarsman, \"2.17.0\": boatman}";
 
 /// A StagedRollout of boats to 2.17.0, with these members.
-pub(crate) fn rollout_of(members: &Value) -> FleetRollout {
+pub(crate) fn rollout_of(members: &Value) -> Rollout {
     rollout_called(("r", "rollout-1"), members)
 }
 
 /// The same of this name and uid.
-pub(crate) fn rollout_called((name, uid): (&str, &str), members: &Value) -> FleetRollout {
+pub(crate) fn rollout_called((name, uid): (&str, &str), members: &Value) -> Rollout {
     let mut spec = json!({"kind": "boat", "to": "2.17.0"});
     spec.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
     let document = json!({

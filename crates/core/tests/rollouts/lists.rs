@@ -1,7 +1,7 @@
 //! When it takes a list of the whole fleet to go on, or another look at an object.
 
 use pointsman_core::rollout::{
-    Direction, FleetObject, FleetRollout, Moment, RolloutFacts, RolloutPhase, RolloutPlan, RolloutStatus, RolloutWrite,
+    Direction, FleetObject, Rollout, ClockReading, PlanInput, RolloutPhase, RolloutPlan, RolloutStatus, RolloutWrite,
     answered_rollout, plan, rfc3339,
 };
 use serde_json::json;
@@ -9,11 +9,11 @@ use serde_json::json;
 use crate::kinds::{define, rollout_of};
 use crate::patches::{NOW, boat};
 
-fn planned(rollout: &FleetRollout, status: &RolloutStatus, consistent: bool, seconds: u64) -> RolloutPlan {
+fn planned(rollout: &Rollout, status: &RolloutStatus, consistent: bool, seconds: u64) -> RolloutPlan {
     let there = boat(json!({"labels": {"example.com/controller-version": "2.17.0", "rollout": "canary"}}));
     let fleet = [FleetObject::of(&there, rollout).unwrap()];
-    let now = Moment { wall: NOW.wall + seconds, ..NOW };
-    plan(rollout, status, &fleet, RolloutFacts { consistent, ..RolloutFacts::default() }, now)
+    let now = ClockReading { wall: NOW.wall + seconds, ..NOW };
+    plan(rollout, status, &fleet, PlanInput { consistent, ..PlanInput::default() }, now)
 }
 
 /// A cache may not know yet of an object that is to be moved.
@@ -79,7 +79,7 @@ fn what_somebody_took_from_the_rollout_is_let_go_by_a_consistent_list_alone() {
         metadata["uid"] = json!("taken");
         let fleet = [FleetObject::of(&boat(metadata), &rollout).unwrap()];
         let decided = |consistent| {
-            plan(&rollout, &under_way(&["taken"]), &fleet, RolloutFacts { consistent, ..RolloutFacts::default() }, NOW)
+            plan(&rollout, &under_way(&["taken"]), &fleet, PlanInput { consistent, ..PlanInput::default() }, NOW)
         };
         let watched = decided(false);
         assert_eq!((watched.status.in_flight.len(), watched.wants_list), (1, true));
@@ -119,8 +119,8 @@ fn what_no_write_tests_is_read_again_before_it_is_decided() {
     let all = [boat(metadata("healthy", "2.17.0")), ill, boat(metadata("old", "2.16.0"))];
     let fleet: Vec<FleetObject> = all.iter().map(|one| FleetObject::of(one, &rollout).unwrap()).collect();
     let judged = |seconds| {
-        let (status, facts) = (under_way(&["healthy", "ill"]), RolloutFacts::default());
-        let plan = plan(&rollout, &status, &fleet, facts, Moment { wall: NOW.wall + seconds, ..NOW });
+        let (status, facts) = (under_way(&["healthy", "ill"]), PlanInput::default());
+        let plan = plan(&rollout, &status, &fleet, facts, ClockReading { wall: NOW.wall + seconds, ..NOW });
         let moves = plan.writes.iter().filter(|write| matches!(write, RolloutWrite::Move(_))).count();
         let judged: Vec<String> = plan.judged(&rollout, &status).into_iter().map(str::to_owned).collect();
         (moves, judged)
@@ -135,6 +135,6 @@ fn what_no_write_tests_is_read_again_before_it_is_decided() {
     });
     let rollout = answered_rollout(&document, &kind).unwrap();
     let fleet = [FleetObject::of(&all[2], &rollout).unwrap()];
-    let plan = plan(&rollout, &under_way(&[]), &fleet, RolloutFacts::default(), NOW);
+    let plan = plan(&rollout, &under_way(&[]), &fleet, PlanInput::default(), NOW);
     assert_eq!(plan.judged(&rollout, &under_way(&[])).into_iter().collect::<Vec<_>>(), ["old"], "{:?}", plan.writes);
 }

@@ -1,7 +1,7 @@
 //! Objects that are told to go next.
 
 use pointsman_core::rollout::{
-    FleetObject, FleetRollout, NextMove, RolloutFacts, RolloutStatus, forecast, next_move, plan,
+    FleetObject, Rollout, PriorityDecision, PlanInput, RolloutStatus, forecast, next_move, plan,
 };
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ fn named(name: &str, version: &str, rollout: &str) -> Value {
     boat(json!({"name": name, "uid": format!("u-{name}"), "labels": {KEY: version, "rollout": rollout}}))
 }
 
-fn rollout(next: &[&str]) -> FleetRollout {
+fn rollout(next: &[&str]) -> Rollout {
     let canary =
         json!({"name": "canary", "selector": {"labels": "rollout=canary"}, "maxInFlight": 1, "after": "approval"});
     rollout_of(
@@ -23,7 +23,7 @@ fn rollout(next: &[&str]) -> FleetRollout {
 }
 
 /// Two canaries and four others, one of them through and one elsewhere.
-fn fleet(rollout: &FleetRollout) -> Vec<FleetObject> {
+fn fleet(rollout: &Rollout) -> Vec<FleetObject> {
     let objects = [
         named("a", "2.16.0", "canary"),
         named("b", "2.16.0", "canary"),
@@ -35,14 +35,14 @@ fn fleet(rollout: &FleetRollout) -> Vec<FleetObject> {
     objects.iter().map(|object| FleetObject::of(object, rollout).unwrap()).collect()
 }
 
-fn told(rollout: &FleetRollout, status: &RolloutStatus, title: &str) -> Result<NextMove, String> {
+fn told(rollout: &Rollout, status: &RolloutStatus, title: &str) -> Result<PriorityDecision, String> {
     let fleet = fleet(rollout);
-    let facts = RolloutFacts { consistent: true, ..RolloutFacts::default() };
+    let facts = PlanInput { consistent: true, ..PlanInput::default() };
     next_move(rollout, status, &forecast(rollout, status, &fleet, facts, NOW), title)
 }
 
-fn reserved(rollout: &FleetRollout) -> RolloutStatus {
-    let facts = RolloutFacts { consistent: true, ..RolloutFacts::default() };
+fn reserved(rollout: &Rollout) -> RolloutStatus {
+    let facts = PlanInput { consistent: true, ..PlanInput::default() };
     plan(rollout, &RolloutStatus::default(), &fleet(rollout), facts, NOW).status
 }
 
@@ -58,7 +58,7 @@ fn who_is_told_to_go_goes_before_the_others_of_its_wave_alone() {
     let order = |next: &[&str]| {
         let rollout = rollout(next);
         let fleet = fleet(&rollout);
-        let all = forecast(&rollout, &RolloutStatus::default(), &fleet, RolloutFacts::default(), NOW);
+        let all = forecast(&rollout, &RolloutStatus::default(), &fleet, PlanInput::default(), NOW);
         all.iter().map(|one| one.object.name().to_owned()).collect::<String>()
     };
     assert_eq!((order(&[]), order(&["n/d", "n/b"])), ("abcdef".to_owned(), "badcef".to_owned()));
@@ -68,7 +68,7 @@ fn who_is_told_to_go_goes_before_the_others_of_its_wave_alone() {
 fn whoever_tells_an_object_to_go_hears_when_it_goes() {
     let fresh = RolloutStatus::default();
     let goes = |next: &[&str], status: &RolloutStatus, title: &str| match told(&rollout(next), status, title).unwrap() {
-        NextMove::Told { next, when } => (next.join(" "), when),
+        PriorityDecision::Told { next, when } => (next.join(" "), when),
         other => panic!("{other:?}"),
     };
     let said = |when: &str| when.to_owned();
@@ -90,7 +90,7 @@ fn whoever_tells_an_object_to_go_hears_when_it_goes() {
 fn who_will_not_go_is_not_told() {
     let begun = reserved(&rollout(&[]));
     let needless = |title: &str| match told(&rollout(&[]), &begun, title).unwrap() {
-        NextMove::Needless(why) => why,
+        PriorityDecision::Needless(why) => why,
         other => panic!("{other:?}"),
     };
     assert_eq!(needless("n/a"), "n/a is under way already");

@@ -1,7 +1,7 @@
 //! What a rollout asks beside the cluster: Prometheus for a number, and others whether all is well.
 
 use pointsman_core::rollout::{
-    FleetRollout, RolloutAnswers, RolloutFacts, RolloutPhase, RolloutStatus, WebAnswer, WebAsks, rollout_questions,
+    Rollout, LookupResults, PlanInput, RolloutPhase, RolloutStatus, ProbeResult, ProbeKind, rollout_questions,
     shut_now, start_refusals, web_questions,
 };
 use serde_json::{Value, json};
@@ -14,18 +14,18 @@ const ERRORS: &str = "{name: errors, prometheus: {query: \"sum(\\n  rate(es_5xx[
 const APP: &str = "{name: app, http: \"https://app.example.com/ok?token=secret\"}";
 
 /// What somebody answers, by what was asked.
-type Answer = Result<WebAnswer, String>;
+type Answer = Result<ProbeResult, String>;
 
-fn heard(rollout: &FleetRollout, status: &RolloutStatus, answer: impl Fn(&WebAsks) -> Answer) -> RolloutFacts {
-    let mut answers = RolloutAnswers::default();
+fn heard(rollout: &Rollout, status: &RolloutStatus, answer: impl Fn(&ProbeKind) -> Answer) -> PlanInput {
+    let mut answers = LookupResults::default();
     for question in web_questions(rollout, status) {
         answers.heard(&question, answer(&question.asks));
     }
-    RolloutFacts { consistent: true, answers, ..RolloutFacts::default() }
+    PlanInput { consistent: true, answers, ..PlanInput::default() }
 }
 
 fn says(code: u16, body: &str) -> Answer {
-    Ok(WebAnswer { code, body: body.as_bytes().to_vec() })
+    Ok(ProbeResult { code, body: body.as_bytes().to_vec() })
 }
 
 /// As Prometheus answers.
@@ -98,7 +98,7 @@ fn what_prometheus_cannot_say_opens_no_gate() {
         (says(400, &error), "Prometheus answers HTTP 400: bad_data: 1:5: parse error and more".to_owned()),
         (says(503, "Service Unavailable"), "Prometheus answers HTTP 503".to_owned()),
         // An answer is what its status says, whatever is in it.
-        (Ok(WebAnswer { code: 500, ..number("0").unwrap() }), "Prometheus answers HTTP 500".to_owned()),
+        (Ok(ProbeResult { code: 500, ..number("0").unwrap() }), "Prometheus answers HTTP 500".to_owned()),
         (
             says(302, ""),
             "Prometheus answers HTTP 302: redirects are not followed, so name the address that this one leads to"
@@ -129,10 +129,10 @@ fn what_prometheus_cannot_say_opens_no_gate() {
 #[test]
 fn a_rollout_begins_only_where_whoever_is_asked_says_that_all_is_well() {
     let rollout = rollout_of(&checked(&format!("{{start: [crd, {ERRORS}, {APP}]}}"), "").unwrap(), &json!({}));
-    let asked: Vec<WebAsks> =
+    let asked: Vec<ProbeKind> =
         web_questions(&rollout, &RolloutStatus::default()).into_iter().map(|question| question.asks).collect();
     let address = "https://app.example.com/ok?token=secret".parse().unwrap();
-    assert_eq!(asked, [WebAsks::Number("sum(\n  rate(es_5xx[5m])\n)".to_owned()), WebAsks::Page(address)]);
+    assert_eq!(asked, [ProbeKind::Number("sum(\n  rate(es_5xx[5m])\n)".to_owned()), ProbeKind::Page(address)]);
     assert!(rollout_questions(&rollout, &RolloutStatus::default()).is_empty());
     let head = "app: https://app.example.com/ok?… does not answer with 2xx:";
     for (page, said) in [
@@ -147,8 +147,8 @@ fn a_rollout_begins_only_where_whoever_is_asked_says_that_all_is_well() {
     ] {
         let facts = |page: &Answer| {
             let mut facts = heard(&rollout, &RolloutStatus::default(), |asks| match asks {
-                WebAsks::Number(_) => number("0"),
-                WebAsks::Page(_) => page.clone(),
+                ProbeKind::Number(_) => number("0"),
+                ProbeKind::Page(_) => page.clone(),
             });
             facts.answers.crd_lacks(Ok(Vec::new()));
             facts
@@ -162,7 +162,7 @@ fn a_rollout_begins_only_where_whoever_is_asked_says_that_all_is_well() {
             }
         }
     }
-    let nobody = start_refusals(&rollout, &[], &RolloutFacts::default());
+    let nobody = start_refusals(&rollout, &[], &PlanInput::default());
     assert_eq!(
         nobody[1..],
         [
@@ -175,10 +175,10 @@ fn a_rollout_begins_only_where_whoever_is_asked_says_that_all_is_well() {
 #[test]
 fn nothing_goes_forward_while_whoever_is_asked_says_otherwise() {
     let rollout = rollout_of(&checked(&format!("{{during: [{ERRORS}, {APP}]}}"), "").unwrap(), &json!({}));
-    let facts = |rollout: &FleetRollout, status: &RolloutStatus, errors: &'static str, code: u16| {
+    let facts = |rollout: &Rollout, status: &RolloutStatus, errors: &'static str, code: u16| {
         heard(rollout, status, |asks| match asks {
-            WebAsks::Number(_) => number(errors),
-            WebAsks::Page(_) => says(code, ""),
+            ProbeKind::Number(_) => number(errors),
+            ProbeKind::Page(_) => says(code, ""),
         })
     };
     let fresh = RolloutStatus::default();
@@ -189,7 +189,7 @@ fn nothing_goes_forward_while_whoever_is_asked_says_otherwise() {
     let still = planned(&rollout, &waits, &[at("1.16.4")], facts(&rollout, &waits, "0.03", 503)).status;
     assert!(still.in_flight.is_empty(), "{still:?}");
     assert_eq!(still.message, "all 0/1, app: https://app.example.com/ok?… does not answer with 2xx: HTTP 503");
-    let unasked = RolloutFacts { consistent: true, ..RolloutFacts::default() };
+    let unasked = PlanInput { consistent: true, ..PlanInput::default() };
     assert!(planned(&rollout, &waits, &[at("1.16.4")], unasked).status.in_flight.is_empty(), "nobody was asked");
     let fine = facts(&rollout, &waits, "0.03", 200);
     assert_eq!(planned(&rollout, &waits, &[at("1.16.4")], fine.clone()).status.in_flight.len(), 1);
@@ -197,7 +197,7 @@ fn nothing_goes_forward_while_whoever_is_asked_says_otherwise() {
     assert_eq!(shut_now(&rollout, &fresh, &fine), None);
     let shut = shut_now(&rollout, &fresh, &facts(&rollout, &fresh, "0.3", 503)).unwrap();
     assert!(shut.starts_with("errors: "), "{shut}");
-    let dead = RolloutFacts { shut: Some("controller 1.17.1 does not run".to_owned()), ..fine };
+    let dead = PlanInput { shut: Some("controller 1.17.1 does not run".to_owned()), ..fine };
     assert_eq!(shut_now(&rollout, &fresh, &dead).as_deref(), Some("controller 1.17.1 does not run"));
     // Whoever goes back asks nobody, and may do so because of that.
     let mark =
@@ -209,7 +209,7 @@ fn nothing_goes_forward_while_whoever_is_asked_says_otherwise() {
     assert!(web_questions(&back, &waits).is_empty());
     let goes = planned(&back, &waits, &[moved], facts(&rollout, &fresh, "0.3", 503)).status;
     assert_eq!(goes.in_flight.len(), 1, "{goes:?}");
-    assert_eq!(shut_now(&back, &waits, &RolloutFacts::default()), None);
+    assert_eq!(shut_now(&back, &waits, &PlanInput::default()), None);
 }
 
 /// One name stands for one thing in each list, and what is found of the one says nothing of the other.

@@ -3,17 +3,17 @@
 use std::time::Duration;
 
 use pointsman_core::laws::Random;
-use pointsman_core::rollout::{RolloutPace, TimedCall};
+use pointsman_core::rollout::{RateLimiter, ApiCallKind};
 
 use crate::number;
 
 const MS: Duration = Duration::from_millis(1);
 const SECOND: Duration = Duration::from_secs(1);
-const CALLS: [TimedCall; 3] = [TimedCall::Object, TimedCall::Status, TimedCall::Look];
+const CALLS: [ApiCallKind; 3] = [ApiCallKind::Object, ApiCallKind::Status, ApiCallKind::Look];
 
 /// A pace that has seen so many calls of each sort, which took so long.
-fn calm(calls: usize, time: Duration) -> (RolloutPace, Duration) {
-    let (mut pace, mut now) = (RolloutPace::new(Duration::ZERO), Duration::ZERO);
+fn calm(calls: usize, time: Duration) -> (RateLimiter, Duration) {
+    let (mut pace, mut now) = (RateLimiter::new(Duration::ZERO), Duration::ZERO);
     for _ in 0..calls {
         for call in CALLS {
             now += SECOND / 10;
@@ -24,12 +24,12 @@ fn calm(calls: usize, time: Duration) -> (RolloutPace, Duration) {
 }
 
 /// Slow calls until the pace is another one. Returns how many that took.
-fn slowed(pace: &mut RolloutPace, time: Duration, now: &mut Duration) -> usize {
+fn slowed(pace: &mut RateLimiter, time: Duration, now: &mut Duration) -> usize {
     let before = pace.rate();
     let mut calls = 0;
     while pace.rate() == before {
         (*now, calls) = (*now + SECOND / 10, calls + 1);
-        pace.took(TimedCall::Object, time, *now);
+        pace.took(ApiCallKind::Object, time, *now);
         assert!(calls < 200, "never");
     }
     calls
@@ -46,7 +46,7 @@ fn a_pace_by_chance_keeps_its_bounds_and_comes_back() {
 /// Calls, writes, refusals and pauses by chance; then peace.
 fn by_chance(seed: u64) {
     let mut random = Random::new(seed);
-    let (mut pace, mut now) = (RolloutPace::new(Duration::ZERO), Duration::ZERO);
+    let (mut pace, mut now) = (RateLimiter::new(Duration::ZERO), Duration::ZERO);
     let (mut writes, mut rests, mut slowed_at): (Vec<Duration>, _, Option<Duration>) =
         (Vec::new(), Duration::ZERO, None);
     for _ in 0..1_000 {
@@ -100,11 +100,11 @@ fn one_slow_call_changes_nothing_and_two_do() {
         let (mut pace, mut now) = calm(100, 60 * MS);
         for _ in 0..others {
             now += SECOND / 10;
-            pace.took(TimedCall::Object, 60 * MS, now);
+            pace.took(ApiCallKind::Object, 60 * MS, now);
         }
-        assert_eq!(pace.took(TimedCall::Object, 30 * SECOND, now), None, "{others} others");
+        assert_eq!(pace.took(ApiCallKind::Object, 30 * SECOND, now), None, "{others} others");
         assert!(pace.rate() == 10.0);
-        let told = pace.took(TimedCall::Object, 130 * MS, now + SECOND).expect("two of them are slow").to_string();
+        let told = pace.took(ApiCallKind::Object, 130 * MS, now + SECOND).expect("two of them are slow").to_string();
         assert!(pace.rate() == 5.0 && told.contains("patches of objects, two took 130 ms or more"), "{told}");
         assert!(told.contains("at the beginning that was 60 ms") && !told.contains("again"), "{told}");
     }
@@ -112,15 +112,15 @@ fn one_slow_call_changes_nothing_and_two_do() {
 
 #[test]
 fn a_sort_of_calls_is_compared_with_its_own_beginning() {
-    let (mut pace, mut now) = (RolloutPace::new(Duration::ZERO), Duration::ZERO);
+    let (mut pace, mut now) = (RateLimiter::new(Duration::ZERO), Duration::ZERO);
     for _ in 0..300 {
         now += SECOND / 10;
-        pace.took(TimedCall::Object, 400 * MS, now);
-        pace.took(TimedCall::Look, 5 * MS, now);
+        pace.took(ApiCallKind::Object, 400 * MS, now);
+        pace.took(ApiCallKind::Look, 5 * MS, now);
     }
     assert!(pace.rate() == 10.0, "a webhook that always takes 400 ms is how it is");
     for _ in 0..2 {
-        pace.took(TimedCall::Look, 120 * MS, now);
+        pace.took(ApiCallKind::Look, 120 * MS, now);
     }
     assert!(pace.rate() == 5.0);
 }
@@ -130,7 +130,7 @@ fn what_nobody_feels_is_not_slow() {
     let (mut pace, mut now) = calm(100, 2 * MS);
     for _ in 0..200 {
         now += SECOND / 10;
-        assert_eq!(pace.took(TimedCall::Object, 100 * MS, now), None);
+        assert_eq!(pace.took(ApiCallKind::Object, 100 * MS, now), None);
     }
     assert_eq!(slowed(&mut pace, 101 * MS, &mut now), 2);
 }
@@ -139,13 +139,13 @@ fn what_nobody_feels_is_not_slow() {
 fn nothing_is_compared_before_there_is_a_beginning() {
     let (mut pace, now) = calm(97, 5 * MS);
     for _ in 0..3 {
-        assert_eq!(pace.took(TimedCall::Object, 10 * SECOND, now), None, "there is no p99 of 99 calls");
+        assert_eq!(pace.took(ApiCallKind::Object, 10 * SECOND, now), None, "there is no p99 of 99 calls");
     }
     // What is slow from the first call on is how it is, until it is seen to be quick.
     let (mut pace, mut now) = calm(100, SECOND);
     for _ in 0..100 {
         now += SECOND / 10;
-        pace.took(TimedCall::Object, 60 * MS, now);
+        pace.took(ApiCallKind::Object, 60 * MS, now);
     }
     assert_eq!(slowed(&mut pace, 130 * MS, &mut now), 2, "and then that is the beginning");
 }
@@ -155,7 +155,7 @@ fn two_slow_calls_far_apart_are_two_single_ones() {
     let (mut pace, mut now) = calm(100, 60 * MS);
     for _ in 0..10 {
         now += SECOND * 61;
-        assert_eq!(pace.took(TimedCall::Object, SECOND, now), None);
+        assert_eq!(pace.took(ApiCallKind::Object, SECOND, now), None);
     }
 }
 
@@ -165,7 +165,7 @@ fn a_stall_halves_once_and_what_lasts_goes_to_the_floor() {
     slowed(&mut pace, SECOND, &mut now);
     for _ in 0..99 {
         now += SECOND / 10;
-        assert_eq!(pace.took(TimedCall::Object, SECOND, now), None);
+        assert_eq!(pace.took(ApiCallKind::Object, SECOND, now), None);
     }
     for rate in [2.5, 1.25, 0.625, 0.5] {
         now += SECOND * 10;
@@ -175,7 +175,7 @@ fn a_stall_halves_once_and_what_lasts_goes_to_the_floor() {
     // While it is slow it never gets faster.
     for _ in 0..600 {
         now += SECOND;
-        assert_eq!(pace.took(TimedCall::Object, SECOND, now), None);
+        assert_eq!(pace.took(ApiCallKind::Object, SECOND, now), None);
         assert_eq!(pace.recovers(now), None);
     }
     for rate in [1.0, 2.0, 4.0, 8.0, 10.0] {
@@ -188,7 +188,7 @@ fn a_stall_halves_once_and_what_lasts_goes_to_the_floor() {
 
 #[test]
 fn who_is_busy_is_left_alone_for_as_long_as_it_says() {
-    let mut pace = RolloutPace::new(Duration::ZERO);
+    let mut pace = RateLimiter::new(Duration::ZERO);
     let told = pace.is_busy(Some(SECOND * 7), Duration::ZERO).expect("slower").to_string();
     assert!(told.contains("writes 5 a second") && told.contains("(429)"), "{told}");
     pace.is_busy(Some(SECOND), Duration::ZERO);
@@ -204,8 +204,8 @@ fn who_is_busy_is_left_alone_for_as_long_as_it_says() {
 
 #[test]
 fn writes_come_at_once_and_then_at_the_rate() {
-    let (mut pace, mut now) = (RolloutPace::new(Duration::ZERO), Duration::ZERO);
-    let writes = |pace: &mut RolloutPace, now| (0..100).take_while(|_| pace.take(now).is_zero()).count();
+    let (mut pace, mut now) = (RateLimiter::new(Duration::ZERO), Duration::ZERO);
+    let writes = |pace: &mut RateLimiter, now| (0..100).take_while(|_| pace.take(now).is_zero()).count();
     assert_eq!(writes(&mut pace, now), 10);
     for _ in 0..50 {
         now += SECOND / 10;

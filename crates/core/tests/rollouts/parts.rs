@@ -7,8 +7,8 @@ use pointsman_core::definition::Kind;
 use pointsman_core::laws::Random;
 use pointsman_core::registration::{freeze, rollout_roles};
 use pointsman_core::rollout::{
-    FleetObject, FleetRollout, OwnerReferences, RolloutAnswers, RolloutFacts, RolloutQuestion, RolloutStatus,
-    RunningVersions, WantedObjects, answered_rollout, forecast, plan, rollout_questions,
+    FleetObject, Rollout, OwnerReferences, LookupResults, PlanInput, LookupRequest, RolloutStatus,
+    RunningVersions, LookupTarget, answered_rollout, forecast, plan, rollout_questions,
 };
 use serde_json::{Value, json};
 
@@ -46,7 +46,7 @@ const OTHERS: &str = "  - part: control-plane
 const OLD: &str = "v1.16.4";
 const NEW: &str = "v1.17.1";
 
-fn answered(more: &Value, kind: &Kind) -> Result<FleetRollout, String> {
+fn answered(more: &Value, kind: &Kind) -> Result<Rollout, String> {
     let mut spec = json!({
         "kind": "host", "workflow": "kubelet", "from": OLD, "to": NEW, "waves": [{"name": "all", "maxInFlight": 2}],
         "acceptedRisks": ["no-way-back"],
@@ -58,7 +58,7 @@ fn answered(more: &Value, kind: &Kind) -> Result<FleetRollout, String> {
     answered_rollout(&document, kind).map_err(|bad| bad.to_string())
 }
 
-fn rollout(more: &Value) -> FleetRollout {
+fn rollout(more: &Value) -> Rollout {
     answered(more, &HOSTS).unwrap()
 }
 
@@ -74,14 +74,14 @@ fn host(name: &str, control_plane: &Value, kubelet: &Value) -> Value {
     })
 }
 
-fn seen(rollout: &FleetRollout, hosts: &[Value]) -> Vec<FleetObject> {
+fn seen(rollout: &Rollout, hosts: &[Value]) -> Vec<FleetObject> {
     hosts.iter().map(|host| FleetObject::of(host, rollout).unwrap()).collect()
 }
 
 /// The status that a plan would write.
-fn said(rollout: &FleetRollout, hosts: &[Value], before: &RolloutStatus, consistent: bool) -> RolloutStatus {
+fn said(rollout: &Rollout, hosts: &[Value], before: &RolloutStatus, consistent: bool) -> RolloutStatus {
     // Nothing is moved: what is said is about what is seen.
-    let facts = RolloutFacts { consistent, shut: Some("shut".to_owned()), ..RolloutFacts::default() };
+    let facts = PlanInput { consistent, shut: Some("shut".to_owned()), ..PlanInput::default() };
     plan(rollout, before, &seen(rollout, hosts), facts, NOW).status
 }
 
@@ -189,7 +189,7 @@ fn all_that_runs_is_from_the_lowest_of_its_parts_to_the_highest() {
 
 /// Whether a ConfigMap may be created while a StagedRollout has this status, as the API server evaluates what is
 /// printed.
-fn may_create(rollout: &FleetRollout, status: &Value) -> Result<(), String> {
+fn may_create(rollout: &Rollout, status: &Value) -> Result<(), String> {
     let policy = freeze(rollout, None).unwrap().policy;
     let mut context = Context::default();
     let request = json!({"operation": "CREATE", "namespace": "n", "resource": {"resource": "configmaps", "group": ""}});
@@ -300,7 +300,7 @@ fn an_object_says_its_role_and_what_runs_of_its_parts() {
     assert!(rollout.knows_roles());
     assert_eq!(rollout.parts().collect::<Vec<_>>(), ["control-plane", "kubelet"]);
     let fleet = seen(&rollout, &[host("a", &json!(NEW), &json!(OLD)), host("b", &Value::Null, &Value::Null)]);
-    let told = forecast(&rollout, &RolloutStatus::default(), &fleet, RolloutFacts::default(), NOW);
+    let told = forecast(&rollout, &RolloutStatus::default(), &fleet, PlanInput::default(), NOW);
     let told: Vec<_> = told.into_iter().map(|one| (one.object.role(), one.parts)).collect();
     let runs = |version: &str| Ok(vec![version.to_owned()]);
     let unknown = Err("status.kubelet is not set".to_owned());
@@ -321,13 +321,13 @@ fn node(host: &str, kubelet: &str) -> Value {
 }
 
 /// What whoever runs the rollout was told by these Pods and Nodes, a page of each after the other.
-fn answers(questions: &[RolloutQuestion], pods: &[Value], nodes: &[Value]) -> RolloutAnswers {
-    let mut answers = RolloutAnswers::default();
+fn answers(questions: &[LookupRequest], pods: &[Value], nodes: &[Value]) -> LookupResults {
+    let mut answers = LookupResults::default();
     let plurals: Vec<&str> = questions.iter().map(|question| &*question.plural).collect();
     assert_eq!(plurals, ["pods", "nodes"]);
     assert_eq!(
         (questions[0].namespace.as_deref(), &questions[0].wanted),
-        (Some("kube-system"), &WantedObjects::Labelled("component=kube-apiserver".to_owned()))
+        (Some("kube-system"), &LookupTarget::Labelled("component=kube-apiserver".to_owned()))
     );
     for (question, found) in questions.iter().zip([pods, nodes]) {
         answers.saw(question, &[]);
@@ -339,7 +339,7 @@ fn answers(questions: &[RolloutQuestion], pods: &[Value], nodes: &[Value]) -> Ro
 #[test]
 fn versions_of_parts_are_read_from_the_other_objects_that_name_it() {
     let rollout = answered(&json!({}), &WATCHED_HOSTS).unwrap();
-    let questions: Vec<RolloutQuestion> = rollout_questions(&rollout, &under_way(&[]))
+    let questions: Vec<LookupRequest> = rollout_questions(&rollout, &under_way(&[]))
         .into_iter()
         .filter(|question| {
             ["pods", "nodes"].contains(&&*question.plural) && !question.to_string().contains("inventory")
@@ -348,8 +348,8 @@ fn versions_of_parts_are_read_from_the_other_objects_that_name_it() {
     // What hosts say themselves is not looked at.
     let hosts = ["a", "b", "c", "d"].map(|name| host(name, &json!("v9.9.9"), &json!("v9.9.9")));
     let fleet = seen(&rollout, &hosts);
-    let told = |answers: &RolloutAnswers| {
-        let facts = RolloutFacts { consistent: true, answers: answers.clone(), ..RolloutFacts::default() };
+    let told = |answers: &LookupResults| {
+        let facts = PlanInput { consistent: true, answers: answers.clone(), ..PlanInput::default() };
         let all = forecast(&rollout, &RolloutStatus::default(), &fleet, facts.clone(), NOW);
         let status = plan(&rollout, &RolloutStatus::default(), &fleet, facts, NOW).status;
         let spans = ["control-plane", "kubelet"].map(|part| span(&status, Some(part)));
@@ -380,7 +380,7 @@ fn versions_of_parts_are_read_from_the_other_objects_that_name_it() {
     let pod = "pods an object without a name: spec.containers has no item kube-apiserver";
     assert_eq!(all[0][0], unknown(pod));
     // Nobody has looked, or was let.
-    let mut refused = RolloutAnswers::default();
+    let mut refused = LookupResults::default();
     let why = "nobody has looked at pods of kube-system with component=kube-apiserver";
     assert_eq!(told(&refused).0[0][0], unknown(why));
     refused.cannot_read(&questions[0], "forbidden".to_owned());
@@ -416,7 +416,7 @@ fn by_agents(kind: &Kind, host: &Value, agents: &[(&str, Value, &str)]) -> Resul
     let said = heard(kind, host, &agents);
     // The list of versions is told the same.
     let question = RunningVersions::questions(kind).remove(0);
-    let mut answers = RolloutAnswers::default();
+    let mut answers = LookupResults::default();
     answers.saw(&question, &agents);
     let mut running = RunningVersions::beside(kind, answers);
     running.see(host);
@@ -572,12 +572,12 @@ fn agent_by_chance(random: &mut Random, refers: bool) -> Value {
 /// What is known of a host by these agents, each of which comes with a page of its own.
 fn heard(kind: &Kind, host: &Value, agents: &[Value]) -> Result<Vec<String>, String> {
     let question = RunningVersions::questions(kind).remove(0);
-    let mut answers = RolloutAnswers::default();
+    let mut answers = LookupResults::default();
     answers.saw(&question, &[]);
     agents.iter().for_each(|agent| answers.saw(&question, std::slice::from_ref(agent)));
     let rollout = answered(&json!({}), kind).unwrap();
     let fleet = seen(&rollout, std::slice::from_ref(host));
-    let facts = RolloutFacts { consistent: true, answers, ..RolloutFacts::default() };
+    let facts = PlanInput { consistent: true, answers, ..PlanInput::default() };
     forecast(&rollout, &RolloutStatus::default(), &fleet, facts, NOW).remove(0).parts.remove(0)
 }
 

@@ -3,26 +3,26 @@
 use std::time::Duration;
 
 use pointsman_core::rollout::{
-    FleetMove, FleetObject, FleetRollout, Moment, RolloutFacts, RolloutStatus, RolloutWrite, plan,
+    ObjectPatch, FleetObject, Rollout, ClockReading, PlanInput, RolloutStatus, RolloutWrite, plan,
 };
 use serde_json::{Value, json};
 
 use crate::boat::apply;
 use crate::kinds::rollout_of;
 
-pub(crate) const NOW: Moment = Moment { wall: 1_795_000_000, steady: Duration::ZERO };
+pub(crate) const NOW: ClockReading = ClockReading { wall: 1_795_000_000, steady: Duration::ZERO };
 
-fn rollout(direction: &str) -> FleetRollout {
+fn rollout(direction: &str) -> Rollout {
     rollout_of(&json!({"waves": [{"name": "all"}], "direction": direction}))
 }
 
 fn moved(direction: &str, status: &RolloutStatus, object: &Value) -> (RolloutStatus, Value) {
     let rollout = rollout(direction);
     let fleet = [FleetObject::of(object, &rollout).unwrap()];
-    let facts = RolloutFacts { consistent: true, ..RolloutFacts::default() };
+    let facts = PlanInput { consistent: true, ..PlanInput::default() };
     let plan = plan(&rollout, status, &fleet, facts, NOW);
     match plan.writes.as_slice() {
-        [RolloutWrite::Status(_), RolloutWrite::Move(FleetMove { patch, uid, .. })] if uid == "u" => {
+        [RolloutWrite::Status(_), RolloutWrite::Move(ObjectPatch { patch, uid, .. })] if uid == "u" => {
             (plan.status.clone(), patch.clone())
         }
         other => panic!("{other:?}"),

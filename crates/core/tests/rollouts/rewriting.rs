@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use pointsman_core::laws::Random;
 use pointsman_core::rollout::{
-    FleetObject, FleetRollout, Moment, Remembered, RolloutAnswers, RolloutFacts, RolloutPhase, RolloutPlan,
+    FleetObject, Rollout, ClockReading, RunnerCache, LookupResults, PlanInput, RolloutPhase, RolloutPlan,
     RolloutStatus, RolloutWrite, answered_rollout, plan, rollout_questions, start_refusals, told_steps,
 };
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ use crate::boat::{ANNOTATION, apply};
 use crate::kinds::KINDS;
 use crate::patches::boat;
 
-fn rollout(members: &Value) -> Result<FleetRollout, String> {
+fn rollout(members: &Value) -> Result<Rollout, String> {
     let waves =
         json!([{"name": "first", "selector": {"labels": "rollout=canary"}}, {"name": "rest", "maxInFlight": 3}]);
     let mut spec = json!({"kind": "boat", "workflow": "rewrite", "to": "v1", "waves": waves, "timeout": "10m"});
@@ -86,21 +86,21 @@ impl Store {
 /// Whoever runs the rollout.
 struct Scribe {
     status: RolloutStatus,
-    remembered: Remembered,
+    remembered: RunnerCache,
     started: u64,
     writes: BTreeMap<String, usize>,
 }
 
 impl Scribe {
-    fn plans(&mut self, rollout: &FleetRollout, store: &Store) -> RolloutPlan {
+    fn plans(&mut self, rollout: &Rollout, store: &Store) -> RolloutPlan {
         let fleet: Vec<FleetObject> =
             store.objects.values().filter_map(|(object, _)| FleetObject::of(object, rollout)).collect();
-        let mut answers = RolloutAnswers::default();
+        let mut answers = LookupResults::default();
         rollout_questions(rollout, &self.status).iter().for_each(|question| answers.saw(question, &[store.crd()]));
         let remembered = std::mem::take(&mut self.remembered);
-        let facts = RolloutFacts { consistent: true, answers, remembered, ..RolloutFacts::default() };
+        let facts = PlanInput { consistent: true, answers, remembered, ..PlanInput::default() };
         let steady = Duration::from_secs(store.now - self.started);
-        let plan = plan(rollout, &self.status, &fleet, facts, Moment { wall: store.now, steady });
+        let plan = plan(rollout, &self.status, &fleet, facts, ClockReading { wall: store.now, steady });
         self.remembered = plan.remembered.clone();
         plan
     }
@@ -124,7 +124,7 @@ impl Scribe {
 }
 
 fn scribe(store: &Store) -> Scribe {
-    let (status, remembered) = (RolloutStatus::default(), Remembered::default());
+    let (status, remembered) = (RolloutStatus::default(), RunnerCache::default());
     Scribe { status, remembered, started: store.now, writes: BTreeMap::new() }
 }
 
@@ -147,13 +147,13 @@ fn histories_of_rewriting_keep_every_property() {
             let is_killed = most < planned.writes.len();
             scribe.writes(planned, &mut store, most);
             if is_killed {
-                (scribe.remembered, scribe.started) = (Remembered::default(), store.now);
+                (scribe.remembered, scribe.started) = (RunnerCache::default(), store.now);
             }
             match random.below(100) {
                 0..10 => store.noise(&format!("b-{}", random.below(count))),
                 10..18 if flips && scribe.status.started.is_some() => store.flip(),
                 20..30 if scribe.status.phase == RolloutPhase::Paused => {
-                    scribe.status.resume(Moment { wall: store.now, steady: Duration::ZERO });
+                    scribe.status.resume(ClockReading { wall: store.now, steady: Duration::ZERO });
                     was_resumed = true;
                 }
                 _ => {}
@@ -182,14 +182,14 @@ fn histories_of_rewriting_keep_every_property() {
 fn objects_are_stored_anew_only_where_the_crd_stores_the_version() {
     let rollout = rollout(&json!({})).unwrap();
     let refused = |crd: Result<Vec<Value>, &str>| {
-        let mut answers = RolloutAnswers::default();
+        let mut answers = LookupResults::default();
         for question in rollout_questions(&rollout, &RolloutStatus::default()) {
             match &crd {
                 Ok(found) => answers.saw(&question, found),
                 Err(why) => answers.cannot_read(&question, (*why).to_owned()),
             }
         }
-        start_refusals(&rollout, &[], &RolloutFacts { answers, ..RolloutFacts::default() }).join("; ")
+        start_refusals(&rollout, &[], &PlanInput { answers, ..PlanInput::default() }).join("; ")
     };
     let mut store = Store::new(1);
     assert_eq!(refused(Ok(vec![store.crd()])), "");
@@ -206,7 +206,7 @@ fn objects_are_stored_anew_only_where_the_crd_stores_the_version() {
     assert_eq!(refused(Ok(vec![unconverted])), "", "there is nothing to convert");
     assert_eq!(refused(Ok(vec![])), "there is no CRD boats.example.com");
     assert_eq!(refused(Err("forbidden")), "the CRD boats.example.com cannot be read: forbidden");
-    let unasked = start_refusals(&rollout, &[], &RolloutFacts::default()).join("; ");
+    let unasked = start_refusals(&rollout, &[], &PlanInput::default()).join("; ");
     assert_eq!(unasked, "nobody has looked at the CRD boats.example.com");
 }
 

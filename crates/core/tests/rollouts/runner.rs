@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use pointsman_core::definition::Kind;
 use pointsman_core::rollout::{
-    FleetMove, FleetObject, FleetRollout, Moment, Remembered, RolloutAnswers, RolloutFacts, RolloutPlan,
-    RolloutQuestion, RolloutStatus, RolloutWrite, plan, rollout_questions,
+    ObjectPatch, FleetObject, Rollout, ClockReading, RunnerCache, LookupResults, PlanInput, RolloutPlan,
+    LookupRequest, RolloutStatus, RolloutWrite, plan, rollout_questions,
 };
 use serde_json::Value;
 
@@ -17,10 +17,10 @@ use super::world::{NEW, NotWritten, World};
 /// A process that runs the rollout.
 #[derive(Default)]
 pub(super) struct Runner {
-    remembered: Remembered,
+    remembered: RunnerCache,
     writes: VecDeque<RolloutWrite>,
     /// What the StagedRollout says, and that compiled.
-    rollout: Option<(Value, Rc<FleetRollout>)>,
+    rollout: Option<(Value, Rc<Rollout>)>,
     fleet: Option<Fleet>,
     /// The version of the StagedRollout that the plan was made of.
     version: u64,
@@ -48,7 +48,7 @@ struct Fleet {
 
 impl Fleet {
     /// A list as of some moment; what a cache tells is of long ago.
-    fn list(objects: &BTreeMap<String, Boat>, rollout: &FleetRollout, as_of: u64) -> Self {
+    fn list(objects: &BTreeMap<String, Boat>, rollout: &Rollout, as_of: u64) -> Self {
         let seen = objects.values().map(|object| FleetObject::of(&object.value(), rollout).unwrap());
         let heard = objects.values().map(|object| (object.revision, as_of));
         Self { objects: Rc::new(seen.collect()), heard: heard.collect(), told: 0 }
@@ -59,7 +59,7 @@ impl Fleet {
     }
 
     /// Takes in an object, unless something newer is known of it. Returns whether that is anything new.
-    fn take(&mut self, object: &Boat, rollout: &FleetRollout, now: u64) -> bool {
+    fn take(&mut self, object: &Boat, rollout: &Rollout, now: u64) -> bool {
         let known = self.position(object.uid());
         if known.is_some_and(|at| self.heard[at].0 >= object.revision) {
             return false;
@@ -82,7 +82,7 @@ impl Fleet {
     }
 
     /// Hears what a watch tells, which may be of some time ago, however long.
-    fn hear(&mut self, world: &World, rollout: &FleetRollout) {
+    fn hear(&mut self, world: &World, rollout: &Rollout) {
         for at in (0..self.objects.len()).rev() {
             let known = world.cache.values().any(|object| object.uid() == self.objects[at].uid());
             if !known && self.heard[at].0 <= world.cached_until {
@@ -98,7 +98,7 @@ impl Fleet {
     }
 
     /// Reads those objects again of which nothing was heard lately. Returns whether anything is new.
-    fn reread(&mut self, uids: &BTreeSet<&str>, world: &World, rollout: &FleetRollout) -> bool {
+    fn reread(&mut self, uids: &BTreeSet<&str>, world: &World, rollout: &Rollout) -> bool {
         let mut is_new = false;
         if world.now - self.told < LATELY {
             return false;
@@ -129,7 +129,7 @@ pub(super) enum Done {
     Planned(Box<RolloutPlan>, Rc<Vec<FleetObject>>),
     Wrote(Box<RolloutStatus>),
     /// With the label that the object had before.
-    Moved(FleetMove, Option<String>),
+    Moved(ObjectPatch, Option<String>),
     Nothing,
 }
 
@@ -170,8 +170,8 @@ impl Runner {
         }
     }
 
-    fn moment(&self, world: &World) -> Moment {
-        Moment { wall: world.now + self.ahead, steady: Duration::from_secs(world.now - self.started) }
+    fn moment(&self, world: &World) -> ClockReading {
+        ClockReading { wall: world.now + self.ahead, steady: Duration::from_secs(world.now - self.started) }
     }
 
     fn look(&mut self, kind: &Kind, world: &World) -> Done {
@@ -184,10 +184,10 @@ impl Runner {
         let (mut fleet, consistent) = self.look_at_the_fleet(&rollout, world);
         let needed = status.leases(&rollout).iter().any(|(version, _, _)| *version == NEW);
         let shut = (world.dead && needed).then(|| "the new controller does not run".to_owned());
-        let mut answers = RolloutAnswers::default();
-        let found = |question: &RolloutQuestion| world.others(&question.plural);
+        let mut answers = LookupResults::default();
+        let found = |question: &LookupRequest| world.others(&question.plural);
         rollout_questions(&rollout, &status).iter().for_each(|question| answers.saw(question, &found(question)));
-        let facts = RolloutFacts {
+        let facts = PlanInput {
             shut,
             local: BTreeMap::new(),
             remembered: std::mem::take(&mut self.remembered),
@@ -218,7 +218,7 @@ impl Runner {
 
     /// All of the fleet where the plan wants it; else what a watch tells. Returns whether it is all of it as of now. A
     /// list may be answered by a cache, too.
-    fn look_at_the_fleet(&mut self, rollout: &FleetRollout, world: &World) -> (Fleet, bool) {
+    fn look_at_the_fleet(&mut self, rollout: &Rollout, world: &World) -> (Fleet, bool) {
         let cached = std::mem::take(&mut self.cached);
         match self.fleet.take().filter(|_| !self.wants_list) {
             Some(mut fleet) => {
@@ -246,7 +246,7 @@ impl Runner {
         Done::Wrote(Box::new(status))
     }
 
-    fn patch(&mut self, write: FleetMove, world: &mut World, of: Of) -> Done {
+    fn patch(&mut self, write: ObjectPatch, world: &mut World, of: Of) -> Done {
         let answer = world.patch(&write.name, &write.patch);
         let was = answer.as_ref().ok().cloned().flatten();
         let lost = std::mem::take(&mut self.lost);
@@ -287,7 +287,7 @@ impl Runner {
     }
 
     /// A dry run changes nothing.
-    fn ask(&mut self, write: &FleetMove, world: &World) -> Done {
+    fn ask(&mut self, write: &ObjectPatch, world: &World) -> Done {
         match world.try_patch(&write.name, &write.patch) {
             Err(NotWritten::Refused(why)) => self.remembered.refused(&write.uid, &why, self.moment(world)),
             Err(NotWritten::Down) => {}

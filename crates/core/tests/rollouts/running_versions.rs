@@ -56,7 +56,7 @@ fn seen<'k>(kind: &'k Kind, objects: &[Value]) -> RunningVersions<'k> {
 /// Version, whether it is the target, and state, one after the other.
 fn told(running: &RunningVersions<'_>, targets: &[&str]) -> Vec<String> {
     let targets: Vec<String> = targets.iter().map(|target| (*target).to_owned()).collect();
-    let line = |one: pointsman_core::rollout::VersionStanding| {
+    let line = |one: pointsman_core::rollout::VersionStatus| {
         format!("{} {} {}", one.version, if one.target { "True" } else { "False" }, one.state.word())
     };
     running.standings(&targets).into_iter().map(line).collect()

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use pointsman_core::rollout::{
-    FleetObject, FleetRollout, Moment, Remembered, RolloutFacts, RolloutPhase, RolloutPlan, RolloutStatus,
+    FleetObject, Rollout, ClockReading, RunnerCache, PlanInput, RolloutPhase, RolloutPlan, RolloutStatus,
     RolloutWrite, plan, rfc3339,
 };
 use rustix::time::{ClockId, clock_gettime};
@@ -26,18 +26,18 @@ fn boats(count: usize) -> Vec<Boat> {
     (0..count).map(boat).collect()
 }
 
-fn seen(boats: &[Boat], rollout: &FleetRollout) -> Vec<FleetObject> {
+fn seen(boats: &[Boat], rollout: &Rollout) -> Vec<FleetObject> {
     boats.iter().map(|boat| FleetObject::of(&boat.value(), rollout).unwrap()).collect()
 }
 
 /// Who reads what it has written, and lists the fleet where a plan wants that, as `pointsman rollout run` does.
 struct Running {
-    rollout: FleetRollout,
+    rollout: Rollout,
     boats: Vec<Boat>,
     fleet: Vec<FleetObject>,
     status: RolloutStatus,
-    remembered: Remembered,
-    now: Moment,
+    remembered: RunnerCache,
+    now: ClockReading,
     consistent: bool,
     /// Writes of objects, writes of the status, and lists.
     calls: [usize; 3],
@@ -46,7 +46,7 @@ struct Running {
 impl Running {
     fn plans(&mut self) -> RolloutPlan {
         let remembered = std::mem::take(&mut self.remembered);
-        let facts = RolloutFacts { consistent: self.consistent, remembered, ..RolloutFacts::default() };
+        let facts = PlanInput { consistent: self.consistent, remembered, ..PlanInput::default() };
         let plan = plan(&self.rollout, &self.status, &self.fleet, facts, self.now);
         (self.remembered, self.consistent) = (plan.remembered.clone(), plan.wants_list);
         self.calls[2] += usize::from(plan.wants_list);
@@ -108,7 +108,7 @@ fn complete(members: &Value) -> (usize, Running) {
     let rollout = rollout_of(&all);
     let boats = boats(count);
     let fleet = seen(&boats, &rollout);
-    let (status, remembered) = (RolloutStatus::default(), Remembered::default());
+    let (status, remembered) = (RolloutStatus::default(), RunnerCache::default());
     let mut running =
         Running { rollout, boats, fleet, status, remembered, now: NOW, consistent: true, calls: [0, 0, 1] };
     while !running.status.is_over() {
@@ -130,7 +130,7 @@ fn a_large_fleet_that_is_turned_back_is_told_in_few_words() {
     let rollout = rollout_of(&json!({"from": OLD, "waves": waves}));
     let boats = boats(300);
     let fleet = seen(&boats, &rollout);
-    let (status, remembered) = (RolloutStatus::default(), Remembered::default());
+    let (status, remembered) = (RolloutStatus::default(), RunnerCache::default());
     let mut running =
         Running { rollout, boats, fleet, status, remembered, now: NOW, consistent: true, calls: [0, 0, 1] };
     while running.status.counts.updated < 300 {
@@ -173,7 +173,7 @@ fn a_plan_takes_as_long_as_its_fleet_is_large() {
         let fleet = seen(&boats, &rollout);
         let planned = |_| {
             let began = worked();
-            let plan = plan(&rollout, &status, &fleet, RolloutFacts::default(), NOW);
+            let plan = plan(&rollout, &status, &fleet, PlanInput::default(), NOW);
             assert_eq!((plan.status.counts.in_flight, plan.status.counts.pending), (count / 2, count / 2));
             worked() - began
         };

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use pointsman_core::definition::{BadDefinition, Kind};
 use pointsman_core::rollout::{
-    FleetObject, FleetRollout, Moment, RolloutAnswers, RolloutFacts, RolloutPhase, RolloutPlan, RolloutQuestion,
-    RolloutStatus, RolloutWrite, WantedObjects, answered_rollout, asks_for_crd, asks_for_others, plan,
+    FleetObject, Rollout, ClockReading, LookupResults, PlanInput, RolloutPhase, RolloutPlan, LookupRequest,
+    RolloutStatus, RolloutWrite, LookupTarget, answered_rollout, asks_for_crd, asks_for_others, plan,
     rollout_questions, start_refusals, stays_over,
 };
 use serde_json::{Value, json};
@@ -34,7 +34,7 @@ pub(super) const PATCHES: &str =
 pub(super) const APPS: &str =
     "{name: apps, list: helmreleases.helm.toolkit.fluxcd.io, where: \"tier in (a, b)\", every: {condition: Ready}}";
 
-pub(super) fn rollout_of(kind: &Kind, members: &Value) -> FleetRollout {
+pub(super) fn rollout_of(kind: &Kind, members: &Value) -> Rollout {
     let mut spec = json!({"kind": "boat", "from": "1.16.4", "to": "1.17.1", "waves": [{"name": "all"}]});
     spec.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
     let metadata = json!({"name": "r", "uid": "rollout-1"});
@@ -51,29 +51,29 @@ pub(super) fn app(name: &str, ready: &str) -> Value {
     json!({"metadata": {"namespace": "flux", "name": name}, "status": {"conditions": [{"type": "Ready", "status": ready}]}})
 }
 
-pub(super) fn fleet(rollout: &FleetRollout, objects: &[Value]) -> Vec<FleetObject> {
+pub(super) fn fleet(rollout: &Rollout, objects: &[Value]) -> Vec<FleetObject> {
     objects.iter().filter_map(|object| FleetObject::of(object, rollout)).collect()
 }
 
 /// Answers to everything that is asked, by what is looked up.
-fn answered(rollout: &FleetRollout, find: impl Fn(&RolloutQuestion) -> Result<Vec<Value>, String>) -> RolloutFacts {
-    let mut answers = RolloutAnswers::default();
+fn answered(rollout: &Rollout, find: impl Fn(&LookupRequest) -> Result<Vec<Value>, String>) -> PlanInput {
+    let mut answers = LookupResults::default();
     for question in rollout_questions(rollout, &RolloutStatus::default()) {
         match find(&question) {
             Ok(found) => answers.saw(&question, &found),
             Err(why) => answers.cannot_read(&question, why),
         }
     }
-    RolloutFacts { consistent: true, answers, ..RolloutFacts::default() }
+    PlanInput { consistent: true, answers, ..PlanInput::default() }
 }
 
 pub(super) fn planned(
-    rollout: &FleetRollout,
+    rollout: &Rollout,
     status: &RolloutStatus,
     objects: &[Value],
-    facts: RolloutFacts,
+    facts: PlanInput,
 ) -> RolloutPlan {
-    let now = Moment { wall: 1_794_996_000, steady: Duration::from_secs(10) };
+    let now = ClockReading { wall: 1_794_996_000, steady: Duration::from_secs(10) };
     plan(rollout, status, &fleet(rollout, objects), facts, now)
 }
 
@@ -88,14 +88,14 @@ fn a_rollout_begins_only_where_what_its_version_needs_is_there() {
     let asked: Vec<String> = rollout_questions(&rollout, &RolloutStatus::default())
         .iter()
         .map(|question| {
-            let WantedObjects::Named(name) = &question.wanted else { panic!("{question:?}") };
+            let LookupTarget::Named(name) = &question.wanted else { panic!("{question:?}") };
             format!("{}.{} {}/{name}", question.plural, question.group, question.namespace.as_deref().unwrap())
         })
         .collect();
     let names = ["patch.10", "kube-patch.1", "kube-patch.2"].map(|id| format!("patches.example.com n/p-{id}"));
     assert_eq!(asked, names);
-    let find = |question: &RolloutQuestion, changed: &str, answer: &Result<Vec<Value>, String>| {
-        let WantedObjects::Named(name) = &question.wanted else { panic!("{question:?}") };
+    let find = |question: &LookupRequest, changed: &str, answer: &Result<Vec<Value>, String>| {
+        let LookupTarget::Named(name) = &question.wanted else { panic!("{question:?}") };
         match name.as_str() {
             name if name == changed => answer.clone(),
             "p-kube-patch.2" => patch("Available"),
@@ -132,7 +132,7 @@ fn a_rollout_begins_only_where_what_its_version_needs_is_there() {
         assert_eq!((refused.status.phase, refused.status.message), (RolloutPhase::Refused, said));
         assert!(refused.status.in_flight.is_empty() && refused.status.started.is_none());
     }
-    let nobody = start_refusals(&rollout, &fleet(&rollout, &objects), &RolloutFacts::default());
+    let nobody = start_refusals(&rollout, &fleet(&rollout, &objects), &PlanInput::default());
     assert_eq!(nobody.len(), 3, "{nobody:?}");
     assert!(nobody.iter().all(|why| why.contains("nobody has looked")), "{nobody:?}");
     // A version that needs nothing asks for nothing.
@@ -151,7 +151,7 @@ fn a_rollout_begins_only_where_other_objects_are_as_they_should_be() {
     let rollout = rollout_of(&kind, &json!({}));
     let questions = rollout_questions(&rollout, &RolloutStatus::default());
     assert_eq!((questions[0].plural.as_str(), questions[0].group.as_str()), ("helmreleases", "helm.toolkit.fluxcd.io"));
-    assert_eq!(questions[0].wanted, WantedObjects::Labelled("tier in (a, b)".to_owned()));
+    assert_eq!(questions[0].wanted, LookupTarget::Labelled("tier in (a, b)".to_owned()));
     let head = "apps: helmreleases.helm.toolkit.fluxcd.io";
     let not = |name: &str| format!("flux/{name}: condition Ready is False, and must be True");
     for (found, said) in [
@@ -168,9 +168,9 @@ fn a_rollout_begins_only_where_other_objects_are_as_they_should_be() {
         assert_eq!(start_refusals(&rollout, &[], &facts), said);
     }
     // Page by page: what was wrong on the first one is not forgotten.
-    let mut answers = RolloutAnswers::default();
+    let mut answers = LookupResults::default();
     [app("a", "False"), app("b", "True")].iter().for_each(|one| answers.saw(&questions[0], std::slice::from_ref(one)));
-    assert_eq!(start_refusals(&rollout, &[], &RolloutFacts { answers, ..RolloutFacts::default() }).len(), 1);
+    assert_eq!(start_refusals(&rollout, &[], &PlanInput { answers, ..PlanInput::default() }).len(), 1);
 }
 
 #[test]
@@ -178,7 +178,7 @@ fn a_rollout_begins_only_where_the_path_leads_from_every_object() {
     let kind = checked("{start: [paths]}", "").unwrap();
     let refused = |members: Value, objects: &[Value]| {
         let rollout = rollout_of(&kind, &members);
-        start_refusals(&rollout, &fleet(&rollout, objects), &RolloutFacts::default())
+        start_refusals(&rollout, &fleet(&rollout, objects), &PlanInput::default())
     };
     let skips = json!({"to": "1.18.1", "acceptedRisks": ["no-way-back"]});
     let why = "paths: no upgrade from 1.16.4 to 1.18.1 is allowed; go to 1.17.1 first";
@@ -218,9 +218,9 @@ fn a_rollout_begins_only_where_the_crd_is_new_enough_and_controllers_run() {
             vec!["controllers: controller 1.17.1 does not run"],
         ),
     ] {
-        let mut answers = RolloutAnswers::default();
+        let mut answers = LookupResults::default();
         crd.into_iter().for_each(|crd| answers.crd_lacks(crd));
-        let facts = RolloutFacts { answers, shut: shut.map(str::to_owned), ..RolloutFacts::default() };
+        let facts = PlanInput { answers, shut: shut.map(str::to_owned), ..PlanInput::default() };
         assert_eq!(start_refusals(&rollout, &[], &facts), said);
     }
 }
@@ -230,7 +230,7 @@ fn a_rollout_begins_only_where_the_crd_is_new_enough_and_controllers_run() {
 fn all_that_is_in_the_way_of_a_beginning_is_said() {
     let kind = checked(&format!("{{start: [crd, paths, {APPS}]}}"), "").unwrap();
     let rollout = rollout_of(&kind, &json!({"to": "1.18.1"}));
-    let facts = RolloutFacts { others: vec![("other".to_owned(), vec!["n/b".to_owned()])], ..RolloutFacts::default() };
+    let facts = PlanInput { others: vec![("other".to_owned(), vec!["n/b".to_owned()])], ..PlanInput::default() };
     let refusals = start_refusals(&rollout, &fleet(&rollout, &[at("1.16.4")]), &facts);
     let begins =
         ["no way back: ", "rollout other is under way over 1 of the same objects: n/b", "crd: ", "paths: ", "apps: "];
@@ -241,7 +241,7 @@ fn all_that_is_in_the_way_of_a_beginning_is_said() {
     // Who gives it up need not mend it first.
     for direction in ["Abort", "Undo"] {
         let given_up = rollout_of(&kind, &json!({"to": "1.18.1", "direction": direction}));
-        let aborted = planned(&given_up, &RolloutStatus::default(), &[at("1.16.4")], RolloutFacts::default());
+        let aborted = planned(&given_up, &RolloutStatus::default(), &[at("1.16.4")], PlanInput::default());
         assert_eq!(
             (aborted.status.phase, aborted.status.message.as_str()),
             (RolloutPhase::Aborted, "nothing was moved")
@@ -252,7 +252,7 @@ fn all_that_is_in_the_way_of_a_beginning_is_said() {
 #[test]
 fn who_is_over_does_not_turn_while_another_one_moves_its_objects() {
     let kind = checked(&format!("{{start: [{APPS}]}}"), "").unwrap();
-    let facts = RolloutFacts { others: vec![("other".to_owned(), vec!["n/b".to_owned()])], ..RolloutFacts::default() };
+    let facts = PlanInput { others: vec![("other".to_owned(), vec!["n/b".to_owned()])], ..PlanInput::default() };
     for (phase, wanted, stays) in [
         ("Complete", "Undo", true),
         ("Failed", "Undo", true),
@@ -269,7 +269,7 @@ fn who_is_over_does_not_turn_while_another_one_moves_its_objects() {
         assert!(
             told.is_none_or(|told| told.contains("is over, and does not go Undo: rollout other is under way over 1 of"))
         );
-        assert_eq!(stays_over(&rollout, &status, &RolloutFacts::default()), None);
+        assert_eq!(stays_over(&rollout, &status, &PlanInput::default()), None);
     }
 }
 
@@ -278,22 +278,22 @@ fn who_is_over_does_not_turn_while_another_one_moves_its_objects() {
 fn who_has_begun_beside_another_one_gives_way_before_it_moves_anything() {
     let kind = checked("{start: []}", "").unwrap();
     let rollout = rollout_of(&kind, &json!({"to": "1.17.1"}));
-    let alone = planned(&rollout, &RolloutStatus::default(), &[at("1.16.4")], RolloutFacts::default());
+    let alone = planned(&rollout, &RolloutStatus::default(), &[at("1.16.4")], PlanInput::default());
     assert!(alone.status.started.is_some() && !alone.status.in_flight.is_empty(), "{:?}", alone.status);
-    let facts = RolloutFacts { others: vec![("other".to_owned(), vec!["n/b".to_owned()])], ..RolloutFacts::default() };
+    let facts = PlanInput { others: vec![("other".to_owned(), vec!["n/b".to_owned()])], ..PlanInput::default() };
     let beside = planned(&rollout, &alone.status, &[at("1.16.4")], facts);
     let told = (beside.status.phase, beside.status.started.is_some(), beside.status.in_flight.len());
     assert_eq!(told, (RolloutPhase::Refused, false, 0), "{:?}", beside.status);
     assert!(beside.writes.iter().all(|write| matches!(write, RolloutWrite::Status(_))), "{:?}", beside.writes);
     assert!(beside.status.message.contains("rollout other is under way over 1 of the same objects: n/b"));
-    let again = planned(&rollout, &beside.status, &[at("1.16.4")], RolloutFacts::default());
+    let again = planned(&rollout, &beside.status, &[at("1.16.4")], PlanInput::default());
     assert_eq!((again.status.phase, again.status.in_flight.len()), (RolloutPhase::Rolling, 1));
 }
 
 #[test]
 fn nothing_goes_forward_while_a_check_does_not_hold() {
     let kind = checked(&format!("{{during: [{APPS}]}}"), "").unwrap();
-    let facts = |rollout: &FleetRollout, ready: &'static str| answered(rollout, |_| Ok(vec![app("a", ready)]));
+    let facts = |rollout: &Rollout, ready: &'static str| answered(rollout, |_| Ok(vec![app("a", ready)]));
     let rollout = rollout_of(&kind, &json!({}));
     let waits = planned(&rollout, &RolloutStatus::default(), &[at("1.16.4")], facts(&rollout, "False"));
     assert!(waits.status.in_flight.is_empty() && waits.status.started.is_some(), "{:?}", waits.status);

@@ -1,6 +1,6 @@
 //! A rollout that is to stop ends, whatever others do meanwhile.
 
-use pointsman_core::rollout::{Direction, FleetObject, RolloutFacts, RolloutPhase, RolloutPlan, RolloutStatus, plan};
+use pointsman_core::rollout::{Direction, FleetObject, PlanInput, RolloutPhase, RolloutPlan, RolloutStatus, plan};
 use serde_json::{Value, json};
 
 use crate::kinds::rollout_of;
@@ -23,7 +23,7 @@ fn of(status: &RolloutStatus, direction: &str, consistent: bool, there: &Value) 
     let waves = json!([{"name": "all", "maxInFlight": 1}]);
     let rollout = rollout_of(&json!({"from": "2.16.0", "waves": waves, "direction": direction}));
     let fleet = [FleetObject::of(there, &rollout).unwrap()];
-    plan(&rollout, status, &fleet, RolloutFacts { consistent, ..RolloutFacts::default() }, NOW)
+    plan(&rollout, status, &fleet, PlanInput { consistent, ..PlanInput::default() }, NOW)
 }
 
 /// What somebody else has moved, and takes back, was never written by the rollout: nothing of it is waited for.

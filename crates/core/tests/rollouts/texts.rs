@@ -1,7 +1,7 @@
 //! What somebody else has written where rollouts note what they have done.
 
 use pointsman_core::rollout::{
-    FleetObject, FleetRollout, Moment, RolloutFacts, RolloutPhase, RolloutPlan, RolloutStatus, RolloutWrite, Standing,
+    FleetObject, Rollout, ClockReading, PlanInput, RolloutPhase, RolloutPlan, RolloutStatus, RolloutWrite, ObjectState,
     forecast, plan, rfc3339,
 };
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ use crate::patches::NOW;
 use crate::script::TEXTS;
 use crate::world::{LABEL, NEW, OLD};
 
-fn rollout(members: &Value) -> FleetRollout {
+fn rollout(members: &Value) -> Rollout {
     let mut all = json!({"from": OLD, "waves": [{"name": "all", "maxInFlight": 1}]});
     all.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
     rollout_of(&all)
@@ -32,9 +32,9 @@ fn named(at: usize, label: &str, text: &str) -> Boat {
     }))
 }
 
-fn planned(rollout: &FleetRollout, status: &RolloutStatus, boat: &Boat) -> RolloutPlan {
+fn planned(rollout: &Rollout, status: &RolloutStatus, boat: &Boat) -> RolloutPlan {
     let fleet = [FleetObject::of(&boat.value(), rollout).unwrap()];
-    plan(rollout, status, &fleet, RolloutFacts { consistent: true, ..RolloutFacts::default() }, NOW)
+    plan(rollout, status, &fleet, PlanInput { consistent: true, ..PlanInput::default() }, NOW)
 }
 
 fn moves(plan: &RolloutPlan, boat: &Boat) -> Option<Boat> {
@@ -59,12 +59,12 @@ fn a_text_that_no_rollout_has_written_is_not_written_over_and_is_told() {
         let boat = boat(OLD, text);
         let plan = planned(&rollout, &RolloutStatus::default(), &boat);
         match (&plan.standings[0], moves(&plan, &boat)) {
-            (Standing::Reserved, Some(there)) => {
+            (ObjectState::Reserved, Some(there)) => {
                 assert_eq!(there.label(), Some(NEW), "{text}");
                 assert!(there.is_marked(), "{text}: {}", there.value());
                 landed.push(text);
             }
-            (Standing::Refused(why), None) => {
+            (ObjectState::Refused(why), None) => {
                 let does = "kubectl annotate --field-manager=pointsman-rollout --namespace=n boats.example.com b \
                             pointsman.dev/rollout-";
                 assert!(
@@ -76,7 +76,7 @@ fn a_text_that_no_rollout_has_written_is_not_written_over_and_is_told() {
                 refused.push(text);
             }
             // The mark of this rollout, on what is at the old version.
-            (Standing::Held(why), None) => assert!(why.contains("turned the label back") && boat.is_marked(), "{why}"),
+            (ObjectState::Held(why), None) => assert!(why.contains("turned the label back") && boat.is_marked(), "{why}"),
             (standing, moved) => panic!("{text}: {standing:?} {:?}", moved.map(|boat| boat.value())),
         }
     }
@@ -103,7 +103,7 @@ fn a_text_that_comes_meanwhile_keeps_no_place_and_is_told_on_the_way_back() {
     assert_eq!(status.in_flight.len(), 1);
     let plan = planned(&forward, &status, &boat(OLD, "mine"));
     assert_eq!((plan.status.in_flight.len(), moves(&plan, &before).is_none()), (0, true), "{:?}", plan.status);
-    assert!(matches!(plan.standings[0], Standing::Refused(_)), "{:?}", plan.standings);
+    assert!(matches!(plan.standings[0], ObjectState::Refused(_)), "{:?}", plan.standings);
     // It was moved before that, and is not healthy yet.
     let plan = planned(&forward, &status, &boat(NEW, "mine"));
     assert_eq!((plan.status.in_flight.len(), plan.status.counts.in_flight), (1, 1), "{:?}", plan.status);
@@ -120,7 +120,7 @@ fn a_text_that_comes_meanwhile_keeps_no_place_and_is_told_on_the_way_back() {
     assert_eq!((status.phase, status.counts.refused), (RolloutPhase::Aborted, 1), "{status:?}");
     assert!(status.message.contains("no rollout writes over it"), "{}", status.message);
     let fleet = [FleetObject::of(&boat(NEW, "mine").value(), &back).unwrap()];
-    let told = forecast(&back, &status, &fleet, RolloutFacts::default(), NOW);
+    let told = forecast(&back, &status, &fleet, PlanInput::default(), NOW);
     assert!(told[0].standing.why().contains("no rollout writes over it"), "{:?}", told[0].standing);
 }
 
@@ -130,12 +130,12 @@ fn what_was_moved_and_lost_its_mark_is_told_where_the_rollout_was_taken_back() {
     let mark = json!({"rollout": "rollout-1", "was": OLD, "to": NEW, "at": "2026-11-18T11:06:40Z"}).to_string();
     let ends = |texts: &[&str]| {
         let there: Vec<Boat> = texts.iter().enumerate().map(|(at, text)| named(at, NEW, text)).collect();
-        let end = |rollout: &FleetRollout, mut status: RolloutStatus| {
+        let end = |rollout: &Rollout, mut status: RolloutStatus| {
             for _ in 0..3 {
                 let fleet: Vec<FleetObject> =
                     there.iter().map(|boat| FleetObject::of(&boat.value(), rollout).unwrap()).collect();
                 status =
-                    plan(rollout, &status, &fleet, RolloutFacts { consistent: true, ..RolloutFacts::default() }, NOW)
+                    plan(rollout, &status, &fleet, PlanInput { consistent: true, ..PlanInput::default() }, NOW)
                         .status;
             }
             status
@@ -177,7 +177,7 @@ fn what_was_moved_and_lost_its_mark_is_told_where_the_rollout_was_taken_back() {
         let fleet = [FleetObject::of(&there.value(), &rollout(&json!({"direction": "Undo"}))).unwrap()];
         let mut status = RolloutStatus { started: Some(rfc3339(NOW.wall - 60)), ..RolloutStatus::default() };
         for _ in 0..3 {
-            let facts = RolloutFacts { consistent: true, ..RolloutFacts::default() };
+            let facts = PlanInput { consistent: true, ..PlanInput::default() };
             status = plan(&rollout(&json!({"direction": "Undo"})), &status, &fleet, facts, NOW).status;
         }
         (status.phase, status.message)
@@ -205,7 +205,7 @@ fn what_goes_back_is_waited_for_whatever_the_rollout_selects_by_then() {
         object
     };
     let there = [frozen(0, NEW, &mark), frozen(1, NEW, &mark)];
-    let facts = || RolloutFacts { consistent: true, ..RolloutFacts::default() };
+    let facts = || PlanInput { consistent: true, ..PlanInput::default() };
     let fleet: Vec<FleetObject> = there.iter().map(|object| FleetObject::of(object, &back).unwrap()).collect();
     let status = RolloutStatus { started: Some(rfc3339(NOW.wall - 60)), ..RolloutStatus::default() };
     let status = plan(&back, &status, &fleet, facts(), NOW).status;
@@ -219,14 +219,14 @@ fn what_goes_back_is_waited_for_whatever_the_rollout_selects_by_then() {
     fleet[went] = FleetObject::of_under_way(&landed, &back).unwrap();
     let after = plan(&back, &status, &fleet, facts(), NOW);
     assert_eq!((after.status.under_way_back(), after.status.counts.updated), (status.under_way_back(), 1), "{after:?}");
-    assert!(matches!(after.standings[went], Standing::Moving(_) | Standing::Settling), "{:?}", after.standings);
+    assert!(matches!(after.standings[went], ObjectState::Moving(_) | ObjectState::Settling), "{:?}", after.standings);
     // Nobody else moves it: it is not of the rollout, wherever that goes.
     for direction in ["Undo", "Forward"] {
         let rollout = rollout(&json!({"selector": {"labels": "frozen notin (true)"}, "direction": direction}));
         let alone = [fleet[went].clone()];
         let status = RolloutStatus { started: Some(rfc3339(NOW.wall - 60)), ..RolloutStatus::default() };
         let plan = plan(&rollout, &status, &alone, facts(), NOW);
-        assert_eq!((&plan.standings[..], plan.status.in_flight.len()), (&[Standing::Outside][..], 0), "{direction}");
+        assert_eq!((&plan.standings[..], plan.status.in_flight.len()), (&[ObjectState::Outside][..], 0), "{direction}");
     }
 }
 
@@ -235,9 +235,9 @@ fn what_goes_back_is_waited_for_whatever_the_rollout_selects_by_then() {
 #[test]
 fn what_was_left_is_looked_for_again_once_somebody_has_mended_it() {
     let (complete, back) = (rollout(&json!({})), rollout(&json!({"direction": "Undo"})));
-    let pass = |rollout: &FleetRollout, status: &RolloutStatus, boat: &Boat| {
+    let pass = |rollout: &Rollout, status: &RolloutStatus, boat: &Boat| {
         let fleet = [FleetObject::of(&boat.value(), rollout).unwrap()];
-        plan(rollout, status, &fleet, RolloutFacts { consistent: true, ..RolloutFacts::default() }, NOW)
+        plan(rollout, status, &fleet, PlanInput { consistent: true, ..PlanInput::default() }, NOW)
     };
     let mut status = RolloutStatus::default();
     for _ in 0..3 {
@@ -274,7 +274,7 @@ fn what_lost_its_mark_and_is_not_healthy_keeps_nobody_from_going_back() {
     };
     let there = [named(0, NEW, ""), named(1, NEW, "mine"), named(2, NEW, &mark)];
     let fleet: Vec<FleetObject> = there.iter().map(|boat| FleetObject::of(&boat.value(), &back).unwrap()).collect();
-    let status = plan(&back, &status, &fleet, RolloutFacts { consistent: true, ..RolloutFacts::default() }, NOW).status;
+    let status = plan(&back, &status, &fleet, PlanInput { consistent: true, ..PlanInput::default() }, NOW).status;
     assert_eq!((status.in_flight.len(), status.counts.refused), (1, 2), "{}", status.message);
 }
 
@@ -288,11 +288,11 @@ fn a_mark_of_a_time_that_is_yet_to_come_holds_up_nobody() {
         let there = boat(NEW, &mark.to_string());
         let after = |seconds: u64| {
             let fleet = [FleetObject::of(&there.value(), &rollout).unwrap()];
-            let now = Moment { wall: NOW.wall + seconds, ..NOW };
-            plan(&rollout, &status, &fleet, RolloutFacts { consistent: true, ..RolloutFacts::default() }, now)
+            let now = ClockReading { wall: NOW.wall + seconds, ..NOW };
+            plan(&rollout, &status, &fleet, PlanInput { consistent: true, ..PlanInput::default() }, now)
         };
-        assert!(matches!(after(late - 2).standings[0], Standing::Moving(_)), "{at}");
-        let Standing::Failed(why) = &after(late).standings[0] else { panic!("{at}: {:?}", after(late).standings) };
+        assert!(matches!(after(late - 2).standings[0], ObjectState::Moving(_)), "{at}");
+        let ObjectState::Failed(why) = &after(late).standings[0] else { panic!("{at}: {:?}", after(late).standings) };
         assert!(why.starts_with("not healthy within 10m: "), "{why}");
     }
 }

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use pointsman_core::rollout::{
-    FleetObject, FleetRollout, Moment, Remembered, RolloutFacts, RolloutPlan, RolloutStatus, RolloutWrite, plan,
+    FleetObject, Rollout, ClockReading, RunnerCache, PlanInput, RolloutPlan, RolloutStatus, RolloutWrite, plan,
 };
 use serde_json::{Value, json};
 
@@ -19,9 +19,9 @@ const HELD: &str = "pointsman.dev/hold";
 
 /// A process that runs one of them.
 struct Running {
-    rollout: FleetRollout,
+    rollout: Rollout,
     status: RolloutStatus,
-    remembered: Remembered,
+    remembered: RunnerCache,
 }
 
 impl Running {
@@ -29,15 +29,15 @@ impl Running {
         let mut all =
             json!({"waves": [{"name": "all", "maxInFlight": 1}], "selector": {"labels": format!("{name}=yes")}});
         all.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
-        let (status, remembered) = (RolloutStatus::default(), Remembered::default());
+        let (status, remembered) = (RolloutStatus::default(), RunnerCache::default());
         Self { rollout: rollout_called((name, uid), &all), status, remembered }
     }
 
     /// Looks at the object, plans, and writes what was planned. Returns how often the label was written.
-    fn goes_on(&mut self, boat: &mut Boat, now: Moment) -> usize {
+    fn goes_on(&mut self, boat: &mut Boat, now: ClockReading) -> usize {
         let fleet: Vec<FleetObject> = FleetObject::of(&boat.value(), &self.rollout).into_iter().collect();
         let remembered = std::mem::take(&mut self.remembered);
-        let facts = RolloutFacts { consistent: true, remembered, ..RolloutFacts::default() };
+        let facts = PlanInput { consistent: true, remembered, ..PlanInput::default() };
         let RolloutPlan { writes, remembered, .. } = plan(&self.rollout, &self.status, &fleet, facts, now);
         self.remembered = remembered;
         let mut moved = 0;
@@ -65,8 +65,8 @@ fn boat(labels: Value) -> Boat {
     boat
 }
 
-fn at(seconds: u64) -> Moment {
-    Moment { wall: NOW.wall + seconds, steady: Duration::from_secs(seconds) }
+fn at(seconds: u64) -> ClockReading {
+    ClockReading { wall: NOW.wall + seconds, steady: Duration::from_secs(seconds) }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! In which version of its kind a fleet is read.
 
 use pointsman_core::definition::Kind;
-use pointsman_core::rollout::{FleetRollout, read_rollout};
+use pointsman_core::rollout::{Rollout, read_rollout};
 
 /// `phase` is called `state` in v1; `masts` is there in both; v3 alone has `flags`.
 fn kind(health: &str) -> Kind {
@@ -26,7 +26,7 @@ fn kind(health: &str) -> Kind {
     Kind::from_crd(&definition, &crd).unwrap()
 }
 
-fn rollout(health: &str, order: &str) -> FleetRollout {
+fn rollout(health: &str, order: &str) -> Rollout {
     let text = format!(
         "apiVersion: pointsman.dev/v1\nkind: StagedRollout\nmetadata: {{name: r}}\nspec: {{kind: boat, to: b, waves: [{{name: all}}], \
          order: {{by: {order}}}}}\n"

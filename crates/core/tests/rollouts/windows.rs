@@ -1,6 +1,6 @@
 //! When objects may be moved.
 
-use pointsman_core::rollout::{FleetObject, LocalTime, RolloutFacts, RolloutPhase, RolloutPlan, RolloutStatus, plan};
+use pointsman_core::rollout::{FleetObject, LocalTime, PlanInput, RolloutPhase, RolloutPlan, RolloutStatus, plan};
 use serde_json::{Value, json};
 
 use crate::kinds::rollout_of;
@@ -18,7 +18,7 @@ fn planned(status: &RolloutStatus, direction: &str, is_open: bool) -> RolloutPla
     });
     let there = LocalTime { weekday: if is_open { 3 } else { 4 }, minute: 12 * 60 };
     let facts =
-        RolloutFacts { consistent: true, local: [("Asia/Tokyo".to_owned(), there)].into(), ..RolloutFacts::default() };
+        PlanInput { consistent: true, local: [("Asia/Tokyo".to_owned(), there)].into(), ..PlanInput::default() };
     plan(&rollout, status, &fleet, facts, NOW)
 }
 

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use pointsman_core::definition::Kind;
-use pointsman_core::rollout::{FleetRollout, Moment, RolloutStatus, answered_rollout};
+use pointsman_core::rollout::{Rollout, ClockReading, RolloutStatus, answered_rollout};
 use serde_json::{Map, Value, json};
 
 use super::boat::Boat;
@@ -343,15 +343,15 @@ impl World {
     }
 
     /// What somebody does to the status by a command.
-    pub(super) fn change(&mut self, kind: &Kind, change: impl FnOnce(&mut RolloutStatus, &FleetRollout, Moment)) {
+    pub(super) fn change(&mut self, kind: &Kind, change: impl FnOnce(&mut RolloutStatus, &Rollout, ClockReading)) {
         let mut status = RolloutStatus::clone(&self.status);
-        change(&mut status, &self.rollout(kind), Moment { wall: self.now, steady: Duration::ZERO });
+        change(&mut status, &self.rollout(kind), ClockReading { wall: self.now, steady: Duration::ZERO });
         self.put(&status);
     }
 
     /// The StagedRollout, compiled. It takes longer than a step of a history: what it says is compiled once for many
     /// histories.
-    pub(super) fn rollout(&self, kind: &Kind) -> Rc<FleetRollout> {
+    pub(super) fn rollout(&self, kind: &Kind) -> Rc<Rollout> {
         let compile = |text: &str| {
             let document = json!({
                 "apiVersion": "pointsman.dev/v1", "kind": "StagedRollout", "metadata": {"name": "r", "uid": "rollout-1"},
@@ -514,7 +514,7 @@ fn does(stranger: Stranger, object: &mut Boat, now: u64) {
 
 thread_local! {
     /// StagedRollouts that were compiled, by their kind and what they say.
-    static ROLLOUTS: RefCell<HashMap<(*const Kind, String), Rc<FleetRollout>>> = RefCell::default();
+    static ROLLOUTS: RefCell<HashMap<(*const Kind, String), Rc<Rollout>>> = RefCell::default();
 }
 
 /// Some ten kilobytes each.

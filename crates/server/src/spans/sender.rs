@@ -18,7 +18,7 @@ use tokio::time::{Instant, timeout_at};
 use super::collector::Collector;
 use super::queue::{BATCH, Queued};
 use crate::chain::chain;
-use crate::complaint::Complaint;
+use crate::complaint::ThrottledWarning;
 use crate::metrics::SpanMetrics;
 
 /// Sends what is in the queue until the queue is gone.
@@ -27,7 +27,7 @@ pub(super) struct SpanSender {
     collector: Collector,
     resource: ResourceAttributesWithSchema,
     metrics: SpanMetrics,
-    complaint: Complaint,
+    complaint: ThrottledWarning,
 }
 
 impl SpanSender {
@@ -39,7 +39,7 @@ impl SpanSender {
         waiting: mpsc::Receiver<Queued>,
     ) -> io::Result<()> {
         let runtime = Builder::new_current_thread().enable_all().build()?;
-        let this = Self { collector, resource: resource.into(), metrics, complaint: Complaint::default() };
+        let this = Self { collector, resource: resource.into(), metrics, complaint: ThrottledWarning::default() };
         thread::Builder::new().name("spans".to_owned()).spawn(move || {
             runtime.block_on(this.run(waiting));
             // A name that is still looked up holds nobody up.
@@ -150,7 +150,7 @@ mod tests {
             collector: format!("http://{}", away()).parse().unwrap(),
             resource: (&Resource::builder().build()).into(),
             metrics: metrics.spans.clone(),
-            complaint: Complaint::default(),
+            complaint: ThrottledWarning::default(),
         };
         let logged = tracing::subscriber::set_default(lines);
         // Away, there and rude, away again: now one error, now another.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use pointsman_core::webhook::{BadReview, Conversions, FailedObject, Outcome, Reply};
-use pointsman_server::{Decide, DevPage};
+use pointsman_server::{RequestHandler, DevPage};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -98,7 +98,7 @@ async fn a_page_to_try_is_for_one_person() {
 /// What failed, without what was sent; what was answered, denied or asked by a stranger is no error.
 #[tokio::test]
 async fn the_last_errors_are_told_and_no_object() {
-    let decide = Decide::new(|_, body| match &body[..] {
+    let decide = RequestHandler::new(|_, body| match &body[..] {
         b"bad" => Err(BadReview::NotJson { reason: "line 1".to_owned() }.into()),
         b"panic" => panic!("of a secret object"),
         b"deny" => Ok(Reply { outcome: Outcome::Deny, message: Some("denied".to_owned()), ..echo_reply(&body) }),

@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use pointsman_core::definition::Kind;
 use pointsman_core::webhook::{Enforcement, Metadata, Settings, Webhook};
-use pointsman_server::{BodyLimits, Decide, Definitions, DefinitionsFound, LogQueue, Options};
+use pointsman_server::{BodyLimits, RequestHandler, Definitions, DefinitionsFound, LogQueue, Options};
 use serde_json::json;
 use tokio::net::TcpStream;
 
@@ -75,9 +75,9 @@ fn webhook() -> Webhook {
 }
 
 /// A server that decides as in production, but for one body, at which it panics, and a request that it is slow with.
-fn decide() -> Decide {
+fn decide() -> RequestHandler {
     let webhook = webhook();
-    Decide::new(move |endpoint, body| {
+    RequestHandler::new(move |endpoint, body| {
         assert_ne!(&body[..], b"panic");
         if body.windows(4).any(|word| word == b"slow") {
             thread::sleep(Duration::from_millis(10));

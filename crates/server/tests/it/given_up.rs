@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use pointsman_core::webhook::Unanswered;
-use pointsman_server::Decide;
+use pointsman_core::webhook::HandleError;
+use pointsman_server::RequestHandler;
 
 use crate::support::eventually;
 use crate::support::gate::{Gate, waiting};
@@ -21,10 +21,10 @@ fn given_up(reason: &str) -> String {
 
 /// Decides for as long as somebody waits, and counts the decisions that are under way. Bounded, so that a server that
 /// lets it run fails a test and does not hang it.
-fn endless() -> (Arc<AtomicUsize>, Decide) {
+fn endless() -> (Arc<AtomicUsize>, RequestHandler) {
     let under_way = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&under_way);
-    let decide = Decide::awaited(move |_, body, is_awaited| {
+    let decide = RequestHandler::awaited(move |_, body, is_awaited| {
         if !body.starts_with(b"wait") {
             return Ok(echo_reply(&body));
         }
@@ -34,7 +34,7 @@ fn endless() -> (Arc<AtomicUsize>, Decide) {
             thread::sleep(Duration::from_millis(1));
         }
         counted.fetch_sub(1, Ordering::SeqCst);
-        if is_awaited() { Ok(echo_reply(&body)) } else { Err(Unanswered::CallerGone) }
+        if is_awaited() { Ok(echo_reply(&body)) } else { Err(HandleError::CallerGone) }
     });
     (under_way, decide)
 }

@@ -6,8 +6,8 @@ use std::path::Path;
 use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE, EXPECT, HeaderName};
 use hyper::{Method, Version};
 use pointsman_core::definition::Kind;
-use pointsman_core::webhook::{BadReview, Conversions, Metadata, Notice, Outcome, Reply, Webhook};
-use pointsman_server::{BodyLimits, Decide};
+use pointsman_core::webhook::{BadReview, Conversions, Metadata, ConversionWarning, Outcome, Reply, Webhook};
+use pointsman_server::{BodyLimits, RequestHandler};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::support::client::Client;
@@ -94,7 +94,7 @@ async fn only_plain_json_is_taken() {
 
 #[tokio::test]
 async fn a_body_that_is_no_review_is_a_400() {
-    let decide = Decide::new(|_, _| Err(BadReview::NotJson { reason: "line 1".to_owned() }.into()));
+    let decide = RequestHandler::new(|_, _| Err(BadReview::NotJson { reason: "line 1".to_owned() }.into()));
     let server = TestServer::start(decide, |_| {}).await;
     for mut client in both(&server).await {
         let message = client.post("/convert", "}").await.unwrap().refused(400);
@@ -152,7 +152,7 @@ async fn expect_continue_is_refused_before_the_body() {
 
 #[tokio::test]
 async fn a_panic_is_one_500_and_the_connection_lives() {
-    let decide = Decide::new(|_, body| {
+    let decide = RequestHandler::new(|_, body| {
         assert!(!body.starts_with(b"panic"), "secret of the object");
         Ok(echo_reply(&body))
     });
@@ -190,12 +190,12 @@ async fn one_connection_carries_many_streams() {
 
 #[tokio::test]
 async fn decisions_are_counted() {
-    let decide = Decide::new(|_, body| {
+    let decide = RequestHandler::new(|_, body| {
         Ok(Reply {
             outcome: Outcome::Convert,
             conversions: vec![Conversions { kind: "Fruit".into(), from: "v1".into(), to: "v2".into(), objects: 3 }],
             failures: vec![Conversions { kind: "Fruit".into(), from: "v2".into(), to: "v1".into(), objects: 2 }],
-            notices: vec![Notice { event: "bruised", object: "ns/apple".to_owned() }],
+            notices: vec![ConversionWarning { event: "bruised", object: "ns/apple".to_owned() }],
             ..echo_reply(&body)
         })
     });
@@ -273,7 +273,7 @@ async fn heads_have_a_limit_in_either_protocol() {
 #[tokio::test]
 async fn past_findings_break_no_connection() {
     let webhook = Webhook::new(Kind::embedded().unwrap(), Metadata::Identity).unwrap();
-    let decide = Decide::new(move |endpoint, body| webhook.handle(endpoint, &body));
+    let decide = RequestHandler::new(move |endpoint, body| webhook.handle(endpoint, &body));
     let server = TestServer::start(decide, |_| {}).await;
     let mut client = server.http1().await;
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/regressions");

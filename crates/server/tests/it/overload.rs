@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use pointsman_server::{BodyLimits, Decide};
+use pointsman_server::{BodyLimits, RequestHandler};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -100,7 +100,7 @@ async fn a_large_decision_does_not_hold_up_small_ones() {
 #[tokio::test]
 async fn what_may_take_long_is_decided_on_another_thread() {
     let serving = thread::current().id();
-    let decide = Decide::new(move |_, _| Ok(echo_reply(format!("{}", thread::current().id() == serving).as_bytes())));
+    let decide = RequestHandler::new(move |_, _| Ok(echo_reply(format!("{}", thread::current().id() == serving).as_bytes())));
     let server = TestServer::start(decide, |_| {}).await;
     let mut client = server.http1().await;
     // An update of a recorded object has it twice, and 13 kB is the largest that was recorded: with a comma for each 30

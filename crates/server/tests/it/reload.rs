@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use pointsman_server::{CertPaths, CertificateError, Options, ServeError, Server, Unfit};
+use pointsman_server::{CertPaths, CertificateError, Options, ServeError, Server, RejectionReason};
 use rcgen::{BasicConstraints, IsCa, SanType, date_time_ymd};
 use tokio::sync::RwLock;
 use tokio::task::JoinSet;
@@ -339,7 +339,7 @@ async fn a_bad_kind_of_certificate_at_the_start_is_fatal_and_a_bad_time_is_not()
     bind(authority.issue_until(2000)).await.unwrap();
     let error = bind(authority.issue_client()).await.unwrap_err();
     let ServeError::Pair { source: CertificateError::Unfit { reason, .. } } = error else { panic!("{error:?}") };
-    assert_eq!(reason, Unfit::NotForServers);
+    assert_eq!(reason, RejectionReason::NotForServers);
 }
 
 /// An operator reads one line, and has to know from it what to mend.

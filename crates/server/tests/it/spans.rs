@@ -9,7 +9,7 @@ use opentelemetry_proto::tonic::trace::v1::Span;
 use opentelemetry_proto::tonic::trace::v1::span::SpanKind;
 use opentelemetry_proto::tonic::trace::v1::status::StatusCode;
 use pointsman_core::webhook::{BadReview, Conversions, Outcome, Reply};
-use pointsman_server::Decide;
+use pointsman_server::RequestHandler;
 
 use crate::support::collector::{Behaviour, FakeCollector, attribute};
 use crate::support::eventually;
@@ -32,15 +32,15 @@ async fn traced(server: &TestServer, path: &str, headers: &[(&'static str, &str)
 }
 
 /// What the core says of two objects that were converted.
-fn converted() -> Decide {
+fn converted() -> RequestHandler {
     let name = |name: &str| -> Arc<str> { name.into() };
-    Decide::new(move |_, body| {
+    RequestHandler::new(move |_, body| {
         let conversions = Conversions { kind: name("Widget"), from: name("v1"), to: name("v2"), objects: 2 };
         Ok(Reply { outcome: Outcome::Convert, conversions: vec![conversions], ..echo_reply(&body) })
     })
 }
 
-async fn collected(decide: Decide) -> (FakeCollector, TestServer) {
+async fn collected(decide: RequestHandler) -> (FakeCollector, TestServer) {
     let collector = FakeCollector::start(Behaviour::Takes).await;
     let server = TestServer::start(decide, |options| options.collector = collector.address()).await;
     (collector, server)
@@ -81,7 +81,7 @@ async fn a_request_is_a_span_in_the_trace_of_its_caller() {
 /// A body that is slow to come is not a decision that is slow.
 #[tokio::test]
 async fn the_decision_is_timed_apart_from_the_arrival() {
-    let decide = Decide::new(|_, body| {
+    let decide = RequestHandler::new(|_, body| {
         std::thread::sleep(Duration::from_millis(30));
         Ok(echo_reply(&body))
     });
@@ -127,7 +127,7 @@ async fn what_is_no_trace_begins_one() {
 
 #[tokio::test]
 async fn a_failure_is_in_the_status_of_its_span() {
-    let decide = Decide::new(|_, body| match &body[..] {
+    let decide = RequestHandler::new(|_, body| match &body[..] {
         b"bad" => Err(BadReview::NotJson { reason: "line 1".to_owned() }.into()),
         b"panic" => panic!("of a secret object"),
         b"deny" => Ok(Reply { outcome: Outcome::Deny, message: Some("no".to_owned()), ..echo_reply(&body) }),

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::io;
 use std::path::PathBuf;
 
-use super::leaf::Unfit;
+use super::leaf::RejectionReason;
 
 /// Why a certificate, or a file of authorities, cannot be used. What was used before goes on.
 #[derive(Debug, thiserror::Error)]
@@ -98,7 +98,7 @@ pub enum CertificateError {
         /// The file.
         path: PathBuf,
         /// Why.
-        reason: Unfit,
+        reason: RejectionReason,
     },
     /// No verifier can be made of the authorities.
     #[error("{} cannot be used for client certificates", path.display())]

@@ -26,7 +26,7 @@ pub struct CertificateFiles {
 
 /// What one look at them found.
 #[derive(Debug)]
-pub struct Found {
+pub struct LoadedFiles {
     /// The certificate and its key.
     pub pair: Result<ServingKeyPair, CertificateError>,
     /// `None` where there is no file of authorities.
@@ -44,10 +44,10 @@ impl CertificateFiles {
 
     /// Reads them, however long that takes.
     #[must_use]
-    pub fn look(&mut self) -> Found {
+    pub fn look(&mut self) -> LoadedFiles {
         // Before the files are read: what changes after that makes an event.
         let events = self.watch();
-        Found { pair: load_pair(&self.paths), client_ca: self.client_ca_file.as_deref().map(load_client_ca), events }
+        LoadedFiles { pair: load_pair(&self.paths), client_ca: self.client_ca_file.as_deref().map(load_client_ca), events }
     }
 
     fn watch(&mut self) -> Option<io::Result<FileEvents>> {
@@ -68,7 +68,7 @@ fn identity(directory: &Path) -> Option<(u64, u64)> {
 
 /// The thread that looks, for as long as this lives.
 #[derive(Debug)]
-pub struct FileReader(mpsc::Sender<oneshot::Sender<Found>>);
+pub struct FileReader(mpsc::Sender<oneshot::Sender<LoadedFiles>>);
 
 impl FileReader {
     /// Starts it. It is a thread of its own, because those of the runtime decide conversions, and reading would wait
@@ -77,7 +77,7 @@ impl FileReader {
     /// # Errors
     /// Where a thread cannot be started.
     pub fn start(mut files: CertificateFiles) -> io::Result<Self> {
-        let (sender, looks) = mpsc::channel::<oneshot::Sender<Found>>();
+        let (sender, looks) = mpsc::channel::<oneshot::Sender<LoadedFiles>>();
         let looking = move || {
             while let Ok(look) = looks.recv() {
                 // Nobody waits any more where the server has ended.
@@ -90,7 +90,7 @@ impl FileReader {
 
     /// Asks for a look.
     #[must_use]
-    pub fn look(&self) -> oneshot::Receiver<Found> {
+    pub fn look(&self) -> oneshot::Receiver<LoadedFiles> {
         let (found, look) = oneshot::channel();
         // Where the thread is gone, `found` is dropped and the receiver says so.
         let _ = self.0.send(found);

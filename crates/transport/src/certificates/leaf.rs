@@ -27,7 +27,7 @@ pub struct Leaf {
 /// Why a certificate must not be served.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Unfit {
+pub enum RejectionReason {
     /// It is for signing other certificates.
     #[error("is an authority, serve one that it issued")]
     Authority,
@@ -84,11 +84,11 @@ impl Leaf {
     ///
     /// # Errors
     /// Why it is not.
-    pub fn judge_kind(&self) -> Result<(), Unfit> {
+    pub fn judge_kind(&self) -> Result<(), RejectionReason> {
         match self {
-            Self { authority: true, .. } => Err(Unfit::Authority),
-            Self { for_servers: false, .. } => Err(Unfit::NotForServers),
-            Self { names, .. } if names.is_empty() => Err(Unfit::Nameless),
+            Self { authority: true, .. } => Err(RejectionReason::Authority),
+            Self { for_servers: false, .. } => Err(RejectionReason::NotForServers),
+            Self { names, .. } if names.is_empty() => Err(RejectionReason::Nameless),
             _ => Ok(()),
         }
     }
@@ -107,10 +107,10 @@ impl Leaf {
     ///
     /// # Errors
     /// Why it is not.
-    pub fn judge_time(&self, now: u64) -> Result<(), Unfit> {
+    pub fn judge_time(&self, now: u64) -> Result<(), RejectionReason> {
         match now {
-            _ if now < self.not_before => Err(Unfit::NotYetValid),
-            _ if now > self.not_after => Err(Unfit::Expired { at: self.expires.clone() }),
+            _ if now < self.not_before => Err(RejectionReason::NotYetValid),
+            _ if now > self.not_after => Err(RejectionReason::Expired { at: self.expires.clone() }),
             _ => Ok(()),
         }
     }
@@ -120,11 +120,11 @@ impl Leaf {
     ///
     /// # Errors
     /// Why it cannot.
-    pub fn judge_succession(&self, served: &Self, now: u64) -> Result<(), Unfit> {
+    pub fn judge_succession(&self, served: &Self, now: u64) -> Result<(), RejectionReason> {
         self.judge_kind()?;
         self.judge_time(now)?;
         if self.names.is_disjoint(&served.names) {
-            return Err(Unfit::OtherNames { served: served.names() });
+            return Err(RejectionReason::OtherNames { served: served.names() });
         }
         Ok(())
     }
@@ -174,15 +174,15 @@ mod tests {
         for second in [100, 200] {
             assert_eq!(judge(&leaf(&["b.svc", "c.svc"]), second), Ok(()));
         }
-        assert_eq!(judge(&leaf(&["a.svc"]), 99), Err(Unfit::NotYetValid));
-        assert_eq!(judge(&leaf(&["a.svc"]), 201), Err(Unfit::Expired { at: "at 200".to_owned() }));
-        assert_eq!(judge(&leaf(&[]), 150), Err(Unfit::Nameless));
-        let others = Err(Unfit::OtherNames { served: "a.svc, b.svc".to_owned() });
+        assert_eq!(judge(&leaf(&["a.svc"]), 99), Err(RejectionReason::NotYetValid));
+        assert_eq!(judge(&leaf(&["a.svc"]), 201), Err(RejectionReason::Expired { at: "at 200".to_owned() }));
+        assert_eq!(judge(&leaf(&[]), 150), Err(RejectionReason::Nameless));
+        let others = Err(RejectionReason::OtherNames { served: "a.svc, b.svc".to_owned() });
         assert_eq!(judge(&leaf(&["c.svc"]), 150), others);
         let authority = Leaf { authority: true, ..leaf(&["a.svc"]) };
-        assert_eq!(judge(&authority, 150), Err(Unfit::Authority));
+        assert_eq!(judge(&authority, 150), Err(RejectionReason::Authority));
         let client = Leaf { for_servers: false, ..leaf(&["a.svc"]) };
-        assert_eq!(judge(&client, 150), Err(Unfit::NotForServers));
+        assert_eq!(judge(&client, 150), Err(RejectionReason::NotForServers));
     }
 
     /// Names that a client may have dialled, spelled as one compares them.

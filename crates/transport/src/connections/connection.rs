@@ -15,7 +15,7 @@ use super::lifecycle::Lifecycle;
 use super::requests::ConnectionState;
 use super::service::{CountingService, Handler};
 use super::stream::{Io, Protocol, Stream};
-use super::turn::{InTurn, Turn};
+use super::turn::{FairStream, FairShare};
 
 /// How long a connection may stay without a request.
 #[derive(Clone, Copy, Debug)]
@@ -55,10 +55,10 @@ async fn speak<I>(
     // Given back at the end, whatever happens on the way.
     let ConnectionSlot { requests, .. } = &slot;
     let seen = requests.subscribe();
-    let turn = Turn::default();
+    let turn = FairShare::default();
     let service = CountingService { handler, protocol, requests: requests.clone(), turn: turn.clone() };
     let leave = lifecycle.reached(protocol.leaves_at());
-    let io = TokioIo::new(InTurn { io, turn: turn.clone(), one_read: protocol == Protocol::Http2 });
+    let io = TokioIo::new(FairStream { io, turn: turn.clone(), one_read: protocol == Protocol::Http2 });
     let result = match protocol {
         Protocol::Http1 => {
             let mut http = http1::Builder::new();
@@ -93,7 +93,7 @@ async fn speak<I>(
 async fn drive<C>(
     connection: C,
     protocol: Protocol,
-    turn: Turn,
+    turn: FairShare,
     mut requests: watch::Receiver<ConnectionState>,
     leave: impl Future<Output = ()>,
     idle: IdleTimeouts,

@@ -47,7 +47,7 @@ impl ConnectionSlots {
     /// Accepts a connection and gives it a slot, once there is one or somebody can be missed.
     ///
     /// Nothing is lost where the future is dropped: who was accepted already waits for the next call.
-    pub async fn accept(&self, socket: &TcpListener) -> Entered {
+    pub async fn accept(&self, socket: &TcpListener) -> AcceptedConnection {
         loop {
             if self.0.lobby().is_none() {
                 let accepted = accept(socket).await;
@@ -61,12 +61,12 @@ impl ConnectionSlots {
         }
     }
 
-    fn enter(&self) -> Option<Entered> {
+    fn enter(&self) -> Option<AcceptedConnection> {
         let mut lobby = self.0.lobby();
         let peer = lobby.as_ref()?.1.ip();
         let slot = self.take(peer)?;
         let (stream, addr) = lobby.take()?;
-        Some(Entered { stream, addr, slot })
+        Some(AcceptedConnection { stream, addr, slot })
     }
 
     /// A slot for a connection of `peer`. Where all are taken, whoever can be missed is told to go, one at a time, and
@@ -92,7 +92,7 @@ impl ConnectionSlots {
 
 /// A connection that has its slot.
 #[derive(Debug)]
-pub struct Entered {
+pub struct AcceptedConnection {
     /// The socket. Nothing was read from it.
     pub stream: TcpStream,
     /// Who is at the other end.

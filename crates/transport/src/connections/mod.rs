@@ -12,10 +12,10 @@ mod stream;
 mod turn;
 
 pub use self::connection::{IdleTimeouts, serve};
-pub use self::connection_slots::{ConnectionSlot, ConnectionSlots, Entered};
+pub use self::connection_slots::{ConnectionSlot, ConnectionSlots, AcceptedConnection};
 pub use self::handshake_failure::HandshakeFailure;
 pub use self::lifecycle::{Lifecycle, Phase};
 pub use self::open_connections::EvictionRules;
-pub use self::requests::{Requests, UnderWay};
+pub use self::requests::{Requests, InFlightGuard};
 pub use self::service::{AnswerFuture, Handler};
 pub use self::stream::{Protocol, Stream};

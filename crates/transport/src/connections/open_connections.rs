@@ -55,14 +55,14 @@ pub struct EvictionRules {
 
 /// Who can be missed.
 #[derive(Clone, Debug)]
-pub(super) enum Parting {
+pub(super) enum EvictionClass {
     /// They do nothing that anybody waits for.
     Now(Vec<Requests>),
     /// They are in use, each until its next answer.
     AfterAnswers(Vec<Requests>),
 }
 
-impl Parting {
+impl EvictionClass {
     /// Tells them to go, and returns how many that were.
     pub(super) fn tell(self) -> usize {
         match self {
@@ -116,7 +116,7 @@ impl OpenConnections {
 
     /// Who makes room for a connection of `newcomer`, where there are `slots`, and any address may keep
     /// `idle_of_a_peer` that it does not use.
-    pub(super) fn who_can_be_missed(&self, newcomer: IpAddr, slots: usize, rules: EvictionRules) -> Option<Parting> {
+    pub(super) fn who_can_be_missed(&self, newcomer: IpAddr, slots: usize, rules: EvictionRules) -> Option<EvictionClass> {
         let now = Instant::now();
         let mut peers: HashMap<IpAddr, PeerConnections<'_>> = HashMap::new();
         peers.entry(network(newcomer)).or_default();
@@ -141,7 +141,7 @@ impl OpenConnections {
                 0 => (all, count.max(1)),
                 count => (&of_many, count),
             };
-            return Some(Parting::Now(all.iter().take(count).map(|connection| connection.requests.clone()).collect()));
+            return Some(EvictionClass::Now(all.iter().take(count).map(|connection| connection.requests.clone()).collect()));
         }
         let greedy = peers.values().filter_map(|peer| Some((peer, peer.surplus(share, rules.idle_of_a_peer)?)));
         match greedy.max_by_key(|(peer, _)| peer.all) {
@@ -189,13 +189,13 @@ impl<'a> PeerConnections<'a> {
     }
 
     /// What it can do without. Whoever reuses its connections takes the youngest, and a moment after the last answer.
-    fn parting(&self, surplus: usize, rules: EvictionRules, now: Instant) -> Option<Parting> {
+    fn parting(&self, surplus: usize, rules: EvictionRules, now: Instant) -> Option<EvictionClass> {
         if let Some((_, idle)) = self.longest_idle.filter(|(since, _)| now - *since > rules.settled) {
-            return Some(Parting::Now(vec![idle.requests.clone()]));
+            return Some(EvictionClass::Now(vec![idle.requests.clone()]));
         }
         let more = self.in_use.iter().take(surplus.saturating_sub(self.leaving));
         let more: Vec<_> = more.map(|connection| connection.requests.clone()).collect();
-        (!more.is_empty()).then_some(Parting::AfterAnswers(more))
+        (!more.is_empty()).then_some(EvictionClass::AfterAnswers(more))
     }
 }
 
@@ -213,9 +213,9 @@ fn overdue<'a>(
 
 /// The connection that has been idle for longest, where every address has its share: there are as many addresses as
 /// slots.
-fn longest_idle<'a>(peers: impl Iterator<Item = &'a PeerConnections<'a>>, now: Instant) -> Option<Parting> {
+fn longest_idle<'a>(peers: impl Iterator<Item = &'a PeerConnections<'a>>, now: Instant) -> Option<EvictionClass> {
     let (since, connection) = peers.filter_map(|peer| peer.longest_idle).min_by_key(|(since, _)| *since)?;
-    (now - since > LONG_IDLE).then(|| Parting::Now(vec![connection.requests.clone()]))
+    (now - since > LONG_IDLE).then(|| EvictionClass::Now(vec![connection.requests.clone()]))
 }
 
 /// Whether the oldest that has nothing to show had its time. Whoever stopped in the middle of a request had.
@@ -261,7 +261,7 @@ const LONG_IDLE: Duration = Duration::from_secs(1);
 
 #[cfg(test)]
 mod tests {
-    use super::super::requests::UnderWay;
+    use super::super::requests::InFlightGuard;
     use super::*;
 
     const GOOD: &str = "10.0.0.1";
@@ -277,7 +277,7 @@ mod tests {
         requests
     }
 
-    fn ask(requests: &Requests) -> UnderWay {
+    fn ask(requests: &Requests) -> InFlightGuard {
         let mut request = requests.begin();
         request.arrived();
         request

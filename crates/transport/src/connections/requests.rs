@@ -67,14 +67,14 @@ impl Requests {
     /// Another request, until it is dropped. Whoever waits for changes hears of the first one of a connection only, and
     /// of its arrival: to wake a task three times for each request would cost as much as reading it.
     #[must_use]
-    pub fn begin(&self) -> UnderWay {
+    pub fn begin(&self) -> InFlightGuard {
         self.state.send_if_modified(|state| {
             state.under_way += 1;
             state.arriving += 1;
             state.since = Instant::now();
             !std::mem::replace(&mut state.any, true)
         });
-        UnderWay { requests: self.clone(), arrived: false, answered: false }
+        InFlightGuard { requests: self.clone(), arrived: false, answered: false }
     }
 
     /// Ends the connection without a request lost: in HTTP/2 after those that are under way, in HTTP/1.1 with the next
@@ -145,13 +145,13 @@ const BROKEN_OFF: usize = 32;
 
 /// A request under way, until it is dropped.
 #[derive(Debug)]
-pub struct UnderWay {
+pub struct InFlightGuard {
     requests: Requests,
     arrived: bool,
     answered: bool,
 }
 
-impl UnderWay {
+impl InFlightGuard {
     /// It has arrived whole. Saying so twice says nothing more.
     pub fn arrived(&mut self) {
         if std::mem::replace(&mut self.arrived, true) {
@@ -177,7 +177,7 @@ impl UnderWay {
     }
 }
 
-impl Drop for UnderWay {
+impl Drop for InFlightGuard {
     fn drop(&mut self) {
         self.requests.state.send_if_modified(|state| {
             state.under_way -= 1;

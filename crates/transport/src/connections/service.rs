@@ -11,22 +11,22 @@ use hyper::header::{CONNECTION, HeaderValue};
 use hyper::service::Service;
 use hyper::{Request, Response};
 
-use super::requests::{Requests, UnderWay};
+use super::requests::{Requests, InFlightGuard};
 use super::stream::Protocol;
-use super::turn::Turn;
+use super::turn::FairShare;
 
 /// An answer under way. There always is one.
 pub type AnswerFuture = Pin<Box<dyn Future<Output = Result<Response<Full<Bytes>>, Infallible>> + Send>>;
 
 /// What answers requests. A request is under way until the second argument is dropped.
-pub type Handler = Box<dyn Fn(Request<Incoming>, UnderWay) -> AnswerFuture + Send + Sync>;
+pub type Handler = Box<dyn Fn(Request<Incoming>, InFlightGuard) -> AnswerFuture + Send + Sync>;
 
 /// What hyper calls: counts the request, and has it answered.
 pub(super) struct CountingService {
     pub(super) handler: Handler,
     pub(super) protocol: Protocol,
     pub(super) requests: Requests,
-    pub(super) turn: Turn,
+    pub(super) turn: FairShare,
 }
 
 impl Service<Request<Incoming>> for CountingService {
@@ -48,7 +48,7 @@ pub(super) struct PendingAnswer {
     begun: bool,
     protocol: Protocol,
     requests: Requests,
-    turn: Turn,
+    turn: FairShare,
 }
 
 impl Future for PendingAnswer {

@@ -18,7 +18,7 @@ use tokio::task::yield_now;
 
 /// The turn of one connection. A clone is of the same connection.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Turn(Arc<TurnState>);
+pub(super) struct FairShare(Arc<TurnState>);
 
 #[derive(Debug, Default)]
 struct TurnState {
@@ -28,7 +28,7 @@ struct TurnState {
     bytes: AtomicUsize,
 }
 
-impl Turn {
+impl FairShare {
     /// Polls a connection to its end, others in between.
     pub(super) async fn drive<T>(&self, mut poll: impl FnMut(&mut Context<'_>) -> Poll<T>) -> T {
         let TurnState { answered, has_read, bytes } = &*self.0;
@@ -81,14 +81,14 @@ const ONE_READ: usize = 4 << 10;
 
 /// A socket that is read from and written to in turn with others.
 #[derive(Debug)]
-pub(super) struct InTurn<I> {
+pub(super) struct FairStream<I> {
     pub(super) io: I,
-    pub(super) turn: Turn,
+    pub(super) turn: FairShare,
     /// Whether a turn has one read.
     pub(super) one_read: bool,
 }
 
-impl<I: AsyncRead + Unpin> AsyncRead for InTurn<I> {
+impl<I: AsyncRead + Unpin> AsyncRead for FairStream<I> {
     fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         if self.turn.is_over() {
             return Poll::Pending;
@@ -114,7 +114,7 @@ impl<I: AsyncRead + Unpin> AsyncRead for InTurn<I> {
     }
 }
 
-impl<I: AsyncWrite + Unpin> AsyncWrite for InTurn<I> {
+impl<I: AsyncWrite + Unpin> AsyncWrite for FairStream<I> {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         if self.turn.is_over() {
             return Poll::Pending;
@@ -186,12 +186,12 @@ mod tests {
     /// How many bytes such a client has had when another connection, on which something has arrived, is seen. Its task
     /// is woken after so many reads or writes, as hyper does it.
     async fn had_before_others(
-        mut poll: impl FnMut(Pin<&mut InTurn<Endless>>, &mut Context<'_>, &mut [u8]) -> Poll<usize> + Send + 'static,
+        mut poll: impl FnMut(Pin<&mut FairStream<Endless>>, &mut Context<'_>, &mut [u8]) -> Poll<usize> + Send + 'static,
     ) -> usize {
         let (mut other, mut its_client) = UnixStream::pair().unwrap();
-        let turn = Turn::default();
+        let turn = FairShare::default();
         let had = Arc::new(AtomicUsize::new(0));
-        let (mut io, counted) = (InTurn { io: Endless, turn: turn.clone(), one_read: false }, Arc::clone(&had));
+        let (mut io, counted) = (FairStream { io: Endless, turn: turn.clone(), one_read: false }, Arc::clone(&had));
         tokio::spawn(async move {
             let mut piece = vec![0; 16 << 10];
             turn.drive(|context| {

@@ -1,6 +1,6 @@
 //! One object in another version.
 
-use pointsman_core::webhook::{Change, Facts, Fit, INCOMPLETE, OtherKind, Webhook};
+use pointsman_core::webhook::{Change, Facts, AnnotationBudget, INCOMPLETE, OtherKind, Webhook};
 
 use crate::commands::schema::{Violation, violation};
 use crate::commands::{input::InputObject, json_tree::JsonTree, kind_names, kinds_dir::kind_of, output::warn};
@@ -53,10 +53,10 @@ pub(super) fn convert(
     };
     let only = format!("{}: what only {} can say", object.label(), converted.from);
     match converted.fit {
-        Fit::Well => {}
-        Fit::Barely => warn(&format!("{only} takes more than three quarters of what an object's annotations may have")),
+        AnnotationBudget::Well => {}
+        AnnotationBudget::Barely => warn(&format!("{only} takes more than three quarters of what an object's annotations may have")),
         // The webhook answers a reader without it, as the object is still stored whole. A file is all there is.
-        Fit::Not => {
+        AnnotationBudget::Not => {
             return Err(format!(
                 "{only} is too large for an annotation, and would be lost: keep this one at {}, or make the field \
                  smaller there",

@@ -6,12 +6,12 @@ use pointsman_core::webhook::Settings;
 
 use super::server_flags::settings;
 use crate::commands::diagnosis::Diagnosis;
-use crate::commands::kinds_dir::Known;
+use crate::commands::kinds_dir::LoadedKind;
 use crate::commands::webhooks::inspect_all;
 
 /// All findings, each once: of the kinds, of what is registered, and of those who answer. `alone` is how a server is
 /// started where no Pod says it.
-pub(super) fn diagnoses(all: &[Known], seen: &[KindStatus], examined: &Examined, alone: &Settings) -> Vec<Diagnosis> {
+pub(super) fn diagnoses(all: &[LoadedKind], seen: &[KindStatus], examined: &Examined, alone: &Settings) -> Vec<Diagnosis> {
     let mut found: Vec<Diagnosis> = seen.iter().flat_map(of_kind).collect();
     found.extend(seen.iter().flat_map(|one| unregistered(all, one, examined)));
     let mut servers: Vec<Settings> = examined.servers.iter().filter_map(|server| settings(&server.args)).collect();
@@ -50,8 +50,8 @@ fn of_kind(seen: &KindStatus) -> impl Iterator<Item = Diagnosis> {
 }
 
 /// Objects of controller versions that nothing is registered for, where something is.
-fn unregistered(all: &[Known], seen: &KindStatus, examined: &Examined) -> Vec<Diagnosis> {
-    let is_it = |known: &&Known| format!("{}.{}", known.kind.plural(), known.kind.group()) == seen.crd;
+fn unregistered(all: &[LoadedKind], seen: &KindStatus, examined: &Examined) -> Vec<Diagnosis> {
+    let is_it = |known: &&LoadedKind| format!("{}.{}", known.kind.plural(), known.kind.group()) == seen.crd;
     let Some(kind) = all.iter().find(is_it).map(|known| &known.kind) else { return Vec::new() };
     let Some(registered) = registered_versions(kind, &examined.documents) else { return Vec::new() };
     let labelled = seen.objects.by_controller.iter().filter(|(label, _)| !label.is_empty());

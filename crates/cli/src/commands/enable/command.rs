@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::Args;
-use pointsman_cluster::{EnableError, EnableOptions, Wanted, enable};
+use pointsman_cluster::{EnableError, EnableOptions, DesiredCrd, enable};
 use pointsman_core::definition::Kind;
 use pointsman_core::registration::{
     ClientConfig, CrdOptions, NamespacedName, SchemaRules, crd, incomplete, registered_versions,
@@ -107,12 +107,12 @@ pub(crate) fn run(args: &EnableArgs, remarks: AuthorityRemarks) -> anyhow::Resul
 }
 
 /// What is to be there, for each version that may be stored, beginning with the definition's own.
-fn wanted(kind: &Kind, client: Option<&ClientConfig>, rules: SchemaRules) -> anyhow::Result<Vec<Wanted>> {
+fn wanted(kind: &Kind, client: Option<&ClientConfig>, rules: SchemaRules) -> anyhow::Result<Vec<DesiredCrd>> {
     let others = kind.versions().filter(|version| *version != kind.storage());
     let each = std::iter::once(kind.storage()).chain(others).map(|storage| {
         let options = CrdOptions { conversion: client.cloned(), rules, storage: Some(storage.to_owned()) };
         let crd = crd(kind, &options)?;
-        Ok(Wanted { storage: storage.to_owned(), before: incomplete(kind, storage).to_vec(), crd })
+        Ok(DesiredCrd { storage: storage.to_owned(), before: incomplete(kind, storage).to_vec(), crd })
     });
     each.collect()
 }

@@ -3,7 +3,7 @@
 use anyhow::Context;
 use pointsman_cluster::Probe;
 use pointsman_core::definition::Kind;
-use pointsman_core::laws::{Make, ObjectSource, Words};
+use pointsman_core::laws::{Make, ObjectSource, Dictionary};
 use pointsman_core::webhook::{Endpoint, Webhook};
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 /// this definition makes of them: a server with another definition is found out.
 pub(super) fn probes(webhook: &Webhook, kind: &Kind) -> anyhow::Result<Vec<Probe>> {
     let versions: Vec<&str> = kind.versions().collect();
-    let words = Words::default();
+    let words = Dictionary::default();
     let mut probes = Vec::new();
     for from in &versions {
         let source = ObjectSource::new(kind, from, &words).context("a version has no schema")?;
@@ -29,7 +29,7 @@ pub(super) fn probes(webhook: &Webhook, kind: &Kind) -> anyhow::Result<Vec<Probe
 
 /// An object of each version, with the label of a controller version where one is named.
 pub(super) fn samples(webhook: &Webhook, kind: &Kind, label: Option<&str>) -> anyhow::Result<Vec<Value>> {
-    let words = Words::default();
+    let words = Dictionary::default();
     let made = kind.versions().map(|version| {
         let source = ObjectSource::new(kind, version, &words).context("a version has no schema")?;
         let mut sample = object(&source, webhook, 0).context("no object can be made of a schema")?;

@@ -3,9 +3,9 @@
 use pointsman_core::definition::StepSummary;
 
 use crate::commands::json_tree::JsonTree;
-use crate::commands::kinds_dir::{Known, KnownStages};
+use crate::commands::kinds_dir::{LoadedKind, KnownStages};
 
-pub(super) fn json(known: &Known) -> JsonTree {
+pub(super) fn json(known: &LoadedKind) -> JsonTree {
     let kind = &known.kind;
     let steps = kind.steps().into_iter().map(step);
     let becomes = kind.becoming().map(|becoming| {

@@ -2,7 +2,7 @@
 //! that gets mended. So objects are answered by one definition, and judged by another.
 
 use pointsman_core::definition::Kind;
-use pointsman_core::laws::{CheckOptions, LAWS, Value, Words, survey};
+use pointsman_core::laws::{CheckOptions, LAWS, Value, Dictionary, survey};
 use pointsman_core::webhook::{Metadata, Webhook};
 
 use super::check_result::{Checked, Understood};
@@ -37,7 +37,7 @@ fn broken(samples: &[&str]) -> Checked {
     let webhook = Webhook::new(vec![thing(("1", "integer"))], Metadata::Full).unwrap();
     let promised = thing(("Always", "string"));
     let values: Vec<Value> = samples.iter().map(|sample| Value::read(sample).unwrap()).collect();
-    let words = Words::default();
+    let words = Dictionary::default();
     let cases = if samples.is_empty() { 20 } else { 0 };
     let mut options = CheckOptions { seed: 0, cases, laws: &[], words: &words, go_on: &mut || true, converted: &|| {} };
     let survey = survey(&webhook, &promised, &values, &mut options);

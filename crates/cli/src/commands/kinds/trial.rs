@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use clap::Args;
-use pointsman_core::definition::{Becoming, Kind};
-use pointsman_core::laws::{CheckOptions, LAWS, Law, Survey, Value, Words, survey};
+use pointsman_core::definition::{KindConversion, Kind};
+use pointsman_core::laws::{CheckOptions, LAWS, Law, Survey, Value, Dictionary, survey};
 use pointsman_core::parse_duration;
 use pointsman_core::webhook::{Facts, Metadata, Webhook};
 
@@ -110,7 +110,7 @@ fn of_kind(
     for facts in snapshots {
         webhook = webhook.knowing(facts);
         let kind = webhook.kinds().first().context("a kind that was just given is not known")?;
-        let words = Words::default();
+        let words = Dictionary::default();
         let mut go_on = || progress.go_on();
         let mut options = CheckOptions {
             seed: args.seed,
@@ -137,7 +137,7 @@ fn of_kind(
 }
 
 /// What may be known: each fact true and false, with every other one as long as these are few.
-fn snapshots(becoming: &Becoming<Kind>) -> Vec<Facts> {
+fn snapshots(becoming: &KindConversion<Kind>) -> Vec<Facts> {
     let names: Vec<&str> = becoming.facts().collect();
     let all = 1_u32 << names.len().min(MANY_FACTS);
     let value = |bits: u32, at: usize| if bits >> (at % MANY_FACTS) & 1 == 1 { "true" } else { "false" };

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use pointsman_cluster::{CallError, Means, MigrateError, MigrateOptions, migrate};
+use pointsman_cluster::{CallError, MigrationStrategy, MigrateError, MigrateOptions, migrate};
 use pointsman_core::definition::Kind;
 use pointsman_core::parse_duration;
 use pointsman_core::registration::incomplete;
@@ -41,8 +41,8 @@ pub(crate) struct MigrateArgs {
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=64), help_heading = "Pace")]
     max_in_flight: u16,
     /// Writer of the objects: pointsman, or the cluster by a StorageVersionMigration.
-    #[arg(long, value_enum, default_value_t = MeansName::Loop, help_heading = "Pace")]
-    means: MeansName,
+    #[arg(long, value_enum, default_value_t = StrategyName::Loop, help_heading = "Pace")]
+    means: StrategyName,
     /// Objects in one page of a list.
     #[arg(long, value_name = "N", default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..=10_000), help_heading = "Pace")]
     page: u32,
@@ -57,7 +57,7 @@ pub(crate) struct MigrateArgs {
 
 /// Who writes, as a flag says it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
-enum MeansName {
+enum StrategyName {
     /// The cluster where it offers StorageVersionMigration, pointsman elsewhere.
     Auto,
     /// Pointsman, as fast as the API server takes it.
@@ -66,12 +66,12 @@ enum MeansName {
     StorageVersionMigration,
 }
 
-impl MeansName {
-    fn means(self) -> Means {
+impl StrategyName {
+    fn means(self) -> MigrationStrategy {
         match self {
-            Self::Auto => Means::Auto,
-            Self::Loop => Means::Loop,
-            Self::StorageVersionMigration => Means::StorageVersionMigration,
+            Self::Auto => MigrationStrategy::Auto,
+            Self::Loop => MigrationStrategy::Loop,
+            Self::StorageVersionMigration => MigrationStrategy::StorageVersionMigration,
         }
     }
 }

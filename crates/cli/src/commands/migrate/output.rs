@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal};
 use std::time::Instant;
 
 use clap::ValueEnum;
-use pointsman_cluster::{MigrateEvent, Migrated, Unwritten};
+use pointsman_cluster::{MigrateEvent, Migrated, FailedWrite};
 use serde_json::{Value, json};
 
 use crate::commands::output::{json_line, talk};
@@ -197,15 +197,15 @@ fn done(migrated: &Migrated) -> String {
 }
 
 /// Objects that could not be written, for programs.
-pub(super) fn unwritten(failures: &[Unwritten]) -> Vec<Value> {
+pub(super) fn unwritten(failures: &[FailedWrite]) -> Vec<Value> {
     let told = failures
         .iter()
-        .map(|Unwritten { namespace, name, reason }| json!({"namespace": namespace, "name": name, "reason": reason}));
+        .map(|FailedWrite { namespace, name, reason }| json!({"namespace": namespace, "name": name, "reason": reason}));
     told.collect()
 }
 
 /// Objects that could not be written, for people: nothing where there are none.
-pub(super) fn failures(failures: &[Unwritten]) -> String {
+pub(super) fn failures(failures: &[FailedWrite]) -> String {
     if failures.is_empty() {
         return String::new();
     }
@@ -219,7 +219,7 @@ pub(super) fn failures(failures: &[Unwritten]) -> String {
     text
 }
 
-fn row(failure: &Unwritten) -> [String; 3] {
+fn row(failure: &FailedWrite) -> [String; 3] {
     [failure.namespace.clone().unwrap_or_default(), failure.name.clone(), failure.reason.clone()]
 }
 
@@ -259,7 +259,7 @@ mod tests {
 
     #[test]
     fn objects_that_could_not_be_written_are_named() {
-        let failure = |at: usize| Unwritten {
+        let failure = |at: usize| FailedWrite {
             namespace: Some("n".to_owned()),
             name: format!("w-{at}"),
             reason: "spec.size: Invalid value".to_owned(),

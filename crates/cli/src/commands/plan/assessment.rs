@@ -19,7 +19,7 @@ pub(super) struct Assessed {
     /// What becomes of it at each other version, in the order of the versions.
     pub(super) previews: Vec<(String, Preview)>,
     /// What there is to say about it.
-    pub(super) remarks: Vec<Remark>,
+    pub(super) remarks: Vec<Note>,
 }
 
 /// What is looked for.
@@ -47,10 +47,10 @@ impl Questions<'_> {
             false => None,
         };
         let others = self.others(kind, object)?;
-        let mut remarks: Vec<Remark> = others.iter().flat_map(|other| remarks(&other.to, &other.preview)).collect();
+        let mut remarks: Vec<Note> = others.iter().flat_map(|other| remarks(&other.to, &other.preview)).collect();
         remarks.extend(here(kind, object));
         remarks.extend(others.iter().filter_map(|other| self.unfilled(other, object)));
-        remarks.extend(denied.map(|detail| Remark { to: None, what: Severity::Denied, detail }));
+        remarks.extend(denied.map(|detail| Note { to: None, what: Severity::Denied, detail }));
         remarks.extend(self.rollouts(kind, object));
         Ok(Assessed {
             name: object.name(),
@@ -82,23 +82,23 @@ impl Questions<'_> {
 
     /// An object that is valid at a version only after the API server has filled in the defaults of its own version: as
     /// a file, `convert` makes an object of it that `validate` refuses.
-    fn unfilled(&self, other: &OtherVersion, object: &InputObject) -> Option<Remark> {
+    fn unfilled(&self, other: &OtherVersion, object: &InputObject) -> Option<Note> {
         let of_file = other.of_file.as_ref().filter(|_| other.preview.invalid.is_none())?;
         let result = InputObject::read(object.place.clone(), &JsonTree::from_json(of_file).ok()?).ok()?;
         let breach = violation(kind_of(self.webhook, &result).ok()?, &result, None).filter(Violation::is_by_schema)?;
         let (field, message, version) = (breach.field, breach.message, object.version());
         let detail = format!("{field} {message} (as a file, without the defaults of {version})");
-        Some(Remark { to: Some(other.to.clone()), what: Severity::Invalid, detail })
+        Some(Note { to: Some(other.to.clone()), what: Severity::Invalid, detail })
     }
 
     /// A stamp that is not the hash of its object. An object that has no stamp yet is stamped by the next write, which
     /// calls for nothing.
-    fn rollouts(&self, kind: &Kind, object: &InputObject) -> Option<Remark> {
+    fn rollouts(&self, kind: &Kind, object: &InputObject) -> Option<Note> {
         kind.hash_version()?;
         // What cannot be hashed cannot be converted, and is told as that.
         let stamped = stamped(self.webhook, object).ok().filter(|stamped| stamped.is_stale())?;
         let detail = format!("stamped {}, is {}", stamped.stamp.as_ref()?, stamped.hashed.preimage.hash());
-        Some(Remark { to: None, what: Severity::Rollouts, detail })
+        Some(Note { to: None, what: Severity::Rollouts, detail })
     }
 }
 
@@ -111,7 +111,7 @@ struct OtherVersion {
 }
 
 /// What there is to say about an object.
-pub(crate) struct Remark {
+pub(crate) struct Note {
     /// The version where it is so; none where it is so everywhere.
     pub(super) to: Option<String>,
     pub(crate) what: Severity,
@@ -173,20 +173,20 @@ impl Severity {
 }
 
 /// What there is to say about an object as it is, at whatever version it is read.
-fn here(kind: &Kind, object: &InputObject) -> Vec<Remark> {
+fn here(kind: &Kind, object: &InputObject) -> Vec<Note> {
     let bad = violation(kind, object, None);
     let bad = bad.map(|bad| (Severity::Invalid, format!("{} {}", bad.field, bad.message).trim_start().to_owned()));
     let marked = object.is_incomplete().then(|| {
         let said = format!("has the annotation {INCOMPLETE}: what was too large to come along is not in it");
         (Severity::TooLarge, said)
     });
-    bad.into_iter().chain(marked).map(|(what, detail)| Remark { to: None, what, detail }).collect()
+    bad.into_iter().chain(marked).map(|(what, detail)| Note { to: None, what, detail }).collect()
 }
 
 /// What there is to say about an object at a version.
-pub(crate) fn remarks(to: &str, preview: &Preview) -> Vec<Remark> {
+pub(crate) fn remarks(to: &str, preview: &Preview) -> Vec<Note> {
     let mut remarks = Vec::new();
-    let mut say = |what: Severity, detail: String| remarks.push(Remark { to: Some(to.to_owned()), what, detail });
+    let mut say = |what: Severity, detail: String| remarks.push(Note { to: Some(to.to_owned()), what, detail });
     if let Some(why) = &preview.refused {
         say(Severity::Refused, why.clone());
     }

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use pointsman_core::rollout::{FleetRollout, Forecast, RolloutStatus, Standing, told_gates};
+use pointsman_core::rollout::{Rollout, Forecast, RolloutStatus, ObjectState, told_gates};
 
 use super::object_table::{NONE, ToldObjects, why};
 use crate::commands::objects_page::{ObjectsPage, bar, escaped};
 
 /// The page: in the words of the table, these lines about the whole, waves with how many are where, and the objects.
-pub(super) fn page(rollout: &FleetRollout, told: &[Forecast<'_>], summary: &str) -> String {
+pub(super) fn page(rollout: &Rollout, told: &[Forecast<'_>], summary: &str) -> String {
     let from = rollout.from().map_or_else(|| "any version".to_owned(), str::to_owned);
     let title = format!("Plan of rollout {}: from {from} to {}", rollout.name(), rollout.to());
     let lines: String = summary.lines().map(|line| format!("<li>{}</li>\n", escaped(line))).collect();
@@ -25,7 +25,7 @@ pub(super) fn page(rollout: &FleetRollout, told: &[Forecast<'_>], summary: &str)
 }
 
 /// How many objects each wave has, and how they stand.
-fn waves(rollout: &FleetRollout, told: &[Forecast<'_>]) -> String {
+fn waves(rollout: &Rollout, told: &[Forecast<'_>]) -> String {
     let of = |wave: &str| told.iter().filter(|one| one.wave == wave).collect::<Vec<_>>();
     let most = rollout.waves().map(|wave| of(wave).len()).max().unwrap_or_default();
     let gates = told_gates(rollout);
@@ -49,8 +49,8 @@ fn waves(rollout: &FleetRollout, told: &[Forecast<'_>]) -> String {
     format!("<h2>Waves</h2>\n<table class=\"totals\"><tbody>\n{rows}</tbody></table>\n")
 }
 
-fn row(objects: &ToldObjects<'_>, rollout: &FleetRollout, one: &Forecast<'_>) -> String {
-    let stops = !matches!(one.standing, Standing::Old | Standing::New | Standing::Gone);
+fn row(objects: &ToldObjects<'_>, rollout: &Rollout, one: &Forecast<'_>) -> String {
+    let stops = !matches!(one.standing, ObjectState::Old | ObjectState::New | ObjectState::Gone);
     let cell = |text: &str| format!("<td>{}</td>", escaped(text));
     let role = rollout.knows_roles().then(|| cell(one.object.role().unwrap_or(NONE)));
     let label = objects.has_label().then(|| cell(one.object.version().unwrap_or_default()));

@@ -4,22 +4,22 @@ use std::path::Path;
 
 use pointsman_cluster::{CallError, RolloutError, unknown_zone};
 use pointsman_core::definition::Kind;
-use pointsman_core::rollout::{FleetRollout, NoEffect, answered_rollout, read_rollout, rolled_kind};
+use pointsman_core::rollout::{Rollout, NoEffect, answered_rollout, read_rollout, rolled_kind};
 use serde_json::Value;
 
 use crate::commands::input;
 use crate::commands::kind_names::find;
-use crate::commands::kinds_dir::Known;
+use crate::commands::kinds_dir::LoadedKind;
 use crate::hint::hinted;
 
 /// A StagedRollout of a file, checked.
 pub(super) struct FileRollout {
-    pub(super) rollout: FleetRollout,
+    pub(super) rollout: Rollout,
     pub(super) document: Value,
 }
 
 impl FileRollout {
-    pub(super) fn read(file: &Path, all: &[Known]) -> anyhow::Result<Self> {
+    pub(super) fn read(file: &Path, all: &[LoadedKind]) -> anyhow::Result<Self> {
         let source = input::read(file)?;
         let kind = &find(all, &rolled_kind(&source.name, &source.text)?)?.kind;
         let rollout = read_rollout(&source.name, &source.text, kind)?;
@@ -32,19 +32,19 @@ impl FileRollout {
         Ok(Self { rollout, document: serde_saphyr::from_str(&source.text)? })
     }
 
-    pub(super) fn kind<'k>(&self, all: &'k [Known]) -> anyhow::Result<&'k Kind> {
+    pub(super) fn kind<'k>(&self, all: &'k [LoadedKind]) -> anyhow::Result<&'k Kind> {
         kind_of(&self.document, all)
     }
 }
 
 /// The kind that a StagedRollout is about.
-pub(super) fn kind_of<'k>(document: &Value, all: &'k [Known]) -> anyhow::Result<&'k Kind> {
+pub(super) fn kind_of<'k>(document: &Value, all: &'k [LoadedKind]) -> anyhow::Result<&'k Kind> {
     let name = document.pointer("/spec/kind").and_then(Value::as_str).unwrap_or_default();
     Ok(&find(all, name)?.kind)
 }
 
 /// A StagedRollout of a cluster, checked, and its kind.
-pub(super) fn checked<'k>(document: &Value, kinds: &'k [Known]) -> anyhow::Result<(&'k Kind, FleetRollout)> {
+pub(super) fn checked<'k>(document: &Value, kinds: &'k [LoadedKind]) -> anyhow::Result<(&'k Kind, Rollout)> {
     let kind = kind_of(document, kinds)?;
     Ok((kind, answered_rollout(document, kind)?))
 }

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use pointsman_cluster::{RolloutClock, SurveyAsks, get_rollout, list_rollouts, survey_rollout};
+use pointsman_cluster::{RolloutClock, SnapshotOptions, get_rollout, list_rollouts, survey_rollout};
 use pointsman_core::rollout::{RolloutStatus, forecast};
 
 use super::exposition::exposition;
@@ -96,7 +96,7 @@ pub(super) fn status(args: &RolloutStatusArgs) -> anyhow::Result<ExitCode> {
 /// What is seen of each object now, by the StagedRollout's status as it is.
 pub(super) fn objects(args: &ObjectsArgs) -> anyhow::Result<ExitCode> {
     let (all, staged) = args.kinds.load_with_stages()?;
-    let looks = args.prometheus.survey(SurveyAsks::Nobody, staged)?;
+    let looks = args.prometheus.survey(SnapshotOptions::Nobody, staged)?;
     let (rollout, status, survey) = args.cluster.patiently(async |cluster| {
         let document = get_rollout(&cluster, &args.name).await.map_err(advise)?;
         let (kind, rollout) = checked(&document, &all)?;

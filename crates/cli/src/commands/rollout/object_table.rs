@@ -1,13 +1,13 @@
 //! Objects of a rollout: when each goes, what runs of it, and how it stands.
 
-use pointsman_core::rollout::{Direction, FleetRollout, Forecast, RolloutStatus, Standing};
+use pointsman_core::rollout::{Direction, Rollout, Forecast, RolloutStatus, ObjectState};
 use serde_json::{Map, Value, json};
 
 use crate::commands::table::table_of;
 
 /// Objects of a rollout, in the order in which they go.
 pub(super) struct ToldObjects<'a> {
-    rollout: &'a FleetRollout,
+    rollout: &'a Rollout,
     all: &'a [Forecast<'a>],
     /// The version that the rollout leads to, where that is known.
     target: Option<&'a str>,
@@ -23,7 +23,7 @@ pub(super) enum ObjectColumns {
 }
 
 impl<'a> ToldObjects<'a> {
-    pub(super) fn new(rollout: &'a FleetRollout, status: &RolloutStatus, all: &'a [Forecast<'a>]) -> Self {
+    pub(super) fn new(rollout: &'a Rollout, status: &RolloutStatus, all: &'a [Forecast<'a>]) -> Self {
         let target = if status.direction == Direction::Undo { rollout.from() } else { Some(rollout.to()) };
         Self { rollout, all, target }
     }
@@ -100,7 +100,7 @@ impl<'a> ToldObjects<'a> {
 
     /// What the rollout is not about, it leads nowhere.
     fn target_of(&self, one: &Forecast<'_>) -> Option<&'a str> {
-        self.target.filter(|_| !matches!(one.standing, Standing::Outside | Standing::Gone))
+        self.target.filter(|_| !matches!(one.standing, ObjectState::Outside | ObjectState::Gone))
     }
 
     fn has_role(&self, columns: ObjectColumns) -> bool {
@@ -129,7 +129,7 @@ const UNKNOWN: &str = "?";
 #[cfg(test)]
 mod tests {
     use pointsman_core::definition::Kind;
-    use pointsman_core::rollout::{FleetObject, Moment, RolloutFacts, forecast, read_rollout};
+    use pointsman_core::rollout::{FleetObject, ClockReading, PlanInput, forecast, read_rollout};
 
     use super::*;
 
@@ -161,9 +161,9 @@ mod tests {
         let rollout = read_rollout("r", include_str!("../../../../../tests/data/hosts/rollout.yaml"), &kind).unwrap();
         let fleet: Vec<FleetObject> = hosts().iter().map(|host| FleetObject::of(host, &rollout).unwrap()).collect();
         let status = RolloutStatus::default();
-        let now = Moment { wall: 1_795_000_000, steady: std::time::Duration::ZERO };
+        let now = ClockReading { wall: 1_795_000_000, steady: std::time::Duration::ZERO };
         let all =
-            forecast(&rollout, &status, &fleet, RolloutFacts { consistent: true, ..RolloutFacts::default() }, now);
+            forecast(&rollout, &status, &fleet, PlanInput { consistent: true, ..PlanInput::default() }, now);
         look(&ToldObjects::new(&rollout, &status, &all));
     }
 

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use pointsman_cluster::{RolloutClock, RolloutSurvey, SurveyAsks, survey_rollout, unfreezable};
+use pointsman_cluster::{RolloutClock, FleetSnapshot, SnapshotOptions, survey_rollout, unfreezable};
 use pointsman_core::rollout::{
-    FleetRollout, Forecast, RolloutStatus, Standing, ToldGate, ToldStep, forecast, missing_stages, shut_now,
+    Rollout, Forecast, RolloutStatus, ObjectState, GateDescription, StepDescription, forecast, missing_stages, shut_now,
     start_refusals, told_gates, told_steps,
 };
 use serde_json::{Value, json};
@@ -59,7 +59,7 @@ pub(super) fn plan(args: &PlanRolloutArgs) -> anyhow::Result<ExitCode> {
     let file = FileRollout::read(&args.filename, &all)?;
     let kind = file.kind(&all)?;
     let (rollout, status) = (&file.rollout, RolloutStatus::default());
-    let asks = if args.server { SurveyAsks::TheServer } else { SurveyAsks::Nobody };
+    let asks = if args.server { SnapshotOptions::TheServer } else { SnapshotOptions::Nobody };
     let looks = args.prometheus.survey(asks, staged)?;
     let (survey, never) = args.cluster.patiently(async |cluster| {
         let survey = survey_rollout(&cluster, kind, &file.document, rollout, &status, &looks).await.map_err(advise)?;
@@ -70,9 +70,9 @@ pub(super) fn plan(args: &PlanRolloutArgs) -> anyhow::Result<ExitCode> {
     refusals.extend(missing_stages(rollout, &status, &looks.staged));
     let shut = shut_now(rollout, &status, &survey.facts);
     let told = forecast(rollout, &status, &survey.fleet, survey.facts.clone(), RolloutClock::start().now());
-    let moves = told.iter().filter(|one| one.standing == Standing::Old).count();
+    let moves = told.iter().filter(|one| one.standing == ObjectState::Old).count();
     let stays =
-        told.iter().filter(|one| !matches!(one.standing, Standing::Old | Standing::New | Standing::Gone)).count();
+        told.iter().filter(|one| !matches!(one.standing, ObjectState::Old | ObjectState::New | ObjectState::Gone)).count();
     let words = || {
         let never: String = never.iter().map(|why| format!("it would not begin: {why}\n")).collect();
         summary(rollout, &survey, &told, moves, &refusals, shut.as_deref()) + &never
@@ -101,8 +101,8 @@ pub(super) fn plan(args: &PlanRolloutArgs) -> anyhow::Result<ExitCode> {
 }
 
 fn summary(
-    rollout: &FleetRollout,
-    survey: &RolloutSurvey,
+    rollout: &Rollout,
+    survey: &FleetSnapshot,
     told: &[Forecast<'_>],
     moves: usize,
     refusals: &[String],
@@ -160,7 +160,7 @@ fn summary(
 }
 
 /// What it will ask of the API server.
-fn calls(rollout: &FleetRollout, survey: &RolloutSurvey, moves: usize) -> String {
+fn calls(rollout: &Rollout, survey: &FleetSnapshot, moves: usize) -> String {
     let patches = match (rollout.has_workflows(), rollout.holds()) {
         (true, _) => format!("at most {}", moves * rollout.steps()),
         (false, true) => (moves * 2).to_string(),
@@ -172,8 +172,8 @@ fn calls(rollout: &FleetRollout, survey: &RolloutSurvey, moves: usize) -> String
     }
 }
 
-fn waits_json(rollout: &FleetRollout) -> Vec<Value> {
-    let json = |gate: &ToldGate<'_>| {
+fn waits_json(rollout: &Rollout) -> Vec<Value> {
+    let json = |gate: &GateDescription<'_>| {
         json!({
             "wave": gate.wave, "side": gate.side.word(), "approval": gate.approval, "checks": gate.checks,
             "wait": gate.time(),
@@ -182,8 +182,8 @@ fn waits_json(rollout: &FleetRollout) -> Vec<Value> {
     told_gates(rollout).iter().map(json).collect()
 }
 
-fn steps_json(rollout: &FleetRollout) -> Vec<Value> {
-    let json = |step: ToldStep| {
+fn steps_json(rollout: &Rollout) -> Vec<Value> {
+    let json = |step: StepDescription| {
         json!({
             "workflow": step.workflow, "step": step.name, "does": step.does, "irreversible": step.irreversible,
         })
@@ -192,20 +192,20 @@ fn steps_json(rollout: &FleetRollout) -> Vec<Value> {
 }
 
 /// What nobody else may write meanwhile, and whether somebody sees to that.
-fn freezing(rollout: &FleetRollout, survey: &RolloutSurvey) -> String {
+fn freezing(rollout: &Rollout, survey: &FleetSnapshot) -> String {
     let frozen = frozen(rollout);
     if frozen.is_empty() {
         return String::new();
     }
     let held = match (&survey.unfrozen, survey.asks) {
         (Some(why), _) => format!("; not yet: {why}, and pointsman rollout start applies it"),
-        (None, SurveyAsks::TheServer) => "; the policy that refuses it is there".to_owned(),
-        (None, SurveyAsks::Nobody) => "; --server says whether the policy that refuses it is there".to_owned(),
+        (None, SnapshotOptions::TheServer) => "; the policy that refuses it is there".to_owned(),
+        (None, SnapshotOptions::Nobody) => "; --server says whether the policy that refuses it is there".to_owned(),
     };
     format!("frozen meanwhile: {}{held}\n", frozen.join(", "))
 }
 
-fn frozen(rollout: &FleetRollout) -> Vec<String> {
+fn frozen(rollout: &Rollout) -> Vec<String> {
     let all = rollout.frozen().map(|frozen| {
         let all = frozen.part.map_or_else(|| "all are".to_owned(), |part| format!("every {part} is"));
         let bound =

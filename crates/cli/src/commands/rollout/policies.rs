@@ -7,14 +7,14 @@ use clap::Args;
 use pointsman_cluster::get_rollout;
 use pointsman_core::definition::Kind;
 use pointsman_core::registration::{becoming_policies, freeze};
-use pointsman_core::rollout::FleetRollout;
+use pointsman_core::rollout::Rollout;
 
 use super::known::{FileRollout, advise, checked};
 use super::runner_args::RunnerArgs;
 use crate::commands::cluster_args::ClusterArgs;
 use crate::commands::format::Format;
 use crate::commands::json_tree::JsonTree;
-use crate::commands::kinds_dir::{KindsArgs, Known};
+use crate::commands::kinds_dir::{KindsArgs, LoadedKind};
 use crate::commands::output;
 
 #[derive(Args, Debug)]
@@ -54,7 +54,7 @@ pub(super) fn policies(args: &PoliciesArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn read<'k>(args: &PoliciesArgs, all: &'k [Known]) -> anyhow::Result<(&'k Kind, FleetRollout)> {
+fn read<'k>(args: &PoliciesArgs, all: &'k [LoadedKind]) -> anyhow::Result<(&'k Kind, Rollout)> {
     match (&args.filename, &args.name) {
         (Some(file), _) => {
             let file = FileRollout::read(file, all)?;

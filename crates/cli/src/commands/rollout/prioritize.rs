@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use pointsman_cluster::{RolloutClock, SurveyAsks, get_rollout, set_next, survey_rollout};
-use pointsman_core::rollout::{NextMove, RolloutStatus, forecast, next_move};
+use pointsman_cluster::{RolloutClock, SnapshotOptions, get_rollout, set_next, survey_rollout};
+use pointsman_core::rollout::{PriorityDecision, RolloutStatus, forecast, next_move};
 use serde_json::json;
 
 use super::known::{advise, checked};
@@ -32,7 +32,7 @@ pub(crate) struct PrioritizeArgs {
 /// Tells an object to go next.
 pub(super) fn prioritize(args: &PrioritizeArgs) -> anyhow::Result<ExitCode> {
     let (all, staged) = args.kinds.load_with_stages()?;
-    let looks = args.prometheus.survey(SurveyAsks::Nobody, staged)?;
+    let looks = args.prometheus.survey(SnapshotOptions::Nobody, staged)?;
     let said = args.cluster.with(async |cluster| {
         let document = get_rollout(&cluster, &args.name).await.map_err(advise)?;
         let (kind, rollout) = checked(&document, &all)?;
@@ -41,11 +41,11 @@ pub(super) fn prioritize(args: &PrioritizeArgs) -> anyhow::Result<ExitCode> {
         let survey = looked.await.map_err(advise)?;
         let told = forecast(&rollout, &status, &survey.fleet, survey.facts.clone(), RolloutClock::start().now());
         match next_move(&rollout, &status, &told, &args.object).map_err(anyhow::Error::msg)? {
-            NextMove::Needless(why) => anyhow::bail!("cannot tell rollout {} to move that next: {why}", args.name),
-            NextMove::Told { next, when } if Some(&json!(next)) == document.pointer("/spec/prioritizedObjects") => {
+            PriorityDecision::Needless(why) => anyhow::bail!("cannot tell rollout {} to move that next: {why}", args.name),
+            PriorityDecision::Told { next, when } if Some(&json!(next)) == document.pointer("/spec/prioritizedObjects") => {
                 anyhow::bail!("cannot tell rollout {} to move that next: it was told already: {when}", args.name)
             }
-            NextMove::Told { next, when } => {
+            PriorityDecision::Told { next, when } => {
                 set_next(&cluster, &document, &next).await.map_err(advise)?;
                 Ok(when)
             }

@@ -1,7 +1,7 @@
 //! Where checks of metrics ask.
 
 use clap::Args;
-use pointsman_cluster::{SurveyAsks, SurveyOptions};
+use pointsman_cluster::{SnapshotOptions, SurveyOptions};
 use pointsman_core::definition::{HttpAddress, StagedKind};
 
 use crate::commands::usage::Usage;
@@ -35,7 +35,7 @@ impl PrometheusArgs {
     ///
     /// # Errors
     /// As [`Self::address`].
-    pub(super) fn survey(&self, asks: SurveyAsks, staged: Vec<StagedKind>) -> anyhow::Result<SurveyOptions> {
+    pub(super) fn survey(&self, asks: SnapshotOptions, staged: Vec<StagedKind>) -> anyhow::Result<SurveyOptions> {
         Ok(SurveyOptions { asks, prometheus: self.address()?, staged })
     }
 }

@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::known::{advise, kind_of};
 use super::prometheus_args::PrometheusArgs;
 use crate::commands::cluster_args::ClusterArgs;
-use crate::commands::kinds_dir::{KindsArgs, Known};
+use crate::commands::kinds_dir::{KindsArgs, LoadedKind};
 use crate::commands::output::{self, talk, warn};
 use crate::commands::stop::{INTERRUPTED, Stop};
 
@@ -60,7 +60,7 @@ pub(super) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
 }
 
 /// Runs one rollout. Returns whether it needs a person.
-fn one(args: &RunArgs, name: &str, all: &[Known], options: &RolloutOptions, stop: &Stop) -> anyhow::Result<bool> {
+fn one(args: &RunArgs, name: &str, all: &[LoadedKind], options: &RolloutOptions, stop: &Stop) -> anyhow::Result<bool> {
     let told = ToldOfRollouts::default();
     let ended = args.cluster.with(async |cluster| {
         let document = get_rollout(&cluster, name).await.map_err(advise)?;
@@ -75,7 +75,7 @@ fn one(args: &RunArgs, name: &str, all: &[Known], options: &RolloutOptions, stop
 }
 
 /// Runs every rollout whose kind is known. Returns whether one of them needs a person.
-fn every(args: &RunArgs, all: &[Known], options: &RolloutOptions, stop: &Stop) -> anyhow::Result<bool> {
+fn every(args: &RunArgs, all: &[LoadedKind], options: &RolloutOptions, stop: &Stop) -> anyhow::Result<bool> {
     let told = ToldOfRollouts::default();
     let ends = args.cluster.with(async |cluster| {
         let kind = |document: &Value| kind_of(document, all).map_err(|error| error.to_string());

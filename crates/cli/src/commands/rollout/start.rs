@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use pointsman_cluster::{
-    Cluster, DryRun, RolloutError, SurveyAsks, SurveyOptions, forward_again, get_rollout, start_rollout,
+    Cluster, DryRun, RolloutError, SnapshotOptions, SurveyOptions, forward_again, get_rollout, start_rollout,
     survey_rollout, unfreezable,
 };
 use pointsman_core::definition::Kind;
@@ -46,7 +46,7 @@ pub(super) fn start(args: &StartArgs) -> anyhow::Result<ExitCode> {
     let kind = file.kind(&all)?;
     let documents = freeze(&file.rollout, Some(&args.runner.service_account));
     let dry_run = args.dry_run.mode();
-    let looks = args.prometheus.survey(SurveyAsks::Nobody, staged)?;
+    let looks = args.prometheus.survey(SnapshotOptions::Nobody, staged)?;
     let started = args.cluster.patiently(async |cluster| {
         let known = known(&cluster, &file).await.map_err(advise)?;
         let forward = goes_forward_again(&known, &file.document, &args.kinds.flags()).map_err(without_effect)?;

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::{Args, ValueHint};
 use pointsman_cluster::{Cluster, RolloutError, list_rollouts, running_versions};
 use pointsman_core::definition::{API_VERSION, Kind};
-use pointsman_core::rollout::{ROLLOUT, RunningVersions, VersionStanding, rollout_target};
+use pointsman_core::rollout::{ROLLOUT, RunningVersions, VersionStatus, rollout_target};
 use pointsman_core::webhook::Webhook;
 use serde_json::{Value, json};
 
@@ -107,7 +107,7 @@ fn is_same(one: &Kind, other: &Kind) -> bool {
 }
 
 /// One of the versions, however it is spelled.
-fn only(version: &str, standings: Vec<VersionStanding>, kind: &Kind) -> anyhow::Result<VersionStanding> {
+fn only(version: &str, standings: Vec<VersionStatus>, kind: &Kind) -> anyhow::Result<VersionStatus> {
     let names: Vec<String> = standings.iter().map(|one| one.version.clone()).collect();
     standings.into_iter().find(|one| one.is_called(version)).ok_or_else(|| {
         let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
@@ -117,7 +117,7 @@ fn only(version: &str, standings: Vec<VersionStanding>, kind: &Kind) -> anyhow::
 
 /// Versions in all forms.
 struct ToldVersions {
-    standings: Vec<VersionStanding>,
+    standings: Vec<VersionStatus>,
     json: Value,
 }
 
@@ -144,19 +144,19 @@ impl ToldVersions {
     }
 }
 
-fn row(one: &VersionStanding) -> [String; 3] {
+fn row(one: &VersionStatus) -> [String; 3] {
     let target = if one.target { "True" } else { "False" };
     [one.version.clone(), target.to_owned(), one.state.word().to_owned()]
 }
 
-fn wide_row(one: &VersionStanding) -> [String; 8] {
+fn wide_row(one: &VersionStatus) -> [String; 8] {
     let [version, target, state] = row(one);
     let [from, to, applied, available] =
         [&one.upgrade_from, &one.downgrade_to, &one.applied, &one.available].map(|names| names.join(", "));
     [version, target, state, one.objects.to_string(), from, to, applied, available]
 }
 
-fn document(one: &VersionStanding) -> Value {
+fn document(one: &VersionStatus) -> Value {
     json!({
         "version": one.version, "target": one.target, "state": one.state.word(), "objects": one.objects,
         "upgrade_from": one.upgrade_from, "downgrade_to": one.downgrade_to,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use pointsman_core::definition::{Kind, StagedKind, WatchedFact};
-use pointsman_core::webhook::{Conversions, Endpoint, KnownFacts, Metadata, Reply, Settings, Unanswered, Webhook};
+use pointsman_core::webhook::{Conversions, Endpoint, KnownFacts, Metadata, Reply, Settings, HandleError, Webhook};
 
 use super::trial::ServedTrial;
 use crate::commands::file_stamps::FileStamps;
@@ -23,7 +23,7 @@ impl ServedKinds {
     ///
     /// # Errors
     /// The body is no review of that endpoint, or hangs on a fact of which nothing is known yet; or nobody waits.
-    pub fn handle(&self, endpoint: Endpoint, body: &[u8], is_awaited: &dyn Fn() -> bool) -> Result<Reply, Unanswered> {
+    pub fn handle(&self, endpoint: Endpoint, body: &[u8], is_awaited: &dyn Fn() -> bool) -> Result<Reply, HandleError> {
         self.webhook.load().handle_while(endpoint, body, &self.facts.load(), is_awaited)
     }
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use pointsman_cluster::{Cluster, ConnectOptions, FactNews, connect, follow_facts, next_pause, with_one_watch};
+use pointsman_cluster::{Cluster, ConnectOptions, FactEvent, connect, follow_facts, next_pause, with_one_watch};
 use pointsman_core::definition::WatchedFact;
 use pointsman_core::webhook::KnownFacts;
 use tokio::runtime::{Builder, Runtime};
@@ -18,7 +18,7 @@ use super::error_output::ToldErrors;
 
 /// What is known of the facts that one resource says, for metrics.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub struct FactStanding {
+pub struct FactStatus {
     /// The resource, as kubectl takes it.
     pub resource: String,
     /// Something is known, so that decisions can be made.
@@ -36,7 +36,7 @@ pub struct FactStanding {
 pub struct FactFollower {
     served: ServedKinds,
     options: ConnectOptions,
-    standing: Arc<Mutex<BTreeMap<String, FactStanding>>>,
+    standing: Arc<Mutex<BTreeMap<String, FactStatus>>>,
 }
 
 impl FactFollower {
@@ -56,7 +56,7 @@ impl FactFollower {
 
     /// What is known now, by resource.
     #[must_use]
-    pub fn standing(&self) -> Vec<FactStanding> {
+    pub fn standing(&self) -> Vec<FactStatus> {
         self.standing.lock().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
     }
 
@@ -127,10 +127,10 @@ impl FactFollower {
         self.served.know(known);
     }
 
-    fn heard(&self, group: &[WatchedFact], news: FactNews, told: &mut ToldErrors) {
+    fn heard(&self, group: &[WatchedFact], news: FactEvent, told: &mut ToldErrors) {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs());
         match news {
-            FactNews::Seen(seen) => {
+            FactEvent::Seen(seen) => {
                 let mut known = KnownFacts::clone(&self.served.known());
                 seen.iter().for_each(|(fact, objects)| known.see(fact, Arc::clone(objects)));
                 // All of this runs on one thread: nobody else has changed it meanwhile.
@@ -138,7 +138,7 @@ impl FactFollower {
                 self.keep(&self.served.facts());
                 self.note(group, |standing| standing.heard = now);
             }
-            FactNews::Failed { error, pause } => {
+            FactEvent::Failed { error, pause } => {
                 self.note(group, |standing| standing.failures += 1);
                 if !told.is_new(&error.reason(), Instant::now()) {
                     return;
@@ -149,7 +149,7 @@ impl FactFollower {
                 }
                 tracing::warn!(%error, ?pause, "facts cannot be read or watched, what is known of them goes on");
             }
-            FactNews::Misplaced { fact } => {
+            FactEvent::Misplaced { fact } => {
                 self.note(group, |standing| standing.failures += 1);
                 if told.is_new(&fact.to_string(), Instant::now()) {
                     let what = "a fact can never be true: its objects are in namespaces and it names none, or it names \
@@ -161,7 +161,7 @@ impl FactFollower {
         }
     }
 
-    fn note(&self, group: &[WatchedFact], note: impl Fn(&mut FactStanding)) {
+    fn note(&self, group: &[WatchedFact], note: impl Fn(&mut FactStatus)) {
         let mut standing = self.standing.lock().unwrap_or_else(PoisonError::into_inner);
         let mut resources: Vec<String> = group.iter().map(|fact| fact.resource.to_string()).collect();
         resources.dedup();

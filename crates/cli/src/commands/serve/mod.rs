@@ -11,5 +11,5 @@ mod trial;
 pub use args::ServeArgs;
 pub use definitions::{ServedDefinitions, ServedKinds};
 pub use dev_page::DevAnswers;
-pub use facts::{FactFollower, FactStanding};
+pub use facts::{FactFollower, FactStatus};
 pub use limits::LimitArgs;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use pointsman_core::definition::Kind;
-use pointsman_core::laws::{CheckOptions, LAWS, Words, survey};
+use pointsman_core::laws::{CheckOptions, LAWS, Dictionary, survey};
 use pointsman_core::webhook::Webhook;
 
 /// How definitions are tried before they are served.
@@ -37,7 +37,7 @@ impl ServedTrial {
         if self.cases == 0 {
             return Ok(());
         }
-        let words = Words::default();
+        let words = Dictionary::default();
         let mut options =
             CheckOptions { seed: 0, cases: self.cases, laws: &LAWS, words: &words, go_on, converted: &|| {} };
         let survey = survey(webhook, kind, &[], &mut options);

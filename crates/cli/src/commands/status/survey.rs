@@ -9,7 +9,7 @@ use pointsman_core::registration::drift;
 use crate::commands::cluster_args::advised;
 use crate::commands::crd::converts;
 use crate::commands::kind_names::find;
-use crate::commands::kinds_dir::Known;
+use crate::commands::kinds_dir::LoadedKind;
 use crate::commands::unix_time::unix_time;
 
 /// Which kinds are looked at, and how.
@@ -26,7 +26,7 @@ pub(crate) struct Looking<'l> {
 
 impl<'l> Looking<'l> {
     /// The kinds of these names; without one, all that have versions to convert between.
-    pub(crate) fn new(all: &'l [Known], named: &[String], endpoints: &'l [String], page: u32) -> anyhow::Result<Self> {
+    pub(crate) fn new(all: &'l [LoadedKind], named: &[String], endpoints: &'l [String], page: u32) -> anyhow::Result<Self> {
         let kinds = match named.is_empty() {
             true => all.iter().map(|known| &known.kind).filter(|kind| converts(kind)).collect(),
             false => named.iter().map(|name| Ok(&find(all, name)?.kind)).collect::<anyhow::Result<_>>()?,

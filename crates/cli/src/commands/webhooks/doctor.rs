@@ -13,7 +13,7 @@ use crate::commands::admission::AdmissionArgs;
 use crate::commands::diagnosis::Diagnosis;
 use crate::commands::format::TextFormat;
 use crate::commands::input::{self, FileArgs, Source, flat_documents};
-use crate::commands::kinds_dir::{KindsArgs, Known};
+use crate::commands::kinds_dir::{KindsArgs, LoadedKind};
 use crate::commands::output::{self, talk};
 use crate::commands::unix_time::unix_time;
 use crate::hint::hinted;
@@ -72,7 +72,7 @@ pub(crate) fn judge_files(
 }
 
 /// The documents, each by itself.
-fn examined(all: &[Known], documents: &[Value]) -> ExaminedDocuments {
+fn examined(all: &[LoadedKind], documents: &[Value]) -> ExaminedDocuments {
     let known = |name: &str| all.iter().map(|known| &known.kind).find(|kind| name == crd_name(kind));
     let options = DocumentOptions {
         kind: &|name| known(name).map(|kind| kind.name().to_owned()),
@@ -97,13 +97,13 @@ fn nothing_judged(sources: &[Source]) -> anyhow::Error {
 }
 
 /// What does not fit in files with what is registered.
-pub(crate) fn findings(all: &[Known], sources: &[Source], server: &Settings) -> anyhow::Result<Vec<Finding>> {
+pub(crate) fn findings(all: &[LoadedKind], sources: &[Source], server: &Settings) -> anyhow::Result<Vec<Finding>> {
     Ok(inspect_all(all, &flat_documents(sources)?, server))
 }
 
 /// What does not fit for any kind. Operators count their versions each for itself: where the server's version is one of
 /// another kind's, it is not asked about a kind with which it has no version in common.
-pub(crate) fn inspect_all(all: &[Known], documents: &[Value], server: &Settings) -> Vec<Finding> {
+pub(crate) fn inspect_all(all: &[LoadedKind], documents: &[Value], server: &Settings) -> Vec<Finding> {
     let own = server.controller.as_ref().map(ControllerVersion::as_str);
     let told = || server.served.iter().chain(&server.shadowed).map(ControllerVersion::as_str).chain(own);
     let served: Vec<_> = all

@@ -3,15 +3,15 @@
 use kube::{Client, Config};
 use pointsman_core::definition::Kind;
 use pointsman_core::rollout::{
-    Counterpart, FleetObject, FleetRollout, ObjectCall, ObjectWrite, Propagation, Replacement, RolloutAnswers,
-    RolloutStatus, Successor, answered_rollout, step_questions,
+    PreconditionObject, FleetObject, Rollout, ObjectCall, ObjectWrite, Propagation, Replacement, LookupResults,
+    RolloutStatus, ReplacementObject, answered_rollout, step_questions,
 };
 use serde_json::{Value, json};
 
 use super::super::beside::write_beside;
-use super::super::elsewhere::Elsewhere;
+use super::super::elsewhere::RemoteLookups;
 use super::super::lookups::{Compiled, look_up_more};
-use super::super::writes::Landed;
+use super::super::writes::WriteOutcome;
 use crate::call_error::CallError;
 use crate::cluster::Cluster;
 use crate::web::tests::{Manner, SmallServer, answer, waited};
@@ -42,17 +42,17 @@ pub(super) fn write(call: ObjectCall) -> ObjectWrite {
     ObjectWrite { cluster: None, plural, group, version: None, namespace, name, call, of, uid }
 }
 
-pub(super) async fn writes(cluster: &Cluster, one: &ObjectWrite) -> Result<Landed, CallError> {
-    write_beside(cluster, &[], &mut Elsewhere::default(), one).await
+pub(super) async fn writes(cluster: &Cluster, one: &ObjectWrite) -> Result<WriteOutcome, CallError> {
+    write_beside(cluster, &[], &mut RemoteLookups::default(), one).await
 }
 
 /// What became of a deletion, and whether it was asked for.
-fn makes_way(code: u16, message: &'static str) -> (Result<Landed, CallError>, bool) {
+fn makes_way(code: u16, message: &'static str) -> (Result<WriteOutcome, CallError>, bool) {
     makes_way_beside(code, message, &json!([]))
 }
 
 /// The same where these are the ReplicaSets.
-fn makes_way_beside(code: u16, message: &'static str, sets: &Value) -> (Result<Landed, CallError>, bool) {
+fn makes_way_beside(code: u16, message: &'static str, sets: &Value) -> (Result<WriteOutcome, CallError>, bool) {
     let sets = json!({"items": sets}).to_string();
     let server = SmallServer::start(move |path| match group(path) {
         Some(manner) => manner,
@@ -69,7 +69,7 @@ fn makes_way_beside(code: u16, message: &'static str, sets: &Value) -> (Result<L
         uid: "d".to_owned(),
         resource_version: "7".to_owned(),
         propagation: Propagation::Orphan,
-        replacement: Some(Box::new(Replacement::Successor(Successor {
+        replacement: Some(Box::new(Replacement::Successor(ReplacementObject {
             object: successor,
             owned: ("replicasets".to_owned(), "apps".to_owned()),
             labels: "app=a,old=a".to_owned(),
@@ -86,7 +86,7 @@ fn who_would_be_refused_is_asked_for_before_anything_is_deleted() {
                    count/deployments.apps=3, limited: count/deployments.apps=3";
     for (code, message) in [(409, there), (403, counted), (201, "{}")] {
         let (landed, is_deleted) = makes_way(code, message);
-        assert!(matches!(landed, Ok(Landed::Written(_))) && is_deleted, "{code} {message}: {landed:?}");
+        assert!(matches!(landed, Ok(WriteOutcome::Written(_))) && is_deleted, "{code} {message}: {landed:?}");
     }
     let denied = "admission webhook \"w\" denied the request: nobody cannot set that";
     let reference = "deployments.apps \"a\" is forbidden: cannot set blockOwnerDeletion if an ownerReference refers to a \
@@ -100,13 +100,13 @@ fn who_would_be_refused_is_asked_for_before_anything_is_deleted() {
         (404, "no", ""),
     ] {
         let (landed, is_deleted) = makes_way(code, message);
-        let Ok(Landed::Refused(why)) = landed else { panic!("{code} {message}: {landed:?}") };
+        let Ok(WriteOutcome::Refused(why)) = landed else { panic!("{code} {message}: {landed:?}") };
         let end = format!("{message}{next}");
         assert!(why.ends_with(&end) && why.contains("nothing was deleted") && !is_deleted, "{why}");
     }
     for (code, message) in [(503, "busy"), (409, "Operation cannot be fulfilled on resourcequotas \"q\"")] {
         let (landed, is_deleted) = makes_way(code, message);
-        assert!(matches!(landed, Ok(Landed::Later(_))) && !is_deleted, "{code} {message}: {landed:?}");
+        assert!(matches!(landed, Ok(WriteOutcome::Later(_))) && !is_deleted, "{code} {message}: {landed:?}");
     }
     let rights =
         "deployments.apps is forbidden: User \"u\" cannot create resource \"deployments\" in API group \"apps\"";
@@ -121,17 +121,17 @@ fn nothing_is_deleted_before_what_belongs_to_it_would_be_left_behind() {
     let owners = |uid: &str| json!([{"kind": "Deployment", "name": "a", "uid": uid, "controller": true}]);
     let set = |since: &str, owners: &Value| json!([{"metadata": {"name": "a-1", "creationTimestamp": since, "ownerReferences": owners}}]);
     let (landed, is_deleted) = makes_way_beside(409, there, &set("2026-11-20T10:48:30Z", &owners("d")));
-    assert!(matches!(landed, Ok(Landed::Written(_))) && is_deleted, "{landed:?}");
+    assert!(matches!(landed, Ok(WriteOutcome::Written(_))) && is_deleted, "{landed:?}");
     for (since, owners) in [("2026-11-20T10:48:31Z", owners("d")), ("2026-11-20T09:00:00Z", json!([]))] {
         let (landed, is_deleted) = makes_way_beside(409, there, &set(since, &owners));
-        let Ok(Landed::NotYet(why)) = landed else { panic!("{landed:?}") };
+        let Ok(WriteOutcome::NotYet(why)) = landed else { panic!("{landed:?}") };
         assert!(why.starts_with("deployments.apps n/a is not deleted yet: a-1 ") && !is_deleted, "{why}");
     }
 }
 
 /// What comes of the deletion of one of two objects, where the other one is found like this, and its write is answered
 /// like that; and whether it was asked for.
-fn leaves(written: Vec<u8>, found: Vec<u8>) -> (Result<Landed, CallError>, bool) {
+fn leaves(written: Vec<u8>, found: Vec<u8>) -> (Result<WriteOutcome, CallError>, bool) {
     let server = SmallServer::start(move |path| match group(path) {
         Some(manner) => manner,
         None if path == "/apis/example.com/v1/namespaces/n/houses/a" => Manner::Says(found.clone()),
@@ -140,7 +140,7 @@ fn leaves(written: Vec<u8>, found: Vec<u8>) -> (Result<Landed, CallError>, bool)
     });
     let [plural, group, version, name, uid] = ["houses", "example.com", "v1", "a", "h"].map(str::to_owned);
     let annotation = Some(("made-of".to_owned(), "d".to_owned()));
-    let counterpart = Counterpart { plural, group, version, name, uid, annotation };
+    let counterpart = PreconditionObject { plural, group, version, name, uid, annotation };
     let call = ObjectCall::Delete {
         uid: "d".to_owned(),
         resource_version: "7".to_owned(),
@@ -176,15 +176,15 @@ fn nothing_is_deleted_for_what_is_gone_meanwhile() {
         (there(&json!({"uid": "h"})), unsaid),
     ] {
         let (landed, is_deleted) = leaves(no(500, "nobody asks"), found);
-        let Ok(Landed::NotYet(why)) = landed else { panic!("{landed:?}") };
+        let Ok(WriteOutcome::NotYet(why)) = landed else { panic!("{landed:?}") };
         assert_eq!(why, format!("deployments.apps n/a is not deleted: houses.example.com n/a {told}"));
         assert!(!is_deleted);
     }
     let (landed, is_deleted) = leaves(fits(), no(500, "conversion failed"));
     let unread = "deployments.apps n/a is not deleted: houses.example.com n/a cannot be read: ";
-    assert!(matches!(&landed, Ok(Landed::Refused(why)) if why.starts_with(unread)) && !is_deleted, "{landed:?}");
+    assert!(matches!(&landed, Ok(WriteOutcome::Refused(why)) if why.starts_with(unread)) && !is_deleted, "{landed:?}");
     for busy in [leaves(no(503, "busy"), fits()), leaves(fits(), no(503, "busy"))] {
-        assert!(matches!(busy.0, Ok(Landed::Later(_))) && !busy.1, "{busy:?}");
+        assert!(matches!(busy.0, Ok(WriteOutcome::Later(_))) && !busy.1, "{busy:?}");
     }
 }
 
@@ -195,30 +195,30 @@ fn what_stays_is_written_before_the_other_one_goes() {
         there(&json!({"uid": "h", "annotations": {"made-of": "d", "pointsman.dev/source-resource-version": state}}))
     };
     let (landed, is_deleted) = leaves(says("7"), fits());
-    assert!(matches!(landed, Ok(Landed::Written(_))) && is_deleted, "{landed:?}");
+    assert!(matches!(landed, Ok(WriteOutcome::Written(_))) && is_deleted, "{landed:?}");
     // A policy takes it off again: it was answered 200, and nothing was written.
     for answered in [fits(), says("6")] {
         let (landed, is_deleted) = leaves(answered, fits());
         let why = "n/a does not keep the annotation pointsman.dev/source-resource-version: a mutating webhook or policy takes it off";
-        assert!(matches!(&landed, Ok(Landed::Refused(said)) if said.contains(why)) && !is_deleted, "{landed:?}");
+        assert!(matches!(&landed, Ok(WriteOutcome::Refused(said)) if said.contains(why)) && !is_deleted, "{landed:?}");
     }
     // Whoever was killed in between does not write it once more.
     let (landed, is_deleted) = leaves(no(403, "no"), says("7"));
-    assert!(matches!(landed, Ok(Landed::Written(_))) && is_deleted, "{landed:?}");
+    assert!(matches!(landed, Ok(WriteOutcome::Written(_))) && is_deleted, "{landed:?}");
     assert!(!leaves(no(403, "admission webhook"), says("6")).1, "it was another state of the other one");
     let whose = "deployments.apps n/a is not deleted: houses.example.com n/a cannot be written: ";
     // That it is too large by now is of these two alone.
     for (code, message) in [(403, "admission webhook \"a\" denied the request: no"), (500, "request is too large")] {
         let (landed, is_deleted) = leaves(no(code, message), fits());
-        assert!(matches!(&landed, Ok(Landed::Refused(why)) if why.starts_with(whose)) && !is_deleted, "{landed:?}");
+        assert!(matches!(&landed, Ok(WriteOutcome::Refused(why)) if why.starts_with(whose)) && !is_deleted, "{landed:?}");
     }
     for (code, message) in [(404, "not found"), (409, "conflict"), (422, "the server rejected our request")] {
         let (landed, is_deleted) = leaves(no(code, message), fits());
-        assert!(matches!(&landed, Ok(Landed::NotYet(why)) if why.ends_with(message)) && !is_deleted, "{landed:?}");
+        assert!(matches!(&landed, Ok(WriteOutcome::NotYet(why)) if why.ends_with(message)) && !is_deleted, "{landed:?}");
     }
     let going = json!({"uid": "h", "annotations": {"made-of": "d"}, "deletionTimestamp": "2026-11-20T10:48:31Z"});
     let (landed, is_deleted) = leaves(there(&going), fits());
-    assert!(matches!(&landed, Ok(Landed::NotYet(why)) if why.ends_with("is being deleted")), "{landed:?}");
+    assert!(matches!(&landed, Ok(WriteOutcome::NotYet(why)) if why.ends_with("is being deleted")), "{landed:?}");
     assert!(!is_deleted);
 }
 
@@ -229,10 +229,10 @@ fn what_fails_for_one_object_alone_is_told_of_that() {
         SmallServer::start(|path| group(path).unwrap_or_else(|| says(500, "etcdserver: request is too large")));
     let call = || ObjectCall::Create(json!({"apiVersion": "apps/v1", "kind": "ControllerRevision"}));
     let landed = against(&server, async |cluster| writes(cluster, &write(call())).await);
-    assert!(matches!(&landed, Ok(Landed::Refused(why)) if why.contains("too large")), "{landed:?}");
+    assert!(matches!(&landed, Ok(WriteOutcome::Refused(why)) if why.contains("too large")), "{landed:?}");
     let server = SmallServer::start(|path| group(path).unwrap_or_else(|| says(429, "too many")));
     let landed = against(&server, async |cluster| writes(cluster, &write(call())).await);
-    assert!(matches!(landed, Ok(Landed::Later(_))), "{landed:?}");
+    assert!(matches!(landed, Ok(WriteOutcome::Later(_))), "{landed:?}");
 }
 
 /// A namesake that was made anew is told nothing.
@@ -245,7 +245,7 @@ fn only_the_object_that_is_meant_is_told_why_it_is_refused() {
         });
         let call = ObjectCall::Tell(json!({"status": {"error": "no"}}));
         let landed = against(&server, async |cluster| writes(cluster, &write(call)).await);
-        assert_eq!(matches!(landed, Ok(Landed::Written(_))), is_told, "{landed:?}");
+        assert_eq!(matches!(landed, Ok(WriteOutcome::Written(_))), is_told, "{landed:?}");
         assert_eq!(server.heads().iter().any(|head| head.starts_with("PATCH")), is_told);
     }
 }
@@ -293,7 +293,7 @@ fn known(steps: usize, server: &SmallServer) -> String {
         "kind": "house", "workflow": "moves", "to": "v1", "acceptedRisks": ["pods", "hut"], "waves": [{"name": "all"}],
     });
     let rollout = json!({"apiVersion": "pointsman.dev/v1", "kind": "StagedRollout", "metadata": {"name": "r", "uid": "u"}, "spec": spec});
-    let rollout: FleetRollout = answered_rollout(&rollout, &kind).unwrap();
+    let rollout: Rollout = answered_rollout(&rollout, &kind).unwrap();
     let mark = json!({"rollout": "u", "was": null, "to": "v1", "at": "2026-11-18T10:00:00Z", "step": {"all": steps}});
     let hut = json!({"metadata": {
         "name": "h", "namespace": "n", "uid": "hut", "annotations": {"pointsman.dev/rollout": mark.to_string()},
@@ -302,7 +302,7 @@ fn known(steps: usize, server: &SmallServer) -> String {
     let status = RolloutStatus::of(&json!({"status": {"started": "2026-11-18T10:00:00Z", "inFlight": reserved}}));
     let fleet: Vec<FleetObject> = FleetObject::of(&hut, &rollout).into_iter().collect();
     let questions = step_questions(&rollout, &status, &fleet);
-    let mut answers = RolloutAnswers::default();
+    let mut answers = LookupResults::default();
     against(server, async |cluster| {
         look_up_more(cluster, Compiled { kind: &kind, staged: &[] }, &questions, &mut answers).await
     })

@@ -10,19 +10,19 @@ use base64::engine::general_purpose::STANDARD;
 use kube::{Client, Config};
 use pointsman_core::definition::Kind;
 use pointsman_core::rollout::{
-    FleetObject, FleetRollout, Moment, ObjectCall, ObjectWrite, OtherCluster, Propagation, RolloutAnswers,
-    RolloutFacts, RolloutQuestion, RolloutStatus, answered_rollout, forecast, waiting_questions,
+    FleetObject, Rollout, ClockReading, ObjectCall, ObjectWrite, OtherCluster, Propagation, LookupResults,
+    PlanInput, LookupRequest, RolloutStatus, answered_rollout, forecast, waiting_questions,
 };
 use serde_json::{Value, json};
 
 use super::CRD;
 use crate::cluster::Cluster;
-use crate::rollout::elsewhere::Elsewhere;
-use crate::rollout::writes::Landed;
+use crate::rollout::elsewhere::RemoteLookups;
+use crate::rollout::writes::WriteOutcome;
 use crate::web::tests::{Manner, SmallServer, answer, waited};
 
 /// Boats that wait for the nodes of clusters of their own.
-fn fleet(names: &[&str]) -> (FleetRollout, Vec<FleetObject>) {
+fn fleet(names: &[&str]) -> (Rollout, Vec<FleetObject>) {
     let definition = "apiVersion: pointsman.dev/v1\nkind: KindDefinition\ncrd: boats.crd.yaml\nhealthy: {all: [{field: \
                       status.ready, is: true}]}\nworkflows:\n  j:\n  - {name: nodes, wait: {list: nodes, every: {field: \
                       spec.fine, is: true}, on: {cluster: {secret: way, namespace: \"{name}\"}}}}\n";
@@ -48,9 +48,9 @@ fn way(server: &SmallServer) -> Vec<u8> {
 }
 
 /// How each object stands by these answers.
-fn standings(rollout: &FleetRollout, fleet: &[FleetObject], answers: RolloutAnswers) -> BTreeMap<String, String> {
-    let facts = RolloutFacts { answers, consistent: true, ahead: true, ..RolloutFacts::default() };
-    let now = Moment { wall: 1_795_000_000, steady: Duration::ZERO };
+fn standings(rollout: &Rollout, fleet: &[FleetObject], answers: LookupResults) -> BTreeMap<String, String> {
+    let facts = PlanInput { answers, consistent: true, ahead: true, ..PlanInput::default() };
+    let now = ClockReading { wall: 1_795_000_000, steady: Duration::ZERO };
     let all = forecast(rollout, &RolloutStatus::default(), fleet, facts, now);
     all.into_iter().map(|one| (one.object.title(), format!("{} {}", one.standing.word(), one.standing.why()))).collect()
 }
@@ -74,19 +74,19 @@ fn nobody_waits_for_a_cluster_that_does_not_answer_and_nobody_is_asked_twice() {
         })
     });
     let (rollout, fleet) = fleet(&["dead", "empty", "fine", "lost", "silent"]);
-    let questions: Vec<RolloutQuestion> = waiting_questions(&rollout, &RolloutStatus::default(), &fleet);
+    let questions: Vec<LookupRequest> = waiting_questions(&rollout, &RolloutStatus::default(), &fleet);
     assert_eq!(questions.len(), 5);
     let mut config = Config::new(own.url("").parse().unwrap());
     config.default_retry = false;
     let first = waited(async {
         let cluster = Cluster::new(Client::try_from(config).unwrap(), own.url(""));
-        let mut elsewhere = Elsewhere::default();
-        let (mut answers, began) = (RolloutAnswers::default(), Instant::now());
+        let mut elsewhere = RemoteLookups::default();
+        let (mut answers, began) = (LookupResults::default(), Instant::now());
         elsewhere.tell(&cluster, &questions, Duration::from_secs(1), &mut answers).await;
         assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
         // What is known is known for a while.
         let asked = own.heads().len();
-        elsewhere.tell(&cluster, &questions, Duration::from_millis(100), &mut RolloutAnswers::default()).await;
+        elsewhere.tell(&cluster, &questions, Duration::from_millis(100), &mut LookupResults::default()).await;
         assert_eq!((own.heads().len(), fine.heads().len()), (asked, 1));
         answers
     });
@@ -135,11 +135,11 @@ fn list(fine: bool) -> Manner {
 }
 
 /// The cluster itself, and who asks others.
-async fn against<T>(own: &SmallServer, work: impl AsyncFnOnce(&Cluster, &mut Elsewhere) -> T) -> T {
+async fn against<T>(own: &SmallServer, work: impl AsyncFnOnce(&Cluster, &mut RemoteLookups) -> T) -> T {
     let mut config = Config::new(own.url("").parse().unwrap());
     config.default_retry = false;
     let cluster = Cluster::new(Client::try_from(config).unwrap(), own.url(""));
-    work(&cluster, &mut Elsewhere::default()).await
+    work(&cluster, &mut RemoteLookups::default()).await
 }
 
 #[test]
@@ -161,22 +161,22 @@ fn a_call_that_hangs_holds_up_no_other_and_is_not_sent_twice() {
     let (rollout, fleet) = fleet(&["slow", "quick"]);
     let questions = waiting_questions(&rollout, &RolloutStatus::default(), &fleet);
     waited(against(&own, async |cluster, elsewhere| {
-        elsewhere.tell(cluster, &questions, Duration::from_secs(5), &mut RolloutAnswers::default()).await;
+        elsewhere.tell(cluster, &questions, Duration::from_secs(5), &mut LookupResults::default()).await;
         let (of_slow, slowly) = deletion("slow");
         let (of_quick, quickly) = deletion("quick");
         for _ in 0..2 {
             let landed = elsewhere.write(&of_slow, &slowly, &json!({})).await;
-            assert!(matches!(&landed, Landed::NotYet(why) if why.contains("no answer yet")), "{landed:?}");
+            assert!(matches!(&landed, WriteOutcome::NotYet(why) if why.contains("no answer yet")), "{landed:?}");
         }
         let landed = elsewhere.write(&of_quick, &quickly, &json!({})).await;
-        assert!(matches!(landed, Landed::Written(_)), "{landed:?}");
+        assert!(matches!(landed, WriteOutcome::Written(_)), "{landed:?}");
         release.send(()).unwrap();
         let mut landed = elsewhere.write(&of_slow, &slowly, &json!({})).await;
-        while matches!(landed, Landed::NotYet(_)) {
+        while matches!(landed, WriteOutcome::NotYet(_)) {
             tokio::time::sleep(Duration::from_millis(5)).await;
             landed = elsewhere.write(&of_slow, &slowly, &json!({})).await;
         }
-        assert!(matches!(landed, Landed::Written(_)), "{landed:?}");
+        assert!(matches!(landed, WriteOutcome::Written(_)), "{landed:?}");
     }));
     let sent = slow.heads().iter().filter(|head| head.starts_with("DELETE")).count();
     assert_eq!(sent, 1, "{:#?}", slow.heads());
@@ -206,16 +206,16 @@ fn what_was_asked_before_a_write_is_not_heard_after_it() {
     let questions = waiting_questions(&rollout, &RolloutStatus::default(), &fleet);
     let told = waited(against(&own, async |cluster, elsewhere| {
         let patience = Duration::from_secs(5);
-        elsewhere.tell(cluster, &questions, patience, &mut RolloutAnswers::default()).await;
+        elsewhere.tell(cluster, &questions, patience, &mut LookupResults::default()).await;
         elsewhere.forget(&questions);
-        elsewhere.tell(cluster, &questions, Duration::from_millis(100), &mut RolloutAnswers::default()).await;
+        elsewhere.tell(cluster, &questions, Duration::from_millis(100), &mut LookupResults::default()).await;
         let (of, write) = deletion("there");
         let landed = elsewhere.write(&of, &write, &json!({})).await;
-        assert!(matches!(landed, Landed::Written(_)), "{landed:?}");
+        assert!(matches!(landed, WriteOutcome::Written(_)), "{landed:?}");
         // It is asked anew, and then the answer comes to what was asked before.
-        elsewhere.tell(cluster, &questions, Duration::from_millis(100), &mut RolloutAnswers::default()).await;
+        elsewhere.tell(cluster, &questions, Duration::from_millis(100), &mut LookupResults::default()).await;
         release.send(()).unwrap();
-        let mut answers = RolloutAnswers::default();
+        let mut answers = LookupResults::default();
         elsewhere.tell(cluster, &questions, Duration::from_millis(500), &mut answers).await;
         standings(&rollout, &fleet, answers)
     }));

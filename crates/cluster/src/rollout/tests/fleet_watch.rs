@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use kube::{Client, Config};
 use pointsman_core::definition::Kind;
-use pointsman_core::rollout::{FleetRollout, RolloutStatus};
+use pointsman_core::rollout::{Rollout, RolloutStatus};
 use serde_json::{Value, json};
 
 use super::super::fleet::Fleet;
@@ -49,9 +49,9 @@ fn server(watched: impl Fn(usize) -> Manner + Send + Sync + 'static) -> SmallSer
 /// What each object is at, and what was answered to `work` before.
 fn after<T>(
     server: &SmallServer,
-    work: impl AsyncFnOnce(&Cluster, &FleetRollout, &mut Fleet) -> T,
+    work: impl AsyncFnOnce(&Cluster, &Rollout, &mut Fleet) -> T,
 ) -> (Vec<String>, T) {
-    let (kind, rollout): (Kind, FleetRollout) = rollout("start", &[metric("fine")]);
+    let (kind, rollout): (Kind, Rollout) = rollout("start", &[metric("fine")]);
     waited(async {
         let config = Config::new(server.url("").parse().unwrap());
         let cluster = Cluster::new(Client::try_from(config).unwrap(), server.url(""));
@@ -64,7 +64,7 @@ fn after<T>(
 
 /// Listens for a while. A connection that was kept may close under the next request, and whoever runs a rollout asks
 /// again.
-async fn heard(cluster: &Cluster, rollout: &FleetRollout, fleet: &mut Fleet) -> bool {
+async fn heard(cluster: &Cluster, rollout: &Rollout, fleet: &mut Fleet) -> bool {
     loop {
         match fleet.listen(cluster, rollout, PATIENCE).await {
             Ok(all) => return all,

@@ -11,13 +11,13 @@ use std::time::Instant;
 use kube::{Client, Config};
 use pointsman_core::definition::{HttpAddress, Kind};
 use pointsman_core::rollout::{
-    FleetRollout, RolloutAnswers, RolloutFacts, RolloutStatus, answered_rollout, shut_now, start_refusals,
+    Rollout, LookupResults, PlanInput, RolloutStatus, answered_rollout, shut_now, start_refusals,
     web_questions,
 };
 use serde_json::json;
 
-use super::lookups::LookedUp;
-use super::outside::Outside;
+use super::lookups::LookupCache;
+use super::outside::HttpProber;
 use crate::cluster::Cluster;
 use crate::web::tests::{Manner, SmallServer, answer, waited};
 
@@ -28,7 +28,7 @@ const CRD: &str = r#"{
             {"status": {"type": "object", "properties": {"ready": {"type": "boolean"}}}}}}}]}}"#;
 
 /// A kind with these checks, each with its name, and a roll over it.
-fn rollout(list: &str, checks: &[(String, String)]) -> (Kind, FleetRollout) {
+fn rollout(list: &str, checks: &[(String, String)]) -> (Kind, Rollout) {
     let checks = checks.iter().map(|(name, check)| format!("  - {{name: {name}, {check}}}\n"));
     let definition = format!(
         "apiVersion: pointsman.dev/v1\nkind: KindDefinition\ncrd: boats.crd.yaml\nhealthy: {{all: [{{field: status.ready, is: \
@@ -43,10 +43,10 @@ fn rollout(list: &str, checks: &[(String, String)]) -> (Kind, FleetRollout) {
 }
 
 /// What a rollout does not begin for, once everybody was asked.
-fn asked(rollout: &FleetRollout, prometheus: Option<&HttpAddress>) -> Vec<String> {
-    let mut answers = RolloutAnswers::default();
-    waited(Outside::with(prometheus).ask(&web_questions(rollout, &RolloutStatus::default()), &mut answers));
-    start_refusals(rollout, &[], &RolloutFacts { answers, ..RolloutFacts::default() })
+fn asked(rollout: &Rollout, prometheus: Option<&HttpAddress>) -> Vec<String> {
+    let mut answers = LookupResults::default();
+    waited(HttpProber::with(prometheus).ask(&web_questions(rollout, &RolloutStatus::default()), &mut answers));
+    start_refusals(rollout, &[], &PlanInput { answers, ..PlanInput::default() })
 }
 
 fn metric(name: &str) -> (String, String) {
@@ -193,13 +193,13 @@ fn nobody_is_asked_again_within_some_seconds() {
     let begun = RolloutStatus { started: Some("2026-11-18T10:00:00Z".to_owned()), ..RolloutStatus::default() };
     waited(async {
         let cluster = Cluster::new(Client::try_from(config).unwrap(), "http://127.0.0.1:9".to_owned());
-        let mut looked_up = LookedUp::nothing(Some(&base));
+        let mut looked_up = LookupCache::nothing(Some(&base));
         for (status, times) in
             [(&RolloutStatus::default(), 1), (&RolloutStatus::default(), 2), (&begun, 2), (&begun, 2)]
         {
             let answers = looked_up.answers(&cluster, &kind, &rollout, status).await.unwrap();
             assert_eq!(server.heads().len(), 2 * times);
-            let facts = RolloutFacts { answers, ..RolloutFacts::default() };
+            let facts = PlanInput { answers, ..PlanInput::default() };
             let shut = shut_now(&rollout, status, &facts).unwrap();
             assert!(shut.starts_with("empty: "), "{shut}");
         }

@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 
 use super::super::beside::try_made;
 use super::super::clock::RolloutClock;
-use super::super::pending_writes::{OpenWrites, UnansweredWrite};
-use super::super::writes::Landed;
+use super::super::pending_writes::{PendingWrites, UnacknowledgedWrite};
+use super::super::writes::WriteOutcome;
 use super::beside::{against, says, write, writes};
 use crate::cluster::Cluster;
 use crate::web::tests::{Manner, SmallServer, answer, waited};
@@ -34,7 +34,7 @@ fn silent(is_there: &Arc<AtomicBool>) -> SmallServer {
 }
 
 /// Makes an object as a runner does.
-async fn makes(cluster: &Cluster, one: &ObjectWrite) -> Landed {
+async fn makes(cluster: &Cluster, one: &ObjectWrite) -> WriteOutcome {
     match try_made(cluster, one).await.unwrap() {
         Some(no) => no,
         None => writes(cluster, one).await.unwrap(),
@@ -46,12 +46,12 @@ fn posts(server: &SmallServer) -> usize {
     server.heads().iter().filter(|head| head.starts_with("POST") && !head.contains("dryRun=All")).count()
 }
 
-async fn open(cluster: &Cluster, one: &ObjectWrite) -> OpenWrites {
+async fn open(cluster: &Cluster, one: &ObjectWrite) -> PendingWrites {
     let sent = Instant::now();
     let landed = writes(cluster, one).await;
-    assert!(matches!(&landed, Ok(Landed::Later(error)) if error.leaves_open()), "{landed:?}");
-    let mut all = OpenWrites::default();
-    all.add(UnansweredWrite::object(cluster, one, (sent, RolloutClock::start())).await.unwrap());
+    assert!(matches!(&landed, Ok(WriteOutcome::Later(error)) if error.leaves_open()), "{landed:?}");
+    let mut all = PendingWrites::default();
+    all.add(UnacknowledgedWrite::object(cluster, one, (sent, RolloutClock::start())).await.unwrap());
     all
 }
 
@@ -76,11 +76,11 @@ fn what_was_not_answered_is_waited_for_until_it_is_there() {
 }
 
 /// A Job that was asked for so many seconds ago.
-fn job(name: &str, seconds: u64) -> UnansweredWrite {
+fn job(name: &str, seconds: u64) -> UnacknowledgedWrite {
     let [namespace, of, uid] = ["n", "n/a", "u"].map(str::to_owned);
     let job = JobWrite { namespace, name: name.to_owned(), body: json!({}), of, uid };
     let sent = Instant::now().checked_sub(Duration::from_secs(seconds)).unwrap();
-    UnansweredWrite::job(&job, (sent, RolloutClock::start()))
+    UnacknowledgedWrite::job(&job, (sent, RolloutClock::start()))
 }
 
 /// Nobody is asked whether it is there.
@@ -88,7 +88,7 @@ fn job(name: &str, seconds: u64) -> UnansweredWrite {
 fn what_no_api_server_works_on_any_more_is_waited_for_no_longer() {
     let server = SmallServer::start(|_| says(404, "not found"));
     for (seconds, is_over) in [(64, false), (65, true)] {
-        let mut all = OpenWrites::default();
+        let mut all = PendingWrites::default();
         all.add(job("a", seconds));
         all.forget_late();
         assert_eq!(all.is_empty(), is_over, "after {seconds} s");
@@ -103,7 +103,7 @@ fn what_no_api_server_works_on_any_more_is_waited_for_no_longer() {
 #[test]
 fn objects_have_their_time_again_once_for_what_is_waited_for() {
     let (clock, before) = (RolloutClock::start(), RolloutStatus::default());
-    let mut all = OpenWrites::default();
+    let mut all = PendingWrites::default();
     for (name, is_granted) in [("a", true), ("a", false), ("b", true), ("a", false)] {
         all.add(job(name, 65));
         let waits = all.told(&before, clock.now());
@@ -155,8 +155,8 @@ fn a_change_that_was_not_answered_is_waited_for_until_it_is_seen() {
         });
         let one = ObjectWrite { version: Some("v1".to_owned()), ..write(call) };
         against(&server, async |cluster| {
-            let open = UnansweredWrite::object(cluster, &one, (Instant::now(), RolloutClock::start())).await;
-            let mut all = OpenWrites::default();
+            let open = UnacknowledgedWrite::object(cluster, &one, (Instant::now(), RolloutClock::start())).await;
+            let mut all = PendingWrites::default();
             all.add(open.unwrap());
             all.settle(cluster, RolloutClock::start()).await;
             assert_eq!(all.is_empty(), is_over, "{told}");
@@ -173,10 +173,10 @@ fn what_was_never_sent_or_changes_nothing_is_not_waited_for() {
         config.default_retry = false;
         let cluster = Cluster::new(Client::try_from(config).unwrap(), url);
         let landed = writes(&cluster, &write(ObjectCall::Create(deployment()))).await;
-        assert!(matches!(&landed, Ok(Landed::Later(error)) if !error.leaves_open()), "{landed:?}");
+        assert!(matches!(&landed, Ok(WriteOutcome::Later(error)) if !error.leaves_open()), "{landed:?}");
         for call in [ObjectCall::Tell(json!({})), ObjectCall::Readmit("s".to_owned())] {
             let sent = (Instant::now(), RolloutClock::start());
-            let open = UnansweredWrite::object(&cluster, &write(call), sent).await;
+            let open = UnacknowledgedWrite::object(&cluster, &write(call), sent).await;
             assert!(open.is_none());
         }
     });
@@ -193,7 +193,7 @@ fn what_a_store_does_not_say_in_time_may_still_be_done() {
             let one = ObjectWrite { version: Some("v1".to_owned()), ..write(call.clone()) };
             let server = SmallServer::start(move |_| says(500, message));
             let landed = against(&server, async |cluster| writes(cluster, &one).await);
-            assert_eq!(matches!(&landed, Ok(Landed::Later(error)) if error.leaves_open()), is_open, "{landed:?}");
+            assert_eq!(matches!(&landed, Ok(WriteOutcome::Later(error)) if error.leaves_open()), is_open, "{landed:?}");
         }
     }
 }
@@ -206,8 +206,8 @@ fn a_change_that_is_undone_as_it_is_written_is_not_yet() {
         let server = SmallServer::start(move |_| Manner::Says(answer(200, &now.to_string())));
         let landed = against(&server, async |cluster| writes(cluster, &write(ObjectCall::Patch(patch.clone()))).await);
         match landed.unwrap() {
-            Landed::Written(_) if is_kept => {}
-            Landed::NotYet(why) if !is_kept && why.contains("in the same write") => {}
+            WriteOutcome::Written(_) if is_kept => {}
+            WriteOutcome::NotYet(why) if !is_kept && why.contains("in the same write") => {}
             other => panic!("{other:?}"),
         }
     }
@@ -245,7 +245,7 @@ fn what_does_not_say_what_it_is_goes_again() {
         assert_eq!(server.heads().iter().any(|head| head.starts_with("DELETE")), goes);
         assert_eq!(posts(&server), made);
         match landed {
-            Landed::Refused(why) if goes || made == 0 => {
+            WriteOutcome::Refused(why) if goes || made == 0 => {
                 let then = match (made, deletes) {
                     (0, _) => "nothing was made",
                     (_, 200) => "it was deleted again",
@@ -256,7 +256,7 @@ fn what_does_not_say_what_it_is_goes_again() {
                     "{why}"
                 );
             }
-            Landed::Written(_) if !goes => {}
+            WriteOutcome::Written(_) if !goes => {}
             other => panic!("{other:?}"),
         }
     }
@@ -271,9 +271,9 @@ fn who_knows_no_dry_runs_is_not_asked_for_one() {
     });
     let one = write(ObjectCall::Create(deployment()));
     let landed = against(&server, async |cluster| makes(cluster, &one).await);
-    assert!(matches!(landed, Landed::Written(_)) && posts(&server) == 1, "{landed:?}");
+    assert!(matches!(landed, WriteOutcome::Written(_)) && posts(&server) == 1, "{landed:?}");
     // An answer that is lost leaves nothing open.
     let server = SmallServer::start(|_| Manner::Says(Vec::new()));
     let landed = against(&server, async |cluster| makes(cluster, &one).await);
-    assert!(matches!(&landed, Landed::Later(error) if !error.leaves_open()) && posts(&server) == 0, "{landed:?}");
+    assert!(matches!(&landed, WriteOutcome::Later(error) if !error.leaves_open()) && posts(&server) == 0, "{landed:?}");
 }

@@ -9,14 +9,14 @@ use std::thread;
 use std::time::Instant;
 
 use pointsman_core::definition::HttpAddress;
-use pointsman_core::rollout::WebAnswer;
+use pointsman_core::rollout::ProbeResult;
 use rustls::pki_types::PrivateKeyDer;
 use rustls::{RootCertStore, ServerConfig, ServerConnection, StreamOwned};
 
 pub(crate) use self::small_server::{Manner, SmallServer, answer, waited};
 use super::web_client::{BodyWanted, WebClient};
 
-fn get(client: &WebClient, address: &str, wanted: BodyWanted) -> Result<WebAnswer, String> {
+fn get(client: &WebClient, address: &str, wanted: BodyWanted) -> Result<ProbeResult, String> {
     let address: HttpAddress = address.parse().unwrap();
     waited(client.get(&address, wanted))
 }

@@ -16,7 +16,7 @@ use crate::definition::version::Versions;
 
 /// How objects of another kind, that goes, become objects of a kind.
 #[derive(Debug)]
-pub struct Becoming<K> {
+pub struct KindConversion<K> {
     /// Both kinds as one, whose older version is the kind that goes.
     pub(super) bridge: K,
     pub(super) source_names: Vec<String>,
@@ -72,10 +72,10 @@ pub(in crate::definition) struct Bridge {
     pub(in crate::definition) crd: Value,
 }
 
-impl<K> Becoming<K> {
+impl<K> KindConversion<K> {
     /// The same, with something else made of what both kinds are.
-    pub(in crate::definition) fn map<L>(self, make: impl FnOnce(K) -> L) -> Becoming<L> {
-        Becoming {
+    pub(in crate::definition) fn map<L>(self, make: impl FnOnce(K) -> L) -> KindConversion<L> {
+        KindConversion {
             bridge: make(self.bridge),
             source_names: self.source_names,
             source_plural: self.source_plural,

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use serde_saphyr::Spanned;
 
-use super::kind_conversion::{Becoming, Bridge, KindRefusal, Retirement};
+use super::kind_conversion::{KindConversion, Bridge, KindRefusal, Retirement};
 use crate::definition::admission::Admission;
 use crate::definition::checks::ChecksSpec;
 use crate::definition::compare::AcceptSpec;
@@ -97,7 +97,7 @@ impl BecomesSpec {
         target: &Crd,
         read: &mut dyn FnMut(&str) -> io::Result<String>,
         problems: &mut Problems,
-    ) -> Option<Becoming<Bridge>> {
+    ) -> Option<KindConversion<Bridge>> {
         let (at_line, spec) = (line(spec), &spec.value);
         let source = Crd::read(&spec.from.crd, read, problems)?;
         may_become(&source, target, line(&spec.from.crd), problems)?;
@@ -135,7 +135,7 @@ impl BecomesSpec {
             admission,
             crd,
         };
-        Some(Becoming {
+        Some(KindConversion {
             source_names: bare_names(&source.document),
             source_plural: source.plural.clone(),
             kept_names: names,

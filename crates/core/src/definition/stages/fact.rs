@@ -10,7 +10,7 @@ use crate::definition::path::Path;
 /// What is read of an object.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
 #[non_exhaustive]
-pub enum FactLook {
+pub enum FactQuery {
     /// An annotation, by its key.
     Annotation(String),
     /// A label, by its key.
@@ -19,7 +19,7 @@ pub enum FactLook {
     Field(Vec<String>),
 }
 
-impl FactLook {
+impl FactQuery {
     fn of<'o>(&self, object: &'o Value) -> Option<&'o Value> {
         let found = match self {
             Self::Annotation(key) => object.get("metadata")?.get("annotations")?.get(key),
@@ -30,7 +30,7 @@ impl FactLook {
     }
 }
 
-impl fmt::Display for FactLook {
+impl fmt::Display for FactQuery {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Annotation(key) => write!(f, "annotation {key}"),
@@ -71,7 +71,7 @@ pub struct WatchedFact {
     /// The one object that says it; nothing where that hangs on the object that is written.
     pub name: Option<String>,
     /// What is read.
-    pub look: FactLook,
+    pub look: FactQuery,
     /// The text that it must be. Without one it only has to be there.
     pub is: Option<String>,
 }
@@ -81,8 +81,8 @@ impl WatchedFact {
     #[must_use]
     pub fn is_of_metadata(&self) -> bool {
         match &self.look {
-            FactLook::Annotation(_) | FactLook::Label(_) => true,
-            FactLook::Field(names) => names.first().is_some_and(|name| name == "metadata"),
+            FactQuery::Annotation(_) | FactQuery::Label(_) => true,
+            FactQuery::Field(names) => names.first().is_some_and(|name| name == "metadata"),
         }
     }
 

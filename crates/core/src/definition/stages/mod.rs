@@ -24,7 +24,7 @@ pub(crate) use argument::{FlagForm, is_truth};
 pub(crate) use conflicts::conflict as are_against;
 pub(crate) use effects::{hang_on_order, may_make_room};
 pub(crate) use entries::FlagEntry;
-pub use fact::{FactLook, FactScope, WatchedFact};
+pub use fact::{FactQuery, FactScope, WatchedFact};
 pub(crate) use fact::{NAMESPACE, StageFact};
 pub(crate) use field_place::{ContainerName, FieldPlace, FieldRoot, LISTS};
 pub(crate) use mutation_stage::{MutationStage, SETTLE_ROUNDS, StagePhase};

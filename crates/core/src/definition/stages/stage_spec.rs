@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_saphyr::Spanned;
 
 use super::conflicts::{conflict, left_over};
-use super::fact::{FactLook, FactScope, NAME, NAMESPACE, StageFact, WatchedFact};
+use super::fact::{FactQuery, FactScope, NAME, NAMESPACE, StageFact, WatchedFact};
 use super::mutation_stage::{FailurePolicy, MutationStage};
 use super::operation_spec::StageOperationSpec;
 use super::selection::StageSelection;
@@ -141,10 +141,10 @@ fn operations(
 impl FactSpec {
     fn compile(&self) -> Result<StageFact, String> {
         let look = match (&self.annotation, &self.label, &self.field) {
-            (Some(key), None, None) => FactLook::Annotation(self::key(key)?),
-            (None, Some(key), None) => FactLook::Label(self::key(key)?),
+            (Some(key), None, None) => FactQuery::Annotation(self::key(key)?),
+            (None, Some(key), None) => FactQuery::Label(self::key(key)?),
             (None, None, Some(field)) => {
-                FactLook::Field(Path::parse(field)?.names().iter().map(ToString::to_string).collect())
+                FactQuery::Field(Path::parse(field)?.names().iter().map(ToString::to_string).collect())
             }
             _ => return Err("takes one of `annotation`, `label` and `field`".to_owned()),
         };

@@ -4,20 +4,20 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::step_object::StepObject;
-use super::wherever::{ListWait, NamedDeletion, Readmission};
+use super::wherever::{ListWait, NamedDeletion, Touch};
 use crate::apimachinery::ResourceName;
 use crate::definition::gates::Gate;
 
 /// Such a step, and how long it may take.
 #[derive(Clone, Debug)]
-pub(crate) struct BesideStep {
-    pub(crate) act: BesideAct,
+pub(crate) struct ObjectStep {
+    pub(crate) act: ObjectAction,
     pub(crate) timeout: Option<Duration>,
 }
 
 /// What it does.
 #[derive(Clone, Debug)]
-pub(crate) enum BesideAct {
+pub(crate) enum ObjectAction {
     /// Nothing, until this holds of another object.
     Wait { on: StepObject, until: WaitedFor },
     /// Nothing, until something holds of every object of a list, which may be in another cluster.
@@ -35,7 +35,7 @@ pub(crate) enum BesideAct {
     /// The object itself goes, and nothing goes with it.
     DeleteSource,
     /// Objects are written once more, with nothing, until a stage has seen them.
-    Readmit(Box<Readmission>),
+    Readmit(Box<Touch>),
 }
 
 /// What holds of another object.
@@ -60,7 +60,7 @@ pub(crate) struct Recreation {
     pub(crate) was: BTreeMap<String, String>,
 }
 
-impl BesideAct {
+impl ObjectAction {
     pub(super) fn filled(&self, fill: &dyn Fn(&str) -> String) -> Self {
         match self {
             Self::Wait { on, until: WaitedFor::Gate(gate) } => {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::beside::{BesideAct, BesideStep, Recreation, WaitedFor};
+use super::beside::{ObjectAction, ObjectStep, Recreation, WaitedFor};
 use super::schemas::WorkflowSchemas;
 use super::step_object::{StepObject, filled_name, name_template};
 use super::step_place::{ElsewhereSpec, StepOnSpec, StepPlace};
@@ -110,7 +110,7 @@ impl WaitSpec {
     }
 
     /// A wait for every object of a list.
-    pub(super) fn compile_list(&self, bad: &mut Vec<String>) -> Option<BesideStep> {
+    pub(super) fn compile_list(&self, bad: &mut Vec<String>) -> Option<ObjectStep> {
         let timeout = time_limit(self.timeout.as_deref(), bad);
         let is_of_object = self.on.as_ref().is_some_and(|on| on.object().is_some());
         let Some(list) = self.list.as_deref().filter(|_| !is_of_object) else {
@@ -125,7 +125,7 @@ impl WaitSpec {
         let namespace = self.namespace.as_deref();
         let place = StepPlace::compile(self.elsewhere(), namespace, |why| bad.push(format!("wait: {why}")));
         let act = list_wait(list, place, self.every.as_ref(), bad)?;
-        Some(BesideStep { act, timeout })
+        Some(ObjectStep { act, timeout })
     }
 
     /// A wait for another object.
@@ -134,7 +134,7 @@ impl WaitSpec {
         on: &StepObject,
         schemas: WorkflowSchemas<'_>,
         bad: &mut Vec<String>,
-    ) -> Option<BesideStep> {
+    ) -> Option<ObjectStep> {
         let is_deployment = matches!(on, StepObject::Named { resource, .. } if is_deployment(resource));
         let until = match (&self.until, self.rolled_out) {
             (Some(gate), None) => WaitedFor::Gate(self.gate(gate, on, schemas, bad)?),
@@ -149,7 +149,7 @@ impl WaitSpec {
             }
         };
         let timeout = time_limit(self.timeout.as_deref(), bad);
-        Some(BesideStep { act: BesideAct::Wait { on: on.clone(), until }, timeout })
+        Some(ObjectStep { act: ObjectAction::Wait { on: on.clone(), until }, timeout })
     }
 
     fn gate(
@@ -173,13 +173,13 @@ impl WaitSpec {
 }
 
 impl ConvertSpec {
-    pub(super) fn compile(&self, bad: &mut Vec<String>) -> BesideStep {
-        BesideStep { act: BesideAct::Convert, timeout: time_limit(self.timeout.as_deref(), bad) }
+    pub(super) fn compile(&self, bad: &mut Vec<String>) -> ObjectStep {
+        ObjectStep { act: ObjectAction::Convert, timeout: time_limit(self.timeout.as_deref(), bad) }
     }
 }
 
 impl RecreateSpec {
-    pub(super) fn compile(&self, bad: &mut Vec<String>) -> Option<BesideStep> {
+    pub(super) fn compile(&self, bad: &mut Vec<String>) -> Option<ObjectStep> {
         let timeout = time_limit(self.timeout.as_deref(), bad);
         let mut say = |why: String| bad.push(format!("recreate: {why}"));
         let resource = ResourceName::parse(&self.resource).map_err(&mut say).ok();
@@ -205,12 +205,12 @@ impl RecreateSpec {
         }
         let (selector, was) = (self.selector.clone(), self.was.clone());
         let recreation = Recreation { resource: resource?, name: name?, selector, was };
-        Some(BesideStep { act: BesideAct::Recreate(Box::new(recreation)), timeout })
+        Some(ObjectStep { act: ObjectAction::Recreate(Box::new(recreation)), timeout })
     }
 }
 
 impl AdoptSpec {
-    pub(super) fn compile(&self, bad: &mut Vec<String>) -> BesideStep {
+    pub(super) fn compile(&self, bad: &mut Vec<String>) -> ObjectStep {
         let timeout = time_limit(self.timeout.as_deref(), bad);
         if self.resources.is_empty() {
             bad.push("adopt: names no resource".to_owned());
@@ -223,7 +223,7 @@ impl AdoptSpec {
                 Err(why) => bad.push(format!("adopt: {why}")),
             }
         }
-        BesideStep { act: BesideAct::Adopt(resources), timeout }
+        ObjectStep { act: ObjectAction::Adopt(resources), timeout }
     }
 }
 
@@ -234,7 +234,7 @@ impl DeleteSpec {
     }
 
     /// `irreversible` is why the step cannot be undone.
-    pub(super) fn compile(&self, irreversible: Option<&str>, bad: &mut Vec<String>) -> Option<BesideStep> {
+    pub(super) fn compile(&self, irreversible: Option<&str>, bad: &mut Vec<String>) -> Option<ObjectStep> {
         let timeout = time_limit(self.timeout.as_deref(), bad);
         let (on, elsewhere) = match &self.on {
             Some(on) => (on.object(), on.elsewhere()),
@@ -242,7 +242,7 @@ impl DeleteSpec {
         };
         if !self.names.is_empty() {
             let act = self.named(elsewhere, irreversible, bad)?;
-            return Some(BesideStep { act, timeout });
+            return Some(ObjectStep { act, timeout });
         }
         if self.namespace.is_some() || self.when.is_some() || elsewhere.is_some() {
             bad.push("delete: `namespace`, `when` and another cluster go with `names`".to_owned());
@@ -255,7 +255,7 @@ impl DeleteSpec {
                 if self.made_again.is_some() {
                     bad.push("delete: nobody makes the source again: leave out `madeAgain`".to_owned());
                 }
-                BesideAct::DeleteSource
+                ObjectAction::DeleteSource
             }
             (None, Some(resource), Some(labels)) => self.labelled(resource, labels, irreversible, bad)?,
             _ => {
@@ -263,7 +263,7 @@ impl DeleteSpec {
                 return None;
             }
         };
-        Some(BesideStep { act, timeout })
+        Some(ObjectStep { act, timeout })
     }
 
     fn named(
@@ -271,7 +271,7 @@ impl DeleteSpec {
         on: Option<&ElsewhereSpec>,
         irreversible: Option<&str>,
         bad: &mut Vec<String>,
-    ) -> Option<BesideAct> {
+    ) -> Option<ObjectAction> {
         let is_of_object = self.on.as_ref().is_some_and(|on| on.object().is_some());
         if is_of_object || self.labels.is_some() || self.made_again.is_some() {
             bad.push(
@@ -293,7 +293,7 @@ impl DeleteSpec {
         labels: &str,
         irreversible: Option<&str>,
         bad: &mut Vec<String>,
-    ) -> Option<BesideAct> {
+    ) -> Option<ObjectAction> {
         match (self.made_again.unwrap_or_default(), irreversible) {
             (false, None) => bad.push(
                 "delete: say `madeAgain: true` where whoever controls these objects makes them again, or why it is \
@@ -317,7 +317,7 @@ impl DeleteSpec {
             ));
         }
         let resource = ResourceName::parse(resource).map_err(|why| bad.push(format!("delete: {why}"))).ok()?;
-        Some(BesideAct::DeleteLabelled { resource, labels: labels.to_owned() })
+        Some(ObjectAction::DeleteLabelled { resource, labels: labels.to_owned() })
     }
 }
 

@@ -14,12 +14,12 @@ mod time_limit;
 mod wherever;
 mod wherever_spec;
 
-pub(crate) use beside::{BesideAct, Recreation, WaitedFor};
+pub(crate) use beside::{ObjectAction, Recreation, WaitedFor};
 pub(crate) use job::{JobSource, WorkflowJob, bad_manifest};
 pub(crate) use job_spec::WorkflowJobSpec;
-pub(crate) use workflow::{Workflow, WorkflowAct, WorkflowStep, OF_LABELS, REWRITE, StepWay};
+pub(crate) use workflow::{Workflow, WorkflowAct, WorkflowStep, OF_LABELS, REWRITE, StepDirection};
 pub(super) use spec::WorkflowStepSpec;
 pub(super) use spec::compile;
 pub(crate) use step_object::StepObject;
 pub(crate) use step_place::StepPlace;
-pub(crate) use wherever::{IfAny, ListWait, NamedDeletion, Readmission};
+pub(crate) use wherever::{IfAny, ListWait, NamedDeletion, Touch};

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_saphyr::Spanned;
 
-use super::beside::{BesideAct, BesideStep};
+use super::beside::{ObjectAction, ObjectStep};
 use super::beside_spec::{AdoptSpec, ConvertSpec, DeleteSpec, RecreateSpec, WaitSpec};
 use super::job_spec::WorkflowJobSpec;
 use super::workflow::{Workflow, WorkflowAct, WorkflowStep, OF_LABELS, REWRITE};
@@ -166,13 +166,13 @@ fn workflow(
 /// What can only come after something else.
 fn in_order(name: &str, specs: &[Spanned<WorkflowStepSpec>], workflow: &Workflow, problems: &mut Problems) {
     let at_line = specs.first().map(line).unwrap_or_default();
-    let acts: Vec<(&str, &BesideAct)> =
+    let acts: Vec<(&str, &ObjectAction)> =
         workflow.steps.iter().filter_map(|step| Some((step.name.as_str(), &step.beside()?.act))).collect();
-    let converts = acts.iter().filter(|(_, act)| matches!(act, BesideAct::Convert)).count();
+    let converts = acts.iter().filter(|(_, act)| matches!(act, ObjectAction::Convert)).count();
     if converts > 1 {
         problems.add(at_line, format!("workflows.{name}: an object becomes another one once: leave out one `convert`"));
     }
-    let is_before = acts.iter().take_while(|(_, act)| !matches!(act, BesideAct::Convert));
+    let is_before = acts.iter().take_while(|(_, act)| !matches!(act, ObjectAction::Convert));
     for (step, _) in is_before.filter(|(_, act)| act.is_of_two_kinds()) {
         problems.add(
             at_line,
@@ -182,7 +182,7 @@ fn in_order(name: &str, specs: &[Spanned<WorkflowStepSpec>], workflow: &Workflow
     let gone = workflow
         .steps
         .iter()
-        .position(|step| step.beside().is_some_and(|beside| matches!(beside.act, BesideAct::DeleteSource)));
+        .position(|step| step.beside().is_some_and(|beside| matches!(beside.act, ObjectAction::DeleteSource)));
     if let Some(after) = gone.and_then(|gone| workflow.steps.get(gone + 1)) {
         problems.add(
             at_line,
@@ -271,7 +271,7 @@ impl WorkflowStepSpec {
     }
 
     fn act(&self, schemas: WorkflowSchemas<'_>, bad: &mut Vec<String>) -> Option<WorkflowAct> {
-        let beside = |step: BesideStep| WorkflowAct::Beside(Box::new(step));
+        let beside = |step: ObjectStep| WorkflowAct::Beside(Box::new(step));
         if let Some(set) = &self.set {
             return Some(WorkflowAct::Set(set.compile(schemas.own, bad)));
         }

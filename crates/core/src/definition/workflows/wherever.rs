@@ -24,7 +24,7 @@ pub(crate) struct NamedDeletion {
 
 /// Objects that are written once more, with nothing, so that a stage sees them.
 #[derive(Clone, Debug)]
-pub(crate) struct Readmission {
+pub(crate) struct Touch {
     pub(crate) resource: ResourceName,
     pub(crate) names: Vec<String>,
     pub(crate) place: StepPlace,
@@ -55,7 +55,7 @@ impl NamedDeletion {
     }
 }
 
-impl Readmission {
+impl Touch {
     pub(super) fn texts(&self) -> Vec<&str> {
         self.names.iter().map(String::as_str).chain(self.place.texts()).collect()
     }

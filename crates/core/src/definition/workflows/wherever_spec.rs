@@ -3,11 +3,11 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::beside::{BesideAct, BesideStep};
+use super::beside::{ObjectAction, ObjectStep};
 use super::step_object::name_template;
 use super::step_place::StepPlace;
 use super::time_limit::time_limit;
-use super::wherever::{IfAny, ListWait, NamedDeletion, Readmission};
+use super::wherever::{IfAny, ListWait, NamedDeletion, Touch};
 use crate::apimachinery::{ResourceName, is_dns_label};
 use crate::definition::gates::{GateSpec, foreign_gate};
 
@@ -43,14 +43,14 @@ pub(super) fn list_wait(
     place: Option<StepPlace>,
     every: Option<&GateSpec>,
     bad: &mut Vec<String>,
-) -> Option<BesideAct> {
+) -> Option<ObjectAction> {
     let resource = ResourceName::parse(list).map_err(|why| bad.push(format!("wait: list: {why}"))).ok();
     let Some(every) = every else {
         bad.push("wait: a `list` has an `every`: what has to hold of each of its objects".to_owned());
         return None;
     };
     let every = foreign_gate(every, |why| bad.push(format!("wait.every: {why}")));
-    Some(BesideAct::WaitForAll(Box::new(ListWait { resource: resource?, place: place?, every: every? })))
+    Some(ObjectAction::WaitForAll(Box::new(ListWait { resource: resource?, place: place?, every: every? })))
 }
 
 /// A deletion of objects by their names.
@@ -61,7 +61,7 @@ pub(super) fn named_deletion(
     when: Option<&GateSpec>,
     irreversible: Option<&str>,
     bad: &mut Vec<String>,
-) -> Option<BesideAct> {
+) -> Option<ObjectAction> {
     if irreversible.is_none() {
         bad.push("delete: nobody is known to make them again as they were: say `irreversible`, and why".to_owned());
     }
@@ -71,11 +71,11 @@ pub(super) fn named_deletion(
         Some(when) => Some(foreign_gate(when, |why| bad.push(format!("delete.when: {why}")))?),
         None => None,
     };
-    Some(BesideAct::DeleteNamed(Box::new(NamedDeletion { resource: resource?, names, place: place?, when })))
+    Some(ObjectAction::DeleteNamed(Box::new(NamedDeletion { resource: resource?, names, place: place?, when })))
 }
 
 impl ReadmitSpec {
-    pub(super) fn compile(&self, irreversible: Option<&str>, bad: &mut Vec<String>) -> Option<BesideStep> {
+    pub(super) fn compile(&self, irreversible: Option<&str>, bad: &mut Vec<String>) -> Option<ObjectStep> {
         let timeout = time_limit(self.timeout.as_deref(), bad);
         if irreversible.is_none() {
             bad.push("readmit: no stage takes back what it has made: say `irreversible`, and why".to_owned());
@@ -86,8 +86,8 @@ impl ReadmitSpec {
         let resource = ResourceName::parse(&self.resource).map_err(|why| bad.push(format!("readmit: {why}"))).ok();
         let names = names(&self.names, "readmit", bad);
         let place = StepPlace::compile(None, self.namespace.as_deref(), |why| bad.push(format!("readmit: {why}")));
-        let readmission = Readmission { resource: resource?, names, place: place?, stage: self.stage.clone() };
-        Some(BesideStep { act: BesideAct::Readmit(Box::new(readmission)), timeout })
+        let readmission = Touch { resource: resource?, names, place: place?, stage: self.stage.clone() };
+        Some(ObjectStep { act: ObjectAction::Readmit(Box::new(readmission)), timeout })
     }
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::beside::{BesideAct, BesideStep};
+use super::beside::{ObjectAction, ObjectStep};
 use super::job::WorkflowJob;
 use super::wherever::IfAny;
 use crate::definition::gates::{Gate, GatedValue};
@@ -51,7 +51,7 @@ pub(crate) enum WorkflowAct {
     /// A Job runs, and another one where it is undone.
     Job { job: Box<WorkflowJob>, undo: Option<Box<WorkflowJob>> },
     /// Something about other objects.
-    Beside(Box<BesideStep>),
+    Beside(Box<ObjectStep>),
 }
 
 impl Workflow {
@@ -122,16 +122,16 @@ impl Workflow {
     pub(crate) fn returns(&self) -> bool {
         let acts = || self.steps.iter().filter_map(WorkflowStep::beside).map(|step| &step.act);
         let Some((last, before)) = self.steps.split_last() else { return false };
-        last.beside().is_some_and(|last| matches!(last.act, BesideAct::DeleteSource))
+        last.beside().is_some_and(|last| matches!(last.act, ObjectAction::DeleteSource))
             && before.iter().all(|step| step.irreversible.is_none())
-            && acts().any(|act| matches!(act, BesideAct::Convert))
-            && !acts().any(|act| matches!(act, BesideAct::Recreate(recreation) if recreation.was.is_empty()))
+            && acts().any(|act| matches!(act, ObjectAction::Convert))
+            && !acts().any(|act| matches!(act, ObjectAction::Recreate(recreation) if recreation.was.is_empty()))
     }
 }
 
 impl WorkflowStep {
     /// What it does to other objects.
-    pub(crate) fn beside(&self) -> Option<&BesideStep> {
+    pub(crate) fn beside(&self) -> Option<&ObjectStep> {
         match &self.act {
             WorkflowAct::Beside(step) => Some(step),
             _ => None,
@@ -148,23 +148,23 @@ impl WorkflowStep {
     }
 
     /// What does not hold of an object that has to before the step is done, or undone, in words.
-    pub(crate) fn unmet(&self, object: &Value, way: StepWay) -> Option<String> {
+    pub(crate) fn unmet(&self, object: &Value, way: StepDirection) -> Option<String> {
         let gate = match (&self.act, way) {
-            (WorkflowAct::Wait { until, .. }, StepWay::Done) => Some(until),
-            (WorkflowAct::Job { job, .. }, StepWay::Done) => job.until.as_ref(),
-            (WorkflowAct::Job { undo, .. }, StepWay::Undone) => undo.as_ref().and_then(|undo| undo.until.as_ref()),
+            (WorkflowAct::Wait { until, .. }, StepDirection::Done) => Some(until),
+            (WorkflowAct::Job { job, .. }, StepDirection::Done) => job.until.as_ref(),
+            (WorkflowAct::Job { undo, .. }, StepDirection::Undone) => undo.as_ref().and_then(|undo| undo.until.as_ref()),
             _ => None,
         };
         gate?.unmet(&mut GatedValue(object))
     }
 
     /// How long it may take, where it says so.
-    pub(crate) fn timeout(&self, way: StepWay) -> Option<Duration> {
+    pub(crate) fn timeout(&self, way: StepDirection) -> Option<Duration> {
         match (&self.act, way) {
             (WorkflowAct::Set(_), _) => None,
             (WorkflowAct::Wait { timeout, .. }, _) => *timeout,
-            (WorkflowAct::Job { job, .. }, StepWay::Done) => job.timeout,
-            (WorkflowAct::Job { undo, .. }, StepWay::Undone) => undo.as_ref().and_then(|undo| undo.timeout),
+            (WorkflowAct::Job { job, .. }, StepDirection::Done) => job.timeout,
+            (WorkflowAct::Job { undo, .. }, StepDirection::Undone) => undo.as_ref().and_then(|undo| undo.timeout),
             (WorkflowAct::Beside(step), _) => step.timeout,
         }
     }
@@ -172,7 +172,7 @@ impl WorkflowStep {
 
 /// Which way a step is gone.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum StepWay {
+pub(crate) enum StepDirection {
     Done,
     Undone,
 }
@@ -187,7 +187,7 @@ impl WorkflowAct {
                 undo: undo.as_ref().map(|undo| Box::new(undo.filled(fill))),
             },
             Self::Beside(step) => {
-                Self::Beside(Box::new(BesideStep { act: step.act.filled(fill), timeout: step.timeout }))
+                Self::Beside(Box::new(ObjectStep { act: step.act.filled(fill), timeout: step.timeout }))
             }
         }
     }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::cel_place::CelPlace;
 use crate::apimachinery::ResourceName;
-use crate::definition::{FactLook, FactScope, NAMESPACE, StageFact, StagedKind, WatchedFact};
+use crate::definition::{FactQuery, FactScope, NAMESPACE, StageFact, StagedKind, WatchedFact};
 use crate::registration::cel::literal;
 
 /// How a policy knows the fact of its stage.
@@ -84,9 +84,9 @@ fn namespaces() -> ResourceName {
 /// The API server gives a policy no more of a namespace than its metadata, and not as an object like any other.
 fn of_namespace(watched: &WatchedFact) -> Result<FactInReach, String> {
     let (list, key) = match &watched.look {
-        FactLook::Annotation(key) => ("annotations", key),
-        FactLook::Label(key) => ("labels", key),
-        FactLook::Field(_) => {
+        FactQuery::Annotation(key) => ("annotations", key),
+        FactQuery::Label(key) => ("labels", key),
+        FactQuery::Field(_) => {
             return Err("of a namespace a policy sees labels and annotations: make the fact one of them".to_owned());
         }
     };
@@ -102,9 +102,9 @@ fn of_namespace(watched: &WatchedFact) -> Result<FactInReach, String> {
 /// Whether the fact is true of the object that says it.
 fn holds(watched: &WatchedFact) -> String {
     let way: Vec<Box<str>> = match &watched.look {
-        FactLook::Annotation(key) => ["metadata", "annotations", key].map(Into::into).to_vec(),
-        FactLook::Label(key) => ["metadata", "labels", key].map(Into::into).to_vec(),
-        FactLook::Field(names) => names.iter().map(|name| name.as_str().into()).collect(),
+        FactQuery::Annotation(key) => ["metadata", "annotations", key].map(Into::into).to_vec(),
+        FactQuery::Label(key) => ["metadata", "labels", key].map(Into::into).to_vec(),
+        FactQuery::Field(names) => names.iter().map(|name| name.as_str().into()).collect(),
     };
     let Some((last, names)) = way.split_last() else { return "false".to_owned() };
     let (mut wanted, holder) = CelPlace::params().inside(names);

@@ -7,27 +7,27 @@ use super::names::BECAME;
 use super::object_write::ObjectCall;
 use super::observation::target_question;
 use super::owner::{hand_over, place};
-use super::progress::{Beside, StepProgress};
+use super::progress::{ObjectStepInput, StepOutcome};
 use super::revert::linked;
-use super::seen::{SeenOther, annotation, is_going, list, text};
+use super::seen::{ObservedObject, annotation, is_going, list, text};
 use crate::apimachinery::ResourceName;
 use crate::rollout::kind_pair::PairedKind;
-use crate::rollout::questions::RolloutQuestion;
-use crate::rollout::traveller::Traveller;
+use crate::rollout::questions::LookupRequest;
+use crate::rollout::traveller::StepContext;
 
-pub(super) fn questions(traveller: Traveller<'_>, resources: &[ResourceName]) -> Vec<RolloutQuestion> {
+pub(super) fn questions(traveller: StepContext<'_>, resources: &[ResourceName]) -> Vec<LookupRequest> {
     let owned = resources.iter().map(|resource| owned(traveller, resource));
     target_question(traveller).into_iter().chain(owned).collect()
 }
 
 /// What the object has become is called as the object is.
-fn owned(traveller: Traveller<'_>, resource: &ResourceName) -> RolloutQuestion {
-    RolloutQuestion::of_owned(resource, traveller.object.namespace(), traveller.object.name())
+fn owned(traveller: StepContext<'_>, resource: &ResourceName) -> LookupRequest {
+    LookupRequest::of_owned(resource, traveller.object.namespace(), traveller.object.name())
 }
 
-pub(super) fn forward(step: Beside<'_>, resources: &[ResourceName]) -> StepProgress {
+pub(super) fn forward(step: ObjectStepInput<'_>, resources: &[ResourceName]) -> StepOutcome {
     let (Some(pair), Some(target)) = (step.pair(), target_question(step.traveller)) else {
-        return StepProgress::Stuck("nobody knows what the object becomes".to_owned());
+        return StepOutcome::Stuck("nobody knows what the object becomes".to_owned());
     };
     match linked(step, &target) {
         Ok(object) => {
@@ -38,32 +38,32 @@ pub(super) fn forward(step: Beside<'_>, resources: &[ResourceName]) -> StepProgr
     }
 }
 
-pub(super) fn back(step: Beside<'_>, resources: &[ResourceName]) -> StepProgress {
-    let (Some(pair), Some(target)) = (step.pair(), target_question(step.traveller)) else { return StepProgress::Done };
+pub(super) fn back(step: ObjectStepInput<'_>, resources: &[ResourceName]) -> StepOutcome {
+    let (Some(pair), Some(target)) = (step.pair(), target_question(step.traveller)) else { return StepOutcome::Done };
     match step.look(&target) {
         // One that goes would take along what belongs to it.
-        SeenOther::There(object) | SeenOther::Going(object) if annotation(object, BECAME) == Some(step.uid()) => {
+        ObservedObject::There(object) | ObservedObject::Going(object) if annotation(object, BECAME) == Some(step.uid()) => {
             let to = (&pair.source, step.traveller.object.name(), step.uid());
             hand_all_over(step, resources, text(object, "/metadata/uid"), to)
         }
-        SeenOther::Unknown(why) => StepProgress::Waits(why),
-        SeenOther::There(object) => not_ours(step, &target, object),
+        ObservedObject::Unknown(why) => StepOutcome::Waits(why),
+        ObservedObject::There(object) => not_ours(step, &target, object),
         // Nothing can belong to it.
-        SeenOther::Going(_) | SeenOther::Absent => StepProgress::Done,
+        ObservedObject::Going(_) | ObservedObject::Absent => StepOutcome::Done,
     }
 }
 
 /// The first object that still belongs to whom it did is handed over.
 fn hand_all_over(
-    step: Beside<'_>,
+    step: ObjectStepInput<'_>,
     resources: &[ResourceName],
     from: &str,
     to: (&PairedKind, &str, &str),
-) -> StepProgress {
+) -> StepOutcome {
     for resource in resources {
         let all = match list(step.answers, &owned(step.traveller, resource)) {
             Ok(all) => all,
-            Err(why) => return StepProgress::Waits(why),
+            Err(why) => return StepOutcome::Waits(why),
         };
         let is_its = |object: &&Value| !is_going(object) && place(object, from).is_some();
         let Some(object) = all.iter().find(is_its) else { continue };
@@ -71,5 +71,5 @@ fn hand_all_over(
             return step.next(resource, None, text(object, "/metadata/name"), ObjectCall::Patch(patch));
         }
     }
-    StepProgress::Done
+    StepOutcome::Done
 }

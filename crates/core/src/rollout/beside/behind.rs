@@ -3,15 +3,15 @@
 
 use super::observation::{deployment_question, recreations, selector_again};
 use super::obstacles::{beside_it, obstacle_questions};
-use super::progress::{Beside, StepProgress};
+use super::progress::{ObjectStepInput, StepOutcome};
 use super::recreation_source::selector_of;
-use super::seen::SeenOther;
+use super::seen::ObservedObject;
 use crate::definition::Recreation;
-use crate::rollout::questions::RolloutQuestion;
-use crate::rollout::traveller::Traveller;
+use crate::rollout::questions::LookupRequest;
+use crate::rollout::traveller::StepContext;
 
 /// What has to be looked up before a step of it is undone.
-pub(super) fn behind_questions(traveller: Traveller<'_>, step: usize) -> Vec<RolloutQuestion> {
+pub(super) fn behind_questions(traveller: StepContext<'_>, step: usize) -> Vec<LookupRequest> {
     if !traveller.is_again() {
         return Vec::new();
     }
@@ -20,24 +20,24 @@ pub(super) fn behind_questions(traveller: Traveller<'_>, step: usize) -> Vec<Rol
 }
 
 /// Why a step is not undone yet: one before it could not be undone then.
-pub(super) fn behind(step: Beside<'_>) -> Option<StepProgress> {
+pub(super) fn behind(step: ObjectStepInput<'_>) -> Option<StepOutcome> {
     let mut before = recreations(step.traveller.steps().get(..step.step).unwrap_or_default());
     before.find_map(|recreation| against(step, recreation))
 }
 
-fn against(step: Beside<'_>, recreation: &Recreation) -> Option<StepProgress> {
+fn against(step: ObjectStepInput<'_>, recreation: &Recreation) -> Option<StepOutcome> {
     let was = selector_again(step.traveller, recreation)?;
     let question = deployment_question(step.traveller, recreation);
     let object = match step.look(&question) {
-        SeenOther::Unknown(why) => return Some(StepProgress::Waits(why)),
-        SeenOther::Going(_) => return Some(StepProgress::Waits(format!("{question} is being deleted"))),
+        ObservedObject::Unknown(why) => return Some(StepOutcome::Waits(why)),
+        ObservedObject::Going(_) => return Some(StepOutcome::Waits(format!("{question} is being deleted"))),
         // Nothing is there to make anew.
-        SeenOther::Absent => return None,
-        SeenOther::There(object) => object,
+        ObservedObject::Absent => return None,
+        ObservedObject::There(object) => object,
     };
     if selector_of(object).as_ref() == Some(&was) {
         return None;
     }
     let ahead = beside_it(step.traveller, recreation, (object, &was), step.answers, &[])?;
-    Some(StepProgress::Waits(ahead.into_why()))
+    Some(StepOutcome::Waits(ahead.into_why()))
 }

@@ -8,31 +8,31 @@ use super::delete::belongs;
 use super::names::{BECAME, GENERATION, MADE_BY, RETURNED, SHARED};
 use super::object_write::ObjectCall;
 use super::observation::{object_question, target_question};
-use super::progress::{Beside, StepProgress};
-use super::seen::{SeenOther, annotation, goes, text};
-use crate::definition::{StepObject, StepWay};
-use crate::rollout::answers::Became;
-use crate::rollout::kind_pair::KindPair;
-use crate::rollout::questions::RolloutQuestion;
+use super::progress::{ObjectStepInput, StepOutcome};
+use super::seen::{ObservedObject, annotation, goes, text};
+use crate::definition::{StepObject, StepDirection};
+use crate::rollout::answers::ConversionOutcome;
+use crate::rollout::kind_pair::SourceAndTargetKind;
+use crate::rollout::questions::LookupRequest;
 use crate::rollout::shared_metadata::SharedMetadata;
-use crate::rollout::traveller::Traveller;
+use crate::rollout::traveller::StepContext;
 
-pub(super) fn questions(traveller: Traveller<'_>, step: usize, way: StepWay) -> Vec<RolloutQuestion> {
-    let becoming = becoming_question(traveller).filter(|_| way == StepWay::Done);
-    let swept = swept(traveller).filter(|_| way == StepWay::Undone);
-    let belonging = swept.map(|uid| RolloutQuestion::of_referring(traveller.object.namespace(), uid));
-    let behind = if way == StepWay::Undone { behind_questions(traveller, step) } else { Vec::new() };
-    let own = object_question(traveller, &StepObject::Source).filter(|_| way == StepWay::Undone);
+pub(super) fn questions(traveller: StepContext<'_>, step: usize, way: StepDirection) -> Vec<LookupRequest> {
+    let becoming = becoming_question(traveller).filter(|_| way == StepDirection::Done);
+    let swept = swept(traveller).filter(|_| way == StepDirection::Undone);
+    let belonging = swept.map(|uid| LookupRequest::of_referring(traveller.object.namespace(), uid));
+    let behind = if way == StepDirection::Undone { behind_questions(traveller, step) } else { Vec::new() };
+    let own = object_question(traveller, &StepObject::Source).filter(|_| way == StepDirection::Undone);
     target_question(traveller).into_iter().chain(becoming).chain(belonging).chain(behind).chain(own).collect()
 }
 
 /// The uid of what an object had become that was made anew: by now it may have more than was handed over to it.
-fn swept(traveller: Traveller<'_>) -> Option<&str> {
+fn swept(traveller: StepContext<'_>) -> Option<&str> {
     Some(traveller.object.mark_of(traveller.rollout)?.again.as_ref()?.target.as_str())
 }
 
 /// Whether what an object had become was changed since that one was made anew.
-fn is_changed(traveller: Traveller<'_>, target: &Value) -> bool {
+fn is_changed(traveller: StepContext<'_>, target: &Value) -> bool {
     let now = target.pointer("/metadata/generation").map(Value::to_string);
     // Where somebody has taken the annotation off, the object knows it as well.
     let again = traveller.object.mark_of(traveller.rollout).and_then(|mark| mark.again.as_ref());
@@ -42,10 +42,10 @@ fn is_changed(traveller: Traveller<'_>, target: &Value) -> bool {
 }
 
 /// What the object would become.
-pub(super) fn becoming_question(traveller: Traveller<'_>) -> Option<RolloutQuestion> {
+pub(super) fn becoming_question(traveller: StepContext<'_>) -> Option<LookupRequest> {
     let pair = traveller.rollout.pair.as_deref()?;
     let object = traveller.object;
-    Some(RolloutQuestion::of_becoming(
+    Some(LookupRequest::of_becoming(
         &pair.source,
         object.namespace(),
         object.name(),
@@ -54,50 +54,50 @@ pub(super) fn becoming_question(traveller: Traveller<'_>) -> Option<RolloutQuest
     ))
 }
 
-pub(super) fn forward(step: Beside<'_>) -> StepProgress {
+pub(super) fn forward(step: ObjectStepInput<'_>) -> StepOutcome {
     let (Some(pair), Some(target)) = (step.pair(), target_question(step.traveller)) else {
-        return StepProgress::Stuck("nobody knows what the object becomes".to_owned());
+        return StepOutcome::Stuck("nobody knows what the object becomes".to_owned());
     };
     match step.look(&target) {
-        SeenOther::Unknown(why) => return StepProgress::Waits(why),
-        SeenOther::Going(object) => return StepProgress::Waits(goes(&target, object)),
-        SeenOther::There(object) if annotation(object, BECAME) == Some(step.uid()) => return StepProgress::Done,
-        SeenOther::There(_) => {
-            return StepProgress::Stuck(format!(
+        ObservedObject::Unknown(why) => return StepOutcome::Waits(why),
+        ObservedObject::Going(object) => return StepOutcome::Waits(goes(&target, object)),
+        ObservedObject::There(object) if annotation(object, BECAME) == Some(step.uid()) => return StepOutcome::Done,
+        ObservedObject::There(_) => {
+            return StepOutcome::Stuck(format!(
                 "{target} is there, and does not say that it was made of this object: where it was, set its annotation \
                  {BECAME} to {}; otherwise take it out of the way",
                 step.uid()
             ));
         }
-        SeenOther::Absent => {}
+        ObservedObject::Absent => {}
     }
     let became = becoming_question(step.traveller).and_then(|question| step.answers.became_of(&question));
     match became {
-        Some(Became::Object(object, generation)) => {
+        Some(ConversionOutcome::Object(object, generation)) => {
             let object = made_of(object, *generation, (step, pair));
             let (resource, version) = (&pair.target.resource, Some(pair.target.version()));
             step.next(resource, version, step.traveller.object.name(), ObjectCall::Create(object))
         }
-        Some(Became::Refused(why)) => StepProgress::Stuck(why.clone()),
-        Some(Became::Waits(why)) => StepProgress::Waits(why.clone()),
-        None => StepProgress::Waits(format!("nobody has looked what becomes {target}")),
+        Some(ConversionOutcome::Refused(why)) => StepOutcome::Stuck(why.clone()),
+        Some(ConversionOutcome::Waits(why)) => StepOutcome::Waits(why.clone()),
+        None => StepOutcome::Waits(format!("nobody has looked what becomes {target}")),
     }
 }
 
-pub(super) fn back(step: Beside<'_>) -> StepProgress {
-    let (Some(pair), Some(target)) = (step.pair(), target_question(step.traveller)) else { return StepProgress::Done };
+pub(super) fn back(step: ObjectStepInput<'_>) -> StepOutcome {
+    let (Some(pair), Some(target)) = (step.pair(), target_question(step.traveller)) else { return StepOutcome::Done };
     match step.look(&target) {
-        SeenOther::Unknown(why) => StepProgress::Waits(why),
-        SeenOther::Going(object) => StepProgress::Waits(goes(&target, object)),
+        ObservedObject::Unknown(why) => StepOutcome::Waits(why),
+        ObservedObject::Going(object) => StepOutcome::Waits(goes(&target, object)),
         // What belongs to it stays: the old controller takes it over again.
-        SeenOther::There(object) if annotation(object, BECAME) == Some(step.uid()) => {
+        ObservedObject::There(object) if annotation(object, BECAME) == Some(step.uid()) => {
             let uid = text(object, "/metadata/uid");
             let swept = swept(step.traveller).filter(|swept| *swept == uid);
             if let Some(why) = swept.and_then(|uid| belongs(step, uid, &target.to_string())) {
-                return StepProgress::Waits(why);
+                return StepOutcome::Waits(why);
             }
             if swept.is_some() && is_changed(step.traveller, object) {
-                return StepProgress::Stuck(format!(
+                return StepOutcome::Stuck(format!(
                     "{target} was changed after the object was made anew of it: make the same change there, set its \
                      annotation {RETURNED} to its metadata.generation, and resume"
                 ));
@@ -106,32 +106,32 @@ pub(super) fn back(step: Beside<'_>) -> StepProgress {
                 .or_else(|| given_back(step, object))
                 .unwrap_or_else(|| step.gives_way((&pair.target, object), (&pair.source, step.uid(), None)))
         }
-        SeenOther::There(object) => not_ours(step, &target, object),
-        SeenOther::Absent => StepProgress::Done,
+        ObservedObject::There(object) => not_ours(step, &target, object),
+        ObservedObject::Absent => StepOutcome::Done,
     }
 }
 
 /// The object gets what somebody has changed of the labels and annotations of what it had become.
-fn given_back(step: Beside<'_>, became: &Value) -> Option<StepProgress> {
+fn given_back(step: ObjectStepInput<'_>, became: &Value) -> Option<StepOutcome> {
     match step.look(&object_question(step.traveller, &StepObject::Source)?) {
-        SeenOther::Unknown(why) => Some(StepProgress::Waits(why)),
-        SeenOther::There(own) if text(own, "/metadata/uid") == step.uid() => {
-            carried(step, became, own, StepWay::Undone)
+        ObservedObject::Unknown(why) => Some(StepOutcome::Waits(why)),
+        ObservedObject::There(own) if text(own, "/metadata/uid") == step.uid() => {
+            carried(step, became, own, StepDirection::Undone)
         }
         // It goes as well, or is another one.
-        SeenOther::There(_) | SeenOther::Going(_) | SeenOther::Absent => None,
+        ObservedObject::There(_) | ObservedObject::Going(_) | ObservedObject::Absent => None,
     }
 }
 
 /// What becomes of a step that is undone where somebody else has what the object had become, or has taken off it that
 /// it was made of this one: where it was made, both controllers would act.
-pub(super) fn not_ours(step: Beside<'_>, target: &RolloutQuestion, object: &Value) -> StepProgress {
+pub(super) fn not_ours(step: ObjectStepInput<'_>, target: &LookupRequest, object: &Value) -> StepOutcome {
     // One that was made of an earlier object of this name is under the new controller, whatever this one says.
     let is_of_another = annotation(object, BECAME).is_some();
     if step.step >= step.traveller.leg.done && !is_of_another {
-        return StepProgress::Done;
+        return StepOutcome::Done;
     }
-    StepProgress::Stuck(format!(
+    StepOutcome::Stuck(format!(
         "{target} does not say that it was made of this object, and both controllers would act: where it was, set its \
          annotation {BECAME} to {}, and it goes, with whatever was changed of it; otherwise take it out of the way; then \
          resume",
@@ -140,7 +140,7 @@ pub(super) fn not_ours(step: Beside<'_>, target: &RolloutQuestion, object: &Valu
 }
 
 /// The object, which says of whom it was made.
-fn made_of(object: &Value, generation: Option<i64>, (step, pair): (Beside<'_>, &KindPair)) -> Value {
+fn made_of(object: &Value, generation: Option<i64>, (step, pair): (ObjectStepInput<'_>, &SourceAndTargetKind)) -> Value {
     let (shared, mut object) = (SharedMetadata::of(object, pair), object.clone());
     if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
         let annotations = metadata.entry("annotations").or_insert_with(|| Value::Object(Map::new()));

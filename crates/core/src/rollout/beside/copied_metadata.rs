@@ -7,16 +7,16 @@ use serde_json::{Map, Value, json};
 
 use super::names::SHARED;
 use super::object_write::ObjectCall;
-use super::progress::{Beside, StepProgress};
+use super::progress::{ObjectStepInput, StepOutcome};
 use super::seen::{annotation, text};
-use crate::definition::{ROLLOUT_MANAGER, StepWay};
+use crate::definition::{ROLLOUT_MANAGER, StepDirection};
 use crate::rollout::json_patch::{pointer, test};
 use crate::rollout::managed_fields::{latest, writers};
 use crate::rollout::shared_metadata::{PLACES, SharedMetadata, members};
 
 /// What both had in common when one was made of the other, by what these say. `target` is the one of the kind that
 /// comes.
-fn shared(step: Beside<'_>, target: &Value) -> Option<SharedMetadata> {
+fn shared(step: ObjectStepInput<'_>, target: &Value) -> Option<SharedMetadata> {
     let again = step.traveller.object.mark_of(step.traveller.rollout).and_then(|mark| mark.again.as_ref());
     let again = again.filter(|again| again.target == text(target, "/metadata/uid"));
     let again = again.and_then(|again| again.shared.clone());
@@ -25,11 +25,11 @@ fn shared(step: Beside<'_>, target: &Value) -> Option<SharedMetadata> {
 
 /// The patch by which the one that stays gets what somebody has changed of the one that goes: what an object has become
 /// stays where its step is done, and the object itself where that is undone. Nothing where it has all of it.
-pub(super) fn carried(step: Beside<'_>, goes: &Value, stays: &Value, way: StepWay) -> Option<StepProgress> {
+pub(super) fn carried(step: ObjectStepInput<'_>, goes: &Value, stays: &Value, way: StepDirection) -> Option<StepOutcome> {
     let pair = step.pair()?;
     let (kind, target) = match way {
-        StepWay::Done => (&pair.target, stays),
-        StepWay::Undone => (&pair.source, goes),
+        StepDirection::Done => (&pair.target, stays),
+        StepDirection::Undone => (&pair.source, goes),
     };
     let shared = shared(step, target);
     let mut changes = Vec::new();

@@ -7,79 +7,79 @@ use super::names::{BECAME, GENERATION, WORKFLOW_LABEL};
 use super::object_write::{ObjectCall, ObjectWrite, Propagation};
 use super::observation::{deployment_question, object_question, recreations, selector, target_question};
 use super::owner::controller;
-use super::progress::{Beside, StepProgress};
+use super::progress::{ObjectStepInput, StepOutcome};
 use super::recreation_source::selector_of;
 use super::revert::linked;
-use super::seen::{SeenOther, annotation, is_going, list, look, text};
+use super::seen::{ObservedObject, annotation, is_going, list, look, text};
 use super::wait::not_rolled_out;
 use crate::apimachinery::ResourceName;
-use crate::definition::{BesideAct, Recreation, StepObject, StepWay};
-use crate::rollout::answers::RolloutAnswers;
-use crate::rollout::fleet_rollout::FleetRollout;
-use crate::rollout::questions::RolloutQuestion;
+use crate::definition::{ObjectAction, Recreation, StepObject, StepDirection};
+use crate::rollout::answers::LookupResults;
+use crate::rollout::fleet_rollout::Rollout;
+use crate::rollout::questions::LookupRequest;
 use crate::rollout::status::InFlightObject;
-use crate::rollout::traveller::Traveller;
+use crate::rollout::traveller::StepContext;
 
 pub(super) fn labelled_questions(
-    traveller: Traveller<'_>,
+    traveller: StepContext<'_>,
     step: usize,
     resource: &ResourceName,
     labels: &str,
-) -> Vec<RolloutQuestion> {
+) -> Vec<LookupRequest> {
     let made = made_before(traveller, step).map(|recreation| deployment_question(traveller, recreation));
     made.chain([labelled_question(traveller, resource, labels)]).collect()
 }
 
 /// Deployments that steps before this one have made anew.
-fn made_before(traveller: Traveller<'_>, step: usize) -> impl Iterator<Item = &Recreation> {
+fn made_before(traveller: StepContext<'_>, step: usize) -> impl Iterator<Item = &Recreation> {
     recreations(traveller.steps().get(..step).unwrap_or_default())
 }
 
 /// Why a Deployment that was made anew does not serve now, whatever was so when it was waited for.
-fn serves_not(step: Beside<'_>, recreation: &Recreation) -> Option<String> {
+fn serves_not(step: ObjectStepInput<'_>, recreation: &Recreation) -> Option<String> {
     let question = deployment_question(step.traveller, recreation);
     let why = match step.look(&question) {
-        SeenOther::Unknown(why) => return Some(why),
-        SeenOther::Absent => Some("is not there".to_owned()),
-        SeenOther::Going(_) => Some("is being deleted".to_owned()),
-        SeenOther::There(object) if selector_of(object) != Some(selector(step.traveller, recreation)) => {
+        ObservedObject::Unknown(why) => return Some(why),
+        ObservedObject::Absent => Some("is not there".to_owned()),
+        ObservedObject::Going(_) => Some("is being deleted".to_owned()),
+        ObservedObject::There(object) if selector_of(object) != Some(selector(step.traveller, recreation)) => {
             Some("does not select what it was made anew for".to_owned())
         }
-        SeenOther::There(object) => not_rolled_out(object),
+        ObservedObject::There(object) => not_rolled_out(object),
     };
     why.map(|why| format!("{question}: {why}, and what served before it goes after that"))
 }
 
-fn labelled_question(traveller: Traveller<'_>, resource: &ResourceName, labels: &str) -> RolloutQuestion {
+fn labelled_question(traveller: StepContext<'_>, resource: &ResourceName, labels: &str) -> LookupRequest {
     // Not of metadata alone: of a resource that there is not, that says nothing.
-    RolloutQuestion::of_labelled(resource, traveller.object.namespace(), &traveller.filled_text(labels))
+    LookupRequest::of_labelled(resource, traveller.object.namespace(), &traveller.filled_text(labels))
 }
 
 /// Objects with such labels go, one after the other: after those that serve in their place.
-pub(super) fn labelled(step: Beside<'_>, resource: &ResourceName, labels: &str) -> StepProgress {
+pub(super) fn labelled(step: ObjectStepInput<'_>, resource: &ResourceName, labels: &str) -> StepOutcome {
     let mut made = made_before(step.traveller, step.step);
     if let Some(why) = made.find_map(|recreation| serves_not(step, recreation)) {
-        return StepProgress::Waits(why);
+        return StepOutcome::Waits(why);
     }
     let all = match list(step.answers, &labelled_question(step.traveller, resource, labels)) {
         Ok(all) => all,
-        Err(why) => return StepProgress::Waits(why),
+        Err(why) => return StepOutcome::Waits(why),
     };
     orphans(step, resource, all)
 }
 
 /// Objects that nobody controls go. What somebody else controls would be made again, or is none of ours.
-pub(super) fn orphans(step: Beside<'_>, resource: &ResourceName, all: &[Value]) -> StepProgress {
+pub(super) fn orphans(step: ObjectStepInput<'_>, resource: &ResourceName, all: &[Value]) -> StepOutcome {
     let is_others = |object: &&Value| controller(object).is_some_and(|(_, uid)| uid != step.uid());
     if let Some(object) = all.iter().find(|object| !is_going(object) && !is_others(object)) {
         return step.delete(resource, None, object, Propagation::Background);
     }
     match all.first() {
-        None => StepProgress::Done,
+        None => StepOutcome::Done,
         Some(object) => {
             let name = text(object, "/metadata/name");
             let by = controller(object).filter(|_| is_others(&object)).map(|(by, _)| by);
-            StepProgress::Waits(match by {
+            StepOutcome::Waits(match by {
                 Some(by) => format!("{resource} {name} is controlled by {by}, and is not deleted"),
                 None => format!("{resource} {name} is being deleted"),
             })
@@ -87,18 +87,18 @@ pub(super) fn orphans(step: Beside<'_>, resource: &ResourceName, all: &[Value]) 
     }
 }
 
-pub(super) fn source_questions(traveller: Traveller<'_>) -> Vec<RolloutQuestion> {
-    let sweep = RolloutQuestion::of_referring(traveller.object.namespace(), traveller.object.uid());
+pub(super) fn source_questions(traveller: StepContext<'_>) -> Vec<LookupRequest> {
+    let sweep = LookupRequest::of_referring(traveller.object.namespace(), traveller.object.uid());
     // The object last: what lies between this look and its deletion is short.
     let own = object_question(traveller, &StepObject::Source);
     target_question(traveller).into_iter().chain([sweep]).chain(own).collect()
 }
 
 /// The object itself goes: if what it has become is there, and nothing belongs to it any more.
-pub(super) fn source(step: Beside<'_>) -> StepProgress {
+pub(super) fn source(step: ObjectStepInput<'_>) -> StepOutcome {
     let own = object_question(step.traveller, &StepObject::Source);
     let (Some(pair), Some(own), Some(target)) = (step.pair(), own, target_question(step.traveller)) else {
-        return StepProgress::Stuck("nobody knows what the object becomes".to_owned());
+        return StepOutcome::Stuck("nobody knows what the object becomes".to_owned());
     };
     let became = match linked(step, &target) {
         Ok(became) => became,
@@ -106,30 +106,30 @@ pub(super) fn source(step: Beside<'_>) -> StepProgress {
     };
     let (uid, made) = (step.uid(), annotation(became, GENERATION));
     if let Some(why) = belongs(step, uid, "it") {
-        return StepProgress::Waits(why);
+        return StepOutcome::Waits(why);
     }
     match step.look(&own) {
-        SeenOther::There(object) if text(object, "/metadata/uid") == uid && !is_of_generation(object, made) => {
-            StepProgress::Stuck(format!(
+        ObservedObject::There(object) if text(object, "/metadata/uid") == uid && !is_of_generation(object, made) => {
+            StepOutcome::Stuck(format!(
                 "{own} was changed after {target} was made of it: make the same change there, set its annotation \
                  {GENERATION} to metadata.generation of the object, and resume; or go back"
             ))
         }
-        SeenOther::There(object) if text(object, "/metadata/uid") == uid => {
-            carried(step, object, became, StepWay::Done).unwrap_or_else(|| {
+        ObservedObject::There(object) if text(object, "/metadata/uid") == uid => {
+            carried(step, object, became, StepDirection::Done).unwrap_or_else(|| {
                 step.gives_way((&pair.source, object), (&pair.target, text(became, "/metadata/uid"), Some(BECAME)))
             })
         }
-        SeenOther::Unknown(why) => StepProgress::Waits(why),
-        SeenOther::There(_) | SeenOther::Going(_) | SeenOther::Absent => {
-            StepProgress::Waits(format!("{own} is being deleted"))
+        ObservedObject::Unknown(why) => StepOutcome::Waits(why),
+        ObservedObject::There(_) | ObservedObject::Going(_) | ObservedObject::Absent => {
+            StepOutcome::Waits(format!("{own} is being deleted"))
         }
     }
 }
 
 /// Why an object is not to go yet: something still belongs to it, of whatever resource.
-pub(super) fn belongs(step: Beside<'_>, uid: &str, called: &str) -> Option<String> {
-    let found = match list(step.answers, &RolloutQuestion::of_referring(step.namespace(), uid)) {
+pub(super) fn belongs(step: ObjectStepInput<'_>, uid: &str, called: &str) -> Option<String> {
+    let found = match list(step.answers, &LookupRequest::of_referring(step.namespace(), uid)) {
         Err(why) => return Some(why),
         Ok(found) => found,
     };
@@ -146,10 +146,10 @@ pub(super) fn belongs(step: Beside<'_>, uid: &str, called: &str) -> Option<Strin
 }
 
 /// Resources of what is handed over.
-fn adopted(traveller: Traveller<'_>) -> impl Iterator<Item = &ResourceName> {
+fn adopted(traveller: StepContext<'_>) -> impl Iterator<Item = &ResourceName> {
     let steps = traveller.steps().iter().filter_map(|step| step.beside());
     steps.flat_map(|step| match &step.act {
-        BesideAct::Adopt(resources) => resources.as_slice(),
+        ObjectAction::Adopt(resources) => resources.as_slice(),
         _ => &[],
     })
 }
@@ -162,12 +162,12 @@ fn is_of_generation(object: &Value, made: Option<&str>) -> bool {
 
 /// What was saved for an object that is there no more, and what it has become.
 pub(in crate::rollout) fn leftover_questions(
-    rollout: &FleetRollout,
+    rollout: &Rollout,
     reservation: &InFlightObject,
-) -> Vec<RolloutQuestion> {
+) -> Vec<LookupRequest> {
     let Some(pair) = rollout.pair.as_deref() else { return Vec::new() };
     let (namespace, name) = reservation.place();
-    let both = [&pair.source, &pair.target].map(|kind| RolloutQuestion::of_paired(kind, namespace, name));
+    let both = [&pair.source, &pair.target].map(|kind| LookupRequest::of_paired(kind, namespace, name));
     let saved = saves(rollout).then(|| saved_question(namespace, &reservation.uid));
     saved.into_iter().chain(both).collect()
 }
@@ -177,20 +177,20 @@ pub(in crate::rollout) fn leftover_questions(
 /// # Errors
 /// Nobody knows what is left, or it is about to go; in words.
 pub(in crate::rollout) fn leftovers(
-    rollout: &FleetRollout,
+    rollout: &Rollout,
     reservation: &InFlightObject,
-    answers: &RolloutAnswers,
+    answers: &LookupResults,
 ) -> Result<Option<ObjectWrite>, String> {
     let Some(pair) = rollout.pair.as_deref().filter(|_| saves(rollout)) else { return Ok(None) };
     let (namespace, name) = reservation.place();
-    match look(answers, &RolloutQuestion::of_paired(&pair.source, namespace, name)) {
-        SeenOther::Unknown(why) => return Err(why),
-        SeenOther::There(object) | SeenOther::Going(object) if text(object, "/metadata/uid") == reservation.uid => {
+    match look(answers, &LookupRequest::of_paired(&pair.source, namespace, name)) {
+        ObservedObject::Unknown(why) => return Err(why),
+        ObservedObject::There(object) | ObservedObject::Going(object) if text(object, "/metadata/uid") == reservation.uid => {
             return Err("it is there".to_owned());
         }
-        SeenOther::There(_) | SeenOther::Going(_) | SeenOther::Absent => {}
+        ObservedObject::There(_) | ObservedObject::Going(_) | ObservedObject::Absent => {}
     }
-    if let SeenOther::Unknown(why) = look(answers, &RolloutQuestion::of_paired(&pair.target, namespace, name)) {
+    if let ObservedObject::Unknown(why) = look(answers, &LookupRequest::of_paired(&pair.target, namespace, name)) {
         return Err(why);
     }
     if !has_become(rollout, reservation, answers) {
@@ -224,9 +224,9 @@ pub(in crate::rollout) fn leftovers(
 
 /// What was saved for an object that is there no more: the first of it, as people call it.
 pub(in crate::rollout) fn kept_of(
-    rollout: &FleetRollout,
+    rollout: &Rollout,
     reservation: &InFlightObject,
-    answers: &RolloutAnswers,
+    answers: &LookupResults,
 ) -> Option<String> {
     let (namespace, _) = reservation.place();
     let saved = list(answers, &saved_question(namespace, &reservation.uid)).ok()?.first()?;
@@ -236,23 +236,23 @@ pub(in crate::rollout) fn kept_of(
 
 /// Whether an object that is there no more has become another one.
 pub(in crate::rollout) fn has_become(
-    rollout: &FleetRollout,
+    rollout: &Rollout,
     reservation: &InFlightObject,
-    answers: &RolloutAnswers,
+    answers: &LookupResults,
 ) -> bool {
     let Some(pair) = rollout.pair.as_deref() else { return false };
     let (namespace, name) = reservation.place();
-    let target = look(answers, &RolloutQuestion::of_paired(&pair.target, namespace, name));
-    matches!(target, SeenOther::There(object) if annotation(object, BECAME) == Some(reservation.uid.as_str()))
+    let target = look(answers, &LookupRequest::of_paired(&pair.target, namespace, name));
+    matches!(target, ObservedObject::There(object) if annotation(object, BECAME) == Some(reservation.uid.as_str()))
 }
 
 /// Whether any step saves something that is needed no more once the object is gone.
-fn saves(rollout: &FleetRollout) -> bool {
+fn saves(rollout: &Rollout) -> bool {
     recreations(rollout.workflow_steps()).next().is_some()
 }
 
-fn saved_question(namespace: Option<&str>, uid: &str) -> RolloutQuestion {
-    RolloutQuestion::of_metadata(&revisions(), namespace, &format!("{WORKFLOW_LABEL}={uid}"))
+fn saved_question(namespace: Option<&str>, uid: &str) -> LookupRequest {
+    LookupRequest::of_metadata(&revisions(), namespace, &format!("{WORKFLOW_LABEL}={uid}"))
 }
 
 /// Where things are saved.

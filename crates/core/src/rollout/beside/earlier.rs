@@ -4,28 +4,28 @@
 
 use super::names::BECAME;
 use super::observation::target_question;
-use super::progress::{Beside, StepProgress};
-use super::seen::{SeenOther, annotation};
-use crate::definition::{BesideAct, WorkflowStep};
-use crate::rollout::questions::RolloutQuestion;
-use crate::rollout::traveller::Traveller;
+use super::progress::{ObjectStepInput, StepOutcome};
+use super::seen::{ObservedObject, annotation};
+use crate::definition::{ObjectAction, WorkflowStep};
+use crate::rollout::questions::LookupRequest;
+use crate::rollout::traveller::StepContext;
 
 /// What has to be looked up before a step is undone. Nothing where that comes after the object was made into another
 /// one: such a step looks at that by itself.
-pub(in crate::rollout) fn earlier_question(traveller: Traveller<'_>, step: usize) -> Option<RolloutQuestion> {
-    let converts = |step: &WorkflowStep| step.beside().is_some_and(|beside| matches!(beside.act, BesideAct::Convert));
+pub(in crate::rollout) fn earlier_question(traveller: StepContext<'_>, step: usize) -> Option<LookupRequest> {
+    let converts = |step: &WorkflowStep| step.beside().is_some_and(|beside| matches!(beside.act, ObjectAction::Convert));
     let is_after = traveller.steps().iter().take(step + 1).any(converts);
     target_question(traveller).filter(|_| !is_after && !traveller.legs.is_run)
 }
 
 /// Why a step is not undone: what is there was made of another object, or does not say of which.
-pub(in crate::rollout) fn beside_earlier(step: Beside<'_>) -> Option<StepProgress> {
+pub(in crate::rollout) fn beside_earlier(step: ObjectStepInput<'_>) -> Option<StepOutcome> {
     let question = earlier_question(step.traveller, step.step)?;
     let (object, is_going) = match step.look(&question) {
-        SeenOther::Unknown(why) => return Some(StepProgress::Waits(why)),
-        SeenOther::Absent => return None,
-        SeenOther::There(object) => (object, false),
-        SeenOther::Going(object) => (object, true),
+        ObservedObject::Unknown(why) => return Some(StepOutcome::Waits(why)),
+        ObservedObject::Absent => return None,
+        ObservedObject::There(object) => (object, false),
+        ObservedObject::Going(object) => (object, true),
     };
     let of = match annotation(object, BECAME) {
         Some(of) if of == step.uid() => return None,
@@ -33,9 +33,9 @@ pub(in crate::rollout) fn beside_earlier(step: Beside<'_>) -> Option<StepProgres
         None => "is there, and does not say of which object it was made",
     };
     if is_going {
-        return Some(StepProgress::Waits(format!("{question} is being deleted")));
+        return Some(StepOutcome::Waits(format!("{question} is being deleted")));
     }
-    Some(StepProgress::Stuck(format!(
+    Some(StepOutcome::Stuck(format!(
         "{question} {of}, and both controllers would act: take one of the two out of the way, and resume"
     )))
 }

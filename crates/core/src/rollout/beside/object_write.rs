@@ -62,16 +62,16 @@ pub enum ObjectCall {
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Replacement {
     /// It is made next, by the name of the old one.
-    Successor(Successor),
+    Successor(ReplacementObject),
     /// It is there already.
-    Counterpart(Counterpart),
+    Counterpart(PreconditionObject),
 }
 
 /// An object that has to be there still as another one is deleted for it. No precondition of an API server names a
 /// second object: this one is written, or read, right before, and nothing is deleted where it is gone, or about to go,
 /// or no longer says what it stands for.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Counterpart {
+pub struct PreconditionObject {
     /// The plural of its resource.
     pub plural: String,
     /// Its group.
@@ -86,7 +86,7 @@ pub struct Counterpart {
     pub annotation: Option<(String, String)>,
 }
 
-impl Counterpart {
+impl PreconditionObject {
     /// The patch by which it says for which state of the other one it stays, where it is one that says so. Behind it no
     /// deletion of this object finds what it is to find that somebody has asked for before. One on its way, of a runner
     /// that was frozen and is the last no more, would come after all, and nothing would be left of either.
@@ -134,7 +134,7 @@ impl Counterpart {
 /// deleted: by a dry run, whether it would be let through; and of what belongs to the old one, whether that stays
 /// ([`not_left_behind`](super::settlement::not_left_behind)).
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Successor {
+pub struct ReplacementObject {
     /// The object.
     pub object: Value,
     /// The plural and the group of what belongs to the one that goes.

@@ -7,19 +7,19 @@ use serde_json::Value;
 
 use super::observation::{deployment_question, selector};
 use super::owner::place;
-use super::progress::Ahead;
+use super::progress::PreflightFailure;
 use super::recreation_source::{new, selector_of};
 use super::room::{PodSet, no_room};
-use super::seen::{SeenOther, list, look, text};
+use super::seen::{ObservedObject, list, look, text};
 use crate::apimachinery::ResourceName;
 use crate::definition::Recreation;
-use crate::rollout::answers::RolloutAnswers;
+use crate::rollout::answers::LookupResults;
 use crate::rollout::managed_fields::git_manager;
-use crate::rollout::questions::RolloutQuestion;
-use crate::rollout::traveller::Traveller;
+use crate::rollout::questions::LookupRequest;
+use crate::rollout::traveller::StepContext;
 
 /// What has to be looked up for that.
-pub(super) fn obstacle_questions(traveller: Traveller<'_>, recreation: &Recreation) -> Vec<RolloutQuestion> {
+pub(super) fn obstacle_questions(traveller: StepContext<'_>, recreation: &Recreation) -> Vec<LookupRequest> {
     vec![
         deployment_question(traveller, recreation),
         all(traveller, &recreation.resource),
@@ -31,64 +31,64 @@ pub(super) fn obstacle_questions(traveller: Traveller<'_>, recreation: &Recreati
 
 /// Why a Deployment must not be made anew, or not now. `others` are Pods that are about to come in the same namespace.
 pub(super) fn obstacle(
-    traveller: Traveller<'_>,
+    traveller: StepContext<'_>,
     recreation: &Recreation,
-    answers: &RolloutAnswers,
+    answers: &LookupResults,
     others: &[PodSet],
-) -> Option<Ahead> {
+) -> Option<PreflightFailure> {
     stands_against(traveller, recreation, &selector(traveller, recreation), answers, others)
 }
 
 /// The same of one that is to select its Pods by these labels.
 pub(super) fn stands_against(
-    traveller: Traveller<'_>,
+    traveller: StepContext<'_>,
     recreation: &Recreation,
     wanted: &BTreeMap<String, String>,
-    answers: &RolloutAnswers,
+    answers: &LookupResults,
     others: &[PodSet],
-) -> Option<Ahead> {
+) -> Option<PreflightFailure> {
     let question = deployment_question(traveller, recreation);
     let object = match look(answers, &question) {
-        SeenOther::Unknown(why) => return Some(Ahead::Waits(why)),
-        SeenOther::Absent => return Some(Ahead::Waits(format!("{question} is not there"))),
-        SeenOther::Going(_) => return Some(Ahead::Waits(format!("{question} is being deleted"))),
-        SeenOther::There(object) => object,
+        ObservedObject::Unknown(why) => return Some(PreflightFailure::Waits(why)),
+        ObservedObject::Absent => return Some(PreflightFailure::Waits(format!("{question} is not there"))),
+        ObservedObject::Going(_) => return Some(PreflightFailure::Waits(format!("{question} is being deleted"))),
+        ObservedObject::There(object) => object,
     };
     if selector_of(object).as_ref() == Some(wanted) {
         return None;
     }
-    let anothers = is_anothers(traveller, object).map(|why| Ahead::Refused(format!("{question} {why}")));
+    let anothers = is_anothers(traveller, object).map(|why| PreflightFailure::Refused(format!("{question} {why}")));
     anothers.or_else(|| beside_it(traveller, recreation, (object, wanted), answers, others))
 }
 
 /// What stands against it, whoever it belongs to.
 pub(super) fn beside_it(
-    traveller: Traveller<'_>,
+    traveller: StepContext<'_>,
     recreation: &Recreation,
     (object, wanted): (&Value, &BTreeMap<String, String>),
-    answers: &RolloutAnswers,
+    answers: &LookupResults,
     others: &[PodSet],
-) -> Option<Ahead> {
+) -> Option<PreflightFailure> {
     let question = deployment_question(traveller, recreation);
     if let Some(by) = git_manager(object) {
         let why = format!("{question} is set by {by}, which would make it again: take it out of Git");
-        return Some(Ahead::Refused(why));
+        return Some(PreflightFailure::Refused(why));
     }
     let found = among_others(traveller, recreation, answers, (object, wanted));
-    found.unwrap_or_else(|why| Some(Ahead::Waits(why))).or_else(|| {
+    found.unwrap_or_else(|why| Some(PreflightFailure::Waits(why))).or_else(|| {
         let (quotas, limits) = match (list(answers, &quotas(traveller)), list(answers, &limit_ranges(traveller))) {
             (Ok(quotas), Ok(limits)) => (quotas, limits),
-            (Err(why), _) | (_, Err(why)) => return Some(Ahead::Waits(why)),
+            (Err(why), _) | (_, Err(why)) => return Some(PreflightFailure::Waits(why)),
         };
         Some(match no_room(quotas, &PodSet::of(object, limits), others)? {
-            Ahead::Refused(why) => Ahead::Refused(format!("{question}: {why}")),
-            Ahead::Waits(why) => Ahead::Waits(format!("{question}: {why}")),
+            PreflightFailure::Refused(why) => PreflightFailure::Refused(format!("{question}: {why}")),
+            PreflightFailure::Waits(why) => PreflightFailure::Waits(format!("{question}: {why}")),
         })
     })
 }
 
 /// Why a Deployment is none that this object can have made anew, whoever sets it.
-pub(super) fn is_anothers(traveller: Traveller<'_>, deployment: &Value) -> Option<String> {
+pub(super) fn is_anothers(traveller: StepContext<'_>, deployment: &Value) -> Option<String> {
     if place(deployment, traveller.object.uid()).is_none() {
         return Some(
             "does not belong to the object: it has no owner reference to it. Look whose it is: rename it, or set the \
@@ -102,16 +102,16 @@ pub(super) fn is_anothers(traveller: Traveller<'_>, deployment: &Value) -> Optio
 
 /// What else is in its namespace that would act on its Pods, or on the Deployment itself.
 fn among_others(
-    traveller: Traveller<'_>,
+    traveller: StepContext<'_>,
     recreation: &Recreation,
-    answers: &RolloutAnswers,
+    answers: &LookupResults,
     (object, wanted): (&Value, &BTreeMap<String, String>),
-) -> Result<Option<Ahead>, String> {
+) -> Result<Option<PreflightFailure>, String> {
     let question = deployment_question(traveller, recreation);
     let name = text(object, "/metadata/name");
     if let Some(one) = list(answers, &autoscalers(traveller))?.iter().find(|one| scales(one, name)) {
         let scaler = text(one, "/metadata/name");
-        return Ok(Some(Ahead::Refused(format!(
+        return Ok(Some(PreflightFailure::Refused(format!(
             "horizontalpodautoscalers.autoscaling {scaler} scales {question}: delete it for so long, and make it again \
              afterwards"
         ))));
@@ -121,7 +121,7 @@ fn among_others(
     let takes = |one: &&Value| text(one, "/metadata/name") != name && [object, &made].iter().any(|of| selects(one, of));
     Ok(all.iter().find(takes).map(|one| {
         let other = text(one, "/metadata/name");
-        Ahead::Refused(format!(
+        PreflightFailure::Refused(format!(
             "{} {other} selects the Pods of {question} as well, and would take its ReplicaSets once nobody controls them: \
              give it a selector of its own",
             recreation.resource
@@ -131,11 +131,11 @@ fn among_others(
 
 /// Pods that a Deployment is still to get which is made anew, or is about to be.
 pub(in crate::rollout) fn pods_to_come(
-    traveller: Traveller<'_>,
+    traveller: StepContext<'_>,
     recreation: &Recreation,
-    answers: &RolloutAnswers,
+    answers: &LookupResults,
 ) -> Option<PodSet> {
-    let SeenOther::There(object) = look(answers, &deployment_question(traveller, recreation)) else { return None };
+    let ObservedObject::There(object) = look(answers, &deployment_question(traveller, recreation)) else { return None };
     let is_new = selector_of(object).as_ref() == Some(&selector(traveller, recreation));
     let number = |path: &str| object.pointer(path).and_then(Value::as_i64);
     let has_them = number("/status/replicas").unwrap_or_default() >= number("/spec/replicas").unwrap_or(1);
@@ -168,19 +168,19 @@ fn scales(autoscaler: &Value, name: &str) -> bool {
     (target("kind"), target("name")) == ("Deployment", name)
 }
 
-fn all(traveller: Traveller<'_>, resource: &ResourceName) -> RolloutQuestion {
-    RolloutQuestion::of_all(resource, traveller.object.namespace())
+fn all(traveller: StepContext<'_>, resource: &ResourceName) -> LookupRequest {
+    LookupRequest::of_all(resource, traveller.object.namespace())
 }
 
-fn quotas(traveller: Traveller<'_>) -> RolloutQuestion {
+fn quotas(traveller: StepContext<'_>) -> LookupRequest {
     all(traveller, &resource("resourcequotas", ""))
 }
 
-fn limit_ranges(traveller: Traveller<'_>) -> RolloutQuestion {
+fn limit_ranges(traveller: StepContext<'_>) -> LookupRequest {
     all(traveller, &resource("limitranges", ""))
 }
 
-fn autoscalers(traveller: Traveller<'_>) -> RolloutQuestion {
+fn autoscalers(traveller: StepContext<'_>) -> LookupRequest {
     all(traveller, &resource("horizontalpodautoscalers", "autoscaling"))
 }
 

@@ -2,18 +2,18 @@
 
 use serde_json::Value;
 
-use super::object_write::{Counterpart, ObjectCall, ObjectWrite, Propagation, Replacement, Successor};
-use super::seen::{SeenOther, look};
+use super::object_write::{PreconditionObject, ObjectCall, ObjectWrite, Propagation, Replacement, ReplacementObject};
+use super::seen::{ObservedObject, look};
 use crate::apimachinery::ResourceName;
-use crate::rollout::answers::RolloutAnswers;
-use crate::rollout::kind_pair::{KindPair, PairedKind};
-use crate::rollout::place::FilledPlace;
-use crate::rollout::questions::RolloutQuestion;
-use crate::rollout::traveller::Traveller;
+use crate::rollout::answers::LookupResults;
+use crate::rollout::kind_pair::{SourceAndTargetKind, PairedKind};
+use crate::rollout::place::ResolvedLocation;
+use crate::rollout::questions::LookupRequest;
+use crate::rollout::traveller::StepContext;
 
 /// How far a step is, on its way to be done, or undone.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(in crate::rollout) enum StepProgress {
+pub(in crate::rollout) enum StepOutcome {
     /// It is done, or undone.
     Done,
     /// It was done before: nothing is there to undo.
@@ -31,14 +31,14 @@ pub(in crate::rollout) enum StepProgress {
 
 /// Why an object must not begin its workflow.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(in crate::rollout) enum Ahead {
+pub(in crate::rollout) enum PreflightFailure {
     /// It cannot be moved.
     Refused(String),
     /// It cannot be moved now.
     Waits(String),
 }
 
-impl Ahead {
+impl PreflightFailure {
     /// Why, in words.
     pub(super) fn into_why(self) -> String {
         match self {
@@ -49,21 +49,21 @@ impl Ahead {
 
 /// A step of an object, and what was found of other objects.
 #[derive(Clone, Copy)]
-pub(in crate::rollout) struct Beside<'a> {
-    pub(in crate::rollout) traveller: Traveller<'a>,
+pub(in crate::rollout) struct ObjectStepInput<'a> {
+    pub(in crate::rollout) traveller: StepContext<'a>,
     /// The index of the step.
     pub(in crate::rollout) step: usize,
-    pub(in crate::rollout) answers: &'a RolloutAnswers,
+    pub(in crate::rollout) answers: &'a LookupResults,
 }
 
-impl<'a> Beside<'a> {
+impl<'a> ObjectStepInput<'a> {
     pub(super) fn namespace(self) -> Option<&'a str> {
         self.traveller.object.namespace()
     }
 
     /// Where the object is.
-    fn home(self) -> FilledPlace {
-        FilledPlace { cluster: None, namespace: self.namespace().map(str::to_owned) }
+    fn home(self) -> ResolvedLocation {
+        ResolvedLocation { cluster: None, namespace: self.namespace().map(str::to_owned) }
     }
 
     /// The uid of the object that the rollout is about.
@@ -72,18 +72,18 @@ impl<'a> Beside<'a> {
     }
 
     /// The two kinds, one of which becomes the other.
-    pub(super) fn pair(self) -> Option<&'a KindPair> {
+    pub(super) fn pair(self) -> Option<&'a SourceAndTargetKind> {
         self.traveller.rollout.pair.as_deref()
     }
 
     /// What was found of one object.
-    pub(super) fn look(self, question: &RolloutQuestion) -> SeenOther<'a> {
+    pub(super) fn look(self, question: &LookupRequest) -> ObservedObject<'a> {
         look(self.answers, question)
     }
 
     /// What cannot be looked at: where that is in another cluster, nothing is wrong with the object.
-    pub(super) fn unknown(self, question: &RolloutQuestion, why: String) -> StepProgress {
-        if question.cluster.is_some() { StepProgress::Away(why) } else { StepProgress::Waits(why) }
+    pub(super) fn unknown(self, question: &LookupRequest, why: String) -> StepOutcome {
+        if question.cluster.is_some() { StepOutcome::Away(why) } else { StepOutcome::Waits(why) }
     }
 
     /// A call about an object.
@@ -93,19 +93,19 @@ impl<'a> Beside<'a> {
         version: Option<&str>,
         name: &str,
         call: ObjectCall,
-    ) -> StepProgress {
+    ) -> StepOutcome {
         self.next_at(&self.home(), (resource, version), name, call)
     }
 
     /// A call about an object, wherever that is.
     pub(super) fn next_at(
         self,
-        place: &FilledPlace,
+        place: &ResolvedLocation,
         (resource, version): (&ResourceName, Option<&str>),
         name: &str,
         call: ObjectCall,
-    ) -> StepProgress {
-        StepProgress::Next(Box::new(ObjectWrite {
+    ) -> StepOutcome {
+        StepOutcome::Next(Box::new(ObjectWrite {
             plural: resource.plural.clone(),
             group: resource.group.clone(),
             version: version.map(str::to_owned),
@@ -125,12 +125,12 @@ impl<'a> Beside<'a> {
         version: Option<&str>,
         object: &Value,
         propagation: Propagation,
-    ) -> StepProgress {
+    ) -> StepOutcome {
         self.delete_at(&self.home(), (resource, version), object, propagation)
     }
 
     /// Deletes an object, as it was seen, for another one of its name; what belongs to it stays.
-    pub(super) fn makes_way(self, resource: &ResourceName, object: &Value, successor: Successor) -> StepProgress {
+    pub(super) fn makes_way(self, resource: &ResourceName, object: &Value, successor: ReplacementObject) -> StepOutcome {
         let replacement = Some(Box::new(Replacement::Successor(successor)));
         self.goes(&self.home(), (resource, None), object, (Propagation::Orphan, replacement))
     }
@@ -140,9 +140,9 @@ impl<'a> Beside<'a> {
         self,
         (kind, object): (&PairedKind, &Value),
         (other, uid, annotation): (&PairedKind, &str, Option<&str>),
-    ) -> StepProgress {
+    ) -> StepOutcome {
         // Both have one name.
-        let counterpart = Counterpart {
+        let counterpart = PreconditionObject {
             plural: other.resource.plural.clone(),
             group: other.resource.group.clone(),
             version: other.version().to_owned(),
@@ -158,27 +158,27 @@ impl<'a> Beside<'a> {
     /// Deletes an object, as it was seen, wherever it is.
     pub(super) fn delete_at(
         self,
-        place: &FilledPlace,
+        place: &ResolvedLocation,
         named: (&ResourceName, Option<&str>),
         object: &Value,
         propagation: Propagation,
-    ) -> StepProgress {
+    ) -> StepOutcome {
         self.goes(place, named, object, (propagation, None))
     }
 
     fn goes(
         self,
-        place: &FilledPlace,
+        place: &ResolvedLocation,
         (resource, version): (&ResourceName, Option<&str>),
         object: &Value,
         (propagation, replacement): (Propagation, Option<Box<Replacement>>),
-    ) -> StepProgress {
+    ) -> StepOutcome {
         let text = |path: &str| object.pointer(path).and_then(Value::as_str).unwrap_or_default();
         let (uid, resource_version) = (text("/metadata/uid"), text("/metadata/resourceVersion"));
         let (uid, resource_version) = (uid.to_owned(), resource_version.to_owned());
         if uid.is_empty() || resource_version.is_empty() {
             // Without them whatever comes by that name would be deleted.
-            return StepProgress::Waits(format!(
+            return StepOutcome::Waits(format!(
                 "{resource} {} says no uid or no resourceVersion",
                 text("/metadata/name")
             ));

@@ -10,21 +10,21 @@ use serde_json::json;
 
 use super::delete::{orphans, revisions};
 use super::names::RESTORED;
-use super::object_write::{ObjectCall, Propagation, Successor};
+use super::object_write::{ObjectCall, Propagation, ReplacementObject};
 use super::observation::{deployment_question, selector, selector_again};
 use super::obstacles::{is_anothers, obstacle, obstacle_questions, stands_against};
-use super::progress::{Beside, StepProgress};
+use super::progress::{ObjectStepInput, StepOutcome};
 use super::recreation_source::{SavedDeployment, restored, revision_name, saved, saved_again, selector_of};
-use super::seen::{SeenOther, annotation, list, text};
+use super::seen::{ObservedObject, annotation, list, text};
 use super::wait::not_rolled_out;
 use crate::apimachinery::ResourceName;
 use crate::definition::Recreation;
 use crate::rollout::json_patch::{pointer, test};
-use crate::rollout::questions::RolloutQuestion;
-use crate::rollout::traveller::Traveller;
+use crate::rollout::questions::LookupRequest;
+use crate::rollout::traveller::StepContext;
 use serde_json::Value;
 
-pub(super) fn questions(traveller: Traveller<'_>, step: usize, recreation: &Recreation) -> Vec<RolloutQuestion> {
+pub(super) fn questions(traveller: StepContext<'_>, step: usize, recreation: &Recreation) -> Vec<LookupRequest> {
     let mut questions = vec![
         deployment_question(traveller, recreation),
         revision_question(traveller, step),
@@ -37,37 +37,37 @@ pub(super) fn questions(traveller: Traveller<'_>, step: usize, recreation: &Recr
 }
 
 /// Whether it is the step that comes next on the way forward.
-fn is_at_hand(traveller: Traveller<'_>, step: usize) -> bool {
+fn is_at_hand(traveller: StepContext<'_>, step: usize) -> bool {
     traveller.leg.done == step
 }
 
-fn revision_question(traveller: Traveller<'_>, step: usize) -> RolloutQuestion {
+fn revision_question(traveller: StepContext<'_>, step: usize) -> LookupRequest {
     let name = revision_name(traveller.object.uid(), traveller.step_name(step));
-    RolloutQuestion::of_object(&revisions(), traveller.object.namespace(), &name)
+    LookupRequest::of_object(&revisions(), traveller.object.namespace(), &name)
 }
 
 /// About the ReplicaSets of the new Deployment.
-fn pods_question(traveller: Traveller<'_>, recreation: &Recreation) -> RolloutQuestion {
+fn pods_question(traveller: StepContext<'_>, recreation: &Recreation) -> LookupRequest {
     let labels = told_labels(&selector(traveller, recreation));
-    RolloutQuestion::of_metadata(&replica_sets(), traveller.object.namespace(), &labels)
+    LookupRequest::of_metadata(&replica_sets(), traveller.object.namespace(), &labels)
 }
 
-pub(super) fn forward(step: Beside<'_>, recreation: &Recreation) -> StepProgress {
+pub(super) fn forward(step: ObjectStepInput<'_>, recreation: &Recreation) -> StepOutcome {
     let deployment = deployment_question(step.traveller, recreation);
     let wanted = selector(step.traveller, recreation);
     let seen = match step.look(&deployment) {
-        SeenOther::Unknown(why) => return StepProgress::Waits(why),
-        SeenOther::Going(_) => return StepProgress::Waits(format!("{deployment} is being deleted")),
-        SeenOther::There(object) => Some(object),
-        SeenOther::Absent => None,
+        ObservedObject::Unknown(why) => return StepOutcome::Waits(why),
+        ObservedObject::Going(_) => return StepOutcome::Waits(format!("{deployment} is being deleted")),
+        ObservedObject::There(object) => Some(object),
+        ObservedObject::Absent => None,
     };
     let is_new = seen.is_some_and(|object| selector_of(object).as_ref() == Some(&wanted));
     let revision = match step.look(&revision_question(step.traveller, step.step)) {
-        SeenOther::Unknown(why) => return StepProgress::Waits(why),
-        SeenOther::Going(_) => return StepProgress::Waits("what is saved of it is being deleted".to_owned()),
-        SeenOther::There(revision) => revision,
-        SeenOther::Absent if is_new => return StepProgress::ByHand,
-        SeenOther::Absent => return unsaved(step, recreation, seen, &deployment),
+        ObservedObject::Unknown(why) => return StepOutcome::Waits(why),
+        ObservedObject::Going(_) => return StepOutcome::Waits("what is saved of it is being deleted".to_owned()),
+        ObservedObject::There(revision) => revision,
+        ObservedObject::Absent if is_new => return StepOutcome::ByHand,
+        ObservedObject::Absent => return unsaved(step, recreation, seen, &deployment),
     };
     let saved = SavedDeployment::read(revision);
     match seen {
@@ -75,13 +75,13 @@ pub(super) fn forward(step: Beside<'_>, recreation: &Recreation) -> StepProgress
             let name = text(saved.made(), "/metadata/name");
             step.next(&recreation.resource, None, name, ObjectCall::Succeed(saved.made().clone()))
         }
-        Some(_) if is_new => StepProgress::Done,
+        Some(_) if is_new => StepOutcome::Done,
         Some(object) if saved.is_of(object) => {
             in_the_way(step, recreation).unwrap_or_else(|| makes_way(step, recreation, object, saved.made().clone()))
         }
         // It was changed since, or was put back: what is saved is of yesterday.
         Some(object) if is_known(object, &saved) => step.delete(&revisions(), None, revision, Propagation::Background),
-        Some(_) => StepProgress::Stuck(format!(
+        Some(_) => StepOutcome::Stuck(format!(
             "somebody else created {deployment}: have whoever does so leave it alone, delete it with --cascade=orphan, and \
              resume"
         )),
@@ -95,23 +95,23 @@ fn is_known(deployment: &Value, saved: &SavedDeployment<'_>) -> bool {
 
 /// What stood against none of it before the object began may do so by now: it is looked for again before anything is
 /// saved, and before anything is deleted.
-fn in_the_way(step: Beside<'_>, recreation: &Recreation) -> Option<StepProgress> {
+fn in_the_way(step: ObjectStepInput<'_>, recreation: &Recreation) -> Option<StepOutcome> {
     let now = is_at_hand(step.traveller, step.step).then(|| obstacle(step.traveller, recreation, step.answers, &[]));
-    now.flatten().map(|ahead| StepProgress::Waits(ahead.into_why()))
+    now.flatten().map(|ahead| StepOutcome::Waits(ahead.into_why()))
 }
 
 /// What comes next where nothing is saved.
 fn unsaved(
-    step: Beside<'_>,
+    step: ObjectStepInput<'_>,
     recreation: &Recreation,
     old: Option<&Value>,
-    deployment: &RolloutQuestion,
-) -> StepProgress {
+    deployment: &LookupRequest,
+) -> StepOutcome {
     let Some(old) = old else {
-        return StepProgress::Waits(format!("{deployment} is not there, and nothing is saved of it"));
+        return StepOutcome::Waits(format!("{deployment} is not there, and nothing is saved of it"));
     };
     if let Some(why) = is_anothers(step.traveller, old) {
-        return StepProgress::Stuck(format!("{deployment} {why}"));
+        return StepOutcome::Stuck(format!("{deployment} {why}"));
     }
     if let Some(waits) = in_the_way(step, recreation) {
         return waits;
@@ -121,21 +121,21 @@ fn unsaved(
     step.next(&revisions(), None, &name, ObjectCall::Create(saved(&name, step.uid(), old, wanted)))
 }
 
-pub(super) fn back(step: Beside<'_>, recreation: &Recreation) -> StepProgress {
+pub(super) fn back(step: ObjectStepInput<'_>, recreation: &Recreation) -> StepOutcome {
     let deployment = deployment_question(step.traveller, recreation);
     let seen = match step.look(&deployment) {
-        SeenOther::Unknown(why) => return StepProgress::Waits(why),
-        SeenOther::Going(_) => return StepProgress::Waits(format!("{deployment} is being deleted")),
-        SeenOther::There(object) => Some(object),
-        SeenOther::Absent => None,
+        ObservedObject::Unknown(why) => return StepOutcome::Waits(why),
+        ObservedObject::Going(_) => return StepOutcome::Waits(format!("{deployment} is being deleted")),
+        ObservedObject::There(object) => Some(object),
+        ObservedObject::Absent => None,
     };
     let revision = match step.look(&revision_question(step.traveller, step.step)) {
-        SeenOther::Unknown(why) => return StepProgress::Waits(why),
-        SeenOther::Going(_) => return StepProgress::Waits("what is saved of it is being deleted".to_owned()),
-        SeenOther::There(revision) => revision,
+        ObservedObject::Unknown(why) => return StepOutcome::Waits(why),
+        ObservedObject::Going(_) => return StepOutcome::Waits("what is saved of it is being deleted".to_owned()),
+        ObservedObject::There(revision) => revision,
         // Nothing was begun, or all is back; or nothing is saved any more.
-        SeenOther::Absent => {
-            return seen.and_then(|object| unsaved_again(step, recreation, object)).unwrap_or(StepProgress::Done);
+        ObservedObject::Absent => {
+            return seen.and_then(|object| unsaved_again(step, recreation, object)).unwrap_or(StepOutcome::Done);
         }
     };
     let saved = SavedDeployment::read(revision);
@@ -151,36 +151,36 @@ pub(super) fn back(step: Beside<'_>, recreation: &Recreation) -> StepProgress {
         let was = selector_again(step.traveller, recreation);
         let ahead = was.and_then(|was| stands_against(step.traveller, recreation, &was, step.answers, &[]));
         if let Some(ahead) = ahead {
-            return StepProgress::Waits(ahead.into_why());
+            return StepOutcome::Waits(ahead.into_why());
         }
         return makes_way(step, recreation, object, restored(&saved));
     }
     if selector_of(object) != selector_of(saved.before()) {
-        return StepProgress::Stuck(format!(
+        return StepOutcome::Stuck(format!(
             "somebody else created {deployment}: look at it, and take it out of the way"
         ));
     }
     if let Some(why) = not_rolled_out(object) {
-        return StepProgress::Waits(format!("{deployment}: {why}"));
+        return StepOutcome::Waits(format!("{deployment}: {why}"));
     }
     let pods = match list(step.answers, &pods_question(step.traveller, recreation)) {
         Ok(all) => orphans(step, &replica_sets(), all),
-        Err(why) => return StepProgress::Waits(why),
+        Err(why) => return StepOutcome::Waits(why),
     };
     match pods {
-        StepProgress::Done => step.delete(&revisions(), None, revision, Propagation::Background),
+        StepOutcome::Done => step.delete(&revisions(), None, revision, Propagation::Background),
         other => other,
     }
 }
 
 /// What comes next on the way back where nothing is saved of a Deployment.
-fn unsaved_again(step: Beside<'_>, recreation: &Recreation, deployment: &Value) -> Option<StepProgress> {
+fn unsaved_again(step: ObjectStepInput<'_>, recreation: &Recreation, deployment: &Value) -> Option<StepOutcome> {
     let is_new = selector_of(deployment) == Some(selector(step.traveller, recreation));
     let Some(was) = selector_again(step.traveller, recreation).filter(|_| is_new) else {
         return unmark(step, recreation, deployment);
     };
     if let Some(ahead) = stands_against(step.traveller, recreation, &was, step.answers, &[]) {
-        return Some(StepProgress::Waits(ahead.into_why()));
+        return Some(StepOutcome::Waits(ahead.into_why()));
     }
     let name = revision_name(step.uid(), step.traveller.step_name(step.step));
     let saved = saved_again(&name, step.uid(), deployment, &was);
@@ -188,7 +188,7 @@ fn unsaved_again(step: Beside<'_>, recreation: &Recreation, deployment: &Value) 
 }
 
 /// The annotation that says that it was put back goes again.
-fn unmark(step: Beside<'_>, recreation: &Recreation, deployment: &Value) -> Option<StepProgress> {
+fn unmark(step: ObjectStepInput<'_>, recreation: &Recreation, deployment: &Value) -> Option<StepOutcome> {
     let from = annotation(deployment, RESTORED)?;
     let path = pointer("annotations", RESTORED);
     let patch = json!([
@@ -200,10 +200,10 @@ fn unmark(step: Beside<'_>, recreation: &Recreation, deployment: &Value) -> Opti
 }
 
 /// A Deployment goes for the one that is made in its place. Its Pods stay, with its ReplicaSets.
-fn makes_way(step: Beside<'_>, recreation: &Recreation, deployment: &Value, object: Value) -> StepProgress {
+fn makes_way(step: ObjectStepInput<'_>, recreation: &Recreation, deployment: &Value, object: Value) -> StepOutcome {
     let ResourceName { plural, group } = replica_sets();
     let labels = told_labels(&selector_of(deployment).unwrap_or_default());
-    step.makes_way(&recreation.resource, deployment, Successor { object, owned: (plural, group), labels })
+    step.makes_way(&recreation.resource, deployment, ReplacementObject { object, owned: (plural, group), labels })
 }
 
 /// Labels, as `kubectl -l` takes them.

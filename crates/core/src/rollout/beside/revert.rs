@@ -7,94 +7,94 @@ use super::behind::{behind, behind_questions};
 use super::names::{BECAME, FIRST_GENERATION, GENERATION, RETURNED};
 use super::object_write::ObjectCall;
 use super::observation::{object_question, target_question};
-use super::progress::{Beside, StepProgress};
-use super::seen::{SeenOther, annotation, goes, text};
+use super::progress::{ObjectStepInput, StepOutcome};
+use super::seen::{ObservedObject, annotation, goes, text};
 use crate::definition::{Path, StepObject};
-use crate::rollout::answers::Became;
-use crate::rollout::fleet_rollout::FleetRollout;
+use crate::rollout::answers::ConversionOutcome;
+use crate::rollout::fleet_rollout::Rollout;
 use crate::rollout::json_patch::{pointer, test};
-use crate::rollout::mark::{ANNOTATION, RolloutMark};
-use crate::rollout::questions::RolloutQuestion;
+use crate::rollout::mark::{ANNOTATION, RolloutAnnotation};
+use crate::rollout::questions::LookupRequest;
 use crate::rollout::shared_metadata::SharedMetadata;
 use crate::rollout::status::InFlightObject;
-use crate::rollout::traveller::Traveller;
+use crate::rollout::traveller::StepContext;
 
 /// What has to be looked up of one that is to be made anew.
 pub(in crate::rollout) fn questions_again(
-    rollout: &FleetRollout,
+    rollout: &Rollout,
     reservation: &InFlightObject,
-) -> Vec<RolloutQuestion> {
+) -> Vec<LookupRequest> {
     let (Some(pair), Some(target)) = (rollout.pair.as_deref(), reservation.target.as_deref()) else {
         return Vec::new();
     };
     let (namespace, name) = reservation.place();
-    let both = [&pair.source, &pair.target].map(|kind| RolloutQuestion::of_paired(kind, namespace, name));
-    both.into_iter().chain([RolloutQuestion::of_becoming(&pair.target, namespace, name, target, &[])]).collect()
+    let both = [&pair.source, &pair.target].map(|kind| LookupRequest::of_paired(kind, namespace, name));
+    both.into_iter().chain([LookupRequest::of_becoming(&pair.target, namespace, name, target, &[])]).collect()
 }
 
 /// The same of one that was made anew, and that what it had become does not name yet.
-pub(super) fn questions(traveller: Traveller<'_>, step: usize) -> Vec<RolloutQuestion> {
+pub(super) fn questions(traveller: StepContext<'_>, step: usize) -> Vec<LookupRequest> {
     target_question(traveller).into_iter().chain(behind_questions(traveller, step)).collect()
 }
 
 /// The object is made anew; then what it had become says that it was made of this one. Before more is undone, nothing
 /// may stand against it.
-pub(super) fn back(step: Beside<'_>) -> StepProgress {
+pub(super) fn back(step: ObjectStepInput<'_>) -> StepOutcome {
     match &step.traveller.object.former {
         Some(target) => made_anew(step, target),
-        None => relinked(step).or_else(|| behind(step)).unwrap_or(StepProgress::Done),
+        None => relinked(step).or_else(|| behind(step)).unwrap_or(StepOutcome::Done),
     }
 }
 
-fn made_anew(step: Beside<'_>, target: &str) -> StepProgress {
+fn made_anew(step: ObjectStepInput<'_>, target: &str) -> StepOutcome {
     let object = step.traveller.object;
     let own = object_question(step.traveller, &StepObject::Source);
     let (Some(pair), Some(own), Some(became)) = (step.pair(), own, target_question(step.traveller)) else {
-        return StepProgress::Stuck("nobody knows what the object has become".to_owned());
+        return StepOutcome::Stuck("nobody knows what the object has become".to_owned());
     };
     match step.look(&own) {
-        SeenOther::Unknown(why) => return StepProgress::Waits(why),
-        SeenOther::Going(object) => return StepProgress::Waits(goes(&own, object)),
-        SeenOther::There(found) if says_again(found, object.uid()) => {
-            return StepProgress::Waits(format!("{own} is made anew"));
+        ObservedObject::Unknown(why) => return StepOutcome::Waits(why),
+        ObservedObject::Going(object) => return StepOutcome::Waits(goes(&own, object)),
+        ObservedObject::There(found) if says_again(found, object.uid()) => {
+            return StepOutcome::Waits(format!("{own} is made anew"));
         }
-        SeenOther::There(_) => {
-            return StepProgress::Stuck(format!(
+        ObservedObject::There(_) => {
+            return StepOutcome::Stuck(format!(
                 "somebody else has made {own}: look at it, and take it out of the way"
             ));
         }
-        SeenOther::Absent => {}
+        ObservedObject::Absent => {}
     }
     match step.look(&became) {
-        SeenOther::Unknown(why) => return StepProgress::Waits(why),
-        SeenOther::There(found) if text(found, "/metadata/uid") == target => {}
-        SeenOther::There(_) | SeenOther::Going(_) | SeenOther::Absent => {
-            return StepProgress::Waits(format!("{became}, which was made of the object, is not there"));
+        ObservedObject::Unknown(why) => return StepOutcome::Waits(why),
+        ObservedObject::There(found) if text(found, "/metadata/uid") == target => {}
+        ObservedObject::There(_) | ObservedObject::Going(_) | ObservedObject::Absent => {
+            return StepOutcome::Waits(format!("{became}, which was made of the object, is not there"));
         }
     }
-    let question = RolloutQuestion::of_becoming(&pair.target, step.namespace(), object.name(), target, &[]);
+    let question = LookupRequest::of_becoming(&pair.target, step.namespace(), object.name(), target, &[]);
     match step.answers.became_of(&question) {
-        Some(Became::Object(made, generation)) => {
+        Some(ConversionOutcome::Object(made, generation)) => {
             let shared = SharedMetadata::of(made, pair);
             let made = marked(step, made, (target, *generation, shared));
             step.next(&pair.source.resource, Some(pair.source.version()), object.name(), ObjectCall::Create(made))
         }
-        Some(Became::Refused(why)) => StepProgress::Stuck(format!("{became}: {why}")),
-        Some(Became::Waits(why)) => StepProgress::Waits(why.clone()),
-        None => StepProgress::Waits(format!("nobody has looked what {became} was")),
+        Some(ConversionOutcome::Refused(why)) => StepOutcome::Stuck(format!("{became}: {why}")),
+        Some(ConversionOutcome::Waits(why)) => StepOutcome::Waits(why.clone()),
+        None => StepOutcome::Waits(format!("nobody has looked what {became} was")),
     }
 }
 
 /// Whether an object says that it was made anew in the place of this one.
 fn says_again(object: &Value, uid: &str) -> bool {
-    let again = annotation(object, ANNOTATION).and_then(RolloutMark::read).and_then(|mark| mark.again);
+    let again = annotation(object, ANNOTATION).and_then(RolloutAnnotation::read).and_then(|mark| mark.again);
     again.is_some_and(|again| again.of == uid)
 }
 
 /// The object as it was when it was deleted: with what steps had set, so that no controller acts on it yet, and with
 /// what is to be undone next.
 fn marked(
-    step: Beside<'_>,
+    step: ObjectStepInput<'_>,
     object: &Value,
     (target, generation, shared): (&str, Option<i64>, SharedMetadata),
 ) -> Value {
@@ -131,31 +131,31 @@ fn put(object: &mut Value, field: &Path, value: Option<Value>) {
 
 /// What an object has become, where that is there and says so. Where the object was made anew, and goes forward again
 /// before that was said of it, it is said first.
-pub(super) fn linked<'a>(step: Beside<'a>, target: &RolloutQuestion) -> Result<&'a Value, StepProgress> {
+pub(super) fn linked<'a>(step: ObjectStepInput<'a>, target: &LookupRequest) -> Result<&'a Value, StepOutcome> {
     if let Some(relinked) = relinked(step) {
         return Err(relinked);
     }
-    Err(StepProgress::Waits(match step.look(target) {
-        SeenOther::Unknown(why) => why,
-        SeenOther::There(object) if annotation(object, BECAME) == Some(step.uid()) => return Ok(object),
-        SeenOther::There(_) => format!(
+    Err(StepOutcome::Waits(match step.look(target) {
+        ObservedObject::Unknown(why) => why,
+        ObservedObject::There(object) if annotation(object, BECAME) == Some(step.uid()) => return Ok(object),
+        ObservedObject::There(_) => format!(
             "{target} does not say any more that it was made of this object: set its annotation {BECAME} to {}, or go back",
             step.uid()
         ),
-        SeenOther::Going(object) => goes(target, object),
-        SeenOther::Absent => format!("{target}, which was made of this object, is not there"),
+        ObservedObject::Going(object) => goes(target, object),
+        ObservedObject::Absent => format!("{target}, which was made of this object, is not there"),
     }))
 }
 
 /// The patch by which what an object had become says that it was made of the one that is there now. Nothing where it
 /// does so, or was not made of it.
-pub(super) fn relinked(step: Beside<'_>) -> Option<StepProgress> {
+pub(super) fn relinked(step: ObjectStepInput<'_>) -> Option<StepOutcome> {
     let again = step.traveller.object.mark_of(step.traveller.rollout)?.again.as_ref()?;
     let (pair, target) = (step.pair()?, target_question(step.traveller)?);
     let found = match step.look(&target) {
-        SeenOther::Unknown(why) => return Some(StepProgress::Waits(why)),
-        SeenOther::Absent => return None,
-        SeenOther::There(object) | SeenOther::Going(object) => object,
+        ObservedObject::Unknown(why) => return Some(StepOutcome::Waits(why)),
+        ObservedObject::Absent => return None,
+        ObservedObject::There(object) | ObservedObject::Going(object) => object,
     };
     if annotation(found, BECAME) != Some(again.of.as_str()) {
         return None;

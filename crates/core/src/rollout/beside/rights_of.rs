@@ -2,14 +2,14 @@
 
 use super::delete::revisions;
 use crate::apimachinery::ResourceName;
-use crate::definition::{BesideAct, StepObject, StepPlace};
-use crate::rollout::kind_pair::KindPair;
+use crate::definition::{ObjectAction, StepObject, StepPlace};
+use crate::rollout::kind_pair::SourceAndTargetKind;
 use crate::rollout::owner_references::OwnerReferences;
 
 /// What a step does to which resources, in the verbs of RBAC: done, undone, and what is looked at before.
 pub(in crate::rollout) fn rights_of(
-    act: &BesideAct,
-    pair: Option<&KindPair>,
+    act: &ObjectAction,
+    pair: Option<&SourceAndTargetKind>,
     owners: OwnerReferences,
 ) -> Vec<(ResourceName, &'static [&'static str])> {
     let (source, target) =
@@ -18,19 +18,19 @@ pub(in crate::rollout) fn rights_of(
     let is_guarded = owners == OwnerReferences::Guarded;
     let some = |resource: Option<ResourceName>, verbs: &'static [&'static str]| resource.map(|it| (it, verbs));
     match act {
-        BesideAct::Wait { on: StepObject::Named { resource, .. }, .. } => vec![(resource.clone(), &["get"])],
-        BesideAct::Wait { on: StepObject::Source, .. } => some(source, &["get"]).into_iter().collect(),
-        BesideAct::Wait { on: StepObject::Target, .. } => some(target, &["get"]).into_iter().collect(),
-        BesideAct::Convert => {
+        ObjectAction::Wait { on: StepObject::Named { resource, .. }, .. } => vec![(resource.clone(), &["get"])],
+        ObjectAction::Wait { on: StepObject::Source, .. } => some(source, &["get"]).into_iter().collect(),
+        ObjectAction::Wait { on: StepObject::Target, .. } => some(target, &["get"]).into_iter().collect(),
+        ObjectAction::Convert => {
             let has_facts = pair.is_some_and(|pair| !pair.facts.is_empty());
             let secrets = has_facts.then(|| (named("secrets", ""), GET));
-            let told = pair.is_some_and(KindPair::tells_owners).then_some(source.clone()).flatten();
+            let told = pair.is_some_and(SourceAndTargetKind::tells_owners).then_some(source.clone()).flatten();
             let told = told.map(|it| (named(&format!("{}/status", it.plural), &it.group), PATCH));
             // Going back looks at the object before what it had become goes.
             let own = some(source, GET);
             some(target, &["get", "create", "delete"]).into_iter().chain(own).chain(secrets).chain(told).collect()
         }
-        BesideAct::Recreate(recreation) => {
+        ObjectAction::Recreate(recreation) => {
             let mut all: Vec<(ResourceName, &'static [&'static str])> = vec![
                 (recreation.resource.clone(), &["get", "list", "create", "delete", "patch"]),
                 (revisions(), &["get", "list", "create", "delete"]),
@@ -43,7 +43,7 @@ pub(in crate::rollout) fn rights_of(
             all.extend(source.filter(|_| is_guarded).map(|source| (finalizers(&source), UPDATE)));
             all
         }
-        BesideAct::Adopt(resources) => {
+        ObjectAction::Adopt(resources) => {
             let verbs = if is_guarded { &["list", "patch", "delete"][..] } else { &["list", "patch"] };
             let all = resources.iter().map(|resource| (resource.clone(), verbs));
             let owners = source.iter().chain(&target).filter(|_| is_guarded);
@@ -51,15 +51,15 @@ pub(in crate::rollout) fn rights_of(
             all.chain(some(target, GET)).chain(owners).collect()
         }
         // Of what is in another cluster, the Secret that says how that is reached.
-        BesideAct::WaitForAll(_) | BesideAct::DeleteNamed(_) => match wherever(act) {
+        ObjectAction::WaitForAll(_) | ObjectAction::DeleteNamed(_) => match wherever(act) {
             Some((StepPlace { cluster: Some(_), .. }, _)) => vec![(named("secrets", ""), GET)],
             Some((_, (resource, verbs))) => vec![(resource.clone(), verbs)],
             None => Vec::new(),
         },
-        BesideAct::Readmit(readmission) => vec![(readmission.resource.clone(), &["get", "patch"])],
-        BesideAct::DeleteLabelled { resource, .. } => vec![(resource.clone(), &["list", "delete"])],
+        ObjectAction::Readmit(readmission) => vec![(readmission.resource.clone(), &["get", "patch"])],
+        ObjectAction::DeleteLabelled { resource, .. } => vec![(resource.clone(), &["list", "delete"])],
         // What belongs to the object is looked for among everything that a namespace holds: of each, its metadata.
-        BesideAct::DeleteSource => {
+        ObjectAction::DeleteSource => {
             // What it has become gets what somebody has changed of its labels, and is written once more before it goes.
             [some(source, &["get", "delete"]), some(target, &["get", "patch"]), some(Some(named("*", "*")), LIST)]
                 .into_iter()
@@ -70,16 +70,16 @@ pub(in crate::rollout) fn rights_of(
 }
 
 /// The same in another cluster: nothing where the step is about none.
-pub(in crate::rollout) fn rights_elsewhere_of(act: &BesideAct) -> Option<(ResourceName, &'static [&'static str])> {
+pub(in crate::rollout) fn rights_elsewhere_of(act: &ObjectAction) -> Option<(ResourceName, &'static [&'static str])> {
     let (place, (resource, verbs)) = wherever(act)?;
     place.cluster.as_ref().map(|_| (resource.clone(), verbs))
 }
 
 /// Where the objects of a step are that may be in another cluster, and what it does to which of them there.
-fn wherever(act: &BesideAct) -> Option<(&StepPlace, (&ResourceName, &'static [&'static str]))> {
+fn wherever(act: &ObjectAction) -> Option<(&StepPlace, (&ResourceName, &'static [&'static str]))> {
     match act {
-        BesideAct::WaitForAll(wait) => Some((&wait.place, (&wait.resource, LIST))),
-        BesideAct::DeleteNamed(deletion) => Some((&deletion.place, (&deletion.resource, &["get", "delete"]))),
+        ObjectAction::WaitForAll(wait) => Some((&wait.place, (&wait.resource, LIST))),
+        ObjectAction::DeleteNamed(deletion) => Some((&deletion.place, (&deletion.resource, &["get", "delete"]))),
         _ => None,
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::progress::Ahead;
+use super::progress::PreflightFailure;
 use super::seen::text;
 
 /// A set of Pods that is about to come: what they take, by the names of quotas, and what tells which quotas count them.
@@ -53,7 +53,7 @@ impl PodSet {
 }
 
 /// Why quotas leave no room for some Pods, alone or beside others that are about to come in the same namespace.
-pub(super) fn no_room(quotas: &[Value], pods: &PodSet, others: &[PodSet]) -> Option<Ahead> {
+pub(super) fn no_room(quotas: &[Value], pods: &PodSet, others: &[PodSet]) -> Option<PreflightFailure> {
     quotas.iter().find_map(|quota| {
         let counts = counts(quota, pods);
         let beside: Vec<&PodSet> = others.iter().filter(|other| self::counts(quota, other) != Counts::No).collect();
@@ -73,11 +73,11 @@ pub(super) fn no_room(quotas: &[Value], pods: &PodSet, others: &[PodSet]) -> Opt
                 left.max(0.0),
             );
             match (*need > left + ROUNDING, counts) {
-                (true, Counts::Yes) => Some(Ahead::Refused(format!("{told}: raise it for so long"))),
-                (true, _) => Some(Ahead::Waits(format!(
+                (true, Counts::Yes) => Some(PreflightFailure::Refused(format!("{told}: raise it for so long"))),
+                (true, _) => Some(PreflightFailure::Waits(format!(
                     "{told}, if its scopes count them (they apply once the objects exist): raise it for the rollout"
                 ))),
-                (false, _) if need + more > left + ROUNDING => Some(Ahead::Waits(format!(
+                (false, _) if need + more > left + ROUNDING => Some(PreflightFailure::Waits(format!(
                     "{told}, and {more} for what is under way beside it: it waits for that"
                 ))),
                 (false, _) => None,
@@ -301,7 +301,7 @@ mod tests {
             (asking(), scopes("CrossNamespacePodAffinity"), Some(false)),
             (asking(), scopes("OfTomorrow"), Some(false)),
         ] {
-            let found = refuses(pod, spec.clone()).map(|ahead| matches!(ahead, Ahead::Refused(_)));
+            let found = refuses(pod, spec.clone()).map(|ahead| matches!(ahead, PreflightFailure::Refused(_)));
             assert_eq!(found, refused, "{spec}");
         }
     }
@@ -338,6 +338,6 @@ mod tests {
         let beside = vec![pods.clone(); 2];
         assert_eq!(no_room(&quota, &pods, &beside[..1]), None);
         let why = no_room(&quota, &pods, &beside).unwrap();
-        assert!(matches!(&why, Ahead::Waits(why) if why.contains("and 4 for what is under way beside it")), "{why:?}");
+        assert!(matches!(&why, PreflightFailure::Waits(why) if why.contains("and 4 for what is under way beside it")), "{why:?}");
     }
 }

@@ -2,12 +2,12 @@
 
 use serde_json::Value;
 
-use crate::rollout::answers::RolloutAnswers;
-use crate::rollout::questions::RolloutQuestion;
+use crate::rollout::answers::LookupResults;
+use crate::rollout::questions::LookupRequest;
 
 /// What was found of one object.
 #[derive(Clone, Debug)]
-pub(super) enum SeenOther<'a> {
+pub(super) enum ObservedObject<'a> {
     /// Nobody knows, and why.
     Unknown(String),
     Absent,
@@ -17,14 +17,14 @@ pub(super) enum SeenOther<'a> {
 }
 
 /// One object.
-pub(super) fn look<'a>(answers: &'a RolloutAnswers, question: &RolloutQuestion) -> SeenOther<'a> {
+pub(super) fn look<'a>(answers: &'a LookupResults, question: &LookupRequest) -> ObservedObject<'a> {
     match answers.of(&question.about) {
-        None => SeenOther::Unknown(format!("nobody has looked at {question}")),
-        Some(Err(why)) => SeenOther::Unknown(format!("{question} cannot be read: {why}")),
+        None => ObservedObject::Unknown(format!("nobody has looked at {question}")),
+        Some(Err(why)) => ObservedObject::Unknown(format!("{question} cannot be read: {why}")),
         Some(Ok(found)) => match &found.whole {
-            None => SeenOther::Absent,
-            Some(object) if is_going(object) => SeenOther::Going(object),
-            Some(object) => SeenOther::There(object),
+            None => ObservedObject::Absent,
+            Some(object) if is_going(object) => ObservedObject::Going(object),
+            Some(object) => ObservedObject::There(object),
         },
     }
 }
@@ -34,8 +34,8 @@ pub(super) fn look<'a>(answers: &'a RolloutAnswers, question: &RolloutQuestion) 
 /// # Errors
 /// Nobody knows, and why.
 pub(in crate::rollout) fn list<'a>(
-    answers: &'a RolloutAnswers,
-    question: &RolloutQuestion,
+    answers: &'a LookupResults,
+    question: &LookupRequest,
 ) -> Result<&'a [Value], String> {
     match answers.of(&question.about) {
         None => Err(format!("nobody has looked at {question}")),
@@ -50,7 +50,7 @@ pub(in crate::rollout) fn is_going(object: &Value) -> bool {
 }
 
 /// That an object is being deleted, and who holds it.
-pub(super) fn goes(called: &RolloutQuestion, object: &Value) -> String {
+pub(super) fn goes(called: &LookupRequest, object: &Value) -> String {
     let all = object.pointer("/metadata/finalizers").and_then(Value::as_array);
     let all: Vec<&str> = all.into_iter().flatten().filter_map(Value::as_str).collect();
     match all.as_slice() {

@@ -3,25 +3,25 @@
 use serde_json::Value;
 
 use super::observation::object_question;
-use super::progress::{Beside, StepProgress};
-use super::seen::{SeenOther, goes};
+use super::progress::{ObjectStepInput, StepOutcome};
+use super::seen::{ObservedObject, goes};
 use crate::definition::{StepObject, WaitedFor, unmet_of};
 
-pub(super) fn forward(step: Beside<'_>, on: &StepObject, until: &WaitedFor) -> StepProgress {
+pub(super) fn forward(step: ObjectStepInput<'_>, on: &StepObject, until: &WaitedFor) -> StepOutcome {
     let Some(question) = object_question(step.traveller, on) else {
-        return StepProgress::Stuck("nobody knows what the object becomes".to_owned());
+        return StepOutcome::Stuck("nobody knows what the object becomes".to_owned());
     };
     let object = match step.look(&question) {
-        SeenOther::Unknown(why) => return StepProgress::Waits(why),
-        SeenOther::Absent => return StepProgress::Waits(format!("{question} is not there")),
-        SeenOther::Going(object) => return StepProgress::Waits(goes(&question, object)),
-        SeenOther::There(object) => object,
+        ObservedObject::Unknown(why) => return StepOutcome::Waits(why),
+        ObservedObject::Absent => return StepOutcome::Waits(format!("{question} is not there")),
+        ObservedObject::Going(object) => return StepOutcome::Waits(goes(&question, object)),
+        ObservedObject::There(object) => object,
     };
     let unmet = match until {
         WaitedFor::Gate(gate) => unmet_of(gate, object),
         WaitedFor::RolledOut => not_rolled_out(object),
     };
-    unmet.map_or(StepProgress::Done, |why| StepProgress::Waits(format!("{question}: {why}")))
+    unmet.map_or(StepOutcome::Done, |why| StepOutcome::Waits(format!("{question}: {why}")))
 }
 
 /// Why a Deployment is not rolled out, as `kubectl rollout status` sees it.

@@ -1,15 +1,15 @@
 //! A step that waits until something holds of every object of a list.
 
-use super::progress::{Beside, StepProgress};
+use super::progress::{ObjectStepInput, StepOutcome};
 use crate::definition::ListWait;
-use crate::rollout::questions::RolloutQuestion;
-use crate::rollout::traveller::Traveller;
+use crate::rollout::questions::LookupRequest;
+use crate::rollout::traveller::StepContext;
 
-pub(super) fn question(traveller: Traveller<'_>, wait: &ListWait) -> RolloutQuestion {
-    RolloutQuestion::of_every(&wait.resource, &traveller.place_of(&wait.place), &wait.every)
+pub(super) fn question(traveller: StepContext<'_>, wait: &ListWait) -> LookupRequest {
+    LookupRequest::of_every(&wait.resource, &traveller.place_of(&wait.place), &wait.every)
 }
 
-pub(super) fn forward(step: Beside<'_>, wait: &ListWait) -> StepProgress {
+pub(super) fn forward(step: ObjectStepInput<'_>, wait: &ListWait) -> StepOutcome {
     let question = question(step.traveller, wait);
     let found = match step.answers.of(&question.about) {
         None => return step.unknown(&question, format!("nobody has looked at {question}")),
@@ -18,12 +18,12 @@ pub(super) fn forward(step: Beside<'_>, wait: &ListWait) -> StepProgress {
     };
     if found.objects == 0 {
         // What is not there says nothing: a list that is empty may be one that nobody has filled yet.
-        return StepProgress::Waits(format!("there is none of {question}"));
+        return StepOutcome::Waits(format!("there is none of {question}"));
     }
     let more = found.unmet.saturating_sub(found.shown.len());
     let more = if more > 0 { format!("; and {more} more") } else { String::new() };
     match found.unmet {
-        0 => StepProgress::Done,
-        _ => StepProgress::Waits(format!("{question}: {}{more}", found.shown.join("; "))),
+        0 => StepOutcome::Done,
+        _ => StepOutcome::Waits(format!("{question}: {}{more}", found.shown.join("; "))),
     }
 }

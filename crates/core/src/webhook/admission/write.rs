@@ -2,7 +2,7 @@
 
 use crate::json::Json;
 use crate::webhook::caller::{Caller, CallerGone};
-use crate::webhook::convert::{ConvertError, Object, Texts};
+use crate::webhook::convert::{ConvertError, Object, StringArena};
 
 /// An object that is created or updated, with what it was before.
 pub(crate) struct Write<'j> {
@@ -35,7 +35,7 @@ impl<'j> Write<'j> {
 pub(crate) struct SentObject<'j> {
     json: Json<'j>,
     own_size: usize,
-    texts: Texts,
+    texts: StringArena,
     caller: Option<&'j Caller<'j>>,
 }
 
@@ -45,7 +45,7 @@ impl<'j> SentObject<'j> {
         // One that names a member twice stays as it is: whoever asks for the object is told.
         let _ = json.open();
         let notes = json.look(&["metadata", "managedFields"]).map_or(0, |notes| notes.size());
-        Self { json, own_size: size.saturating_sub(notes), texts: Texts::default(), caller: None }
+        Self { json, own_size: size.saturating_sub(notes), texts: StringArena::default(), caller: None }
     }
 
     /// The bytes of what somebody wrote, without white space around members: the notes of the API server about who

@@ -8,7 +8,7 @@ use crate::json::Json;
 use crate::webhook::admission::{self, Judgement, Settings, Verdict, Write};
 use crate::webhook::caller::Caller;
 use crate::webhook::facts::KnownFacts;
-use crate::webhook::handle_error::Unanswered;
+use crate::webhook::handle_error::HandleError;
 use crate::webhook::kinds::Kinds;
 use crate::webhook::mutations::staged;
 use crate::webhook::reply::{FailedObject, Outcome, Reply};
@@ -21,7 +21,7 @@ pub(crate) fn mutate(
     settings: &Settings,
     caller: &Caller<'_>,
     body: &[u8],
-) -> Result<Reply, Unanswered> {
+) -> Result<Reply, HandleError> {
     answer(kinds, caller, AdmissionRequest::read(parse(body)?), allowed, |kind, write, envelope| {
         let (patch, warnings) = admission::stamp(kind, settings, write);
         patched(envelope, &patch, &warnings)
@@ -35,14 +35,14 @@ pub(crate) fn mutate_in_stages(
     facts: &KnownFacts,
     caller: &Caller<'_>,
     body: &[u8],
-) -> Result<Reply, Unanswered> {
+) -> Result<Reply, HandleError> {
     let read = AdmissionRequest::read(parse(body)?);
     if let Ok(AdmissionRequest::Write { group, kind, .. }) = &read
         && let Some(of) = staged_kinds.iter().find(|of| (&of.group, &of.kind) == (group, kind))
         && let Ok(AdmissionRequest::Write { envelope, object, old, .. }) = read
     {
         let write = Write::new(object, old).for_caller(caller);
-        let (patch, warnings) = staged(of, &write, facts).map_err(Unanswered::FactUnknown)?;
+        let (patch, warnings) = staged(of, &write, facts).map_err(HandleError::FactUnknown)?;
         caller.waited()?;
         return Ok(patched(&envelope, &patch, &warnings));
     }
@@ -65,7 +65,7 @@ pub(crate) fn validate(
     settings: &Settings,
     caller: &Caller<'_>,
     body: &[u8],
-) -> Result<Reply, Unanswered> {
+) -> Result<Reply, HandleError> {
     let scaled = |Scaled { kind, at, new, old }: &Scaled<'_>, envelope: &Envelope| {
         judged(kind, new, admission::judge_scale(kind, settings, *at, new, old.as_ref()), envelope)
     };
@@ -116,7 +116,7 @@ fn answer(
     read: Result<AdmissionRequest<'_>, ReviewError>,
     scaled: impl FnOnce(&Scaled<'_>, &Envelope) -> Reply,
     decide: impl FnOnce(&Kind, &Write<'_>, &Envelope) -> Reply,
-) -> Result<Reply, Unanswered> {
+) -> Result<Reply, HandleError> {
     match read {
         Ok(AdmissionRequest::Exempt(envelope)) => {
             let response = AdmissionResponse::Allowed { warnings: &[], audit: &[] };

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use crate::apimachinery::{ObjectName, excerpt};
 use crate::webhook::caller::{Caller, CallerGone};
-use crate::webhook::convert::{self, ConversionEvents, ConvertError, Fit, Metadata, Object, Texts};
-use crate::webhook::handle_error::Unanswered;
-use crate::webhook::reply::{Conversions, FailedObject, Notice, Outcome, Reply};
+use crate::webhook::convert::{self, ConversionEvents, ConvertError, AnnotationBudget, Metadata, Object, StringArena};
+use crate::webhook::handle_error::HandleError;
+use crate::webhook::reply::{Conversions, FailedObject, ConversionWarning, Outcome, Reply};
 use crate::webhook::review::{
     ConversionRequest, ConvertedObjects, Envelope, ReviewError, StreamedObjects, conversion_failure, parse,
 };
@@ -18,7 +18,7 @@ pub(crate) fn convert(
     metadata: Metadata,
     caller: &Caller<'_>,
     body: &[u8],
-) -> Result<Reply, Unanswered> {
+) -> Result<Reply, HandleError> {
     if let Some((request, mut reader)) = ConversionRequest::read_to_objects(body) {
         let size = reader.left();
         let mut objects = StreamedObjects::new(&mut reader);
@@ -66,7 +66,7 @@ fn answer<'j>(
                 match one {
                     Some((one, counted)) => {
                         for event in events(&one) {
-                            notices.push(Notice { event, object: ObjectName::of(&Json::borrowed(text)).to_string() });
+                            notices.push(ConversionWarning { event, object: ObjectName::of(&Json::borrowed(text)).to_string() });
                         }
                         add(&mut conversions, counted);
                     }
@@ -95,9 +95,9 @@ fn answer<'j>(
 /// What happened to an object that changes no answer.
 fn events(one: &ConversionEvents) -> impl Iterator<Item = &'static str> {
     let of_its_size = match one.fit {
-        Fit::Well => None,
-        Fit::Barely => Some("kept_near_limit"),
-        Fit::Not => Some("answered_incomplete"),
+        AnnotationBudget::Well => None,
+        AnnotationBudget::Barely => Some("kept_near_limit"),
+        AnnotationBudget::Not => Some("answered_incomplete"),
     };
     one.staged.then_some("staged_taken_as_completed").into_iter().chain(of_its_size)
 }
@@ -160,7 +160,7 @@ fn convert_one<'o>(
 ) -> Result<Option<(ConversionEvents, Conversions)>, Box<Failed>> {
     let failed = |of, error| Box::new(Failed { of, error });
     let unknown = |error| failed(counted("unknown", "unknown", "unknown"), error);
-    let texts = Texts::default();
+    let texts = StringArena::default();
     let object = Object::open(object, &texts).map_err(unknown)?.for_caller(Some(caller));
     let kind = kinds.of(&object).map_err(unknown)?;
     let of = |from: &Arc<str>, to: &Arc<str>| {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::error::ConvertError;
-use super::fit::{BUDGET, Fit, ROOMY};
+use super::fit::{BUDGET, AnnotationBudget, ROOMY};
 use super::kept::{Kept, LONGEST, ObjectBefore};
 use crate::definition::{Side, Step};
 use crate::json::{Json, Members};
@@ -51,9 +51,9 @@ impl<'a> Annotations<'a> {
     }
 
     /// Puts them back, within their budget: what does not fit is left out.
-    pub(super) fn put(mut self, metadata: &mut Members<'a>) -> Fit {
-        let fit = self.counted().map_or(Fit::Well, Fit::of);
-        if fit == Fit::Not {
+    pub(super) fn put(mut self, metadata: &mut Members<'a>) -> AnnotationBudget {
+        let fit = self.counted().map_or(AnnotationBudget::Well, AnnotationBudget::of);
+        if fit == AnnotationBudget::Not {
             self.leave_out();
         }
         match self.shape {
@@ -67,7 +67,7 @@ impl<'a> Annotations<'a> {
     /// The bytes they would take together with what must be kept, where that is more than the API server takes. What a
     /// user's own take alone is not ours to judge.
     pub(crate) fn overflow(&self) -> Option<usize> {
-        self.counted().filter(|size| Fit::of(*size) == Fit::Not)
+        self.counted().filter(|size| AnnotationBudget::of(*size) == AnnotationBudget::Not)
     }
 
     /// The bytes of them all, where some are ours and a look at the texts does not tell that there is room enough.

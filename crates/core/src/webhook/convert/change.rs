@@ -1,6 +1,6 @@
 //! What a conversion did, told to people who ask.
 
-use super::paths::Whereabouts;
+use super::paths::ErrorPath;
 use crate::definition::{Operation, Place, Side};
 use crate::json::Json;
 
@@ -26,7 +26,7 @@ impl Change {
         to: Side,
         before: &[Option<Json<'_>>],
         after: &[Option<Json<'_>>],
-        here: &Whereabouts<'_>,
+        here: &ErrorPath<'_>,
     ) -> Option<Self> {
         let show = |places: &[Place], values: &[Option<Json<'_>>]| {
             let present = places.iter().zip(values);

@@ -11,20 +11,20 @@ use super::cut::{is_remainder, split};
 use super::kept::{KeptFields, ObjectBefore, identical, is_identical};
 use super::pieces::{Pieces, Presence, is_natural};
 use super::tree;
-use crate::definition::frontier::{Cut, FilledObject, Part};
+use crate::definition::frontier::{SplitPoint, FilledObject, Part};
 use crate::definition::{ANYTHING, Fragment, Level, Operation, Place, Side, Sides};
 use crate::json::Json;
 
 /// A way across a step.
 #[derive(Clone, Copy)]
-pub(super) struct Crossing<'c, 'a> {
+pub(super) struct Projection<'c, 'a> {
     pub(super) level: &'a Level,
     /// The side that is written.
     pub(super) to: Side,
     /// Whether the object is complete, so that what its readers expect is filled in.
     pub(super) complete: bool,
     /// Which objects stay that would go.
-    pub(super) staying: StayingObjects,
+    pub(super) staying: RetainedState,
     /// Which holders stay that would go, whatever becomes of others: nothing that can be kept would bring them back.
     pub(super) stuck: &'c BitSet,
     /// Which holders have something in them that no operation is about.
@@ -42,7 +42,7 @@ pub(super) struct Crossing<'c, 'a> {
 
 /// Which objects stay that would go. One that goes takes with it what is kept for the inside of it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum StayingObjects {
+pub(super) enum RetainedState {
     /// None.
     None,
     /// Those that are emptied, unless they were not there before, and those that are empty here.
@@ -52,7 +52,7 @@ pub(super) enum StayingObjects {
 }
 
 /// What came of it.
-pub(super) struct Crossed<'a> {
+pub(super) struct Projected<'a> {
     pub(super) pieces: Pieces<'a>,
     /// Which operations were given back what was kept.
     pub(super) given_back: BitSet,
@@ -62,14 +62,14 @@ pub(super) struct Crossed<'a> {
     pub(super) by_waiting: bool,
 }
 
-impl<'a> Crossing<'_, 'a> {
+impl<'a> Projection<'_, 'a> {
     /// The way home. `complete` says whether the object is complete there.
     pub(super) fn back(self, complete: bool) -> Self {
-        Self { to: self.to.other(), complete, staying: StayingObjects::None, stuck: &NOTHING, stale: &NOTHING, ..self }
+        Self { to: self.to.other(), complete, staying: RetainedState::None, stuck: &NOTHING, stale: &NOTHING, ..self }
     }
 
     /// What becomes of an object. `kept` is what the other side left here.
-    pub(super) fn run(self, from: &Pieces<'a>, kept: &KeptFields<'a>) -> Crossed<'a> {
+    pub(super) fn run(self, from: &Pieces<'a>, kept: &KeptFields<'a>) -> Projected<'a> {
         let frontier = &self.level.frontier;
         let slots = frontier.slots.of(self.to).last().copied().unwrap_or_default();
         let mut pieces = Pieces::new(0, frontier.holders.len());
@@ -97,7 +97,7 @@ impl<'a> Crossing<'_, 'a> {
             let cut = frontier.cuts.get(*cut);
             cut.is_none_or(|cut| !is_natural(cut.parts.of(self.to), Some(rest), slots))
         });
-        Crossed { pieces, given_back, by_values, by_waiting }
+        Projected { pieces, given_back, by_values, by_waiting }
     }
 
     /// What was kept of an operation's places, if it may come back: each value in an object that is still there, and of
@@ -138,7 +138,7 @@ impl<'a> Crossing<'_, 'a> {
     }
 
     /// Whether somebody has removed all that could be seen of an object that only the version that is written has.
-    fn is_gone(self, cut: &Cut, from: &Pieces<'_>, kept: &KeptFields<'a>) -> bool {
+    fn is_gone(self, cut: &SplitPoint, from: &Pieces<'_>, kept: &KeptFields<'a>) -> bool {
         let shown = cut.shown.of(self.to.other());
         !shown.is_empty() && kept.is_seen(&cut.id) && !shown.iter().any(|slot| from.has(*slot))
     }
@@ -193,7 +193,7 @@ impl<'a> Crossing<'_, 'a> {
                     Some(ObjectBefore::Empty) => Presence::Object,
                     None => {
                         let goes = was_cut
-                            && self.staying == StayingObjects::None
+                            && self.staying == RetainedState::None
                             && !self.stuck.contains(index)
                             && holder.within.is_some()
                             && !holder.stays.of(self.to)
@@ -231,9 +231,9 @@ impl<'a> Crossing<'_, 'a> {
     /// Whether an object may be again what it was before values were put into it.
     fn may_go(self, holder: usize, was_cut: bool) -> bool {
         match self.staying {
-            StayingObjects::None => !self.stuck.contains(holder),
-            StayingObjects::Emptied => was_cut,
-            StayingObjects::All => false,
+            RetainedState::None => !self.stuck.contains(holder),
+            RetainedState::Emptied => was_cut,
+            RetainedState::All => false,
         }
     }
 
@@ -398,7 +398,7 @@ impl<'a> Crossing<'_, 'a> {
     fn fill_objects(
         self,
         index: usize,
-        cut: &'a Cut,
+        cut: &'a SplitPoint,
         (from, kept, given_back): (&Pieces<'_>, &KeptFields<'_>, &BitSet),
         pieces: &mut Pieces<'a>,
     ) {

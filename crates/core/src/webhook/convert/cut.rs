@@ -15,10 +15,10 @@ use smallvec::{SmallVec, smallvec};
 
 use super::bit_set::BitSet;
 use super::error::ConvertError;
-use super::paths::{Whereabouts, join};
+use super::paths::{ErrorPath, join};
 use super::pieces::{Holders, Pieces, Presence, is_natural};
 use crate::definition::Side;
-use crate::definition::frontier::{Branch, Frontier, Holder, Part, position};
+use crate::definition::frontier::{Branch, Frontier, SharedObject, Part, position};
 use crate::json::{Duplicate, Json};
 
 /// What [`take`] takes out of an object.
@@ -41,7 +41,7 @@ impl<'a> TakenOut<'a> {
         self,
         frontier: &Frontier,
         side: Side,
-        here: &Whereabouts<'_>,
+        here: &ErrorPath<'_>,
     ) -> Result<(Pieces<'a>, BitSet), ConvertError> {
         let slots = frontier.slots.of(side).last().copied().unwrap_or_default();
         let mut pieces = Pieces::new(slots, 0);
@@ -65,7 +65,7 @@ impl<'a> TakenOut<'a> {
 pub(super) fn take<'a>(
     frontier: &Frontier,
     root: &mut Json<'a>,
-    here: &Whereabouts<'_>,
+    here: &ErrorPath<'_>,
 ) -> Result<TakenOut<'a>, ConvertError> {
     let holders = smallvec![Presence::Absent; frontier.holders.len()];
     let mut taken = TakenOut { values: SmallVec::new(), holders, others: BitSet::new() };
@@ -79,7 +79,7 @@ fn take_branch<'a>(
     branch: &Branch,
     json: &mut Json<'a>,
     taken: &mut TakenOut<'a>,
-    here: &Whereabouts<'_>,
+    here: &ErrorPath<'_>,
 ) -> Result<(), ConvertError> {
     let holder = match branch {
         Branch::Cut(cut) => {
@@ -118,7 +118,7 @@ fn not_an_object(path: &str, json: &Json<'_>) -> ConvertError {
 }
 
 /// How a holder is named in messages.
-fn place(here: &Whereabouts<'_>, holder: &Holder) -> String {
+fn place(here: &ErrorPath<'_>, holder: &SharedObject) -> String {
     match (here.is_object(), holder.path.is_empty()) {
         (true, true) => "object".to_owned(),
         _ => holder.path.after(&here.spelled()),

@@ -5,7 +5,7 @@ use super::kept::LONGEST;
 /// How what must be kept fits beside an object's other annotations. The API server takes 256 KiB of them together
 /// (`apimachinery pkg/api/validation/objectmeta.go`). Where nothing is kept, the size is the user's own matter.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Fit {
+pub enum AnnotationBudget {
     /// A quarter of the room is left, or more.
     Well,
     /// Less than a quarter is left: some more fields, or annotations of others, and it would not fit.
@@ -14,7 +14,7 @@ pub enum Fit {
     Not,
 }
 
-impl Fit {
+impl AnnotationBudget {
     /// Of annotations that take so many bytes.
     pub(super) fn of(size: usize) -> Self {
         match size {

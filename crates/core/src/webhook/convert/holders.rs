@@ -4,7 +4,7 @@ use super::bit_set::BitSet;
 use super::join::join;
 use super::pieces::{Pieces, Presence};
 use crate::definition::Side;
-use crate::definition::frontier::{Branch, Frontier, Holder};
+use crate::definition::frontier::{Branch, Frontier, SharedObject};
 use crate::json::{Json, Members};
 
 /// Puts the pieces of a side into an object that others were taken out of. What stands where something was cut out
@@ -31,7 +31,7 @@ impl<'a> Putting<'a> {
         part.and_then(|part| join(part, rests.remove(&cut), slots)).unwrap_or(Json::HOLE)
     }
 
-    fn put_holder(&mut self, holder: &'a Holder, json: &mut Json<'a>) {
+    fn put_holder(&mut self, holder: &'a SharedObject, json: &mut Json<'a>) {
         match self.pieces.holder(holder.index) {
             Presence::Object => {}
             Presence::Null => {

@@ -22,7 +22,7 @@ use smallvec::SmallVec;
 
 use super::error::ConvertError;
 use super::kept::{ItemEntries, ItemIdentity, ItemNote, ItemsWriter, KeptFields, KeptItems, KeptText, OmittedItems};
-use super::paths::{ItemName, Whereabouts};
+use super::paths::{ItemName, ErrorPath};
 use crate::definition::{Place, Side, Sides};
 use crate::json::{Json, Members, normal};
 use crate::webhook::rollout_hash::digest;
@@ -36,7 +36,7 @@ pub(super) trait ConvertItem<'l> {
         &mut self,
         item: &mut Json<'a>,
         kept: &KeptFields<'a>,
-        here: &Whereabouts<'_>,
+        here: &ErrorPath<'_>,
     ) -> Result<KeptFields<'a>, ConvertError>
     where
         'l: 'a;
@@ -56,13 +56,13 @@ pub(super) struct ListOfItems<'t> {
     /// What tells the items of a side apart.
     pub(super) keys: &'t Sides<Vec<Place>>,
     /// What it is in, and its path below that.
-    pub(super) outer: &'t Whereabouts<'t>,
+    pub(super) outer: &'t ErrorPath<'t>,
     pub(super) id: &'t str,
 }
 
 impl ListOfItems<'_> {
-    fn item<'w>(&'w self, name: ItemName<'w>) -> Whereabouts<'w> {
-        Whereabouts::Item { outer: self.outer, list: self.id, name }
+    fn item<'w>(&'w self, name: ItemName<'w>) -> ErrorPath<'w> {
+        ErrorPath::Item { outer: self.outer, list: self.id, name }
     }
 }
 

@@ -23,19 +23,19 @@ use super::bit_set::BitSet;
 use super::change::{Change, Trace};
 use super::conditions;
 use super::context::Context;
-use super::cross::{Crossed, Crossing, NOTHING, StayingObjects, kinds, mapped};
+use super::cross::{Projected, Projection, NOTHING, RetainedState, kinds, mapped};
 use super::cut::take;
 use super::error::ConvertError;
 use super::holders::put;
 use super::items::{ConvertItem, ListOfItems, convert_items};
 use super::kept::{KeptFields, ObjectBefore, identical, is_identical, same};
-use super::paths::Whereabouts;
-use super::pending::Staying;
+use super::paths::ErrorPath;
+use super::pending::RetainedObjects;
 use super::pieces::{Pieces, Presence};
 use super::proof::EntryProof;
 use super::tree;
-use super::unsaid::Unsaid;
-use crate::definition::frontier::{Branch, Cut, Part};
+use super::unsaid::PendingDefaults;
+use crate::definition::frontier::{Branch, SplitPoint, Part};
 use crate::definition::{ANYTHING, Completeness, Level, Path, Required, Schema, Side, Sides};
 use crate::json::Json;
 
@@ -46,7 +46,7 @@ pub(super) fn convert<'a>(
     level: &'a Level,
     context: &mut Context<'_, '_>,
     kept: &KeptFields<'a>,
-    here: &Whereabouts<'_>,
+    here: &ErrorPath<'_>,
     required: Option<&Completeness>,
 ) -> Result<KeptFields<'a>, ConvertError> {
     let to = context.to;
@@ -63,18 +63,18 @@ pub(super) fn convert<'a>(
     let (from, others) = taken.into_pieces(frontier, to.other(), here)?;
     let nothing = Sides::default();
     let needed = if here.is_object() { context.needed } else { &nothing };
-    let staying = Staying::new(level, to.other(), to, needed.of(to.other()));
-    let at_home = Staying::new(level, to, to.other(), needed.of(to));
+    let staying = RetainedObjects::new(level, to.other(), to, needed.of(to.other()));
+    let at_home = RetainedObjects::new(level, to, to.other(), needed.of(to));
     let mut slots = Sides::<&[usize]>::default();
     (*slots.of_mut(to.other()), *slots.of_mut(to)) = (&staying.slots, &at_home.slots);
     let mut waiting = Sides::default();
     *waiting.of_mut(to) = holders(&staying, level, to, needed.of(to));
     *waiting.of_mut(to.other()) = holders(&at_home, level, to.other(), needed.of(to.other()));
-    let crossing = Crossing {
+    let crossing = Projection {
         level,
         to,
         complete: context.complete,
-        staying: StayingObjects::None,
+        staying: RetainedState::None,
         stuck: &NOTHING,
         others: &others,
         needed: slots,
@@ -84,11 +84,11 @@ pub(super) fn convert<'a>(
     };
     let (mut stale, mut proven) = (BitSet::new(), None);
     if level.is_conditional && to == Side::Older {
-        (idle, stale) = coming_down(root, Crossing { idle: &idle, ..crossing }, &from, kept, context)?;
+        (idle, stale) = coming_down(root, Projection { idle: &idle, ..crossing }, &from, kept, context)?;
     } else if !kept.is_empty() {
-        (stale, proven) = proved(Crossing { idle: &idle, ..crossing }, &from, kept);
+        (stale, proven) = proved(Projection { idle: &idle, ..crossing }, &from, kept);
     }
-    let crossing = Crossing { idle: &idle, stale: &stale, ..crossing };
+    let crossing = Projection { idle: &idle, stale: &stale, ..crossing };
     let stuck = OnceCell::new();
     let crossed = proven.unwrap_or_else(|| crossing.run(&from, kept));
     let mut conversion = Conversion { crossing, from, crossed, staying: &staying, to_keep: KeptFields::default() };
@@ -113,16 +113,16 @@ fn idle_at_first(level: &Level, root: &mut Json<'_>, context: &mut Context<'_, '
 }
 
 /// An object that both versions have stays for what waits behind either of them.
-fn holders(staying: &Staying, level: &Level, side: Side, needed: &[Path]) -> BitSet {
+fn holders(staying: &RetainedObjects, level: &Level, side: Side, needed: &[Path]) -> BitSet {
     let mut holders = staying.holders.clone();
-    holders.extend_from(&Staying::new(level, side, side, needed).holders);
+    holders.extend_from(&RetainedObjects::new(level, side, side, needed).holders);
     holders
 }
 
 /// Which operations are idle of what comes down, and which ones get nothing back that was kept of them.
 fn coming_down<'a>(
     root: &Json<'a>,
-    crossing: Crossing<'_, 'a>,
+    crossing: Projection<'_, 'a>,
     from: &Pieces<'a>,
     kept: &KeptFields<'a>,
     context: &mut Context<'_, '_>,
@@ -139,13 +139,13 @@ fn coming_down<'a>(
     // What does not come back may change an answer once more; each round takes one operation at least.
     for _ in 0..=level.operations.len() {
         let mut older = root.clone();
-        let crossing = Crossing { stale: &stale, ..crossing };
+        let crossing = Projection { stale: &stale, ..crossing };
         let crossed = crossing.run(from, kept);
         put(&level.frontier, crossing.to, &mut older, crossed.pieces.clone());
         let idle = conditions::idle(level, &mut older, context)?;
         let unproven = match kept.is_empty() {
             true => BitSet::new(),
-            false => EntryProof(Crossing { idle: &idle, ..crossing }).unproven(from, &crossed),
+            false => EntryProof(Projection { idle: &idle, ..crossing }).unproven(from, &crossed),
         };
         if unproven.is_empty() {
             return Ok((idle, stale));
@@ -157,10 +157,10 @@ fn coming_down<'a>(
 
 /// The operations whose kept values do not come back, where no condition depends on the object that is made; and the
 /// crossing without them, where the last round has made it.
-fn proved<'a>(crossing: Crossing<'_, 'a>, from: &Pieces<'a>, kept: &KeptFields<'a>) -> (BitSet, Option<Crossed<'a>>) {
+fn proved<'a>(crossing: Projection<'_, 'a>, from: &Pieces<'a>, kept: &KeptFields<'a>) -> (BitSet, Option<Projected<'a>>) {
     let mut stale = BitSet::new();
     for _ in 0..=crossing.level.operations.len() {
-        let crossing = Crossing { stale: &stale, ..crossing };
+        let crossing = Projection { stale: &stale, ..crossing };
         let crossed = crossing.run(from, kept);
         let unproven = EntryProof(crossing).unproven(from, &crossed);
         if unproven.is_empty() {
@@ -173,11 +173,11 @@ fn proved<'a>(crossing: Crossing<'_, 'a>, from: &Pieces<'a>, kept: &KeptFields<'
 
 /// The operations of one level under way.
 struct Conversion<'l, 'a> {
-    crossing: Crossing<'l, 'a>,
+    crossing: Projection<'l, 'a>,
     from: Pieces<'a>,
-    crossed: Crossed<'a>,
+    crossed: Projected<'a>,
     /// What has to stay of the version that is read, for what waits behind it.
-    staying: &'l Staying,
+    staying: &'l RetainedObjects,
     to_keep: KeptFields<'a>,
 }
 
@@ -185,7 +185,7 @@ impl<'l, 'a> Conversion<'l, 'a> {
     /// Keeps what is to be kept, and lets objects stay where that alone does not bring all of it home.
     fn settle(&mut self, kept: &KeptFields<'a>, stuck: &'l OnceCell<BitSet>, context: &mut Context<'_, '_>) {
         let mut kept_all = self.keep(context);
-        for staying in [StayingObjects::None, StayingObjects::Emptied, StayingObjects::All] {
+        for staying in [RetainedState::None, RetainedState::Emptied, RetainedState::All] {
             let Err(changed) = kept_all else { break };
             self.crossing.staying = staying;
             self.crossing.stuck = stuck.get_or_init(|| changed);
@@ -203,7 +203,7 @@ impl<'l, 'a> Conversion<'l, 'a> {
     }
 
     /// The way home.
-    fn home(&self, complete: bool) -> Crossing<'_, 'a> {
+    fn home(&self, complete: bool) -> Projection<'_, 'a> {
         self.crossing.back(complete)
     }
 
@@ -264,11 +264,11 @@ impl<'l, 'a> Conversion<'l, 'a> {
     }
 
     /// Keeps what is not on the way home as it was.
-    fn keep_differences(&mut self, back: &Crossed<'a>, context: &Context<'_, '_>, round: usize) -> Home {
-        let Crossed { pieces: back, by_values, .. } = back;
+    fn keep_differences(&mut self, back: &Projected<'a>, context: &Context<'_, '_>, round: usize) -> Home {
+        let Projected { pieces: back, by_values, .. } = back;
         let (frontier, side) = (&self.crossing.level.frontier, self.crossing.to.other());
         let (mut alike, mut adds) = (true, true);
-        let unsaid = LazyCell::new(|| Unsaid::new(self.crossing.back(true), &self.from, back));
+        let unsaid = LazyCell::new(|| PendingDefaults::new(self.crossing.back(true), &self.from, back));
         for (index, operation) in self.crossing.level.operations.iter().enumerate() {
             let places = operation.places.of(side);
             let (was, now) = (self.from.of(frontier, side, index), back.of(frontier, side, index));
@@ -331,7 +331,7 @@ impl<'l, 'a> Conversion<'l, 'a> {
 
     /// Whether the version that is written has something in the place of an object that only the other one has, in
     /// which some of that can be seen.
-    fn is_seen(&self, cut: &Cut) -> bool {
+    fn is_seen(&self, cut: &SplitPoint) -> bool {
         let to = self.crossing.to;
         match cut.shown.of(to).is_empty() {
             false => self.is_shown(cut),
@@ -343,7 +343,7 @@ impl<'l, 'a> Conversion<'l, 'a> {
     }
 
     /// Whether what such an object does not go without can be seen.
-    fn is_shown(&self, cut: &Cut) -> bool {
+    fn is_shown(&self, cut: &SplitPoint) -> bool {
         cut.shown.of(self.crossing.to).iter().any(|slot| self.crossed.pieces.has(*slot))
     }
 
@@ -412,7 +412,7 @@ impl<'l, 'a> Conversion<'l, 'a> {
     }
 
     /// Tells what the operations did.
-    fn tell(&self, context: &mut Context<'_, '_>, here: &Whereabouts<'_>) {
+    fn tell(&self, context: &mut Context<'_, '_>, here: &ErrorPath<'_>) {
         if !context.trace.is_on() {
             return;
         }
@@ -437,9 +437,9 @@ impl<'l, 'a> Conversion<'l, 'a> {
         &mut self,
         context: &mut Context<'_, '_>,
         kept: &KeptFields<'a>,
-        outer: &Whereabouts<'_>,
+        outer: &ErrorPath<'_>,
     ) -> Result<(), ConvertError> {
-        let Crossing { level, to, .. } = self.crossing;
+        let Projection { level, to, .. } = self.crossing;
         for (index, operation) in level.operations.iter().enumerate() {
             let Some(inside) = operation.items() else { continue };
             // What was filled in is nobody's list.
@@ -477,12 +477,12 @@ impl<'l, 'a> Conversion<'l, 'a> {
 /// Keeps the values of an operation and what they became. Of an operation whose condition does not hold, a note is
 /// enough where the operation alone brings the values home.
 fn keep_values<'a>(
-    crossing: Crossing<'_, 'a>,
+    crossing: Projection<'_, 'a>,
     index: usize,
     (was, became): (&[Option<Json<'a>>], &[Option<Json<'a>>]),
     to_keep: &mut KeptFields<'a>,
 ) {
-    let Crossing { level, to, idle, .. } = crossing;
+    let Projection { level, to, idle, .. } = crossing;
     let Some(operation) = level.operations.get(index) else { return };
     let Some(place) = operation.places.of(to.other()).first() else { return };
     let comes_home = || {
@@ -511,7 +511,7 @@ impl<'l> ConvertItem<'l> for ItemConversion<'_, '_, '_, 'l> {
         &mut self,
         item: &mut Json<'a>,
         kept: &KeptFields<'a>,
-        here: &Whereabouts<'_>,
+        here: &ErrorPath<'_>,
     ) -> Result<KeptFields<'a>, ConvertError>
     where
         'l: 'a,
@@ -547,7 +547,7 @@ impl<'l> ItemConversion<'_, '_, '_, 'l> {
             ..*self.context
         };
         let kept = KeptFields::default();
-        convert(&mut item, self.level, &mut context, &kept, &Whereabouts::Object, None).is_ok() && item.is_hole()
+        convert(&mut item, self.level, &mut context, &kept, &ErrorPath::Object, None).is_ok() && item.is_hole()
     }
 }
 

@@ -7,8 +7,8 @@ use super::between_steps::BetweenSteps;
 use super::change::Trace;
 use super::error::ConvertError;
 use super::facts::Facts;
-use super::fit::Fit;
-use super::texts::Texts;
+use super::fit::AnnotationBudget;
+use super::texts::StringArena;
 use super::{pending, step};
 use crate::definition::{HashedFields, Kind, Path, VersionIndex};
 use crate::json::{Json, Members, unescape};
@@ -37,7 +37,7 @@ pub(crate) struct Object<'a> {
     pub(crate) annotations: Annotations<'a>,
     /// All other top-level members.
     pub(crate) root: Json<'a>,
-    texts: &'a Texts,
+    texts: &'a StringArena,
     /// The rollout hash, where the conversion to the version that is hashed has calculated it already.
     hash: Option<CalculatedHash>,
     /// Somebody writes it, so it is whole, even before it has a uid.
@@ -50,7 +50,7 @@ pub(crate) struct Object<'a> {
 
 impl<'a> Object<'a> {
     /// Takes an object apart. What is read of its annotations on its way stays with `texts`.
-    pub(crate) fn open(mut json: Json<'a>, texts: &'a Texts) -> Result<Self, ConvertError> {
+    pub(crate) fn open(mut json: Json<'a>, texts: &'a StringArena) -> Result<Self, ConvertError> {
         let mut members = opened(&mut json, "object")?;
         let (api_version, kind) = (string(&mut members, "apiVersion")?, string(&mut members, "kind")?);
         let mut metadata = match members.remove("metadata").unwrap_or(Json::NULL) {
@@ -96,7 +96,7 @@ impl<'a> Object<'a> {
     }
 
     /// Writes the object where there is room for so many bytes. Returns how well its annotations fit.
-    pub(super) fn write<'o>(self, metadata: Metadata, room: impl FnOnce(usize) -> &'o mut String) -> Fit {
+    pub(super) fn write<'o>(self, metadata: Metadata, room: impl FnOnce(usize) -> &'o mut String) -> AnnotationBudget {
         let Self { api_version, kind, metadata: mut answered, annotations, root, .. } = self;
         match metadata {
             Metadata::Full => {}

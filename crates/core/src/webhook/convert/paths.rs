@@ -13,7 +13,7 @@ pub(super) fn join(prefix: &str, id: &str) -> String {
 /// Where what is converted stands: it is the object, or an item in it. Links to what it is in, and is spelled only for
 /// somebody who is told of it: a key may be as long as the request, and stand in front of as many items.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Whereabouts<'w> {
+pub(super) enum ErrorPath<'w> {
     /// The object itself.
     Object,
     /// An item of the list or map that has the path `list` below `outer`.
@@ -27,7 +27,7 @@ pub(super) enum ItemName<'w> {
     Key(&'w str),
 }
 
-impl Whereabouts<'_> {
+impl ErrorPath<'_> {
     pub(super) fn is_object(&self) -> bool {
         matches!(self, Self::Object)
     }
@@ -67,19 +67,19 @@ mod tests {
 
     #[test]
     fn an_item_is_spelled_with_all_that_it_is_in() {
-        let object = Whereabouts::Object;
-        let pool = Whereabouts::Item { outer: &object, list: "spec.pools", name: ItemName::Key("a.b") };
-        let disk = Whereabouts::Item { outer: &pool, list: "disks", name: ItemName::Index(3) };
+        let object = ErrorPath::Object;
+        let pool = ErrorPath::Item { outer: &object, list: "spec.pools", name: ItemName::Key("a.b") };
+        let disk = ErrorPath::Item { outer: &pool, list: "disks", name: ItemName::Index(3) };
         assert_eq!((object.spelled(), object.below("spec")), (String::new(), "spec".to_owned()));
         assert_eq!(disk.below("raid"), "spec.pools[\"a.b\"].disks[3].raid");
     }
 
     #[test]
     fn a_key_that_is_too_long_to_be_read_is_cut() {
-        let object = Whereabouts::Object;
+        let object = ErrorPath::Object;
         let spelled = |length| {
             let key = "é".repeat(length);
-            Whereabouts::Item { outer: &object, list: "spec.pools", name: ItemName::Key(&key) }.spelled()
+            ErrorPath::Item { outer: &object, list: "spec.pools", name: ItemName::Key(&key) }.spelled()
         };
         assert_eq!(spelled(TOLD), format!("spec.pools[\"{}\"]", "é".repeat(TOLD)));
         assert_eq!(spelled(100_000), format!("spec.pools[\"{}…\"]", "é".repeat(TOLD)));

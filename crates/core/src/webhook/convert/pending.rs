@@ -196,7 +196,7 @@ fn keeps_objects(operation: &Operation) -> bool {
 
 /// What objects of one side of a step have to stay.
 #[derive(Default)]
-pub(super) struct Staying {
+pub(super) struct RetainedObjects {
     /// Which of those that both versions have.
     pub(super) holders: BitSet,
     /// Of those that one version alone has: the cut, and the way from there.
@@ -205,7 +205,7 @@ pub(super) struct Staying {
     pub(super) slots: Vec<usize>,
 }
 
-impl Staying {
+impl RetainedObjects {
     /// `needed` are objects at `side`; `to` is the side that is made.
     pub(super) fn new(level: &Level, side: Side, to: Side, needed: &[Path]) -> Self {
         let frontier = &level.frontier;

@@ -12,7 +12,7 @@
 //! of these counts as well: it gives its writer no choice of the value.
 
 use super::bit_set::BitSet;
-use super::cross::{Crossed, Crossing, kinds, mapped};
+use super::cross::{Projected, Projection, kinds, mapped};
 use super::cut::split;
 use super::kept::{filled, same, same_when_filled};
 use super::pieces::Pieces;
@@ -21,11 +21,11 @@ use crate::definition::{Fragment, Operation, Place, Side};
 use crate::json::Json;
 
 /// The way across whose kept values are checked.
-pub(super) struct EntryProof<'c, 'a>(pub(super) Crossing<'c, 'a>);
+pub(super) struct EntryProof<'c, 'a>(pub(super) Projection<'c, 'a>);
 
 impl<'a> EntryProof<'_, 'a> {
     /// The operations that were given back values which do not count.
-    pub(super) fn unproven(&self, from: &Pieces<'a>, crossed: &Crossed<'a>) -> BitSet {
+    pub(super) fn unproven(&self, from: &Pieces<'a>, crossed: &Projected<'a>) -> BitSet {
         let frontier = &self.0.level.frontier;
         let mut unproven = BitSet::new();
         for (index, operation) in self.0.level.operations.iter().enumerate() {
@@ -97,7 +97,7 @@ impl<'a> EntryProof<'_, 'a> {
         let puts_cut = |(cut, made): &(usize, Json<'static>)| {
             frontier.cuts.get(*cut).is_some_and(|cut| puts(cut.parts.of(side), made))
         };
-        let puts_inside = |cut: &crate::definition::frontier::Cut| {
+        let puts_inside = |cut: &crate::definition::frontier::SplitPoint| {
             let mut fills = cut.fills.of(side).iter();
             fills.any(|(path, made)| cut.parts.of(side).at(path).is_some_and(|part| puts(part, made)))
         };

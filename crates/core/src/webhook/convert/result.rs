@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::change::{Change, Trace};
 use super::error::ConvertError;
-use super::fit::Fit;
+use super::fit::AnnotationBudget;
 use super::object::{Metadata, Object};
 use crate::definition::{Kind, VersionIndex};
 
@@ -18,13 +18,13 @@ pub struct Converted {
     /// A change that waits for somebody was taken as completed, because the last request is.
     pub staged: bool,
     /// How what must be kept fits beside its other annotations.
-    pub fit: Fit,
+    pub fit: AnnotationBudget,
 }
 
 /// What is to be said of a converted object beside its text: see [`Converted`].
 pub(crate) struct ConversionEvents {
     pub(crate) staged: bool,
-    pub(crate) fit: Fit,
+    pub(crate) fit: AnnotationBudget,
 }
 
 /// Converts an object to another version of its kind, and writes it where there is room for so many bytes. Nothing is

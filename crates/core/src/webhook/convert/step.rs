@@ -8,9 +8,9 @@ use super::change::Trace;
 use super::context::Context;
 use super::error::ConvertError;
 use super::kept::{Kept, LONGEST};
-use super::paths::Whereabouts;
+use super::paths::ErrorPath;
 use super::status::{RolloutRequests, StatusConversion, Traced};
-use super::texts::Texts;
+use super::texts::StringArena;
 use super::{level, pending, status, tree};
 use crate::definition::{HashedFields, Kind, Level, Side, StatusMapping, Step};
 use crate::json::Json;
@@ -21,7 +21,7 @@ pub(super) fn convert<'a>(
     kind: &'a Kind,
     step: &'a Step,
     (to, between): (Side, &mut BetweenSteps<'_>),
-    (root, annotations, texts): (&mut Json<'a>, &mut Annotations<'a>, &'a Texts),
+    (root, annotations, texts): (&mut Json<'a>, &mut Annotations<'a>, &'a StringArena),
     trace: &mut Trace<'_>,
 ) -> Result<(), ConvertError> {
     top_level_objects(root, step)?;
@@ -42,7 +42,7 @@ pub(super) fn convert<'a>(
 
 /// Lets those who go on from here borrow the lists that were written anew, as they do the object: each look at one
 /// would be another copy of it.
-fn borrow_lists<'a>(level: &Level, to: Side, root: &mut Json<'a>, texts: &'a Texts) {
+fn borrow_lists<'a>(level: &Level, to: Side, root: &mut Json<'a>, texts: &'a StringArena) {
     let lists = level.operations.iter().filter(|operation| operation.items().is_some());
     for list in lists.filter_map(|operation| operation.places.of(to).first()) {
         if let Ok(Some(Json::Text(text))) = tree::get(root, "", &list.path)
@@ -94,7 +94,7 @@ fn convert_with<'a>(
     let required = (!elsewhere).then_some(step.complete.of(to));
     let mut to_keep = Kept::default();
     let level = |root: &mut Json<'a>, context: &mut Context<'_, '_>, to_keep: &mut Kept<'a>| {
-        to_keep.fields = level::convert(root, &step.level, context, &kept.fields, &Whereabouts::Object, required)?;
+        to_keep.fields = level::convert(root, &step.level, context, &kept.fields, &ErrorPath::Object, required)?;
         to_keep.sparse = context.seems_complete;
         Ok::<(), ConvertError>(())
     };

@@ -6,7 +6,7 @@ use std::cell::OnceCell;
 /// The values of annotations of one object, without their escapes, and its lists that were written anew. There are as
 /// many as steps were taken.
 #[derive(Debug, Default)]
-pub(crate) struct Texts {
+pub(crate) struct StringArena {
     first: OnceCell<Box<Text>>,
 }
 
@@ -16,7 +16,7 @@ struct Text {
     next: OnceCell<Box<Self>>,
 }
 
-impl Texts {
+impl StringArena {
     /// Keeps a text for as long as all others. One that is read again, on another way, is the one that was kept.
     pub(super) fn keep(&self, text: Cow<'_, str>) -> &str {
         let mut place = &self.first;
@@ -34,11 +34,11 @@ impl Texts {
 mod tests {
     use std::ptr;
 
-    use super::Texts;
+    use super::StringArena;
 
     #[test]
     fn what_is_kept_stays() {
-        let texts = Texts::default();
+        let texts = StringArena::default();
         let kept: Vec<&str> = (0..10).map(|at| texts.keep(at.to_string().into())).collect();
         assert_eq!(kept.concat(), "0123456789");
         assert!(ptr::eq(texts.keep("7".into()), kept[7]), "the same text twice takes the room of one");

@@ -2,7 +2,7 @@
 //!
 //! What comes home has it, and that is no other object: nothing has to be kept of it.
 
-use super::cross::Crossing;
+use super::cross::Projection;
 use std::slice::from_ref;
 
 use super::bit_set::BitSet;
@@ -12,17 +12,17 @@ use crate::definition::{Level, Place};
 use crate::json::Json;
 
 /// What the API server would fill in at one level of a complete object.
-pub(super) struct Unsaid<'u, 'a> {
-    home: Crossing<'u, 'a>,
+pub(super) struct PendingDefaults<'u, 'a> {
+    home: Projection<'u, 'a>,
     /// Which objects it would make, just as they come home.
     made: BitSet,
     /// Which slots are in an object that is there.
     held: BitSet,
 }
 
-impl<'u, 'a> Unsaid<'u, 'a> {
+impl<'u, 'a> PendingDefaults<'u, 'a> {
     /// `back` is what comes home of an object.
-    pub(super) fn new(home: Crossing<'u, 'a>, from: &Pieces<'_>, back: &Pieces<'_>) -> Self {
+    pub(super) fn new(home: Projection<'u, 'a>, from: &Pieces<'_>, back: &Pieces<'_>) -> Self {
         let frontier = &home.level.frontier;
         let mut unsaid = Self { home, made: BitSet::new(), held: from.held(frontier, home.to) };
         let is_new = |index| from.holder(index) == Presence::Absent && back.holder(index) != Presence::Absent;
@@ -50,7 +50,7 @@ impl<'u, 'a> Unsaid<'u, 'a> {
         (was, back): (&[Option<Json<'_>>], &[Option<Json<'_>>]),
         places: &[Place],
     ) -> bool {
-        let Crossing { level: Level { frontier, .. }, to, .. } = self.home;
+        let Projection { level: Level { frontier, .. }, to, .. } = self.home;
         let first = frontier.slots.of(to).get(operation).copied().unwrap_or_default();
         let mut values = was.iter().zip(back).zip(places).zip(first..);
         values.all(|(((was, now), place), slot)| {

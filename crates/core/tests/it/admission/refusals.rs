@@ -1,6 +1,6 @@
 //! Requests that nobody could answer: each gets a clear word, none a panic, and the next one is fine.
 
-use pointsman_core::webhook::{BadReview, Endpoint, Enforcement, Settings, Unanswered, Webhook};
+use pointsman_core::webhook::{BadReview, Endpoint, Enforcement, Settings, HandleError, Webhook};
 use serde_json::{Value, json};
 
 use super::apiserver::{accepted_by_apiserver, ask, review};
@@ -50,7 +50,7 @@ fn malformed_reviews_are_refused() {
             for (body, words) in bodies {
                 let error = webhook.handle(endpoint, body).unwrap_err();
                 assert!(error.to_string().contains(words), "{error} for {:?}", String::from_utf8_lossy(body));
-                let is_no_json = matches!(error, Unanswered::BadReview(BadReview::NotJson { .. }));
+                let is_no_json = matches!(error, HandleError::BadReview(BadReview::NotJson { .. }));
                 assert_eq!(is_no_json, words == "not JSON");
             }
             let mut deep =

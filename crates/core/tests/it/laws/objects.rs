@@ -3,14 +3,14 @@
 use std::sync::LazyLock;
 
 use pointsman_core::definition::Kind;
-use pointsman_core::laws::{self, Make, ObjectSource, Random, Words};
+use pointsman_core::laws::{self, Make, ObjectSource, Random, Dictionary};
 
 use super::Trip;
 use crate::kinds::WEBHOOK;
 use crate::value::Value;
 
 /// What the fields of the embedded kinds are compared with.
-pub(super) static WORDS: LazyLock<Words> = LazyLock::new(|| {
+pub(super) static WORDS: LazyLock<Dictionary> = LazyLock::new(|| {
     let words = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
     let hashes = [
         "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
@@ -31,7 +31,7 @@ pub(super) static WORDS: LazyLock<Words> = LazyLock::new(|| {
         ("requestedRolloutHash", words(&hashes)),
         ("resourcesHash", words(&hashes)),
     ];
-    Words(all.map(|(name, words)| (name.to_owned(), words)).into())
+    Dictionary(all.map(|(name, words)| (name.to_owned(), words)).into())
 });
 
 /// The objects of a version.

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use pointsman_core::definition::{BadDefinition, Kind};
 use pointsman_core::laws::random_kinds::{Draft, Manner, smallest};
-use pointsman_core::laws::{Broken, CheckOptions, LAWS, Law, Report, Value, Words, check};
+use pointsman_core::laws::{Broken, CheckOptions, LAWS, Law, Report, Value, Dictionary, check};
 use pointsman_core::webhook::{Metadata, Webhook};
 
 use super::number;
@@ -18,7 +18,7 @@ use crate::kinds::data;
 /// Judges a kind by one law. `converted` is called for each conversion.
 fn judged(kind: Kind, law: Law, seed: u64, cases: u64, converted: &dyn Fn()) -> Result<Report, Box<Broken>> {
     let webhook = Webhook::new(vec![kind], Metadata::Identity).unwrap();
-    let words = Words::default();
+    let words = Dictionary::default();
     let mut options = CheckOptions { seed, cases, laws: &[law], words: &words, go_on: &mut || true, converted };
     check(&webhook, &webhook.kinds()[0], &mut options)
 }

@@ -1,6 +1,6 @@
 //! The difference is kept, not the object; nothing where there is none; and never more than the API server takes.
 
-use pointsman_core::webhook::Fit;
+use pointsman_core::webhook::AnnotationBudget;
 
 use super::objects::{complete, is_complete, pruned};
 use super::{convert, has_ours, on_every_trip, ours};
@@ -96,7 +96,7 @@ fn nothing_of_a_small_object_is_too_large_to_keep() {
     ] {
         for version in ["v1beta1", "v1"] {
             let there = kinds::converted(&object, version).unwrap();
-            assert_eq!(there.fit, Fit::Well, "{}", object.to_text());
+            assert_eq!(there.fit, AnnotationBudget::Well, "{}", object.to_text());
         }
     }
 }
@@ -116,25 +116,25 @@ fn what_nearly_fills_the_annotations_is_told() {
     let around = fit_at(&|kept| fit(0, kept));
     assert!((196_608 - 120..196_608).contains(&around), "{around}");
     for (others, kept, expected) in [
-        (0, around, Fit::Well),
-        (0, around + 1, Fit::Barely),
-        (100, around - 100, Fit::Well),
-        (101, around - 100, Fit::Barely),
-        (0, 262_000, Fit::Barely),
-        (0, 262_144, Fit::Not),
-        (262_140, 0, Fit::Well),
-        (300_000, 0, Fit::Well),
+        (0, around, AnnotationBudget::Well),
+        (0, around + 1, AnnotationBudget::Barely),
+        (100, around - 100, AnnotationBudget::Well),
+        (101, around - 100, AnnotationBudget::Barely),
+        (0, 262_000, AnnotationBudget::Barely),
+        (0, 262_144, AnnotationBudget::Not),
+        (262_140, 0, AnnotationBudget::Well),
+        (300_000, 0, AnnotationBudget::Well),
     ] {
         assert_eq!(fit(others, kept), expected, "{others} {kept}");
     }
 }
 
 /// The most that fits well.
-fn fit_at(fit: &dyn Fn(usize) -> Fit) -> usize {
+fn fit_at(fit: &dyn Fn(usize) -> AnnotationBudget) -> usize {
     let (mut well, mut barely) = (1, 262_000);
     while barely - well > 1 {
         let middle = (well + barely) / 2;
-        if fit(middle) == Fit::Well { well = middle } else { barely = middle }
+        if fit(middle) == AnnotationBudget::Well { well = middle } else { barely = middle }
     }
     well
 }

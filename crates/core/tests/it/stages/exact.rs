@@ -1,6 +1,6 @@
 //! What each operation makes of an object, exactly.
 
-use pointsman_core::webhook::Truth;
+use pointsman_core::webhook::FactValue;
 use serde_json::{Value, json};
 
 use super::{as_json, becomes, definition, deployment, patch, staging};
@@ -10,9 +10,9 @@ use super::{as_json, becomes, definition, deployment, patch, staging};
 fn makes(operation: &str, pod: &Value, wanted: &Value) {
     let webhook = staging(&definition(&format!("[{operation}]"), "[]"));
     let object = deployment("kcm", pod);
-    let made = becomes(&webhook, Truth::False, &object);
+    let made = becomes(&webhook, FactValue::False, &object);
     assert_eq!(made["spec"]["template"]["spec"], *wanted, "{operation}");
-    assert_eq!(becomes(&webhook, Truth::False, &made), made, "{operation} once more");
+    assert_eq!(becomes(&webhook, FactValue::False, &made), made, "{operation} once more");
 }
 
 fn command(words: &[&str]) -> Value {
@@ -179,7 +179,7 @@ fn fields() {
         "[{unset: spec.strategy}, {unset: {of: kcm, field: resources.limits}}]",
     ));
     let object = deployment("kcm", &json!({"containers": [{"name": "kcm", "resources": null}]}));
-    let before = becomes(&webhook, Truth::False, &object);
+    let before = becomes(&webhook, FactValue::False, &object);
     assert_eq!(before["spec"]["strategy"], json!({"type": "Recreate"}));
     assert_eq!(before["metadata"]["labels"], json!({"a.b/c": "x"}));
     let pod = &before["spec"]["template"]["spec"];
@@ -187,13 +187,13 @@ fn fields() {
         *pod,
         json!({"containers": [{"name": "kcm", "resources": {"limits": {"cpu": 1}}}], "hostNetwork": true})
     );
-    let after = becomes(&webhook, Truth::True, &before);
+    let after = becomes(&webhook, FactValue::True, &before);
     assert!(after["spec"].get("strategy").is_none());
     assert_eq!(after["spec"]["template"]["spec"]["containers"][0]["resources"], json!({}));
     // What stands in the way is not replaced.
     let mut odd = object;
     odd["metadata"]["labels"] = json!(["x"]);
-    assert_eq!(becomes(&webhook, Truth::False, &odd)["metadata"]["labels"], json!(["x"]));
+    assert_eq!(becomes(&webhook, FactValue::False, &odd)["metadata"]["labels"], json!(["x"]));
 }
 
 #[test]
@@ -204,7 +204,7 @@ fn which_container_is_meant() {
     };
     let touched = |operation: &str, names: &[&str]| -> Vec<String> {
         let webhook = staging(&definition(&format!("[{operation}]"), "[]"));
-        let patch = patch(&webhook, Truth::False, &deployment("kcm", &named(names)).to_string(), None);
+        let patch = patch(&webhook, FactValue::False, &deployment("kcm", &named(names)).to_string(), None);
         patch
             .into_iter()
             .map(|operation| operation.path.trim_start_matches("/spec/template/spec/").to_owned())
@@ -230,7 +230,7 @@ fn a_patch_says_what_changed_and_no_more() {
         "spec": {"x": 1.0, "template": {"spec": {"containers": [{"name": "kcm",
             "command": [ "k\u0063m", "--a=x", "--g=B=true" ], "n": 9007199254740993}],
         "volumes": [{"name": "logs"}, {"name": "cloud"}]}}}}"#;
-    let patch = as_json(&patch(&webhook, Truth::False, object, None));
+    let patch = as_json(&patch(&webhook, FactValue::False, object, None));
     assert_eq!(
         patch,
         json!([
@@ -245,6 +245,6 @@ fn a_patch_says_what_changed_and_no_more() {
 fn a_hostile_command_line_is_answered_in_a_few_operations() {
     let webhook = staging(&definition("[{noFlag: --a}]", "[]"));
     let words = vec!["--a=b"; 20_000];
-    let patch = patch(&webhook, Truth::False, &deployment("kcm", &command(&words)).to_string(), None);
+    let patch = patch(&webhook, FactValue::False, &deployment("kcm", &command(&words)).to_string(), None);
     assert_eq!(as_json(&patch), json!([{"op": "remove", "path": "/spec/template/spec/containers/0/command"}]));
 }

@@ -1,7 +1,7 @@
 //! The example that people read: control planes that go from one driver of volumes to another.
 
 use pointsman_core::definition::StagedKind;
-use pointsman_core::webhook::{KnownFacts, Metadata, Truth, Webhook};
+use pointsman_core::webhook::{KnownFacts, Metadata, FactValue, Webhook};
 use serde_json::{Value, json};
 
 fn file(name: &str) -> String {
@@ -12,7 +12,7 @@ fn file(name: &str) -> String {
 const GATES: &str = "--feature-gates=CSIMigration=true,CSIMigrationAWS=true";
 
 /// What a Deployment of the example becomes.
-fn made(name: &str, is: Truth) -> Value {
+fn made(name: &str, is: FactValue) -> Value {
     let staged = StagedKind::load("control-plane.yaml", &file("control-plane")).unwrap();
     let webhook = Webhook::new(Vec::new(), Metadata::Identity).unwrap().staging(vec![staged]).unwrap();
     let mut object: Value = serde_saphyr::from_str(&file(name)).unwrap();
@@ -30,7 +30,7 @@ fn pod(object: &Value) -> &Value {
 
 #[test]
 fn the_example_of_gardener_is_what_gardener_did() {
-    let before = made("kube-apiserver", Truth::False);
+    let before = made("kube-apiserver", FactValue::False);
     let command = &pod(&before)["containers"][0]["command"];
     assert_eq!(
         *command,
@@ -44,7 +44,7 @@ fn the_example_of_gardener_is_what_gardener_did() {
             GATES,
         ])
     );
-    let after = made("kube-apiserver", Truth::True);
+    let after = made("kube-apiserver", FactValue::True);
     let container = &pod(&after)["containers"][0];
     assert_eq!(
         container["command"],
@@ -68,7 +68,7 @@ fn the_example_of_gardener_is_what_gardener_did() {
 
 #[test]
 fn the_other_two_of_the_example_follow_as_well() {
-    let before = made("kube-controller-manager", Truth::False);
+    let before = made("kube-controller-manager", FactValue::False);
     assert_eq!(
         pod(&before)["containers"][0]["command"],
         json!([
@@ -81,7 +81,7 @@ fn the_other_two_of_the_example_follow_as_well() {
             "--cloud-provider=external",
         ])
     );
-    let after = made("kube-controller-manager", Truth::True);
+    let after = made("kube-controller-manager", FactValue::True);
     assert_eq!(
         *pod(&after),
         json!({"containers": [{
@@ -97,7 +97,7 @@ fn the_other_two_of_the_example_follow_as_well() {
         }]})
     );
 
-    let after = made("kube-scheduler", Truth::True);
+    let after = made("kube-scheduler", FactValue::True);
     let last = pod(&after)["containers"][0]["command"].as_array().unwrap().last().unwrap().clone();
     assert_eq!(last, json!(format!("{GATES},CSIMigrationAWSComplete=true")));
 }

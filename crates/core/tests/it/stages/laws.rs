@@ -2,7 +2,7 @@
 
 use pointsman_core::definition::StagedKind;
 use pointsman_core::laws::Random;
-use pointsman_core::webhook::{KnownFacts, Metadata, Truth, Webhook};
+use pointsman_core::webhook::{KnownFacts, Metadata, FactValue, Webhook};
 use serde_json::{Value, json};
 
 use super::chance::{FLAGS, object, operations};
@@ -35,7 +35,7 @@ fn each(law: impl Fn(&Webhook, &Value, &str)) {
 #[test]
 fn what_was_done_is_done() {
     each(|webhook, object, case| {
-        for is in [Truth::False, Truth::True] {
+        for is in [FactValue::False, FactValue::True] {
             let once = becomes(webhook, is, object);
             let again = patch(webhook, is, &once.to_string(), None);
             assert!(again.is_empty(), "{again:?} once more\n{once}\n{case}");
@@ -53,7 +53,7 @@ fn two_stages(random: &mut Random) -> Option<(Webhook, String)> {
 }
 
 /// What becomes of an object, by two facts.
-fn becomes_by_two(webhook: &Webhook, first: Truth, second: Truth, object: &Value) -> Value {
+fn becomes_by_two(webhook: &Webhook, first: FactValue, second: FactValue, object: &Value) -> Value {
     let mut facts = KnownFacts::default();
     facts.say("moved", first);
     facts.say("second", second);
@@ -102,9 +102,9 @@ fn which_fact_was_first_changes_only_the_order_of_what_is_added() {
             .collect();
         let pod = json!({"containers": [{"name": "main", "command": ["main"], "args": words}]});
         let object = super::deployment("main", &pod);
-        let both = |object: &Value| becomes_by_two(&webhook, Truth::True, Truth::True, object);
+        let both = |object: &Value| becomes_by_two(&webhook, FactValue::True, FactValue::True, object);
         let max_in_flight = unordered(&both(&object));
-        for (first, second) in [(Truth::True, Truth::False), (Truth::False, Truth::True)] {
+        for (first, second) in [(FactValue::True, FactValue::False), (FactValue::False, FactValue::True)] {
             let made = unordered(&both(&becomes_by_two(&webhook, first, second, &object)));
             assert_eq!(made, max_in_flight, "seed {seed}\n{text}\n{object}");
         }
@@ -126,7 +126,7 @@ fn two_stages_together_are_done_once() {
         let Ok(staged) = StagedKind::load("stages.yaml", &text) else { continue };
         accepted += 1;
         let webhook = Webhook::new(Vec::new(), Metadata::Identity).unwrap().staging(vec![staged]).unwrap();
-        for (first, second) in [(Truth::False, Truth::True), (Truth::True, Truth::False), (Truth::True, Truth::True)] {
+        for (first, second) in [(FactValue::False, FactValue::True), (FactValue::True, FactValue::False), (FactValue::True, FactValue::True)] {
             let object = object(&mut random);
             let mut facts = KnownFacts::default();
             facts.say("moved", first);
@@ -145,8 +145,8 @@ fn two_stages_together_are_done_once() {
 #[test]
 fn when_an_object_was_written_does_not_matter_once_the_fact_is_true() {
     each(|webhook, object, case| {
-        let late = becomes(webhook, Truth::True, object);
-        let early = becomes(webhook, Truth::True, &becomes(webhook, Truth::False, object));
+        let late = becomes(webhook, FactValue::True, object);
+        let early = becomes(webhook, FactValue::True, &becomes(webhook, FactValue::False, object));
         assert_eq!(early, late, "{case}");
     });
 }
@@ -157,7 +157,7 @@ fn an_object_that_is_going_is_left_alone() {
         let mut old = object.clone();
         if let Some(metadata) = old["metadata"].as_object_mut() {
             metadata.insert("deletionTimestamp".to_owned(), json!("2026-01-01T00:00:00Z"));
-            let patch = patch(webhook, Truth::True, &object.to_string(), Some(&old.to_string()));
+            let patch = patch(webhook, FactValue::True, &object.to_string(), Some(&old.to_string()));
             assert!(patch.is_empty(), "{patch:?}\n{case}");
         }
     });
@@ -167,7 +167,7 @@ fn an_object_that_is_going_is_left_alone() {
 #[test]
 fn nothing_else_is_touched() {
     each(|webhook, object, case| {
-        for is in [Truth::False, Truth::True] {
+        for is in [FactValue::False, FactValue::True] {
             for operation in patch(webhook, is, &object.to_string(), None) {
                 let places = [
                     "/metadata/labels",
@@ -211,7 +211,7 @@ fn others(object: &Value) -> Vec<Value> {
 #[test]
 fn flags_that_are_not_named_keep_their_order() {
     each(|webhook, object, case| {
-        for is in [Truth::False, Truth::True] {
+        for is in [FactValue::False, FactValue::True] {
             assert_eq!(others(&becomes(webhook, is, object)), others(object), "{case}");
         }
     });
@@ -253,12 +253,12 @@ fn a_flag_that_is_set_is_set_and_one_that_is_not_is_gone() {
                     .and_then(|word| word.strip_prefix(flag))
                     .is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
             };
-            let before = words(&becomes(&webhook, Truth::False, &object)).unwrap();
+            let before = words(&becomes(&webhook, FactValue::False, &object)).unwrap();
             let at: Vec<usize> = (0..before.len()).filter(|at| is_flag(&before[*at])).collect();
             let [at] = at.as_slice() else { panic!("{at:?}: {before:?} of {object}") };
             let joined = before[*at] == json!(format!("{flag}=wanted"));
             assert!(joined || before.get(at + 1) == Some(&json!("wanted")), "{before:?} of {object}");
-            let after = words(&becomes(&webhook, Truth::True, &object)).unwrap_or_default();
+            let after = words(&becomes(&webhook, FactValue::True, &object)).unwrap_or_default();
             assert!(!after.iter().any(is_flag), "{after:?} of {object}");
         }
     }
@@ -292,7 +292,7 @@ fn a_word_that_is_neither_a_flag_nor_its_value_stays() {
             }
             by_hand.extend((!found).then(|| format!("--a={wanted}")));
             // Where a flag between them goes, a word may come to stand behind the flag: what comes to rest counts.
-            let made = becomes(&webhook, Truth::False, &deployment_of(&words));
+            let made = becomes(&webhook, FactValue::False, &deployment_of(&words));
             let made = made["spec"]["template"]["spec"]["containers"][0]["args"].clone();
             let has_two = words.iter().filter(|word| word.starts_with("--a")).count() > 1;
             assert!(has_two || made == json!(by_hand), "--a={wanted} of {words:?}: {made}, not {by_hand:?}");
@@ -320,7 +320,7 @@ fn a_script_is_left_alone() {
         }
         words.extend([random.word(&["-c", "-ec", "-lc"]), "exec main --a=x --b", "--b"]);
         let object = deployment_of(&words);
-        assert_eq!(becomes(&webhook, Truth::False, &object), object);
+        assert_eq!(becomes(&webhook, FactValue::False, &object), object);
     }
 }
 
@@ -340,10 +340,10 @@ fn all_that_a_list_says_is_so_at_once() {
         let containers =
             json!([{"name": "main", "image": "i", "command": ["main"], "args": ["--x=1", "--a=0"]}, {"name": "side"}]);
         let object = super::deployment("main", &json!({"containers": containers, "hostNetwork": true}));
-        let made = becomes(&staging(&text), Truth::False, &object);
+        let made = becomes(&staging(&text), FactValue::False, &object);
         for one in &list {
             let alone = staging(&definition(&json!([one]).to_string(), "[]"));
-            assert_eq!(becomes(&alone, Truth::False, &made), made, "seed {seed}: {one} is not so\n{text}");
+            assert_eq!(becomes(&alone, FactValue::False, &made), made, "seed {seed}: {one} is not so\n{text}");
         }
     }
     assert!(cases < 100 || (accepted * 4 > cases && accepted < cases), "{accepted} of {cases} were accepted");

@@ -9,7 +9,7 @@ mod policies;
 mod reviews;
 
 use pointsman_core::definition::StagedKind;
-use pointsman_core::webhook::{KnownFacts, Metadata, PatchOperation, Truth, Webhook};
+use pointsman_core::webhook::{KnownFacts, Metadata, PatchOperation, FactValue, Webhook};
 use serde_json::{Value, json};
 
 /// A definition for Deployments with one stage, whose operations are written so.
@@ -27,14 +27,14 @@ fn staging(definition: &str) -> Webhook {
     Webhook::new(Vec::new(), Metadata::Identity).unwrap().staging(vec![staged]).unwrap()
 }
 
-fn known(is: Truth) -> KnownFacts {
+fn known(is: FactValue) -> KnownFacts {
     let mut facts = KnownFacts::default();
     facts.say("moved", is);
     facts
 }
 
 /// The patch of a write.
-fn patch(webhook: &Webhook, is: Truth, new: &str, old: Option<&str>) -> Vec<PatchOperation> {
+fn patch(webhook: &Webhook, is: FactValue, new: &str, old: Option<&str>) -> Vec<PatchOperation> {
     webhook.stage(new, old, &known(is)).unwrap().expect("stages of this kind").unwrap().0
 }
 
@@ -51,7 +51,7 @@ fn as_json(patch: &[PatchOperation]) -> Value {
 }
 
 /// What becomes of an object, by somebody else's JSON Patch.
-fn becomes(webhook: &Webhook, is: Truth, object: &Value) -> Value {
+fn becomes(webhook: &Webhook, is: FactValue, object: &Value) -> Value {
     let patch = as_json(&patch(webhook, is, &object.to_string(), None));
     let mut object = object.clone();
     let operations: json_patch::Patch = serde_json::from_value(patch.clone()).unwrap();

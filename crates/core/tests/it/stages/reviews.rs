@@ -6,7 +6,7 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use pointsman_core::definition::{Kind, StagedKind};
-use pointsman_core::webhook::{Endpoint, KnownFacts, Metadata, Outcome, Unanswered, Webhook};
+use pointsman_core::webhook::{Endpoint, KnownFacts, Metadata, Outcome, HandleError, Webhook};
 use serde_json::{Value, json};
 
 use super::{definition, deployment};
@@ -33,7 +33,7 @@ fn seen(webhook: &Webhook, namespaces: &[&str]) -> KnownFacts {
     facts
 }
 
-fn flag(webhook: &Webhook, facts: &KnownFacts, body: &[u8]) -> Result<Option<String>, Unanswered> {
+fn flag(webhook: &Webhook, facts: &KnownFacts, body: &[u8]) -> Result<Option<String>, HandleError> {
     let reply = webhook.handle_knowing(Endpoint::Mutate, body, facts)?;
     let answer: Value = serde_json::from_slice(&reply.body).unwrap();
     assert_eq!(answer["response"]["uid"], "u1");
@@ -65,7 +65,7 @@ fn what_nobody_has_seen_decides_nothing() {
     let webhook = webhook();
     let object = deployment("kcm", &json!({"containers": [{"name": "kcm"}]}));
     let error = flag(&webhook, &KnownFacts::default(), &review("CREATE", &object, None)).unwrap_err();
-    assert!(matches!(error, Unanswered::FactUnknown(_)), "{error}");
+    assert!(matches!(error, HandleError::FactUnknown(_)), "{error}");
     assert!(error.to_string().ends_with("is not known yet, and stage moved hangs on it, try again"), "{error}");
     // Nothing hangs on it for an object of another name, nor of a kind of our own.
     let other = deployment("other", &json!({"containers": [{"name": "kcm"}]}));

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use pointsman_core::definition::Kind;
 use pointsman_core::rollout::{
-    Became, FleetObject, FleetRollout, Moment, ObjectWrite, Remembered, RolloutAnswers, RolloutFacts, RolloutPlan,
-    RolloutQuestion, RolloutStatus, RolloutWrite, WantedObjects, answered_rollout, plan, rollout_questions,
+    ConversionOutcome, FleetObject, Rollout, ClockReading, ObjectWrite, RunnerCache, LookupResults, PlanInput, RolloutPlan,
+    LookupRequest, RolloutStatus, RolloutWrite, LookupTarget, answered_rollout, plan, rollout_questions,
     step_questions,
 };
 use pointsman_core::webhook::{Facts, OtherKind, Webhook};
@@ -31,7 +31,7 @@ pub(super) struct County {
 /// A process that runs the rollout.
 #[derive(Default)]
 pub(super) struct Drover {
-    remembered: Remembered,
+    remembered: RunnerCache,
     writes: VecDeque<RolloutWrite>,
     version: u64,
     started: u64,
@@ -40,7 +40,7 @@ pub(super) struct Drover {
     /// It has listed the fleet, and its last plan wants no other list: it watches.
     is_listed: bool,
     /// What the StagedRollout says, and the definition: what comes of both is the same as long as these are.
-    read: Option<(Value, &'static Kind, FleetRollout)>,
+    read: Option<(Value, &'static Kind, Rollout)>,
 }
 
 /// What it has just done.
@@ -69,7 +69,7 @@ impl County {
 
     pub(super) fn resume(&mut self) {
         let mut status = self.status();
-        status.resume(Moment { wall: self.village.now, steady: Duration::ZERO });
+        status.resume(ClockReading { wall: self.village.now, steady: Duration::ZERO });
         self.rollout["status"] = status.to_json();
         self.version += 1;
     }
@@ -82,15 +82,15 @@ impl County {
         free
     }
 
-    fn answers(&self, rollout: &FleetRollout, status: &RolloutStatus, fleet: &[FleetObject]) -> RolloutAnswers {
-        let mut answers = RolloutAnswers::default();
+    fn answers(&self, rollout: &Rollout, status: &RolloutStatus, fleet: &[FleetObject]) -> LookupResults {
+        let mut answers = LookupResults::default();
         for question in rollout_questions(rollout, status).into_iter().chain(step_questions(rollout, status, fleet)) {
             self.answer(&question, &mut answers);
         }
         answers
     }
 
-    fn answer(&self, question: &RolloutQuestion, answers: &mut RolloutAnswers) {
+    fn answer(&self, question: &LookupRequest, answers: &mut LookupResults) {
         let all = || self.village.all(&question.plural);
         let labelled = |labels: &str| {
             let wanted: Vec<(&str, &str)> = labels.split(',').filter_map(|one| one.split_once('=')).collect();
@@ -98,29 +98,29 @@ impl County {
             all().filter(has).cloned().collect::<Vec<_>>()
         };
         match &question.wanted {
-            WantedObjects::Named(name) => {
+            LookupTarget::Named(name) => {
                 let found: Vec<Value> = self.village.get(&question.plural, name).cloned().into_iter().collect();
                 answers.saw(question, &found);
             }
-            WantedObjects::Metadata(_) if self.blind && question.plural == "houses" => {
+            LookupTarget::Metadata(_) if self.blind && question.plural == "houses" => {
                 answers.cannot_read(question, "houses.example.com cannot be listed".to_owned());
             }
-            WantedObjects::Labelled(labels) | WantedObjects::Metadata(labels) => {
+            LookupTarget::Labelled(labels) | LookupTarget::Metadata(labels) => {
                 answers.saw(question, &labelled(labels))
             }
-            WantedObjects::Owned(name) => {
+            LookupTarget::Owned(name) => {
                 let owners = |one: &Value| one["metadata"]["ownerReferences"].as_array().cloned().unwrap_or_default();
                 let is_its = |one: &&Value| owners(one).iter().any(|owner| owner["name"] == name.as_str());
                 answers.saw(question, &all().filter(is_its).cloned().collect::<Vec<_>>());
             }
-            WantedObjects::Referring(uid) => {
+            LookupTarget::Referring(uid) => {
                 let found = self.village.belonging(uid).into_iter();
                 let found: Vec<Value> =
                     found.map(|(plural, one)| json!({"resource": plural, "metadata": one["metadata"]})).collect();
                 answers.saw(question, &found);
             }
-            WantedObjects::Staged { .. } => panic!("nothing here is staged"),
-            WantedObjects::Becoming { name, .. } => {
+            LookupTarget::Staged { .. } => panic!("nothing here is staged"),
+            LookupTarget::Becoming { name, .. } => {
                 let to = match question.plural.as_str() {
                     "huts" => OtherKind { group: "example.com", kind: "House", version: None },
                     _ => OtherKind { group: "was.example.com", kind: "Hut", version: None },
@@ -128,9 +128,9 @@ impl County {
                 let one = self.village.get(&question.plural, name);
                 let became = |one: &Value| {
                     let other = Webhook::become_by(self.kind, &one.to_string(), to, &Facts::default()).unwrap();
-                    Became::Object(serde_json::from_str(&other.text).unwrap(), one["metadata"]["generation"].as_i64())
+                    ConversionOutcome::Object(serde_json::from_str(&other.text).unwrap(), one["metadata"]["generation"].as_i64())
                 };
-                let gone = || Became::Waits("gone".to_owned());
+                let gone = || ConversionOutcome::Waits("gone".to_owned());
                 answers.became(question, one.map_or_else(gone, became));
             }
         }
@@ -191,14 +191,14 @@ impl Drover {
         self.remembered.not_yet(uid, "not yet", self.moment(county));
     }
 
-    fn moment(&self, county: &County) -> Moment {
-        Moment { wall: county.village.now, steady: Duration::from_secs(county.village.now - self.started) }
+    fn moment(&self, county: &County) -> ClockReading {
+        ClockReading { wall: county.village.now, steady: Duration::from_secs(county.village.now - self.started) }
     }
 
     fn reads(&mut self, county: &County) {
         let spec = &county.rollout["spec"];
         let is_known =
-            |(known, kind, _): &(Value, &'static Kind, FleetRollout)| known == spec && std::ptr::eq(*kind, county.kind);
+            |(known, kind, _): &(Value, &'static Kind, Rollout)| known == spec && std::ptr::eq(*kind, county.kind);
         if !self.read.as_ref().is_some_and(is_known) {
             let rollout = answered_rollout(&county.rollout, county.kind).unwrap();
             self.read = Some((spec.clone(), county.kind, rollout));
@@ -211,12 +211,12 @@ impl Drover {
         let Some((_, _, rollout)) = &self.read else { return Deed::Nothing };
         let fleet: Vec<FleetObject> =
             county.village.all("huts").filter_map(|object| FleetObject::of(object, rollout)).collect();
-        let facts = RolloutFacts {
+        let facts = PlanInput {
             remembered: self.remembered.clone(),
             consistent: !self.is_listed,
             answers: county.answers(rollout, &status, &fleet),
             shut: county.shut.then(|| "something is shut".to_owned()),
-            ..RolloutFacts::default()
+            ..PlanInput::default()
         };
         let planned = plan(rollout, &status, &fleet, facts, self.moment(county));
         self.remembered = planned.remembered.clone();

@@ -1,6 +1,6 @@
 //! What a runner does to other objects, and whether it may.
 
-use pointsman_core::rollout::{ObjectCall, ObjectWrite, Propagation, Replacement, Successor, not_left_behind, rfc3339};
+use pointsman_core::rollout::{ObjectCall, ObjectWrite, Propagation, Replacement, ReplacementObject, not_left_behind, rfc3339};
 use serde_json::Value;
 
 use super::drover::{County, is_controlled};
@@ -51,7 +51,7 @@ pub(super) fn makes_no_way(county: &County, write: &ObjectWrite) -> Option<No> {
 }
 
 /// Whether what belongs to an object would be left behind, as whoever deletes it finds out.
-fn is_left(village: &Village, uid: &str, next: &Successor) -> bool {
+fn is_left(village: &Village, uid: &str, next: &ReplacementObject) -> bool {
     let wanted: Vec<(&str, &str)> = next.labels.split(',').filter_map(|one| one.split_once('=')).collect();
     let has = |one: &&Value| wanted.iter().all(|(label, value)| one["metadata"]["labels"][label] == *value);
     let owned: Vec<Value> = village.all(&next.owned.0).filter(has).cloned().collect();

@@ -252,7 +252,7 @@ impl<'a> Chronicle<'a> {
             Deed::Nothing => {}
             Deed::Planned(plan) => {
                 self.closes_gaps(&plan);
-                let told: Vec<&str> = plan.standings.iter().map(pointsman_core::rollout::Standing::why).collect();
+                let told: Vec<&str> = plan.standings.iter().map(pointsman_core::rollout::ObjectState::why).collect();
                 if !plan.writes.is_empty() {
                     self.log.push(format!("{now} drover {at} plans {} {told:?}", plan.status.message));
                 }

@@ -5,10 +5,10 @@ use std::fs;
 
 use pointsman_core::definition::{Kind, StagedKind};
 use pointsman_core::rollout::{
-    FleetObject, FleetRollout, ObjectCall, ObjectWrite, RolloutAnswers, RolloutQuestion, RolloutStatus, Staged,
-    WantedObjects, answered_rollout, seen_by_stage, step_questions, waiting_questions,
+    FleetObject, Rollout, ObjectCall, ObjectWrite, LookupResults, LookupRequest, RolloutStatus, MutationState,
+    LookupTarget, answered_rollout, seen_by_stage, step_questions, waiting_questions,
 };
-use pointsman_core::webhook::{KnownFacts, Metadata, PatchOperation, Truth, Webhook};
+use pointsman_core::webhook::{KnownFacts, Metadata, PatchOperation, FactValue, Webhook};
 use serde_json::{Value, json};
 
 use crate::boat::apply;
@@ -99,11 +99,11 @@ impl Garden {
         RolloutStatus::of(&self.rollout)
     }
 
-    pub(super) fn compiled(&self) -> FleetRollout {
+    pub(super) fn compiled(&self) -> Rollout {
         answered_rollout(&self.rollout, &self.kind).unwrap()
     }
 
-    pub(super) fn fleet(&self, rollout: &FleetRollout) -> Vec<FleetObject> {
+    pub(super) fn fleet(&self, rollout: &Rollout) -> Vec<FleetObject> {
         self.clusters.values().filter_map(|object| FleetObject::of(object, rollout)).collect()
     }
 
@@ -114,12 +114,12 @@ impl Garden {
 
     /// Whether a stage has seen all Deployments of a shoot after its fact.
     pub(super) fn is_handed_over(&self, name: &str) -> bool {
-        let seen = |object: &Value| seen_by_stage(&self.staged, ("deployments", "apps"), "csi", object) == Staged::Seen;
+        let seen = |object: &Value| seen_by_stage(&self.staged, ("deployments", "apps"), "csi", object) == MutationState::Seen;
         NAMES.iter().all(|deployment| seen(&self.deployments[&(name.to_owned(), (*deployment).to_owned())]))
     }
 
-    pub(super) fn answers(&self, rollout: &FleetRollout, fleet: &[FleetObject]) -> RolloutAnswers {
-        let (status, mut answers, mut known) = (self.status(), RolloutAnswers::default(), BTreeSet::new());
+    pub(super) fn answers(&self, rollout: &Rollout, fleet: &[FleetObject]) -> LookupResults {
+        let (status, mut answers, mut known) = (self.status(), LookupResults::default(), BTreeSet::new());
         let all = step_questions(rollout, &status, fleet).into_iter().chain(waiting_questions(rollout, &status, fleet));
         for question in all.filter(|question| known.insert(question.id())) {
             self.answer(&question, &mut answers);
@@ -127,7 +127,7 @@ impl Garden {
         answers
     }
 
-    fn answer(&self, question: &RolloutQuestion, answers: &mut RolloutAnswers) {
+    fn answer(&self, question: &LookupRequest, answers: &mut LookupResults) {
         if let Some(of) = &question.cluster {
             assert_eq!((of.secret.as_str(), of.key.as_str()), ("gardener", "kubeconfig"));
             let shoot = &self.shoots[&of.namespace];
@@ -138,17 +138,17 @@ impl Garden {
         }
         let namespace = question.namespace.clone().expect("a namespace");
         match (&question.wanted, question.plural.as_str()) {
-            (WantedObjects::Labelled(_), "controlplanes") => {
+            (LookupTarget::Labelled(_), "controlplanes") => {
                 let found = json!({"metadata": {"name": "it"}});
                 answers.saw(
                     question,
                     if self.shoots[&namespace].has_control_plane { std::slice::from_ref(&found) } else { &[] },
                 );
             }
-            (WantedObjects::Staged { name, stage }, "deployments") => {
+            (LookupTarget::Staged { name, stage }, "deployments") => {
                 let object = self.deployments.get(&(namespace, name.clone()));
                 let seen = |object| seen_by_stage(&self.staged, ("deployments", "apps"), stage, object);
-                answers.staged(question, object.map_or(Staged::Absent, seen));
+                answers.staged(question, object.map_or(MutationState::Absent, seen));
             }
             other => panic!("nothing here is asked for {other:?}"),
         }
@@ -188,7 +188,7 @@ impl Garden {
         let is_first = self.asked.is_multiple_of(self.servers);
         let (is_behind, key) = (self.behind > 0 && is_first, (namespace.to_owned(), name.to_owned()));
         (self.behind, self.asked) = (self.behind.saturating_sub(usize::from(is_first)), self.asked + 1);
-        let is_true = if self.says(namespace, NEEDS) && !is_behind { Truth::True } else { Truth::False };
+        let is_true = if self.says(namespace, NEEDS) && !is_behind { FactValue::True } else { FactValue::False };
         let mut facts = KnownFacts::default();
         facts.say("csi", is_true);
         let object = self.deployments[&key].clone();
@@ -202,20 +202,20 @@ impl Garden {
         let seen = seen_by_stage(&self.staged, ("deployments", "apps"), "csi", &next);
         self.deployments.insert(key, next);
         match seen {
-            Staged::Seen => Ok(()),
-            Staged::Unseen(path) => Err(format!("not mutated: {path}")),
+            MutationState::Seen => Ok(()),
+            MutationState::Unseen(path) => Err(format!("not mutated: {path}")),
             other => panic!("{other:?}"),
         }
     }
 }
 
-fn in_shoot(shoot: &Shoot, question: &RolloutQuestion) -> Vec<Value> {
+fn in_shoot(shoot: &Shoot, question: &LookupRequest) -> Vec<Value> {
     match (question.plural.as_str(), &question.wanted) {
-        ("nodes", WantedObjects::Labelled(_)) => {
+        ("nodes", LookupTarget::Labelled(_)) => {
             let node = |(name, version): (&String, &String)| json!({"metadata": {"name": name}, "status": {"nodeInfo": {"kubeletVersion": version}}});
             shoot.nodes.iter().map(node).collect()
         }
-        ("storageclasses", WantedObjects::Named(name)) => {
+        ("storageclasses", LookupTarget::Named(name)) => {
             let class = |provisioner: &String| {
                 json!({
                     "metadata": {"name": name, "uid": format!("uid-{name}"), "resourceVersion": "1"},

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use pointsman_core::rollout::{Moment, Remembered, RolloutFacts, RolloutPlan, RolloutWrite, plan};
+use pointsman_core::rollout::{ClockReading, RunnerCache, PlanInput, RolloutPlan, RolloutWrite, plan};
 
 use super::garden::Garden;
 
 /// A process that runs the rollout.
 #[derive(Default)]
 pub(super) struct Gardener {
-    remembered: Remembered,
+    remembered: RunnerCache,
     steady: u64,
     /// What it has written, in words.
     pub(super) log: Vec<String>,
@@ -35,14 +35,14 @@ impl Gardener {
 
     fn pass(&mut self, garden: &mut Garden, killed_after: Option<usize>) -> RolloutPlan {
         (garden.now, self.steady) = (garden.now + 5, self.steady + 5);
-        let now = Moment { wall: garden.now, steady: Duration::from_secs(self.steady) };
+        let now = ClockReading { wall: garden.now, steady: Duration::from_secs(self.steady) };
         let rollout = garden.compiled();
         let fleet = garden.fleet(&rollout);
-        let facts = RolloutFacts {
+        let facts = PlanInput {
             remembered: self.remembered.clone(),
             consistent: true,
             answers: garden.answers(&rollout, &fleet),
-            ..RolloutFacts::default()
+            ..PlanInput::default()
         };
         let planned = plan(&rollout, &garden.status(), &fleet, facts, now);
         self.remembered = planned.remembered.clone();
@@ -52,7 +52,7 @@ impl Gardener {
             }
             self.calls += 1;
             if Some(self.calls) == killed_after {
-                (self.remembered, self.steady) = (Remembered::default(), 0);
+                (self.remembered, self.steady) = (RunnerCache::default(), 0);
                 break;
             }
         }
@@ -60,7 +60,7 @@ impl Gardener {
     }
 
     /// Does one call. Whether what follows is still what was planned.
-    fn write(&mut self, garden: &mut Garden, write: &RolloutWrite, now: Moment) -> bool {
+    fn write(&mut self, garden: &mut Garden, write: &RolloutWrite, now: ClockReading) -> bool {
         match write {
             RolloutWrite::Status(status) => garden.rollout["status"] = status.to_json(),
             RolloutWrite::Move(one) => {

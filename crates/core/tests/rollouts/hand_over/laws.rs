@@ -204,7 +204,7 @@ fn nothing_is_finished_while_somebody_has_taken_the_fact_away() {
         assert_eq!(planned.status.phase, RolloutPhase::Paused, "{at}: {:?}", planned.status);
         garden.clusters.get_mut("one").unwrap()["metadata"]["annotations"][NEEDS] = json!("true");
         let mut status = garden.status();
-        status.resume(pointsman_core::rollout::Moment { wall: garden.now, steady: std::time::Duration::ZERO });
+        status.resume(pointsman_core::rollout::ClockReading { wall: garden.now, steady: std::time::Duration::ZERO });
         garden.rollout["status"] = status.to_json();
         gardener.run(&mut garden, 2 * PASSES, None);
         is_through(&garden, "one");
@@ -267,7 +267,7 @@ fn who_never_hears_of_a_fact_fails_by_name() {
     // It goes on where it was.
     garden.behind = 0;
     let mut status = garden.status();
-    status.resume(pointsman_core::rollout::Moment { wall: garden.now, steady: std::time::Duration::ZERO });
+    status.resume(pointsman_core::rollout::ClockReading { wall: garden.now, steady: std::time::Duration::ZERO });
     garden.rollout["status"] = status.to_json();
     gardener.run(&mut garden, PASSES, None);
     is_through(&garden, "one");

@@ -1,7 +1,7 @@
 //! Objects that somebody deletes in the middle of their workflow, and that a finalizer keeps.
 
 use pointsman_core::rollout::{
-    FleetObject, FleetRollout, Moment, RolloutFacts, RolloutPhase, RolloutPlan, RolloutStatus, RolloutWrite, plan,
+    FleetObject, Rollout, ClockReading, PlanInput, RolloutPhase, RolloutPlan, RolloutStatus, RolloutWrite, plan,
     rfc3339,
 };
 use serde_json::{Value, json};
@@ -17,14 +17,14 @@ fn ship(name: &str) -> Value {
     })
 }
 
-fn planned(rollout: &FleetRollout, status: &RolloutStatus, fleet: &[Value], after: u64) -> RolloutPlan {
+fn planned(rollout: &Rollout, status: &RolloutStatus, fleet: &[Value], after: u64) -> RolloutPlan {
     let fleet: Vec<FleetObject> = fleet.iter().map(|ship| FleetObject::of(ship, rollout).unwrap()).collect();
-    let now = Moment { wall: NOW.wall + after, ..NOW };
-    plan(rollout, status, &fleet, RolloutFacts { consistent: true, ..RolloutFacts::default() }, now)
+    let now = ClockReading { wall: NOW.wall + after, ..NOW };
+    plan(rollout, status, &fleet, PlanInput { consistent: true, ..PlanInput::default() }, now)
 }
 
 /// The first ship is under way, by a write that is still to come.
-fn begun(rollout: &FleetRollout, fleet: &[Value]) -> RolloutPlan {
+fn begun(rollout: &Rollout, fleet: &[Value]) -> RolloutPlan {
     // It says that it has begun before anything else.
     let told = planned(rollout, &RolloutStatus::default(), fleet, 0).status;
     let first = planned(rollout, &told, fleet, 0);

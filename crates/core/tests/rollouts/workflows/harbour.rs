@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use pointsman_core::definition::Kind;
 use pointsman_core::rollout::{
-    FleetObject, FleetRollout, JobWrite, Moment, Remembered, RolloutAnswers, RolloutFacts, RolloutPlan, RolloutStatus,
-    RolloutWrite, WantedObjects, answered_rollout, plan, step_questions,
+    FleetObject, Rollout, JobWrite, ClockReading, RunnerCache, LookupResults, PlanInput, RolloutPlan, RolloutStatus,
+    RolloutWrite, LookupTarget, answered_rollout, plan, step_questions,
 };
 use serde_json::{Value, json};
 
@@ -39,13 +39,13 @@ pub(super) struct Harbour {
     pub(super) log: Vec<String>,
     lease: Option<(usize, u64)>,
     /// What the StagedRollout says, and what comes of it, which takes longer than a step of a history.
-    read: RefCell<Option<(Value, Rc<FleetRollout>)>>,
+    read: RefCell<Option<(Value, Rc<Rollout>)>>,
 }
 
 /// A process that runs the rollout.
 #[derive(Default)]
 pub(super) struct Pilot {
-    remembered: Remembered,
+    remembered: RunnerCache,
     writes: VecDeque<RolloutWrite>,
     version: u64,
     started: u64,
@@ -106,7 +106,7 @@ impl Harbour {
         RolloutStatus::of(&self.rollout)
     }
 
-    fn compiled(&self) -> Rc<FleetRollout> {
+    fn compiled(&self) -> Rc<Rollout> {
         let (spec, mut read) = (&self.rollout["spec"], self.read.borrow_mut());
         match read.as_ref().filter(|(known, _)| known == spec) {
             Some((_, rollout)) => Rc::clone(rollout),
@@ -125,7 +125,7 @@ impl Harbour {
 
     pub(super) fn resume(&mut self) {
         let mut status = self.status();
-        status.resume(Moment { wall: self.now, steady: Duration::ZERO });
+        status.resume(ClockReading { wall: self.now, steady: Duration::ZERO });
         self.rollout["status"] = status.to_json();
         self.set("paused", json!(false));
     }
@@ -149,10 +149,10 @@ impl Harbour {
     }
 
     /// The answers to what a plan has to know.
-    fn answers(&self, rollout: &FleetRollout, status: &RolloutStatus, fleet: &[FleetObject]) -> RolloutAnswers {
-        let mut answers = RolloutAnswers::default();
+    fn answers(&self, rollout: &Rollout, status: &RolloutStatus, fleet: &[FleetObject]) -> LookupResults {
+        let mut answers = LookupResults::default();
         for question in step_questions(rollout, status, fleet) {
-            let WantedObjects::Named(name) = &question.wanted else { panic!("{question:?}") };
+            let LookupTarget::Named(name) = &question.wanted else { panic!("{question:?}") };
             let title = format!("{}/{name}", question.namespace.clone().unwrap());
             let found = self.jobs.get(&title).map(|job| {
                 let kind = match job.end {
@@ -249,19 +249,19 @@ impl Pilot {
         }
     }
 
-    fn moment(&self, harbour: &Harbour) -> Moment {
-        Moment { wall: harbour.now, steady: Duration::from_secs(harbour.now - self.started) }
+    fn moment(&self, harbour: &Harbour) -> ClockReading {
+        ClockReading { wall: harbour.now, steady: Duration::from_secs(harbour.now - self.started) }
     }
 
     fn look(&mut self, harbour: &Harbour) -> Call {
         let (rollout, status) = (harbour.compiled(), harbour.status());
         let fleet: Vec<FleetObject> =
             harbour.objects.values().filter_map(|object| FleetObject::of(object, &rollout)).collect();
-        let facts = RolloutFacts {
+        let facts = PlanInput {
             remembered: self.remembered.clone(),
             consistent: true,
             answers: harbour.answers(&rollout, &status, &fleet),
-            ..RolloutFacts::default()
+            ..PlanInput::default()
         };
         let planned = plan(&rollout, &status, &fleet, facts, self.moment(harbour));
         assert_eq!(planned.standings.len(), fleet.len(), "each object stands somewhere");

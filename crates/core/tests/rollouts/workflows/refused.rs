@@ -2,13 +2,13 @@
 
 use pointsman_core::definition::Kind;
 use pointsman_core::rollout::{
-    FleetRollout, RolloutAnswers, RolloutFacts, RolloutStatus, answered_rollout, rollout_questions, start_refusals,
+    Rollout, LookupResults, PlanInput, RolloutStatus, answered_rollout, rollout_questions, start_refusals,
 };
 use serde_json::{Value, json};
 
 use super::stations::CRD;
 
-pub(super) fn rolled(workflows: &Value, spec: &Value) -> Result<FleetRollout, String> {
+pub(super) fn rolled(workflows: &Value, spec: &Value) -> Result<Rollout, String> {
     let definition = format!(
         "apiVersion: pointsman.dev/v1\nkind: KindDefinition\ncrd: ships.crd.yaml\nhealthy: {{all: [{{condition: \
          Ready}}]}}\nworkflows: {workflows}\n"
@@ -59,16 +59,16 @@ fn a_rollout_of_workflows_that_cannot_be_told_apart_is_refused() {
 #[test]
 fn every_template_is_a_job_before_a_rollout_begins() {
     let rollout = rolled(&json!({"j": [template(&json!({}))]}), &json!({"acceptedRisks": ["never"]})).unwrap();
-    let refusals = |answers| start_refusals(&rollout, &[], &RolloutFacts { answers, ..RolloutFacts::default() });
+    let refusals = |answers| start_refusals(&rollout, &[], &PlanInput { answers, ..PlanInput::default() });
     let questions = rollout_questions(&rollout, &RolloutStatus::default());
     assert_eq!(questions.len(), 1);
     let asked = |objects: &[Value]| {
-        let mut answers = RolloutAnswers::default();
+        let mut answers = LookupResults::default();
         questions.iter().for_each(|question| answers.saw(question, objects));
         refusals(answers)
     };
     let map = |job: &Value| json!({"metadata": {"name": "crane"}, "data": {"job": job.to_string()}});
-    assert!(refusals(RolloutAnswers::default()).concat().contains("nobody has looked at its template"));
+    assert!(refusals(LookupResults::default()).concat().contains("nobody has looked at its template"));
     assert!(asked(&[]).concat().contains("there is no configmap yard/crane"));
     assert!(asked(&[map(&json!({"kind": "Pod"}))]).concat().contains("must be batch/v1 Job"));
     let containers = json!([{"name": "a"}]);

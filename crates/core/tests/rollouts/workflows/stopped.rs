@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use pointsman_core::rollout::{
-    FleetObject, FleetRollout, Moment, Remembered, RolloutAnswers, RolloutFacts, RolloutPhase, RolloutStatus,
-    RolloutWrite, WantedObjects, plan, step_questions,
+    FleetObject, Rollout, ClockReading, RunnerCache, LookupResults, PlanInput, RolloutPhase, RolloutStatus,
+    RolloutWrite, LookupTarget, plan, step_questions,
 };
 use serde_json::{Value, json};
 
@@ -30,7 +30,7 @@ struct Pier {
     /// By their names, in the order in which they were made.
     jobs: Vec<(String, Value)>,
     status: RolloutStatus,
-    remembered: Remembered,
+    remembered: RunnerCache,
     /// Nobody may read Jobs.
     shut: bool,
     /// A webhook refuses every write of the object.
@@ -46,7 +46,7 @@ impl Pier {
         let metadata = json!({"namespace": "n", "name": "a", "uid": "u-a"});
         let healthy = json!({"conditions": [{"type": "Ready", "status": "True"}]});
         let ship = Some(json!({"metadata": metadata, "spec": {}, "status": healthy}));
-        let (status, remembered) = (RolloutStatus::default(), Remembered::default());
+        let (status, remembered) = (RolloutStatus::default(), RunnerCache::default());
         Self {
             direction: "Forward",
             is_for_good: false,
@@ -65,7 +65,7 @@ impl Pier {
         }
     }
 
-    fn compiled(&self) -> FleetRollout {
+    fn compiled(&self) -> Rollout {
         let template = json!({"spec": {"containers": [{"name": "lift", "image": "crane"}]}});
         let manifest = json!({
             "apiVersion": "batch/v1", "kind": "Job", "metadata": {"namespace": "yard"}, "spec": {"template": template},
@@ -94,11 +94,11 @@ impl Pier {
         rolled(&json!({"j": steps, "k": [flag]}), &spec).unwrap()
     }
 
-    fn answers(&self, rollout: &FleetRollout, fleet: &[FleetObject]) -> RolloutAnswers {
+    fn answers(&self, rollout: &Rollout, fleet: &[FleetObject]) -> LookupResults {
         let jobs: BTreeMap<&str, &Value> = self.jobs.iter().map(|(name, job)| (name.as_str(), job)).collect();
-        let mut answers = RolloutAnswers::default();
+        let mut answers = LookupResults::default();
         for question in step_questions(rollout, &self.status, fleet) {
-            let WantedObjects::Named(name) = &question.wanted else { panic!("{question:?}") };
+            let LookupTarget::Named(name) = &question.wanted else { panic!("{question:?}") };
             match self.shut {
                 true => answers.cannot_read(&question, "nobody may".to_owned()),
                 false => answers.saw(&question, jobs.get(name.as_str()).copied().map_or(&[], std::slice::from_ref)),
@@ -115,8 +115,8 @@ impl Pier {
                 self.ship.iter().map(|ship| FleetObject::of(ship, &rollout).unwrap()).collect();
             let answers = self.answers(&rollout, &fleet);
             let remembered = self.remembered.clone();
-            let facts = RolloutFacts { consistent: true, answers, remembered, ..RolloutFacts::default() };
-            let now = Moment { wall: NOW.wall + after, steady: Duration::from_secs(after) };
+            let facts = PlanInput { consistent: true, answers, remembered, ..PlanInput::default() };
+            let now = ClockReading { wall: NOW.wall + after, steady: Duration::from_secs(after) };
             let planned = plan(&rollout, &self.status, &fleet, facts, now);
             self.remembered = planned.remembered;
             if planned.writes.is_empty() {
@@ -346,7 +346,7 @@ fn what_an_attempt_before_has_done_is_not_left() {
         let paused = pier.settles(5);
         assert_eq!(paused.reason.as_deref(), Some("JobFailed"), "{paused:?}");
         let made = pier.jobs.len();
-        pier.status.resume(Moment { wall: NOW.wall + 6, ..NOW });
+        pier.status.resume(ClockReading { wall: NOW.wall + 6, ..NOW });
         pier.direction = direction;
         let goes = pier.settles(10);
         assert!(!goes.is_over(), "{direction} {is_gone}: {goes:?}");
@@ -425,11 +425,11 @@ fn a_mark_that_is_put_back_after_the_end_finds_its_job() {
     pier.jobs.truncate(1);
     // Neither what stands in the place of its mark, nor how it is, holds up a rollout that is over.
     pier.ship.as_mut().unwrap()["status"]["conditions"][0]["status"] = json!("False");
-    pier.status.resume(Moment { wall: NOW.wall + 150, ..NOW });
+    pier.status.resume(ClockReading { wall: NOW.wall + 150, ..NOW });
     assert!(pier.settles(155).is_over() && !pier.status.leaves_objects(), "{:?}", pier.status);
     pier.ship = marked;
     assert!(pier.settles(160).is_over());
-    pier.status.resume(Moment { wall: NOW.wall + 165, ..NOW });
+    pier.status.resume(ClockReading { wall: NOW.wall + 165, ..NOW });
     goes_home(&mut pier, 170);
 }
 
@@ -445,12 +445,12 @@ fn what_somebody_has_changed_holds_a_way_back_once() {
     pier.direction = "Undo";
     let held = pier.settles(10);
     assert_eq!((held.reason.as_deref(), pier.jobs.len()), (Some("Held"), 1), "{held:?}");
-    pier.status.resume(Moment { wall: NOW.wall + 15, ..NOW });
+    pier.status.resume(ClockReading { wall: NOW.wall + 15, ..NOW });
     pier.settles(20);
     // Nor does one that fails have them be told of it once more.
     pier.ends(1, "Failed");
     assert_eq!(pier.settles(22).reason.as_deref(), Some("JobFailed"));
-    pier.status.resume(Moment { wall: NOW.wall + 24, ..NOW });
+    pier.status.resume(ClockReading { wall: NOW.wall + 24, ..NOW });
     pier.settles(26);
     assert_eq!(pier.jobs.len(), 3, "{:?}", pier.status);
     pier.ends(2, "Complete");
@@ -476,7 +476,7 @@ fn a_mark_that_comes_and_goes_hides_no_job() {
         pier.unmark();
         if is_changed {
             assert_eq!(waits.reason.as_deref(), Some("Held"), "{waits:?}");
-            pier.status.resume(Moment { wall: NOW.wall + 105, ..NOW });
+            pier.status.resume(ClockReading { wall: NOW.wall + 105, ..NOW });
         }
         pier.jobless = false;
         pier.settles(110);
@@ -545,7 +545,7 @@ fn a_job_that_is_late_is_waited_for_and_undone() {
         let mut pier = Pier { jobless: true, ..Pier::new() };
         pier.settles(0);
         pier.direction = direction;
-        (pier.remembered, pier.jobless) = (Remembered::default(), false);
+        (pier.remembered, pier.jobless) = (RunnerCache::default(), false);
         let waits = pier.settles(10);
         assert!(waits.message.contains("may have been asked for: that is sure at"), "{direction}: {waits:?}");
         assert!(!waits.is_over() && pier.jobs.is_empty(), "{direction}: {waits:?}");
@@ -572,7 +572,7 @@ fn a_job_that_was_never_made_is_not_undone() {
     let mut pier = Pier { jobless: true, ..Pier::new() };
     pier.settles(0);
     pier.direction = "Undo";
-    (pier.remembered, pier.jobless) = (Remembered::default(), false);
+    (pier.remembered, pier.jobless) = (RunnerCache::default(), false);
     pier.settles(10);
     pier.settles(80);
     let home = pier.settles(200);
@@ -632,7 +632,7 @@ fn an_older_mark_hides_no_job() {
         pier.settles(after);
         names_job(&pier, 1);
     }
-    pier.status.resume(Moment { wall: NOW.wall + 110, ..NOW });
+    pier.status.resume(ClockReading { wall: NOW.wall + 110, ..NOW });
     let looked = pier.settles(120);
     assert!(looked.is_over() && !looked.leaves_objects(), "{looked:?}");
 }
@@ -644,7 +644,7 @@ fn who_resumes_a_rollout_under_way_has_not_looked_at_its_end() {
     let (mut pier, _) = Pier::new().loses_its_mark(0);
     // The other one is under way still.
     (pier.status.phase, pier.status.reason) = (RolloutPhase::Paused, None);
-    pier.status.resume(Moment { wall: NOW.wall + 95, ..NOW });
+    pier.status.resume(ClockReading { wall: NOW.wall + 95, ..NOW });
     pier.settles(100);
     names_job(&pier, 0);
 }
@@ -683,14 +683,14 @@ fn what_is_not_undone_is_named_until_somebody_has_looked() {
     assert!(left.is_over() && left.leaves_objects() && left.message.contains("n/a"), "{left:?}");
     // Somebody says that they have looked: it has not ended a second time.
     let status = pier.status.clone();
-    pier.status.resume(Moment { wall: NOW.wall + 105, ..NOW });
+    pier.status.resume(ClockReading { wall: NOW.wall + 105, ..NOW });
     let looked = pier.settles(108);
     assert!(looked.is_over() && !looked.leaves_objects() && !looked.message.contains("n/a"), "{looked:?}");
     assert_eq!(looked.history, status.history);
     (pier.status, pier.ship) = (status, marked);
     let failed = pier.settles(110);
     assert_eq!(failed.reason.as_deref(), Some("JobFailed"), "{failed:?}");
-    pier.status.resume(Moment { wall: NOW.wall + 115, ..NOW });
+    pier.status.resume(ClockReading { wall: NOW.wall + 115, ..NOW });
     pier.settles(120);
     pier.ends(2, "Complete");
     pier.settles(130);

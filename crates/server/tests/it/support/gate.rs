@@ -3,7 +3,7 @@
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
-use pointsman_server::Decide;
+use pointsman_server::RequestHandler;
 
 use super::eventually;
 use super::server::echo_reply;
@@ -20,10 +20,10 @@ struct State {
 pub(crate) struct Gate(Arc<(Mutex<State>, Condvar)>);
 
 impl Gate {
-    pub(crate) fn new() -> (Self, Decide) {
+    pub(crate) fn new() -> (Self, RequestHandler) {
         let shared = Arc::new((Mutex::new(State::default()), Condvar::new()));
         let inside = Arc::clone(&shared);
-        let decide = Decide::new(move |_, body| {
+        let decide = RequestHandler::new(move |_, body| {
             if body.starts_with(b"wait") {
                 let (state, opened) = &*inside;
                 let mut state = state.lock().unwrap();

@@ -4,7 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use pointsman_core::webhook::{Outcome, Reply};
-use pointsman_server::{Decide, Options, ServeError, Server, Shutdown, Trigger};
+use pointsman_server::{RequestHandler, Options, ServeError, Server, Shutdown, Trigger};
 use tokio::task::JoinHandle;
 
 use super::certs::{Authority, Pair};
@@ -31,7 +31,7 @@ impl TestServer {
 
     /// A server with the options changed by `tune`. Lame duck is 0 and certificates are read every 50 ms unless `tune`
     /// says otherwise; all else is as in production.
-    pub(crate) async fn start(decide: Decide, tune: impl FnOnce(&mut Options)) -> Self {
+    pub(crate) async fn start(decide: RequestHandler, tune: impl FnOnce(&mut Options)) -> Self {
         let authority = Authority::new();
         let pair = authority.issue();
         let volume = Volume::new(&pair);
@@ -85,8 +85,8 @@ impl TestServer {
 }
 
 /// Answers with the request's own body.
-pub(crate) fn echo() -> Decide {
-    Decide::new(|_, body| Ok(echo_reply(&body)))
+pub(crate) fn echo() -> RequestHandler {
+    RequestHandler::new(|_, body| Ok(echo_reply(&body)))
 }
 
 pub(crate) fn echo_reply(body: &[u8]) -> Reply {

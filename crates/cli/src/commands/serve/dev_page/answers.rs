@@ -5,7 +5,7 @@ use pointsman_core::laws::schema_of;
 use pointsman_core::webhook::Webhook;
 
 use super::sample::sample;
-use super::try_request::{ToTry, tried};
+use super::try_request::{TryRequest, tried};
 use crate::commands::input::{InputObject, Source, documents};
 use crate::commands::json_tree::JsonTree;
 use crate::commands::serve::definitions::ServedKinds;
@@ -62,7 +62,7 @@ fn kind(kind: &Kind) -> JsonTree {
     ])
 }
 
-fn all_tried(webhook: &Webhook, question: &ToTry) -> (Vec<JsonTree>, Vec<String>) {
+fn all_tried(webhook: &Webhook, question: &TryRequest) -> (Vec<JsonTree>, Vec<String>) {
     let source = Source { name: "input".to_owned(), text: question.text.clone() };
     let read = match documents(&source) {
         Ok(read) => read,

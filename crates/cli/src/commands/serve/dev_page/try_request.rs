@@ -15,7 +15,7 @@ use crate::commands::{mutate, validate, yaml};
 
 /// What the page asks.
 #[derive(Debug, Deserialize)]
-pub(super) struct ToTry {
+pub(super) struct TryRequest {
     /// Objects, as YAML or JSON.
     pub(super) text: String,
     /// The version to convert to.
