@@ -12,7 +12,7 @@ use crate::commands::{
 };
 use crate::exit::ended;
 use crate::logging::LogArgs;
-use crate::misread::{hints_for_tips, misread};
+use crate::usage_error::{hints_for_tips, misread};
 use crate::plugin;
 use crate::terminal::{escaped_lines, in_colour, steers};
 

@@ -5,7 +5,7 @@ mod commands;
 mod exit;
 mod hint;
 mod logging;
-mod misread;
+mod usage_error;
 mod plugin;
 mod terminal;
 

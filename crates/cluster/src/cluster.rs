@@ -13,10 +13,10 @@ use serde_json::Value;
 use tokio::time::{sleep, timeout};
 
 use super::call_error::CallError;
-use super::chain::chain;
+use super::error_chain::chain;
 use super::event_lines::EventLines;
 use super::outage_retry::OutageWait;
-use super::respite::RetryAfterGate;
+use super::retry_after::RetryAfterGate;
 
 /// A cluster: its API server, and as whom it is asked.
 #[derive(Clone)]

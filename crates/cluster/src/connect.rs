@@ -10,7 +10,7 @@ use kube::config::{InferConfigError, KubeConfigOptions, Kubeconfig, KubeconfigEr
 use kube::{Client, Config};
 use pointsman_core::did_you_mean;
 
-use super::chain::chain;
+use super::error_chain::chain;
 use super::cluster::Cluster;
 
 /// Which cluster is meant.

@@ -7,7 +7,7 @@ use kube::client::Body;
 use serde_json::Value;
 
 use crate::call_error::CallError;
-use crate::chain::chain;
+use crate::error_chain::chain;
 
 /// An answer that is still being sent.
 pub(crate) struct EventLines {

@@ -9,7 +9,7 @@ mod admission_documents;
 mod annotations;
 mod bundle_faults;
 mod call_error;
-mod chain;
+mod error_chain;
 mod cluster;
 mod connect;
 mod conversion;
@@ -21,16 +21,16 @@ mod enable;
 mod event_lines;
 mod examine;
 mod facts;
-mod live;
+mod object_list;
 mod migrate;
 mod outage_retry;
 mod ownership;
 mod pages;
-mod patience;
-mod respite;
+mod retry_budget;
+mod retry_after;
 mod rollout;
 mod rotate;
-mod says;
+mod superset;
 mod status;
 mod stop_signal;
 mod stopwatch;
@@ -51,7 +51,7 @@ pub use examine::{
     DocumentOptions, Examined, ExaminedDocuments, RegisteredFinding, RunningServer, examine, examine_documents,
 };
 pub use facts::{FactEvent, FactState, follow_facts, next_pause, with_one_watch};
-pub use live::live;
+pub use object_list::live;
 pub use migrate::{
     ForgetOptions, Forgotten, MigrationStrategy, MigrateError, MigrateEvent, MigrateOptions, Migrated, RewrittenObjects, FailedWrite,
     forget, migrate,

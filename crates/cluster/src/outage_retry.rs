@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::call_error::CallError;
-use crate::patience::RetryBudget;
+use crate::retry_budget::RetryBudget;
 
 /// Waits out an API server that is busy, starting, stopping or gone for a moment, for all calls together. Who has never
 /// answered is not waited for: the address may be wrong. That it is too busy (429), an API server says itself. A

@@ -10,7 +10,7 @@ use tokio::time::sleep;
 
 use super::call_error::CallError;
 use super::cluster::{Cluster, Extent};
-use super::patience::RetryBudget;
+use super::retry_budget::RetryBudget;
 
 /// A collection, and how it is listed.
 pub(crate) struct Pages<'p> {

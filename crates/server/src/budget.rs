@@ -27,7 +27,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep};
 
-use super::claims::{MemoryReservations, Pools};
+use super::reservations::{MemoryReservations, Pools};
 use super::metrics::Metrics;
 use pointsman_core::webhook::{Endpoint, weight};
 use pointsman_transport::connections::Requests;

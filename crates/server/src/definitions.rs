@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use super::complaint::ThrottledWarning;
+use super::throttled_warning::ThrottledWarning;
 use super::metrics::Metrics;
 use pointsman_core::webhook::Conversions;
 

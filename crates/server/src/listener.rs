@@ -15,7 +15,7 @@ use super::client::{Certified, Peer};
 use super::current_tls::CurrentTls;
 use super::log::Log;
 use super::metrics::{Metrics, WEBHOOKS};
-use super::question::RequestHead;
+use super::request_head::RequestHead;
 use super::routes::Routes;
 use super::spans::RequestTracer;
 use pointsman_transport::certificates::{ends, is_allowed};

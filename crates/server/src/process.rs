@@ -7,7 +7,7 @@ use std::thread;
 
 use tokio::runtime::{Builder, Runtime};
 
-use super::decide::RequestHandler;
+use super::request_handler::RequestHandler;
 use super::options::Options;
 use super::serve_error::ServeError;
 use super::server::Server;

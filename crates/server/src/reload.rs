@@ -10,8 +10,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use arc_swap::ArcSwap;
 use tokio::time::{sleep, timeout};
 
-use super::chain::chain;
-use super::complaint::ThrottledWarning;
+use super::error_chain::chain;
+use super::throttled_warning::ThrottledWarning;
 use super::current_tls::CurrentTls;
 use super::metrics::Metrics;
 use super::options::Options;

@@ -12,7 +12,7 @@ use tokio::time::{Instant, sleep_until, timeout_at};
 
 use super::admin::{ADMIN_CONNECTIONS, Admin, AdminTold};
 use super::budget::Budget;
-use super::decide::RequestHandler;
+use super::request_handler::RequestHandler;
 use super::descriptors::Descriptors;
 use super::last_errors::LastErrors;
 use super::line_limits::LineLimits;

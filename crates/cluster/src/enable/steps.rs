@@ -19,7 +19,7 @@ use crate::cluster::{Cluster, DRY, Extent, MANAGER, PatchForm, title};
 use crate::conversion::{ClientStanza, SelfTest, endpoints};
 use crate::crd_state::{CrdState, REPLACED_WITHIN};
 use crate::dry_run::DryRun;
-use crate::says::says;
+use crate::superset::says;
 use crate::stopwatch::Stopwatch;
 
 /// Points the conversion of a CRD to our webhook: every endpoint is asked first what an API server would ask, trusting

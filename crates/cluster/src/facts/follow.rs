@@ -7,9 +7,9 @@ use pointsman_core::definition::{FactScope, WatchedFact};
 use serde_json::Value;
 use tokio::time::{Instant, sleep};
 
-use super::news::FactEvent;
+use super::fact_event::FactEvent;
 use super::pace::next_pause;
-use super::seen::Seen;
+use super::fact_state::Seen;
 use crate::call_error::CallError;
 use crate::cluster::{Cluster, Extent};
 use crate::pages::{items, next_page};

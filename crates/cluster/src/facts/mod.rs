@@ -1,10 +1,10 @@
 //! Facts that stages hang on: the objects that say them are listed once and watched from there on.
 
 mod follow;
-mod news;
+mod fact_event;
 mod pace;
-mod seen;
+mod fact_state;
 
 pub use follow::{follow_facts, with_one_watch};
-pub use news::{FactEvent, FactState};
+pub use fact_event::{FactEvent, FactState};
 pub use pace::next_pause;

@@ -1,6 +1,6 @@
 //! Taking away what was kept for a version that nobody is offered any more, and nothing is stored in.
 
-use super::aim::MigrationTarget;
+use super::target::MigrationTarget;
 use super::options::{ForgetOptions, Forgotten, MigrateError, MigrateEvent};
 use super::pass::{RewriteRun, Speed};
 use crate::annotations::KEPT;

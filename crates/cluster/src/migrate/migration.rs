@@ -4,19 +4,19 @@ use pointsman_core::did_you_mean;
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
-use super::aim::MigrationTarget;
+use super::target::MigrationTarget;
 use super::mark::{ANNOTATION, Mark, unmark};
 use super::old_policies::delete_old_policies;
 use super::options::{MigrateError, MigrateEvent, MigrateOptions, Migrated};
 use super::pass::{RewriteRun, Speed};
-use super::patiently::patiently;
+use super::retry::patiently;
 use super::storage_version_migration::delegated;
 use crate::call_error::CallError;
 use crate::cluster::{Cluster, Extent, PatchForm};
 use crate::crd_state::CrdState;
 use crate::pages::{Pages, behind, items};
-use crate::patience::RetryBudget;
-use crate::says::says;
+use crate::retry_budget::RetryBudget;
+use crate::superset::says;
 use crate::stop_signal::until_stopped;
 
 /// Rewrites every object of a CRD that is stored in another version than the storage version, and says so in the CRD's

@@ -1,6 +1,6 @@
 //! Rewriting what is stored, so that all of it is in the storage version.
 
-mod aim;
+mod target;
 mod forget;
 mod mark;
 mod migration;
@@ -9,11 +9,11 @@ mod old_policies;
 mod options;
 mod pace;
 mod pass;
-mod patiently;
+mod retry;
 mod storage_version_migration;
 mod write;
 
-pub(crate) use aim::MigrationTarget;
+pub(crate) use target::MigrationTarget;
 pub(crate) use mark::Mark;
 pub(crate) use pass::{RewriteRun, Speed};
 

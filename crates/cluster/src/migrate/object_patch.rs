@@ -7,7 +7,7 @@
 use pointsman_core::pointer_token;
 use serde_json::{Value, json};
 
-use super::aim::{Listed, ObjectChange};
+use super::target::{Listed, ObjectChange};
 use crate::cluster::PatchForm;
 use crate::crd_state::CrdState;
 use crate::ownership::{LAST_APPLIED, ObjectConversion, is_managed, last_applied_version, references_anew, translated};

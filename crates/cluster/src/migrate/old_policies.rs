@@ -6,7 +6,7 @@
 use serde_json::Value;
 
 use super::options::MigrateEvent;
-use super::patiently::patiently;
+use super::retry::patiently;
 use crate::call_error::CallError;
 use crate::cluster::Cluster;
 use crate::crd_state::CrdState;

@@ -7,7 +7,7 @@ use serde_json::Value;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::aim::{MigrationTarget, Listed};
+use super::target::{MigrationTarget, Listed};
 use super::options::{MigrateError, MigrateEvent, RewrittenObjects, FailedWrite};
 use super::pace::Pace;
 use super::write::{MigrationWriter, Written};
@@ -15,7 +15,7 @@ use crate::cluster::{Cluster, Extent};
 use crate::crd_state::CrdState;
 use crate::ownership::ObjectConversion;
 use crate::pages::{PageSize, Pages, behind, items, next_page};
-use crate::patience::RetryBudget;
+use crate::retry_budget::RetryBudget;
 
 /// What all passes of a run share.
 pub(crate) struct RewriteRun<'r> {

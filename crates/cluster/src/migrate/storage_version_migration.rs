@@ -12,11 +12,11 @@ use serde_json::{Value, json};
 use tokio::time::sleep;
 
 use super::options::{MigrationStrategy, MigrateError, MigrateEvent};
-use super::patiently::patiently;
+use super::retry::patiently;
 use crate::call_error::CallError;
 use crate::cluster::Cluster;
 use crate::crd_state::CrdState;
-use crate::patience::RetryBudget;
+use crate::retry_budget::RetryBudget;
 
 /// Has the cluster rewrite the objects of a CRD, where it can and is meant to. Returns whether it has tried.
 pub(super) async fn delegated(

@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tokio::time::sleep;
 
-use super::aim::{Listed, ObjectChange};
+use super::target::{Listed, ObjectChange};
 use super::object_patch::{stored_anew, translation, without};
 use crate::call_error::CallError;
 use crate::cluster::{Cluster, Extent, PatchForm};
 use crate::crd_state::CrdState;
 use crate::ownership::ObjectConversion;
 use crate::pages::items;
-use crate::patience::RetryBudget;
+use crate::retry_budget::RetryBudget;
 
 /// What came of a write.
 #[derive(Clone, Debug, Eq, PartialEq)]

@@ -6,13 +6,13 @@ use pointsman_core::rollout::{
 };
 use serde_json::Value;
 
-use super::beside::write_beside;
-use super::elsewhere::RemoteLookups;
+use super::object_steps::write_beside;
+use super::remote_lookups::RemoteLookups;
 use super::error::RolloutError;
 use super::fleet::Fleet;
 use super::freeze::thaw;
 use super::lookups::{Compiled, look_up_more};
-use super::store::get_rollout;
+use super::status_store::get_rollout;
 use super::writes::{WriteOutcome, WriteMode, write};
 use crate::cluster::Cluster;
 

@@ -10,9 +10,9 @@ use pointsman_core::rollout::{
 };
 use serde_json::Value;
 
-use super::beside::{becomes, owners, referring, seen};
+use super::object_steps::{becomes, owners, referring, seen};
 use super::collection::{asked_for, named};
-use super::outside::HttpProber;
+use super::http_prober::HttpProber;
 use crate::call_error::{CallError, RIGHTS};
 use crate::cluster::{Cluster, Extent};
 use crate::crd_state::CrdState;

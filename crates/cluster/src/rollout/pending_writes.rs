@@ -15,7 +15,7 @@ use pointsman_core::rollout::{
 };
 use serde_json::Value;
 
-use super::beside::place_of;
+use super::object_steps::place_of;
 use super::clock::RolloutClock;
 use super::fleet::Fleet;
 use super::writes::jobs_of;

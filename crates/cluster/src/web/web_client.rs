@@ -19,7 +19,7 @@ use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 
 use super::system_roots::system_roots;
-use crate::chain::chain;
+use crate::error_chain::chain;
 use crate::tls_connector::tls_connector;
 
 /// Asks servers, each over a connection of its own.

@@ -22,7 +22,7 @@ pub(crate) mod frontier;
 mod gates;
 mod growth;
 mod healthy;
-mod held;
+mod hold;
 mod workflows;
 mod kind;
 mod move_effects;
@@ -38,7 +38,7 @@ mod schema_check;
 mod side;
 mod stages;
 mod step;
-mod taken_along;
+mod carried_metadata;
 #[cfg(test)]
 mod tests;
 mod version;
@@ -66,7 +66,7 @@ pub(crate) use completeness::{Completeness, Required};
 pub(crate) use gates::{Gate, Gated, unmet_of};
 pub(crate) use growth::{Added, Growth};
 pub(crate) use healthy::Health;
-pub(crate) use held::{HELD, HeldMetadata, HeldWrite, HoldMark, LET_GO, RELEASED, WANTED, held_write};
+pub(crate) use hold::{HELD, HeldMetadata, HeldWrite, HoldMark, LET_GO, RELEASED, WANTED, held_write};
 pub(crate) use workflows::{
     ObjectAction, IfAny, JobSource, Workflow, WorkflowAct, WorkflowJob, WorkflowJobSpec, WorkflowStep, ListWait, NamedDeletion,
     OF_LABELS, REWRITE, Touch, Recreation, StepObject, StepPlace, StepDirection, WaitedFor, bad_manifest,
@@ -88,7 +88,7 @@ pub(crate) use stages::{
     are_against, hang_on_order, is_truth, may_make_room, namespace_and_name,
 };
 pub(crate) use step::{KEPT, Step};
-pub(crate) use taken_along::is_taken_along;
+pub(crate) use carried_metadata::is_taken_along;
 pub(crate) use version::VersionIndex;
 pub(crate) use version_words::RolloutVersions;
 pub(crate) use yaml::explain;

@@ -5,7 +5,7 @@ use serde_json::Value as Schema;
 
 use super::coverage::Coverage;
 use super::schema::{preserves, property};
-use super::trip::{Breach, Trip, identical, ours, without_ours};
+use super::conversion_path::{Breach, Trip, identical, ours, without_ours};
 use super::value::{Segment, Value, way};
 
 pub(super) fn nothing_is_invented(trip: &Trip<'_>, object: &Value, _: u64, _: &mut Coverage) -> Result<bool, Breach> {

@@ -11,7 +11,7 @@ use super::hidden_values::HiddenValue;
 use super::objects::ObjectSource;
 use super::shrink::shrink;
 use super::table::{LAWS, Law};
-use super::trip::{Breach, Trip};
+use super::conversion_path::{Breach, Trip};
 use super::value::Value;
 use crate::definition::Kind;
 use crate::webhook::Webhook;

@@ -5,7 +5,7 @@ use std::fmt;
 
 use super::hidden_values::{HiddenValue, HiddenValues};
 use super::operation_names::{known_names, tail};
-use super::trip::Trip;
+use super::conversion_path::Trip;
 use super::value::Value;
 use crate::definition::{Kind, StepSummary};
 use crate::webhook::Change;

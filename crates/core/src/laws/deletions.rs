@@ -9,7 +9,7 @@ use super::edits::changed;
 use super::objects::is_contents;
 use super::paths::{was_elsewhere, where_it_came_from};
 use super::random::Random;
-use super::trip::{Breach, Trip, identical, without_ours, without_values};
+use super::conversion_path::{Breach, Trip, identical, without_ours, without_values};
 use super::value::{Segment, Value, shown, way};
 use crate::definition::Place;
 use crate::json::pointer_names;

@@ -10,7 +10,7 @@ use super::generate::{FillRatio, anything, valid};
 use super::objects::schema_of;
 use super::random::Random;
 use super::schema::{map_values, properties, schema_at};
-use super::trip::{Breach, Trip, ours, without_ours};
+use super::conversion_path::{Breach, Trip, ours, without_ours};
 use super::value::{Segment, Value, place, shown as path};
 use crate::definition::{Level, Operation, Place, Side, Step};
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::operation_names::operation_line;
-use super::trip::Trip;
+use super::conversion_path::Trip;
 use super::value::Value;
 use crate::definition::Kind;
 use crate::webhook::Change;

@@ -5,7 +5,7 @@ use super::apiserver::{Constraint, fill, invalid};
 use super::coverage::Coverage;
 use super::generate::anything;
 use super::random::Random;
-use super::trip::{Breach, Trip, identical, ours, without_ours};
+use super::conversion_path::{Breach, Trip, identical, ours, without_ours};
 use super::value::Value;
 
 pub(super) fn converts_or_fails_by_path(

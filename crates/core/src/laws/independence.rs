@@ -10,9 +10,9 @@ use super::objects::is_contents;
 use super::paths::{what_becomes_of, what_leads_to};
 use super::random::Random;
 use super::schema::schema_at;
-use super::trip::{Breach, Trip};
+use super::conversion_path::{Breach, Trip};
 use super::value::{Segment, Value, shown, way};
-use super::{apiserver::fill, trip::without_ours};
+use super::{apiserver::fill, conversion_path::without_ours};
 
 /// Somebody removes or changes one field, and writes the rest as it was.
 pub(super) fn an_edit_touches_nothing_else(

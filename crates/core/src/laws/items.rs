@@ -9,7 +9,7 @@ use super::generate::{FillRatio, valid};
 use super::objects::is_contents;
 use super::random::Random;
 use super::schema::{clashes, least_items, schema_at};
-use super::trip::{Breach, Trip, identical, without_ours};
+use super::conversion_path::{Breach, Trip, identical, without_ours};
 use super::value::{Segment, Value, shown};
 
 /// An object with a list whose items stand for one another at both ends of a way.

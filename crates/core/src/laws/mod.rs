@@ -38,7 +38,7 @@ pub mod schema;
 mod shrink;
 mod stepwise;
 mod table;
-mod trip;
+mod conversion_path;
 mod value;
 mod writes;
 
@@ -52,5 +52,5 @@ pub use preview::{RoundTripDiff, DIFFERENCES, Preview, preview};
 pub use random::Random;
 pub use shrink::shrink;
 pub use table::{LAWS, Law};
-pub use trip::{ours, without_ours};
+pub use conversion_path::{ours, without_ours};
 pub use value::{Segment, Value, difference, differences, differing, shown, way};

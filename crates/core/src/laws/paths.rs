@@ -1,6 +1,6 @@
 //! Where an object of one version is in another one, and what becomes of a field there, by the definition alone.
 
-use super::trip::Trip;
+use super::conversion_path::Trip;
 use super::value::Segment;
 use crate::definition::frontier::Part;
 use crate::definition::{Condition, Level, Operation, Path, Place, Side};

@@ -4,7 +4,7 @@ use super::apiserver::{Invalid, answered, invalid, read};
 use super::generate::Dictionary;
 use super::hidden_values::hidden_paths;
 use super::objects::ObjectSource;
-use super::trip::{Trip, ours};
+use super::conversion_path::{Trip, ours};
 use super::value::{Segment, Value, differences, shown};
 use crate::definition::Kind;
 use crate::webhook::{AnnotationBudget, Webhook};

@@ -4,7 +4,7 @@ use super::coverage::Coverage;
 use super::edits::{changed, edited};
 use super::random::Random;
 use super::stepwise::sparse_stops_on_the_way;
-use super::trip::{Breach, Trip, identical, ours, with_metadata};
+use super::conversion_path::{Breach, Trip, identical, ours, with_metadata};
 use super::value::{Value, place};
 use super::writes::can_be_written_back;
 

@@ -6,7 +6,7 @@ use super::edits::{changed, edited};
 use super::objects::ObjectSource;
 use super::paths::what_becomes_of;
 use super::random::Random;
-use super::trip::{Breach, Trip, with_metadata};
+use super::conversion_path::{Breach, Trip, with_metadata};
 use super::value::{Segment, Value, place};
 
 /// Stored at each version on the way and, perhaps, edited at one of them: from there to both ends and back it is what

@@ -2,7 +2,7 @@
 
 use super::coverage::Coverage;
 use super::objects::Make;
-use super::trip::{Breach, Trip};
+use super::conversion_path::{Breach, Trip};
 use super::value::Value;
 use super::{carry, deletions, forgery, hostile, independence, items, round_trips, stepwise, writes};
 

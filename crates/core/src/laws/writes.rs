@@ -3,7 +3,7 @@
 
 use super::apiserver::{ANNOTATIONS, Constraint, invalid};
 use super::coverage::Coverage;
-use super::trip::{Breach, Trip};
+use super::conversion_path::{Breach, Trip};
 use super::value::{Segment, Value};
 
 /// Created here, stored at the other version, read here.

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::expected_diff::as_printed;
 use super::finding::Finding;
-use super::leaves_out::excluded;
+use super::selector_gaps::excluded;
 use super::policies::Policies;
 use super::registrations::{Registered, Selects, is_ours, registered};
 use super::server_flags::started;

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::difference::differences;
 use super::finding::Finding;
-use super::leaves_out::leaves_out;
+use super::selector_gaps::leaves_out;
 use super::registrations::{Registered, Selects};
 use crate::definition::Kind;
 

@@ -5,7 +5,7 @@
 
 mod address;
 mod admission_webhooks;
-mod becoming_policies;
+mod replacement_policies;
 mod ca_bundle;
 mod cel;
 mod client_config;
@@ -19,7 +19,7 @@ mod expected_diff;
 mod finding;
 mod guard;
 mod incomplete;
-mod leaves_out;
+mod selector_gaps;
 mod names;
 mod overlay;
 mod policies;
@@ -39,7 +39,7 @@ mod tests;
 
 pub use address::{Address, BadAddress, NamespacedName, Service, Url};
 pub use admission_webhooks::{Selection, webhooks};
-pub use becoming_policies::becoming_policies;
+pub use replacement_policies::becoming_policies;
 pub use ca_bundle::{BadBundle, CaBundle};
 pub use client_config::{ClientConfig, Trust};
 pub use crd::{CrdOptions, NoSuchVersion, SchemaRules, crd};

@@ -6,7 +6,7 @@ use super::difference::differences;
 use super::finding::Finding;
 use super::guard::{GuardMode, guard_name, guard_of, served_list, unserved_name, unserved_of};
 use super::incomplete::incomplete;
-use super::leaves_out::{excluding, other_namespaces};
+use super::selector_gaps::{excluding, other_namespaces};
 use super::promotion_policy::{promoting, promoting_name};
 use crate::{definition::Kind, webhook::Enforcement};
 

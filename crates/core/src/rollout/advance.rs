@@ -1,7 +1,7 @@
 //! From wave to wave, and back: what is reserved next, and when it is over.
 
 use super::fleet_object::FleetObject;
-use super::former::formers_unknown;
+use super::converted_source::formers_unknown;
 use super::gates::{come_to, waits_before, waits_then};
 use super::hold::{holds_first, lets_go_first};
 use super::job_write::SeenJob;

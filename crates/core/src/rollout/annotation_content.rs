@@ -2,7 +2,7 @@
 //! rollout writes over.
 
 use super::fleet_rollout::Rollout;
-use super::mark::{ANNOTATION, RolloutAnnotation};
+use super::rollout_annotation::{ANNOTATION, RolloutAnnotation};
 use crate::apimachinery::excerpt;
 use crate::definition::ROLLOUT_MANAGER;
 

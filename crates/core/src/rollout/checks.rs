@@ -1,9 +1,9 @@
 //! The checks of a rollout to a version, as far as they are about the cluster beside the fleet.
 
-use super::answers::{FoundObjects, LookupResults};
-use super::questions::{LookupPurpose, LookupRequest};
-use super::web_checks::{unmet_number, unmet_page};
-use super::web_questions::HttpProbe;
+use super::lookup_results::{FoundObjects, LookupResults};
+use super::lookup_request::{LookupPurpose, LookupRequest};
+use super::http_checks::{unmet_number, unmet_page};
+use super::http_probe::HttpProbe;
 use crate::apimachinery::excerpt;
 use crate::definition::admission::{APPLIED, AVAILABLE, Needs, Prerequisites};
 use crate::definition::{Checks, HttpCheck, Kind, ListCheck, NamedCheck, RolloutVersions, StartCheck};

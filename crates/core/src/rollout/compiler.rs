@@ -7,11 +7,11 @@ use serde_saphyr::Spanned;
 
 use super::bad_rollout::BadRollout;
 use super::checks::RolloutChecks;
-use super::chosen::ObjectSelector;
+use super::object_selector::ObjectSelector;
 use super::fleet_rollout::{Direction, Rollout, NO_WAY_BACK, OnFailure};
 use super::freeze::Freeze;
-use super::kind_pair::SourceAndTargetKind;
-use super::near::near;
+use super::kinds::SourceAndTargetKind;
+use super::suggestion::near;
 use super::spec::{FreezeSpec, OrderSpec, RolloutDocument, RolloutSpec, RunSpec, WaveSpec, WindowSpec};
 use super::wave::{MaxInFlight, Wave, WaveStates};
 use super::wave_gate::{WaveGate, WaveSide};

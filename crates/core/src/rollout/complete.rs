@@ -1,6 +1,6 @@
 //! Objects that are under way, and by what is seen of them let go.
 
-use super::beside_steps::{has_become, kept_of};
+use super::object_steps::{has_become, kept_of};
 use super::fleet_object::FleetObject;
 use super::fleet_rollout::Direction;
 use super::object_state::ObjectState;

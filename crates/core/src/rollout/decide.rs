@@ -1,7 +1,7 @@
 //! What is decided, in its order.
 
 use super::advance::{advance, go_back, stop};
-use super::beside_steps::note_refused_ahead;
+use super::object_steps::note_refused_ahead;
 use super::complete::{release, remember};
 use super::failure::{look_for_unhealthy, note_failures, note_turned_back, note_two_controllers};
 use super::fleet_rollout::Direction;

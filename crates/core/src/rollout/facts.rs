@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use super::answers::LookupResults;
+use super::lookup_results::LookupResults;
 use super::fleet_rollout::Rollout;
 use super::moment::ClockReading;
 use super::window::{LocalTime, closed};

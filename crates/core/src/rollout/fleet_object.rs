@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::annotation_content::AnnotationContent;
-use super::answers::LookupResults;
+use super::lookup_results::LookupResults;
 use super::field_managers::{FieldManagers, ManagerRecord};
 use super::fleet_rollout::Rollout;
-use super::held::HoldAnnotations;
-use super::legs::{WaveProgress, ObjectProgress};
+use super::hold_annotations::HoldAnnotations;
+use super::progress::{WaveProgress, ObjectProgress};
 use super::managed_fields::{git_manager, label_owner, wrote_since};
-use super::mark::{ANNOTATION, RolloutAnnotation};
+use super::rollout_annotation::{ANNOTATION, RolloutAnnotation};
 use super::moment::wall;
 use crate::definition::admission::{PartVersions, whole_parts};
 use crate::definition::{HoldMark, LET_GO, Path, RELEASED};

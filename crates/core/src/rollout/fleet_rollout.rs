@@ -6,11 +6,11 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::checks::RolloutChecks;
-use super::chosen::ObjectSelector;
+use super::object_selector::ObjectSelector;
 use super::freeze::{Freeze, Frozen};
-use super::kind_pair::SourceAndTargetKind;
-use super::mark::RolloutAnnotation;
-use super::readable::readable;
+use super::kinds::SourceAndTargetKind;
+use super::rollout_annotation::RolloutAnnotation;
+use super::read_version::readable;
 use super::wave::Wave;
 use super::wave_gate::WaveSide;
 use super::window::RolloutWindow;

@@ -8,7 +8,7 @@ use super::object_state::ObjectState;
 use super::patch::ObjectPatch;
 use super::plan::plan;
 use super::status::RolloutStatus;
-use super::traveller::{Completion, StepContext};
+use super::step_context::{Completion, StepContext};
 
 /// An object, when it goes, and how it stands.
 #[derive(Clone, Debug)]

@@ -3,7 +3,7 @@
 //! Here it is only read and checked. The API server holds it, by a policy
 //! (`crates/core/src/registration/rollout_freeze.rs`).
 
-use super::near::near;
+use super::suggestion::near;
 use super::ordered_version::OrderedVersion;
 use super::spec::FreezeSpec;
 use crate::apimachinery::{Requirement, ResourceName, Selector, is_dns_label};

@@ -1,11 +1,11 @@
 //! What a workflow begins with: waits, and steps that are for some objects alone. An object that waits there has not
 //! begun. It takes no place among those under way, however long that lasts, and others go before it.
 
-use super::answers::LookupResults;
-use super::beside::{self, ObjectStepInput, StepOutcome, list};
+use super::lookup_results::LookupResults;
+use super::steps::{self, ObjectStepInput, StepOutcome, list};
 use super::mutation_state::MutationState;
-use super::questions::LookupRequest;
-use super::traveller::StepContext;
+use super::lookup_request::LookupRequest;
+use super::step_context::StepContext;
 use crate::definition::{ObjectAction, WorkflowAct, WorkflowStep, StepDirection};
 
 /// Whether a step is for an object.
@@ -53,7 +53,7 @@ fn had_any<'a>(traveller: StepContext<'a>, question: &LookupRequest) -> Option<&
 fn of_nobody(traveller: StepContext<'_>, step: &WorkflowStep, answers: &LookupResults) -> StepApplicability {
     let WorkflowAct::Beside(of) = &step.act else { return StepApplicability::No };
     let ObjectAction::Readmit(readmission) = &of.act else { return StepApplicability::No };
-    for question in beside::readmitted(traveller, readmission) {
+    for question in steps::readmitted(traveller, readmission) {
         match answers.staged_of(&question) {
             Some(MutationState::Absent) => {}
             Some(_) => return StepApplicability::Yes,
@@ -85,7 +85,7 @@ pub(super) fn leading_questions(traveller: StepContext<'_>) -> Vec<LookupRequest
             },
             WorkflowAct::Wait { .. } => {}
             WorkflowAct::Beside(other) if other.act.is_wait() => {
-                questions.extend(beside::step_questions(traveller, &other.act, at, StepDirection::Done));
+                questions.extend(steps::step_questions(traveller, &other.act, at, StepDirection::Done));
             }
             _ => break,
         }
@@ -112,7 +112,7 @@ pub(super) fn leading_wait(traveller: StepContext<'_>, answers: &LookupResults) 
                 }
             }
             WorkflowAct::Beside(other) if other.act.is_wait() => {
-                match beside::progress(ObjectStepInput { traveller, step: at, answers }, &other.act, StepDirection::Done) {
+                match steps::progress(ObjectStepInput { traveller, step: at, answers }, &other.act, StepDirection::Done) {
                     StepOutcome::Waits(why) | StepOutcome::Away(why) | StepOutcome::Stuck(why) => return told(why),
                     StepOutcome::Done | StepOutcome::ByHand | StepOutcome::Next(_) => {}
                 }

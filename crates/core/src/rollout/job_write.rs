@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
-use super::answers::LookupResults;
-use super::questions::LookupRequest;
-use super::traveller::StepContext;
+use super::lookup_results::LookupResults;
+use super::lookup_request::LookupRequest;
+use super::step_context::StepContext;
 use crate::apimachinery::excerpt;
 use crate::definition::{JobSource, WorkflowJob, bad_manifest};
 

@@ -5,7 +5,7 @@ use super::fleet_object::FleetObject;
 use super::fleet_rollout::{Direction, Rollout};
 use super::fleet_view::FleetView;
 use super::object_state::ObjectState;
-use super::states::state;
+use super::state_label::state;
 use super::status::{API_ERROR, BlockedObject, ROLLED_BACK, RolloutPhase, RolloutStatus, WaveCounts};
 
 /// What is in the way, beside what the status says.

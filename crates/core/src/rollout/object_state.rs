@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::beside::{PreflightFailure, StepOutcome, held_by_finalizers, refused_ahead};
+use super::steps::{PreflightFailure, StepOutcome, held_by_finalizers, refused_ahead};
 use super::facts::PlanInput;
 use super::fleet_object::{Membership, FleetObject, Deletion};
 use super::fleet_rollout::{Direction, Rollout};
 use super::initial_waits::{StepApplicability, applies, leading_wait};
 use super::job_write::{SeenJob, job_write};
-use super::legs::ObjectProgress;
+use super::progress::ObjectProgress;
 use super::moment::{LONGEST_CALL, ClockReading, rfc3339, wall};
 use super::status::{
     ANNOTATION_REMOVED, HELD, InFlightObject, JOB_FAILED, MANUAL_ACTION_REQUIRED, RolloutFailure, RolloutStatus,
@@ -17,7 +17,7 @@ use super::status::{
 };
 use super::step_outcome::{StepWrite, StepChange};
 use super::step_state::{beside_earlier_one, half_done, has_begun_beside, progress_of, stepping_of, way};
-use super::traveller::{Completion, StepContext, WantedJob};
+use super::step_context::{Completion, StepContext, WantedJob};
 use super::wait_recheck::{WaitRecheck, begins_for_good, waited};
 use crate::definition::{ObjectAction, WorkflowAct, WorkflowStep, StepDirection};
 

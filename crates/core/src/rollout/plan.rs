@@ -3,12 +3,12 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use super::beside_steps::tells;
+use super::object_steps::tells;
 use super::decide::decide;
 use super::facts::{RunnerCache, PlanInput};
 use super::fleet_object::FleetObject;
 use super::fleet_rollout::Rollout;
-use super::former::{formers, note_left, returned};
+use super::converted_source::{formers, note_left, returned};
 use super::message::described;
 use super::moment::ClockReading;
 use super::object_move::{Moves, moves, note_records, tries};

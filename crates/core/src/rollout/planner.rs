@@ -13,7 +13,7 @@ use super::patch::ObjectPatch;
 use super::rewrite::unheard;
 use super::start::recheck_requested;
 use super::status::{ANNOTATION_REMOVED, PauseReason, InFlightObject, HistoryEntry, RolloutPhase, RolloutStatus};
-use super::traveller::StepContext;
+use super::step_context::StepContext;
 
 /// A plan that is being made.
 pub(super) struct Planner<'a> {

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::web_answer::ProbeResult;
+use super::probe_result::ProbeResult;
 use crate::apimachinery::excerpt;
 
 /// The one number of an answer. Whatever else came is no number: what nobody knows opens no gate.

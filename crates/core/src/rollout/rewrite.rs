@@ -6,10 +6,10 @@
 
 use serde_json::Value;
 
-use super::answers::LookupResults;
+use super::lookup_results::LookupResults;
 use super::fleet_rollout::Rollout;
 use super::moment::{ClockReading, wall};
-use super::questions::LookupRequest;
+use super::lookup_request::LookupRequest;
 use super::status::RolloutStatus;
 
 /// What has to be looked up for a rollout that has objects stored anew.

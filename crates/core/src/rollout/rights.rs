@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::beside::{rights_elsewhere_of, rights_of};
+use super::steps::{rights_elsewhere_of, rights_of};
 use super::fleet_rollout::Rollout;
 use super::owner_references::OwnerReferences;
-use super::questions::{LookupRequest, LookupTarget};
+use super::lookup_request::{LookupRequest, LookupTarget};
 use crate::apimachinery::ResourceName;
 use crate::definition::{WorkflowStep, Kind};
 

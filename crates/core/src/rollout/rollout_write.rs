@@ -1,6 +1,6 @@
 //! A call of the API server that a plan asks for.
 
-use super::beside::ObjectWrite;
+use super::steps::ObjectWrite;
 use super::job_write::JobWrite;
 use super::patch::ObjectPatch;
 use super::status::RolloutStatus;

@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use super::answers::LookupResults;
+use super::lookup_results::LookupResults;
 use super::fleet_rollout::Direction;
-use super::questions::{LookupRequest, title};
-use super::readable::readable;
+use super::lookup_request::{LookupRequest, title};
+use super::read_version::readable;
 use super::status::RolloutStatus;
 use crate::definition::admission::{ObservedPart, PartVersions, whole_parts};
 use crate::definition::{Kind, Path, REWRITE};

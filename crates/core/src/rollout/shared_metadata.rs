@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::kind_pair::SourceAndTargetKind;
+use super::kinds::SourceAndTargetKind;
 use super::short_hash::short_hash;
 
 /// Labels and annotations that an object was made with, and that the one has which it was made of: by place and name, a

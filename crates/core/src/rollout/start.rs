@@ -4,13 +4,13 @@ use super::checks::ChecksAsked;
 use super::facts::PlanInput;
 use super::fleet_object::{Membership, FleetObject};
 use super::fleet_rollout::{Direction, Rollout};
-use super::former::former_question;
+use super::converted_source::former_question;
 use super::job_write::bad_template;
 use super::message::some;
-use super::questions::LookupRequest;
+use super::lookup_request::LookupRequest;
 use super::rewrite::{crd_question, not_stored};
 use super::status::RolloutStatus;
-use super::web_questions::HttpProbe;
+use super::http_probe::HttpProbe;
 use crate::definition::StartCheck;
 
 /// What has to be looked up in the cluster: before a rollout begins, while it goes forward, and as long as it runs.

@@ -1,6 +1,6 @@
 //! What comes next of an object on its workflow, by what is seen of it and of its Jobs.
 
-use super::beside::ObjectWrite;
+use super::steps::ObjectWrite;
 use super::job_write::JobWrite;
 use super::patch::ObjectPatch;
 

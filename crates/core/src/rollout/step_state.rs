@@ -1,10 +1,10 @@
 //! How far an object is in steps about other objects.
 
-use super::answers::LookupResults;
-use super::beside::{self, ObjectStepInput, ObjectWrite, StepOutcome};
+use super::lookup_results::LookupResults;
+use super::steps::{self, ObjectStepInput, ObjectWrite, StepOutcome};
 use super::status::InFlightObject;
 use super::step_outcome::{StepWrite, StepChange};
-use super::traveller::StepContext;
+use super::step_context::StepContext;
 use crate::definition::{ObjectAction, StepDirection};
 
 /// What comes next of other objects before the step at hand: what is half done of one beside it, whichever way it was
@@ -17,7 +17,7 @@ pub(super) fn half_done(
     let at_hand = traveller.next_step(reservation).map(|(at, _)| at);
     let mut half = traveller.beside(reservation.back).filter(|(at, _)| Some(*at) != at_hand);
     let (step, act) = half.next()?;
-    stepping_of(beside::progress(ObjectStepInput { traveller, step, answers }, act, way(reservation.back)))
+    stepping_of(steps::progress(ObjectStepInput { traveller, step, answers }, act, way(reservation.back)))
 }
 
 /// Why nothing is undone of an object: it stands beside what is not known to have been made of it.
@@ -27,7 +27,7 @@ pub(super) fn beside_earlier_one(
     answers: &LookupResults,
 ) -> Option<StepChange> {
     let (step, _) = traveller.next_step(reservation).filter(|_| reservation.back)?;
-    stepping_of(beside::beside_earlier(ObjectStepInput { traveller, step, answers })?)
+    stepping_of(steps::beside_earlier(ObjectStepInput { traveller, step, answers })?)
 }
 
 /// How far the step at hand is, which is about other objects.
@@ -40,7 +40,7 @@ pub(super) fn progress_of(
     if back && traveller.was_by_hand(step) {
         return StepOutcome::Done;
     }
-    beside::progress(ObjectStepInput { traveller, step, answers }, act, way(back))
+    steps::progress(ObjectStepInput { traveller, step, answers }, act, way(back))
 }
 
 /// What a step that is not done means for its object.
@@ -71,7 +71,7 @@ pub(super) fn open_gap(
 /// Whether something of the first step is done that is not counted yet.
 pub(super) fn has_begun_beside(traveller: StepContext<'_>, answers: &LookupResults) -> bool {
     let first = traveller.beside(true).find(|(at, act)| *at == traveller.leg.done && act.is_undone_by_writes());
-    let progress = first.map(|(step, act)| beside::progress(ObjectStepInput { traveller, step, answers }, act, StepDirection::Undone));
+    let progress = first.map(|(step, act)| steps::progress(ObjectStepInput { traveller, step, answers }, act, StepDirection::Undone));
     progress.is_some_and(|progress| stepping_of(progress).is_some())
 }
 

@@ -3,12 +3,12 @@
 
 use std::ops::Range;
 
-use super::answers::LookupResults;
-use super::beside::{self, ObjectStepInput, StepOutcome};
+use super::lookup_results::LookupResults;
+use super::steps::{self, ObjectStepInput, StepOutcome};
 use super::initial_waits::{StepApplicability, applies, if_any_question};
-use super::questions::LookupRequest;
+use super::lookup_request::LookupRequest;
 use super::status::InFlightObject;
-use super::traveller::StepContext;
+use super::step_context::StepContext;
 use crate::definition::{WorkflowAct, WorkflowStep, StepDirection};
 
 /// Whether what was waited for still holds.
@@ -60,7 +60,7 @@ fn before(traveller: StepContext<'_>) -> Range<usize> {
 
 fn questions(traveller: StepContext<'_>, at: usize) -> Vec<LookupRequest> {
     let Some(step) = traveller.steps().get(at) else { return Vec::new() };
-    let of_others = step.beside().map(|other| beside::step_questions(traveller, &other.act, at, StepDirection::Done));
+    let of_others = step.beside().map(|other| steps::step_questions(traveller, &other.act, at, StepDirection::Done));
     if_any_question(traveller, step).into_iter().chain(of_others.into_iter().flatten()).collect()
 }
 
@@ -80,7 +80,7 @@ fn still_holds(traveller: StepContext<'_>, at: usize, first: usize, answers: &Lo
     match &step.act {
         WorkflowAct::Wait { .. } => holds(traveller.leg.unmet(at, StepDirection::Done).is_none()),
         WorkflowAct::Beside(other) => {
-            let progress = beside::progress(ObjectStepInput { traveller, step: at, answers }, &other.act, StepDirection::Done);
+            let progress = steps::progress(ObjectStepInput { traveller, step: at, answers }, &other.act, StepDirection::Done);
             holds(matches!(progress, StepOutcome::Done | StepOutcome::ByHand))
         }
         WorkflowAct::Set(_) | WorkflowAct::Job { .. } => WaitRecheck::Holds,

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::chosen::ObjectSelector;
+use super::object_selector::ObjectSelector;
 use super::wave_gate::{WaveGate, WaveSide};
 use crate::definition::Workflow;
 

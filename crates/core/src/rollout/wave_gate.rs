@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::near::near;
+use super::suggestion::near;
 use crate::apimachinery::parse_duration;
 
 /// On which side of a wave something is waited for.

@@ -2,24 +2,24 @@
 
 use std::collections::BTreeMap;
 
-use super::beside::{self, ObjectWrite};
-use super::beside_steps::{has_leftovers, is_held_ahead, leftover_write, questions_after, questions_beside};
+use super::steps::{self, ObjectWrite};
+use super::object_steps::{has_leftovers, is_held_ahead, leftover_write, questions_after, questions_beside};
 use super::fleet_object::FleetObject;
 use super::fleet_rollout::{Direction, Rollout};
 use super::initial_waits::{leading_questions, leading_wait};
 use super::job_name::job_name;
 use super::job_write::SeenJob;
-use super::legs::ObjectProgress;
+use super::progress::ObjectProgress;
 use super::object_state::ObjectState;
 use super::planner::Planner;
-use super::questions::{LookupRequest, LookupTarget};
+use super::lookup_request::{LookupRequest, LookupTarget};
 use super::rollout_write::RolloutWrite;
 use super::status::{
     ANNOTATION_REMOVED, CHANGED, InFlightObject, OrphanedJob, RolloutFailure, RolloutStatus, ObservedJob, TIMED_OUT,
 };
 use super::step_outcome::{StepWrite, StepChange};
 use super::step_state::open_gap;
-use super::traveller::StepContext;
+use super::step_context::StepContext;
 use crate::definition::{JobSource, WorkflowAct, WorkflowJob, StepDirection};
 
 /// What waves run, each as if it were an object.
@@ -45,7 +45,7 @@ pub fn step_questions(rollout: &Rollout, status: &RolloutStatus, fleet: &[FleetO
         let Some(traveller) = object.and_then(|object| StepContext::of(rollout, object, reservation)) else {
             questions.extend(all_jobs_of(rollout, reservation).map(|job| LookupRequest::of_job(&job.name)));
             questions.extend(questions_after(rollout, reservation));
-            questions.extend(beside::questions_again(rollout, reservation));
+            questions.extend(steps::questions_again(rollout, reservation));
             continue;
         };
         questions.extend(questions_beside(traveller, reservation));
@@ -84,7 +84,7 @@ pub fn ahead_questions(rollout: &Rollout, fleet: &[FleetObject]) -> Vec<LookupRe
         let Some(legs) = object.legs.as_deref().filter(|legs| !legs.has_begun()) else { continue };
         let Some(leg) = legs.forward() else { continue };
         let traveller = StepContext { rollout, object, legs, leg };
-        for question in beside::ahead_questions(traveller).into_iter().chain(leading_questions(traveller)) {
+        for question in steps::ahead_questions(traveller).into_iter().chain(leading_questions(traveller)) {
             if !asked.iter().any(|one| one.is_same(&question)) {
                 asked.push(question);
             }

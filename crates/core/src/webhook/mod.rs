@@ -5,13 +5,13 @@
 
 mod admission;
 mod alignment;
-mod answer;
+mod handlers;
 mod caller;
 mod changes;
 mod convert;
 mod costs;
 mod counts;
-mod door;
+mod webhook;
 mod endpoint;
 mod facts;
 mod handle_error;
@@ -21,7 +21,7 @@ mod mutations;
 mod reply;
 mod review;
 mod rollout_hash;
-mod room;
+mod capacity;
 #[cfg(test)]
 mod tests;
 mod weight;
@@ -30,7 +30,7 @@ pub use crate::apimachinery::{FieldError, Reason, refusal};
 pub use admission::{ControllerVersion, Enforcement, Flip, Judgement, NotAVersion, Settings, Verdict, unseen_by_scale};
 pub(crate) use admission::{mistaken_label, same_field};
 pub use convert::{Change, ConvertError, Converted, Facts, AnnotationBudget, INCOMPLETE, Metadata, is_kept};
-pub use door::Webhook;
+pub use webhook::Webhook;
 pub use endpoint::Endpoint;
 pub use facts::{FactUnknown, KnownFacts, FactValue};
 pub use handle_error::HandleError;

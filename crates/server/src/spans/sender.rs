@@ -17,8 +17,8 @@ use tokio::time::{Instant, timeout_at};
 
 use super::collector::Collector;
 use super::queue::{BATCH, Queued};
-use crate::chain::chain;
-use crate::complaint::ThrottledWarning;
+use crate::error_chain::chain;
+use crate::throttled_warning::ThrottledWarning;
 use crate::metrics::SpanMetrics;
 
 /// Sends what is in the queue until the queue is gone.

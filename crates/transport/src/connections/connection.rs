@@ -15,7 +15,7 @@ use super::lifecycle::Lifecycle;
 use super::requests::ConnectionState;
 use super::service::{CountingService, Handler};
 use super::stream::{Io, Protocol, Stream};
-use super::turn::{FairStream, FairShare};
+use super::fair_share::{FairStream, FairShare};
 
 /// How long a connection may stay without a request.
 #[derive(Clone, Copy, Debug)]

@@ -9,7 +9,7 @@ mod open_connections;
 mod requests;
 mod service;
 mod stream;
-mod turn;
+mod fair_share;
 
 pub use self::connection::{IdleTimeouts, serve};
 pub use self::connection_slots::{ConnectionSlot, ConnectionSlots, AcceptedConnection};

@@ -13,7 +13,7 @@ use hyper::{Request, Response};
 
 use super::requests::{Requests, InFlightGuard};
 use super::stream::Protocol;
-use super::turn::FairShare;
+use super::fair_share::FairShare;
 
 /// An answer under way. There always is one.
 pub type AnswerFuture = Pin<Box<dyn Future<Output = Result<Response<Full<Bytes>>, Infallible>> + Send>>;

@@ -6,7 +6,7 @@ use pointsman_core::definition::{self, Kind};
 use pointsman_core::laws::{Broken, LawResult};
 use pointsman_core::webhook::unseen_by_scale;
 
-use super::broken::{self, Told};
+use super::violations::{self, Told};
 use super::hidden_values;
 use super::junit::{Case, CaseOutcome, Suite};
 use super::summary;
@@ -168,7 +168,7 @@ impl Checked {
     pub(super) fn story(&self) -> String {
         let mut all = self.broken();
         let Some(first) = all.next() else { return String::new() };
-        let mut story = format!("{}\n{}", broken::headline(first, &self.file), self.with_told(first, broken::story));
+        let mut story = format!("{}\n{}", violations::headline(first, &self.file), self.with_told(first, violations::story));
         let others: Vec<String> = all.map(|other| format!("{} from {}", other.law, other.versions.0)).collect();
         if !others.is_empty() {
             story.push_str(&format!("  broken as well: {}\n", others.join(", ")));
@@ -236,7 +236,7 @@ impl Checked {
             let (place, _) = self.samples.get(*index)?;
             Some(JsonTree::object([("sample", JsonTree::string(place)), ("why", JsonTree::string(why))]))
         });
-        let broken = self.broken().map(|broken| self.with_told(broken, broken::json));
+        let broken = self.broken().map(|broken| self.with_told(broken, violations::json));
         JsonTree::object([
             ("seed", JsonTree::Number(trial.seed.to_string())),
             ("trials", JsonTree::Number(trial.cases().to_string())),
@@ -264,8 +264,8 @@ impl Checked {
             let (from, to) = &result.versions;
             let outcome = match &result.broken {
                 Some(broken) => {
-                    let story = self.with_told(broken, broken::story);
-                    CaseOutcome::Failed(broken::headline(broken, &self.file), story)
+                    let story = self.with_told(broken, violations::story);
+                    CaseOutcome::Failed(violations::headline(broken, &self.file), story)
                 }
                 None if result.cases == 0 => CaseOutcome::Skipped("it says nothing about the objects that were tried"),
                 None => CaseOutcome::Passed,

@@ -2,7 +2,7 @@
 
 use pointsman_core::laws::HiddenValue;
 
-use super::broken::whole;
+use super::violations::whole;
 use crate::commands::json_tree::JsonTree;
 
 /// A line for each operation and direction; nothing where every version shows every value.

@@ -1,6 +1,6 @@
 //! `pointsman kinds`.
 
-mod broken;
+mod violations;
 mod check;
 mod check_result;
 mod command;

@@ -8,7 +8,7 @@ use pointsman_cluster::{RolloutClock, RolloutError, change_rollout, clean_rollou
 use pointsman_core::rollout::{RolloutRequest, RolloutStatus, WaveSide};
 use serde_json::{Value, json};
 
-use super::known::{advise, checked, kind_of, without_effect};
+use super::rollout_kind::{advise, checked, kind_of, without_effect};
 use crate::commands::cluster_args::ClusterArgs;
 use crate::commands::kinds_dir::KindsArgs;
 use crate::commands::output::{self, counted};

@@ -7,7 +7,7 @@ use pointsman_core::rollout::ROLLOUT_CRD;
 
 use super::change::{ApproveArgs, ChangeArgs, CleanArgs};
 use super::lease::LeaseArgs;
-use super::look::{ListRolloutsArgs, ObjectsArgs, RolloutStatusArgs};
+use super::status::{ListRolloutsArgs, ObjectsArgs, RolloutStatusArgs};
 use super::plan::PlanRolloutArgs;
 use super::policies::PoliciesArgs;
 use super::prioritize::PrioritizeArgs;
@@ -15,7 +15,7 @@ use super::rights::RightsArgs;
 use super::run::RunArgs;
 use super::start::StartArgs;
 use super::versions::VersionsArgs;
-use super::{change, examples, lease, look, plan, policies, prioritize, rights, run as running, start, versions};
+use super::{change, examples, lease, status, plan, policies, prioritize, rights, run as running, start, versions};
 use crate::commands::output;
 
 #[derive(Args, Debug)]
@@ -95,16 +95,16 @@ pub(crate) fn run(args: &RolloutArgs) -> anyhow::Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
         RolloutCommand::Lease(args) => lease::lease(args),
-        RolloutCommand::List(args) => look::list(args),
+        RolloutCommand::List(args) => status::list(args),
         RolloutCommand::Prioritize(args) => prioritize::prioritize(args),
-        RolloutCommand::Objects(args) => look::objects(args),
+        RolloutCommand::Objects(args) => status::objects(args),
         RolloutCommand::Pause(args) => change::pause(args),
         RolloutCommand::Plan(args) => plan::plan(args),
         RolloutCommand::Policies(args) => policies::policies(args),
         RolloutCommand::Resume(args) => change::resume(args),
         RolloutCommand::Rights(args) => rights::rights(args),
         RolloutCommand::Run(args) => running::run(args),
-        RolloutCommand::Status(args) => look::status(args),
+        RolloutCommand::Status(args) => status::status(args),
         RolloutCommand::Start(args) => start::start(args),
         RolloutCommand::Versions(args) => versions::versions(args),
     }

@@ -3,11 +3,11 @@
 mod change;
 mod command;
 mod examples;
-mod exposition;
+mod metrics;
 mod html;
-mod known;
+mod rollout_kind;
 mod lease;
-mod look;
+mod status;
 mod object_table;
 mod plan;
 mod policies;

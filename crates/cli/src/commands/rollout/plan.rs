@@ -13,7 +13,7 @@ use pointsman_core::rollout::{
 use serde_json::{Value, json};
 
 use super::html;
-use super::known::{FileRollout, advise};
+use super::rollout_kind::{FileRollout, advise};
 use super::object_table::{ObjectColumns, ToldObjects};
 use super::prometheus_args::PrometheusArgs;
 use crate::commands::cluster_args::ClusterArgs;

@@ -9,7 +9,7 @@ use pointsman_core::definition::Kind;
 use pointsman_core::registration::{becoming_policies, freeze};
 use pointsman_core::rollout::Rollout;
 
-use super::known::{FileRollout, advise, checked};
+use super::rollout_kind::{FileRollout, advise, checked};
 use super::runner_args::RunnerArgs;
 use crate::commands::cluster_args::ClusterArgs;
 use crate::commands::format::Format;

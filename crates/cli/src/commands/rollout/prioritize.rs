@@ -7,7 +7,7 @@ use pointsman_cluster::{RolloutClock, SnapshotOptions, get_rollout, set_next, su
 use pointsman_core::rollout::{PriorityDecision, RolloutStatus, forecast, next_move};
 use serde_json::json;
 
-use super::known::{advise, checked};
+use super::rollout_kind::{advise, checked};
 use super::prometheus_args::PrometheusArgs;
 use crate::commands::cluster_args::ClusterArgs;
 use crate::commands::kinds_dir::KindsArgs;

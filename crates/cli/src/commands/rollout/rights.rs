@@ -8,7 +8,7 @@ use pointsman_cluster::get_rollout;
 use pointsman_core::registration::rollout_roles;
 use pointsman_core::rollout::OwnerReferences;
 
-use super::known::{FileRollout, advise, checked};
+use super::rollout_kind::{FileRollout, advise, checked};
 use crate::commands::cluster_args::ClusterArgs;
 use crate::commands::format::Format;
 use crate::commands::json_tree::JsonTree;

@@ -10,7 +10,7 @@ use pointsman_cluster::{RolloutEvent, RolloutOptions, get_rollout, run_rollout, 
 use pointsman_core::rollout::{RolloutPhase, RolloutStatus};
 use serde_json::Value;
 
-use super::known::{advise, kind_of};
+use super::rollout_kind::{advise, kind_of};
 use super::prometheus_args::PrometheusArgs;
 use crate::commands::cluster_args::ClusterArgs;
 use crate::commands::kinds_dir::{KindsArgs, LoadedKind};

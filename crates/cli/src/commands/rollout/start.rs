@@ -13,7 +13,7 @@ use pointsman_core::registration::freeze;
 use pointsman_core::rollout::{RolloutStatus, goes_forward_again, missing_stages, start_refusals};
 use serde_json::Value;
 
-use super::known::{FileRollout, advise, without_effect};
+use super::rollout_kind::{FileRollout, advise, without_effect};
 use super::prometheus_args::PrometheusArgs;
 use super::runner_args::RunnerArgs;
 use super::tables::rollouts;

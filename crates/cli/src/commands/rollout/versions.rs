@@ -10,7 +10,7 @@ use pointsman_core::rollout::{ROLLOUT, RunningVersions, VersionStatus, rollout_t
 use pointsman_core::webhook::Webhook;
 use serde_json::{Value, json};
 
-use super::known::{advise, kind_of};
+use super::rollout_kind::{advise, kind_of};
 use crate::commands::cluster_args::ClusterArgs;
 use crate::commands::format::{Format, ListFormat};
 use crate::commands::input::{FileArgs, flat_documents};

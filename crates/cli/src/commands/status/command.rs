@@ -9,7 +9,7 @@ use pointsman_cluster::{AdminPorts, Cluster, KindStatus, UnknownCrd};
 use pointsman_core::parse_duration;
 use tokio::time::sleep;
 
-use super::exposition::exposition;
+use super::metrics::exposition;
 use super::survey::Looking;
 use super::text_output::{document, screen};
 use super::unknown::{line, nothing_checked, unchecked, unlisted};

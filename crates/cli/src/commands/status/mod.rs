@@ -1,7 +1,7 @@
 //! `pointsman status`: how kinds stand in a cluster.
 
 mod command;
-mod exposition;
+mod metrics;
 mod survey;
 mod text_output;
 mod unknown;

@@ -8,8 +8,8 @@ use pointsman_core::rollout::{
 };
 use serde_json::{Value, json};
 
-use super::super::beside::write_beside;
-use super::super::elsewhere::RemoteLookups;
+use super::super::object_steps::write_beside;
+use super::super::remote_lookups::RemoteLookups;
 use super::super::lookups::{Compiled, look_up_more};
 use super::super::writes::WriteOutcome;
 use crate::call_error::CallError;

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use super::CRD;
 use crate::cluster::Cluster;
-use crate::rollout::elsewhere::RemoteLookups;
+use crate::rollout::remote_lookups::RemoteLookups;
 use crate::rollout::writes::WriteOutcome;
 use crate::web::tests::{Manner, SmallServer, answer, waited};
 

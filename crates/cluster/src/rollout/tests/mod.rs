@@ -17,7 +17,7 @@ use pointsman_core::rollout::{
 use serde_json::json;
 
 use super::lookups::LookupCache;
-use super::outside::HttpProber;
+use super::http_prober::HttpProber;
 use crate::cluster::Cluster;
 use crate::web::tests::{Manner, SmallServer, answer, waited};
 

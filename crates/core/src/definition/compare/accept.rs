@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_saphyr::Spanned;
 
-use super::ground::in_yaml;
+use super::location::in_yaml;
 use crate::definition::problems::{Problems, line};
 use crate::definition::remedy::Remedy;
 use crate::definition::schema::BOUNDS;

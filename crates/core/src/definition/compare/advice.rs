@@ -1,6 +1,6 @@
 //! The operations that messages propose where two schemas differ.
 
-use super::ground::{Ground, each, in_yaml};
+use super::location::{Ground, each, in_yaml};
 use super::least_value::least_value;
 use crate::definition::operation::Operation;
 use crate::definition::path::Path;

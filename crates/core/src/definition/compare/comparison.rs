@@ -8,7 +8,7 @@ use serde_saphyr::Spanned;
 use super::accept::{AcceptSpec, Accepted, accept};
 use super::advice::{Advice, AdvisedPlace, ComparedOperation, fits_as_whole, is_scalar, lost_key, one_sided};
 use super::counts::{Count, counts};
-use super::ground::Ground;
+use super::location::Ground;
 use super::presence::{Absence, absences};
 use crate::definition::operation::{Operation, nulls, retyped_by_itself};
 use crate::definition::path::Path;

@@ -8,7 +8,7 @@ mod accept;
 mod advice;
 mod comparison;
 mod counts;
-mod ground;
+mod location;
 mod least_value;
 mod presence;
 

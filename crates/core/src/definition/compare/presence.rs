@@ -5,7 +5,7 @@
 //! what the two have in common, is required or filled in.
 
 use super::advice::{Advice, AdvisedPlace, one_sided};
-use super::ground::Ground;
+use super::location::Ground;
 use super::least_value::least_value;
 use crate::definition::operation::Operation;
 use crate::definition::path::Path;

@@ -1,8 +1,8 @@
 //! Workflows, as data: what happens to one object of a rollout, in ordered steps out of a closed set, and how each is
 //! undone.
 
-mod beside;
-mod beside_spec;
+mod object_step;
+mod object_step_spec;
 mod job;
 mod job_spec;
 mod workflow;
@@ -11,10 +11,10 @@ mod spec;
 mod step_object;
 mod step_place;
 mod time_limit;
-mod wherever;
-mod wherever_spec;
+mod selected_objects;
+mod selected_objects_spec;
 
-pub(crate) use beside::{ObjectAction, Recreation, WaitedFor};
+pub(crate) use object_step::{ObjectAction, Recreation, WaitedFor};
 pub(crate) use job::{JobSource, WorkflowJob, bad_manifest};
 pub(crate) use job_spec::WorkflowJobSpec;
 pub(crate) use workflow::{Workflow, WorkflowAct, WorkflowStep, OF_LABELS, REWRITE, StepDirection};
@@ -22,4 +22,4 @@ pub(super) use spec::WorkflowStepSpec;
 pub(super) use spec::compile;
 pub(crate) use step_object::StepObject;
 pub(crate) use step_place::StepPlace;
-pub(crate) use wherever::{IfAny, ListWait, NamedDeletion, Touch};
+pub(crate) use selected_objects::{IfAny, ListWait, NamedDeletion, Touch};

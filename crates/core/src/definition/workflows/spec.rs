@@ -7,15 +7,15 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_saphyr::Spanned;
 
-use super::beside::{ObjectAction, ObjectStep};
-use super::beside_spec::{AdoptSpec, ConvertSpec, DeleteSpec, RecreateSpec, WaitSpec};
+use super::object_step::{ObjectAction, ObjectStep};
+use super::object_step_spec::{AdoptSpec, ConvertSpec, DeleteSpec, RecreateSpec, WaitSpec};
 use super::job_spec::WorkflowJobSpec;
 use super::workflow::{Workflow, WorkflowAct, WorkflowStep, OF_LABELS, REWRITE};
 use super::schemas::WorkflowSchemas;
 use super::step_object::StepObject;
 use super::step_place::StepOnSpec;
 use super::time_limit::time_limit;
-use super::wherever_spec::{IfAnySpec, ReadmitSpec};
+use super::selected_objects_spec::{IfAnySpec, ReadmitSpec};
 use crate::apimachinery::{is_dns_label, is_qualified_name};
 use crate::definition::gates::{Gate, GateCompiler, GateSpec};
 use crate::definition::path::Path;

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::beside::{ObjectAction, ObjectStep};
+use super::object_step::{ObjectAction, ObjectStep};
 use super::job::WorkflowJob;
-use super::wherever::IfAny;
+use super::selected_objects::IfAny;
 use crate::definition::gates::{Gate, GatedValue};
 use crate::definition::path::Path;
 

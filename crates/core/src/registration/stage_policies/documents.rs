@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::cel_place::{at_root, said};
 use super::override_policy::{OnceTrue, once_true};
 use super::reach::{FactInReach, reach};
-use super::unsayable::unsayable;
+use super::unsupported::unsayable;
 use super::{cel_fields, cel_words};
 use crate::apimachinery::Wants;
 use crate::definition::{

@@ -7,6 +7,6 @@ mod cel_words;
 mod documents;
 mod override_policy;
 mod reach;
-mod unsayable;
+mod unsupported;
 
 pub use documents::{StagePolicies, stage_policies};

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::error::ConvertError;
-use super::fit::{BUDGET, AnnotationBudget, ROOMY};
+use super::annotation_budget::{BUDGET, AnnotationBudget, ROOMY};
 use super::kept::{Kept, LONGEST, ObjectBefore};
 use crate::definition::{Side, Step};
 use crate::json::{Json, Members};

@@ -26,7 +26,7 @@ use super::paths::{ItemName, ErrorPath};
 use crate::definition::{Place, Side, Sides};
 use crate::json::{Json, Members, normal};
 use crate::webhook::rollout_hash::digest;
-use crate::webhook::room::make_room;
+use crate::webhook::capacity::make_room;
 
 /// What is done with one item.
 pub(super) trait ConvertItem<'l> {

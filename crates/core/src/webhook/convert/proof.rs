@@ -12,7 +12,7 @@
 //! of these counts as well: it gives its writer no choice of the value.
 
 use super::bit_set::BitSet;
-use super::cross::{Projected, Projection, kinds, mapped};
+use super::projection::{Projected, Projection, kinds, mapped};
 use super::cut::split;
 use super::kept::{filled, same, same_when_filled};
 use super::pieces::Pieces;

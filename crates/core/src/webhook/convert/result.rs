@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::change::{Change, Trace};
 use super::error::ConvertError;
-use super::fit::AnnotationBudget;
+use super::annotation_budget::AnnotationBudget;
 use super::object::{Metadata, Object};
 use crate::definition::{Kind, VersionIndex};
 

@@ -10,7 +10,7 @@ use super::error::ConvertError;
 use super::kept::{Kept, LONGEST};
 use super::paths::ErrorPath;
 use super::status::{RolloutRequests, StatusConversion, Traced};
-use super::texts::StringArena;
+use super::string_arena::StringArena;
 use super::{level, pending, status, tree};
 use crate::definition::{HashedFields, Kind, Level, Side, StatusMapping, Step};
 use crate::json::Json;

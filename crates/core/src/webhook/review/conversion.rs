@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use super::envelope::{self, Envelope, Review, ReviewError};
 use crate::json::{Json, Members, Reader, unescape};
-use crate::webhook::room::make_room;
+use crate::webhook::capacity::make_room;
 
 /// Objects, and the version they are wanted in.
 pub(crate) struct ConversionRequest<'j> {

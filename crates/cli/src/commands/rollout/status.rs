@@ -1,0 +1,118 @@
+//! `pointsman rollout list`, `show` and `objects`.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use pointsman_cluster::{RolloutClock, SnapshotOptions, get_rollout, list_rollouts, survey_rollout};
+use pointsman_core::rollout::{RolloutStatus, forecast};
+
+use super::metrics::exposition;
+use super::rollout_kind::{advise, checked};
+use super::object_table::{ObjectColumns, ToldObjects};
+use super::prometheus_args::PrometheusArgs;
+use super::tables::{names, rollouts, screen, wide_rollouts};
+use crate::commands::cluster_args::ClusterArgs;
+use crate::commands::format::{Format, ListFormat, WatchedListFormat};
+use crate::commands::json_tree::JsonTree;
+use crate::commands::kinds_dir::KindsArgs;
+use crate::commands::output::{self, talk};
+
+#[derive(Args, Debug)]
+pub(crate) struct ListRolloutsArgs {
+    /// Form of the result.
+    #[arg(short, long, value_enum, default_value_t = WatchedListFormat::Table)]
+    output: WatchedListFormat,
+    #[command(flatten)]
+    cluster: ClusterArgs,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct RolloutStatusArgs {
+    /// Name of the StagedRollout.
+    #[arg(value_name = "NAME")]
+    name: String,
+    /// Form of the result; without it, text for people.
+    #[arg(short, long, value_enum)]
+    output: Option<Format>,
+    #[command(flatten)]
+    cluster: ClusterArgs,
+    #[command(flatten)]
+    kinds: KindsArgs,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ObjectsArgs {
+    /// Name of the StagedRollout.
+    #[arg(value_name = "NAME")]
+    name: String,
+    /// Form of the result.
+    #[arg(short, long, value_enum, default_value_t = ListFormat::Table)]
+    output: ListFormat,
+    #[command(flatten)]
+    cluster: ClusterArgs,
+    #[command(flatten)]
+    prometheus: PrometheusArgs,
+    #[command(flatten)]
+    kinds: KindsArgs,
+}
+
+pub(super) fn list(args: &ListRolloutsArgs) -> anyhow::Result<ExitCode> {
+    let documents = args.cluster.patiently(async |cluster| list_rollouts(&cluster).await.map_err(advise))?;
+    let all = || -> anyhow::Result<Vec<JsonTree>> {
+        documents.iter().map(|document| JsonTree::from_json(&document.to_string())).collect()
+    };
+    match args.output {
+        WatchedListFormat::Table | WatchedListFormat::Wide if documents.is_empty() => {
+            talk("no rollouts in this cluster")
+        }
+        WatchedListFormat::Table => output::text(&rollouts(&documents))?,
+        WatchedListFormat::Wide => output::text(&wide_rollouts(&documents))?,
+        WatchedListFormat::Name => output::text(&names(&documents))?,
+        WatchedListFormat::Prometheus => output::data(&exposition(&documents, RolloutClock::start().now().wall))?,
+        WatchedListFormat::Json => output::data(&Format::Json.write(&list_of(all()?)))?,
+        WatchedListFormat::Yaml => output::data(&Format::Yaml.write(&list_of(all()?)))?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A list, however many there are: a program need not ask.
+fn list_of(items: Vec<JsonTree>) -> JsonTree {
+    JsonTree::object([
+        ("apiVersion", JsonTree::string("v1")),
+        ("kind", JsonTree::string("List")),
+        ("items", JsonTree::Array(items)),
+    ])
+}
+
+pub(super) fn status(args: &RolloutStatusArgs) -> anyhow::Result<ExitCode> {
+    let document = args.cluster.patiently(async |cluster| get_rollout(&cluster, &args.name).await.map_err(advise))?;
+    match args.output {
+        None => output::text(&screen(&document, &args.kinds.flags()))?,
+        Some(format) => output::data(&format.write(&JsonTree::from_json(&document.to_string())?))?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What is seen of each object now, by the StagedRollout's status as it is.
+pub(super) fn objects(args: &ObjectsArgs) -> anyhow::Result<ExitCode> {
+    let (all, staged) = args.kinds.load_with_stages()?;
+    let looks = args.prometheus.survey(SnapshotOptions::Nobody, staged)?;
+    let (rollout, status, survey) = args.cluster.patiently(async |cluster| {
+        let document = get_rollout(&cluster, &args.name).await.map_err(advise)?;
+        let (kind, rollout) = checked(&document, &all)?;
+        let status = RolloutStatus::of(&document);
+        let survey = survey_rollout(&cluster, kind, &document, &rollout, &status, &looks).await.map_err(advise)?;
+        Ok((rollout, status, survey))
+    })?;
+    let told = forecast(&rollout, &status, &survey.fleet, survey.facts.clone(), RolloutClock::start().now());
+    let told = ToldObjects::new(&rollout, &status, &told);
+    let tree = || JsonTree::from_json(&told.json().to_string());
+    match args.output {
+        ListFormat::Table => output::text(&told.table(ObjectColumns::Few))?,
+        ListFormat::Wide => output::text(&told.table(ObjectColumns::All))?,
+        ListFormat::Name => output::text(&told.names())?,
+        ListFormat::Json => output::data(&Format::Json.write(&tree()?))?,
+        ListFormat::Yaml => output::data(&Format::Yaml.write(&tree()?))?,
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,369 @@
+//! What steps of workflows do to other objects than the one that a rollout is about, and what they look up of these.
+
+use pointsman_core::definition::{Kind, StagedKind};
+use pointsman_core::rollout::{
+    ConversionOutcome, ObjectCall, ObjectWrite, Propagation, ROLLOUT_MANAGER, LookupResults, LookupRequest, MutationState, FactLookup,
+    LookupTarget, is_patched, seen_by_stage,
+};
+use pointsman_core::webhook::{BecomeError, Facts, OtherKind, Webhook};
+use serde_json::{Value, json};
+
+use super::collection::{asked_for, collection, named};
+use super::remote_lookups::RemoteLookups;
+use super::replacement::makes_no_way;
+use super::writes::{WriteOutcome, delete_options, is_of_no_dry_run, refused, refused_alone};
+use crate::call_error::{CallError, RIGHTS};
+use crate::cluster::{Cluster, Extent, PatchForm};
+use crate::pages::{Pages, RetryPolicy, items};
+
+/// Writes another object.
+///
+/// # Errors
+/// Whoever runs this may not do so.
+pub(super) async fn write_beside(
+    cluster: &Cluster,
+    staged: &[StagedKind],
+    elsewhere: &mut RemoteLookups,
+    write: &ObjectWrite,
+) -> Result<WriteOutcome, CallError> {
+    let Some(of) = &write.cluster else { return write_at_home(cluster, staged, write).await };
+    match &write.call {
+        ObjectCall::Delete { uid, resource_version, propagation, replacement: None } => {
+            let options = delete_options(uid, Some(resource_version), *propagation);
+            Ok(elsewhere.write(of, write, &options).await)
+        }
+        // No step does anything else there.
+        _ => Ok(WriteOutcome::Refused(format!("nothing is {} elsewhere", write.told()))),
+    }
+}
+
+async fn write_at_home(cluster: &Cluster, staged: &[StagedKind], write: &ObjectWrite) -> Result<WriteOutcome, CallError> {
+    let all = match place_of(cluster, write).await {
+        Ok(all) => all,
+        Err(error) if error.code() == Some(404) => return Ok(WriteOutcome::Refused(error.message())),
+        Err(error) => return refused(error),
+    };
+    let one = format!("{all}/{}", write.name);
+    let manager = format!("fieldManager={ROLLOUT_MANAGER}");
+    let answer = match &write.call {
+        ObjectCall::Create(object) | ObjectCall::Succeed(object) => {
+            return made(cluster, write, (&all, object)).await;
+        }
+        ObjectCall::Patch(patch) => {
+            let path = format!("{one}?{manager}");
+            match cluster.patch(&path, PatchForm::Json, patch, Extent::Metadata).await {
+                Ok(now) => return Ok(kept(write, patch, &now)),
+                Err(error) => Err(error),
+            }
+        }
+        ObjectCall::Readmit(stage) => match sent_once_more(cluster, &format!("{one}?{manager}")).await {
+            Ok(object) => return Ok(readmitted(staged, write, stage, &object)),
+            // A webhook that fails for this object fails for this object, and holds up no other.
+            Err(error) if error.code().is_some_and(|code| code >= 500) => {
+                return Ok(WriteOutcome::NotYet(format!("{}: {error}", write.title())));
+            }
+            Err(error) => Err(error),
+        },
+        ObjectCall::Tell(patch) => {
+            // It is said in the StagedRollout as well, and holds up nothing.
+            return match tell(cluster, &one, (&write.uid, patch)).await {
+                Err(error) if error.is_of_missing_rights() => Err(error),
+                landed => Ok(landed.unwrap_or(WriteOutcome::Stale)),
+            };
+        }
+        ObjectCall::Delete { uid, resource_version, propagation, replacement } => {
+            if let Some(replacement) = replacement
+                && let Some(no) = makes_no_way(cluster, &all, (write, uid), replacement).await?
+            {
+                return Ok(no);
+            }
+            let options = delete_options(uid, Some(resource_version), *propagation);
+            cluster.delete_with(&one, &options).await
+        }
+    };
+    landed(write, answer)
+}
+
+/// What came of a change, by the metadata that an API server answers with: a policy may undo it in the same write,
+/// and it would be written again and again.
+fn kept(write: &ObjectWrite, patch: &Value, now: &Value) -> WriteOutcome {
+    let is_of_metadata =
+        |one: &Value| one.get("path").and_then(Value::as_str).is_some_and(|path| path.starts_with("/metadata/"));
+    let is_seen = patch.as_array().is_some_and(|all| all.iter().all(is_of_metadata));
+    match is_patched(patch, now) {
+        Some(false) if is_seen => WriteOutcome::NotYet(format!(
+            "{} was written, and is not as it was to be: a policy or a webhook undoes it in the same write",
+            write.title()
+        )),
+        _ => WriteOutcome::Written(Box::default()),
+    }
+}
+
+/// Why an object is not made, by a dry run: it is refused, or would not say what it is. Nobody would know it again
+/// then, and both of the two would stay.
+///
+/// Nothing where it may be made, where none is to be, where what is made stands in the place of something that was
+/// deleted for it, which was tried before that, and where a webhook knows no dry runs.
+///
+/// # Errors
+/// Whoever runs this may not do so.
+pub(super) async fn try_made(cluster: &Cluster, write: &ObjectWrite) -> Result<Option<WriteOutcome>, CallError> {
+    let ObjectCall::Create(object) = &write.call else { return Ok(None) };
+    // Where that cannot be said, it is asked once more as it is made, and told.
+    let Ok(all) = place_of(cluster, write).await else { return Ok(None) };
+    match cluster.post(&format!("{all}?fieldManager={ROLLOUT_MANAGER}&dryRun=All"), object).await {
+        Ok(now) => {
+            let refused = |why| WriteOutcome::Refused(format!("{} {why}: nothing was made", write.title()));
+            Ok(write.call.unkept(&now).map(refused))
+        }
+        Err(error) if is_of_no_dry_run(&error.message()) => Ok(None),
+        Err(error) => landed(write, Err(error)).map(Some),
+    }
+}
+
+/// Makes an object.
+async fn made(cluster: &Cluster, write: &ObjectWrite, (all, object): (&str, &Value)) -> Result<WriteOutcome, CallError> {
+    match cluster.post(&format!("{all}?fieldManager={ROLLOUT_MANAGER}"), object).await {
+        Ok(now) => Ok(match write.call.unkept(&now) {
+            None => WriteOutcome::Written(Box::default()),
+            Some(why) => {
+                let then = taken_away(cluster, &format!("{all}/{}", write.name), &now).await;
+                WriteOutcome::Refused(format!("{} {why}; {then}", write.title()))
+            }
+        }),
+        Err(error) => landed(write, Err(error)),
+    }
+}
+
+/// Takes away at once what was made a moment ago, and does not say what it is though it would have by a dry run. Its
+/// controller may have written it since. Returns what came of that, in words.
+async fn taken_away(cluster: &Cluster, one: &str, now: &Value) -> String {
+    let uid = now.pointer("/metadata/uid").and_then(Value::as_str).unwrap_or_default();
+    match cluster.delete_with(one, &delete_options(uid, None, Propagation::Background)).await {
+        Ok(()) => "it was deleted again".to_owned(),
+        Err(error) => format!("it is there, and has to be deleted: {error}"),
+    }
+}
+
+/// Where an object is written.
+pub(super) async fn place_of(cluster: &Cluster, write: &ObjectWrite) -> Result<String, CallError> {
+    let resource = (write.plural.as_str(), write.group.as_str());
+    collection(cluster, resource, version_of(write), write.namespace.as_deref()).await
+}
+
+/// The version in which an object is written.
+fn version_of(write: &ObjectWrite) -> Option<&str> {
+    match &write.call {
+        ObjectCall::Create(object) | ObjectCall::Succeed(object) => {
+            let text = object.pointer("/apiVersion")?.as_str()?;
+            Some(text.split_once('/').map_or(text, |(_, version)| version))
+        }
+        _ => write.version.as_deref(),
+    }
+}
+
+/// What became of a call.
+fn landed(write: &ObjectWrite, answer: Result<(), CallError>) -> Result<WriteOutcome, CallError> {
+    match answer {
+        Ok(()) => Ok(WriteOutcome::Written(Box::default())),
+        // What is there is another one than the one that was seen: it has to be looked at again.
+        Err(error) if error.code() == Some(409) => Ok(WriteOutcome::Stale),
+        // A namespace, or a kind, that is not there.
+        Err(error) if error.code() == Some(404) && write.call.makes() => Ok(WriteOutcome::Refused(error.message())),
+        Err(error) => refused_alone(error),
+    }
+}
+
+/// Tells an object something in its status, if it is the one that is meant. A status may hold more than the patch says,
+/// and an API server looks at the uid of no patch of a status: so it is read, and no other one is written.
+async fn tell(cluster: &Cluster, path: &str, (uid, patch): (&str, &Value)) -> Result<WriteOutcome, CallError> {
+    let found = cluster.read(path, Extent::Metadata).await?;
+    let text = |name: &str| found.pointer(name).and_then(Value::as_str);
+    let (Some(now), Some(version)) = (text("/metadata/uid"), text("/metadata/resourceVersion")) else {
+        return Ok(WriteOutcome::Stale);
+    };
+    if now != uid {
+        return Ok(WriteOutcome::Stale);
+    }
+    let mut patch = patch.clone();
+    if let Some(members) = patch.as_object_mut() {
+        members.insert("metadata".to_owned(), json!({"resourceVersion": version}));
+    }
+    let path = format!("{path}/status?fieldManager={ROLLOUT_MANAGER}");
+    cluster.patch(&path, PatchForm::Merge, &patch, Extent::Metadata).await?;
+    Ok(WriteOutcome::Written(Box::default()))
+}
+
+/// Sends an object once more, with nothing. Kinds of a CRD know no strategic patches.
+async fn sent_once_more(cluster: &Cluster, path: &str) -> Result<Value, CallError> {
+    let nothing = json!({});
+    match cluster.patch(path, PatchForm::Strategic, &nothing, Extent::Objects).await {
+        Err(error) if error.code() == Some(415) => {
+            cluster.patch(path, PatchForm::Merge, &nothing, Extent::Objects).await
+        }
+        answer => answer,
+    }
+}
+
+/// What came of it: a server that has not heard of a fact yet leaves an object as it is.
+fn readmitted(staged: &[StagedKind], write: &ObjectWrite, stage: &str, object: &Value) -> WriteOutcome {
+    match seen_by_stage(staged, (&write.plural, &write.group), stage, object) {
+        MutationState::Seen => WriteOutcome::Written(Box::default()),
+        MutationState::Unseen(path) => WriteOutcome::NotYet(format!("{}: not mutated: {path}", write.title())),
+        MutationState::Unknown(why) => WriteOutcome::NotYet(format!("{}: {why}", write.title())),
+        MutationState::Absent | MutationState::Going => WriteOutcome::Stale,
+    }
+}
+
+/// Finds out whether a stage has seen an object.
+pub(super) async fn seen(
+    cluster: &Cluster,
+    staged: &[StagedKind],
+    question: &LookupRequest,
+    (name, stage): (&str, &str),
+    answers: &mut LookupResults,
+) -> Result<(), CallError> {
+    let all = asked_for(cluster, question).await?;
+    let object = named(cluster, &format!("{all}/{name}")).await?;
+    let seen = |object| seen_by_stage(staged, (&question.plural, &question.group), stage, object);
+    answers.staged(question, object.as_ref().map_or(MutationState::Absent, seen));
+    Ok(())
+}
+
+/// Finds out what an object becomes, by the definition of its kind.
+pub(super) async fn becomes(
+    cluster: &Cluster,
+    kind: &Kind,
+    question: &LookupRequest,
+    (name, uid, facts): (&str, &str, &[FactLookup]),
+    answers: &mut LookupResults,
+) -> Result<(), CallError> {
+    let source = cluster.find(&format!("{}/{name}", asked_for(cluster, question).await?)).await?;
+    let is_it = |source: &Value| source.pointer("/metadata/uid").and_then(Value::as_str) == Some(uid);
+    let Some(source) = source.filter(is_it) else {
+        answers.became(question, ConversionOutcome::Waits(format!("{} {name} is gone", question.plural)));
+        return Ok(());
+    };
+    let mut known = Vec::new();
+    for fact in facts {
+        match holds(cluster, question.namespace.as_deref().unwrap_or_default(), fact).await? {
+            Some(holds) => known.push((fact.name.as_str(), if holds { "true" } else { "false" })),
+            None => {
+                let secret = fact.secret.as_deref().unwrap_or_default();
+                let place = question.namespace.as_deref().unwrap_or_default();
+                let why = format!("there is no secret {place}/{secret}, which has to say what {} is", fact.name);
+                answers.became(question, ConversionOutcome::Waits(why));
+                return Ok(());
+            }
+        }
+    }
+    let facts: Facts = known.into_iter().collect();
+    let to = other_kind(kind, question);
+    let became = match Webhook::become_by(kind, &source.to_string(), to, &facts) {
+        Ok(converted) => match serde_json::from_str(&converted.text) {
+            Ok(object) => ConversionOutcome::Object(object, source.pointer("/metadata/generation").and_then(Value::as_i64)),
+            Err(error) => ConversionOutcome::Refused(error.to_string()),
+        },
+        Err(BecomeError::Refused { message }) => ConversionOutcome::Refused(message),
+        Err(error) => ConversionOutcome::Refused(error.to_string()),
+    };
+    answers.became(question, became);
+    Ok(())
+}
+
+/// As which kind an object is wanted: the other one of two, of which one becomes the other.
+fn other_kind<'k>(kind: &'k Kind, question: &LookupRequest) -> OtherKind<'k> {
+    let own = OtherKind { group: kind.group(), kind: kind.kind(), version: None };
+    let is_own = (question.plural.as_str(), question.group.as_str()) == (kind.plural(), kind.group());
+    let source = kind.becoming().filter(|_| is_own);
+    source.map_or(own, |one| OtherKind { group: one.source_group(), kind: one.source_kind(), version: None })
+}
+
+/// Whether a Secret has a key. Nothing where there is no such Secret.
+async fn holds(cluster: &Cluster, namespace: &str, fact: &FactLookup) -> Result<Option<bool>, CallError> {
+    let Some(name) = &fact.secret else { return Ok(Some(false)) };
+    let secret = cluster.find(&format!("/api/v1/namespaces/{namespace}/secrets/{name}")).await?;
+    Ok(secret.map(|secret| secret.get("data").and_then(|data| data.get(&fact.key)).is_some()))
+}
+
+/// Tells what belongs to objects of a namespace, of whatever resource: one look for all of them.
+pub(super) async fn referring(
+    cluster: &Cluster,
+    asked: &[&LookupRequest],
+    answers: &mut LookupResults,
+) -> Result<(), CallError> {
+    let namespace = asked.first().and_then(|question| question.namespace.as_deref()).unwrap_or_default();
+    let mut found: Vec<Vec<Value>> = vec![Vec::new(); asked.len()];
+    let resources = match namespaced(cluster).await? {
+        Ok(resources) => resources,
+        Err(why) => {
+            asked.iter().for_each(|question| answers.cannot_read(question, why.clone()));
+            return Ok(());
+        }
+    };
+    for (resource, collection) in resources {
+        let path = format!("{collection}/namespaces/{namespace}/{}", resource.split('.').next().unwrap_or_default());
+        let pages = Pages::new(cluster, path, Extent::MetadataOfAll, PAGE).waiting_out(RetryPolicy::ApiServer);
+        let mut take = |list: Value| {
+            for object in items(&list) {
+                for (question, found) in asked.iter().zip(&mut found) {
+                    let LookupTarget::Referring(uid) = &question.wanted else { continue };
+                    if owners(object).any(|owner| owner.get("uid").and_then(Value::as_str) == Some(uid)) {
+                        found.push(json!({"resource": resource, "metadata": object.get("metadata")}));
+                    }
+                }
+            }
+        };
+        if let Err(error) = pages.all(&mut |_, _| {}, &mut take).await {
+            // One that nobody serves now, such as an aggregated API that is down, holds up these objects and no other.
+            let hint = if error.is_of_missing_rights() { format!(": {RIGHTS}") } else { String::new() };
+            let why = format!("{resource} cannot be listed: {error}{hint}");
+            asked.iter().for_each(|question| answers.cannot_read(question, why.clone()));
+            return Ok(());
+        }
+    }
+    asked.iter().zip(&found).for_each(|(question, found)| answers.saw(question, found));
+    Ok(())
+}
+
+/// Owner references of an object.
+pub(super) fn owners(object: &Value) -> impl Iterator<Item = &Value> {
+    object.pointer("/metadata/ownerReferences").and_then(Value::as_array).into_iter().flatten()
+}
+
+/// Every resource in namespaces that can be listed, each in one version, and where it is.
+async fn namespaced(cluster: &Cluster) -> Result<Result<Vec<(String, String)>, String>, CallError> {
+    let mut all = Vec::new();
+    for root in ["/api", "/apis"] {
+        let discovered = cluster.read(root, Extent::Discovery).await?;
+        for group in items(&discovered) {
+            let name = group.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
+            let versions = group.get("versions").and_then(Value::as_array).into_iter().flatten();
+            let mut known: Vec<&str> = Vec::new();
+            for version in versions {
+                let of = version.get("version").and_then(Value::as_str).unwrap_or_default();
+                // One that is served by somebody who does not answer now may be listed without its resources.
+                // Source: `k8s.io/api apidiscovery/v2/types.go`, `DiscoveryFreshness`.
+                if version.get("freshness").and_then(Value::as_str).is_some_and(|fresh| fresh != "Current") {
+                    return Ok(Err(format!("{name}/{of} is not served now: what belongs to it there is not known")));
+                }
+                let place = if name.is_empty() { format!("/api/{of}") } else { format!("/apis/{name}/{of}") };
+                for resource in version.get("resources").and_then(Value::as_array).into_iter().flatten() {
+                    let text = |member: &str| resource.get(member).and_then(Value::as_str).unwrap_or_default();
+                    let verbs = resource.get("verbs").and_then(Value::as_array).into_iter().flatten();
+                    let plural = text("resource");
+                    let is_one = text("scope") == "Namespaced" && verbs.into_iter().any(|verb| verb == "list");
+                    if is_one && !known.contains(&plural) {
+                        known.push(plural);
+                        let dot = if name.is_empty() { "" } else { "." };
+                        all.push((format!("{plural}{dot}{name}"), place.clone()));
+                    }
+                }
+            }
+        }
+    }
+    Ok(Ok(all))
+}
+
+/// Objects of a page.
+const PAGE: u32 = 500;

@@ -1,0 +1,218 @@
+//! Runs all rollouts of a cluster, each beside the others.
+
+use std::collections::BTreeMap;
+use std::future::poll_fn;
+use std::pin::{Pin, pin};
+use std::task::Poll;
+use std::time::{Duration, Instant};
+
+use pointsman_core::definition::Kind;
+use pointsman_core::rollout::{RolloutPhase, RolloutStatus};
+use serde_json::Value;
+use tokio::sync::Mutex;
+use tokio::time::sleep;
+
+use super::error::RolloutError;
+use super::runner::{AGAIN, LOOK, RolloutEvent, RolloutOptions, run_beside};
+use super::status_store::list_rollouts;
+use crate::cluster::Cluster;
+
+/// Runs every rollout of a cluster whose kind is known, also those that come later, until `stop` says so; or, with
+/// `once`, until each of those that are there is over or waits for others. `kind` says which kind a StagedRollout is
+/// about, or that it is nobody's here. What is wrong with one of them ends no other. Returns how they ended last, by
+/// name; nothing for one that could not be run.
+///
+/// # Errors
+/// RunningRollouts cannot be listed.
+pub async fn run_rollouts<'a>(
+    cluster: &'a Cluster,
+    kind: &dyn Fn(&Value) -> Result<&'a Kind, String>,
+    options: &'a RolloutOptions,
+    say: &'a dyn Fn(&str, RolloutEvent),
+    stop: &'a dyn Fn() -> bool,
+) -> Result<BTreeMap<String, Option<RolloutStatus>>, RolloutError> {
+    let cluster = &cluster.heeding();
+    let begins = Mutex::new(());
+    let mut ends = BTreeMap::new();
+    let mut rollouts = RunningRollouts::default();
+    let mut listed = false;
+    loop {
+        let has_all = options.once && listed;
+        if !has_all && !stop() {
+            match rollouts.beside(list_rollouts(cluster)).await {
+                Ok(documents) => {
+                    listed = true;
+                    for document in &documents {
+                        if !rollouts.is_to_run(document) {
+                            continue;
+                        }
+                        let name = name_of(document);
+                        match kind(document) {
+                            Ok(kind) => rollouts
+                                .begin(document, Box::pin(run_one(cluster, kind, name, options, say, stop, &begins))),
+                            Err(why) => rollouts.leave(document, || say(&name, RolloutEvent::Left(why))),
+                        }
+                    }
+                }
+                Err(RolloutError::Call(call)) if call.passes() && !options.once => say("", RolloutEvent::Trying(call)),
+                Err(error) => return Err(error),
+            }
+        }
+        let wait = if stop() || options.once { LOOK } else { SEEK };
+        rollouts.beside(sleep(wait)).await;
+        for (name, ended) in std::mem::take(&mut rollouts.ended) {
+            match &ended {
+                Ok(status) => say(&name, RolloutEvent::Ended(Box::new(status.clone()))),
+                Err(error) => say(&name, RolloutEvent::Left(error.to_string())),
+            }
+            if matches!(ended, Err(RolloutError::Lost { .. })) {
+                rollouts.forget(&name);
+            }
+            ends.insert(name, ended.ok());
+        }
+        if rollouts.running.is_empty() && (stop() || options.once) {
+            return Ok(ends);
+        }
+    }
+}
+
+async fn run_one(
+    cluster: &Cluster,
+    kind: &Kind,
+    name: String,
+    options: &RolloutOptions,
+    say: &dyn Fn(&str, RolloutEvent),
+    stop: &dyn Fn() -> bool,
+    begins: &Mutex<()>,
+) -> Result<RolloutStatus, RolloutError> {
+    run_beside(cluster, kind, &name, options, &|event| say(&name, event), stop, begins).await
+}
+
+type RunningRollout<'a> = Pin<Box<dyn Future<Output = Result<RolloutStatus, RolloutError>> + 'a>>;
+
+/// RunningRollouts that are run.
+#[derive(Default)]
+struct RunningRollouts<'a> {
+    running: Vec<(String, RunningRollout<'a>)>,
+    ended: Vec<(String, Result<RolloutStatus, RolloutError>)>,
+    /// What each StagedRollout was, by uid, when it was begun or left alone last, when that was, and its name.
+    known: BTreeMap<String, (String, Instant, String)>,
+}
+
+impl<'a> RunningRollouts<'a> {
+    /// Does something, and runs the rollouts meanwhile.
+    async fn beside<T>(&mut self, work: impl Future<Output = T>) -> T {
+        let mut work = pin!(work);
+        let (running, ended) = (&mut self.running, &mut self.ended);
+        poll_fn(|context| {
+            running.retain_mut(|(name, run)| match run.as_mut().poll(context) {
+                Poll::Ready(result) => {
+                    ended.push((name.clone(), result));
+                    false
+                }
+                Poll::Pending => true,
+            });
+            work.as_mut().poll(context)
+        })
+        .await
+    }
+
+    /// Whether a rollout has to be run: nobody does here, and something has changed since that was last so. What is
+    /// refused, or does not turn after its end, may wait for another rollout to end.
+    fn is_to_run(&self, document: &Value) -> bool {
+        let name = name_of(document);
+        if self.running.iter().any(|(running, _)| *running == name) {
+            return false;
+        }
+        let waits = may_wait(document);
+        self.known
+            .get(text(document, "/metadata/uid"))
+            .is_none_or(|(version, since, _)| version != version_of(document) || (waits && since.elapsed() > AGAIN))
+    }
+
+    fn begin(&mut self, document: &Value, run: RunningRollout<'a>) {
+        self.know(document);
+        self.running.push((name_of(document), run));
+    }
+
+    /// Leaves a rollout alone, and says so when it is met first.
+    fn leave(&mut self, document: &Value, say: impl FnOnce()) {
+        if !self.known.contains_key(text(document, "/metadata/uid")) {
+            say();
+        }
+        self.know(document);
+    }
+
+    /// Begins a rollout anew that somebody else has taken over: they may end, and leave nothing that changes.
+    fn forget(&mut self, name: &str) {
+        self.known.retain(|_, (_, _, known)| known != name);
+    }
+
+    fn know(&mut self, document: &Value) {
+        let now = (version_of(document).to_owned(), Instant::now(), name_of(document));
+        self.known.insert(text(document, "/metadata/uid").to_owned(), now);
+    }
+}
+
+/// Whether a rollout may wait for another one to end: it is refused, or is over and is to turn, or to look once more.
+fn may_wait(document: &Value) -> bool {
+    let status = RolloutStatus::of(document);
+    let asked = document.pointer("/spec/direction").and_then(|asked| serde_json::from_value(asked.clone()).ok());
+    status.phase == RolloutPhase::Refused
+        || status.recheck_requested
+        || status.turns_after_end(asked.unwrap_or_default())
+}
+
+fn name_of(document: &Value) -> String {
+    text(document, "/metadata/name").to_owned()
+}
+
+fn version_of(document: &Value) -> &str {
+    text(document, "/metadata/resourceVersion")
+}
+
+fn text<'v>(document: &'v Value, path: &str) -> &'v str {
+    document.pointer(path).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// How often rollouts that came, or that somebody turned, are looked for.
+const SEEK: Duration = Duration::from_secs(5);
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_may_wait_for_another_rollout_is_tried_again_though_nothing_changes() {
+        let long_ago = Instant::now().checked_sub(AGAIN * 2).unwrap();
+        for (phase, started, went, wanted, again) in [
+            ("Refused", json!(null), "Forward", json!(null), true),
+            ("Complete", json!("2026-01-01T00:00:00Z"), "Forward", json!("Undo"), true),
+            ("Aborted", json!("2026-01-01T00:00:00Z"), "Undo", json!(null), true),
+            ("Complete", json!("2026-01-01T00:00:00Z"), "Forward", json!(null), false),
+            ("Aborted", json!("2026-01-01T00:00:00Z"), "Undo", json!("Undo"), false),
+            // It went back by itself.
+            ("Failed", json!("2026-01-01T00:00:00Z"), "Undo", json!("Forward"), false),
+            // Nothing of it was moved, and so nothing is to be taken back.
+            ("Aborted", json!(null), "Forward", json!("Undo"), false),
+        ] {
+            let rollout = json!({
+                "metadata": {"name": "a", "uid": "u", "resourceVersion": "1"},
+                "spec": {"direction": wanted},
+                "status": {"phase": phase, "started": started, "direction": went, "undoAll": phase == "Failed"},
+            });
+            let mut rollouts = RunningRollouts::default();
+            assert!(rollouts.is_to_run(&rollout), "nobody has run it");
+            rollouts.know(&rollout);
+            assert!(!rollouts.is_to_run(&rollout), "{rollout}");
+            rollouts.known.insert("u".to_owned(), ("1".to_owned(), long_ago, "a".to_owned()));
+            assert_eq!(rollouts.is_to_run(&rollout), again, "{rollout}");
+            rollouts.forget("b");
+            assert_eq!(rollouts.is_to_run(&rollout), again, "{rollout}");
+            rollouts.forget("a");
+            assert!(rollouts.is_to_run(&rollout), "somebody else had it");
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! Steps about objects that a list or names find, as they are written.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::object_step::{ObjectAction, ObjectStep};
+use super::step_object::name_template;
+use super::step_place::StepPlace;
+use super::time_limit::time_limit;
+use super::selected_objects::{IfAny, ListWait, NamedDeletion, Touch};
+use crate::apimachinery::{ResourceName, is_dns_label};
+use crate::definition::gates::{GateSpec, foreign_gate};
+
+/// Objects are written once more, with nothing, until a stage has made of them what it makes of them after its fact.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "WorkflowReadmit")]
+pub(super) struct ReadmitSpec {
+    /// Plural and group of the objects, such as `deployments.apps`.
+    resource: String,
+    /// Their names.
+    names: Vec<String>,
+    /// Their namespace, such as `{name}`. Without it they are in none.
+    namespace: Option<String>,
+    /// The stage that has to have seen them, of the definition of stages of that resource.
+    stage: String,
+    /// How long that may take, such as `10m`. Defaults to the `timeout` of the StagedRollout.
+    timeout: Option<String>,
+}
+
+/// What a step is only done for: objects for which this list has something in it.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "IfAny")]
+pub(super) struct IfAnySpec {
+    /// Plural and group, such as `controlplanes.example.com`.
+    list: String,
+    /// Their namespace, such as `{name}`. Without it those of all, or of none.
+    namespace: Option<String>,
+}
+
+/// A wait for every object of a list.
+pub(super) fn list_wait(
+    list: &str,
+    place: Option<StepPlace>,
+    every: Option<&GateSpec>,
+    bad: &mut Vec<String>,
+) -> Option<ObjectAction> {
+    let resource = ResourceName::parse(list).map_err(|why| bad.push(format!("wait: list: {why}"))).ok();
+    let Some(every) = every else {
+        bad.push("wait: a `list` has an `every`: what has to hold of each of its objects".to_owned());
+        return None;
+    };
+    let every = foreign_gate(every, |why| bad.push(format!("wait.every: {why}")));
+    Some(ObjectAction::WaitForAll(Box::new(ListWait { resource: resource?, place: place?, every: every? })))
+}
+
+/// A deletion of objects by their names.
+pub(super) fn named_deletion(
+    resource: &str,
+    texts: &[String],
+    place: Option<StepPlace>,
+    when: Option<&GateSpec>,
+    irreversible: Option<&str>,
+    bad: &mut Vec<String>,
+) -> Option<ObjectAction> {
+    if irreversible.is_none() {
+        bad.push("delete: nobody is known to make them again as they were: say `irreversible`, and why".to_owned());
+    }
+    let resource = ResourceName::parse(resource).map_err(|why| bad.push(format!("delete: {why}"))).ok();
+    let names = names(texts, "delete", bad);
+    let when = match when {
+        Some(when) => Some(foreign_gate(when, |why| bad.push(format!("delete.when: {why}")))?),
+        None => None,
+    };
+    Some(ObjectAction::DeleteNamed(Box::new(NamedDeletion { resource: resource?, names, place: place?, when })))
+}
+
+impl ReadmitSpec {
+    pub(super) fn compile(&self, irreversible: Option<&str>, bad: &mut Vec<String>) -> Option<ObjectStep> {
+        let timeout = time_limit(self.timeout.as_deref(), bad);
+        if irreversible.is_none() {
+            bad.push("readmit: no stage takes back what it has made: say `irreversible`, and why".to_owned());
+        }
+        if !is_dns_label(&self.stage) {
+            bad.push(format!("readmit: {:?} is no name of a stage", self.stage));
+        }
+        let resource = ResourceName::parse(&self.resource).map_err(|why| bad.push(format!("readmit: {why}"))).ok();
+        let names = names(&self.names, "readmit", bad);
+        let place = StepPlace::compile(None, self.namespace.as_deref(), |why| bad.push(format!("readmit: {why}")));
+        let readmission = Touch { resource: resource?, names, place: place?, stage: self.stage.clone() };
+        Some(ObjectStep { act: ObjectAction::Readmit(Box::new(readmission)), timeout })
+    }
+}
+
+impl IfAnySpec {
+    pub(super) fn compile(&self, bad: &mut Vec<String>) -> Option<IfAny> {
+        let resource = ResourceName::parse(&self.list).map_err(|why| bad.push(format!("ifAny: list: {why}"))).ok();
+        let place = StepPlace::compile(None, self.namespace.as_deref(), |why| bad.push(format!("ifAny: {why}")));
+        Some(IfAny { resource: resource?, place: place? })
+    }
+}
+
+/// Names of objects, each once.
+fn names(texts: &[String], what: &str, bad: &mut Vec<String>) -> Vec<String> {
+    if texts.is_empty() {
+        bad.push(format!("{what}: names no object"));
+    }
+    let mut names: Vec<String> = Vec::new();
+    for text in texts {
+        match name_template(text) {
+            Ok(name) if names.contains(&name) => bad.push(format!("{what}: {text} is named twice")),
+            Ok(name) => names.push(name),
+            Err(why) => bad.push(format!("{what}: {why}")),
+        }
+    }
+    names
+}

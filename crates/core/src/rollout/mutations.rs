@@ -1,0 +1,95 @@
+//! What stages make of objects, for rollouts that have them written once more.
+
+use serde_json::Value;
+
+use super::steps::is_going;
+use super::fleet_rollout::{Direction, Rollout};
+use super::mutation_state::MutationState;
+use super::status::RolloutStatus;
+use crate::definition::{ObjectAction, WorkflowStep, MutationStage, Path, Touch, StagePhase, StagedKind};
+use crate::json::Json;
+
+/// Which definition of stages a rollout cannot do without and is not there, in words; nothing where all are, and where
+/// it goes back or stops, which takes none.
+#[must_use]
+pub fn missing_stages(rollout: &Rollout, status: &RolloutStatus, staged: &[StagedKind]) -> Option<String> {
+    let is_missing =
+        |one: &Touch| find(staged, (&one.resource.plural, &one.resource.group), &one.stage).is_none();
+    let forward = status.direction_of(rollout) == Direction::Forward;
+    let readmissions = rollout.workflow_steps().filter_map(|step| Some((&step.name, readmission(step)?)));
+    readmissions.filter(|(_, one)| forward && is_missing(one)).map(|(step, one)| missing(step, one)).next()
+}
+
+/// Whether a stage has seen an object, as an API server answers it, after its fact: whether it would change nothing of
+/// it. `resource` is plural and group.
+#[must_use]
+pub fn seen_by_stage(staged: &[StagedKind], resource: (&str, &str), stage: &str, object: &Value) -> MutationState {
+    let Some((kind, stage)) = find(staged, resource, stage) else {
+        return MutationState::Unknown(format!(
+            "no definition with the stage {stage} is loaded: give its directory with --kinds"
+        ));
+    };
+    if is_going(object) {
+        return MutationState::Going;
+    }
+    let before = Json::owned(object.to_string());
+    if !stage.selection.matches(&before) {
+        return MutationState::Unknown(format!("stage {} is not about it, and never sees it", stage.name));
+    }
+    let mut made = before;
+    // What it cannot do anything about it leaves as it is, and that is no hand-over.
+    if let Some(remark) = stage.remarks(StagePhase::After, &mut made, &kind.pod).into_iter().next() {
+        return MutationState::Unknown(remark);
+    }
+    stage.apply(StagePhase::After, &mut made, &kind.pod);
+    let made: Value = serde_json::from_str(&made.to_text()).unwrap_or_default();
+    first_difference(object, &made, &Path::default()).map_or(MutationState::Seen, |path| MutationState::Unseen(path.to_string()))
+}
+
+fn readmission(step: &WorkflowStep) -> Option<&Touch> {
+    match &step.beside()?.act {
+        ObjectAction::Readmit(readmission) => Some(readmission),
+        _ => None,
+    }
+}
+
+/// A stage of a resource, and the definition that it is in.
+fn find<'s>(
+    staged: &'s [StagedKind],
+    resource: (&str, &str),
+    stage: &str,
+) -> Option<(&'s StagedKind, &'s MutationStage)> {
+    let mut of_it = staged.iter().filter(|kind| (kind.plural(), kind.group()) == resource);
+    of_it.find_map(|kind| Some((kind, kind.stages.iter().find(|one| one.name == stage)?)))
+}
+
+fn missing(step: &str, Touch { resource, stage, .. }: &Touch) -> String {
+    format!(
+        "step {step} has {resource} written until stage {stage} has seen them, and no definition of stages of {resource} \
+         with that stage is loaded: give its directory with --kinds"
+    )
+}
+
+/// The first place in which two documents differ, outermost first.
+fn first_difference(one: &Value, other: &Value, at: &Path) -> Option<Path> {
+    match (one, other) {
+        (Value::Object(one), Value::Object(other)) => {
+            let mut names: Vec<&String> = one.keys().chain(other.keys()).collect();
+            names.sort_unstable();
+            names.dedup();
+            let inner = |name: &String| match (one.get(name), other.get(name)) {
+                (Some(one), Some(other)) => first_difference(one, other, &at.join(name)),
+                _ => Some(at.join(name)),
+            };
+            names.into_iter().find_map(inner)
+        }
+        (Value::Array(one), Value::Array(other)) => {
+            let inner = |index: usize| match (one.get(index), other.get(index)) {
+                (Some(one), Some(other)) => first_difference(one, other, &at.join(&index.to_string())),
+                _ => Some(at.join(&index.to_string())),
+            };
+            (0..one.len().max(other.len())).find_map(inner)
+        }
+        _ => (one != other).then(|| at.clone()),
+    }
+}

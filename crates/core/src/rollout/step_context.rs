@@ -1,0 +1,430 @@
+//! An object on a leg of its workflow: which step comes next, and the one write by which that is done, or undone, and
+//! written down as such.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::fleet_object::FleetObject;
+use super::fleet_rollout::Rollout;
+use super::job_name::job_name;
+use super::progress::{WaveProgress, ObjectProgress};
+use super::rollout_annotation::{ANNOTATION, RecreatedFrom, RolloutAnnotation};
+use super::moment::{ClockReading, rfc3339};
+use super::patch::ObjectPatch;
+use super::place::ResolvedLocation;
+use super::observed_field::{FieldPatch, ObservedField};
+use super::shared_metadata::SharedMetadata;
+use super::status::{InFlightObject, ObservedJob};
+use crate::apimachinery::excerpt;
+use crate::definition::{ObjectAction, WorkflowAct, WorkflowJob, WorkflowStep, Path, StepPlace, StepDirection};
+
+/// How far a step came that counts as done.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Completion {
+    Whole,
+    /// Nobody knows: it counts so that it can be undone.
+    Unknown,
+    /// It was done before a Job was run for it: nothing is there to undo.
+    ByHand,
+}
+
+/// An object on a leg of its workflow.
+#[derive(Clone, Copy)]
+pub(super) struct StepContext<'a> {
+    pub(super) rollout: &'a Rollout,
+    pub(super) object: &'a FleetObject,
+    pub(super) legs: &'a ObjectProgress,
+    pub(super) leg: &'a WaveProgress,
+}
+
+/// A Job that has to be looked for before it is known what comes next.
+pub(super) struct WantedJob<'a> {
+    /// With its namespace.
+    pub(super) title: String,
+    pub(super) job: &'a WorkflowJob,
+    pub(super) step: usize,
+    pub(super) name: String,
+    /// Whether it was seen before.
+    pub(super) is_known: bool,
+}
+
+impl<'a> StepContext<'a> {
+    /// An object that is under way.
+    pub(super) fn of(rollout: &'a Rollout, object: &'a FleetObject, reservation: &InFlightObject) -> Option<Self> {
+        let legs: &ObjectProgress = object.legs.as_deref()?;
+        let wave = rollout.waves.iter().position(|wave| wave.name == reservation.wave)?;
+        Some(Self { rollout, object, legs, leg: legs.under_way(wave)? })
+    }
+
+    /// The steps of the workflow.
+    pub(super) fn steps(self) -> &'a [WorkflowStep] {
+        let workflow = self.rollout.waves.get(self.leg.wave).and_then(|wave| wave.workflow.as_ref());
+        workflow.map_or(&[], |workflow| workflow.steps.as_slice())
+    }
+
+    /// What a step is called.
+    pub(super) fn step_name(self, step: usize) -> &'a str {
+        self.steps().get(step).map_or("", |step| step.name.as_str())
+    }
+
+    /// What happens to other objects in the step at hand, and in one beside it that may be half done: the next one on
+    /// the way back, the last one on the way forward. Each with its index.
+    pub(super) fn beside(self, back: bool) -> impl Iterator<Item = (usize, &'a ObjectAction)> {
+        let done = self.leg.done;
+        let last = done.checked_sub(1);
+        let places = if back { [Some(done), last] } else { [last, Some(done)] };
+        places.into_iter().flatten().filter_map(move |at| {
+            let act = &self.steps().get(at)?.beside()?.act;
+            // What was done of the others is done, and nothing is there to undo.
+            let is_at_hand = if back { at < done } else { at == done };
+            // What it had become has to say of it that it was made of this one.
+            let is_again = back && matches!(act, ObjectAction::DeleteSource) && self.is_again();
+            (is_at_hand || is_again || (act.is_undone_by_writes() && !self.was_by_hand(at))).then_some((at, act))
+        })
+    }
+
+    /// Whether the step at hand makes what the object becomes.
+    pub(super) fn may_be_made(self) -> bool {
+        let step = self.steps().get(self.leg.done).and_then(WorkflowStep::beside);
+        step.is_some_and(|step| matches!(step.act, ObjectAction::Convert))
+    }
+
+    /// The Job that the step at hand runs on the way forward.
+    pub(super) fn job_ahead(self, reservation: &InFlightObject) -> Option<ObservedJob> {
+        let (step, it) = (self.leg.done, self.steps().get(self.leg.done)?);
+        let WorkflowAct::Job { job, .. } = &it.act else { return None };
+        let name = format!("{}/{}", job.namespace(), job_name(self.rollout, reservation, &it.name, StepDirection::Done));
+        Some(ObservedJob { name, step, back: false, lost: false })
+    }
+
+    /// Whether it was made anew of what it had become.
+    pub(super) fn is_again(self) -> bool {
+        self.object.mark_of(self.rollout).is_some_and(|mark| mark.again.is_some())
+    }
+
+    /// What is said of it on what it becomes, by which it can be made anew: as it will be when it is gone. Nothing
+    /// where that cannot be.
+    pub(super) fn made_by(self) -> Option<String> {
+        let workflow = self.rollout.waves.get(self.leg.wave)?.workflow.as_ref().filter(|workflow| workflow.returns())?;
+        let new = || {
+            RolloutAnnotation::new((&self.rollout.uid, &self.rollout.to), None, ClockReading { wall: 0, steady: Duration::ZERO })
+        };
+        let mut mark = self.object.mark_of(self.rollout).cloned().unwrap_or_else(new);
+        mark.step.insert(self.wave().to_owned(), workflow.steps.len());
+        mark.unknown_waves.retain(|wave| wave != self.wave());
+        mark.open.retain(|wave| wave != self.wave());
+        mark.again = None;
+        mark.place = Some(self.object.title());
+        serde_json::to_string(&mark).ok()
+    }
+
+    /// What it says when it is made anew of this: that its last step is undone.
+    pub(super) fn mark_again(
+        self,
+        target: &str,
+        generation: Option<i64>,
+        shared: SharedMetadata,
+    ) -> Option<RolloutAnnotation> {
+        let mut mark = self.object.mark_of(self.rollout)?.clone();
+        mark.step.insert(self.wave().to_owned(), self.leg.done.saturating_sub(1));
+        let (of, target) = (self.object.uid.clone(), target.to_owned());
+        mark.again = Some(RecreatedFrom { of, target, generation, shared: Some(shared) });
+        mark.place = None;
+        Some(mark)
+    }
+
+    /// Fields that steps have written, and what they left there.
+    pub(super) fn left(self) -> Vec<(Path, Option<Value>)> {
+        let fields = (0..self.leg.done).flat_map(|step| self.fields(step));
+        fields.map(|(field, value)| (field.clone(), value.as_ref().map(|value| self.filled(value)))).collect()
+    }
+
+    /// Whether the last step waits for what the object says, or nobody has anything to answer: what an object says is
+    /// the same however it is stored.
+    pub(super) fn is_answered(self) -> bool {
+        self.rollout.stores.is_some()
+            || self.steps().last().is_some_and(|step| matches!(step.act, WorkflowAct::Wait { .. }))
+    }
+
+    /// The Job that was seen of the step that is under way, whichever way it went.
+    pub(super) fn seen_job(self, reservation: &InFlightObject) -> Option<&ObservedJob> {
+        reservation.job.as_ref().filter(|job| self.is_at(reservation, job))
+    }
+
+    /// Whether a Job is of the step that is under way.
+    pub(super) fn is_at(self, reservation: &InFlightObject, job: &ObservedJob) -> bool {
+        job.step + usize::from(job.back) == self.leg.done && !self.forgot_waves(reservation)
+    }
+
+    /// Whether the object says no more what it did as it was reserved, before it had done a step of this wave: nobody
+    /// knows then how far it is.
+    fn forgot_waves(self, reservation: &InFlightObject) -> bool {
+        reservation.marked && !self.legs.is_run && self.object.mark_of(self.rollout).is_none()
+    }
+
+    /// Whether a step that runs a Job counted as done without one: nothing is there to undo.
+    pub(super) fn was_by_hand(self, step: usize) -> bool {
+        self.object.mark_of(self.rollout).is_some_and(|mark| mark.kept.contains_key(&self.place(step)))
+    }
+
+    /// A Job that was seen, and that the object says nothing of any more.
+    pub(super) fn lost_job(self, reservation: &InFlightObject) -> Option<&ObservedJob> {
+        reservation.tried.as_ref().filter(|job| job.lost)
+    }
+
+    /// Whether any Job of the step at hand was seen, in this attempt or the one before.
+    pub(super) fn was_tried(self, reservation: &InFlightObject, step: usize) -> bool {
+        [&reservation.job, &reservation.tried].into_iter().flatten().any(|job| job.step == step)
+    }
+
+    /// Whether anything of the leg is done, or was begun with.
+    pub(super) fn has_begun(self, reservation: &InFlightObject) -> bool {
+        let done = if reservation.back { self.leg.done < self.leg.steps || self.leg.half } else { self.leg.done > 0 };
+        done || self.leg.open || self.seen_job(reservation).is_some() || self.half_tried(reservation).is_some()
+    }
+
+    /// The Job of an attempt before at the step that comes next, where no other one was seen since: nobody knows how
+    /// much of that it has done.
+    pub(super) fn half_tried(self, reservation: &InFlightObject) -> Option<&ObservedJob> {
+        let is_next = |job: &&ObservedJob| !reservation.back && !job.back && job.step == self.leg.done;
+        reservation.tried.as_ref().filter(is_next).filter(|_| self.seen_job(reservation).is_none())
+    }
+
+    /// The step that comes next, and its index.
+    pub(super) fn next_step(self, reservation: &InFlightObject) -> Option<(usize, &'a WorkflowStep)> {
+        let at = match reservation.back {
+            true if self.leg.done > self.leg.floor => self.leg.done.checked_sub(1)?,
+            true => return None,
+            false => self.leg.done,
+        };
+        Some((at, self.steps().get(at)?))
+    }
+
+    /// The Job of the step that comes next.
+    pub(super) fn wanted_job(self, reservation: &InFlightObject) -> Option<WantedJob<'a>> {
+        let (step, it) = self.next_step(reservation)?;
+        let WorkflowAct::Job { job, undo } = &it.act else { return None };
+        let (job, way) = if reservation.back { (undo.as_ref()?, StepDirection::Undone) } else { (job, StepDirection::Done) };
+        if reservation.back && self.was_by_hand(step) {
+            return None;
+        }
+        let name = job_name(self.rollout, reservation, &it.name, way);
+        let known = self.seen_job(reservation).filter(|seen| seen.back == reservation.back);
+        let title = known.map_or_else(|| format!("{}/{name}", job.namespace()), |seen| seen.name.clone());
+        Some(WantedJob { title, job, step, name, is_known: known.is_some() })
+    }
+
+    /// Whether the step under way can be undone, and something is there to undo.
+    pub(super) fn can_go_back(self, reservation: &InFlightObject) -> bool {
+        let is_begun = self.leg.open || self.seen_job(reservation).is_some();
+        let is_held = |(_, step): (usize, &WorkflowStep)| step.irreversible.is_some() && is_begun;
+        let floor = self.leg.floor;
+        !self.next_step(reservation).is_some_and(is_held) && (self.leg.done > floor || floor == 0)
+    }
+
+    /// The step that comes next, in words.
+    pub(super) fn told(self, reservation: &InFlightObject) -> String {
+        self.at_hand(reservation).map_or_else(
+            || "the end".to_owned(),
+            |(step, way)| match way {
+                StepDirection::Done => format!("step {}", step.name),
+                StepDirection::Undone => format!("undoing step {}", step.name),
+            },
+        )
+    }
+
+    /// The step that something is done about, and which way: by the Job that was seen, which may be of before a turn.
+    pub(super) fn at_hand(self, reservation: &InFlightObject) -> Option<(&'a WorkflowStep, StepDirection)> {
+        let way = |back| if back { StepDirection::Undone } else { StepDirection::Done };
+        match self.seen_job(reservation) {
+            Some(seen) => Some((self.steps().get(seen.step)?, way(seen.back))),
+            None => self.next_step(reservation).map(|(_, step)| (step, way(reservation.back))),
+        }
+    }
+
+    /// The next step is done by this write; its fields are written where it has any.
+    pub(super) fn forward(self, now: ClockReading, half: Completion) -> ObjectPatch {
+        let (mut patch, mut mark) = (self.patch(), self.mark(now));
+        let (step, place) = (self.leg.done, self.place(self.leg.done));
+        for (field, value) in self.fields(step) {
+            let Some(seen) = self.legs.fields.get(field) else { continue };
+            let value = value.as_ref().map(|value| self.filled(value));
+            patch.write(field, seen, value.as_ref());
+            mark.kept.entry(place.clone()).or_default().insert(field.to_string(), seen.kept());
+        }
+        if half == Completion::ByHand {
+            mark.kept.entry(place).or_default();
+        }
+        mark.step.insert(self.wave().to_owned(), step + 1);
+        mark.open.retain(|wave| wave != self.wave());
+        mark.unknown_waves.extend((half == Completion::Unknown).then(|| self.wave().to_owned()));
+        self.written(patch, Some(mark))
+    }
+
+    /// Whether the next step writes fields of the object.
+    pub(super) fn writes_next(&self) -> bool {
+        !self.fields(self.leg.done).is_empty()
+    }
+
+    /// The last step that was done is undone by this write; fields are what they were before.
+    pub(super) fn back(self, now: ClockReading) -> ObjectPatch {
+        let mut patch = FieldPatch::new(&self.object.uid);
+        let mut mark = self.mark(now);
+        let step = self.leg.done.saturating_sub(1);
+        let kept = mark.kept.remove(&self.place(step)).unwrap_or_default();
+        for (field, value) in self.fields(step).iter().rev() {
+            let (Some(seen), Some(kept)) = (self.legs.fields.get(field), kept.get(&field.to_string())) else {
+                continue;
+            };
+            let left = value.as_ref().map(|value| self.filled(value));
+            patch.put_back(field, seen, left.as_ref(), kept);
+        }
+        self.stepped(patch, mark, step)
+    }
+
+    /// A field that a step of the leg has written, and that is something else by now, in words.
+    pub(super) fn changed(self) -> Option<String> {
+        let is_changed = |field: &Path, left: Option<&Value>| {
+            self.legs.fields.get(field).is_some_and(|seen| !seen.is(left)).then(|| told(field, left))
+        };
+        self.last_left().iter().find_map(|(field, left)| is_changed(field, left.as_ref()))
+    }
+
+    /// Fields that steps of the leg have written, and what the last of them left there.
+    fn last_left(self) -> BTreeMap<&'a Path, Option<Value>> {
+        let mut left: BTreeMap<&Path, Option<Value>> = BTreeMap::new();
+        for (field, value) in (0..self.leg.done).flat_map(|step| self.fields(step)) {
+            left.retain(|known, _| known.common(field) < known.len().min(field.len()));
+            left.insert(field, value.as_ref().map(|value| self.filled(value)));
+        }
+        left
+    }
+
+    /// A patch by which the next step is done, or begins. Where that cannot be undone, it is written only while fields
+    /// are what steps before it left there.
+    fn patch(self) -> FieldPatch {
+        let mut patch = FieldPatch::new(&self.object.uid);
+        if self.steps().get(self.leg.done).is_some_and(|step| step.irreversible.is_some()) {
+            let left = self.last_left().into_keys();
+            left.filter_map(|field| Some((field, self.legs.fields.get(field)?)))
+                .for_each(|(field, seen)| patch.expects(field, seen));
+        }
+        patch
+    }
+
+    /// A field that the last step has written, and that is neither what the step left there nor what it was before.
+    pub(super) fn not_left(self) -> Option<String> {
+        let step = self.leg.done.checked_sub(1)?;
+        let kept = self.object.mark_of(self.rollout)?.kept.get(&self.place(step))?;
+        self.fields(step).iter().find_map(|(field, value)| {
+            let (seen, kept) = (self.legs.fields.get(field)?, kept.get(&field.to_string())?);
+            let left = value.as_ref().map(|value| self.filled(value));
+            (!seen.is(left.as_ref()) && !seen.is_again(kept)).then(|| told(field, left.as_ref()))
+        })
+    }
+
+    /// The last step, which was done half at most, is done anew. Whoever goes back before that undoes it first.
+    pub(super) fn again(self, now: ClockReading) -> ObjectPatch {
+        let (patch, mut mark) = (FieldPatch::new(&self.object.uid), self.mark(now));
+        mark.open.retain(|wave| wave != self.wave());
+        mark.open.push(self.wave().to_owned());
+        self.stepped(patch, mark, self.leg.done.saturating_sub(1))
+    }
+
+    /// The next step begins, which cannot be undone: whoever goes back from here on does not go back over it.
+    pub(super) fn begins(self, now: ClockReading) -> ObjectPatch {
+        let mut mark = self.mark(now);
+        mark.open.push(self.wave().to_owned());
+        self.written(self.patch(), Some(mark))
+    }
+
+    /// Only so many steps are done. Those after them have done nothing but wait.
+    pub(super) fn waits_again(self, now: ClockReading, done: usize) -> ObjectPatch {
+        let mut mark = self.mark(now);
+        (done..self.leg.done).for_each(|step| drop(mark.kept.remove(&self.place(step))));
+        self.stepped(FieldPatch::new(&self.object.uid), mark, done)
+    }
+
+    /// So many steps are done, and none is half done.
+    fn stepped(self, patch: FieldPatch, mut mark: RolloutAnnotation, step: usize) -> ObjectPatch {
+        mark.unknown_waves.retain(|wave| wave != self.wave());
+        match step {
+            0 => drop(mark.step.remove(self.wave())),
+            step => drop(mark.step.insert(self.wave().to_owned(), step)),
+        }
+        let is_home = mark.step.is_empty() && mark.open.is_empty();
+        self.written(patch, (!is_home).then_some(mark))
+    }
+
+    /// What the object says of the rollout once this is written; nothing where it is what it was before.
+    fn written(self, mut patch: FieldPatch, mark: Option<RolloutAnnotation>) -> ObjectPatch {
+        let text = |mark: &RolloutAnnotation| json!(serde_json::to_string(mark).unwrap_or_default());
+        let place = Path::default().join("metadata").join("annotations").join(ANNOTATION);
+        let there = if self.object.has_annotations { 2 } else { 1 };
+        let before = self.object.noted.text().map(|text| json!(text));
+        let seen = ObservedField::plain(before.clone(), if before.is_some() { 3 } else { there });
+        patch.write(&place, &seen, mark.as_ref().map(text).as_ref());
+        let FleetObject { namespace, name, uid, .. } = self.object;
+        ObjectPatch { namespace: namespace.clone(), name: name.clone(), uid: uid.clone(), patch: patch.into_patch() }
+    }
+
+    /// What the object says of this rollout now, as of now.
+    fn mark(self, now: ClockReading) -> RolloutAnnotation {
+        match self.object.mark_of(self.rollout) {
+            Some(mark) => RolloutAnnotation { at: rfc3339(now.wall), ..mark.clone() },
+            None => RolloutAnnotation::new((&self.rollout.uid, &self.rollout.to), None, now),
+        }
+    }
+
+    /// The name of its wave.
+    pub(super) fn wave(&self) -> &str {
+        self.rollout.waves.get(self.leg.wave).map_or("", |wave| wave.name.as_str())
+    }
+
+    pub(super) fn place(self, step: usize) -> String {
+        format!("{}/{step}", self.wave())
+    }
+
+    /// What a step writes.
+    fn fields(self, step: usize) -> &'a [(Path, Option<Value>)] {
+        let workflow = self.rollout.waves.get(self.leg.wave).and_then(|wave| wave.workflow.as_ref());
+        match workflow.and_then(|workflow| workflow.steps.get(step)).map(|step| &step.act) {
+            Some(WorkflowAct::Set(fields)) => fields,
+            _ => &[],
+        }
+    }
+
+    /// A text with `{name}` and the like filled in.
+    pub(super) fn filled_text(self, text: &str) -> String {
+        let names = [
+            ("{name}", self.object.name.as_str()),
+            ("{namespace}", self.object.namespace.as_deref().unwrap_or_default()),
+        ];
+        names.iter().fold(self.rollout.filled(text), |text, (name, value)| text.replace(name, value))
+    }
+
+    /// Where the objects of a step are, for this one.
+    pub(super) fn place_of(self, place: &StepPlace) -> ResolvedLocation {
+        ResolvedLocation::of(place, &|text| self.filled_text(text))
+    }
+
+    /// `{name}` and the like filled in, in every text.
+    pub(super) fn filled(self, value: &Value) -> Value {
+        match value {
+            Value::String(text) => Value::String(self.filled_text(text)),
+            Value::Array(items) => items.iter().map(|item| self.filled(item)).collect(),
+            Value::Object(members) => {
+                Value::Object(members.iter().map(|(name, value)| (name.clone(), self.filled(value))).collect())
+            }
+            other => other.clone(),
+        }
+    }
+}
+
+/// Says of a field that it is something else than what a step left there.
+fn told(field: &Path, left: Option<&Value>) -> String {
+    let left = left.map_or_else(|| "nothing".to_owned(), |left| excerpt(&left.to_string()));
+    format!("{field} was changed by somebody since: the rollout left {left} there")
+}

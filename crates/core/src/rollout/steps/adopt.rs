@@ -1,0 +1,75 @@
+//! A step by which what belongs to an object belongs to what it has become.
+
+use serde_json::Value;
+
+use super::convert::not_ours;
+use super::annotations::BECAME;
+use super::object_write::ObjectCall;
+use super::observation::target_question;
+use super::controller_reference::{hand_over, place};
+use super::step_outcome::{ObjectStepInput, StepOutcome};
+use super::revert::linked;
+use super::observed_object::{ObservedObject, annotation, is_going, list, text};
+use crate::apimachinery::ResourceName;
+use crate::rollout::kinds::PairedKind;
+use crate::rollout::lookup_request::LookupRequest;
+use crate::rollout::step_context::StepContext;
+
+pub(super) fn questions(traveller: StepContext<'_>, resources: &[ResourceName]) -> Vec<LookupRequest> {
+    let owned = resources.iter().map(|resource| owned(traveller, resource));
+    target_question(traveller).into_iter().chain(owned).collect()
+}
+
+/// What the object has become is called as the object is.
+fn owned(traveller: StepContext<'_>, resource: &ResourceName) -> LookupRequest {
+    LookupRequest::of_owned(resource, traveller.object.namespace(), traveller.object.name())
+}
+
+pub(super) fn forward(step: ObjectStepInput<'_>, resources: &[ResourceName]) -> StepOutcome {
+    let (Some(pair), Some(target)) = (step.pair(), target_question(step.traveller)) else {
+        return StepOutcome::Stuck("nobody knows what the object becomes".to_owned());
+    };
+    match linked(step, &target) {
+        Ok(object) => {
+            let to = (&pair.target, text(object, "/metadata/name"), text(object, "/metadata/uid"));
+            hand_all_over(step, resources, step.uid(), to)
+        }
+        Err(not_yet) => not_yet,
+    }
+}
+
+pub(super) fn back(step: ObjectStepInput<'_>, resources: &[ResourceName]) -> StepOutcome {
+    let (Some(pair), Some(target)) = (step.pair(), target_question(step.traveller)) else { return StepOutcome::Done };
+    match step.look(&target) {
+        // One that goes would take along what belongs to it.
+        ObservedObject::There(object) | ObservedObject::Going(object) if annotation(object, BECAME) == Some(step.uid()) => {
+            let to = (&pair.source, step.traveller.object.name(), step.uid());
+            hand_all_over(step, resources, text(object, "/metadata/uid"), to)
+        }
+        ObservedObject::Unknown(why) => StepOutcome::Waits(why),
+        ObservedObject::There(object) => not_ours(step, &target, object),
+        // Nothing can belong to it.
+        ObservedObject::Going(_) | ObservedObject::Absent => StepOutcome::Done,
+    }
+}
+
+/// The first object that still belongs to whom it did is handed over.
+fn hand_all_over(
+    step: ObjectStepInput<'_>,
+    resources: &[ResourceName],
+    from: &str,
+    to: (&PairedKind, &str, &str),
+) -> StepOutcome {
+    for resource in resources {
+        let all = match list(step.answers, &owned(step.traveller, resource)) {
+            Ok(all) => all,
+            Err(why) => return StepOutcome::Waits(why),
+        };
+        let is_its = |object: &&Value| !is_going(object) && place(object, from).is_some();
+        let Some(object) = all.iter().find(is_its) else { continue };
+        if let Some(patch) = hand_over(object, from, to) {
+            return step.next(resource, None, text(object, "/metadata/name"), ObjectCall::Patch(patch));
+        }
+    }
+    StepOutcome::Done
+}

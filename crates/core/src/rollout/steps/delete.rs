@@ -1,0 +1,261 @@
+//! Steps that delete: objects with some labels, and at the end the object that a rollout is about.
+
+use serde_json::Value;
+
+use super::copied_metadata::carried;
+use super::annotations::{BECAME, GENERATION, WORKFLOW_LABEL};
+use super::object_write::{ObjectCall, ObjectWrite, Propagation};
+use super::observation::{deployment_question, object_question, recreations, selector, target_question};
+use super::controller_reference::controller;
+use super::step_outcome::{ObjectStepInput, StepOutcome};
+use super::recreation_source::selector_of;
+use super::revert::linked;
+use super::observed_object::{ObservedObject, annotation, is_going, list, look, text};
+use super::wait::not_rolled_out;
+use crate::apimachinery::ResourceName;
+use crate::definition::{ObjectAction, Recreation, StepObject, StepDirection};
+use crate::rollout::lookup_results::LookupResults;
+use crate::rollout::fleet_rollout::Rollout;
+use crate::rollout::lookup_request::LookupRequest;
+use crate::rollout::status::InFlightObject;
+use crate::rollout::step_context::StepContext;
+
+pub(super) fn labelled_questions(
+    traveller: StepContext<'_>,
+    step: usize,
+    resource: &ResourceName,
+    labels: &str,
+) -> Vec<LookupRequest> {
+    let made = made_before(traveller, step).map(|recreation| deployment_question(traveller, recreation));
+    made.chain([labelled_question(traveller, resource, labels)]).collect()
+}
+
+/// Deployments that steps before this one have made anew.
+fn made_before(traveller: StepContext<'_>, step: usize) -> impl Iterator<Item = &Recreation> {
+    recreations(traveller.steps().get(..step).unwrap_or_default())
+}
+
+/// Why a Deployment that was made anew does not serve now, whatever was so when it was waited for.
+fn serves_not(step: ObjectStepInput<'_>, recreation: &Recreation) -> Option<String> {
+    let question = deployment_question(step.traveller, recreation);
+    let why = match step.look(&question) {
+        ObservedObject::Unknown(why) => return Some(why),
+        ObservedObject::Absent => Some("is not there".to_owned()),
+        ObservedObject::Going(_) => Some("is being deleted".to_owned()),
+        ObservedObject::There(object) if selector_of(object) != Some(selector(step.traveller, recreation)) => {
+            Some("does not select what it was made anew for".to_owned())
+        }
+        ObservedObject::There(object) => not_rolled_out(object),
+    };
+    why.map(|why| format!("{question}: {why}, and what served before it goes after that"))
+}
+
+fn labelled_question(traveller: StepContext<'_>, resource: &ResourceName, labels: &str) -> LookupRequest {
+    // Not of metadata alone: of a resource that there is not, that says nothing.
+    LookupRequest::of_labelled(resource, traveller.object.namespace(), &traveller.filled_text(labels))
+}
+
+/// Objects with such labels go, one after the other: after those that serve in their place.
+pub(super) fn labelled(step: ObjectStepInput<'_>, resource: &ResourceName, labels: &str) -> StepOutcome {
+    let mut made = made_before(step.traveller, step.step);
+    if let Some(why) = made.find_map(|recreation| serves_not(step, recreation)) {
+        return StepOutcome::Waits(why);
+    }
+    let all = match list(step.answers, &labelled_question(step.traveller, resource, labels)) {
+        Ok(all) => all,
+        Err(why) => return StepOutcome::Waits(why),
+    };
+    orphans(step, resource, all)
+}
+
+/// Objects that nobody controls go. What somebody else controls would be made again, or is none of ours.
+pub(super) fn orphans(step: ObjectStepInput<'_>, resource: &ResourceName, all: &[Value]) -> StepOutcome {
+    let is_others = |object: &&Value| controller(object).is_some_and(|(_, uid)| uid != step.uid());
+    if let Some(object) = all.iter().find(|object| !is_going(object) && !is_others(object)) {
+        return step.delete(resource, None, object, Propagation::Background);
+    }
+    match all.first() {
+        None => StepOutcome::Done,
+        Some(object) => {
+            let name = text(object, "/metadata/name");
+            let by = controller(object).filter(|_| is_others(&object)).map(|(by, _)| by);
+            StepOutcome::Waits(match by {
+                Some(by) => format!("{resource} {name} is controlled by {by}, and is not deleted"),
+                None => format!("{resource} {name} is being deleted"),
+            })
+        }
+    }
+}
+
+pub(super) fn source_questions(traveller: StepContext<'_>) -> Vec<LookupRequest> {
+    let sweep = LookupRequest::of_referring(traveller.object.namespace(), traveller.object.uid());
+    // The object last: what lies between this look and its deletion is short.
+    let own = object_question(traveller, &StepObject::Source);
+    target_question(traveller).into_iter().chain([sweep]).chain(own).collect()
+}
+
+/// The object itself goes: if what it has become is there, and nothing belongs to it any more.
+pub(super) fn source(step: ObjectStepInput<'_>) -> StepOutcome {
+    let own = object_question(step.traveller, &StepObject::Source);
+    let (Some(pair), Some(own), Some(target)) = (step.pair(), own, target_question(step.traveller)) else {
+        return StepOutcome::Stuck("nobody knows what the object becomes".to_owned());
+    };
+    let became = match linked(step, &target) {
+        Ok(became) => became,
+        Err(not_yet) => return not_yet,
+    };
+    let (uid, made) = (step.uid(), annotation(became, GENERATION));
+    if let Some(why) = belongs(step, uid, "it") {
+        return StepOutcome::Waits(why);
+    }
+    match step.look(&own) {
+        ObservedObject::There(object) if text(object, "/metadata/uid") == uid && !is_of_generation(object, made) => {
+            StepOutcome::Stuck(format!(
+                "{own} was changed after {target} was made of it: make the same change there, set its annotation \
+                 {GENERATION} to metadata.generation of the object, and resume; or go back"
+            ))
+        }
+        ObservedObject::There(object) if text(object, "/metadata/uid") == uid => {
+            carried(step, object, became, StepDirection::Done).unwrap_or_else(|| {
+                step.gives_way((&pair.source, object), (&pair.target, text(became, "/metadata/uid"), Some(BECAME)))
+            })
+        }
+        ObservedObject::Unknown(why) => StepOutcome::Waits(why),
+        ObservedObject::There(_) | ObservedObject::Going(_) | ObservedObject::Absent => {
+            StepOutcome::Waits(format!("{own} is being deleted"))
+        }
+    }
+}
+
+/// Why an object is not to go yet: something still belongs to it, of whatever resource.
+pub(super) fn belongs(step: ObjectStepInput<'_>, uid: &str, called: &str) -> Option<String> {
+    let found = match list(step.answers, &LookupRequest::of_referring(step.namespace(), uid)) {
+        Err(why) => return Some(why),
+        Ok(found) => found,
+    };
+    let first = found.first()?;
+    let more = if found.len() > 1 { format!(" and {} more", found.len() - 1) } else { String::new() };
+    let resource = text(first, "/resource");
+    // What came after that step is not handed over.
+    let is_named = adopted(step.traveller).any(|one| one.to_string() == resource);
+    let next = if is_named { "" } else { "name its resource under `adopt`, or " };
+    let name = text(first, "/metadata/name");
+    Some(format!(
+        "{resource} {name}{more} still belongs to {called} by an owner reference: {next}take the reference away"
+    ))
+}
+
+/// Resources of what is handed over.
+fn adopted(traveller: StepContext<'_>) -> impl Iterator<Item = &ResourceName> {
+    let steps = traveller.steps().iter().filter_map(|step| step.beside());
+    steps.flat_map(|step| match &step.act {
+        ObjectAction::Adopt(resources) => resources.as_slice(),
+        _ => &[],
+    })
+}
+
+/// Whether an object says what it said when another one was made of it.
+fn is_of_generation(object: &Value, made: Option<&str>) -> bool {
+    let now = object.pointer("/metadata/generation").map(Value::to_string);
+    now.as_deref() == made
+}
+
+/// What was saved for an object that is there no more, and what it has become.
+pub(in crate::rollout) fn leftover_questions(
+    rollout: &Rollout,
+    reservation: &InFlightObject,
+) -> Vec<LookupRequest> {
+    let Some(pair) = rollout.pair.as_deref() else { return Vec::new() };
+    let (namespace, name) = reservation.place();
+    let both = [&pair.source, &pair.target].map(|kind| LookupRequest::of_paired(kind, namespace, name));
+    let saved = saves(rollout).then(|| saved_question(namespace, &reservation.uid));
+    saved.into_iter().chain(both).collect()
+}
+
+/// What is left of an object that is there no more: the next call to take it away. Nothing where nothing is left.
+///
+/// # Errors
+/// Nobody knows what is left, or it is about to go; in words.
+pub(in crate::rollout) fn leftovers(
+    rollout: &Rollout,
+    reservation: &InFlightObject,
+    answers: &LookupResults,
+) -> Result<Option<ObjectWrite>, String> {
+    let Some(pair) = rollout.pair.as_deref().filter(|_| saves(rollout)) else { return Ok(None) };
+    let (namespace, name) = reservation.place();
+    match look(answers, &LookupRequest::of_paired(&pair.source, namespace, name)) {
+        ObservedObject::Unknown(why) => return Err(why),
+        ObservedObject::There(object) | ObservedObject::Going(object) if text(object, "/metadata/uid") == reservation.uid => {
+            return Err("it is there".to_owned());
+        }
+        ObservedObject::There(_) | ObservedObject::Going(_) | ObservedObject::Absent => {}
+    }
+    if let ObservedObject::Unknown(why) = look(answers, &LookupRequest::of_paired(&pair.target, namespace, name)) {
+        return Err(why);
+    }
+    if !has_become(rollout, reservation, answers) {
+        // What was saved may be all that there is of a Deployment.
+        return Ok(None);
+    }
+    let saved = list(answers, &saved_question(namespace, &reservation.uid))?;
+    let Some(object) = saved.first() else { return Ok(None) };
+    let revisions = revisions();
+    let name = text(object, "/metadata/name").to_owned();
+    if is_going(object) {
+        return Err(format!("{revisions} {name} is being deleted"));
+    }
+    Ok(Some(ObjectWrite {
+        plural: revisions.plural,
+        group: revisions.group,
+        version: None,
+        cluster: None,
+        namespace: namespace.map(str::to_owned),
+        name,
+        call: ObjectCall::Delete {
+            uid: text(object, "/metadata/uid").to_owned(),
+            resource_version: text(object, "/metadata/resourceVersion").to_owned(),
+            propagation: Propagation::Background,
+            replacement: None,
+        },
+        of: reservation.object.clone(),
+        uid: reservation.uid.clone(),
+    }))
+}
+
+/// What was saved for an object that is there no more: the first of it, as people call it.
+pub(in crate::rollout) fn kept_of(
+    rollout: &Rollout,
+    reservation: &InFlightObject,
+    answers: &LookupResults,
+) -> Option<String> {
+    let (namespace, _) = reservation.place();
+    let saved = list(answers, &saved_question(namespace, &reservation.uid)).ok()?.first()?;
+    let place = namespace.map(|namespace| format!("{namespace}/")).unwrap_or_default();
+    saves(rollout).then(|| format!("{} {place}{}", revisions(), text(saved, "/metadata/name")))
+}
+
+/// Whether an object that is there no more has become another one.
+pub(in crate::rollout) fn has_become(
+    rollout: &Rollout,
+    reservation: &InFlightObject,
+    answers: &LookupResults,
+) -> bool {
+    let Some(pair) = rollout.pair.as_deref() else { return false };
+    let (namespace, name) = reservation.place();
+    let target = look(answers, &LookupRequest::of_paired(&pair.target, namespace, name));
+    matches!(target, ObservedObject::There(object) if annotation(object, BECAME) == Some(reservation.uid.as_str()))
+}
+
+/// Whether any step saves something that is needed no more once the object is gone.
+fn saves(rollout: &Rollout) -> bool {
+    recreations(rollout.workflow_steps()).next().is_some()
+}
+
+fn saved_question(namespace: Option<&str>, uid: &str) -> LookupRequest {
+    LookupRequest::of_metadata(&revisions(), namespace, &format!("{WORKFLOW_LABEL}={uid}"))
+}
+
+/// Where things are saved.
+pub(super) fn revisions() -> ResourceName {
+    ResourceName { plural: "controllerrevisions".to_owned(), group: "apps".to_owned() }
+}

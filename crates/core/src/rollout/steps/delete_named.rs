@@ -1,0 +1,33 @@
+//! A step that deletes objects by their names, of which something holds. Whatever else is called so is left alone.
+
+use super::object_write::Propagation;
+use super::step_outcome::{ObjectStepInput, StepOutcome};
+use super::observed_object::ObservedObject;
+use crate::definition::{NamedDeletion, unmet_of};
+use crate::rollout::lookup_request::LookupRequest;
+use crate::rollout::step_context::StepContext;
+
+pub(super) fn questions(traveller: StepContext<'_>, deletion: &NamedDeletion) -> Vec<LookupRequest> {
+    let place = traveller.place_of(&deletion.place);
+    let names = deletion.names.iter().map(|name| traveller.filled_text(name));
+    names.map(|name| LookupRequest::of_object_at(&deletion.resource, &place, &name)).collect()
+}
+
+pub(super) fn forward(step: ObjectStepInput<'_>, deletion: &NamedDeletion) -> StepOutcome {
+    let place = step.traveller.place_of(&deletion.place);
+    let mut going = None;
+    for question in questions(step.traveller, deletion) {
+        let is_meant = |object| deletion.when.as_ref().is_none_or(|when| unmet_of(when, object).is_none());
+        match step.look(&question) {
+            ObservedObject::Unknown(why) => return step.unknown(&question, why),
+            ObservedObject::There(object) if is_meant(object) => {
+                return step.delete_at(&place, (&deletion.resource, None), object, Propagation::Background);
+            }
+            ObservedObject::Going(object) if is_meant(object) => {
+                going.get_or_insert_with(|| format!("{question} is being deleted"));
+            }
+            ObservedObject::There(_) | ObservedObject::Going(_) | ObservedObject::Absent => {}
+        }
+    }
+    going.map_or(StepOutcome::Done, StepOutcome::Waits)
+}

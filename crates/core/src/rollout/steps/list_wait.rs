@@ -1,0 +1,29 @@
+//! A step that waits until something holds of every object of a list.
+
+use super::step_outcome::{ObjectStepInput, StepOutcome};
+use crate::definition::ListWait;
+use crate::rollout::lookup_request::LookupRequest;
+use crate::rollout::step_context::StepContext;
+
+pub(super) fn question(traveller: StepContext<'_>, wait: &ListWait) -> LookupRequest {
+    LookupRequest::of_every(&wait.resource, &traveller.place_of(&wait.place), &wait.every)
+}
+
+pub(super) fn forward(step: ObjectStepInput<'_>, wait: &ListWait) -> StepOutcome {
+    let question = question(step.traveller, wait);
+    let found = match step.answers.of(&question.about) {
+        None => return step.unknown(&question, format!("nobody has looked at {question}")),
+        Some(Err(why)) => return step.unknown(&question, format!("{question} cannot be listed: {why}")),
+        Some(Ok(found)) => found,
+    };
+    if found.objects == 0 {
+        // What is not there says nothing: a list that is empty may be one that nobody has filled yet.
+        return StepOutcome::Waits(format!("there is none of {question}"));
+    }
+    let more = found.unmet.saturating_sub(found.shown.len());
+    let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+    match found.unmet {
+        0 => StepOutcome::Done,
+        _ => StepOutcome::Waits(format!("{question}: {}{more}", found.shown.join("; "))),
+    }
+}

@@ -1,0 +1,56 @@
+//! Questions about the objects that steps name.
+
+use std::collections::BTreeMap;
+
+use crate::definition::{ObjectAction, WorkflowStep, Recreation, StepObject};
+use crate::rollout::lookup_request::LookupRequest;
+use crate::rollout::step_context::StepContext;
+
+/// About an object that a step names. Nothing where it is of a kind that nobody knows.
+pub(super) fn object_question(traveller: StepContext<'_>, on: &StepObject) -> Option<LookupRequest> {
+    let (namespace, name) = (traveller.object.namespace(), traveller.object.name());
+    let pair = traveller.rollout.pair.as_deref();
+    Some(match on {
+        StepObject::Source => pair.map(|pair| LookupRequest::of_paired(&pair.source, namespace, name))?,
+        StepObject::Target => pair.map(|pair| LookupRequest::of_paired(&pair.target, namespace, name))?,
+        StepObject::Named { resource, name } => {
+            LookupRequest::of_object(resource, namespace, &traveller.filled_text(name))
+        }
+    })
+}
+
+/// About what the object becomes.
+pub(super) fn target_question(traveller: StepContext<'_>) -> Option<LookupRequest> {
+    object_question(traveller, &StepObject::Target)
+}
+
+/// About a Deployment that is made anew.
+pub(super) fn deployment_question(traveller: StepContext<'_>, recreation: &Recreation) -> LookupRequest {
+    let name = traveller.filled_text(&recreation.name);
+    LookupRequest::of_object(&recreation.resource, traveller.object.namespace(), &name)
+}
+
+/// The labels that it is to select its Pods by.
+pub(super) fn selector(traveller: StepContext<'_>, recreation: &Recreation) -> BTreeMap<String, String> {
+    filled(traveller, &recreation.selector)
+}
+
+/// Those that it is to select them by again, where what was saved of it is gone. Nothing where that is not gone, or
+/// nobody says which they are.
+pub(super) fn selector_again(traveller: StepContext<'_>, recreation: &Recreation) -> Option<BTreeMap<String, String>> {
+    (traveller.is_again() && !recreation.was.is_empty()).then(|| filled(traveller, &recreation.was))
+}
+
+fn filled(traveller: StepContext<'_>, labels: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+    labels.iter().map(|(label, value)| (label.clone(), traveller.filled_text(value))).collect()
+}
+
+/// Deployments that steps make anew.
+pub(super) fn recreations<'s>(
+    steps: impl IntoIterator<Item = &'s WorkflowStep>,
+) -> impl Iterator<Item = &'s Recreation> {
+    steps.into_iter().filter_map(WorkflowStep::beside).filter_map(|step| match &step.act {
+        ObjectAction::Recreate(recreation) => Some(&**recreation),
+        _ => None,
+    })
+}

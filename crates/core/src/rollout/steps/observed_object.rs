@@ -1,0 +1,74 @@
+//! What was found of other objects.
+
+use serde_json::Value;
+
+use crate::rollout::lookup_results::LookupResults;
+use crate::rollout::lookup_request::LookupRequest;
+
+/// What was found of one object.
+#[derive(Clone, Debug)]
+pub(super) enum ObservedObject<'a> {
+    /// Nobody knows, and why.
+    Unknown(String),
+    Absent,
+    /// It is being deleted.
+    Going(&'a Value),
+    There(&'a Value),
+}
+
+/// One object.
+pub(super) fn look<'a>(answers: &'a LookupResults, question: &LookupRequest) -> ObservedObject<'a> {
+    match answers.of(&question.about) {
+        None => ObservedObject::Unknown(format!("nobody has looked at {question}")),
+        Some(Err(why)) => ObservedObject::Unknown(format!("{question} cannot be read: {why}")),
+        Some(Ok(found)) => match &found.whole {
+            None => ObservedObject::Absent,
+            Some(object) if is_going(object) => ObservedObject::Going(object),
+            Some(object) => ObservedObject::There(object),
+        },
+    }
+}
+
+/// All objects of a list.
+///
+/// # Errors
+/// Nobody knows, and why.
+pub(in crate::rollout) fn list<'a>(
+    answers: &'a LookupResults,
+    question: &LookupRequest,
+) -> Result<&'a [Value], String> {
+    match answers.of(&question.about) {
+        None => Err(format!("nobody has looked at {question}")),
+        Some(Err(why)) => Err(format!("{question} cannot be listed: {why}")),
+        Some(Ok(found)) => Ok(&found.all),
+    }
+}
+
+/// Whether it is being deleted.
+pub(in crate::rollout) fn is_going(object: &Value) -> bool {
+    object.pointer("/metadata/deletionTimestamp").is_some_and(|at| !at.is_null())
+}
+
+/// That an object is being deleted, and who holds it.
+pub(super) fn goes(called: &LookupRequest, object: &Value) -> String {
+    let all = object.pointer("/metadata/finalizers").and_then(Value::as_array);
+    let all: Vec<&str> = all.into_iter().flatten().filter_map(Value::as_str).collect();
+    match all.as_slice() {
+        [] => format!("{called} is being deleted"),
+        all => format!("{called} is being deleted, and {}", held_by_finalizers(&all.join(", "))),
+    }
+}
+
+/// What stands against the end of an object, by the names of its finalizers.
+pub(in crate::rollout) fn held_by_finalizers(names: &str) -> String {
+    format!("{names} of its metadata.finalizers hold it: whoever set them has to act")
+}
+
+pub(super) fn text<'v>(object: &'v Value, path: &str) -> &'v str {
+    object.pointer(path).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// An annotation of an object.
+pub(in crate::rollout) fn annotation<'v>(object: &'v Value, name: &str) -> Option<&'v str> {
+    object.get("metadata")?.get("annotations")?.get(name)?.as_str()
+}

@@ -1,0 +1,189 @@
+//! What stands against a Deployment that is to be made anew: looked for before the first step of its object, and again
+//! right before anything is deleted.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::observation::{deployment_question, selector};
+use super::controller_reference::place;
+use super::step_outcome::PreflightFailure;
+use super::recreation_source::{new, selector_of};
+use super::quota::{PodSet, no_room};
+use super::observed_object::{ObservedObject, list, look, text};
+use crate::apimachinery::ResourceName;
+use crate::definition::Recreation;
+use crate::rollout::lookup_results::LookupResults;
+use crate::rollout::managed_fields::git_manager;
+use crate::rollout::lookup_request::LookupRequest;
+use crate::rollout::step_context::StepContext;
+
+/// What has to be looked up for that.
+pub(super) fn obstacle_questions(traveller: StepContext<'_>, recreation: &Recreation) -> Vec<LookupRequest> {
+    vec![
+        deployment_question(traveller, recreation),
+        all(traveller, &recreation.resource),
+        quotas(traveller),
+        limit_ranges(traveller),
+        autoscalers(traveller),
+    ]
+}
+
+/// Why a Deployment must not be made anew, or not now. `others` are Pods that are about to come in the same namespace.
+pub(super) fn obstacle(
+    traveller: StepContext<'_>,
+    recreation: &Recreation,
+    answers: &LookupResults,
+    others: &[PodSet],
+) -> Option<PreflightFailure> {
+    stands_against(traveller, recreation, &selector(traveller, recreation), answers, others)
+}
+
+/// The same of one that is to select its Pods by these labels.
+pub(super) fn stands_against(
+    traveller: StepContext<'_>,
+    recreation: &Recreation,
+    wanted: &BTreeMap<String, String>,
+    answers: &LookupResults,
+    others: &[PodSet],
+) -> Option<PreflightFailure> {
+    let question = deployment_question(traveller, recreation);
+    let object = match look(answers, &question) {
+        ObservedObject::Unknown(why) => return Some(PreflightFailure::Waits(why)),
+        ObservedObject::Absent => return Some(PreflightFailure::Waits(format!("{question} is not there"))),
+        ObservedObject::Going(_) => return Some(PreflightFailure::Waits(format!("{question} is being deleted"))),
+        ObservedObject::There(object) => object,
+    };
+    if selector_of(object).as_ref() == Some(wanted) {
+        return None;
+    }
+    let anothers = is_anothers(traveller, object).map(|why| PreflightFailure::Refused(format!("{question} {why}")));
+    anothers.or_else(|| beside_it(traveller, recreation, (object, wanted), answers, others))
+}
+
+/// What stands against it, whoever it belongs to.
+pub(super) fn beside_it(
+    traveller: StepContext<'_>,
+    recreation: &Recreation,
+    (object, wanted): (&Value, &BTreeMap<String, String>),
+    answers: &LookupResults,
+    others: &[PodSet],
+) -> Option<PreflightFailure> {
+    let question = deployment_question(traveller, recreation);
+    if let Some(by) = git_manager(object) {
+        let why = format!("{question} is set by {by}, which would make it again: take it out of Git");
+        return Some(PreflightFailure::Refused(why));
+    }
+    let found = among_others(traveller, recreation, answers, (object, wanted));
+    found.unwrap_or_else(|why| Some(PreflightFailure::Waits(why))).or_else(|| {
+        let (quotas, limits) = match (list(answers, &quotas(traveller)), list(answers, &limit_ranges(traveller))) {
+            (Ok(quotas), Ok(limits)) => (quotas, limits),
+            (Err(why), _) | (_, Err(why)) => return Some(PreflightFailure::Waits(why)),
+        };
+        Some(match no_room(quotas, &PodSet::of(object, limits), others)? {
+            PreflightFailure::Refused(why) => PreflightFailure::Refused(format!("{question}: {why}")),
+            PreflightFailure::Waits(why) => PreflightFailure::Waits(format!("{question}: {why}")),
+        })
+    })
+}
+
+/// Why a Deployment is none that this object can have made anew, whoever sets it.
+pub(super) fn is_anothers(traveller: StepContext<'_>, deployment: &Value) -> Option<String> {
+    if place(deployment, traveller.object.uid()).is_none() {
+        return Some(
+            "does not belong to the object: it has no owner reference to it. Look whose it is: rename it, or set the \
+             owner reference where it is the object's"
+                .to_owned(),
+        );
+    }
+    let has_labels = selector_of(deployment).is_some();
+    (!has_labels).then(|| "selects its Pods by more than labels: matchExpressions".to_owned())
+}
+
+/// What else is in its namespace that would act on its Pods, or on the Deployment itself.
+fn among_others(
+    traveller: StepContext<'_>,
+    recreation: &Recreation,
+    answers: &LookupResults,
+    (object, wanted): (&Value, &BTreeMap<String, String>),
+) -> Result<Option<PreflightFailure>, String> {
+    let question = deployment_question(traveller, recreation);
+    let name = text(object, "/metadata/name");
+    if let Some(one) = list(answers, &autoscalers(traveller))?.iter().find(|one| scales(one, name)) {
+        let scaler = text(one, "/metadata/name");
+        return Ok(Some(PreflightFailure::Refused(format!(
+            "horizontalpodautoscalers.autoscaling {scaler} scales {question}: delete it for so long, and make it again \
+             afterwards"
+        ))));
+    }
+    let made = new(object, wanted);
+    let all = list(answers, &all(traveller, &recreation.resource))?;
+    let takes = |one: &&Value| text(one, "/metadata/name") != name && [object, &made].iter().any(|of| selects(one, of));
+    Ok(all.iter().find(takes).map(|one| {
+        let other = text(one, "/metadata/name");
+        PreflightFailure::Refused(format!(
+            "{} {other} selects the Pods of {question} as well, and would take its ReplicaSets once nobody controls them: \
+             give it a selector of its own",
+            recreation.resource
+        ))
+    }))
+}
+
+/// Pods that a Deployment is still to get which is made anew, or is about to be.
+pub(in crate::rollout) fn pods_to_come(
+    traveller: StepContext<'_>,
+    recreation: &Recreation,
+    answers: &LookupResults,
+) -> Option<PodSet> {
+    let ObservedObject::There(object) = look(answers, &deployment_question(traveller, recreation)) else { return None };
+    let is_new = selector_of(object).as_ref() == Some(&selector(traveller, recreation));
+    let number = |path: &str| object.pointer(path).and_then(Value::as_i64);
+    let has_them = number("/status/replicas").unwrap_or_default() >= number("/spec/replicas").unwrap_or(1);
+    let limits = list(answers, &limit_ranges(traveller)).unwrap_or_default();
+    (!is_new || !has_them).then(|| PodSet::of(object, limits))
+}
+
+/// Whether a Deployment selects the Pods of another one.
+fn selects(deployment: &Value, other: &Value) -> bool {
+    let labels = |label: &str| other.pointer("/spec/template/metadata/labels")?.get(label)?.as_str();
+    let selector = deployment.pointer("/spec/selector").unwrap_or(&Value::Null);
+    let members = selector.get("matchLabels").and_then(Value::as_object).into_iter().flatten();
+    let expressions = selector.get("matchExpressions").and_then(Value::as_array).into_iter().flatten();
+    members.into_iter().all(|(label, value)| labels(label) == value.as_str())
+        && expressions.into_iter().all(|expression| {
+            let found = labels(text(expression, "/key"));
+            let values = expression.get("values").and_then(Value::as_array).into_iter().flatten();
+            let is_one = values.into_iter().any(|value| found.is_some() && value.as_str() == found);
+            match text(expression, "/operator") {
+                "In" => is_one,
+                "NotIn" => !is_one,
+                "Exists" => found.is_some(),
+                _ => found.is_none(),
+            }
+        })
+}
+
+fn scales(autoscaler: &Value, name: &str) -> bool {
+    let target = |member: &str| text(autoscaler, &format!("/spec/scaleTargetRef/{member}"));
+    (target("kind"), target("name")) == ("Deployment", name)
+}
+
+fn all(traveller: StepContext<'_>, resource: &ResourceName) -> LookupRequest {
+    LookupRequest::of_all(resource, traveller.object.namespace())
+}
+
+fn quotas(traveller: StepContext<'_>) -> LookupRequest {
+    all(traveller, &resource("resourcequotas", ""))
+}
+
+fn limit_ranges(traveller: StepContext<'_>) -> LookupRequest {
+    all(traveller, &resource("limitranges", ""))
+}
+
+fn autoscalers(traveller: StepContext<'_>) -> LookupRequest {
+    all(traveller, &resource("horizontalpodautoscalers", "autoscaling"))
+}
+
+fn resource(plural: &str, group: &str) -> ResourceName {
+    ResourceName { plural: plural.to_owned(), group: group.to_owned() }
+}

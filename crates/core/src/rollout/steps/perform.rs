@@ -1,0 +1,43 @@
+//! How far a step is, whatever it does.
+
+use super::step_outcome::{ObjectStepInput, StepOutcome};
+use super::{adopt, convert, delete, delete_named, recreate, revert, touch, wait, list_wait};
+use crate::definition::{ObjectAction, StepDirection};
+
+/// How far a step is, on its way to be done, or undone.
+pub(in crate::rollout) fn progress(step: ObjectStepInput<'_>, act: &ObjectAction, way: StepDirection) -> StepOutcome {
+    match way {
+        StepDirection::Done => forward(step, act),
+        StepDirection::Undone => back(step, act),
+    }
+}
+
+fn forward(step: ObjectStepInput<'_>, act: &ObjectAction) -> StepOutcome {
+    match act {
+        ObjectAction::Wait { on, until } => wait::forward(step, on, until),
+        ObjectAction::WaitForAll(wait) => list_wait::forward(step, wait),
+        ObjectAction::DeleteNamed(deletion) => delete_named::forward(step, deletion),
+        ObjectAction::Readmit(readmission) => touch::forward(step, readmission),
+        ObjectAction::Convert => convert::forward(step),
+        ObjectAction::Recreate(recreation) => recreate::forward(step, recreation),
+        ObjectAction::Adopt(resources) => adopt::forward(step, resources),
+        ObjectAction::DeleteLabelled { resource, labels } => delete::labelled(step, resource, labels),
+        ObjectAction::DeleteSource => delete::source(step),
+    }
+}
+
+/// Of what is not undone by writes nothing is there to undo ([`ObjectAction::is_undone_by_writes`]), but that an object
+/// was deleted which can be made anew.
+fn back(step: ObjectStepInput<'_>, act: &ObjectAction) -> StepOutcome {
+    match act {
+        ObjectAction::Convert => convert::back(step),
+        ObjectAction::Recreate(recreation) => recreate::back(step, recreation),
+        ObjectAction::Adopt(resources) => adopt::back(step, resources),
+        ObjectAction::DeleteSource => revert::back(step),
+        ObjectAction::Wait { .. }
+        | ObjectAction::WaitForAll(_)
+        | ObjectAction::DeleteLabelled { .. }
+        | ObjectAction::DeleteNamed(_)
+        | ObjectAction::Readmit(_) => StepOutcome::Done,
+    }
+}

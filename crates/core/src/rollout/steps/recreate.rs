@@ -1,0 +1,217 @@
+//! A step that makes a Deployment anew with another selector, without a gap: its Pods go on to run, in the hands of its
+//! ReplicaSets, while another Deployment of its name gets Pods of its own.
+//!
+//! Both manifests are saved in a ControllerRevision before anything is deleted. Where that is, which Deployment is
+//! there, and what it selects, says how far the step is, whoever was killed where.
+
+use std::collections::BTreeMap;
+
+use serde_json::json;
+
+use super::delete::{orphans, revisions};
+use super::annotations::RESTORED;
+use super::object_write::{ObjectCall, Propagation, ReplacementObject};
+use super::observation::{deployment_question, selector, selector_again};
+use super::obstacles::{is_anothers, obstacle, obstacle_questions, stands_against};
+use super::step_outcome::{ObjectStepInput, StepOutcome};
+use super::recreation_source::{SavedDeployment, restored, revision_name, saved, saved_again, selector_of};
+use super::observed_object::{ObservedObject, annotation, list, text};
+use super::wait::not_rolled_out;
+use crate::apimachinery::ResourceName;
+use crate::definition::Recreation;
+use crate::rollout::json_patch::{pointer, test};
+use crate::rollout::lookup_request::LookupRequest;
+use crate::rollout::step_context::StepContext;
+use serde_json::Value;
+
+pub(super) fn questions(traveller: StepContext<'_>, step: usize, recreation: &Recreation) -> Vec<LookupRequest> {
+    let mut questions = vec![
+        deployment_question(traveller, recreation),
+        revision_question(traveller, step),
+        pods_question(traveller, recreation),
+    ];
+    if is_at_hand(traveller, step) || traveller.is_again() {
+        questions.extend(obstacle_questions(traveller, recreation));
+    }
+    questions
+}
+
+/// Whether it is the step that comes next on the way forward.
+fn is_at_hand(traveller: StepContext<'_>, step: usize) -> bool {
+    traveller.leg.done == step
+}
+
+fn revision_question(traveller: StepContext<'_>, step: usize) -> LookupRequest {
+    let name = revision_name(traveller.object.uid(), traveller.step_name(step));
+    LookupRequest::of_object(&revisions(), traveller.object.namespace(), &name)
+}
+
+/// About the ReplicaSets of the new Deployment.
+fn pods_question(traveller: StepContext<'_>, recreation: &Recreation) -> LookupRequest {
+    let labels = told_labels(&selector(traveller, recreation));
+    LookupRequest::of_metadata(&replica_sets(), traveller.object.namespace(), &labels)
+}
+
+pub(super) fn forward(step: ObjectStepInput<'_>, recreation: &Recreation) -> StepOutcome {
+    let deployment = deployment_question(step.traveller, recreation);
+    let wanted = selector(step.traveller, recreation);
+    let seen = match step.look(&deployment) {
+        ObservedObject::Unknown(why) => return StepOutcome::Waits(why),
+        ObservedObject::Going(_) => return StepOutcome::Waits(format!("{deployment} is being deleted")),
+        ObservedObject::There(object) => Some(object),
+        ObservedObject::Absent => None,
+    };
+    let is_new = seen.is_some_and(|object| selector_of(object).as_ref() == Some(&wanted));
+    let revision = match step.look(&revision_question(step.traveller, step.step)) {
+        ObservedObject::Unknown(why) => return StepOutcome::Waits(why),
+        ObservedObject::Going(_) => return StepOutcome::Waits("what is saved of it is being deleted".to_owned()),
+        ObservedObject::There(revision) => revision,
+        ObservedObject::Absent if is_new => return StepOutcome::ByHand,
+        ObservedObject::Absent => return unsaved(step, recreation, seen, &deployment),
+    };
+    let saved = SavedDeployment::read(revision);
+    match seen {
+        None => {
+            let name = text(saved.made(), "/metadata/name");
+            step.next(&recreation.resource, None, name, ObjectCall::Succeed(saved.made().clone()))
+        }
+        Some(_) if is_new => StepOutcome::Done,
+        Some(object) if saved.is_of(object) => {
+            in_the_way(step, recreation).unwrap_or_else(|| makes_way(step, recreation, object, saved.made().clone()))
+        }
+        // It was changed since, or was put back: what is saved is of yesterday.
+        Some(object) if is_known(object, &saved) => step.delete(&revisions(), None, revision, Propagation::Background),
+        Some(_) => StepOutcome::Stuck(format!(
+            "somebody else created {deployment}: have whoever does so leave it alone, delete it with --cascade=orphan, and \
+             resume"
+        )),
+    }
+}
+
+/// Whether a Deployment is the one that was saved, or the one that was put back in its place.
+fn is_known(deployment: &Value, saved: &SavedDeployment<'_>) -> bool {
+    saved.uid() == text(deployment, "/metadata/uid") || annotation(deployment, RESTORED) == Some(saved.uid())
+}
+
+/// What stood against none of it before the object began may do so by now: it is looked for again before anything is
+/// saved, and before anything is deleted.
+fn in_the_way(step: ObjectStepInput<'_>, recreation: &Recreation) -> Option<StepOutcome> {
+    let now = is_at_hand(step.traveller, step.step).then(|| obstacle(step.traveller, recreation, step.answers, &[]));
+    now.flatten().map(|ahead| StepOutcome::Waits(ahead.into_why()))
+}
+
+/// What comes next where nothing is saved.
+fn unsaved(
+    step: ObjectStepInput<'_>,
+    recreation: &Recreation,
+    old: Option<&Value>,
+    deployment: &LookupRequest,
+) -> StepOutcome {
+    let Some(old) = old else {
+        return StepOutcome::Waits(format!("{deployment} is not there, and nothing is saved of it"));
+    };
+    if let Some(why) = is_anothers(step.traveller, old) {
+        return StepOutcome::Stuck(format!("{deployment} {why}"));
+    }
+    if let Some(waits) = in_the_way(step, recreation) {
+        return waits;
+    }
+    let wanted = &selector(step.traveller, recreation);
+    let name = revision_name(step.uid(), step.traveller.step_name(step.step));
+    step.next(&revisions(), None, &name, ObjectCall::Create(saved(&name, step.uid(), old, wanted)))
+}
+
+pub(super) fn back(step: ObjectStepInput<'_>, recreation: &Recreation) -> StepOutcome {
+    let deployment = deployment_question(step.traveller, recreation);
+    let seen = match step.look(&deployment) {
+        ObservedObject::Unknown(why) => return StepOutcome::Waits(why),
+        ObservedObject::Going(_) => return StepOutcome::Waits(format!("{deployment} is being deleted")),
+        ObservedObject::There(object) => Some(object),
+        ObservedObject::Absent => None,
+    };
+    let revision = match step.look(&revision_question(step.traveller, step.step)) {
+        ObservedObject::Unknown(why) => return StepOutcome::Waits(why),
+        ObservedObject::Going(_) => return StepOutcome::Waits("what is saved of it is being deleted".to_owned()),
+        ObservedObject::There(revision) => revision,
+        // Nothing was begun, or all is back; or nothing is saved any more.
+        ObservedObject::Absent => {
+            return seen.and_then(|object| unsaved_again(step, recreation, object)).unwrap_or(StepOutcome::Done);
+        }
+    };
+    let saved = SavedDeployment::read(revision);
+    let Some(object) = seen else {
+        let name = text(saved.before(), "/metadata/name");
+        return step.next(&recreation.resource, None, name, ObjectCall::Succeed(restored(&saved)));
+    };
+    if selector_of(object) == selector_of(saved.made()) {
+        if step.traveller.is_again() && !saved.is_made(object) {
+            // It was changed since: what is saved is of yesterday.
+            return step.delete(&revisions(), None, revision, Propagation::Background);
+        }
+        let was = selector_again(step.traveller, recreation);
+        let ahead = was.and_then(|was| stands_against(step.traveller, recreation, &was, step.answers, &[]));
+        if let Some(ahead) = ahead {
+            return StepOutcome::Waits(ahead.into_why());
+        }
+        return makes_way(step, recreation, object, restored(&saved));
+    }
+    if selector_of(object) != selector_of(saved.before()) {
+        return StepOutcome::Stuck(format!(
+            "somebody else created {deployment}: look at it, and take it out of the way"
+        ));
+    }
+    if let Some(why) = not_rolled_out(object) {
+        return StepOutcome::Waits(format!("{deployment}: {why}"));
+    }
+    let pods = match list(step.answers, &pods_question(step.traveller, recreation)) {
+        Ok(all) => orphans(step, &replica_sets(), all),
+        Err(why) => return StepOutcome::Waits(why),
+    };
+    match pods {
+        StepOutcome::Done => step.delete(&revisions(), None, revision, Propagation::Background),
+        other => other,
+    }
+}
+
+/// What comes next on the way back where nothing is saved of a Deployment.
+fn unsaved_again(step: ObjectStepInput<'_>, recreation: &Recreation, deployment: &Value) -> Option<StepOutcome> {
+    let is_new = selector_of(deployment) == Some(selector(step.traveller, recreation));
+    let Some(was) = selector_again(step.traveller, recreation).filter(|_| is_new) else {
+        return unmark(step, recreation, deployment);
+    };
+    if let Some(ahead) = stands_against(step.traveller, recreation, &was, step.answers, &[]) {
+        return Some(StepOutcome::Waits(ahead.into_why()));
+    }
+    let name = revision_name(step.uid(), step.traveller.step_name(step.step));
+    let saved = saved_again(&name, step.uid(), deployment, &was);
+    Some(step.next(&revisions(), None, &name, ObjectCall::Create(saved)))
+}
+
+/// The annotation that says that it was put back goes again.
+fn unmark(step: ObjectStepInput<'_>, recreation: &Recreation, deployment: &Value) -> Option<StepOutcome> {
+    let from = annotation(deployment, RESTORED)?;
+    let path = pointer("annotations", RESTORED);
+    let patch = json!([
+        test("/metadata/uid", json!(text(deployment, "/metadata/uid"))),
+        test(&path, json!(from)),
+        {"op": "remove", "path": path},
+    ]);
+    Some(step.next(&recreation.resource, None, text(deployment, "/metadata/name"), ObjectCall::Patch(patch)))
+}
+
+/// A Deployment goes for the one that is made in its place. Its Pods stay, with its ReplicaSets.
+fn makes_way(step: ObjectStepInput<'_>, recreation: &Recreation, deployment: &Value, object: Value) -> StepOutcome {
+    let ResourceName { plural, group } = replica_sets();
+    let labels = told_labels(&selector_of(deployment).unwrap_or_default());
+    step.makes_way(&recreation.resource, deployment, ReplacementObject { object, owned: (plural, group), labels })
+}
+
+/// Labels, as `kubectl -l` takes them.
+fn told_labels(labels: &BTreeMap<String, String>) -> String {
+    let labels: Vec<String> = labels.iter().map(|(label, value)| format!("{label}={value}")).collect();
+    labels.join(",")
+}
+
+fn replica_sets() -> ResourceName {
+    ResourceName { plural: "replicasets".to_owned(), group: "apps".to_owned() }
+}

@@ -1,0 +1,151 @@
+//! A Deployment before and after it is made anew, and what of both is saved before anything is deleted.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
+
+use super::annotations::{WORKFLOW_LABEL, RECREATED, RESTORED};
+use super::observed_object::text;
+
+/// What was saved of a Deployment.
+pub(super) struct SavedDeployment<'a> {
+    revision: &'a Value,
+}
+
+impl<'a> SavedDeployment<'a> {
+    pub(super) fn read(revision: &'a Value) -> Self {
+        Self { revision }
+    }
+
+    /// The uid that the Deployment had.
+    pub(super) fn uid(&self) -> &'a str {
+        text(self.revision, "/data/uid")
+    }
+
+    /// Whether a Deployment is the one that was saved, and says what it said then: also where somebody has changed what
+    /// no generation counts, such as its labels and to whom it belongs.
+    pub(super) fn is_of(&self, deployment: &Value) -> bool {
+        self.uid() == text(deployment, "/metadata/uid") && *self.before() == old(deployment)
+    }
+
+    /// Whether a Deployment says what the one that is to be made says.
+    pub(super) fn is_made(&self, deployment: &Value) -> bool {
+        *self.made() == old(deployment)
+    }
+
+    /// As it was.
+    pub(super) fn before(&self) -> &'a Value {
+        self.revision.pointer("/data/old").unwrap_or(&Value::Null)
+    }
+
+    /// As it is to be.
+    pub(super) fn made(&self) -> &'a Value {
+        self.revision.pointer("/data/new").unwrap_or(&Value::Null)
+    }
+}
+
+/// What is saved: both manifests, in one object that nobody can change.
+pub(super) fn saved(name: &str, uid: &str, deployment: &Value, selector: &BTreeMap<String, String>) -> Value {
+    revision(name, uid, deployment, (&old(deployment), &new(deployment, selector)))
+}
+
+/// The same of one that was made anew, where nothing is saved of it any more: as it was before that, by the labels that
+/// it selected its Pods by.
+pub(super) fn saved_again(name: &str, uid: &str, deployment: &Value, was: &BTreeMap<String, String>) -> Value {
+    let mut before = new(deployment, was);
+    if let Some(annotations) = before.pointer_mut("/metadata/annotations").and_then(Value::as_object_mut) {
+        annotations.remove(RECREATED);
+    }
+    revision(name, uid, deployment, (&before, &old(deployment)))
+}
+
+fn revision(name: &str, uid: &str, deployment: &Value, (old, new): (&Value, &Value)) -> Value {
+    let metadata = |path: &str| deployment.pointer(path).cloned().unwrap_or_default();
+    let data = json!({"uid": metadata("/metadata/uid"), "old": old, "new": new});
+    json!({
+        "apiVersion": "apps/v1", "kind": "ControllerRevision", "revision": 1, "data": data,
+        "metadata": {
+            "name": name, "namespace": metadata("/metadata/namespace"), "labels": {WORKFLOW_LABEL: uid},
+            "annotations": {"pointsman.dev/saved": format!("deployments.apps {}", text(deployment, "/metadata/name"))},
+        },
+    })
+}
+
+/// What that is called: the same name for whoever looks for it.
+pub(super) fn revision_name(uid: &str, step: &str) -> String {
+    let mut hash = Sha256::new();
+    for part in [uid, step] {
+        hash.update(part.as_bytes());
+        hash.update([0]);
+    }
+    let digits: String = hash.finalize().iter().take(DIGITS).map(|byte| format!("{byte:02x}")).collect();
+    format!("pointsman-{digits}")
+}
+
+/// The labels that a Deployment selects its Pods by.
+pub(super) fn selector_of(deployment: &Value) -> Option<BTreeMap<String, String>> {
+    let selector = deployment.pointer("/spec/selector").and_then(Value::as_object)?;
+    if selector.get("matchExpressions").and_then(Value::as_array).is_some_and(|all| !all.is_empty()) {
+        return None;
+    }
+    let labels = selector.get("matchLabels").and_then(Value::as_object).into_iter().flatten();
+    labels.map(|(label, value)| Some((label.clone(), value.as_str()?.to_owned()))).collect()
+}
+
+/// The one that was put back.
+pub(super) fn restored(saved: &SavedDeployment<'_>) -> Value {
+    annotated(saved.before().clone(), RESTORED, saved.uid())
+}
+
+/// As it was, without what an API server or a controller says of it.
+fn old(deployment: &Value) -> Value {
+    let kept = |name: &str| deployment.get("metadata").and_then(|metadata| metadata.get(name)).cloned();
+    let mut metadata = Map::new();
+    for name in ["name", "namespace", "labels", "annotations", "ownerReferences"] {
+        metadata.extend(kept(name).map(|value| (name.to_owned(), value)));
+    }
+    if let Some(annotations) = metadata.get_mut("annotations").and_then(Value::as_object_mut) {
+        [REVISION, RECREATED, RESTORED].iter().for_each(|name| drop(annotations.remove(*name)));
+    }
+    let spec = deployment.get("spec").cloned().unwrap_or_default();
+    json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec})
+}
+
+/// As it is to be: with other labels in the place of those of the old selector.
+pub(super) fn new(deployment: &Value, selector: &BTreeMap<String, String>) -> Value {
+    let mut made = annotated(old(deployment), RECREATED, text(deployment, "/metadata/uid"));
+    let before = selector_of(deployment).unwrap_or_default();
+    for place in ["/metadata", "/spec/template/metadata"] {
+        let Some(metadata) = made.pointer_mut(place).and_then(Value::as_object_mut) else { continue };
+        let Some(labels) = metadata.entry("labels").or_insert_with(|| json!({})).as_object_mut() else { continue };
+        before.keys().for_each(|label| drop(labels.remove(label)));
+        labels.extend(selector.iter().map(|(label, value)| (label.clone(), json!(value))));
+    }
+    if let Some(annotations) = made.pointer_mut("/metadata/annotations").and_then(Value::as_object_mut) {
+        // What kubectl applied to the one before: on this one it would be wrong.
+        annotations.remove(LAST_APPLIED);
+    }
+    if let Some(spec) = made.get_mut("spec").and_then(Value::as_object_mut) {
+        spec.insert("selector".to_owned(), json!({"matchLabels": selector}));
+    }
+    made
+}
+
+fn annotated(mut object: Value, name: &str, value: &str) -> Value {
+    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+        let annotations = metadata.entry("annotations").or_insert_with(|| json!({}));
+        annotations.as_object_mut().into_iter().for_each(|all| drop(all.insert(name.to_owned(), json!(value))));
+    }
+    object
+}
+
+/// What the Deployment controller counts its rollouts by.
+/// Source: `kubernetes pkg/controller/deployment/util/deployment_util.go`, `RevisionAnnotation`.
+const REVISION: &str = "deployment.kubernetes.io/revision";
+
+/// Source: `k8s.io/api core/v1/annotation_key_constants.go`.
+const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+
+/// Bytes of the hash in a name.
+const DIGITS: usize = 10;

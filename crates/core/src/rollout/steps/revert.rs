@@ -1,0 +1,174 @@
+//! The way back of an object that is there no more: it is made anew of what it has become, and from then on each of its
+//! steps is undone as that of any other object is.
+
+use serde_json::{Map, Value, json};
+
+use super::revert_preflight::{behind, behind_questions};
+use super::annotations::{BECAME, FIRST_GENERATION, GENERATION, RETURNED};
+use super::object_write::ObjectCall;
+use super::observation::{object_question, target_question};
+use super::step_outcome::{ObjectStepInput, StepOutcome};
+use super::observed_object::{ObservedObject, annotation, goes, text};
+use crate::definition::{Path, StepObject};
+use crate::rollout::lookup_results::ConversionOutcome;
+use crate::rollout::fleet_rollout::Rollout;
+use crate::rollout::json_patch::{pointer, test};
+use crate::rollout::rollout_annotation::{ANNOTATION, RolloutAnnotation};
+use crate::rollout::lookup_request::LookupRequest;
+use crate::rollout::shared_metadata::SharedMetadata;
+use crate::rollout::status::InFlightObject;
+use crate::rollout::step_context::StepContext;
+
+/// What has to be looked up of one that is to be made anew.
+pub(in crate::rollout) fn questions_again(
+    rollout: &Rollout,
+    reservation: &InFlightObject,
+) -> Vec<LookupRequest> {
+    let (Some(pair), Some(target)) = (rollout.pair.as_deref(), reservation.target.as_deref()) else {
+        return Vec::new();
+    };
+    let (namespace, name) = reservation.place();
+    let both = [&pair.source, &pair.target].map(|kind| LookupRequest::of_paired(kind, namespace, name));
+    both.into_iter().chain([LookupRequest::of_becoming(&pair.target, namespace, name, target, &[])]).collect()
+}
+
+/// The same of one that was made anew, and that what it had become does not name yet.
+pub(super) fn questions(traveller: StepContext<'_>, step: usize) -> Vec<LookupRequest> {
+    target_question(traveller).into_iter().chain(behind_questions(traveller, step)).collect()
+}
+
+/// The object is made anew; then what it had become says that it was made of this one. Before more is undone, nothing
+/// may stand against it.
+pub(super) fn back(step: ObjectStepInput<'_>) -> StepOutcome {
+    match &step.traveller.object.former {
+        Some(target) => made_anew(step, target),
+        None => relinked(step).or_else(|| behind(step)).unwrap_or(StepOutcome::Done),
+    }
+}
+
+fn made_anew(step: ObjectStepInput<'_>, target: &str) -> StepOutcome {
+    let object = step.traveller.object;
+    let own = object_question(step.traveller, &StepObject::Source);
+    let (Some(pair), Some(own), Some(became)) = (step.pair(), own, target_question(step.traveller)) else {
+        return StepOutcome::Stuck("nobody knows what the object has become".to_owned());
+    };
+    match step.look(&own) {
+        ObservedObject::Unknown(why) => return StepOutcome::Waits(why),
+        ObservedObject::Going(object) => return StepOutcome::Waits(goes(&own, object)),
+        ObservedObject::There(found) if says_again(found, object.uid()) => {
+            return StepOutcome::Waits(format!("{own} is made anew"));
+        }
+        ObservedObject::There(_) => {
+            return StepOutcome::Stuck(format!(
+                "somebody else has made {own}: look at it, and take it out of the way"
+            ));
+        }
+        ObservedObject::Absent => {}
+    }
+    match step.look(&became) {
+        ObservedObject::Unknown(why) => return StepOutcome::Waits(why),
+        ObservedObject::There(found) if text(found, "/metadata/uid") == target => {}
+        ObservedObject::There(_) | ObservedObject::Going(_) | ObservedObject::Absent => {
+            return StepOutcome::Waits(format!("{became}, which was made of the object, is not there"));
+        }
+    }
+    let question = LookupRequest::of_becoming(&pair.target, step.namespace(), object.name(), target, &[]);
+    match step.answers.became_of(&question) {
+        Some(ConversionOutcome::Object(made, generation)) => {
+            let shared = SharedMetadata::of(made, pair);
+            let made = marked(step, made, (target, *generation, shared));
+            step.next(&pair.source.resource, Some(pair.source.version()), object.name(), ObjectCall::Create(made))
+        }
+        Some(ConversionOutcome::Refused(why)) => StepOutcome::Stuck(format!("{became}: {why}")),
+        Some(ConversionOutcome::Waits(why)) => StepOutcome::Waits(why.clone()),
+        None => StepOutcome::Waits(format!("nobody has looked what {became} was")),
+    }
+}
+
+/// Whether an object says that it was made anew in the place of this one.
+fn says_again(object: &Value, uid: &str) -> bool {
+    let again = annotation(object, ANNOTATION).and_then(RolloutAnnotation::read).and_then(|mark| mark.again);
+    again.is_some_and(|again| again.of == uid)
+}
+
+/// The object as it was when it was deleted: with what steps had set, so that no controller acts on it yet, and with
+/// what is to be undone next.
+fn marked(
+    step: ObjectStepInput<'_>,
+    object: &Value,
+    (target, generation, shared): (&str, Option<i64>, SharedMetadata),
+) -> Value {
+    let mut object = object.clone();
+    for (field, value) in step.traveller.left() {
+        put(&mut object, &field, value);
+    }
+    let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) else { return object };
+    let annotations = metadata.entry("annotations").or_insert_with(|| Value::Object(Map::new()));
+    let mark = step.traveller.mark_again(target, generation, shared).and_then(|mark| serde_json::to_string(&mark).ok());
+    if let (Some(annotations), Some(mark)) = (annotations.as_object_mut(), mark) {
+        annotations.insert(ANNOTATION.to_owned(), json!(mark));
+    }
+    object
+}
+
+/// A field gets a value, with what is missing above it, or goes.
+fn put(object: &mut Value, field: &Path, value: Option<Value>) {
+    let Some((last, holders)) = field.names().split_last() else { return };
+    let mut at = object;
+    for name in holders {
+        let Some(members) = at.as_object_mut() else { return };
+        if value.is_none() && !members.contains_key(name.as_ref()) {
+            return;
+        }
+        at = members.entry(name.as_ref()).or_insert_with(|| Value::Object(Map::new()));
+    }
+    let Some(members) = at.as_object_mut() else { return };
+    match value {
+        Some(value) => drop(members.insert(last.to_string(), value)),
+        None => drop(members.remove(last.as_ref())),
+    }
+}
+
+/// What an object has become, where that is there and says so. Where the object was made anew, and goes forward again
+/// before that was said of it, it is said first.
+pub(super) fn linked<'a>(step: ObjectStepInput<'a>, target: &LookupRequest) -> Result<&'a Value, StepOutcome> {
+    if let Some(relinked) = relinked(step) {
+        return Err(relinked);
+    }
+    Err(StepOutcome::Waits(match step.look(target) {
+        ObservedObject::Unknown(why) => why,
+        ObservedObject::There(object) if annotation(object, BECAME) == Some(step.uid()) => return Ok(object),
+        ObservedObject::There(_) => format!(
+            "{target} does not say any more that it was made of this object: set its annotation {BECAME} to {}, or go back",
+            step.uid()
+        ),
+        ObservedObject::Going(object) => goes(target, object),
+        ObservedObject::Absent => format!("{target}, which was made of this object, is not there"),
+    }))
+}
+
+/// The patch by which what an object had become says that it was made of the one that is there now. Nothing where it
+/// does so, or was not made of it.
+pub(super) fn relinked(step: ObjectStepInput<'_>) -> Option<StepOutcome> {
+    let again = step.traveller.object.mark_of(step.traveller.rollout)?.again.as_ref()?;
+    let (pair, target) = (step.pair()?, target_question(step.traveller)?);
+    let found = match step.look(&target) {
+        ObservedObject::Unknown(why) => return Some(StepOutcome::Waits(why)),
+        ObservedObject::Absent => return None,
+        ObservedObject::There(object) | ObservedObject::Going(object) => object,
+    };
+    if annotation(found, BECAME) != Some(again.of.as_str()) {
+        return None;
+    }
+    let path = |name: &str| pointer("annotations", name);
+    let mut patch = vec![
+        test("/metadata/uid", json!(text(found, "/metadata/uid"))),
+        test(&path(BECAME), json!(again.of)),
+        json!({"op": "replace", "path": path(BECAME), "value": step.uid()}),
+        json!({"op": "add", "path": path(GENERATION), "value": FIRST_GENERATION}),
+    ];
+    let returned = again.generation.map(|at| json!({"op": "add", "path": path(RETURNED), "value": at.to_string()}));
+    patch.extend(returned);
+    let (resource, version) = (&pair.target.resource, Some(pair.target.version()));
+    Some(step.next(resource, version, text(found, "/metadata/name"), ObjectCall::Patch(Value::Array(patch))))
+}

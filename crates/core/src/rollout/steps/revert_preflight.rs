@@ -1,0 +1,43 @@
+//! What stands against the way back of an object that was made anew, looked for before anything is given back: where
+//! that is so, what it has become goes on to have all of it.
+
+use super::observation::{deployment_question, recreations, selector_again};
+use super::obstacles::{beside_it, obstacle_questions};
+use super::step_outcome::{ObjectStepInput, StepOutcome};
+use super::recreation_source::selector_of;
+use super::observed_object::ObservedObject;
+use crate::definition::Recreation;
+use crate::rollout::lookup_request::LookupRequest;
+use crate::rollout::step_context::StepContext;
+
+/// What has to be looked up before a step of it is undone.
+pub(super) fn behind_questions(traveller: StepContext<'_>, step: usize) -> Vec<LookupRequest> {
+    if !traveller.is_again() {
+        return Vec::new();
+    }
+    let before = recreations(traveller.steps().get(..step).unwrap_or_default());
+    before.flat_map(|recreation| obstacle_questions(traveller, recreation)).collect()
+}
+
+/// Why a step is not undone yet: one before it could not be undone then.
+pub(super) fn behind(step: ObjectStepInput<'_>) -> Option<StepOutcome> {
+    let mut before = recreations(step.traveller.steps().get(..step.step).unwrap_or_default());
+    before.find_map(|recreation| against(step, recreation))
+}
+
+fn against(step: ObjectStepInput<'_>, recreation: &Recreation) -> Option<StepOutcome> {
+    let was = selector_again(step.traveller, recreation)?;
+    let question = deployment_question(step.traveller, recreation);
+    let object = match step.look(&question) {
+        ObservedObject::Unknown(why) => return Some(StepOutcome::Waits(why)),
+        ObservedObject::Going(_) => return Some(StepOutcome::Waits(format!("{question} is being deleted"))),
+        // Nothing is there to make anew.
+        ObservedObject::Absent => return None,
+        ObservedObject::There(object) => object,
+    };
+    if selector_of(object).as_ref() == Some(&was) {
+        return None;
+    }
+    let ahead = beside_it(step.traveller, recreation, (object, &was), step.answers, &[])?;
+    Some(StepOutcome::Waits(ahead.into_why()))
+}

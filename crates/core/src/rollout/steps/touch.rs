@@ -1,0 +1,35 @@
+//! A step that has objects written once more, with nothing, until a stage has made of them what it makes of them after
+//! its fact. A server that has not heard of the fact yet leaves them as they are: then they are written again.
+
+use super::object_write::ObjectCall;
+use super::step_outcome::{ObjectStepInput, StepOutcome};
+use crate::definition::Touch;
+use crate::rollout::mutation_state::MutationState;
+use crate::rollout::lookup_request::LookupRequest;
+use crate::rollout::step_context::StepContext;
+
+/// About the objects that are written once more.
+pub(in crate::rollout) fn questions(traveller: StepContext<'_>, readmission: &Touch) -> Vec<LookupRequest> {
+    let place = traveller.place_of(&readmission.place);
+    let names = readmission.names.iter().map(|name| traveller.filled_text(name));
+    names.map(|name| LookupRequest::of_staged(&readmission.resource, &place, &name, &readmission.stage)).collect()
+}
+
+pub(super) fn forward(step: ObjectStepInput<'_>, readmission: &Touch) -> StepOutcome {
+    let place = step.traveller.place_of(&readmission.place);
+    let names = readmission.names.iter().map(|name| step.traveller.filled_text(name));
+    for (question, name) in questions(step.traveller, readmission).into_iter().zip(names) {
+        match step.answers.staged_of(&question) {
+            Some(MutationState::Seen) => {}
+            Some(MutationState::Unseen(_)) => {
+                let call = ObjectCall::Readmit(readmission.stage.clone());
+                return step.next_at(&place, (&readmission.resource, None), &name, call);
+            }
+            Some(MutationState::Absent) => return StepOutcome::Waits(format!("{question} is not there")),
+            Some(MutationState::Going) => return StepOutcome::Waits(format!("{question} is being deleted")),
+            Some(MutationState::Unknown(why)) => return StepOutcome::Waits(format!("{question}: {why}")),
+            None => return StepOutcome::Waits(format!("nobody has looked at {question}")),
+        }
+    }
+    StepOutcome::Done
+}

@@ -1,0 +1,45 @@
+//! A step that waits for another object.
+
+use serde_json::Value;
+
+use super::observation::object_question;
+use super::step_outcome::{ObjectStepInput, StepOutcome};
+use super::observed_object::{ObservedObject, goes};
+use crate::definition::{StepObject, WaitedFor, unmet_of};
+
+pub(super) fn forward(step: ObjectStepInput<'_>, on: &StepObject, until: &WaitedFor) -> StepOutcome {
+    let Some(question) = object_question(step.traveller, on) else {
+        return StepOutcome::Stuck("nobody knows what the object becomes".to_owned());
+    };
+    let object = match step.look(&question) {
+        ObservedObject::Unknown(why) => return StepOutcome::Waits(why),
+        ObservedObject::Absent => return StepOutcome::Waits(format!("{question} is not there")),
+        ObservedObject::Going(object) => return StepOutcome::Waits(goes(&question, object)),
+        ObservedObject::There(object) => object,
+    };
+    let unmet = match until {
+        WaitedFor::Gate(gate) => unmet_of(gate, object),
+        WaitedFor::RolledOut => not_rolled_out(object),
+    };
+    unmet.map_or(StepOutcome::Done, |why| StepOutcome::Waits(format!("{question}: {why}")))
+}
+
+/// Why a Deployment is not rolled out, as `kubectl rollout status` sees it.
+/// Source: `kubectl pkg/polymorphichelpers/rollout_status.go`, `DeploymentStatusViewer`.
+pub(super) fn not_rolled_out(deployment: &Value) -> Option<String> {
+    let number = |path: &str| deployment.pointer(path).and_then(Value::as_i64);
+    let seen = number("/status/observedGeneration").unwrap_or_default();
+    if seen < number("/metadata/generation").unwrap_or(1) {
+        return Some("its last change was not seen yet".to_owned());
+    }
+    let wanted = number("/spec/replicas").unwrap_or(1);
+    let count = |name: &str| number(&format!("/status/{name}")).unwrap_or_default();
+    let (updated, all, available) = (count("updatedReplicas"), count("replicas"), count("availableReplicas"));
+    if updated < wanted {
+        return Some(format!("{updated} of {wanted} Pods are of the last template"));
+    }
+    if all > updated {
+        return Some(format!("{} Pods of an older template are still there", all - updated));
+    }
+    (available < wanted).then(|| format!("{available} of {wanted} Pods are available"))
+}
