@@ -22,22 +22,22 @@ use crate::support::scene::Scene;
 use crate::support::side_by_side::{A, SideBySide};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario::new("the_documented_rights_are_enough_and_needed", rights).of(&WIDGETS).newest(),
-    Scenario::new("the_documented_rights_to_look_and_to_leave_are_enough_and_needed", looking)
+    Scenario::new("documented_rights_are_enough_and_needed", rights).of(&WIDGETS).newest(),
+    Scenario::new("plan_and_disable_rights_are_exact", looking)
         .of(&WIDGETS)
         .newest()
         .failing(),
-    Scenario::new("the_documented_rights_to_register_are_enough_and_needed", registering)
+    Scenario::new("registration_rights_are_exact", registering)
         .of(&ENGINES)
         .newest()
         .failing(),
-    Scenario::new("the_documented_rights_to_have_the_cluster_migrate_are_enough_and_needed", having_migrated)
+    Scenario::new("cluster_migration_rights_are_exact", having_migrated)
         .of(&WIDGETS)
         .needs("kube-controller-manager")
         .thorough(),
-    Scenario::new("who_does_not_reach_a_cluster_is_told_why", unreached).of(&WIDGETS).newest(),
+    Scenario::new("unreachable_cluster_has_a_reason", unreached).of(&WIDGETS).newest(),
     Scenario::new("dry_runs_write_nothing", dry).of(&WIDGETS).newest(),
-    Scenario::new("who_stops_reading_changes_nothing", unread).of(&WIDGETS).newest(),
+    Scenario::new("closed_output_changes_nothing", unread).of(&WIDGETS).newest(),
 ];
 
 static WIDGETS: [&Sample; 1] = [&WIDGET];

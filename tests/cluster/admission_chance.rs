@@ -22,7 +22,7 @@ mod writes;
 static SAMPLES: [&Sample; 3] = [&MATERIALIZE, &ELASTICSEARCH, &FIGURE];
 
 pub(crate) const SCENARIOS: &[Scenario] =
-    &[Scenario::new("writes_by_chance_are_judged_alike_by_the_crd_and_the_webhook", alike).of(&SAMPLES).newest()];
+    &[Scenario::new("random_writes_agree_with_crd", alike).of(&SAMPLES).newest()];
 
 fn alike(scene: &Scene<'_>) {
     let cases = std::env::var("POINTSMAN_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(10);

@@ -15,16 +15,16 @@ static ENGINES: [&Sample; 1] = [&ENGINE];
 static ELASTICSEARCHES: [&Sample; 1] = [&ELASTICSEARCH];
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario::new("a_registration_that_leads_to_the_wrong_server_is_refused", misdirected).of(&ENGINES).newest(),
-    Scenario::new("an_apply_that_says_it_is_going_is_judged", going).of(&ENGINES).newest(),
-    Scenario::new("a_shadow_that_is_down_delays_no_write_by_more_than_a_second", shadow_down).of(&ENGINES).newest(),
-    Scenario::new("an_adoption_counts_once_and_a_dry_run_never", adopted).of(&ENGINES).newest(),
-    Scenario::new("changes_are_named_as_they_were_written", named).materialize().newest(),
-    Scenario::new("what_is_put_back_or_stale_is_said", told).of(&ENGINES).newest(),
-    Scenario::new("an_emergency_delete_lets_every_write_through", emergency).of(&ENGINES).newest(),
-    Scenario::new("objects_go_when_they_may_or_somebody_says_why", handed_over).of(&ELASTICSEARCHES).newest(),
-    Scenario::new("a_retired_version_leaves_nobody_behind", retired).of(&ENGINES).newest(),
-    Scenario::new("an_operators_webhook_is_laid_over_for_each_version", laid_over).of(&ELASTICSEARCHES).newest(),
+    Scenario::new("misdirected_registration_is_refused", misdirected).of(&ENGINES).newest(),
+    Scenario::new("terminating_apply_is_judged", going).of(&ENGINES).newest(),
+    Scenario::new("failed_audit_server_delays_one_second", shadow_down).of(&ENGINES).newest(),
+    Scenario::new("adoption_counts_once_without_dry_run", adopted).of(&ENGINES).newest(),
+    Scenario::new("changes_use_the_authors_path", named).materialize().newest(),
+    Scenario::new("restored_or_stale_is_reported", told).of(&ENGINES).newest(),
+    Scenario::new("emergency_delete_admits_writes", emergency).of(&ENGINES).newest(),
+    Scenario::new("handover_needs_condition_or_reason", handed_over).of(&ELASTICSEARCHES).newest(),
+    Scenario::new("retired_version_leaves_no_object", retired).of(&ENGINES).newest(),
+    Scenario::new("operator_webhook_is_overlaid_per_version", laid_over).of(&ELASTICSEARCHES).newest(),
 ];
 
 const REGISTRATION: &str = "/apis/admissionregistration.k8s.io/v1";

@@ -11,10 +11,10 @@ use crate::support::side_by_side::{A, B, C, SideBySide};
 static ENGINES: [&Sample; 1] = [&ENGINE];
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario::new("objects_are_judged_by_their_controller_version", judged).of(&ENGINES).newest(),
+    Scenario::new("objects_are_judged_by_their_version", judged).of(&ENGINES).newest(),
     Scenario::new("promoting_objects_cannot_flip", promoting).of(&ENGINES).newest(),
     Scenario::new("flips_follow_the_upgrade_path", path).of(&ENGINES).newest(),
-    Scenario::new("the_command_line_says_what_the_servers_say", offline).of(&ENGINES).newest(),
+    Scenario::new("command_line_agrees_with_servers", offline).of(&ENGINES).newest(),
 ];
 
 fn judged(scene: &Scene<'_>) {

@@ -12,7 +12,7 @@ use crate::support::verbs::assert_holds;
 static ENGINES: [&Sample; 1] = [&ENGINE];
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario::new("replace_at_old_version_keeps_new_fields", replaced).of(&ENGINES),
+    Scenario::new("replace_at_old_version_keeps_fields", replaced).of(&ENGINES),
     Scenario::new("repeated_apply_keeps_the_stamps", stamped).of(&ENGINES).newest(),
     Scenario::new("invalid_stored_objects_are_never_stuck", invalid).of(&ENGINES).newest(),
 ];

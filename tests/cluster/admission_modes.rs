@@ -11,7 +11,7 @@ static ENGINES: [&Sample; 1] = [&ENGINE];
 static ELASTICSEARCHES: [&Sample; 1] = [&ELASTICSEARCH];
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario::new("unenforced_violations_are_counted_or_warned_of", modes).of(&ENGINES).newest(),
+    Scenario::new("audit_counts_and_warns_only", modes).of(&ENGINES).newest(),
     Scenario::new("kubectl_shows_our_warnings", warnings).of(&ENGINES).newest(),
     Scenario::new("elasticsearch_upgrades_follow_its_path", elasticsearch).of(&ELASTICSEARCHES).newest(),
 ];

@@ -13,8 +13,8 @@ static ENGINES: [&Sample; 1] = [&ENGINE];
 static BOTH: [&Sample; 2] = [&ENGINE, &ELASTICSEARCH];
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario::new("what_is_printed_fits_as_it_is_stored", stored).of(&BOTH).newest(),
-    Scenario::new("a_version_goes_while_others_write", gone).of(&ENGINES).newest(),
+    Scenario::new("printed_webhooks_match_stored_ones", stored).of(&BOTH).newest(),
+    Scenario::new("version_retires_under_load", gone).of(&ENGINES).newest(),
 ];
 
 const REGISTRATION: &str = "/apis/admissionregistration.k8s.io/v1";

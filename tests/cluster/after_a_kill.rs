@@ -13,11 +13,11 @@ use crate::support::sample::{Sample, WIDGET};
 use crate::support::scene::{MERGE, Scene};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario::new("who_began_to_leave_and_was_killed_may_come_back", back).of(&WIDGETS).newest().failing(),
-    Scenario::new("who_began_to_enable_and_was_killed_may_leave", left).of(&WIDGETS).newest().failing(),
-    Scenario::new("who_began_to_migrate_and_was_killed_may_go_back_or_leave", turned).of(&WIDGETS).newest().failing(),
-    Scenario::new("who_began_to_rotate_and_was_killed_may_enable", enabled).of(&WIDGETS).newest().failing(),
-    Scenario::new("who_comes_back_and_may_not_take_off_the_note_says_so", noted).of(&WIDGETS).newest().failing(),
+    Scenario::new("killed_disable_can_be_reenabled", back).of(&WIDGETS).newest().failing(),
+    Scenario::new("killed_enable_can_be_disabled", left).of(&WIDGETS).newest().failing(),
+    Scenario::new("killed_migration_can_be_reversed", turned).of(&WIDGETS).newest().failing(),
+    Scenario::new("killed_rotation_can_be_enabled", enabled).of(&WIDGETS).newest().failing(),
+    Scenario::new("forbidden_cleanup_is_reported", noted).of(&WIDGETS).newest().failing(),
 ];
 
 static WIDGETS: [&Sample; 1] = [&WIDGET];

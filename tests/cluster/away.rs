@@ -18,15 +18,15 @@ use crate::support::sample::{Sample, WIDGET};
 use crate::support::scene::Scene;
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario::new("enabling_waits_out_an_api_server_that_is_away", enables).of(&WIDGETS).newest().failing(),
-    Scenario::new("a_change_of_authority_waits_out_an_api_server_that_is_away", rotates)
+    Scenario::new("enable_survives_api_outage", enables).of(&WIDGETS).newest().failing(),
+    Scenario::new("rotation_survives_api_outage", rotates)
         .of(&WIDGETS)
         .newest()
         .failing(),
-    Scenario::new("disabling_waits_out_an_api_server_that_is_away", disables).of(&WIDGETS).newest().failing(),
-    Scenario::new("a_migration_waits_out_an_api_server_that_is_away", migrates).of(&WIDGETS).newest(),
-    Scenario::new("what_was_done_unheard_is_put_back_as_well", unheard).of(&WIDGETS).newest().failing(),
-    Scenario::new("ctrl_c_ends_what_can_be_run_again", interrupted).of(&WIDGETS).newest().failing(),
+    Scenario::new("disable_survives_api_outage", disables).of(&WIDGETS).newest().failing(),
+    Scenario::new("migration_survives_api_outage", migrates).of(&WIDGETS).newest(),
+    Scenario::new("unacknowledged_change_is_restored", unheard).of(&WIDGETS).newest().failing(),
+    Scenario::new("ctrl_c_ends_repeatable_commands", interrupted).of(&WIDGETS).newest().failing(),
 ];
 
 static WIDGETS: [&Sample; 1] = [&WIDGET];

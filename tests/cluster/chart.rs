@@ -21,11 +21,11 @@ use crate::support::side_by_side::{A, B, UNKNOWN};
 static ENGINES: [&Sample; 1] = [&ENGINE];
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario::new("whatever_the_values_the_chart_is_accepted", accepted).of(&ENGINES).needs("helm"),
+    Scenario::new("chart_accepts_any_values", accepted).of(&ENGINES).needs("helm"),
     Scenario::new("the_plain_manifests_are_accepted", plain).of(&ENGINES).needs("helm"),
-    Scenario::new("the_job_of_the_chart_migrates_with_its_own_rights", migrates).needs("helm"),
+    Scenario::new("chart_job_migrates_with_own_rights", migrates).needs("helm"),
     // Another cert-manager would issue beside ours.
-    Scenario::new("what_the_chart_installs_converts_and_judges", at_work).of(&ENGINES).needs("helm").alone(),
+    Scenario::new("chart_installation_converts_and_validates", at_work).of(&ENGINES).needs("helm").alone(),
 ];
 
 fn root() -> &'static Path {

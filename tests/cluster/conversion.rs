@@ -7,14 +7,14 @@ use crate::support::verbs::{assert_holds, content};
 use serde_json::{Value, json};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario::new("objects_are_readable_at_the_other_version", read_in_the_other),
+    Scenario::new("objects_read_at_either_version", read_in_the_other),
     Scenario::new("embedded_definition_serves_unchanged", read_in_the_other).built_in(),
-    Scenario::new("storage_version_flips_lose_nothing", flip_and_back),
-    Scenario::new("unserved_versions_come_back_whole", unserved),
+    Scenario::new("storage_flips_lose_nothing", flip_and_back),
+    Scenario::new("unserved_versions_round_trip", unserved),
     Scenario::new("mixed_storage_versions_read_alike", stored_differently),
-    Scenario::new("lists_of_mixed_storage_versions_are_right", lists),
+    Scenario::new("mixed_storage_lists_are_right", lists),
     // 1.34 keeps a cache for such a version all the same.
-    Scenario::new("unused_versions_are_never_asked_for", unused).newest(),
+    Scenario::new("unused_versions_are_not_requested", unused).newest(),
 ];
 
 fn read_in_the_other(scene: &Scene<'_>) {

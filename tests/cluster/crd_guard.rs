@@ -9,8 +9,8 @@ use crate::support::sample::{Sample, WIDGET};
 use crate::support::scene::{CRDS, JSON, MERGE, Scene};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario::new("a_guarded_conversion_stays_while_it_is_needed", guarded).of(&WIDGETS).failing(),
-    Scenario::new("enabling_is_put_back_under_the_guard", put_back).of(&WIDGETS).newest().failing().thorough(),
+    Scenario::new("guarded_conversion_stays_while_needed", guarded).of(&WIDGETS).failing(),
+    Scenario::new("guard_allows_restoring_enable", put_back).of(&WIDGETS).newest().failing().thorough(),
 ];
 
 static WIDGETS: [&Sample; 1] = [&WIDGET];

@@ -15,14 +15,14 @@ use crate::support::sample::{Sample, WIDGET};
 use crate::support::scene::{CRDS, MERGE, Scene};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario::new("who_leaves_loses_nothing_and_nobody_is_asked_any_more", left).failing(),
-    Scenario::new("a_way_out_that_is_killed_goes_on", killed).of(&WIDGETS).newest().failing(),
-    Scenario::new("a_way_out_ends_alike_after_whatever_call_it_was_killed", each_call).of(&WIDGETS).newest().failing(),
-    Scenario::new("stored_versions_that_lie_lose_nothing", lying).of(&WIDGETS).failing(),
-    Scenario::new("objects_may_come_and_go_while_somebody_leaves", busy).of(&WIDGETS).newest().failing(),
-    Scenario::new("objects_with_much_metadata_take_little_memory", large).of(&WIDGETS).newest().thorough(),
-    Scenario::new("what_stands_in_the_way_of_leaving_is_said", in_the_way).of(&WIDGETS).newest().failing(),
-    Scenario::new("who_is_left_without_a_server_is_told_what_is_possible", emergency).of(&WIDGETS).newest().failing(),
+    Scenario::new("disable_loses_nothing_and_calls_end", left).failing(),
+    Scenario::new("killed_disable_resumes", killed).of(&WIDGETS).newest().failing(),
+    Scenario::new("disable_survives_kill_at_any_call", each_call).of(&WIDGETS).newest().failing(),
+    Scenario::new("wrong_stored_versions_lose_nothing", lying).of(&WIDGETS).failing(),
+    Scenario::new("objects_change_during_disable", busy).of(&WIDGETS).newest().failing(),
+    Scenario::new("large_metadata_needs_little_memory", large).of(&WIDGETS).newest().thorough(),
+    Scenario::new("disable_blockers_are_reported", in_the_way).of(&WIDGETS).newest().failing(),
+    Scenario::new("missing_server_lists_options", emergency).of(&WIDGETS).newest().failing(),
 ];
 
 static WIDGETS: [&Sample; 1] = [&WIDGET];

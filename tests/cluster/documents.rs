@@ -17,7 +17,7 @@ use crate::support::scene::Scene;
 use crate::typed_blocks::{page, typed_blocks};
 
 pub(crate) const SCENARIOS: &[Scenario] =
-    &[Scenario::new("the_documents_lead_from_install_to_uninstall", workflow).materialize().newest().failing().alone()];
+    &[Scenario::new("documents_lead_install_to_uninstall", workflow).materialize().newest().failing().alone()];
 
 /// The controller version of the examples.
 const CONTROLLER: &str = "2.17.0";

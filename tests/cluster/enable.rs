@@ -17,12 +17,12 @@ use crate::support::scene::{CRDS, Scene};
 use crate::support::side_by_side::{A, SideBySide};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario::new("nothing_is_enabled_before_everybody_answers", enabled).failing(),
-    Scenario::new("a_crd_that_cannot_be_read_is_put_back", put_back).of(&WIDGETS).failing(),
-    Scenario::new("what_is_registered_with_a_crd_works_or_goes_again", registered).of(&ENGINES).newest().failing(),
-    Scenario::new("registering_ends_alike_after_whatever_call_it_was_killed", killed).of(&ENGINES).newest().failing(),
-    Scenario::new("webhooks_that_lead_elsewhere_are_led_here_by_word", led_elsewhere).of(&ENGINES).newest().failing(),
-    Scenario::new("nobody_elses_conversion_is_taken", others).of(&WIDGETS).newest().failing(),
+    Scenario::new("enable_waits_for_every_server", enabled).failing(),
+    Scenario::new("unreadable_crd_is_restored", put_back).of(&WIDGETS).failing(),
+    Scenario::new("registration_works_or_is_removed", registered).of(&ENGINES).newest().failing(),
+    Scenario::new("registration_survives_kill_at_any_call", killed).of(&ENGINES).newest().failing(),
+    Scenario::new("foreign_webhooks_need_force", led_elsewhere).of(&ENGINES).newest().failing(),
+    Scenario::new("foreign_conversion_is_kept", others).of(&WIDGETS).newest().failing(),
 ];
 
 static WIDGETS: [&Sample; 1] = [&WIDGET];

@@ -7,8 +7,8 @@ use crate::support::sample::{Sample, WIDGET};
 use crate::support::scene::Scene;
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario::new("what_kubectl_applied_is_taken_over_by_word", upstream).of(&WIDGETS).newest().failing(),
-    Scenario::new("what_is_printed_is_applied_by_anybody_and_changes_nothing", printed).of(&WIDGETS).newest(),
+    Scenario::new("kubectl_fields_need_force", upstream).of(&WIDGETS).newest().failing(),
+    Scenario::new("printed_documents_apply_without_change", printed).of(&WIDGETS).newest(),
 ];
 
 static WIDGETS: [&Sample; 1] = [&WIDGET];

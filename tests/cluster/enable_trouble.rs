@@ -24,21 +24,21 @@ use crate::support::scene::{CRDS, MERGE, Scene};
 
 /// Those without a webhook for a while are alone: the garbage collector waits for every kind that there is.
 pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario::new("enabling_ends_alike_after_whatever_call_it_was_killed", killed).of(&WIDGETS).newest().failing(),
-    Scenario::new("three_that_enable_at_once_do_not_disturb_each_other", three).of(&WIDGETS).newest(),
-    Scenario::new("who_answers_wrong_is_not_enabled", wrong).of(&WIDGETS).newest(),
-    Scenario::new("what_was_changed_meanwhile_is_looked_at_again", meanwhile).of(&WIDGETS).newest(),
-    Scenario::new("what_others_applied_is_taken_over_by_word", taken_over).of(&WIDGETS).newest(),
-    Scenario::new("what_others_say_of_objects_and_crds_is_heard", judged).of(&WIDGETS).newest().failing(),
-    Scenario::new("what_is_put_back_can_be_enabled_again", again).of(&WIDGETS).newest().failing().alone().thorough(),
-    Scenario::new("a_stanza_that_an_apply_dropped_is_enabled_again", dropped).of(&WIDGETS).newest(),
-    Scenario::new("a_version_that_was_removed_too_early_comes_back", removed)
+    Scenario::new("enable_survives_kill_at_any_call", killed).of(&WIDGETS).newest().failing(),
+    Scenario::new("three_concurrent_enables_agree", three).of(&WIDGETS).newest(),
+    Scenario::new("wrong_response_blocks_enable", wrong).of(&WIDGETS).newest(),
+    Scenario::new("concurrent_change_is_reread", meanwhile).of(&WIDGETS).newest(),
+    Scenario::new("foreign_fields_need_force", taken_over).of(&WIDGETS).newest(),
+    Scenario::new("foreign_policies_are_respected", judged).of(&WIDGETS).newest().failing(),
+    Scenario::new("restored_crd_can_be_enabled", again).of(&WIDGETS).newest().failing().alone().thorough(),
+    Scenario::new("dropped_stanza_is_enabled_again", dropped).of(&WIDGETS).newest(),
+    Scenario::new("removed_version_is_restored", removed)
         .of(&WIDGETS)
         .newest()
         .failing()
         .alone()
         .thorough(),
-    Scenario::new("a_webhook_that_went_before_its_objects_is_named", webhook_first)
+    Scenario::new("early_removed_webhook_is_named", webhook_first)
         .of(&WIDGETS)
         .newest()
         .failing()

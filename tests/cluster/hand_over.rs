@@ -20,20 +20,20 @@ use crate::support::sample::{SHOOT, Sample};
 use crate::support::scene::{MERGE, Scene};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario::new("shoots_are_handed_over_new_ones_at_once_and_failed_ones_never", whole)
+    Scenario::new("shoots_are_handed_over_safely", whole)
         .of(&SHOOTS)
         .newest()
         .handing_over(),
-    Scenario::new("a_shoot_that_sleeps_is_old_or_is_away_is_waited_for", waits).of(&SHOOTS).newest().handing_over(),
-    Scenario::new("nothing_is_finished_while_a_server_has_not_heard_of_the_fact", behind)
+    Scenario::new("unready_shoot_is_waited_for", waits).of(&SHOOTS).newest().handing_over(),
+    Scenario::new("uninformed_server_blocks_finish", behind)
         .of(&SHOOTS)
         .newest()
         .handing_over(),
-    Scenario::new("of_two_servers_one_that_has_not_heard_of_the_fact_leaves_nothing_half_done", one_of_two)
+    Scenario::new("one_uninformed_server_finishes_nothing", one_of_two)
         .of(&SHOOTS)
         .newest()
         .handing_over(),
-    Scenario::new("a_hand_over_that_is_killed_after_each_write_ends_the_same_way", killed)
+    Scenario::new("killed_handover_finishes_alike", killed)
         .of(&SHOOTS)
         .newest()
         .handing_over(),

@@ -15,9 +15,9 @@ use crate::support::sample::{Sample, WIDGET};
 use crate::support::scene::{CRDS, Scene};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario::new("every_command_that_reaches_no_cluster_says_why", unreached).of(&WIDGETS).newest(),
-    Scenario::new("every_command_says_what_an_old_cluster_lacks_where_it_needs_it", old_cluster).of(&WIDGETS).newest(),
-    Scenario::new("every_command_says_so_of_a_crd_that_is_not_there_or_not_ours", not_ours)
+    Scenario::new("unreachable_cluster_explains_itself", unreached).of(&WIDGETS).newest(),
+    Scenario::new("old_cluster_names_missing_feature", old_cluster).of(&WIDGETS).newest(),
+    Scenario::new("missing_crd_is_reported_everywhere", not_ours)
         .of(&WIDGETS)
         .newest()
         .failing()

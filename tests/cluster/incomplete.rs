@@ -12,9 +12,9 @@ use crate::support::scene::Scene;
 use crate::support::side_by_side::{A, SideBySide};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario::new("objects_too_large_for_another_version_fail_no_reader_around_a_flip", flip).of(&PARCELS).newest(),
-    Scenario::new("objects_too_large_for_a_served_version_are_refused_when_written", validated).of(&PARCELS).newest(),
-    Scenario::new("without_a_policy_what_was_left_out_is_marked", unguarded).of(&PARCELS).newest(),
+    Scenario::new("oversized_objects_fail_no_reader", flip).of(&PARCELS).newest(),
+    Scenario::new("oversized_objects_are_refused_on_write", validated).of(&PARCELS).newest(),
+    Scenario::new("dropped_data_is_marked", unguarded).of(&PARCELS).newest(),
 ];
 
 const MARK: &str = "pointsman.dev/incomplete";

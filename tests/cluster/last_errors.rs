@@ -15,8 +15,8 @@ use crate::support::sample::{Sample, WIDGET};
 use crate::support::scene::{MERGE, Scene};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario::new("the_status_tells_the_last_errors", told).of(&WIDGETS).newest().failing(),
-    Scenario::new("the_documented_right_to_read_errors_is_enough_and_needed", asked).of(&WIDGETS).newest().failing(),
+    Scenario::new("status_prints_last_errors", told).of(&WIDGETS).newest().failing(),
+    Scenario::new("error_reading_right_is_exact", asked).of(&WIDGETS).newest().failing(),
 ];
 
 static WIDGETS: [&Sample; 1] = [&WIDGET];

@@ -11,7 +11,7 @@ use crate::support::verbs::assert_holds;
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("field_managers_apply_at_either_version", sparse),
-    Scenario::new("status_and_scale_work_at_either_version", subresources),
+    Scenario::new("subresources_work_at_either_version", subresources),
     Scenario::new("dry_run_stores_nothing", dry_run),
     Scenario::new("watch_sees_every_change_converted", watches),
 ];

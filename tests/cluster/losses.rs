@@ -13,13 +13,13 @@ use crate::support::side_by_side::{A, SideBySide};
 pub(crate) static PARCELS: [&Sample; 1] = [&PARCEL];
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario::new("numbers_that_go_respells_come_home_as_they_were", respelled).of(&PARCELS).newest(),
-    Scenario::new("numbers_that_go_cannot_read_fail_no_list", unreadable).of(&PARCELS).newest(),
-    Scenario::new("objects_removed_in_one_version_stay_away_in_the_other", removed).of(&PARCELS).newest(),
-    Scenario::new("defaults_inside_a_default_make_no_write_of_nothing", defaults_inside).of(&PARCELS).newest(),
-    Scenario::new("a_field_with_a_default_makes_no_optional_object", optional_object).of(&PARCELS).newest(),
-    Scenario::new("annotations_do_not_grow_when_an_object_changes_its_version_by_hand", by_hand).of(&PARCELS).newest(),
-    Scenario::new("kept_values_whose_guard_was_broken_stay_away", stale).of(&PARCELS).newest(),
+    Scenario::new("respelled_numbers_round_trip", respelled).of(&PARCELS).newest(),
+    Scenario::new("undecodable_numbers_fail_no_list", unreadable).of(&PARCELS).newest(),
+    Scenario::new("removed_objects_stay_removed", removed).of(&PARCELS).newest(),
+    Scenario::new("nested_defaults_cause_no_write", defaults_inside).of(&PARCELS).newest(),
+    Scenario::new("default_creates_no_optional_object", optional_object).of(&PARCELS).newest(),
+    Scenario::new("annotations_do_not_accumulate", by_hand).of(&PARCELS).newest(),
+    Scenario::new("broken_guard_drops_kept_values", stale).of(&PARCELS).newest(),
 ];
 
 /// Something that must hold whichever version is stored.

@@ -18,7 +18,7 @@ use crate::support::sample::{Sample, WIDGET};
 use crate::support::scene::Scene;
 
 pub(crate) const SCENARIOS: &[Scenario] =
-    &[Scenario::new("commands_that_are_killed_beside_each_other_lose_no_object", chaos)
+    &[Scenario::new("concurrent_killed_commands_lose_nothing", chaos)
         .of(&WIDGETS)
         .newest()
         .failing()];

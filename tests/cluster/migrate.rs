@@ -14,10 +14,10 @@ use crate::support::sample::{Sample, WIDGET};
 use crate::support::scene::{CRDS, MERGE, Scene};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario::new("a_migration_that_is_killed_goes_on", killed).of(&WIDGETS).newest(),
-    Scenario::new("what_is_stored_is_rewritten_and_back", there_and_back).failing(),
-    Scenario::new("an_object_that_cannot_be_written_is_named", refused).of(&WIDGETS).failing(),
-    Scenario::new("what_stands_in_the_way_of_a_migration_is_said", in_the_way).of(&WIDGETS).newest(),
+    Scenario::new("killed_migration_resumes", killed).of(&WIDGETS).newest(),
+    Scenario::new("stored_objects_migrate_both_ways", there_and_back).failing(),
+    Scenario::new("unwritable_object_is_named", refused).of(&WIDGETS).failing(),
+    Scenario::new("migration_blockers_are_reported", in_the_way).of(&WIDGETS).newest(),
 ];
 
 static WIDGETS: [&Sample; 1] = [&WIDGET];

@@ -18,20 +18,20 @@ use crate::support::sample::{Sample, WIDGET};
 use crate::support::scene::{CRDS, MERGE, Scene};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario::new("a_migration_ends_alike_after_whatever_call_it_was_killed", killed).of(&WIDGETS).newest(),
-    Scenario::new("ctrl_c_ends_a_migration_in_each_phase", interrupted).of(&WIDGETS).newest(),
+    Scenario::new("migration_survives_kill_at_any_call", killed).of(&WIDGETS).newest(),
+    Scenario::new("ctrl_c_ends_migration_anywhere", interrupted).of(&WIDGETS).newest(),
     Scenario::new("trouble_that_passes_is_waited_for", passing).of(&WIDGETS).newest(),
-    Scenario::new("several_migrations_at_once_write_each_object_once", several).of(&WIDGETS).newest(),
-    Scenario::new("a_migration_does_not_go_on_with_another_crd", another_crd).of(&WIDGETS).newest().failing(),
-    Scenario::new("a_mark_of_another_crd_says_nothing", another_mark).of(&WIDGETS).newest(),
-    Scenario::new("objects_may_come_and_go_while_they_are_migrated", busy).of(&WIDGETS).newest(),
-    Scenario::new("an_api_server_may_restart_in_the_middle_of_a_migration", restarted)
+    Scenario::new("concurrent_migrations_write_once", several).of(&WIDGETS).newest(),
+    Scenario::new("replaced_crd_stops_migration", another_crd).of(&WIDGETS).newest().failing(),
+    Scenario::new("foreign_mark_is_ignored", another_mark).of(&WIDGETS).newest(),
+    Scenario::new("objects_change_during_migration", busy).of(&WIDGETS).newest(),
+    Scenario::new("migration_survives_api_restart", restarted)
         .of(&WIDGETS)
         .newest()
         .failing()
         .alone()
         .thorough(),
-    Scenario::new("a_webhook_that_is_away_is_waited_for", webhook_away)
+    Scenario::new("migration_waits_for_webhook", webhook_away)
         .of(&WIDGETS)
         .newest()
         .failing()

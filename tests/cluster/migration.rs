@@ -15,13 +15,13 @@ use crate::support::verbs::assert_holds;
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("migrated_storage_needs_no_webhook", migration).needs("kube-controller-manager").failing().alone(),
-    Scenario::new("the_cluster_rewrites_what_is_stored_where_it_can", delegated)
+    Scenario::new("cluster_migrates_storage_where_supported", delegated)
         .of(&WIDGETS)
         .needs("kube-controller-manager")
         .failing()
         .alone()
         .thorough(),
-    Scenario::new("a_cluster_without_storage_version_migration_is_told_apart", not_offered).of(&WIDGETS),
+    Scenario::new("missing_storage_migration_is_detected", not_offered).of(&WIDGETS),
 ];
 
 static WIDGETS: [&Sample; 1] = [&WIDGET];

@@ -23,7 +23,7 @@ use crate::support::sample::{FIGURE, Sample};
 use crate::support::scene::{CRDS, JSON, Scene};
 
 pub(crate) const SCENARIOS: &[Scenario] =
-    &[Scenario::new("the_model_of_the_api_server_says_what_it_does", as_the_model_says).of(&FIGURES).newest()];
+    &[Scenario::new("model_matches_real_apiserver", as_the_model_says).of(&FIGURES).newest()];
 
 static FIGURES: [&Sample; 1] = [&FIGURE];
 

@@ -15,13 +15,13 @@ use crate::support::scene::Scene;
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("rolling_restart_fails_no_request", rolled).materialize().newest().failing().alone(),
-    Scenario::new("another_leaf_of_the_same_authority_fails_no_request", leaves)
+    Scenario::new("renewed_leaf_fails_no_request", leaves)
         .materialize()
         .newest()
         .failing()
         .alone(),
-    Scenario::new("killing_one_of_two_replicas_is_survived", one_of_two).materialize().newest().failing().alone(),
-    Scenario::new("killing_the_only_replica_heals_on_restart", the_only_one).materialize().newest().failing().alone(),
+    Scenario::new("one_of_two_replicas_suffices", one_of_two).materialize().newest().failing().alone(),
+    Scenario::new("restarted_replica_recovers", the_only_one).materialize().newest().failing().alone(),
 ];
 
 fn another(scene: &Scene<'_>) -> Pointsman {

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::scenario::Scenario;
 use crate::support::scene::Scene;
 
-pub(crate) const SCENARIOS: &[Scenario] = &[Scenario::new("a_plan_reads_every_object_and_writes_none", every_object)];
+pub(crate) const SCENARIOS: &[Scenario] = &[Scenario::new("plan_reads_all_writes_nothing", every_object)];
 
 fn every_object(scene: &Scene<'_>) {
     let (old, new) = (scene.sample.old, scene.sample.new);

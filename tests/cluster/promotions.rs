@@ -9,7 +9,7 @@ use crate::support::client::Answer;
 use crate::support::scene::{MERGE, Scene};
 
 pub(crate) const SCENARIOS: &[Scenario] =
-    &[Scenario::new("what_is_being_promoted_stays_what_was_requested", promoted).materialize().failing()];
+    &[Scenario::new("promotion_keeps_requested_spec", promoted).materialize().failing()];
 
 fn promoted(scene: &Scene<'_>) {
     let new = scene.sample.new;

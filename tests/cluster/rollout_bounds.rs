@@ -14,8 +14,8 @@ use crate::support::side_by_side::{A, B};
 static ENGINES: [&Sample; 1] = [&ENGINE];
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario::new("rollouts_have_the_bounds_by_which_they_are_read", bounded).of(&ENGINES),
-    Scenario::new("a_rollout_that_nobody_can_read_says_so_and_goes_on_once_it_is_mended", unreadable)
+    Scenario::new("rollout_crd_has_parser_bounds", bounded).of(&ENGINES),
+    Scenario::new("unreadable_rollout_resumes_after_repair", unreadable)
         .of(&ENGINES)
         .newest(),
 ];

@@ -20,11 +20,11 @@ use crate::support::side_by_side::{A, B};
 static ENGINES: [&Sample; 1] = [&ENGINE];
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario::new("a_rollout_moves_nothing_to_a_controller_that_does_not_run", dead).of(&ENGINES).newest(),
-    Scenario::new("a_rollout_stops_where_a_controller_runs_and_writes_nothing", silent).of(&ENGINES).newest(),
-    Scenario::new("a_rollout_stops_where_the_old_controller_still_writes", contested).of(&ENGINES).newest(),
-    Scenario::new("a_rollout_sees_answers_of_one_manager", of_one_manager).of(&ENGINES).newest(),
-    Scenario::new("a_rollout_sees_answers_of_two_managers", of_two_managers).of(&ENGINES).newest(),
+    Scenario::new("missing_controller_blocks_moves", dead).of(&ENGINES).newest(),
+    Scenario::new("silent_controller_pauses_rollout", silent).of(&ENGINES).newest(),
+    Scenario::new("writing_old_controller_pauses_rollout", contested).of(&ENGINES).newest(),
+    Scenario::new("one_manager_writes_are_seen", of_one_manager).of(&ENGINES).newest(),
+    Scenario::new("two_managers_writes_are_seen", of_two_managers).of(&ENGINES).newest(),
 ];
 
 /// A cluster with some healthy engines at A, whose definition tells their controllers from each other.

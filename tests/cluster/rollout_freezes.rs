@@ -18,11 +18,11 @@ use crate::support::side_by_side::{A, B};
 static ENGINES: [&Sample; 1] = [&ENGINE];
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario::new("what_a_rollout_freezes_stays_while_everybody_is_down", frozen).of(&ENGINES).failing(),
-    Scenario::new("what_needs_a_version_waits_until_it_runs_everywhere", bound).of(&ENGINES),
-    Scenario::new("a_rollout_does_not_begin_before_what_it_freezes_is_frozen", unfrozen).of(&ENGINES).newest(),
-    Scenario::new("the_documented_rights_to_freeze_are_enough_and_needed", rights).of(&ENGINES).newest(),
-    Scenario::new("nothing_is_frozen_where_rollouts_are_not_known", forgotten).of(&ENGINES).alone(),
+    Scenario::new("freeze_lasts_without_any_server", frozen).of(&ENGINES).failing(),
+    Scenario::new("frozen_resource_waits_for_version", bound).of(&ENGINES),
+    Scenario::new("freeze_precedes_start", unfrozen).of(&ENGINES).newest(),
+    Scenario::new("freeze_rights_are_exact", rights).of(&ENGINES).newest(),
+    Scenario::new("missing_rollout_crd_freezes_nothing", forgotten).of(&ENGINES).alone(),
 ];
 
 /// A cluster with two healthy engines.

@@ -18,12 +18,12 @@ use crate::support::side_by_side::{A, B, SideBySide, UNKNOWN};
 static ENGINES: [&Sample; 1] = [&ENGINE];
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario::new("a_held_object_moves_at_its_turn_whoever_asks_before", held).of(&ENGINES).newest(),
-    Scenario::new("a_rollout_that_is_stopped_lets_go_what_it_held", stopped).of(&ENGINES).newest(),
-    Scenario::new("what_a_deleted_rollout_held_goes_with_the_next_one", deleted).of(&ENGINES).newest(),
-    Scenario::new("a_rollout_that_holds_says_where_nobody_keeps_others_away", unregistered).of(&ENGINES).newest(),
-    Scenario::new("what_is_created_while_a_rollout_holds_is_held_as_well", created).of(&ENGINES).newest(),
-    Scenario::new("a_fleet_that_is_held_takes_two_writes_an_object", many).of(&ENGINES).newest(),
+    Scenario::new("held_object_moves_in_order", held).of(&ENGINES).newest(),
+    Scenario::new("aborted_rollout_releases_holds", stopped).of(&ENGINES).newest(),
+    Scenario::new("deleted_rollout_hold_is_taken_over", deleted).of(&ENGINES).newest(),
+    Scenario::new("unenforced_hold_is_reported", unregistered).of(&ENGINES).newest(),
+    Scenario::new("new_object_is_held", created).of(&ENGINES).newest(),
+    Scenario::new("held_fleet_needs_two_writes", many).of(&ENGINES).newest(),
 ];
 
 const HELD: &str = "pointsman.dev/hold";

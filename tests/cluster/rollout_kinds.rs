@@ -19,43 +19,43 @@ use crate::support::scene::{MERGE, Scene};
 use crate::support::town::Town;
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario::new("installations_become_others_and_never_stop_serving", whole)
+    Scenario::new("installations_migrate_without_downtime", whole)
         .of(&MATTERMOSTS)
         .needs("kube-controller-manager")
         .alone(),
-    Scenario::new("a_migration_that_is_killed_after_each_write_ends_the_same_way", killed)
+    Scenario::new("killed_replacement_finishes_alike", killed)
         .of(&MATTERMOSTS)
         .needs("kube-controller-manager")
         .alone(),
-    Scenario::new("a_migration_goes_back_from_wherever_it_is", back)
+    Scenario::new("replacement_reverts_from_anywhere", back)
         .of(&MATTERMOSTS)
         .needs("kube-controller-manager")
         .alone(),
-    Scenario::new("what_stands_against_a_migration_is_said_before_anything_changes", refused)
+    Scenario::new("replacement_blockers_precede_changes", refused)
         .of(&MATTERMOSTS)
         .needs("kube-controller-manager")
         .alone(),
-    Scenario::new("nobody_changes_an_object_on_its_way_and_the_printed_rights_are_enough", guarded)
+    Scenario::new("replacement_rights_are_exact", guarded)
         .of(&MATTERMOSTS)
         .needs("kube-controller-manager")
         .alone(),
-    Scenario::new("who_never_gets_stable_goes_back_and_the_others_go_on", never_stable)
+    Scenario::new("unstable_object_is_undone_alone", never_stable)
         .of(&MATTERMOSTS)
         .needs("kube-controller-manager")
         .alone(),
-    Scenario::new("a_deployment_that_somebody_else_makes_meanwhile_is_not_deleted", contested)
+    Scenario::new("foreign_deployment_is_not_deleted", contested)
         .of(&MATTERMOSTS)
         .needs("kube-controller-manager")
         .alone(),
-    Scenario::new("a_deployment_that_has_taken_over_its_pods_just_now_is_not_deleted_yet", taken_over)
+    Scenario::new("fresh_deployment_is_not_deleted", taken_over)
         .of(&MATTERMOSTS)
         .needs("kube-controller-manager")
         .alone(),
-    Scenario::new("no_object_is_deleted_while_something_belongs_to_it", belongs)
+    Scenario::new("dependents_block_deletion", belongs)
         .of(&MATTERMOSTS)
         .needs("kube-controller-manager")
         .alone(),
-    Scenario::new("a_deployment_whose_successor_is_refused_is_not_deleted", refused_successor)
+    Scenario::new("refused_replacement_deletes_nothing", refused_successor)
         .of(&MATTERMOSTS)
         .needs("kube-controller-manager")
         .alone(),

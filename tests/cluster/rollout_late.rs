@@ -18,8 +18,8 @@ use crate::support::side_by_side::A;
 use crate::support::town::Town;
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario::new("a_move_that_comes_late_is_taken_back", moved).of(&ENGINES).newest(),
-    Scenario::new("what_is_handed_over_or_deleted_late_is_not_lost", handed_over)
+    Scenario::new("late_move_is_reverted", moved).of(&ENGINES).newest(),
+    Scenario::new("late_handover_or_delete_loses_nothing", handed_over)
         .of(&MATTERMOSTS)
         .needs("kube-controller-manager")
         .alone(),

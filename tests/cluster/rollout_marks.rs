@@ -12,9 +12,9 @@ use crate::support::side_by_side::{A, B, SideBySide};
 static ENGINES: [&Sample; 1] = [&ENGINE];
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario::new("who_replaces_an_object_takes_no_mark_of_a_rollout_off", replaced).of(&ENGINES).newest(),
-    Scenario::new("a_text_where_a_rollout_notes_what_it_has_done_is_told_and_left", texts).of(&ENGINES).newest(),
-    Scenario::new("what_a_rollout_selects_no_more_goes_back_behind_its_gates", deselected).of(&ENGINES).newest(),
+    Scenario::new("replace_keeps_rollout_mark", replaced).of(&ENGINES).newest(),
+    Scenario::new("foreign_annotation_is_kept", texts).of(&ENGINES).newest(),
+    Scenario::new("deselected_object_is_undone_in_order", deselected).of(&ENGINES).newest(),
 ];
 
 const MARK: &str = "pointsman.dev/rollout";

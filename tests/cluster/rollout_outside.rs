@@ -21,7 +21,7 @@ use crate::support::side_by_side::{A, B};
 static ENGINES: [&Sample; 1] = [&ENGINE];
 
 pub(crate) const SCENARIOS: &[Scenario] =
-    &[Scenario::new("a_rollout_goes_only_while_prometheus_and_an_application_say_that_all_is_well", asked)
+    &[Scenario::new("rollout_follows_probes_and_prometheus", asked)
         .of(&ENGINES)
         .newest()];
 

@@ -19,15 +19,15 @@ use crate::support::scene::{MERGE, Scene};
 use crate::support::town::Town;
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario::new("installations_go_back_after_the_end_and_may_go_again", again)
+    Scenario::new("installations_undo_after_completion", again)
         .of(&MATTERMOSTS)
         .needs("kube-controller-manager")
         .alone(),
-    Scenario::new("a_way_back_after_the_end_that_is_killed_after_each_write_ends_the_same_way", killed)
+    Scenario::new("killed_late_undo_finishes_alike", killed)
         .of(&MATTERMOSTS)
         .needs("kube-controller-manager")
         .alone(),
-    Scenario::new("each_right_of_the_way_back_after_the_end_is_enough_and_needed", rights)
+    Scenario::new("late_undo_rights_are_exact", rights)
         .of(&MATTERMOSTS)
         .needs("kube-controller-manager")
         .alone(),

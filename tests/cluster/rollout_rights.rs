@@ -21,21 +21,21 @@ use crate::support::scene::{CRDS, MERGE, Scene};
 use crate::support::side_by_side::{A, B};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario::new("each_right_of_a_workflow_is_enough_and_needed", workflow)
+    Scenario::new("workflow_rights_are_exact", workflow)
         .of(&MATTERMOSTS)
         .needs("kube-controller-manager")
         .alone(),
-    Scenario::new("each_right_of_the_way_back_is_enough_and_needed", goes_back)
+    Scenario::new("undo_rights_are_exact", goes_back)
         .of(&MATTERMOSTS)
         .needs("kube-controller-manager")
         .alone(),
-    Scenario::new("who_guards_owner_references_gets_the_rights_printed_for_that", guarded)
+    Scenario::new("guarded_owners_need_printed_rights", guarded)
         .of(&MATTERMOSTS)
         .needs("kube-controller-manager")
         .alone(),
-    Scenario::new("each_right_of_a_rollout_is_enough_and_needed", labels).of(&ENGINES).newest(),
-    Scenario::new("a_rollout_that_may_read_no_object_by_itself_lets_none_go", read_alone).of(&ENGINES).newest(),
-    Scenario::new("each_right_of_a_hand_over_is_enough_and_needed", handed_over).of(&SHOOTS).newest().handing_over(),
+    Scenario::new("rollout_rights_are_exact", labels).of(&ENGINES).newest(),
+    Scenario::new("unreadable_objects_are_not_released", read_alone).of(&ENGINES).newest(),
+    Scenario::new("handover_rights_are_exact", handed_over).of(&SHOOTS).newest().handing_over(),
 ];
 
 static ENGINES: [&Sample; 1] = [&ENGINE];

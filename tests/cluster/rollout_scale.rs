@@ -24,7 +24,7 @@ use crate::support::side_by_side::{A, B};
 static ENGINES: [&Sample; 1] = [&ENGINE];
 
 pub(crate) const SCENARIOS: &[Scenario] =
-    &[Scenario::new("a_rollout_of_a_fleet_writes_each_object_once_and_reads_it_twice", frugal)
+    &[Scenario::new("fleet_needs_one_write_per_object", frugal)
         .of(&ENGINES)
         .newest()
         .alone()];

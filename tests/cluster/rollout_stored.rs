@@ -13,8 +13,8 @@ use crate::support::scene::Scene;
 static ENGINES: [&Sample; 1] = [&ENGINE];
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario::new("a_rollout_that_is_killed_five_times_stores_every_object_anew_once", stored).of(&ENGINES).newest(),
-    Scenario::new("a_rollout_that_stores_every_object_anew_rollouts_nothing_out", settled).materialize().newest(),
+    Scenario::new("killed_rewrite_writes_objects_once", stored).of(&ENGINES).newest(),
+    Scenario::new("rewrite_triggers_no_rollout", settled).materialize().newest(),
 ];
 
 fn stored(scene: &Scene<'_>) {

@@ -16,7 +16,7 @@ use crate::scenario::Scenario;
 use crate::support::scene::{MERGE, Scene};
 
 pub(crate) const SCENARIOS: &[Scenario] =
-    &[Scenario::new("a_rollout_begins_only_where_applications_and_images_bear_the_version_that_comes", supported)
+    &[Scenario::new("start_needs_supported_version", supported)
         .of(&HOSTS)
         .newest()];
 

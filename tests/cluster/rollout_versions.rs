@@ -18,13 +18,13 @@ use crate::support::scene::{CRDS, MERGE, Scene};
 pub(crate) static HOSTS: [&Sample; 1] = [&HOST];
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario::new("versions_are_active_partial_or_available_as_the_objects_say", standing).of(&HOSTS),
-    Scenario::new("versions_are_read_from_the_pods_and_the_node_of_a_host", watched).of(&HOSTS).newest(),
-    Scenario::new("a_rollout_begins_only_where_all_of_its_start_checks_hold", checked).of(&HOSTS),
-    Scenario::new("a_rollout_waits_while_something_else_of_the_cluster_is_not_as_it_should_be", during)
+    Scenario::new("version_states_follow_objects", standing).of(&HOSTS),
+    Scenario::new("versions_come_from_pods_and_node", watched).of(&HOSTS).newest(),
+    Scenario::new("start_needs_all_checks", checked).of(&HOSTS),
+    Scenario::new("failing_cluster_check_pauses_rollout", during)
         .of(&HOSTS)
         .newest(),
-    Scenario::new("the_documented_rights_to_look_at_versions_and_to_start_a_rollout_are_enough_and_needed", rights)
+    Scenario::new("version_and_start_rights_are_exact", rights)
         .of(&HOSTS)
         .newest(),
 ];

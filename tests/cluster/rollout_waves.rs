@@ -16,7 +16,7 @@ use crate::support::side_by_side::{A, B};
 static ENGINES: [&Sample; 1] = [&ENGINE];
 
 pub(crate) const SCENARIOS: &[Scenario] =
-    &[Scenario::new("a_wave_begins_once_it_is_approved_and_what_is_checked_holds", waits).of(&ENGINES).newest()];
+    &[Scenario::new("wave_starts_after_approval_and_checks", waits).of(&ENGINES).newest()];
 
 const JSON: &str = "application/json";
 

@@ -20,13 +20,13 @@ use crate::support::proxy::{Fate, Proxy};
 use crate::support::scene::{MERGE, Scene};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario::new("a_cluster_gets_another_kubernetes_state_by_state", whole).of(&HOSTS).newest(),
-    Scenario::new("a_job_that_fails_is_run_again_by_resume_and_not_where_somebody_did_its_work", failed)
+    Scenario::new("cluster_upgrade_follows_its_states", whole).of(&HOSTS).newest(),
+    Scenario::new("resume_reruns_failed_job_unless_repaired", failed)
         .of(&HOSTS)
         .newest(),
-    Scenario::new("a_job_whose_creation_was_not_answered_runs_once", unanswered).of(&HOSTS).newest(),
-    Scenario::new("who_aborts_leaves_no_host_locked", aborted).of(&HOSTS).newest(),
-    Scenario::new("what_needs_a_version_of_a_part_waits_for_that_part_alone", bound).of(&HOSTS).newest(),
+    Scenario::new("unacknowledged_job_runs_once", unanswered).of(&HOSTS).newest(),
+    Scenario::new("abort_leaves_no_host_locked", aborted).of(&HOSTS).newest(),
+    Scenario::new("gate_waits_for_its_part", bound).of(&HOSTS).newest(),
 ];
 
 /// What hosts and Jobs do, and what was seen of them.

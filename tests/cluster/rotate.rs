@@ -21,13 +21,13 @@ use crate::support::sample::{Sample, WIDGET};
 use crate::support::scene::{CRDS, MERGE, Scene};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario::new("an_authority_is_changed_and_no_call_fails", rotated).of(&WIDGETS).newest().failing().alone(),
-    Scenario::new("a_change_of_authority_ends_alike_after_whatever_call_it_was_killed", killed)
+    Scenario::new("authority_rotation_fails_no_call", rotated).of(&WIDGETS).newest().failing().alone(),
+    Scenario::new("rotation_survives_kill_at_any_call", killed)
         .of(&WIDGETS)
         .newest()
         .failing(),
-    Scenario::new("an_authority_that_is_still_needed_is_trusted_again", needed).of(&WIDGETS).newest().failing(),
-    Scenario::new("what_cert_manager_writes_is_its_own", injected).of(&WIDGETS).newest(),
+    Scenario::new("needed_authority_is_trusted_again", needed).of(&WIDGETS).newest().failing(),
+    Scenario::new("cert_manager_bundles_are_kept", injected).of(&WIDGETS).newest(),
 ];
 
 static WIDGETS: [&Sample; 1] = [&WIDGET];

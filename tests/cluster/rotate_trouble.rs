@@ -20,16 +20,16 @@ use crate::support::sample::{Sample, WIDGET};
 use crate::support::scene::{CRDS, MERGE, Scene};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario::new("an_authority_that_is_not_valid_today_is_not_trusted_alone", out_of_date)
+    Scenario::new("expired_authority_is_not_trusted_alone", out_of_date)
         .of(&WIDGETS)
         .newest()
         .failing(),
-    Scenario::new("what_others_have_behind_the_same_service_follows_and_keeps_its_own", shared)
+    Scenario::new("shared_service_webhooks_are_rotated", shared)
         .of(&WIDGETS)
         .newest()
         .failing(),
-    Scenario::new("a_change_of_authority_keeps_what_others_write_meanwhile", meanwhile).of(&WIDGETS).newest().failing(),
-    Scenario::new("the_endpoints_that_are_ready_are_asked_and_no_others", endpoints).of(&WIDGETS).newest().failing(),
+    Scenario::new("rotation_keeps_concurrent_changes", meanwhile).of(&WIDGETS).newest().failing(),
+    Scenario::new("only_ready_endpoints_are_probed", endpoints).of(&WIDGETS).newest().failing(),
 ];
 
 static WIDGETS: [&Sample; 1] = [&WIDGET];

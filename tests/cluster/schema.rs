@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("unknown_fields_in_etcd_are_pruned", pruning),
-    Scenario::new("defaults_come_from_the_request_version", defaults).materialize(),
-    Scenario::new("metadata_is_the_same_in_every_version", metadata),
+    Scenario::new("defaults_follow_request_version", defaults).materialize(),
+    Scenario::new("metadata_is_equal_in_every_version", metadata),
     Scenario::new("large_numbers_and_odd_keys_survive", odd_values),
 ];
 

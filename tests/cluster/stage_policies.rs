@@ -27,12 +27,12 @@ use crate::support::scene::{CRDS, JSON, MERGE, Scene};
 mod chance;
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario::new("three_deployments_follow_a_fact_while_no_server_is_up", followed_alone).of(&WIDGETS).newest(),
-    Scenario::new("a_policy_makes_of_an_object_what_a_server_makes_of_it", alike)
+    Scenario::new("deployments_follow_facts_without_server", followed_alone).of(&WIDGETS).newest(),
+    Scenario::new("policy_agrees_with_server", alike)
         .of(&WIDGETS)
         .newest()
         .under_policies(),
-    Scenario::new("a_policy_beside_a_server_and_other_policies_does_nothing_twice", beside_others)
+    Scenario::new("policy_and_server_apply_once", beside_others)
         .of(&WIDGETS)
         .newest()
         .under_policies(),

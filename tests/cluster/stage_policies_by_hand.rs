@@ -13,11 +13,11 @@ use crate::support::sample::{Sample, WIDGET};
 use crate::support::scene::{CRDS, JSON, Scene};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario::new("a_policy_leaves_nothing_behind_that_a_server_would_not", alike)
+    Scenario::new("policy_leaves_server_results_alone", alike)
         .of(&WIDGETS)
         .newest()
         .under_policies(),
-    Scenario::new("what_a_policy_refuses_is_documented", refused).of(&WIDGETS).newest(),
+    Scenario::new("policy_refusals_are_documented", refused).of(&WIDGETS).newest(),
 ];
 
 static WIDGETS: [&Sample; 1] = [&WIDGET];

@@ -19,15 +19,15 @@ use crate::support::scene::{CRDS, MERGE, Scene};
 use crate::support::side_by_side::{A, B, SideBySide};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario::new("the_status_names_what_needs_a_person", told).newest().failing(),
-    Scenario::new("what_was_kept_for_a_version_that_is_gone_is_forgotten", forgotten),
-    Scenario::new("forgetting_that_is_killed_goes_on", killed).newest(),
-    Scenario::new("nothing_is_forgotten_of_a_version_that_is_served_again", served_again).newest(),
-    Scenario::new("objects_of_a_version_that_is_not_served_are_counted", unserved).of(&WIDGETS).newest(),
-    Scenario::new("whoever_watches_sees_what_changes", watched).newest(),
-    Scenario::new("the_doctor_finds_what_does_not_fit_in_a_cluster", doctored).of(&ENGINES).newest().failing().alone(),
+    Scenario::new("status_names_required_actions", told).newest().failing(),
+    Scenario::new("kept_data_of_removed_version_expires", forgotten),
+    Scenario::new("killed_forget_resumes", killed).newest(),
+    Scenario::new("restored_version_keeps_its_data", served_again).newest(),
+    Scenario::new("unserved_version_objects_are_counted", unserved).of(&WIDGETS).newest(),
+    Scenario::new("status_watch_shows_changes", watched).newest(),
+    Scenario::new("doctor_finds_cluster_mismatches", doctored).of(&ENGINES).newest().failing().alone(),
     Scenario::new("unknown_kind_fails_status", unknown).of(&WIDGETS).newest(),
-    Scenario::new("what_mutate_puts_back_is_not_called_forgotten", mutated).of(&ENGINES).newest().failing(),
+    Scenario::new("restored_annotation_counts_as_present", mutated).of(&ENGINES).newest().failing(),
 ];
 
 static ENGINES: [&Sample; 1] = [&ENGINE];

@@ -10,7 +10,7 @@ use crate::support::scene::Scene;
 use crate::support::verbs::assert_holds;
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario::new("adopting_the_new_version_starts_no_rollout", adopting).materialize(),
+    Scenario::new("adopting_new_version_starts_no_rollout", adopting).materialize(),
     Scenario::new("adoption_shows_a_running_rollout", under_way).materialize(),
     Scenario::new("upgrade_rollouts_at_either_version", upgrades).materialize(),
     Scenario::new("upgrade_by_annotation_rollouts_and_completes", by_annotation).materialize(),

@@ -16,7 +16,7 @@ use crate::support::scene::Scene;
 use crate::typed_blocks::{TypedBlock, page, typed_blocks};
 
 pub(crate) const SCENARIOS: &[Scenario] =
-    &[Scenario::new("the_tutorial_leads_from_nothing_to_leaving", typed).of(&WIDGETS).needs("helm").failing().alone()];
+    &[Scenario::new("tutorial_leads_from_install_to_removal", typed).of(&WIDGETS).needs("helm").failing().alone()];
 
 static WIDGETS: [&Sample; 1] = [&WIDGET];
 

@@ -35,7 +35,7 @@ fn a_page_without_anything_is_opened() {
 }
 
 #[test]
-fn who_has_no_browser_is_told_that_nothing_was_looked_at() {
+fn missing_browser_is_reported() {
     let this = std::env::current_exe().unwrap();
     let test = ["--exact", "browser::a_page_without_anything_is_opened"];
     let output = Command::new(this).args(test).env("PATH", "").output().unwrap();

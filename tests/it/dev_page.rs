@@ -32,7 +32,7 @@ fn tried(page: &str, question: &Value) -> Value {
 }
 
 #[test]
-fn what_is_tried_is_converted_explained_and_judged() {
+fn input_is_converted_explained_validated() {
     let dir = TempDir::new().unwrap();
     let (_dev, page) = dev(&dir);
     let answer = tried(&page, &json!({"text": WIDGET, "to": "v2"}));
@@ -55,7 +55,7 @@ fn what_is_tried_is_converted_explained_and_judged() {
 }
 
 #[test]
-fn what_cannot_be_tried_is_said() {
+fn invalid_input_is_reported() {
     let dir = TempDir::new().unwrap();
     let (_dev, page) = dev(&dir);
     for (question, said) in [
@@ -100,7 +100,7 @@ fn every_sample_can_be_tried() {
 
 /// Where there is a Chromium. The fragment is what somebody typed, and is shown as it was typed.
 #[test]
-fn a_browser_shows_what_becomes_of_what_is_typed() {
+fn browser_shows_results_while_typing() {
     let dir = TempDir::new().unwrap();
     let (_dev, page) = dev(&dir);
     let typed = "apiVersion:+example.com/v1%0Akind:+Widget%0Ametadata:+{name:+a}%0Aspec:%0A++hostPort:+%3Cb%3Ea:080%0A";

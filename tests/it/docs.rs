@@ -188,7 +188,7 @@ impl Example {
 }
 
 #[test]
-fn examples_do_what_the_manual_says() {
+fn documented_examples_work() {
     let examples = examples();
     assert!(examples.len() > 15);
     for example in examples {
@@ -208,7 +208,7 @@ fn every_operation_has_an_example() {
 }
 
 #[test]
-fn the_rollout_block_is_the_one_that_is_built_in() {
+fn documented_rollout_block_is_built_in() {
     let manual = blocks(&manual());
     let (_, shown) = manual.iter().find(|(info, _)| info == "yaml rollout").unwrap();
     let shown: Value = serde_saphyr::from_str(shown).unwrap();
@@ -239,7 +239,7 @@ fn gadget(block: &str) -> Result<Kind, definition::BadDefinition> {
 }
 
 #[test]
-fn the_admission_and_checks_blocks_of_the_manual_are_such() {
+fn documented_admission_blocks_load() {
     let manual = blocks(&manual());
     let (_, shown) = manual.iter().find(|(info, _)| info == "yaml admission").unwrap();
     gadget(shown).unwrap();
@@ -250,7 +250,7 @@ fn the_admission_and_checks_blocks_of_the_manual_are_such() {
 }
 
 #[test]
-fn the_workflows_and_the_rollout_of_the_manual_are_such() {
+fn documented_workflows_load() {
     let blocks = blocks(&manual());
     let (_, workflows) = blocks.iter().find(|(info, _)| info == "yaml workflows").unwrap();
     let head = format!("apiVersion: {}\nkind: {}\ncrd: hosts.crd.yaml\n", definition::API_VERSION, definition::KIND);
@@ -276,7 +276,7 @@ fn the_workflows_and_the_rollout_of_the_manual_are_such() {
 }
 
 #[test]
-fn the_migration_of_the_manual_is_such() {
+fn documented_replacement_loads() {
     let dir = "crates/core/kinds/mattermost";
     let definition = page(&format!("{dir}/mattermost.yaml"));
     let load = |text: &str| Kind::load("mattermost.yaml", text, &mut |file| Ok(page(&format!("{dir}/{file}"))));
@@ -301,7 +301,7 @@ fn the_migration_of_the_manual_is_such() {
 }
 
 #[test]
-fn the_manual_names_every_key_of_admission() {
+fn manual_names_all_admission_keys() {
     let (schema, manual) = (definition::json_schema(), manual());
     let admission = manual.split("\n## Admission").nth(1).unwrap();
     let all = [
@@ -343,7 +343,7 @@ fn the_manual_names_every_key_of_admission() {
 }
 
 #[test]
-fn the_stages_of_the_manual_are_such_and_name_every_key() {
+fn manual_names_all_mutation_keys() {
     let manual = manual();
     let all = blocks(&manual);
     let (_, shown) = all.iter().find(|(info, _)| info == "yaml stages").unwrap();
@@ -375,7 +375,7 @@ fn the_stages_of_the_manual_are_such_and_name_every_key() {
 
 /// What controllers have to do, in the words of their libraries: the examples compile, so what is shown does.
 #[test]
-fn what_controllers_do_stands_in_the_examples() {
+fn controller_examples_are_complete() {
     let bare = |text: &str| text.lines().map(|line| format!("{}\n", line.trim())).collect::<String>();
     let shown = blocks(&page("docs/for-controllers.md"));
     for (language, example) in

@@ -61,7 +61,7 @@ fn memory_stays_within_the_formula() {
 
 /// As many spans as find room, as long as they can be, of which a collector that hangs takes none.
 #[test]
-fn memory_stays_within_the_formula_beside_spans() {
+fn memory_formula_includes_spans() {
     let dir = TempDir::new().unwrap();
     let collector = TcpListener::bind("127.0.0.1:0").unwrap();
     let endpoint = format!("http://{}", collector.local_addr().unwrap());

@@ -127,7 +127,7 @@ impl Clone {
 }
 
 #[test]
-fn commands_say_what_the_documents_show() {
+fn documented_output_is_current() {
     let clone = Clone::new();
     let mut run = 0;
     let blessing = std::env::var_os("POINTSMAN_BLESS").is_some();
@@ -165,7 +165,7 @@ impl Drop for Serving {
 }
 
 #[test]
-fn the_server_of_the_readme_answers_as_shown() {
+fn readme_server_responds_as_shown() {
     let clone = Clone::new();
     let sessions = sessions("README.md");
     let serve = sessions.iter().find(|session| session.command == SERVE);
@@ -204,7 +204,7 @@ fn the_server_of_the_readme_answers_as_shown() {
 /// What needs a cluster is run elsewhere, or not at all; but whatever a page has people type is a command, with flags
 /// that there are.
 #[test]
-fn commands_that_need_a_cluster_have_flags_that_exist() {
+fn cluster_commands_use_existing_flags() {
     let clone = Clone::new();
     let nowhere = TempDir::new().unwrap();
     // Not the cluster of whoever runs this: without HOME it would be found by way of the list of users.

@@ -33,7 +33,7 @@ fn missing_certificate_names_the_flags() {
 }
 
 #[test]
-fn missing_files_are_named_with_their_flag() {
+fn missing_file_names_its_flag() {
     let error = fails(&["serve", "--tls-cert-file", "gone.crt", "--tls-private-key-file", "gone.key"], 1);
     assert_eq!(
         error,
@@ -61,13 +61,13 @@ fn wrong_flags_are_exit_code_2() {
 }
 
 #[test]
-fn what_an_address_is_made_of_is_said() {
+fn address_error_explains_the_format() {
     let error = fails(&["serve", "--dev", "--admin-listen", "localhost:8080"], 2);
     assert!(error.contains("takes an IP address and a port, and no name, such as 127.0.0.1:8443"), "{error}");
 }
 
 #[test]
-fn an_address_that_is_no_collector_is_named() {
+fn invalid_collector_is_named() {
     let error = fails(&["serve", "--dev", "--otlp-endpoint", "https://otel:4318"], 2);
     assert_eq!(
         error,
@@ -77,7 +77,7 @@ fn an_address_that_is_no_collector_is_named() {
 }
 
 #[test]
-fn logs_are_coloured_on_a_terminal_whose_owner_wants_it() {
+fn log_colours_follow_the_terminal() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     // Logs that it made a certificate, and ends.
     let command = format!("{} serve --dev --listen {}", env!("CARGO_BIN_EXE_pointsman"), taken.local_addr().unwrap());
@@ -108,7 +108,7 @@ fn address_in_use_is_named() {
 }
 
 #[test]
-fn a_log_level_that_does_not_exist_is_refused_with_those_that_do() {
+fn unknown_log_level_lists_levels() {
     for filter in ["trce", "info,trce", "3x", "pointsman_server=trce"] {
         let error = fails(&["serve", "--log-level", filter], 2);
         assert!(error.starts_with("error: --log-level: "), "{error}");
@@ -210,7 +210,7 @@ impl Drop for Dev {
 }
 
 #[test]
-fn dev_prints_commands_that_work_as_printed() {
+fn dev_commands_work_as_printed() {
     let dir = TempDir::new().unwrap();
     fs::create_dir_all(dir.path().join("manifests/examples")).unwrap();
     fs::write(dir.path().join("manifests/examples/review.json"), "{}").unwrap();
@@ -238,7 +238,7 @@ fn dev_prints_commands_that_work_as_printed() {
 
 /// The example belongs to the repository.
 #[test]
-fn dev_speaks_of_no_file_that_is_not_there() {
+fn dev_names_only_existing_files() {
     let dir = TempDir::new().unwrap();
     let dev = Dev::start(dir.path(), &[]);
     assert!(!dev.said.contains("manifests/examples"), "{}", dev.said);
@@ -267,7 +267,7 @@ fn dev_certificate_is_private_and_reused() {
 }
 
 #[test]
-fn json_logs_are_one_object_per_line() {
+fn json_logs_are_lines() {
     let dir = TempDir::new().unwrap();
     let dev = Dev::start(dir.path(), &["--log-format", "json"]);
     let said: Vec<serde_json::Value> = dev
@@ -286,7 +286,7 @@ fn json_logs_are_one_object_per_line() {
 
 /// What a server is registered as is compared with what it was started as; what does not fit stops nothing.
 #[test]
-fn what_is_registered_and_does_not_fit_is_logged() {
+fn misfit_registration_is_logged() {
     let dir = TempDir::new().unwrap();
     let printed = ["webhooks", "--kind", "materialize", "--side-by-side", "2.16.0,2.17.0", "--default", "2.16.0"];
     let printed =
@@ -313,7 +313,7 @@ fn what_is_registered_and_does_not_fit_is_logged() {
 
 /// A change of the definitions needs no restart, and one that is not good changes nothing.
 #[test]
-fn definitions_are_read_again_when_they_change() {
+fn changed_definitions_are_reloaded() {
     let dir = TempDir::new().unwrap();
     let kinds = dir.path().join("kinds");
     fs::create_dir(&kinds).unwrap();
@@ -387,7 +387,7 @@ fn server_survives_file_descriptor_exhaustion() {
 }
 
 #[test]
-fn the_soft_limit_of_file_descriptors_is_raised() {
+fn descriptor_limit_is_raised() {
     let dir = TempDir::new().unwrap();
     let mut limited = Command::new("sh");
     limited.env_clear().current_dir(dir.path()).stdin(Stdio::null());
@@ -405,7 +405,7 @@ fn the_soft_limit_of_file_descriptors_is_raised() {
 
 /// Nobody reads stderr, and more is written to it than a pipe holds: everything goes on, and SIGTERM ends it.
 #[test]
-fn a_log_that_nobody_reads_stops_nothing() {
+fn unread_log_blocks_nothing() {
     let dir = TempDir::new().unwrap();
     let mut dev = Dev::start(dir.path(), &["--log-level", "trace", "--lame-duck", "100ms"]);
     let url = dev.url("/convert");
@@ -428,7 +428,7 @@ fn a_log_that_nobody_reads_stops_nothing() {
 }
 
 #[test]
-fn what_is_odd_about_a_start_is_said_and_sighup_ends_nothing() {
+fn odd_start_is_logged_sighup_ignored() {
     let dir = TempDir::new().unwrap();
     let ports = ["--listen", "0.0.0.0:0", "--admin-listen", "127.0.0.1:0"];
     let mut dev = Dev::spawn(pointsman(dir.path(), &["serve", "--dev"]).args(ports));

@@ -21,7 +21,7 @@ fn applied(folder: &Path) -> Vec<Value> {
 /// No Pod of a Deployment has a token, nothing is bound to its service account, and nobody's role is there but that of
 /// the Job that migrates.
 #[test]
-fn no_manifest_gives_what_serves_a_right() {
+fn manifests_give_server_no_rights() {
     let documents = applied(Path::new("manifests/plain"));
     let of = |kind: &str| documents.iter().filter(|one| one["kind"] == kind).collect::<Vec<_>>();
     let deployments = of("Deployment");
@@ -42,7 +42,7 @@ fn no_manifest_gives_what_serves_a_right() {
 
 /// The same of the templates: whoever adds a role to the chart gives it to something else than what serves.
 #[test]
-fn the_chart_has_no_role_but_that_of_the_job() {
+fn chart_role_is_job_only() {
     let mut with_roles = Vec::new();
     for template in fs::read_dir("manifests/chart/templates").unwrap().map(|entry| entry.unwrap().path()) {
         let text = fs::read_to_string(&template).unwrap();
@@ -58,7 +58,7 @@ fn the_chart_has_no_role_but_that_of_the_job() {
 
 /// What serves stages reads the objects that say facts.
 #[test]
-fn the_documented_role_of_what_serves_writes_nothing() {
+fn documented_server_role_is_read_only() {
     let page = fs::read_to_string("docs/rights.md").unwrap();
     let sections: Vec<&str> = page.split("\n## ").filter(|section| section.starts_with("serve")).collect();
     assert!(!sections.is_empty());

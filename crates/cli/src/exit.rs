@@ -48,7 +48,7 @@ mod tests {
     use crate::hint::hinted;
 
     #[test]
-    fn what_an_error_said_of_its_cause_is_not_said_again() {
+    fn repeated_cause_is_printed_once() {
         let error = anyhow::anyhow!("no such file").context("gone: no such file").context("reading");
         let mut said = Vec::new();
         ended(Err(error), &mut said);
@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hint_has_a_line_of_its_own_and_leaves_the_code_alone() {
+    fn hint_is_separate_from_exit_code() {
         let error = anyhow::Error::from(Usage("no such flag".to_owned())).context("reading flags");
         let mut said = Vec::new();
         let code = ended(Err(hinted(error, "try\u{1b} --help")), &mut said);

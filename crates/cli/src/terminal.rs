@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_terminal_obeys_is_escaped() {
+    fn terminal_escapes_are_neutralised() {
         assert_eq!(escaped("a\n\u{1b}[31mb\u{9b}\u{202e}é"), "a\\n\\u{1b}[31mb\\u{9b}\\u{202e}é");
         assert_eq!(escaped_lines("a\r\n\tb\n"), "a\\r\n\\tb\n");
     }

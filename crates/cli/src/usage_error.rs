@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_clap_advises_is_a_hint_in_colour_and_without() {
+    fn clap_tip_becomes_hint() {
         let command = Command::new("points").subcommand(Command::new("show"));
         let error = command.try_get_matches_from(["points", "shw"]).unwrap_err();
         let rendered = error.render();

@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_sent_and_not_answered_may_still_be_done() {
+    fn unanswered_call_may_have_effect() {
         let said = |code: u16, message: &str| CallError::of_code(code, message, None).leaves_open();
         assert!(said(504, "Timeout: request did not complete within requested timeout") && said(502, ""));
         assert!(said(500, "etcdserver: request timed out") && said(500, "etcdserver: leader changed"));
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn who_may_not_is_told_apart_from_what_is_not_wanted() {
+    fn forbidden_differs_from_invalid() {
         let refused = |message: &str| CallError::of_code(403, message, None);
         let rights = "ws.e.com is forbidden: User \"u\" cannot create resource \"ws\" in API group \"e.com\"";
         assert!(refused(rights).hint().is_some_and(|hint| hint.contains("ClusterRole")));

@@ -416,7 +416,7 @@ mod tests {
     use crate::web::tests::{Manner, SmallServer, waited};
 
     #[test]
-    fn nothing_is_asked_before_the_time_that_a_busy_api_server_names() {
+    fn retry_after_delays_next_call() {
         let asked = Arc::<Mutex<Vec<Instant>>>::default();
         let heard = asked.clone();
         let server = SmallServer::start(move |path| {
@@ -441,7 +441,7 @@ mod tests {
     }
 
     #[test]
-    fn plurals_are_what_the_api_server_says() {
+    fn plurals_come_from_the_server() {
         let discovered = json!({"resources": [
             {"name": "oxen/status", "kind": "Ox"}, {"name": "oxen", "kind": "Ox"}, {"name": "widgets", "kind": "Widget"},
         ]});
@@ -450,7 +450,7 @@ mod tests {
     }
 
     #[test]
-    fn conflicts_name_who_and_what() {
+    fn conflict_names_manager_and_field() {
         let status = json!({"message": "Apply failed with 1 conflict", "details": {"causes": [
             {"reason": "FieldManagerConflict", "message": "conflict with \"kubectl\" using v1", "field": ".spec.versions"},
         ]}});

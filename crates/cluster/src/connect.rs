@@ -270,7 +270,7 @@ mod tests {
     use crate::web::tests::waited;
 
     #[test]
-    fn a_stored_kubeconfig_reaches_out_for_nothing_and_is_not_quoted() {
+    fn stored_kubeconfig_runs_no_plugin() {
         let kubeconfig = |cluster: &str, user: &str| {
             format!(
                 "apiVersion: v1\nkind: Config\ncurrent-context: a\ncontexts: [{{name: a, context: {{cluster: a, user: \
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn who_needs_no_proxy_is_asked_directly() {
+    fn no_proxy_hosts_are_direct() {
         let asked = |server: &str, no_proxy: &str| passes_by(&server.parse().unwrap(), no_proxy);
         for server in ["https://127.0.0.1:6443", "https://localhost", "https://[::1]:6443"] {
             assert!(asked(server, ""), "{server}");

@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn unknown_crd_of_known_server_is_named() {
+    fn unknown_crd_is_named() {
         let stanza = |service: &str, path: &str| {
             let service = json!({"namespace": "n", "name": service, "path": path});
             ClientStanza::of_config(&json!({"service": service})).unwrap()

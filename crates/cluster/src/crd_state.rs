@@ -221,7 +221,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_crd_is_read_as_the_api_server_sends_it() {
+    fn crd_parses_as_sent() {
         let version = |name: &str, storage: bool| json!({"name": name, "served": storage, "storage": storage});
         let document = json!({
             "metadata": {"name": "widgets.example.com", "generation": 3, "resourceVersion": "17"},

@@ -63,13 +63,13 @@ mod tests {
 
     /// What it says for some seconds of a kind that is new to it (`apiserver/pkg/storage/cacher/cacher.go`).
     #[test]
-    fn who_cannot_list_a_new_kind_yet_is_waited_for_from_the_beginning() {
+    fn new_kind_listing_is_retried() {
         let waiting = OutageWait::new(|_, _| {});
         assert!(waiting.pause(&refused(429, "storage is (re)initializing")).is_some());
     }
 
     #[test]
-    fn who_has_answered_once_is_waited_for() {
+    fn known_server_is_retried() {
         let waiting = OutageWait::new(|_, _| {});
         assert_eq!(waiting.pause(&refused(503, "")), None, "nobody knows that this is an API server");
         assert_eq!(waiting.pause(&refused(404, "")), None);

@@ -49,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_too_busy_is_left_alone_for_as_long_as_it_says() {
+    fn retry_after_is_respected() {
         let respite = RetryAfterGate::default();
         for other in [Ok(()), refused(429, None), refused(503, Some(7)), refused(422, Some(7))] {
             respite.heed(&other);

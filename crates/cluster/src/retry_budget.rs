@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn who_asks_to_be_left_alone_is() {
+    fn retry_after_extends_wait() {
         let patience = RetryBudget::default();
         assert_eq!(patience.pause(&refused(429, Some(7))), Some(Duration::from_secs(7)));
         assert_eq!(patience.pause(&refused(503, None)), Some(SHORTEST));
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn the_time_there_is_is_for_all_calls_together() {
+    fn calls_share_one_budget() {
         let patience = RetryBudget::default();
         let long_ago = Instant::now().checked_sub(PATIENCE * 2);
         patience.lock().since = long_ago;

@@ -34,7 +34,7 @@ mod tests {
     }
 
     #[test]
-    fn what_ends_soon_is_heard_and_what_does_not_is_left() {
+    fn grace_period_limits_shutdown_wait() {
         assert_eq!(run(false, async { 1 }), Some(1));
         assert_eq!(run(false, async { sleep(OFTEN * 2).await }), Some(()));
         assert_eq!(run(true, async { sleep(OFTEN).await }), Some(()));

@@ -22,7 +22,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_api_server_adds_is_no_difference() {
+    fn server_defaults_are_no_difference() {
         let wanted = json!({"spec": {"a": [{"b": 1}]}});
         assert!(says(&json!({"spec": {"a": [{"b": 1, "c": 2}], "d": 3}, "status": {}}), &wanted));
         assert!(!says(&json!({"spec": {"a": [{"b": 2}]}}), &wanted));

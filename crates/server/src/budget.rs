@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn needy_request_waits_until_another_one_ends() {
+    async fn needy_request_waits_for_memory() {
         let (budget, requests) = (budget(Duration::from_secs(3600)), Requests::default());
         let (one, other) = (budget.claim(&requests), budget.claim(&Requests::default()));
         assert!(one.decide(12 * MIB).await);
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn who_keeps_memory_without_need_loses_it_to_those_who_need_it() {
+    async fn idle_memory_moves_to_needy() {
         let (budget, requests) = (budget(Duration::from_millis(250)), Requests::default());
         let (held, other) = (budget.claim(&requests), budget.claim(&Requests::default()));
         assert!(held.arrive(12 * MIB).await);

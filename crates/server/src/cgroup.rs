@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_smallest_limit_of_the_path_counts() {
+    fn smallest_cgroup_limit_wins() {
         let mounted = tempfile::tempdir().unwrap();
         let write = |file: &str, text: &str| {
             let path = mounted.path().join(file);

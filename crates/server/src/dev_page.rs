@@ -174,7 +174,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_that_anybody_may_point_here_is_not_answered() {
+    fn rebindable_host_is_refused() {
         let named = |host: &str| {
             let mut headers = HeaderMap::new();
             headers.insert(HOST, host.parse().unwrap());

@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_error_is_one_and_counted() {
+    fn equal_errors_are_counted() {
         let errors = LastErrors::default();
         for message in ["cannot convert 1 of 1", "cannot convert 1 of 7"] {
             errors.failed("convert", &failed("n/a", message));
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_are_few_and_short_and_printable() {
+    fn errors_are_short_and_printable() {
         let errors = LastErrors::default();
         for at in 0..1000 {
             let long = format!("{at}\u{1b}[31m{}", "é\n".repeat(100_000));

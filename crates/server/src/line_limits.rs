@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_kind_of_line_is_limited_and_the_others_are_not() {
+    async fn one_line_kind_is_limited() {
         let limits = LineLimits::new(None, Metrics::new(None, None).unwrap().logs);
         let written = |line| (0..1000).filter(|_| limits.allow(line)).count();
         assert_eq!(written(Line::Failed), 20);

@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_that_stops_stops_nobody() {
+    fn stalled_reader_blocks_nothing() {
         let reader = Stuck::default();
         let mut queue = LogQueue::start(reader.clone()).unwrap();
         let begun = Instant::now();

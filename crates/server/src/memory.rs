@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_fits_into_a_limit_needs_no_more_than_it() {
+    fn fitting_settings_need_no_more() {
         for mib in [64, 100, 128, 256, 777, 1024, 65_536] {
             let memory = Memory::within(mib << 20);
             assert!(memory.limit() <= mib << 20, "{mib} MiB: {memory:?}");
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn spans_have_their_room_beside_it() {
+    fn spans_have_separate_memory() {
         let collector = "http://127.0.0.1:4318".parse().ok();
         for mib in [76, 128, 842, 65_536] {
             let memory = Memory::beside_spans(mib << 20, collector.as_ref());

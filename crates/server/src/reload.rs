@@ -205,7 +205,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_is_open_where_others_may_read_it() {
+    fn world_readable_key_is_reported() {
         let key = tempfile::NamedTempFile::new().unwrap();
         for (mode, open) in [(0o600, false), (0o640, false), (0o644, true), (0o604, true), (0o633, false)] {
             fs::set_permissions(key.path(), fs::Permissions::from_mode(mode)).unwrap();

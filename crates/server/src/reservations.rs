@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn small_decision_finds_room_beside_bodies() {
+    fn small_decision_fits_with_bodies() {
         let (mut book, many) = (Book::new(), Requests::default());
         (0..8).for_each(|_| _ = book.body(&many, 34));
         let id = book.body(&Requests::default(), 16);
@@ -377,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn connection_that_holds_most_loses_it_first() {
+    fn largest_connection_loses_memory_first() {
         let (mut book, many, few) = (Book::new(), Requests::default(), Requests::default());
         let greedy: Vec<u64> = (0..4).map(|_| book.body(&many, 48)).collect();
         book.body(&few, 80);
@@ -390,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn client_loses_memory_when_its_time_is_over() {
+    fn late_client_loses_memory() {
         let (mut book, one) = (Book::new(), Requests::default());
         let id = book.body(&one, 80);
         let needy = book.body(&Requests::default(), 16);
@@ -413,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn decision_of_body_that_was_to_go_is_not_expected_back() {
+    fn evicted_body_returns_no_memory() {
         let (mut book, greedy) = (Book::new(), Requests::default());
         let id = book.body(&greedy, 80);
         let needy = book.body(&Requests::default(), 16);
@@ -427,7 +427,7 @@ mod tests {
     }
 
     #[test]
-    fn body_that_waits_for_memory_gets_more_time() {
+    fn waiting_body_gets_more_time() {
         let mut book = Book::new();
         let waiting = book.body(&Requests::default(), 100);
         book.body(&Requests::default(), 100);

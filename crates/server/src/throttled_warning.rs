@@ -29,7 +29,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_same_is_said_once_an_hour() {
+    fn warning_repeats_hourly() {
         let mut complaint = ThrottledWarning::default();
         assert!(complaint.is_due("a") && !complaint.is_due("a") && complaint.is_due("b") && complaint.is_due("a"));
         complaint.is_over();

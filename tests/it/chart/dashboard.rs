@@ -41,7 +41,7 @@ fn words(expression: &str) -> impl Iterator<Item = &str> {
 }
 
 #[test]
-fn the_dashboard_shows_every_metric_and_no_other() {
+fn dashboard_shows_exactly_all_metrics() {
     let documented = documented();
     let mut shown = BTreeSet::new();
     for panel in panels() {
@@ -70,7 +70,7 @@ fn the_dashboard_shows_every_metric_and_no_other() {
 }
 
 #[test]
-fn no_panel_covers_another_and_each_says_what_it_shows() {
+fn panels_have_titles_without_overlap() {
     let mut taken = BTreeMap::new();
     let mut ids = BTreeSet::new();
     for panel in dashboard()["panels"].as_array().unwrap() {

@@ -20,7 +20,7 @@ fn read(file: &str) -> String {
 
 /// What a build of the binary reads is sent to the builder, and no more.
 #[test]
-fn the_image_is_built_from_all_that_a_build_reads() {
+fn image_build_copies_all_inputs() {
     let ignored = read(".dockerignore");
     assert!(ignored.lines().any(|line| line == "*"), "everything else stays outside");
     let sent = |name: &str| ignored.lines().any(|line| line.strip_prefix('!') == Some(name));
@@ -39,7 +39,7 @@ fn the_image_is_built_from_all_that_a_build_reads() {
 
 /// Nothing but the binary, by a user that the chart names as well, with what it was made of.
 #[test]
-fn the_image_is_a_binary_on_nothing() {
+fn image_holds_only_the_binary() {
     let file = read("Dockerfile");
     let (_, last) = file.rsplit_once("\nFROM ").unwrap();
     assert!(last.starts_with("scratch\n"), "{last}");
@@ -61,7 +61,7 @@ fn the_image_is_a_binary_on_nothing() {
 
 /// Every crate that is linked into the program is listed, and none that only builds it; twice the same.
 #[test]
-fn the_list_of_what_is_in_the_program_is_whole() {
+fn image_component_list_is_complete() {
     let list = || {
         let output = Command::new(".ci/sbom").current_dir(root()).stderr(Stdio::inherit()).output().unwrap();
         assert!(output.status.success());
@@ -84,7 +84,7 @@ fn the_list_of_what_is_in_the_program_is_whole() {
 
 /// What rustc and the C compiler are told keeps the paths of the machine that builds out of the program.
 #[test]
-fn the_image_is_built_as_a_release_is() {
+fn image_uses_release_profile() {
     for flags in ["$(.ci/release --flags)", "$(.ci/release --cflags)"] {
         assert!(read("Dockerfile").contains(flags), "{flags}");
     }
@@ -100,7 +100,7 @@ fn the_image_is_built_as_a_release_is() {
 /// The binary that the Dockerfile builds, where `POINTSMAN_IMAGE` names it: alone on a file system that nobody writes
 /// to, for the user of the image, it says its version and serves.
 #[test]
-fn the_binary_of_the_image_needs_nothing_around_it() {
+fn image_binary_is_static() {
     let Some(binary) = std::env::var_os("POINTSMAN_IMAGE").map(PathBuf::from) else {
         left_out("POINTSMAN_IMAGE names no static binary, none is tried: CONTRIBUTING.md says how it is built");
         return;

@@ -18,7 +18,7 @@ fn find<'a>(documents: &'a [Value], kind: &str) -> Vec<&'a Value> {
 }
 
 #[test]
-fn helm_finds_nothing_to_say_against_the_chart() {
+fn helm_lint_passes() {
     let Some(helm) = Helm::find() else { return };
     for values in values_files() {
         let output = helm.run(&["lint", "--strict", CHART, "--values", &values]);
@@ -27,7 +27,7 @@ fn helm_finds_nothing_to_say_against_the_chart() {
 }
 
 #[test]
-fn the_plain_manifests_are_what_the_chart_says() {
+fn plain_manifests_equal_the_chart() {
     let Some(helm) = Helm::find() else { return };
     let script = root().join("manifests/render.sh");
     let output = Command::new("bash").arg(script).arg("--check").env("HELM", helm.path()).output().unwrap();
@@ -66,7 +66,7 @@ const REFUSED: [(&str, &str); 26] = [
 ];
 
 #[test]
-fn values_that_do_not_fit_are_refused_by_name() {
+fn invalid_values_are_refused_by_name() {
     let Some(helm) = Helm::find() else { return };
     for (set, reason) in REFUSED {
         let error = helm.template("pointsman", &["--values", PLAIN, "--set", set]).expect_err(set);
@@ -90,7 +90,7 @@ fn there() -> BTreeMap<&'static str, Files> {
 
 /// The program takes all that the chart makes flags of, finds what is mounted, and is probed where it answers.
 #[test]
-fn whatever_the_values_the_program_serves() {
+fn any_values_start_the_server() {
     let Some(helm) = Helm::find() else { return };
     let there = there();
     for values in values_files() {
@@ -103,7 +103,7 @@ fn whatever_the_values_the_program_serves() {
 
 /// Each of them has burnt somebody: see docs/install.md, docs/running.md and docs/rotate.md.
 #[test]
-fn whatever_the_values_the_pods_keep_the_rules() {
+fn any_values_meet_pod_standards() {
     let Some(helm) = Helm::find() else { return };
     for values in values_files() {
         let documents = helm.template("pointsman", &["--values", &values]).unwrap();
@@ -146,7 +146,7 @@ fn whatever_the_values_the_pods_keep_the_rules() {
 /// registration: by it nobody is called, and without it everything goes on. The Job that migrates has rights of its
 /// own, where somebody asks for it.
 #[test]
-fn the_chart_registers_nothing_and_asks_for_no_rights() {
+fn chart_has_no_registrations_or_rights() {
     let Some(helm) = Helm::find() else { return };
     for values in values_files() {
         let documents = helm.template("pointsman", &["--values", &values]).unwrap();
@@ -165,7 +165,7 @@ fn the_chart_registers_nothing_and_asks_for_no_rights() {
 
 /// Neither the Service nor what keeps the servers from calling anybody is for the Job, and its flags are the program's.
 #[test]
-fn the_job_that_migrates_is_no_server() {
+fn migration_job_serves_nothing() {
     let Some(helm) = Helm::find() else { return };
     for name in ["migrate", "everything"] {
         let values = format!("manifests/chart/ci/{name}-values.yaml");
@@ -197,7 +197,7 @@ fn the_job_that_migrates_is_no_server() {
 
 /// With `POINTSMAN_BLESS=1` the chart's file is written anew.
 #[test]
-fn the_guard_of_the_chart_is_the_one_that_is_printed() {
+fn chart_guard_equals_printed_guard() {
     let output = Command::new(env!("CARGO_BIN_EXE_pointsman"))
         .args(["crd", "--kind", "materialize", "--service", "n/s", "--guard"])
         .env_clear()
@@ -229,7 +229,7 @@ fn the_guard_of_the_chart_is_the_one_that_is_printed() {
 
 /// Two releases in a namespace share no name, so that helm lets neither take what is the other's.
 #[test]
-fn releases_side_by_side_share_nothing() {
+fn parallel_releases_share_nothing() {
     let Some(helm) = Helm::find() else { return };
     let everything = ["--values", "manifests/chart/ci/everything-values.yaml", "--set", "fullnameOverride="];
     let named = |release: &str| {
@@ -245,7 +245,7 @@ fn releases_side_by_side_share_nothing() {
 /// The commands that helm shows after an installation, as far as they are ours. helm renders notes for a cluster only,
 /// so they become a ConfigMap of a copy of the chart.
 #[test]
-fn what_the_notes_say_is_taken_by_the_program() {
+fn chart_notes_commands_parse() {
     let Some(helm) = Helm::find() else { return };
     let dir = TempDir::new().unwrap();
     fs::write(dir.path().join("ca.crt"), pair().2).unwrap();
@@ -276,7 +276,7 @@ data: {notes: {{ tpl (.Files.Get \"files/notes\") . | toJson }}}
 
 /// What the pages have people type, as far as it needs no cluster: ours is run, and helm renders instead of installing.
 #[test]
-fn what_the_pages_say_is_taken_by_helm_and_the_program() {
+fn documented_helm_commands_parse() {
     let Some(helm) = Helm::find() else { return };
     let dir = TempDir::new().unwrap();
     let mut seen = [0, 0];

@@ -17,20 +17,20 @@ fn yaml(file: &str) -> Value {
 }
 
 #[test]
-fn the_chart_is_of_the_programs_version() {
+fn chart_version_equals_program_version() {
     let chart = yaml(&format!("{CHART}/Chart.yaml"));
     assert_eq!(chart["version"], env!("CARGO_PKG_VERSION"));
     assert_eq!(chart["appVersion"], env!("CARGO_PKG_VERSION"));
 }
 
 #[test]
-fn the_chart_has_the_alerts_of_the_manifests() {
+fn chart_alerts_equal_manifest_alerts() {
     assert_eq!(read(&format!("{CHART}/files/alerts.rules.yaml")), read("manifests/alerts.rules.yaml"));
 }
 
 /// The formula of docs/reference.md, with what `serve` takes by default.
 #[test]
-fn the_memory_limit_is_that_of_the_formula() {
+fn memory_limit_follows_formula() {
     let (connections, budget) = (2048.0, 512.0);
     let needed: f64 = (32.0 + 96.0 / 1024.0 * connections + budget) * 8.0 / 7.0;
     let values = yaml(&format!("{CHART}/values.yaml"));
@@ -42,7 +42,7 @@ fn the_memory_limit_is_that_of_the_formula() {
 /// Neither page nor values file has a key that the schema does not know: with `additionalProperties: false` all the way
 /// down helm refuses it, and here the schema is held to be so.
 #[test]
-fn the_schema_is_strict_about_all_that_is_the_charts_own() {
+fn values_schema_is_strict() {
     let schema: Value = serde_json::from_str(&read(&format!("{CHART}/values.schema.json"))).unwrap();
     let values = yaml(&format!("{CHART}/values.yaml"));
     strict("values", &schema, &values);
@@ -72,7 +72,7 @@ fn strict(path: &str, schema: &Value, values: &Value) {
 }
 
 #[test]
-fn the_plain_manifests_serve_and_end_in_time() {
+fn plain_manifests_serve_and_terminate() {
     for folder in ["cert-manager", "secret"] {
         let documents = documents(&read(&format!("manifests/plain/{folder}/pointsman.yaml")));
         let pod = Pod::start(&documents, &BTreeMap::new());

@@ -8,7 +8,7 @@ use super::*;
 
 /// The file is named once, and by whoever named it.
 #[test]
-fn who_cannot_be_asked_is_told_once() {
+fn unreachable_cluster_is_reported_once() {
     let home = TempDir::new().unwrap();
     let gone = home.path().join("gone").display().to_string();
     let broken = home.path().join("broken").display().to_string();

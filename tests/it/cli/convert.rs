@@ -29,7 +29,7 @@ fn contains(more: &Value, less: &Value) -> bool {
 }
 
 #[test]
-fn fixtures_come_back() {
+fn fixtures_round_trip() {
     for file in fixtures() {
         let original = yaml(&read(&file));
         let home = original["apiVersion"].as_str().unwrap().rsplit('/').next().unwrap().to_owned();
@@ -70,7 +70,7 @@ fn directories_and_lists_are_converted() {
 }
 
 #[test]
-fn numbers_and_strings_come_out_as_they_went_in() {
+fn numbers_and_strings_are_unchanged() {
     let numbers = "[9007199254740993, 1.0, 1e21, 0.10, 18446744073709551616]";
     let strings = r#"["no", "0777", "1e3", "2026-01-01", "null", ""]"#;
     let object = format!(
@@ -96,7 +96,7 @@ fn numbers_and_strings_come_out_as_they_went_in() {
 }
 
 #[test]
-fn explanations_name_the_operation_of_each_field() {
+fn explanations_name_operations() {
     let answer = pointsman(&["convert", "--to", "v1alpha2", "-f", "manifests/examples/v1alpha1.yaml", "--explain"]);
     assert_eq!(answer.code, 0);
     for row in [
@@ -137,7 +137,7 @@ fn explanations_name_the_operation_of_each_field() {
 
 /// A reader of the API server is answered without it, as it is still stored. A file is all there is.
 #[test]
-fn what_is_too_large_for_an_annotation_is_refused() {
+fn oversized_annotation_is_refused() {
     let directory = directory("  - drop: spec.note\n", ["note: {type: string}", "other: {type: string}"]);
     let kinds = directory.path().join("kind.yaml");
     let definition = fs::read_to_string(&kinds).unwrap();
@@ -163,7 +163,7 @@ fn what_is_too_large_for_an_annotation_is_refused() {
 }
 
 #[test]
-fn labels_that_are_no_text_are_refused_before_an_api_server_does() {
+fn non_string_labels_are_refused() {
     let object = "apiVersion: materialize.cloud/v1alpha1\nkind: Materialize\nmetadata: {name: a, labels: {x: y}}\n";
     let refused = with_stdin(&["convert", "--to", "v1alpha2"], object.as_bytes()).refusal(1);
     assert!(refused.contains("metadata.labels[\"x\"] is true, and must be a string: put it in quotes"), "{refused}");
@@ -184,7 +184,7 @@ fn other_kinds_pass_through_on_request() {
 }
 
 #[test]
-fn versions_may_be_written_with_their_group() {
+fn versions_accept_their_group() {
     let file = "manifests/examples/v1alpha1.yaml";
     let short = pointsman(&["convert", "--to", "v1alpha2", "-f", file]).data();
     assert_eq!(pointsman(&["convert", "--to", "materialize.cloud/v1alpha2", "-f", file]).data(), short);
@@ -199,7 +199,7 @@ fn becoming<'a>(to: &'a str, more: &[&'a str]) -> Vec<&'a str> {
 
 /// A kind that another one replaces: there, and back.
 #[test]
-fn a_kind_becomes_another_kind_and_comes_back() {
+fn replaced_kind_converts_both_ways() {
     let file = "manifests/examples/mattermost/clusterinstallation.yaml";
     let fact = ["--fact", "externalDatabase=true"];
     for name in ["mattermosts", "mm", "Mattermost", "mattermosts.v1beta1.installation.mattermost.com"] {
@@ -241,7 +241,7 @@ fn a_kind_becomes_another_kind_and_comes_back() {
 
 /// An object's own kind with a version is that version, however long its name is.
 #[test]
-fn the_long_name_of_an_own_version_is_that_version() {
+fn group_qualified_version_is_equal() {
     let file = "manifests/examples/v1alpha1.yaml";
     let short = pointsman(&["convert", "--to", "v1alpha2", "-f", file]).data();
     assert_ne!(yaml(&short)["apiVersion"], yaml(&read(file))["apiVersion"]);

@@ -11,7 +11,7 @@ use super::*;
 const SERVICE: [&str; 3] = ["crd", "--service", "pointsman-system/pointsman:443"];
 
 #[test]
-fn the_manifest_is_what_the_command_prints() {
+fn manifest_equals_printed_crd() {
     let command = "pointsman crd --service pointsman-system/pointsman:443 --cert-manager pointsman-system/pointsman";
     let args: Vec<&str> = command.split(' ').skip(1).collect();
     let printed = pointsman(&args).data();
@@ -66,7 +66,7 @@ fn crd_has_cel_rules_unless_disabled() {
 }
 
 #[test]
-fn each_variant_is_a_crd_with_the_same_schema() {
+fn crd_variants_share_the_schema() {
     let directory = TempDir::new().unwrap();
     let ca = directory.path().join("ca.crt");
     let (authority, _) = certificate(true);
@@ -121,7 +121,7 @@ pub(super) fn certificate(authority: bool) -> (String, String) {
 }
 
 #[test]
-fn nothing_but_authorities_is_published() {
+fn only_authorities_are_published() {
     let directory = TempDir::new().unwrap();
     let ca = directory.path().join("ca.pem");
     let ca = ca.to_str().unwrap();
@@ -180,7 +180,7 @@ fn either_version_can_be_stored() {
 }
 
 #[test]
-fn the_policy_of_the_stored_version_comes_before_the_crd() {
+fn storage_policy_precedes_crd() {
     let printed = |more: &[&str]| {
         let args = ["--cert-manager", "ns/pair", "-o", "json"];
         json(&pointsman(&[&SERVICE[..], &args, more].concat()).data())
@@ -197,7 +197,7 @@ fn the_policy_of_the_stored_version_comes_before_the_crd() {
 }
 
 #[test]
-fn partial_crds_are_printed_by_name_only() {
+fn partial_crds_need_a_name() {
     let all = pointsman(&["crd", "--no-conversion"]).data();
     assert!(!all.contains("Elasticsearch"));
     for name in ["elasticsearch", "Elasticsearch", "elasticsearches", "elasticsearches.elasticsearch.k8s.elastic.co"] {
@@ -206,7 +206,7 @@ fn partial_crds_are_printed_by_name_only() {
 }
 
 #[test]
-fn wrong_flags_say_what_is_right() {
+fn wrong_flags_get_corrections() {
     let error = pointsman(&["crd"]).refusal(2);
     assert_eq!(
         error,
@@ -230,7 +230,7 @@ fn wrong_flags_say_what_is_right() {
 }
 
 #[test]
-fn a_directory_of_kinds_prints_its_own_crds_only() {
+fn kinds_directory_prints_own_crds() {
     let own = json(&pointsman(&["crd", "--no-conversion", "--kinds", "tests/data/kinds", "-o", "json"]).data());
     let names: Vec<&str> =
         own["items"].as_array().unwrap().iter().map(|crd| crd["spec"]["names"]["kind"].as_str().unwrap()).collect();
@@ -241,7 +241,7 @@ fn a_directory_of_kinds_prints_its_own_crds_only() {
 }
 
 #[test]
-fn a_version_is_served_or_not_as_asked() {
+fn served_versions_follow_flags() {
     let served = |versions: &str| {
         let args = ["crd", "--kind", "materialize", "--no-conversion", "-o", "json", "--served", versions];
         let crd: Value = serde_json::from_str(&pointsman(&args).stdout).unwrap();

@@ -26,7 +26,7 @@ fn hashes_are_printed_with_names() {
 }
 
 #[test]
-fn both_versions_of_the_example_have_the_same_hash() {
+fn example_hashes_are_equal() {
     let answer = pointsman(&["hash", "diff", OLDER, NEWER]).data();
     assert!(answer.starts_with("same hash: "), "{answer}");
 }
@@ -63,7 +63,7 @@ fn hash_diff_names_each_field() {
 }
 
 #[test]
-fn hash_diff_errors_have_their_own_exit_code() {
+fn hash_diff_errors_have_exit_code() {
     assert!(pointsman(&["hash", "diff", OLDER, "gone.yaml"]).refusal(2).contains("gone.yaml"));
     assert!(pointsman(&["hash", "diff", "-", "-"]).refusal(2).contains("once"));
     let two = pointsman(&["hash", "diff", OLDER, "tests/data/captures/README.md"]).refusal(2);
@@ -74,7 +74,7 @@ fn hash_diff_errors_have_their_own_exit_code() {
 }
 
 #[test]
-fn kinds_without_a_hash_say_so() {
+fn kinds_without_hash_are_reported() {
     let object = b"apiVersion: elasticsearch.k8s.elastic.co/v1\nkind: Elasticsearch\nmetadata: {name: es}\n";
     let answer = with_stdin(&["hash"], object).refusal(1);
     assert!(answer.starts_with("error: stdin: Elasticsearch es: Elasticsearch has no rollout hash"), "{answer}");
@@ -102,7 +102,7 @@ fn stale_stamps_are_listed() {
 
 /// An annotation may be 256 KiB long, and anybody may have written it.
 #[test]
-fn a_stamp_as_long_as_an_annotation_may_be_is_stale_and_cut_short() {
+fn longest_stamp_is_stale_and_truncated() {
     let stamp = "a".repeat(200_000);
     let plain = read("manifests/examples/v1alpha2.yaml");
     let stamped = plain.replacen(

@@ -112,7 +112,7 @@ fn all_commands(of: &[String]) -> Vec<Vec<String>> {
 
 /// Those that need a cluster are not run: asked for help behind all else, they say of a flag that is none.
 #[test]
-fn every_command_shows_how_it_is_meant_with_flags_that_exist() {
+fn help_examples_use_existing_flags() {
     let here = TempDir::new().unwrap();
     fs::create_dir_all(here.path().join(".config/fish/completions")).unwrap();
     let program = Path::new(env!("CARGO_BIN_EXE_pointsman")).parent().unwrap();
@@ -141,7 +141,7 @@ fn every_command_shows_how_it_is_meant_with_flags_that_exist() {
 
 /// One line for each code, and what goes on stands below its own text: nobody reads for fun what a pipeline ended with.
 #[test]
-fn exit_codes_are_a_table_that_fits_a_terminal() {
+fn exit_code_table_fits_terminal() {
     let mut tables = 0;
     for command in all_commands(&[]) {
         let help = Command::new(env!("CARGO_BIN_EXE_pointsman"))
@@ -179,7 +179,7 @@ fn every_shell_has_completions() {
 
 /// Through bash itself: what it is given by the script, and what the program answers it.
 #[test]
-fn a_shell_completes_what_only_this_program_knows() {
+fn bash_completes_kinds_and_versions() {
     let here = TempDir::new().unwrap();
     for name in ["widgets.yaml", "widgets.crt", "other"] {
         fs::write(here.path().join(name), "").unwrap();
@@ -260,7 +260,7 @@ fn kubectl_finds_it_by_its_names() {
 
 /// Through zsh: the first time that it asks, it has loaded the script as a function of that name, and not run it.
 #[test]
-fn zsh_completes_from_the_first_time_on() {
+fn zsh_completes_on_first_use() {
     let here = TempDir::new().unwrap();
     fs::write(here.path().join("_pointsman"), pointsman(&["completion", "zsh"]).data()).unwrap();
     // What zsh has beside it: where completions are noted, and shown.
@@ -282,7 +282,7 @@ fn zsh_completes_from_the_first_time_on() {
 }
 
 #[test]
-fn fish_completes_what_only_this_program_knows() {
+fn fish_completes_kinds_and_versions() {
     let here = TempDir::new().unwrap();
     let script = "pointsman completion fish | source; complete -C 'pointsman kinds show mat'";
     let Some(said) = shell_says("fish", here.path(), &["--no-config", "-c", script]) else { return };
@@ -307,7 +307,7 @@ fn shell_says(shell: &str, here: &Path, args: &[&str]) -> Option<String> {
 
 /// Every other command has the flag.
 #[test]
-fn definitions_to_check_are_given_without_their_flag() {
+fn definitions_need_no_flag() {
     let refusal = pointsman(&["kinds", "check", "--kinds", "tests/data/kinds"]).refusal(2);
     assert!(refusal.contains("hint: definitions are given here without a flag"), "{refusal}");
     assert!(!refusal.contains("-- --kinds"), "{refusal}");
@@ -315,7 +315,7 @@ fn definitions_to_check_are_given_without_their_flag() {
 
 /// kubectl's habit, and a slip that everybody makes.
 #[test]
-fn who_forgets_the_flag_of_a_file_is_told_of_it() {
+fn missing_file_flag_gets_hint() {
     let file = format!("{}/tests/data/kinds/widgets.yaml", env!("CARGO_MANIFEST_DIR"));
     for command in [&["convert", "--to", "v2"][..], &["validate"], &["hash"]] {
         let refusal = pointsman(&[command, &[&file]].concat()).refusal(2);
@@ -329,7 +329,7 @@ fn who_forgets_the_flag_of_a_file_is_told_of_it() {
 }
 
 #[test]
-fn who_forgets_the_flag_of_a_kind_is_told_of_it() {
+fn missing_kind_flag_gets_hint() {
     for command in ["crd", "webhooks"] {
         let refusal = pointsman(&[command, "widget"]).refusal(2);
         assert!(refusal.contains("a kind is given with '--kind widget'"), "{refusal}");
@@ -347,7 +347,7 @@ fn help_names_every_command() {
 }
 
 #[test]
-fn forms_say_what_they_are_for_the_command_at_hand() {
+fn format_help_matches_command() {
     assert!(pointsman(&["hash", "--help"]).data().contains("sha256sum"));
     for command in ["mutate", "validate"] {
         assert!(!pointsman(&[command, "--help"]).data().contains("sha256sum"));
@@ -355,7 +355,7 @@ fn forms_say_what_they_are_for_the_command_at_hand() {
 }
 
 #[test]
-fn the_version_says_which_build_it_is() {
+fn version_names_its_build() {
     let version = env!("CARGO_PKG_VERSION");
     assert_eq!(pointsman(&["-V"]).data(), format!("pointsman {version}\n"));
     let long = pointsman(&["--version"]).data();

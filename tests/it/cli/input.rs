@@ -11,7 +11,7 @@ fn refused(stdin: &[u8], expected: &str) {
 }
 
 #[test]
-fn input_without_objects_is_refused_by_place() {
+fn empty_input_names_its_source() {
     refused(b"", "error: stdin: no object in it");
     refused(b"---\n# nothing\n---\n", "error: stdin: no object in it");
     refused(b"null\n", "error: stdin: no object in it");
@@ -51,7 +51,7 @@ fn input_without_objects_is_refused_by_place() {
 }
 
 #[test]
-fn an_input_without_objects_is_no_refused_object() {
+fn empty_input_differs_from_refusal() {
     for command in [&["convert", "--to", "v1alpha2"][..], &["hash"]] {
         assert_eq!(
             with_stdin(command, b"---\n").refusal(1),
@@ -73,7 +73,7 @@ fn every_refused_object_is_named() {
 }
 
 #[test]
-fn the_name_that_was_meant_is_offered() {
+fn misspelled_name_gets_suggestion() {
     let object =
         |kind: &str, group: &str| format!("apiVersion: {group}/v1alpha1\nkind: {kind}\nmetadata: {{name: a}}\n");
     for (kind, group) in [("Materialise", "materialize.cloud"), ("Materialize", "materialise.cloud")] {
@@ -87,7 +87,7 @@ fn the_name_that_was_meant_is_offered() {
 
 /// Which one is meant, and what there is, without asking a cluster.
 #[test]
-fn a_context_that_is_none_is_told_from_a_file_that_is_none() {
+fn unknown_context_differs_from_file() {
     let home = TempDir::new().unwrap();
     let file = home.path().join("config");
     let kubeconfig = "{apiVersion: v1, kind: Config, contexts: [{name: staging, context: {cluster: a}}, \
@@ -162,7 +162,7 @@ fn large_files_are_read() {
 
 /// What is meant to be there and is not, is not passed over.
 #[test]
-fn a_link_that_leads_nowhere_is_said() {
+fn dangling_link_is_reported() {
     let directory = TempDir::new().unwrap();
     fs::write(directory.path().join("a.yaml"), read("manifests/examples/v1alpha2.yaml")).unwrap();
     std::os::unix::fs::symlink("gone.yaml", directory.path().join("b.yaml")).unwrap();
@@ -174,7 +174,7 @@ fn a_link_that_leads_nowhere_is_said() {
 }
 
 #[test]
-fn a_full_disk_is_said_whatever_is_written() {
+fn full_disk_is_reported() {
     for args in [&["kinds"][..], &["crd", "--no-conversion"], &["--help"], &["--version"], &["man"]] {
         let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
         let output = Command::new(env!("CARGO_BIN_EXE_pointsman")).args(args).stdout(full).output().unwrap();
@@ -199,7 +199,7 @@ fn broken_pipe_is_no_error() {
 
 /// `n` is false in YAML 1.1, as kubectl reads it too, and no API server takes that for a namespace.
 #[test]
-fn a_name_that_yaml_reads_as_something_else_is_refused() {
+fn ambiguous_yaml_name_is_refused() {
     for (text, told) in [
         ("{name: a, namespace: n}", "metadata.namespace is false, and must be a string"),
         ("{name: 7}", "metadata.name is 7, and must be a string"),

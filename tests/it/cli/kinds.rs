@@ -35,7 +35,7 @@ fn kinds_are_listed() {
 }
 
 #[test]
-fn definitions_are_shown_as_they_are_written() {
+fn definitions_print_unchanged() {
     let text = read("crates/core/kinds/materialize/materialize.yaml");
     assert_eq!(pointsman(&["kinds", "show", "materialize"]).data(), text);
     assert_eq!(pointsman(&["kinds", "show", "Materialize"]).data(), text);
@@ -46,7 +46,7 @@ fn definitions_are_shown_as_they_are_written() {
 /// A server holds what its directory holds, so that has bounds; lists of lists of aliases are a million values in 200
 /// bytes.
 #[test]
-fn definitions_are_no_longer_than_any_crd_and_aliases_stand_for_few_values() {
+fn definition_size_and_aliases_are_limited() {
     let refusal = |file: &str, text: &str| {
         let dir = TempDir::new().unwrap();
         fs::write(dir.path().join("widgets.yaml"), read("tests/data/kinds/widgets.yaml")).unwrap();
@@ -75,7 +75,7 @@ fn definitions_are_no_longer_than_any_crd_and_aliases_stand_for_few_values() {
 }
 
 #[test]
-fn the_schema_of_a_definition_is_json_schema() {
+fn definition_schema_is_json_schema() {
     let schema = json(&pointsman(&["kinds", "schema"]).data());
     assert_eq!(schema["title"], "KindDefinition");
     assert!(schema["$schema"].as_str().unwrap().contains("json-schema.org"));
@@ -178,7 +178,7 @@ fn unusable_kinds_directories_are_refused() {
 }
 
 #[test]
-fn kinds_that_are_built_in_can_be_left_out() {
+fn built_in_kinds_can_be_excluded() {
     let own = ["--kinds", "tests/data/kinds", "--no-built-in"];
     let listed = pointsman(&[&["kinds"][..], &own].concat());
     assert!(listed.stdout.contains("Widget") && !listed.stdout.contains("built in"), "{}", listed.stdout);
@@ -189,7 +189,7 @@ fn kinds_that_are_built_in_can_be_left_out() {
 }
 
 #[test]
-fn kinds_are_named_as_kubectl_names_them() {
+fn kinds_use_kubectl_names() {
     for name in
         ["materialize", "Materializes", "materializes.materialize.cloud", "materialize.v1alpha1.materialize.cloud"]
     {
@@ -208,7 +208,7 @@ fn kinds_are_named_as_kubectl_names_them() {
 
 /// What becomes another kind is checked, shown and tried like what happens between versions.
 #[test]
-fn a_kind_that_becomes_another_is_checked_and_tried() {
+fn replacing_kind_is_checked_and_tried() {
     let args = ["kinds", "check", "--try", "3", "--time", "5m", "crates/core/kinds/mattermost/mattermost.yaml"];
     // Three trials do not show everything, which is said, and is no mistake.
     let answer = pointsman(&args);
@@ -235,7 +235,7 @@ fn quays() -> TempDir {
 }
 
 #[test]
-fn crd_beside_definition_is_skipped() {
+fn crd_next_to_definition_is_skipped() {
     let dir = quays();
     let [crd, definition] = ["quays.crd.yaml", "quays.yaml"].map(|name| dir.path().join(name).display().to_string());
     let answer = pointsman(&["kinds", "check", "--try", "1", &crd, &definition]);

@@ -16,7 +16,7 @@ fn widgets(count: usize) -> Vec<u8> {
 }
 
 #[test]
-fn objects_that_come_home_are_counted_and_objects_that_do_not_stop_it() {
+fn plan_counts_round_trips_and_losses() {
     let kinds = ["--kinds", "tests/data/kinds"];
     let fine = with_stdin(&[&["plan", "-o", "json"][..], &kinds].concat(), &widgets(3));
     let report = json(&fine.data());
@@ -45,7 +45,7 @@ fn objects_that_come_home_are_counted_and_objects_that_do_not_stop_it() {
 
 /// The model of the API server makes an empty list of the map. `convert` and `validate` refuse the object of the file.
 #[test]
-fn plan_refuses_what_convert_refuses() {
+fn plan_refuses_like_convert() {
     let object =
         r#"{"apiVersion":"example.com/v1alpha1","kind":"Proxy","metadata":{"name":"p"},"spec":{"routes":{"a":1}}}"#;
     for command in [&["plan"][..], &["convert", "--to", "v1beta1"], &["validate"]] {
@@ -60,7 +60,7 @@ fn widget(port: &str) -> String {
 }
 
 #[test]
-fn a_plan_asks_what_a_controller_version_would_not_take() {
+fn plan_runs_controller_validation() {
     let object = read("tests/data/fixtures/v1alpha2-force-rollout.yaml");
     let args = ["plan", "-o", "json"];
     let without = json(&with_stdin(&args, object.as_bytes()).data());
@@ -89,7 +89,7 @@ fn a_stale_stamp_is_a_rollout() {
 }
 
 #[test]
-fn a_page_holds_every_object_and_nothing_from_elsewhere() {
+fn html_plan_is_self_contained() {
     let directory = TempDir::new().unwrap();
     let file = directory.path().join("objects.json");
     std::fs::write(&file, widgets(10_000)).unwrap();
@@ -103,7 +103,7 @@ fn a_page_holds_every_object_and_nothing_from_elsewhere() {
 
 /// Where there is a Chromium: a fragment is searched for, so that one can point to some objects of a page.
 #[test]
-fn a_page_is_searched_in_a_browser() {
+fn html_plan_searches_in_browser() {
     let directory = TempDir::new().unwrap();
     let (file, page) = (directory.path().join("objects.json"), directory.path().join("plan.html"));
     std::fs::write(&file, widgets(10_000)).unwrap();
@@ -115,7 +115,7 @@ fn a_page_is_searched_in_a_browser() {
 }
 
 #[test]
-fn a_plan_of_other_kinds_says_so() {
+fn unrelated_plan_is_reported() {
     let other = br#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c"}}"#;
     let error = with_stdin(&["plan"], other).refusal(1);
     assert!(error.contains("no definition of v1 ConfigMap; known are"), "{error}");

@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn the_lease_of_a_controller_is_named_by_its_version() {
+fn controller_lease_uses_version() {
     for (version, name) in [
         ("2.16.0", "elastic-operator-leader-v2-16-0"),
         ("2.16.1", "elastic-operator-leader-v2-16-1"),
@@ -31,7 +31,7 @@ spec:
 
 /// What is printed for a rollout is what the page says of any.
 #[test]
-fn the_printed_rights_are_the_documented_ones() {
+fn printed_rights_match_documentation() {
     let role = yaml(&with_stdin(&["rollout", "rights", "-f", "-"], ROLLOUT.as_bytes()).data());
     let page = std::fs::read_to_string("docs/rollouts.md").unwrap();
     let documented = page.split("```yaml\n").find(|block| block.contains("{name: pointsman-rollout}")).unwrap();
@@ -49,7 +49,7 @@ fn the_printed_rights_are_the_documented_ones() {
 
 /// Where owner references are guarded, whoever hands them over has to be allowed more; of all else, nobody is.
 #[test]
-fn guarded_owners_take_rights_that_free_ones_do_not() {
+fn guarded_owners_need_more_rights() {
     let rollout = "
 apiVersion: pointsman.dev/v1
 kind: StagedRollout
@@ -80,7 +80,7 @@ spec: {kind: mattermost, workflow: migrate, from: v1alpha1, to: v1beta1, accepte
 }
 
 #[test]
-fn what_a_rollout_freezes_is_printed_as_policies() {
+fn frozen_resources_print_as_policies() {
     let with = |freeze: &str, more: &[&str]| {
         with_stdin(&[&["rollout", "policies", "-f", "-"], more].concat(), format!("{ROLLOUT}{freeze}").as_bytes())
     };
@@ -110,7 +110,7 @@ fn what_a_rollout_freezes_is_printed_as_policies() {
 
 /// What runs, of objects of files: in lists or not, with a StagedRollout among them.
 #[test]
-fn versions_of_files_are_told_in_every_form() {
+fn file_versions_print_every_format() {
     let own = ["--kinds", "tests/data/hosts", "-f", "tests/data/hosts/fleet.yaml"];
     let told = |args: &[&str]| pointsman(&[&["rollout", "versions", "host"][..], args, &own].concat());
     let table = "VERSION   TARGET   STATE\nv1.16.4   False    partial\nv1.17.1   True     partial\nv1.18.1   False    unavailable\n";
@@ -137,7 +137,7 @@ fn versions_of_files_are_told_in_every_form() {
 }
 
 #[test]
-fn objects_that_say_no_version_are_counted_and_named() {
+fn unversioned_objects_are_counted() {
     let object =
         "apiVersion: example.com/v1\nkind: Host\nmetadata: {name: a, namespace: site}\nspec: {personality: worker}\n";
     let two = format!("{object}status: {{kubelet: v1.16.4}}\n---\n{object}");
@@ -156,7 +156,7 @@ fn objects_that_say_no_version_are_counted_and_named() {
 
 /// Before anybody is asked anything, and without repeating what may be a password.
 #[test]
-fn an_address_of_prometheus_that_is_none_is_refused_and_not_repeated() {
+fn invalid_prometheus_address_is_redacted() {
     for (address, said) in [
         ("http://amy:secret@prometheus:9090", "--prometheus: an address with a user or a password in it"),
         ("prometheus:9090/secret", "--prometheus: an address begins with http:// or https://"),

@@ -10,7 +10,7 @@ fn mutate(args: &[&str]) -> Answer {
 }
 
 #[test]
-fn who_mutates_offline_says_what_is_true() {
+fn offline_mutate_takes_facts() {
     let error = mutate(&[]).refusal(1);
     assert!(error.contains("Deployment shoot--garden--aws/kube-scheduler: whether annotation"), "{error}");
     assert!(error.contains("stage csi hangs on it: say --fact csi=true or --fact csi=false"), "{error}");
@@ -31,7 +31,7 @@ fn who_mutates_offline_says_what_is_true() {
 }
 
 #[test]
-fn the_whole_object_is_printed_and_right_as_it_is() {
+fn mutate_prints_the_whole_object() {
     for form in ["yaml", "json", "text"] {
         let whole = mutate(&["--fact", "csi=true", "--whole", "-o", form]).data();
         let again = ["mutate", "-f", "-", "--fact", "csi=true", "--kinds", KINDS[1]];
@@ -48,7 +48,7 @@ fn the_whole_object_is_printed_and_right_as_it_is() {
 }
 
 #[test]
-fn definitions_of_stages_are_kinds_among_others() {
+fn mutation_definitions_load_with_kinds() {
     let list = pointsman(&["kinds", "--kinds", KINDS[1]]).data();
     assert!(list.contains("control-plane   apps "), "{list}");
     let value = json(&pointsman(&["kinds", "--kinds", KINDS[1], "-o", "json"]).data());
@@ -65,7 +65,7 @@ fn definitions_of_stages_are_kinds_among_others() {
 }
 
 #[test]
-fn a_webhook_is_printed_for_each_stage() {
+fn each_mutation_prints_a_webhook() {
     let args = ["webhooks", "stages", "--kinds", KINDS[1], "--service", "ns/pointsman", "-o", "json"];
     let printed = json(&pointsman(&[&args[..], &["--kind", "Deployment"]].concat()).data());
     assert_eq!(printed["kind"], "MutatingWebhookConfiguration");
@@ -86,7 +86,7 @@ fn a_webhook_is_printed_for_each_stage() {
 }
 
 #[test]
-fn a_stage_is_a_webhook_where_kubernetes_knows_no_policy_for_it() {
+fn old_kubernetes_gets_webhooks() {
     let args = ["webhooks", "stages", "--kinds", KINDS[1], "--service", "ns/pointsman", "-o", "json", "--policy"];
     let told = pointsman(&[&args[..], &["--kind", "Deployment", "--kube-version", "1.34"]].concat());
     let words = "stage csi is printed as a webhook, not as a policy: Kubernetes has MutatingAdmissionPolicy";
@@ -97,7 +97,7 @@ fn a_stage_is_a_webhook_where_kubernetes_knows_no_policy_for_it() {
 }
 
 #[test]
-fn comments_on_webhooks_of_stages_are_about_stages() {
+fn mutation_comments_match_webhooks() {
     let args = ["webhooks", "stages", "--kinds", KINDS[1], "--kind", "Deployment", "--service", "ns/pointsman"];
     let printed = pointsman(&args).data();
     let comments: Vec<&str> = printed.lines().filter_map(|line| line.trim_start().strip_prefix("# ")).collect();

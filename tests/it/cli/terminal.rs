@@ -26,7 +26,7 @@ fn hostile_object(api_version: &str) -> Vec<u8> {
 }
 
 #[test]
-fn no_object_steers_the_terminal_of_a_person() {
+fn object_names_are_escaped() {
     let good = hostile_object("materialize.cloud/v1alpha1");
     let unknown = hostile_object(&format!("materialize.cloud/{HOSTILE}"));
     let other = good.iter().map(|byte| char::from(*byte)).collect::<String>();
@@ -61,7 +61,7 @@ fn no_object_steers_the_terminal_of_a_person() {
 
 /// What programs read, people see as well; and a shell makes words of the names of files.
 #[test]
-fn nothing_in_any_form_steers_a_terminal() {
+fn every_format_escapes_control_characters() {
     const HOSTILE: &str = "a\u{1b}[2J\u{9b}31m\u{202e}\u{2066}\u{7f}";
     let object = serde_json::json!({
         "apiVersion": "materialize.cloud/v1alpha1",
@@ -106,7 +106,7 @@ fn nothing_in_any_form_steers_a_terminal() {
 
 /// What takes long says how far it is, on a terminal and nowhere else, and leaves nothing of it behind.
 #[test]
-fn long_work_says_how_far_it_is_to_whoever_watches() {
+fn long_work_shows_progress() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/core/kinds/materialize/materialize.yaml");
     let args = ["kinds", "check", file.to_str().unwrap(), "--try=1000000", "--time=2s"];
     let said = "trying it, ";

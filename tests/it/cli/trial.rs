@@ -42,7 +42,7 @@ pub(super) fn directory(operations: &str, versions: [&str; 2]) -> TempDir {
 }
 
 #[test]
-fn what_was_tried_on_nothing_is_not_fine() {
+fn empty_trial_is_no_success() {
     let refused = pointsman(&["kinds", "check", WIDGETS, "--time", "0s"]).refusal(2);
     assert!(refused.contains("in no time nothing is tried; --try 0 says that"), "{refused}");
     let short = pointsman(&["kinds", "check", WIDGETS, "--time", "1ns"]);
@@ -51,7 +51,7 @@ fn what_was_tried_on_nothing_is_not_fine() {
 
 /// Stored as a number, 2.0 comes back as 2: who applies the text again and again would see it change each time.
 #[test]
-fn a_number_becomes_the_text_that_comes_back_from_an_api_server() {
+fn number_converts_to_server_text() {
     let directory = directory("  - type: spec.cpu\n", ["cpu: {type: number}", "cpu: {type: string}"]);
     let kinds = directory.path().to_str().unwrap();
     for (number, text) in [("2.0", "2"), ("1e-07", "1e-7"), ("-0.0", "0"), ("0.10", "0.1"), ("1e2", "100")] {
@@ -64,7 +64,7 @@ fn a_number_becomes_the_text_that_comes_back_from_an_api_server() {
 }
 
 #[test]
-fn kinds_that_are_built_in_keep_the_laws() {
+fn built_in_kinds_keep_laws() {
     let text = check(&["crates/core/kinds/materialize", "crates/core/kinds/elasticsearch"]).data();
     assert!(text.contains("\n  22 laws held in "), "{text}");
 }
@@ -113,7 +113,7 @@ fn results_are_written_for_programs() {
 }
 
 #[test]
-fn objects_of_somebody_are_tried_as_well() {
+fn sample_objects_are_tried() {
     let object = |version: &str, spec: &str| {
         format!(
             r#"{{"apiVersion": "example.com/{version}", "kind": "Thing", "metadata": {{"name": "a", "resourceVersion": "7",
@@ -138,7 +138,7 @@ fn objects_of_somebody_are_tried_as_well() {
 }
 
 #[test]
-fn what_no_case_exercised_is_named() {
+fn uncovered_operations_are_named() {
     // No string is long enough and one of the options.
     let never = |name: &str| format!("size: {{type: integer}}\n{name}: {{type: string, enum: [a], minLength: 3}}");
     let operations = "  - {rename: {from: spec.never, to: spec.ever}}\n";
@@ -193,7 +193,7 @@ fn operations(depth: usize, path: &str, indent: &str) -> String {
 }
 
 #[test]
-fn a_definition_of_24_000_lines_is_tried_within_30_seconds() {
+fn large_definition_trial_is_fast() {
     let versions = [large(3, "", "size"), large(3, "", "replicas")];
     let directory = directory(&operations(3, "spec", "  "), [&versions[0], &versions[1]]);
     let crd = fs::read_to_string(directory.path().join("things.crd.yaml")).unwrap();
@@ -208,7 +208,7 @@ fn a_definition_of_24_000_lines_is_tried_within_30_seconds() {
 }
 
 #[test]
-fn ctrl_c_ends_a_trial_with_what_was_seen() {
+fn ctrl_c_prints_partial_trial() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_pointsman"));
     command.args(["kinds", "check", WIDGETS, "--try", "1000000"]).args(LONG).env_clear();
     command.current_dir(env!("CARGO_MANIFEST_DIR")).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());

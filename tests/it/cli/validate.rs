@@ -2,7 +2,7 @@ use super::*;
 
 /// What `kubectl apply` of the same file would be refused with by the API server itself.
 #[test]
-fn what_the_schema_refuses_is_not_allowed() {
+fn schema_violation_is_denied() {
     let good = read("manifests/examples/v1alpha2.yaml");
     for (from, to, field) in [
         ("materialize/environmentd:v26.12.0", "26", "spec.environmentdImageRef has a wrong type: 26"),
@@ -22,7 +22,7 @@ fn what_the_schema_refuses_is_not_allowed() {
 
 /// What it refuses whatever the CRD says; the schema does not speak of names and labels.
 #[test]
-fn names_that_no_object_can_have_are_not_allowed() {
+fn impossible_names_are_denied() {
     let widget = "{apiVersion: example.com/v2, kind: Widget, metadata: {name: front}, spec: {host: a, port: 80}}";
     let judged = |metadata: &str| {
         let object = widget.replace("{name: front}", metadata);
@@ -50,7 +50,7 @@ fn names_that_no_object_can_have_are_not_allowed() {
 
 /// kubectl asks for an error, other clients get a warning, and the field is gone either way.
 #[test]
-fn fields_that_no_schema_knows_are_warned_of() {
+fn unknown_fields_warn() {
     let object = |spec: &str| format!("{{apiVersion: example.com/v2, kind: Widget, metadata: {{name: a}}, {spec}}}");
     let judged = |spec: &str, more: &[&str]| {
         let args = [&["validate", "--kinds", "tests/data/kinds"][..], more].concat();
@@ -74,7 +74,7 @@ fn fields_that_no_schema_knows_are_warned_of() {
 
 /// As API servers since 1.30 do.
 #[test]
-fn what_was_wrong_before_is_let_through() {
+fn old_violation_is_tolerated() {
     let bad = read("manifests/examples/v1alpha2.yaml").replace("materialize/environmentd:v26.12.0", "26");
     let directory = tempfile::TempDir::new().unwrap();
     let old = directory.path().join("old.yaml");
@@ -86,7 +86,7 @@ fn what_was_wrong_before_is_let_through() {
 
 /// One old mistake is no licence for another one, and none where it is written anew.
 #[test]
-fn an_old_mistake_hides_no_new_one() {
+fn old_violation_hides_no_new() {
     let good = read("manifests/examples/v1alpha2.yaml");
     let bad = good.replace("materialize/environmentd:v26.12.0", "26");
     let directory = tempfile::TempDir::new().unwrap();
@@ -115,7 +115,7 @@ fn stdin_is_read_once() {
 }
 
 #[test]
-fn equal_warnings_are_said_once() {
+fn equal_warnings_print_once() {
     let old = read("manifests/examples/elasticsearch/logs.yaml");
     let old = [old.as_str(); 3].join("---\n");
     let directory = tempfile::TempDir::new().unwrap();
@@ -132,7 +132,7 @@ fn equal_warnings_are_said_once() {
 
 /// Of an object that is another version's nothing is said by default: 3 tells a pipeline so.
 #[test]
-fn what_nobody_judged_is_no_yes() {
+fn unjudged_is_not_allowed() {
     let plain = read("manifests/examples/v1alpha2.yaml");
     let of_a =
         plain.replacen("metadata:\n", "metadata:\n  labels: {materialize.cloud/controller-version: 2.16.0}\n", 1);

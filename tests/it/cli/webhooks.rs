@@ -30,7 +30,7 @@ fn the_guard_never_shrinks_by_accident() {
 
 /// Documents that refuse whatever is created are not printed without a word.
 #[test]
-fn a_label_that_nobody_gives_is_warned_of() {
+fn unassigned_label_warns() {
     let said = |more: &[&str]| {
         let answer = webhooks(&[&["--controller-version", "2.17.0"], more].concat());
         assert_eq!(answer.code, 0, "{}", answer.stderr);
@@ -63,7 +63,7 @@ fn two_versions_never_share_a_server() {
 }
 
 #[test]
-fn nothing_is_printed_twice_or_against_itself() {
+fn documents_are_unique_and_consistent() {
     let once = webhooks(&["--side-by-side", "2.16.0,2.17.0", "--served", "2.16.0,2.17.0"]).data();
     let twice = ["--side-by-side", "2.16.0,2.17.0,2.16.0", "--served", "2.16.0,2.16.0,2.17.0"];
     assert_eq!(webhooks(&twice).data(), once);
@@ -91,7 +91,7 @@ fn comments_stand_where_they_belong() {
 }
 
 #[test]
-fn what_is_printed_fits_and_what_was_changed_does_not() {
+fn printed_documents_pass_edited_fail() {
     let printed = webhooks(&["--side-by-side", "2.16.0,2.17.0", "--default", "2.16.0"]).data();
     let (_directory, path) = file(&printed);
     assert_eq!(pointsman(&["webhooks", "doctor", "-f", &path]).data(), "everything fits\n");
@@ -114,7 +114,7 @@ fn what_is_printed_fits_and_what_was_changed_does_not() {
 }
 
 #[test]
-fn a_version_goes_when_nobody_needs_it() {
+fn unused_version_can_retire() {
     let label = |version: &str| {
         let plain = read("manifests/examples/v1alpha2.yaml");
         let label = format!("metadata:\n  labels: {{materialize.cloud/controller-version: {version}}}\n");
@@ -170,7 +170,7 @@ fn an_operators_webhook_is_laid_over() {
 }
 
 #[test]
-fn names_that_no_service_can_have_are_refused() {
+fn invalid_service_names_are_refused() {
     let printed = |service: &str, versions: &str| {
         let args = ["webhooks", "--kind", "materialize", "--side-by-side", versions, "--cert-manager", "ns/serving"];
         pointsman(&[&args[..], &["--service", service]].concat())
@@ -201,7 +201,7 @@ fn names_that_no_service_can_have_are_refused() {
 }
 
 #[test]
-fn what_is_registered_says_whose_the_objects_without_a_label_are() {
+fn registration_names_default_owner() {
     let registered =
         |versions: &str, default: &[&str]| webhooks(&[&["--side-by-side", versions], default].concat()).data();
     let objects = "apiVersion: v1\nkind: List\nitems: []\n";
@@ -254,7 +254,7 @@ fn what_is_registered_says_whose_the_objects_without_a_label_are() {
 }
 
 #[test]
-fn a_label_that_nobody_can_read_is_not_taken_for_none() {
+fn unreadable_label_is_not_absent() {
     let retire = |metadata: &str| {
         let object = format!("apiVersion: materialize.cloud/v1alpha2\nkind: Materialize\nmetadata: {metadata}\n");
         let base = ["webhooks", "retire", "2.16", "--kind", "materialize", "--served", "2.17.0"];
@@ -273,7 +273,7 @@ fn a_label_that_nobody_can_read_is_not_taken_for_none() {
 }
 
 #[test]
-fn the_doctor_is_told_something_before_it_says_that_all_fits() {
+fn doctor_needs_input_for_success() {
     let doctor = |text: &str, more: &[&str]| with_stdin(&[&["webhooks", "doctor"], more].concat(), text.as_bytes());
     assert!(doctor("", &[]).refusal(1).contains("no object in it"));
     assert!(doctor("Error from server (Forbidden)\n", &[]).refusal(1).contains("not an object"));
@@ -300,7 +300,7 @@ fn the_doctor_is_told_something_before_it_says_that_all_fits() {
 
 /// Operators count their versions each for itself, and a cluster has several of them.
 #[test]
-fn a_server_is_compared_with_what_is_registered_for_its_own_operator() {
+fn server_is_compared_with_own_operator() {
     let more = ["webhooks", "--kind", "elasticsearch", "--side-by-side", "8.1.0,9.0.0", "--default", "8.1.0"];
     let others = pointsman(&[&more[..], &SERVER[..]].concat()).data();
     let both = format!("{}---\n{others}", webhooks(&["--side-by-side", "2.16.0,2.17.0"]).data());
@@ -318,7 +318,7 @@ fn a_server_is_compared_with_what_is_registered_for_its_own_operator() {
 }
 
 #[test]
-fn what_is_being_promoted_is_kept_by_a_policy() {
+fn policy_keeps_promotion_state() {
     let policy = |more: &[&str]| pointsman(&[&["webhooks", "policy", "--kind"], more].concat());
     let printed = policy(&["materialize"]).data();
     assert_eq!(printed.matches("name: pointsman-promoting.materializes.materialize.cloud\n").count(), 2, "{printed}");

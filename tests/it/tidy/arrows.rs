@@ -80,7 +80,7 @@ fn arrows_point_down() {
 }
 
 #[test]
-fn the_server_comes_through_the_door() {
+fn server_uses_public_webhook_entry() {
     let mut wrong = Vec::new();
     for file in sources("crates/server/src") {
         let text = read(&file);

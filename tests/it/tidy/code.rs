@@ -33,7 +33,7 @@ const IMPURE: [&str; 20] = [
 const LONG: usize = 5;
 
 #[test]
-fn what_decides_is_pure() {
+fn decision_code_is_pure() {
     let mut wrong = Vec::new();
     for (place, line) in lines(&["crates/core/src"]) {
         let found = IMPURE.iter().filter(|name| line.contains(**name));
@@ -138,7 +138,7 @@ fn comments_have_at_most_120_columns() {
 }
 
 #[test]
-fn nothing_is_left_for_later() {
+fn no_todo_is_left() {
     // In two halves, or this file would be wrong itself.
     let words = [concat!("TO", "DO"), concat!("FIX", "ME"), concat!("unimpl", "emented!("), concat!("#[ign", "ore")];
     let mut wrong = Vec::new();

@@ -151,7 +151,7 @@ fn anchor_of(heading: &str) -> String {
 
 /// What people search for at night has to be what they were told.
 #[test]
-fn messages_that_are_explained_are_said() {
+fn explained_messages_exist() {
     const MESSAGES: [&str; 12] = [
         "a client certificate is required for admission reviews",
         "cannot hold this object",
@@ -177,7 +177,7 @@ fn messages_that_are_explained_are_said() {
 /// A page that is searched for a message has to have it in the words of the program, and every reason why a command
 /// ends has to be on it.
 #[test]
-fn whatever_a_command_says_is_explained() {
+fn command_messages_are_explained() {
     let page = read("docs/troubleshooting.md");
     let code: String = PACKAGES.iter().flat_map(|package| sources(package)).map(|file| plain(&read(&file))).collect();
     let mut wrong = Vec::new();
@@ -210,7 +210,7 @@ fn whatever_a_command_says_is_explained() {
 
 /// What stands in the log at night stands on the page, each line that asks for a person.
 #[test]
-fn whatever_is_logged_as_a_warning_is_explained() {
+fn logged_warnings_are_explained() {
     let page = read("docs/troubleshooting.md");
     let explained: BTreeSet<&str> = page.split('`').skip(1).step_by(2).collect();
     let (mut wrong, mut count) = (Vec::new(), 0);
@@ -250,7 +250,7 @@ fn logged(text: &str) -> Vec<&str> {
 }
 
 #[test]
-fn what_is_logged_is_found_however_it_is_written() {
+fn log_macros_are_all_recognised() {
     let source = "
 tracing::warn!(%error, \"one (see it); two\");
         tracing::error!(
@@ -282,7 +282,7 @@ fn plain(source: &str) -> String {
 
 /// A claim without a test is a wish.
 #[test]
-fn every_claim_of_the_threat_model_names_its_test() {
+fn threat_claims_name_tests() {
     let page = read("docs/threat-model.md");
     let rows: Vec<&str> = page.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| what")).collect();
     assert!(rows.len() > 20, "{}", rows.len());
@@ -293,7 +293,7 @@ fn every_claim_of_the_threat_model_names_its_test() {
 
 /// What is met names the tests that show it, and what is not says what is missing.
 #[test]
-fn every_requirement_has_a_state_and_what_is_met_its_tests() {
+fn requirements_name_state_and_tests() {
     const PAGE: &str = "docs/requirements.md";
     let sources: String = files("").iter().filter(|file| file.ends_with(".rs")).map(|file| read(file)).collect();
     // A test takes nothing; a scenario is called by its text.

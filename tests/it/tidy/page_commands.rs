@@ -171,7 +171,7 @@ fn typed() -> Typed {
 }
 
 #[test]
-fn whatever_a_page_has_people_type_is_run_or_says_why_not() {
+fn documented_commands_are_run() {
     let (pages, typed) = (pages(), typed());
     let wrong: Vec<String> = pages.iter().flat_map(|(name, text)| problems(name, text, &typed)).collect();
     nothing(&wrong);
@@ -184,7 +184,7 @@ fn whatever_a_page_has_people_type_is_run_or_says_why_not() {
 
 /// The test above can be failed, by each way in which a command could get past it.
 #[test]
-fn a_command_that_no_test_sees_is_found() {
+fn unseen_command_is_found() {
     let typed = Typed::from([("run.md".to_owned(), "Here".to_owned())]);
     let problems = |name: &str, text: &str| problems(name, text, &typed).len();
     for text in [
@@ -215,7 +215,7 @@ fn a_command_that_no_test_sees_is_found() {
 
 /// A command in the middle of a sentence: it is one, and its flags are flags of it.
 #[test]
-fn commands_that_are_named_in_a_sentence_have_flags_that_exist() {
+fn inline_commands_use_existing_flags() {
     let mut helps: BTreeMap<Vec<String>, Option<String>> = BTreeMap::new();
     let (mut wrong, mut tried) = (Vec::new(), 0);
     for (name, text) in pages() {

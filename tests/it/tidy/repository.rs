@@ -44,7 +44,7 @@ fn dependencies(manifest: &str, section: &str) -> Vec<String> {
 }
 
 #[test]
-fn dependencies_say_what_they_are_for() {
+fn dependencies_have_reasons() {
     let architecture = read("ARCHITECTURE.md");
     let mut wrong = Vec::new();
     for package in PACKAGES {

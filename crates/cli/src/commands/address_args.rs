@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_endpoint_has_a_host_and_a_port() {
+    fn endpoint_has_host_and_port() {
         for good in ["localhost:8443", "10.0.0.1:1", "[::1]:8443", "pointsman.pointsman-system.svc:65535"] {
             assert_eq!(host_and_port(good).as_deref(), Ok(good));
         }

@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_are_read_as_a_shell_reads_them() {
+    fn paths_parse_like_a_shell() {
         for (word, path) in [
             ("kinds", "kinds"),
             ("~/kinds", "/home/a/kinds"),

@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn wide_characters_do_not_shift_what_follows() {
+    fn wide_characters_keep_columns_aligned() {
         let rows = [["日本".to_owned(), "x".to_owned()], ["four".to_owned(), "y".to_owned()]];
         assert_eq!(table(["A", "B"], &rows), "A      B\n日本   x\nfour   y\n");
     }

@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn endpoints_that_are_ready_are_found_at_their_own_port() {
+    fn ready_endpoints_use_own_port() {
         let slices = json!({"items": [
             {"ports": [{"name": "metrics", "port": 8080}, {"name": "https", "port": 8443}], "endpoints": [
                 {"addresses": ["10.0.0.2"], "conditions": {"ready": true},

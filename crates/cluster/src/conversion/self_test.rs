@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_an_api_server_would_refuse_is_refused() {
+    fn invalid_response_fails_self_test() {
         let review =
             json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview", "request": {"uid": "u"}});
         let probe = Probe { to: "v2".to_owned(), review, converted: json!([{"a": 1}]) };

@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_goes_on_finds_where_it_led() {
+    fn resumed_disable_finds_original_target() {
         let version = json!({"name": "v1", "served": true, "storage": true});
         let config = json!({"service": {"namespace": "n", "name": "s", "path": "/convert"}, "caBundle": "Cg=="});
         let conversion = json!({"strategy": "Webhook", "webhook": {"clientConfig": config}});

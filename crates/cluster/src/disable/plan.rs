@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_lose_something_is_refused_with_what_to_do() {
+    fn lossy_disable_is_refused() {
         let refused = |crd: &CrdState, served| match planned(crd, served) {
             Err(Unplanned::Refused(reason) | Unplanned::Stored(reason)) => reason,
             Ok(plan) => panic!("{plan:?}"),
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn the_plan_is_what_is_left_to_do() {
+    fn plan_lists_remaining_steps() {
         let steps = |crd: &CrdState, served| planned(crd, served).unwrap().steps;
         let look = || vec![DisableStep::LastLook { version: "v1".to_owned() }, DisableStep::LetGo];
         let unserve = DisableStep::Unserve { stays: "v1".to_owned(), gone: vec!["v2".to_owned()] };

@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_about_another_kind_as_well_is_not_taken() {
+    fn shared_registration_is_kept() {
         let version = json!({"name": "v1", "served": true, "storage": true});
         let crd = CrdState::new(json!({
             "metadata": {"name": "ws.e.com"},

@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn replaced_bundle_of_webhook_names_its_manager() {
+    fn replaced_webhook_bundle_names_manager() {
         let configuration = |bundle: &str| {
             let set = json!({"f:webhooks": {"k:{\"name\":\"a.e.com\"}": {"f:clientConfig": {"f:caBundle": {}}}}});
             json!({

@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_wrote_on_a_webhook_stays_where_it_is_led_here() {
+    fn foreign_webhook_fields_are_kept() {
         let selector = json!({"matchLabels": {"theirs": "yes"}});
         let url = json!({"url": "https://h/validate", "caBundle": "Y2E="});
         let found = configuration(
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_has_one_address_needs_an_apply_alone() {
+    fn single_address_needs_only_apply() {
         let url = |url: &str| configuration("1", json!([{"name": "a", "clientConfig": {"url": url}}]));
         let service = configuration("1", json!([{"name": "a", "clientConfig": {"service": {"name": "s"}}}]));
         assert!(
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn who_leads_it_elsewhere_is_said() {
+    fn redirecting_manager_is_named() {
         let service = configuration("1", json!([{"name": "a", "clientConfig": {"service": {"name": "s"}}}]));
         let owned = |managers: &[&str]| {
             let mut found = configuration("1", json!([{"name": "a", "clientConfig": {"url": "https://h"}}]));

@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_harm_is_refused() {
+    fn harmful_enable_is_refused() {
         let wanted = crd(&["v1", "v2"], "v1", Some("us"));
         let said = |found: &CrdState, repoint| refusal(found, &wanted, repoint).unwrap_or_default();
         assert_eq!(said(&crd(&["v1"], "v1", None), false), "");

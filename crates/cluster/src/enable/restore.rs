@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_authority_that_was_injected_is_nobodys_change() {
+    fn injected_authority_is_no_conflict() {
         let hooks = |bundle: &str, name: &str| {
             Some(json!([{"name": name, "clientConfig": {"caBundle": bundle, "service": {"name": "s"}}}]))
         };
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_found_comes_back_and_nothing_stays() {
+    fn restore_returns_found_state() {
         let crd = |annotations: Value, generation: u64| {
             json!({
                 "metadata": {"name": "ws.e.com", "generation": generation, "annotations": annotations},

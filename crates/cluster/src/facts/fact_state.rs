@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn objects_where_no_stage_looks_for_them_are_noticed() {
+    fn unwatched_fact_objects_are_reported() {
         let mut seen = Seen::nothing(&facts());
         seen.saw(&json!({"metadata": {"name": "x"}}));
         assert_eq!(seen.stray(), None);
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_changes_a_fact_changes_anything() {
+    fn only_fact_changes_notify() {
         let mut seen = Seen::nothing(&facts());
         let object = |labels: Value| json!({"metadata": {"name": "a", "labels": labels}});
         assert!(!seen.saw(&object(json!({"moved": "false"}))));

@@ -24,7 +24,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_watch_that_lasted_makes_the_next_question_come_soon() {
+    fn short_watch_does_not_reset_backoff() {
         let seconds = Duration::from_secs;
         let mut pause = Duration::ZERO;
         let mut waited = Vec::new();

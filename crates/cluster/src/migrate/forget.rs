@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_somebody_can_still_ask_for_is_not_forgotten() {
+    fn served_version_is_not_forgotten() {
         let crd = |served: &[&str], storage: &str, stored: &[&str]| {
             let version =
                 |name: &&str| json!({"name": name, "served": served.contains(name), "storage": *name == storage});

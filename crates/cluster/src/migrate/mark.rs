@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_holds_while_the_spec_is_what_it_was() {
+    fn mark_holds_for_same_spec() {
         let mark = Mark::new(&crd(4, "v2", None), "100").unwrap();
         let patch = mark.patch();
         let text = patch["metadata"]["annotations"][ANNOTATION].as_str().unwrap();
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn resource_versions_that_are_no_numbers_mark_nothing() {
+    fn nonnumeric_resource_version_marks_nothing() {
         assert_eq!(Mark::new(&crd(4, "v2", None), "abc"), None);
     }
 }

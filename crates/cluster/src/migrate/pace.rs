@@ -63,20 +63,20 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_does_not_become_slower_gets_all() {
+    fn steady_server_gets_full_rate() {
         assert_eq!(settled(8, |_| 20), 8);
         assert_eq!(settled(1, |_| 20), 1);
         assert_eq!(settled(0, |_| 20), 1);
     }
 
     #[test]
-    fn a_server_that_becomes_slower_is_left_room() {
+    fn slowing_server_gets_less() {
         let max_in_flight = settled(32, |max_in_flight| 20 * max_in_flight as u64);
         assert!((2..=5).contains(&max_in_flight), "{max_in_flight}");
     }
 
     #[test]
-    fn whoever_is_refused_halves() {
+    fn throttled_client_halves_rate() {
         let mut pace = Pace::new(8);
         (0..200).for_each(|_| pace.took(Duration::from_millis(10)));
         let seen = [0; 5].map(|_| {

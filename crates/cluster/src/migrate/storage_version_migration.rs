@@ -203,7 +203,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_came_of_it_is_read_from_its_conditions() {
+    fn result_follows_conditions() {
         let with = |kind: &str, status: &str, message: &str| json!({"status": {"conditions": [{"type": kind, "status": status, "message": message}]}});
         assert!(has(&with("Succeeded", "True", ""), "Succeeded"));
         assert!(!has(&with("Succeeded", "False", ""), "Succeeded") && !has(&json!({}), "Running"));

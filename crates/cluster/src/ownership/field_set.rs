@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_absent_fields_go() {
+    fn absent_fields_are_dropped() {
         let set = json!({"f:spec": {"f:port": {}, "f:ports": {".": {}, "k:{\"name\":\"b\"}": {".": {}}}}});
         let value = json!({"spec": {"ports": [{"name": "b"}]}});
         let there = json!({"f:spec": {"f:ports": {".": {}, "k:{\"name\":\"b\"}": {".": {}}}}});

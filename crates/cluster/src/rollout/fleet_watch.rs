@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn who_says_nothing_or_not_what_was_written_is_deaf() {
+    fn silent_watch_is_stale() {
         let mut watch = FleetWatch::after("/c".to_owned(), "1".to_owned());
         assert!(!watch.is_deaf());
         watch.heard -= SILENT * 2;

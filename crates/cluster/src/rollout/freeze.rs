@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_cluster_does_not_have_is_said() {
+    fn missing_resource_is_reported() {
         let list = |group: &str, resources: Value| {
             json!({
                 "items": [{"metadata": {"name": group}, "versions": [{"version": "v1", "resources": resources}]}],

@@ -211,7 +211,7 @@ mod tests {
 
     /// It is what whoever holds it says, within bounds: nobody is kept off for ever.
     #[test]
-    fn somebody_elses_expires_as_it_says() {
+    fn foreign_lease_expires_on_time() {
         let mut lease = RolloutLease::new("a", "default", "me", RolloutClock::start());
         let ago =
             |seconds: u64| Some(("7".to_owned(), Instant::now().checked_sub(Duration::from_secs(seconds)).unwrap()));
@@ -233,7 +233,7 @@ mod tests {
 
     /// A laptop that slept, whose steady clock stood still, and one whose clock was set.
     #[test]
-    fn who_slept_looks_at_the_lease_again() {
+    fn suspended_holder_rechecks_lease() {
         let long = Duration::from_secs(100);
         let mut lease = RolloutLease::new("a", "default", "me", RolloutClock::start());
         for (steady, wall, is_fresh) in [
@@ -248,7 +248,7 @@ mod tests {
 
     /// Whoever held it meanwhile may be through, and have let it go: what was planned before is not written any more.
     #[test]
-    fn who_had_it_and_finds_it_free_has_lost_it() {
+    fn released_lease_counts_as_lost() {
         for (holder, is_lost) in [("me", false), ("", true), ("you", true)] {
             let lease = json!({"metadata": {"resourceVersion": "7"}, "spec": {"holderIdentity": holder}}).to_string();
             let server = SmallServer::start(move |_| Manner::Says(answer(200, &lease)));
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn who_outlasts_calls_says_so_before_anything_is_written() {
+    fn slow_holder_stops_before_writing() {
         let mut lease = RolloutLease::new("a", "default", "me", RolloutClock::start());
         lease.held(Ok(Value::Null), Since::now()).unwrap();
         assert!(lease.is_fresh());

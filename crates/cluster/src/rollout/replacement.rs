@@ -172,7 +172,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_full_quota_that_counts_the_old_one_leaves_room_for_the_new_one() {
+    fn replaced_pods_free_their_quota() {
         let says = |requested: &str, used: &str, limited: &str| {
             format!(
                 "deployments.apps \"a\" is forbidden: exceeded quota: q, requested: {requested}, used: {used}, limited: \

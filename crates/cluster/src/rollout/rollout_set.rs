@@ -185,7 +185,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_may_wait_for_another_rollout_is_tried_again_though_nothing_changes() {
+    fn blocked_rollout_is_retried() {
         let long_ago = Instant::now().checked_sub(AGAIN * 2).unwrap();
         for (phase, started, went, wanted, again) in [
             ("Refused", json!(null), "Forward", json!(null), true),

@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn writes_come_at_once_and_then_at_their_rate() {
+    fn writes_burst_then_follow_rate() {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         runtime.block_on(async {
             let (mut pace, began) = (WritePace::start(RolloutClock::start()), Instant::now());
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn only_who_is_too_busy_is_written_to_half_as_fast() {
+    fn only_throttling_halves_rate() {
         let mut pace = WritePace::start(RolloutClock::start());
         for other in [422, 500, 503] {
             assert_eq!(pace.failed(&CallError::of_code(other, "", None)), None, "{other}");

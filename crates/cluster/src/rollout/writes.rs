@@ -156,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_failed_last_comes_last_and_the_status_first() {
+    fn failed_objects_retry_last() {
         let write = |uid: &str, name: &str| {
             let (uid, name) = (uid.to_owned(), name.to_owned());
             RolloutWrite::Move(ObjectPatch { namespace: None, name, uid, patch: Value::Null })

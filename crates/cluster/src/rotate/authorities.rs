@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_damaged_bundle_stays_what_can_be_read() {
+    fn readable_part_of_bundle_is_kept() {
         let (old, new) = (of(&["old"]), of(&["new"]));
         let damaged = [&b"a note\n-----BEGIN CERTIFICATE-----\n*\n-----END CERTIFICATE-----\n"[..], &old.pem].concat();
         assert!(Authorities::of(&damaged).is_none());

@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_ours_in_a_document_stays() {
+    fn foreign_fields_are_kept() {
         let (old, new) = (Authorities::of(authority("old").as_bytes()), Authorities::of(authority("new").as_bytes()));
         let (old, new) = (old.unwrap(), new.unwrap());
         let found = webhooks(&json!({})).unwrap();
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bundle_that_is_missing_is_left_alone_and_one_that_is_damaged_is_mended() {
+    fn missing_bundle_stays_damaged_is_repaired() {
         let crd = |config: Value| {
             let conversion = json!({"strategy": "Webhook", "webhook": {"clientConfig": config}});
             let document = json!({"metadata": {"name": "ws.e.com"}, "spec": {"conversion": conversion}});

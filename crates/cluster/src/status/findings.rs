@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_as_it_should_be_needs_nobody() {
+    fn healthy_state_has_no_finding() {
         assert_eq!(said(|_| {}), [""; 0]);
         // From a laptop no Pod can be reached.
         let unreached = |seen: &mut KindStatus| {
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn each_thing_that_needs_a_person_names_what_mends_it() {
+    fn each_finding_names_its_fix() {
         one(["no conversion webhook, with v1, v2 served", "pointsman enable w --service"], |seen| {
             (seen.converted_by, seen.endpoints, seen.authorities) = (None, Vec::new(), Vec::new());
         });

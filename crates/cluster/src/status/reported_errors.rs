@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn errors_of_other_kinds_are_left_out_and_those_of_no_kind_are_not() {
+    fn foreign_errors_are_left_out() {
         let mut seen = ReportedErrors::default();
         let one = |kind: Value| json!({"webhook": "convert", "kind": kind, "reason": "a\u{1b}\nb", "last": 86_400, "times": 3});
         let told = json!({"version": "0.1.0\n", "errors": [one(json!("Widget")), one(json!("Other")), one(Value::Null), one(json!("unknown")), 7]});
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn who_answers_something_else_is_named() {
+    fn foreign_server_is_named() {
         let mut seen = ReportedErrors::default();
         seen.take("h:1", "Widget", Ok(&json!({"kind": "Status"})));
         seen.take("h:2", "Widget", Err(&"no\nway".to_owned()));

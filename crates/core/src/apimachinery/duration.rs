@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn durations_as_go_writes_them() {
+    fn durations_print_like_go() {
         for (text, millis) in
             [("0", 0), ("30s", 30_000), ("1m30s", 90_000), ("1.5s", 1_500), ("250ms", 250), ("1h0m0.5s", 3_600_500)]
         {

@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn resources_are_named_by_plural_and_group() {
+    fn resource_name_is_plural_and_group() {
         for (text, plural, group) in
             [("nodes", "nodes", ""), ("helmreleases.helm.toolkit.fluxcd.io", "helmreleases", "helm.toolkit.fluxcd.io")]
         {

@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn other_values_are_written_where_the_old_ones_stood() {
+    fn selector_values_are_replaced_in_place() {
         for (text, wanted) in [
             ("", ""),
             ("a in (x, y)", "a in (x, y)"),
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_selector_is_said() {
+    fn invalid_selector_is_refused() {
         for (text, said) in [
             ("a,,b", "\"\" is no label key"),
             ("a in (b", "a bracket is not closed"),

@@ -116,14 +116,14 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_holds_is_as_it_was_sent() {
+    fn unheld_object_is_unchanged() {
         for held in [None, Some(""), Some("released"), Some("{}"), Some("no"), Some("[]"), Some(r#"["u","r","x"]"#)] {
             assert_eq!(held_write("v", object(Some("1"), held), object(Some("2"), held)), None, "{held:?}");
         }
     }
 
     #[test]
-    fn a_held_label_stays_and_the_wanted_one_is_noted() {
+    fn held_label_stays_wish_is_stored() {
         let old = object(Some("1"), Some(HOLD));
         for new in [object(Some("2"), Some(HOLD)), object(Some("2"), None), object(Some("2"), Some("mine"))] {
             let write = held_write("v", old, new).unwrap();
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_write_of_something_else_passes_and_keeps_what_is_noted() {
+    fn other_writes_keep_the_wish() {
         let old = HeldMetadata { wanted: Some("2"), ..object(Some("1"), Some(HOLD)) };
         let write = held_write("v", old, object(Some("1"), None)).unwrap();
         assert_eq!((write.label, write.wanted.as_deref()), (None, Some("2")));
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_rollout_that_holds_moves_and_only_in_the_write_that_says_so() {
+    fn only_holder_moves_the_object() {
         let moves = |rollout: &str, to: &str| format!(r#"{{"rollout":"{rollout}","was":"1","to":"{to}","at":"x"}}"#);
         let old = object(Some("1"), Some(HOLD));
         let is_let = |old, mark: &str, held| {
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn who_says_so_lets_go() {
+    fn release_needs_the_holder() {
         for held in ["", "released u"] {
             assert_eq!(held_write("v", object(Some("1"), Some(HOLD)), object(Some("2"), Some(held))), None, "{held}");
         }

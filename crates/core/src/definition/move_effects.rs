@@ -43,7 +43,7 @@ mod tests {
     const MARK: &str = r#"{"rollout":"u","was":"1","to":"2","at":"2026-11-20T10:00:00Z","step":{"w":1}}"#;
 
     #[test]
-    fn a_mark_that_is_left_out_is_lost_unless_the_rollout_itself_takes_it_off() {
+    fn dropped_mark_counts_as_lost() {
         for manager in ["", "kubectl-replace", "kubectl-edit", "pointsman", "pointsman-rollout-2"] {
             assert_eq!(lost_mark(Some(MARK), None, manager), Some(MARK), "{manager}");
         }
@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_and_what_is_no_mark_is_left_alone() {
+    fn unrelated_fields_are_ignored() {
         for new in ["", MARK, "{}", "another"] {
             assert_eq!(lost_mark(Some(MARK), Some(new), "kubectl-replace"), None, "{new}");
         }

@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_stands_in_braces_is_a_word_if_it_looks_like_a_name() {
+    fn braces_hold_a_placeholder() {
         use Piece::{Text, Word};
         for (text, wanted) in [
             ("", vec![]),
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn versions_stand_in_the_place_of_their_words_and_of_nothing_else() {
+    fn only_placeholders_are_replaced() {
         let versions = RolloutVersions { from: Some("{to}"), to: "{from}" };
         assert_eq!(versions.filled("{from}, {to}, {form}, {{to}}"), "{to}, {from}, {form}, {{from}}");
         assert_eq!(RolloutVersions { from: None, to: "b" }.filled("<{from}{to}>"), "<b>");
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_that_nothing_stands_for_is_said_with_what_was_meant() {
+    fn unknown_placeholder_gets_a_suggestion() {
         assert_eq!(unknown_word("{to}{from}{1}"), None);
         let known = "Known are {from} and {to}, the versions of the rollout";
         assert_eq!(

@@ -59,7 +59,7 @@ mod tests {
     use super::go_number;
 
     #[test]
-    fn of_two_spellings_equally_near_go_takes_the_even_one() {
+    fn tied_floats_round_to_even() {
         // As kube-apiserver 1.36.3 stores them.
         for (sent, stored) in [
             ("1307867423894321.25", "1307867423894321.2"),

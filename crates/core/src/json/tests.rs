@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn one_level_is_split_and_the_rest_stays_as_it_is_written() {
+fn split_keeps_inner_text() {
     let mut json = Json::parse(" { \"a\" : 1.0 , \"b\\u0061\":{\"x\": [1, 2]},\"c\":\"}\\\"]\" } ").unwrap();
     let members = json.open().unwrap().unwrap();
     let seen: Vec<_> = members.iter().map(|(name, value)| (name.to_owned(), value.to_text())).collect();
@@ -25,7 +25,7 @@ fn a_member_named_twice_is_refused() {
 }
 
 #[test]
-fn sameness_is_of_values_not_of_spellings() {
+fn equality_ignores_spelling() {
     let same = |a: &str, b: &str| Json::borrowed(a).same(&Json::borrowed(b));
     assert!(same(r#"{"a":1,"b":[{}]}"#, r#"{ "b": [ {} ], "a": 1.0 }"#));
     assert!(same("100", "1e2"));
@@ -41,7 +41,7 @@ fn sameness_is_of_values_not_of_spellings() {
 }
 
 #[test]
-fn canonical_form_sorts_and_drops_nothingness_from_objects_only() {
+fn canonical_form_sorts_and_drops_nulls() {
     let text = |text: &str| Canonical::default().text(text);
     assert_eq!(
         text(r#"{"b":1.0,"a":{"x":null,"y":{}},"c":[null,{},[],{"z":[]}]}"#).unwrap(),
@@ -57,7 +57,7 @@ fn canonical_form_sorts_and_drops_nothingness_from_objects_only() {
 }
 
 #[test]
-fn canonical_form_spells_uuids_one_way_where_the_schema_says_uuid() {
+fn canonical_form_normalises_uuids() {
     let mut places = Canonical::default();
     places.members.insert("id".to_owned(), Canonical { uuid: true, ..Canonical::default() });
     assert_eq!(
@@ -67,7 +67,7 @@ fn canonical_form_spells_uuids_one_way_where_the_schema_says_uuid() {
 }
 
 #[test]
-fn a_string_is_respelled_as_what_it_says_would_be_written() {
+fn string_respelling_matches_its_value() {
     let pieces = [
         "a/b",
         "é𝄞\u{7f}",
@@ -98,7 +98,7 @@ fn a_string_is_respelled_as_what_it_says_would_be_written() {
 }
 
 #[test]
-fn a_name_behind_white_space_is_a_name() {
+fn spaced_member_name_is_found() {
     let (spaced, compact) = (r#"{  ":":"},[abc"}"#, r#"{":":"},[abc"}"#);
     assert!(Json::borrowed(spaced).same(&Json::borrowed(compact)));
     assert_eq!(Canonical::default().text(spaced).as_deref(), Some(compact));
@@ -108,12 +108,12 @@ fn a_name_behind_white_space_is_a_name() {
 }
 
 #[test]
-fn strings_are_unescaped_as_go_does() {
+fn strings_unescape_like_go() {
     assert_eq!(unescape(r#""a\n\u00e9\ud83d\ude00\ud800x\/""#), "a\né😀\u{fffd}x/");
 }
 
 #[test]
-fn depth_and_disorder_cost_no_more_than_their_length() {
+fn depth_cost_is_linear() {
     let deep =
         |levels: usize| format!("{}1{}", "{\"b\":".repeat(levels), ",\"a\":[{\"d\":1,\"c\":null}]}".repeat(levels));
     let levels = 200_000;
@@ -126,7 +126,7 @@ fn depth_and_disorder_cost_no_more_than_their_length() {
 
 /// Whether a text is JSON is said alike by `serde_json`, for texts that are nearly JSON as well.
 #[test]
-fn what_is_json_is_decided_as_serde_json_does() {
+fn grammar_matches_serde_json() {
     let seeds = [
         r#"{"a":[1,-0.5e+10,{"b":"\u00e9\n\\\""},null,true,false,[],{}],"c":{"d":"é😀 12345678 plain text"}}"#,
         r#" [ 0 , 10 , -1 , 1.0 , 1e5 , "\ud800" , "" , {"":""} ] "#,
@@ -167,7 +167,7 @@ fn what_is_json_is_decided_as_serde_json_does() {
 }
 
 #[test]
-fn values_nested_too_deep_for_one_pass_are_read_all_the_same() {
+fn deep_values_are_still_read() {
     for depth in [1, 128, 129, 130, 100_000] {
         let text = format!("{}{}", "[".repeat(depth), "]".repeat(depth));
         assert_eq!(Json::read(&text, 0, None).is_some(), depth <= 129, "{depth}");
@@ -177,7 +177,7 @@ fn values_nested_too_deep_for_one_pass_are_read_all_the_same() {
 }
 
 #[test]
-fn an_object_that_names_a_member_twice_stays_closed() {
+fn duplicate_member_stays_unopened() {
     let json = Json::read(r#"{"b":{"a":1,"\u0061":2},"a":{"y":1,"x":2}}"#, 2, None).unwrap();
     let mut members = json.into_members();
     assert!(matches!(members[1].1, Json::Object(_)));

@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_broken_law_is_shown_by_its_smallest_case() {
+    fn violation_shrinks_to_smallest_case() {
         let big = Value::read(r#"{"a":{"b":[1,{"c":"xxx","d":3}]},"e":{"f":null}}"#).unwrap();
         let mut law = |value: &Value| value.to_text().contains("\"c\"").then_some("has a c");
         let (small, _) = shrink(big, "", &[], &mut law);

@@ -345,7 +345,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_place_that_differs_is_found_once() {
+    fn each_difference_is_found_once() {
         let read = |text: &str| Value::read(text).unwrap();
         let one = read(r#"{"a":{"b":1,"c":[1,2]},"d":"x","e":{}}"#);
         let two = read(r#"{"a":{"b":2,"c":[1,3]},"e":{"f":{"g":1}},"h":[]}"#);
@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn places_are_found_as_operations_name_them() {
+    fn places_match_operation_paths() {
         for (path, names) in [
             ("spec.a.b", "spec a b"),
             ("spec.a[0].b[12].c", "spec a 0 b 12 c"),

@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_but_certificates_is_published() {
+    fn only_certificates_are_published() {
         let long: Vec<u8> = [0x30, 0x81, 200].into_iter().chain((0..200).map(|byte| byte ^ 0x5a)).collect();
         let key = section("PRIVATE KEY", &long);
         for pem in [
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_calls_itself_a_certificate_is_damage() {
+    fn disguised_key_is_damage() {
         assert_eq!(published("no PEM"), Err(BadBundle::NoCertificate));
         assert_eq!(published(&section("PRIVATE KEY", &[0x30, 0])), Err(BadBundle::NoCertificate));
         let damaged = Err(BadBundle::Damaged { number: 1 });

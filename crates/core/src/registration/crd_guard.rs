@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_guard_knows_one_kind_by_its_name_alone() {
+    fn guard_matches_kind_by_name() {
         let kinds = Kind::embedded().unwrap();
         let guards: Vec<[Value; 2]> = kinds.iter().map(crd_guard).collect();
         let without_name = |[policy, binding]: &[Value; 2], crd: &str| {

@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn the_crd_as_it_is_printed_is_no_drift_with_rules_or_without() {
+    fn printed_crd_has_no_drift() {
         let kind = kind();
         let mut ruled = kind.crd().clone();
         add_rules(&kind, &mut ruled);
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_field_a_bound_or_a_version_more_or_less_is_drift() {
+    fn field_bound_version_changes_are_drift() {
         let kind = kind();
         let version = kind.crd()["spec"]["versions"][0]["name"].as_str().unwrap().to_owned();
         let spec = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties";
@@ -125,7 +125,7 @@ mod tests {
 
     /// Another bound, description or field more takes nothing away.
     #[test]
-    fn a_crd_lacks_versions_and_fields_and_nothing_else() {
+    fn missing_parts_are_reported_alone() {
         let kind = kind();
         let schema = "/spec/versions/0/schema/openAPIV3Schema";
         let lacks = |change: &dyn Fn(&mut Value)| {

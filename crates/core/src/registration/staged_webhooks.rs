@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stage_of_every_namespace_does_not_lock_out_who_answers() {
+    fn mutation_spares_server_namespace() {
         let service = |text: &str| Address::Service(text.parse().unwrap());
         let spared = |values: &[&str]| json!([{"key": NAMESPACE_NAME, "operator": "NotIn", "values": values}]);
         assert_eq!(selector("", service("ours/pointsman")), spared(&["ours", "kube-system"]));

@@ -26,7 +26,7 @@ fn names(kind: &Kind) -> Vec<String> {
 }
 
 #[test]
-fn kinds_with_the_same_plural_do_not_overwrite_each_other() {
+fn same_plural_keeps_both_kinds() {
     let (one, two) = (names(&widgets("example.com")), names(&widgets("example.org")));
     assert_eq!(one.len(), 6);
     assert!(one.iter().all(|name| !two.contains(name)), "{one:?}");
@@ -41,7 +41,7 @@ fn conversion(address: Address) -> Value {
 }
 
 #[test]
-fn addresses_are_what_the_api_server_takes() {
+fn addresses_match_apiserver_rules() {
     let url = |text: &str| text.parse::<Url>();
     let called = |text: &str| conversion(Address::Url(url(text).unwrap()));
     assert_eq!(called("https://a:8443"), json!({"url": "https://a:8443/convert"}));
@@ -63,7 +63,7 @@ fn addresses_are_what_the_api_server_takes() {
 }
 
 #[test]
-fn only_the_name_of_a_service_has_a_place_for_the_version() {
+fn only_service_name_takes_version() {
     assert!(Address::Service(Service::per_version("ns/a-{version}:8443").unwrap()).is_per_version());
     assert!(!Address::Service(Service::per_version("ns/a").unwrap()).is_per_version());
     for bad in ["ns-{version}/a", "ns/a-{Version}", "ns/a-{version}:{version}"] {

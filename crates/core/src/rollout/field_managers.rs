@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_of_two_versions_are_compared_one_by_one() {
+    fn manager_entries_compare_pairwise() {
         let twice = [("op", "Update", "status", "04", false); 2];
         let before = managers(&twice).record("op");
         assert!(!managers(&twice).has_written_since(&before));
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn without_record_only_a_later_second_counts() {
+    fn missing_record_uses_later_second() {
         for (second, has_written) in [("04", false), ("05", false), ("06", true)] {
             let entries = [MOVED, ("op", "Update", "status", second, false)];
             assert_eq!(managers(&entries).wrote_after_label("op"), has_written, "{second}");

@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_as_a_patch_makes_it_was_written() {
+    fn applied_patch_counts_as_written() {
         let add = |path: &str, value: Value| json!([test("/metadata/uid", json!("u")), {"op": "add", "path": path, "value": value}]);
         let remove = |path: &str| json!([{"op": "remove", "path": path}]);
         let owners = json!([{"uid": "p", "kind": "P"}, {"uid": "q"}]);

@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn who_would_set_the_label_again_owns_it() {
+    fn label_owner_is_found() {
         for (entries, owner) in [
             (vec![("kustomize-controller", "Apply", "00", true)], Some("kustomize-controller")),
             (vec![("argocd-controller", "Update", "00", true)], Some("argocd-controller")),
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_write_after_the_move_counts() {
+    fn only_later_writes_count() {
         let looked =
             |entries: &[(&str, &str, &str, bool)]| wrote_since(&object(entries), "op", "example.com/v", 0).is_some();
         let moved = (ROLLOUT_MANAGER, "Update", "05", true);

@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn every_day_comes_back() {
+    fn every_date_round_trips() {
         for day in (0..80_000).map(|day| day * DAY + 77) {
             assert_eq!(wall(&rfc3339(day)), Some(day));
         }

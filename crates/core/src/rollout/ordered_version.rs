@@ -29,7 +29,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_are_in_the_order_of_versions() {
+    fn texts_sort_like_versions() {
         let versions =
             ["v0.9", "1.2.3-rc.1", "1.2.3", "1.2.4", "1.10", "v2", "10.0.0-beta", "10.0.0", "18446744073709551615"];
         let orders: Vec<String> = versions.iter().map(|text| OrderedVersion::of(text).unwrap().order).collect();

@@ -223,7 +223,7 @@ mod tests {
 
     /// At whatever depth the patch writes it.
     #[test]
-    fn a_mark_that_is_not_kept_is_seen_in_the_answer() {
+    fn dropped_mark_shows_in_response() {
         let kept = json!({"metadata": {"annotations": {ANNOTATION: "m", "theirs": "x"}}});
         let path = pointer("annotations", ANNOTATION);
         let tests = [test("/metadata/uid", json!("u")), test(&path, Value::Null)];

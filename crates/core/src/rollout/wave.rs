@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_are_rounded_down_to_one_at_least() {
+    fn percentage_rounds_down_to_one() {
         let of = |value: Value, objects| MaxInFlight::read(&value).map(|max_in_flight| max_in_flight.of(objects));
         assert_eq!(of(json!(3), 1), Ok(3));
         assert_eq!(of(json!("10%"), 9), Ok(1));

@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_thing_to_wait_for_or_several() {
+    fn gate_waits_for_one_or_several() {
         let gate = |approval, checks, seconds: Option<u64>| {
             Ok(WaveGate { approval, checks, wait: seconds.map(Duration::from_secs) })
         };
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_else_is_said_is_not_waited_for() {
+    fn unlisted_approval_is_ignored() {
         for (said, why) in [
             (json!([]), "is empty: leave it out, or name approval, checks, {wait: 10m}"),
             (json!("10m"), "\"10m\" is not known. Known here: approval, checks, {wait: 10m}"),

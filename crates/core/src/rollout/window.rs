@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_is_open_from_its_first_minute_to_before_its_last() {
+    fn window_includes_start_excludes_end() {
         for (days, weekday, at, open) in [
             (&["mon-thu"][..], 0, "08:59", false),
             (&["mon-thu"], 0, "09:00", true),
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_night_belongs_to_the_day_that_it_begins_on() {
+    fn night_window_counts_as_first_day() {
         for (weekday, at, open) in [
             (4, "21:59", false),
             (4, "22:00", true),
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_window_is_said() {
+    fn invalid_window_is_refused() {
         for (days, from, to, said) in [
             (&["mo"][..], "09:00", "16:00", "\"mo\" is no day: use mon, tue"),
             (&["mon-fry"], "09:00", "16:00", "\"mon-fry\" is no day"),
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_zone_that_nobody_knows_is_never_open() {
+    fn unknown_zone_never_opens() {
         let windows = [window(&[], "00:00", "24:00").unwrap()];
         let words = "outside its windows: daily 00:00-24:00 UTC, a time zone that is not known here";
         assert_eq!(closed(&windows, |_| None).unwrap(), words);

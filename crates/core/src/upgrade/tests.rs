@@ -17,7 +17,7 @@ fn rule(from: &str, to: &str) -> Hop {
 }
 
 #[test]
-fn ranges_mean_what_people_write() {
+fn ranges_parse_as_documented() {
     for (range, inside, outside) in [
         ("*", "0.0.1", ""),
         ("8", "8.18.3", "9.0.0"),
@@ -37,7 +37,7 @@ fn ranges_mean_what_people_write() {
 }
 
 #[test]
-fn a_refusal_names_the_next_version_on_the_way() {
+fn refusal_names_next_version() {
     let path = Graph { rules: vec![rule("7.17", "8"), rule(">=8.18 <9", "9"), rule("*", "minor")], exact: Vec::new() };
     let next = |from: &str, to: &str| path.allow(&v(from), &v(to)).unwrap_err().next.map(|version| version.to_string());
     assert_eq!(next("7.17.9", "9.0.0"), Some("8.18.0".to_owned()));
@@ -51,7 +51,7 @@ fn a_refusal_names_the_next_version_on_the_way() {
 }
 
 #[test]
-fn a_rule_says_how_far_back_a_version_may_go() {
+fn rule_limits_downgrade() {
     let mut path = Graph { rules: vec![rule("*", "major")], exact: Vec::new() };
     assert!(path.allow(&v("2.17.0"), &v("2.16.0")).is_err(), "not without being said");
     path.rules[0].back = Some(Reach::Minor);
@@ -98,7 +98,7 @@ fn exact_versions_know_their_neighbours() {
 }
 
 #[test]
-fn image_tags_are_read_as_their_users_write_them() {
+fn image_tags_parse_as_versions() {
     assert_eq!(image_tag("materialize/environmentd:v26.12.0"), Some(v("26.12.0")));
     assert_eq!(image_tag("localhost:5000/environmentd:v0.147.20--dev.1").map(|v| v.minor), Some(147));
     for odd in

@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_was_gone_once_does_not_come_back() {
+    fn disconnected_caller_stays_disconnected() {
         let answers = OnceCell::new();
         // Not there for the first question, and there for all others.
         let is_awaited = || answers.set(()).is_err();

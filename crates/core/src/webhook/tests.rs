@@ -14,7 +14,7 @@ fn fixture(name: &str) -> String {
 
 /// What a message says a kind has can be asked for.
 #[test]
-fn versions_are_asked_for_with_or_without_the_group() {
+fn versions_match_with_or_without_group() {
     let (webhook, object) = (webhook(), fixture("rollout-completed"));
     let [bare, whole] = ["v1alpha2", "materialize.cloud/v1alpha2"].map(|version| webhook.convert(&object, version));
     assert_eq!(whole.unwrap().text, bare.unwrap().text);
@@ -26,7 +26,7 @@ fn versions_are_asked_for_with_or_without_the_group() {
 const SETTLED: &str = "\"2dfc6d1d852e217232939bc04369e528bdcc14abb1113ebb4686d2d4d3682034\"";
 
 #[test]
-fn status_says_by_hashes_what_the_older_version_says_by_requests() {
+fn status_hashes_map_to_requests() {
     let absent = None;
     let cases = [
         ("rollout-completed", Some(SETTLED), Some(SETTLED)),
@@ -58,7 +58,7 @@ fn status_says_by_hashes_what_the_older_version_says_by_requests() {
 }
 
 #[test]
-fn a_completion_written_while_promoting_is_read_back_as_it_was_written() {
+fn completion_during_promotion_round_trips() {
     // The condition still says Promoting, so the newer version has no completed hash that could say it.
     let webhook = webhook();
     let down = webhook.convert(&fixture("v1alpha2-promoting"), "v1alpha1").unwrap().text;
@@ -100,7 +100,7 @@ fn golden_hashes_do_not_move() {
 
 /// What `hash` shows of an object is what its hash is made of, and all of it.
 #[test]
-fn the_members_that_are_shown_are_those_that_are_hashed() {
+fn shown_members_are_hashed_members() {
     for name in ["rollout-completed", "v1alpha2-force-rollout", "v1alpha2-promoting"] {
         let preimage = webhook().preimage(&fixture(name)).unwrap();
         let members = preimage.members();
@@ -112,7 +112,7 @@ fn the_members_that_are_shown_are_those_that_are_hashed() {
 
 /// Whoever asks gets a review that says which of its members is of another type, wherever these stand.
 #[test]
-fn members_of_another_type_are_refused_by_name() {
+fn wrong_member_type_is_named() {
     let others = [("null", "null"), ("5", "number"), ("true", "boolean"), ("{}", "object")];
     for (other, called) in others.into_iter().chain([("\"[]\"", "string")]) {
         let message = format!("request.objects: must be a list, not {called}");
@@ -167,7 +167,7 @@ steps:
 }
 
 #[test]
-fn what_stood_in_a_top_level_object_of_one_version_comes_home() {
+fn one_sided_top_level_object_returns() {
     let webhook = moved_out_of_the_top();
     let object = r#"{"apiVersion":"example.com/v1","kind":"Top","metadata":{"name":"a"},"config":{"policy":"forever","size":"large"},"spec":{}}"#;
     let there = webhook.convert(object, "v2").unwrap();
@@ -177,7 +177,7 @@ fn what_stood_in_a_top_level_object_of_one_version_comes_home() {
 }
 
 #[test]
-fn an_annotation_in_our_form_that_came_along_is_not_believed() {
+fn foreign_annotation_is_distrusted() {
     let webhook = moved_out_of_the_top();
     let object = r#"{"apiVersion":"example.com/v1","kind":"Top","metadata":{"name":"a","annotations":{"pointsman.dev/kept-v1":"{\"config.size\":{\"value\":\"large\"}}"}},"spec":{}}"#;
     let there = webhook.convert(object, "v2").unwrap();

@@ -57,7 +57,7 @@ fn judged(external: &str, seed: u64, cases: u64) -> Survey {
 }
 
 #[test]
-fn a_kind_that_becomes_another_keeps_every_law() {
+fn replaced_kind_keeps_all_laws() {
     let number = |name: &str, default: u64| std::env::var(name).map_or(default, |text| text.parse().unwrap());
     let (seed, cases) = (number("POINTSMAN_SEED", 0), number("POINTSMAN_CASES", 150) / 10);
     let mut missing = Vec::new();
@@ -129,7 +129,7 @@ fn table() -> Vec<(Value, Value, &'static str)> {
 
 /// The new object, and that the old one comes back.
 #[test]
-fn what_an_installation_becomes_is_in_the_table() {
+fn replacement_matches_the_table() {
     for (older, newer, external) in table() {
         let old = installation(older.clone());
         let new = becomes(&old, NEW, &facts(external)).unwrap();
@@ -146,7 +146,7 @@ fn what_an_installation_becomes_is_in_the_table() {
 }
 
 #[test]
-fn what_cannot_become_another_kind_is_refused_with_a_reason() {
+fn impossible_replacement_has_a_reason() {
     for (form, reason) in [("blueGreen", "blue/green deployments"), ("canary", "canary deployments")] {
         let object = installation(json!({"ingressName": "a", form: {"enable": true}}));
         let refused = becomes(&object, NEW, &Facts::default()).unwrap_err();
@@ -168,7 +168,7 @@ fn what_cannot_become_another_kind_is_refused_with_a_reason() {
 }
 
 #[test]
-fn a_fact_that_is_needed_is_asked_for_by_name() {
+fn missing_fact_is_named() {
     let asks =
         becomes(&installation(json!({"ingressName": "a", "database": {"secret": "db"}})), NEW, &Facts::default());
     let asks = asks.unwrap_err().to_string();
@@ -184,7 +184,7 @@ fn a_fact_that_is_needed_is_asked_for_by_name() {
 }
 
 #[test]
-fn only_what_an_object_is_called_is_taken_along() {
+fn only_identity_is_carried() {
     let mut old = installation(json!({"ingressName": "a", "replicas": -2}));
     old["metadata"] = json!({
         "name": "chat", "namespace": "talk", "uid": "u", "resourceVersion": "7", "generation": 2,
@@ -224,7 +224,7 @@ fn only_what_an_object_is_called_is_taken_along() {
 
 /// An edit of the form that is there counts, and what was kept for the other form stays kept.
 #[test]
-fn an_edit_of_the_new_object_comes_back_with_it() {
+fn edit_of_replacement_survives_undo() {
     let minio = json!({"externalURL": "s3", "storageSize": "5Gi"});
     let mut new = becomes(&installation(json!({"ingressName": "a", "minio": minio})), NEW, &Facts::default()).unwrap();
     new["spec"]["fileStore"]["external"]["url"] = json!("s4");
@@ -237,7 +237,7 @@ fn an_edit_of_the_new_object_comes_back_with_it() {
 
 /// What was kept of a form that an object has not any more is no part of the other one.
 #[test]
-fn what_is_kept_of_one_form_never_lands_in_the_other() {
+fn kept_data_stays_with_its_kind() {
     let minio = json!({"externalURL": "s3", "storageSize": "5Gi", "replicas": 4});
     let mut new = becomes(&installation(json!({"ingressName": "a", "minio": minio})), NEW, &Facts::default()).unwrap();
     new["spec"].as_object_mut().unwrap().remove("fileStore");
@@ -262,7 +262,7 @@ fn what_is_kept_of_one_form_never_lands_in_the_other() {
 
 /// A number that says nothing in a ClusterInstallation is none that says something.
 #[test]
-fn no_replicas_are_not_nothing_said() {
+fn zero_replicas_differ_from_absent() {
     let mut new = becomes(&installation(json!({"ingressName": "a"})), NEW, &Facts::default()).unwrap();
     new["spec"]["replicas"] = json!(0);
     let home = becomes(&new, OLD, &Facts::default()).unwrap();
@@ -272,7 +272,7 @@ fn no_replicas_are_not_nothing_said() {
 
 /// An object that gets its name from the API server still does, and the status may refuse one.
 #[test]
-fn what_names_are_made_of_is_taken_along() {
+fn names_parts_are_carried() {
     let mut old = installation(json!({"ingressName": "a"}));
     old["metadata"] = json!({"generateName": "chat-", "namespace": "talk"});
     assert_eq!(becomes(&old, NEW, &Facts::default()).unwrap()["metadata"], old["metadata"]);
@@ -285,7 +285,7 @@ fn what_names_are_made_of_is_taken_along() {
 }
 
 #[test]
-fn what_is_wrong_with_such_a_definition_is_said_with_its_line() {
+fn bad_replacement_names_its_line() {
     let said = |from: &str, to: &str| {
         assert!(DEFINITION.contains(from), "{from}");
         load(&DEFINITION.replacen(from, to, 1)).unwrap_err().to_string()

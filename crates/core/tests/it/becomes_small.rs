@@ -55,7 +55,7 @@ fn converted(webhook: &Webhook, object: &Value, to: &str) -> Value {
 
 /// The same kind in another group: the two have one plural, and one version name.
 #[test]
-fn a_kind_may_go_to_another_group_under_its_name() {
+fn kind_may_change_its_group() {
     let old = crd("Cert", "o.io", &[("v1", json!({"a": text(), "precious": text()}))]);
     let new = crd("Cert", "n.io", &[("v1", json!({"b": text()}))]);
     let operations = json!([{"rename": {"from": "spec.a", "to": "spec.b"}}, {"drop": "spec.precious"}]);
@@ -73,7 +73,7 @@ fn a_kind_may_go_to_another_group_under_its_name() {
 
 /// What is kept for the kind in the other group is not what is kept for a version of its own that is called alike.
 #[test]
-fn versions_of_two_groups_do_not_meet() {
+fn groups_versions_do_not_mix() {
     let old = crd("Cert", "o.io", &[("v1", json!({"a": text(), "precious": text()}))]);
     let new = crd("Cert", "n.io", &[("v1", json!({"b": text(), "precious": text()})), ("v2", json!({"b": text()}))]);
     let operations = json!([{"rename": {"from": "spec.a", "to": "spec.b"}}, {"drop": "spec.precious"}]);
@@ -91,7 +91,7 @@ fn versions_of_two_groups_do_not_meet() {
 /// A default of any entry is for those that are null: the API server makes none of it.
 /// Source: `apiextensions-apiserver pkg/apiserver/schema/defaulting/algorithm.go`.
 #[test]
-fn no_entry_of_a_map_is_made_of_a_default() {
+fn default_creates_no_map_entry() {
     let map = json!({"type": "object", "additionalProperties": {"type": "string", "default": "q"}});
     let old = crd("Old", "o.io", &[("v1", json!({"e": text(), "d": map}))]);
     let new = crd("New", "n.io", &[("v1", json!({"d": map}))]);
@@ -108,7 +108,7 @@ fn no_entry_of_a_map_is_made_of_a_default() {
 
 /// What somebody edits may be what a condition asks for, or name the Secret that a fact is read from.
 #[test]
-fn an_edit_of_what_a_condition_asks_for_is_an_edit_of_what_hangs_on_it() {
+fn condition_edit_affects_its_dependents() {
     let old = crd("Old", "o.io", &[("v1", json!({"secret": text(), "mode": text(), "host": text(), "port": text()}))]);
     let external = json!({"type": "object", "properties": {"host": text(), "port": text()}});
     let new = crd("New", "n.io", &[("v1", json!({"secret": text(), "mode": text(), "external": external}))]);
@@ -146,7 +146,7 @@ fn an_edit_of_what_a_condition_asks_for_is_an_edit_of_what_hangs_on_it() {
 
 /// What is refused is refused of an object in a file as well, where nobody has filled in yet what an API server does.
 #[test]
-fn what_is_refused_may_be_filled_in() {
+fn refused_value_may_be_filled() {
     let on = json!({"type": "boolean", "default": true});
     let canary = json!({"type": "object", "properties": {"enable": on}});
     let blue = json!({"type": "object", "default": {}, "properties": {"green": {"type": "string", "default": "on"}}});
@@ -175,7 +175,7 @@ fn what_is_refused_may_be_filled_in() {
 
 /// Whoever cannot be told what becomes of an object is told so before there is one.
 #[test]
-fn what_no_object_can_become_is_refused() {
+fn impossible_replacement_is_refused() {
     let list = |more: Value| {
         let mut item = json!({"name": text()});
         item.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());

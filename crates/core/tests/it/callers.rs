@@ -71,7 +71,7 @@ fn reviews(times: usize) -> Vec<(&'static str, Endpoint, Value)> {
 }
 
 #[test]
-fn whoever_waits_is_asked_at_each_object_and_each_item() {
+fn caller_is_polled_per_item() {
     for (name, endpoint, review) in reviews(500) {
         let patient = Impatient::waiting(usize::MAX);
         let (answered, asked) = patient.asks(&WEBHOOK, endpoint, &review);
@@ -84,7 +84,7 @@ fn whoever_waits_is_asked_at_each_object_and_each_item() {
 
 /// Whatever was given up, and however much of it looks like an answer: none is given, and nothing more is begun.
 #[test]
-fn a_decision_that_nobody_waits_for_ends_at_the_next_question() {
+fn abandoned_decision_ends_early() {
     let mut given_up = 0;
     for (name, endpoint, review) in reviews(20) {
         let (_, all) = Impatient::waiting(usize::MAX).asks(&WEBHOOK, endpoint, &review);
@@ -99,7 +99,7 @@ fn a_decision_that_nobody_waits_for_ends_at_the_next_question() {
 }
 
 #[test]
-fn a_write_that_nobody_waits_for_is_neither_allowed_nor_denied() {
+fn abandoned_write_gets_no_verdict() {
     let kinds = vec![load("engines.yaml"), load("mailboxes.yaml")];
     let webhook = Webhook::new(kinds, Metadata::Identity).unwrap();
     let engine = json!({"apiVersion": "example.com/v2", "kind": "Engine", "metadata": {"name": "a"},
@@ -124,7 +124,7 @@ fn a_write_that_nobody_waits_for_is_neither_allowed_nor_denied() {
 }
 
 #[test]
-fn stages_are_not_run_for_nobody() {
+fn abandoned_mutation_does_not_run() {
     let stages = "apiVersion: pointsman.dev/v1\nkind: KindDefinition\n\
         resource: {group: apps, version: v1, kind: Deployment, plural: deployments}\nstages:\n\
         - name: moved\n  fact: {resource: nodes, name: x, label: moved}\n\

@@ -74,7 +74,7 @@ fn check(sent: &Value, converted: &Value, desired: &Value) -> Result<(), String>
 }
 
 #[test]
-fn answers_the_api_server_rejects_are_found() {
+fn invalid_responses_are_found() {
     let request = serde_json::json!({
         "apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview",
         "request": {"uid": "u", "desiredAPIVersion": "g/v2", "objects": [{"apiVersion": "g/v1", "kind": "K", "metadata": {"name": "n"}}]},

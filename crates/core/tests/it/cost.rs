@@ -37,14 +37,14 @@ fn allocations_per_object() -> u64 {
 }
 
 #[test]
-fn an_object_allocates_no_more_than_it_did() {
+fn allocations_per_object_are_bounded() {
     let allocations = allocations_per_object();
     assert!(allocations <= 25, "{allocations} allocations per object");
 }
 
 /// Many objects in one review: their body, their answer, and little beside them.
 #[test]
-fn a_thousand_objects_take_little_more_than_their_answer() {
+fn thousand_objects_need_little_extra() {
     let (webhook, body) = (webhook(), review(1000));
     let peak = measure(|| assert!(webhook.handle(Endpoint::Convert, &body).unwrap().message.is_none())).bytes_max;
     let with_body = (peak + body.len() as u64) as f64 / body.len() as f64;
@@ -54,7 +54,7 @@ fn a_thousand_objects_take_little_more_than_their_answer() {
 /// Twice as much costs twice as much, whatever a client makes large: no attack, and no large object, gets dear by its
 /// square. What the allocator is asked for is exact; what is only read twice, the benchmark's instructions show.
 #[test]
-fn twice_as_much_of_anything_allocates_twice_as_much() {
+fn allocations_grow_linearly() {
     for (what, make) in ALL {
         let taken = |count: usize| {
             let Grown { webhook, object, to } = make(count);

@@ -75,7 +75,7 @@ fn object(version: &str, spec: Value) -> Value {
 const STRING: &str = "{type: string}";
 
 #[test]
-fn numbers_survive_the_way_an_api_server_writes_them() {
+fn numbers_survive_server_spelling() {
     let thing = thing("{port: {type: number}}", "{port: {type: string}}", "- type: spec.port");
     for text in ["1.10", "1e400", "007", "-0", "1E2", "0.1"] {
         let there = thing.comes_home("v2", json!({"port": text}));
@@ -93,7 +93,7 @@ fn numbers_survive_the_way_an_api_server_writes_them() {
 }
 
 #[test]
-fn a_field_under_its_own_name_comes_home() {
+fn field_survives_under_own_name() {
     let older = "{size: {type: string}, image: {type: string}, owner: {type: string}}";
     let newer = "
 size: {type: object, properties: {value: {type: integer}}}
@@ -124,7 +124,7 @@ owner: {type: object, x-kubernetes-preserve-unknown-fields: true, properties: {n
 }
 
 #[test]
-fn a_block_that_was_removed_at_one_version_stays_away_at_the_other() {
+fn removed_block_stays_removed() {
     let thing = thing(
         "{backup: {type: object, properties: {legacy: {type: string}, days: {type: integer}}}}",
         "{backup: {type: object, properties: {days: {type: integer}}}}",
@@ -138,7 +138,7 @@ fn a_block_that_was_removed_at_one_version_stays_away_at_the_other() {
 }
 
 #[test]
-fn what_stands_where_a_value_moves_to_is_kept() {
+fn value_at_move_target_is_kept() {
     let thing = thing(
         "{m: {type: object, additionalProperties: {type: string}}}",
         "{m: {type: object, additionalProperties: {type: string}}}",
@@ -156,7 +156,7 @@ fn what_stands_where_a_value_moves_to_is_kept() {
 }
 
 #[test]
-fn items_that_share_a_key_keep_what_is_theirs() {
+fn items_with_equal_keys_keep_values() {
     let item = |fields: &str| {
         format!(
             "{{mounts: {{type: array, items: {{type: object, required: [name], properties: {{name: {STRING}, path: {STRING}{fields}}}}}}}}}"
@@ -183,7 +183,7 @@ fn items_that_share_a_key_keep_what_is_theirs() {
 }
 
 #[test]
-fn an_item_that_is_edited_in_place_keeps_the_rest() {
+fn edited_item_keeps_other_values() {
     let item = |fields: &str| {
         format!("{{rules: {{type: array, items: {{type: object, properties: {{path: {STRING}{fields}}}}}}}}}")
     };
@@ -197,7 +197,7 @@ fn an_item_that_is_edited_in_place_keeps_the_rest() {
 }
 
 #[test]
-fn an_item_that_moved_to_where_another_one_stood_gets_nothing_of_it() {
+fn item_at_reused_position_gets_nothing() {
     let item = |fields: &str| {
         format!("{{rules: {{type: array, items: {{type: object, properties: {{path: {STRING}{fields}}}}}}}}}")
     };
@@ -211,7 +211,7 @@ fn an_item_that_moved_to_where_another_one_stood_gets_nothing_of_it() {
 }
 
 #[test]
-fn an_item_that_looks_like_another_one_keeps_what_is_its_own() {
+fn similar_items_keep_own_values() {
     let item = |fields: &str| {
         format!("{{rules: {{type: array, items: {{type: object, properties: {{path: {STRING}{fields}}}}}}}}}")
     };
@@ -237,7 +237,7 @@ fn items_become_objects_and_scalars_again() {
 }
 
 #[test]
-fn an_item_that_the_other_version_cannot_say_is_kept_whole() {
+fn unrepresentable_item_is_kept_whole() {
     let ports = |kind: &str| format!("{{ports: {{type: array, items: {{type: {kind}, nullable: true}}}}}}");
     for kind in ["integer", "number"] {
         let thing = thing(&ports("string"), &ports(kind), "- each: {in: spec.ports, operations: [{type: .}]}");
@@ -247,7 +247,7 @@ fn an_item_that_the_other_version_cannot_say_is_kept_whole() {
 }
 
 #[test]
-fn what_a_split_cannot_say_is_kept() {
+fn unsplittable_value_is_kept() {
     let thing = thing(
         "{hostPort: {type: string}}",
         "{host: {type: string, nullable: true}, port: {type: integer, nullable: true}}",
@@ -268,7 +268,7 @@ fn what_a_split_cannot_say_is_kept() {
 }
 
 #[test]
-fn the_status_that_only_one_version_has_is_kept_by_holder() {
+fn one_sided_status_is_kept() {
     let thing = thing(
         "{phase: {type: string}}",
         "{state: {type: object, properties: {phase: {type: string}, seen: {type: integer}}}}",
@@ -291,7 +291,7 @@ fn the_status_that_only_one_version_has_is_kept_by_holder() {
 }
 
 #[test]
-fn defaults_that_an_api_server_fills_in_do_not_come_home() {
+fn server_defaults_are_not_kept() {
     let thing = thing(
         "{port: {type: integer, default: 80}, mode: {type: string, default: a}, net: {type: object, default: {}, properties: {x: {type: string, default: z}}}}",
         "{net2: {type: object, properties: {port: {type: integer}}}, mode: {type: string}}",
@@ -302,7 +302,7 @@ fn defaults_that_an_api_server_fills_in_do_not_come_home() {
 }
 
 #[test]
-fn a_kept_value_that_no_longer_fits_its_bounds_comes_back() {
+fn out_of_bounds_kept_value_returns() {
     let thing = thing(
         "{size: {type: integer, maximum: 100}, image: {type: string}}",
         "{image: {type: string}}",
@@ -315,7 +315,7 @@ fn a_kept_value_that_no_longer_fits_its_bounds_comes_back() {
 
 /// A field that somebody else cannot hold would make every write of the object fail, also one of its status.
 #[test]
-fn a_number_beyond_its_format_is_kept() {
+fn number_beyond_format_is_kept() {
     let number = |format: &str| format!("{{d: {{type: {format}}}}}");
     for (schema, fits, beyond) in [
         ("integer, format: int32", "2147483647", "3000000000"),
@@ -336,7 +336,7 @@ fn a_number_beyond_its_format_is_kept() {
 }
 
 #[test]
-fn a_forged_number_that_is_no_integer_stays_away() {
+fn forged_non_integer_is_dropped() {
     for (schema, number) in
         [("{type: integer}", "1e21"), ("{x-kubernetes-int-or-string: true}", "18446744073709551616")]
     {
@@ -354,7 +354,7 @@ fn a_forged_number_that_is_no_integer_stays_away() {
 }
 
 #[test]
-fn a_forged_item_that_no_list_can_hold_stays_away() {
+fn forged_item_is_dropped() {
     let list = |item: &str| format!("{{list: {{type: array, items: {{type: {item}}}}}}}");
     let thing = thing(&list("string"), &list("integer"), "- each: {in: spec.list, operations: [{type: .}]}");
     let mut there = thing.comes_home("v1", json!({"list": ["1", "x"]}));
@@ -366,7 +366,7 @@ fn a_forged_item_that_no_list_can_hold_stays_away() {
 }
 
 #[test]
-fn a_name_that_is_a_list_tells_no_item_apart() {
+fn list_name_identifies_no_item() {
     let list = |more: &str| {
         format!(
             "{{list: {{type: array, items: {{type: object, required: [name], properties: {{name: {{type: array, items: {STRING}}}{more}}}}}}}}}"
@@ -383,7 +383,7 @@ fn a_name_that_is_a_list_tells_no_item_apart() {
 }
 
 #[test]
-fn what_a_long_value_became_is_not_written_twice() {
+fn long_result_is_written_once() {
     let thing = thing("{a: {type: string}}", "{a: {type: array, items: {type: string}}}", "- wrap: spec.a");
     let (long, other) = ("x".repeat(10_000), "y".repeat(10_000));
     let mut there = thing.comes_home("v2", json!({"a": [long, "b"]}));
@@ -394,7 +394,7 @@ fn what_a_long_value_became_is_not_written_twice() {
 }
 
 #[test]
-fn an_option_that_only_one_version_has_is_passed_on() {
+fn one_sided_option_is_carried() {
     let mode = |options: &str| format!("{{mode: {{type: string, enum: [{options}]}}, image: {STRING}}}");
     let older = mode("fast, slow").replace("{mode", "{b: {type: string}, mode");
     let operations = "- drop: spec.b\naccept:\n- {path: spec.mode, difference: enum, reason: slow is gone}";
@@ -405,7 +405,7 @@ fn an_option_that_only_one_version_has_is_passed_on() {
 }
 
 #[test]
-fn keys_of_items_move_with_the_object_that_holds_them() {
+fn item_keys_move_with_parent() {
     let item = |outer: &str, fields: &str| {
         format!(
             "{{list: {{type: array, items: {{type: object, properties: {{{outer}: {{type: object, properties: {{name: {STRING}}}}}, v: {STRING}{fields}}}}}}}}}"
@@ -425,7 +425,7 @@ fn keys_of_items_move_with_the_object_that_holds_them() {
 }
 
 #[test]
-fn reading_at_one_version_and_writing_at_another_does_not_nest() {
+fn mixed_versions_do_not_nest() {
     let thing = thing("{a: {type: string}, b: {type: string}}", "{a: {type: string}}", "- drop: spec.b");
     let mut object = object("v1", json!({"a": "x", "b": "y"}));
     let mut sizes = Vec::new();

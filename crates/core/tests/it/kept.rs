@@ -113,7 +113,7 @@ fn thing(version: &str, spec: Value, (kept_for, kept): (&str, &str)) -> Value {
 
 /// An API server stores no longer one: whoever sends it has made it up, and nobody takes the time to read it.
 #[test]
-fn what_is_longer_than_annotations_may_be_is_not_ours() {
+fn overlong_annotation_is_ignored() {
     let sparse = r#"{"sparse":true}"#;
     let padded = |length: usize| format!("{sparse}{}", " ".repeat(length - sparse.len()));
     assert!(is_kept(&padded(256 << 10)) && !is_kept(&padded((256 << 10) + 1)) && !is_kept("{}"));
@@ -121,7 +121,7 @@ fn what_is_longer_than_annotations_may_be_is_not_ours() {
 
 /// The position of an item is left out where it is the next one: most lists keep something of each item.
 #[test]
-fn positions_stand_where_items_were_passed_over() {
+fn positions_count_skipped_items() {
     let route = |name: &str, debug: bool| json!({"name": name, "path": "/", "debug": debug});
     let routes = [("a", true), ("b", true), ("c", false), ("d", true), ("e", true)].map(|(name, on)| route(name, on));
     let object = json!({
@@ -138,7 +138,7 @@ fn positions_stand_where_items_were_passed_over() {
 /// Up to 96 bytes of what a value became are written out, with the quotes around it; of more there is a digest. How it
 /// is escaped does not count.
 #[test]
-fn what_a_value_became_is_written_out_up_to_96_bytes() {
+fn results_are_stored_to_96_bytes() {
     for (note, length, written) in
         [("x", 94, "became"), ("x", 95, "digest"), ("\\u0078", 94, "became"), ("\\u0078", 95, "digest")]
     {
@@ -156,7 +156,7 @@ fn what_a_value_became_is_written_out_up_to_96_bytes() {
 
 /// Whoever asks what a conversion did is told what of it stands in the annotation, and what came from there.
 #[test]
-fn what_is_kept_and_given_back_is_told() {
+fn kept_and_restored_are_reported() {
     let dropped = "{drop: spec.note}";
     let webhook = things(&[("size: {type: integer}, note: {type: string}", ""), ("size: {type: integer}", dropped)]);
     let told = |object: &Value, to: &str| {
@@ -173,7 +173,7 @@ fn what_is_kept_and_given_back_is_told() {
 
 /// What was kept before the API server had a default for what it became, comes back also where that is filled in now.
 #[test]
-fn a_default_that_came_later_is_no_edit() {
+fn later_default_is_no_edit() {
     let split = "{split: {field: spec.address, into: [spec.host, spec.port], separator: ':'}}";
     let webhook =
         things(&[("address: {type: string}", ""), ("host: {type: string}, port: {type: integer, default: 80}", split)]);
@@ -186,7 +186,7 @@ fn a_default_that_came_later_is_no_edit() {
 
 /// What waits for a version further away is another's text until that is read, however it is spelled.
 #[test]
-fn what_waits_elsewhere_is_carried_as_it_was_written() {
+fn unused_entry_is_carried_verbatim() {
     let webhook = things(&[
         ("size: {type: integer}", ""),
         ("size: {type: integer}", ""),
@@ -200,7 +200,7 @@ fn what_waits_elsewhere_is_carried_as_it_was_written() {
 
 /// Each place has one value at most: a list of two is nothing that was ever written, and nothing comes of it.
 #[test]
-fn two_values_of_one_place_are_none_of_ours() {
+fn duplicate_entries_are_ignored() {
     let joined = "{split: {field: spec.address, into: [spec.host, spec.port], separator: ':'}}";
     let webhook = things(&[("address: {type: string}", ""), ("host: {type: string}, port: {type: string}", joined)]);
     let became = |value: &str| {

@@ -130,7 +130,7 @@ fn value_in_null_object_keeps_holder() {
 
 /// The newer version has a default for the object that the idle operation would put its value into.
 #[test]
-fn idle_value_comes_home_beside_default() {
+fn idle_value_returns_with_default() {
     let webhook = things(&[
         (&format!("{FLAG}, p: {{type: array, items: {{type: string}}}}"), ""),
         (
@@ -220,7 +220,7 @@ fn unnamed_value_keeps_field_type() {
 }
 
 #[test]
-fn fill_uses_its_value_over_a_default() {
+fn fill_overrides_default() {
     // The helper makes no required fields: an item requires its own.
     let list = |more: &str| {
         format!("l: {{type: array, items: {{type: object, properties: {{open: {{type: boolean{more}}}}}R}}}}")
@@ -239,7 +239,7 @@ fn fill_uses_its_value_over_a_default() {
 
 /// Lists and maps whose items differ in a default or in `nullable`, with and without an `each` in the definition.
 #[test]
-fn null_inside_items_comes_home() {
+fn null_inside_items_returns() {
     let lists = |item: &str| {
         format!(
             "l: {{type: array, items: {{type: object, properties: {{{item}}}}}}}, \

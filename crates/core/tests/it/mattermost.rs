@@ -105,7 +105,7 @@ fn as_go_says(value: Value) -> Value {
 }
 
 #[test]
-fn every_installation_becomes_what_its_operator_would_make_of_it() {
+fn installations_convert_like_their_operator() {
     let versions = mattermost().take_becoming().unwrap().into_versions();
     let (webhook, words) = (Webhook::new(vec![mattermost()], Metadata::Full).unwrap(), Dictionary::default());
     let older = versions.versions().next().unwrap().to_owned();

@@ -40,7 +40,7 @@ fn server(own: &str, default: bool, served: &[&str]) -> Settings {
 }
 
 #[test]
-fn what_is_printed_fits() {
+fn printed_configuration_passes() {
     for kind in [embedded("materialize"), embedded("elasticsearch"), load("gadgets.yaml"), load("engines.yaml")] {
         let documents = good(&kind);
         let none: Vec<Finding> = Vec::new();
@@ -117,7 +117,7 @@ const CASES: [Case; 15] = [
 ];
 
 #[test]
-fn what_does_not_fit_is_found_with_the_line_to_change() {
+fn misfit_names_its_line() {
     let kind = embedded("elasticsearch");
     for (spoil, problem, change) in CASES {
         let mut documents = good(&kind);
@@ -203,7 +203,7 @@ const SINGLE: [Single; 11] = [
 ];
 
 #[test]
-fn a_mistake_is_said_once_and_of_the_document_that_has_it() {
+fn mistake_is_reported_once() {
     let kind = embedded("elasticsearch");
     for (spoil, document, problem) in SINGLE {
         let mut documents = good(&kind);
@@ -223,7 +223,7 @@ fn a_mistake_is_said_once_and_of_the_document_that_has_it() {
 }
 
 #[test]
-fn a_server_that_only_looks_on_keeps_nobody_waiting() {
+fn audit_server_never_blocks() {
     let kind = embedded("elasticsearch");
     let [a, b] = ["2.16.0", "2.17.0"].map(version);
     let mut documents = good(&kind);
@@ -235,7 +235,7 @@ fn a_server_that_only_looks_on_keeps_nobody_waiting() {
 }
 
 #[test]
-fn a_server_that_is_not_what_is_registered_is_found() {
+fn wrong_server_is_found() {
     let kind = embedded("elasticsearch");
     let documents = good(&kind);
     let found = |settings: Settings| -> Vec<String> {
@@ -284,7 +284,7 @@ fn operators_own() -> Value {
 }
 
 #[test]
-fn each_version_of_an_operator_is_asked_about_its_own_objects() {
+fn operator_versions_see_own_objects() {
     let kind = embedded("elasticsearch");
     let address = Address::Service(Service::per_version("elastic-system/webhook-{version}").unwrap());
     let versions = versions(&["2.16.0", "2.17.0"]);
@@ -346,7 +346,7 @@ fn each_version_of_an_operator_is_asked_about_its_own_objects() {
 }
 
 #[test]
-fn kinds_of_one_operator_are_laid_over_together() {
+fn kinds_of_one_operator_share_overlay() {
     let (one, other) = (embedded("elasticsearch"), load("engines.yaml"));
     let mut own = operators_own();
     own["webhooks"][1]["rules"][0]["apiGroups"] = json!([other.group()]);
@@ -381,7 +381,7 @@ fn kinds_of_one_operator_are_laid_over_together() {
 }
 
 #[test]
-fn rules_are_read_as_the_api_server_reads_them() {
+fn rules_parse_like_the_apiserver() {
     let kind = embedded("elasticsearch");
     let address = Address::Service(Service::per_version("elastic-system/webhook-{version}").unwrap());
     let versions = versions(&["2.16.0", "2.17.0"]);
@@ -407,7 +407,7 @@ fn rules_are_read_as_the_api_server_reads_them() {
 }
 
 #[test]
-fn a_version_goes_in_the_safe_order() {
+fn versions_register_in_safe_order() {
     let kind = embedded("materialize");
     let [a, b] = ["2.16.0", "2.17.0"].map(version);
     let client = client("pointsman/pointsman-{version}");
@@ -449,7 +449,7 @@ fn a_version_goes_in_the_safe_order() {
 }
 
 #[test]
-fn objects_without_a_label_and_their_scale_are_for_the_default() {
+fn unlabelled_objects_use_default() {
     let kind = load("engines.yaml");
     let client = client("pointsman/pointsman");
     let [mutating, validating] =
@@ -481,7 +481,7 @@ fn objects_without_a_label_and_their_scale_are_for_the_default() {
 }
 
 #[test]
-fn two_versions_never_have_one_service_or_one_name() {
+fn versions_have_distinct_services() {
     let kind = embedded("materialize");
     let client = client("pointsman/p-{version}");
     let mut seen: Vec<[String; 2]> = Vec::new();
@@ -500,7 +500,7 @@ fn two_versions_never_have_one_service_or_one_name() {
 }
 
 #[test]
-fn the_guard_knows_labels_that_are_mistaken_and_who_is_judged_by_nobody() {
+fn guard_catches_mistaken_labels() {
     let kind = embedded("elasticsearch");
     let served = versions(&["2.16.0", "2.17.0"]);
     let [policy, _] = guard(&kind, &served, GuardMode::Deny);
@@ -524,7 +524,7 @@ fn the_guard_knows_labels_that_are_mistaken_and_who_is_judged_by_nobody() {
 
 /// Names are the definition's, and those versions are looked at whose status has them as its own.
 #[test]
-fn what_is_being_promoted_is_kept_in_the_words_of_the_definition() {
+fn promotion_policy_uses_definition_names() {
     assert_eq!(promoting(&embedded("elasticsearch"), GuardMode::Deny), None);
     for (kind, newer) in [(embedded("materialize"), "v1alpha2"), (load("engines.yaml"), "v2")] {
         for (mode, action) in [(GuardMode::Deny, "Deny"), (GuardMode::Warn, "Warn"), (GuardMode::Audit, "Audit")] {
@@ -554,7 +554,7 @@ fn what_is_being_promoted_is_kept_in_the_words_of_the_definition() {
 }
 
 #[test]
-fn a_policy_of_promotions_that_does_not_hold_is_found() {
+fn broken_promotion_policy_is_found() {
     let kind = load("engines.yaml");
     let found = |change: &dyn Fn(&mut [Value; 2])| {
         let mut own = promoting(&kind, GuardMode::Deny).unwrap();

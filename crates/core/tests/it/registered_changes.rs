@@ -95,7 +95,7 @@ fn is_free(document: &Value, pointer: &str, is_removed: bool) -> bool {
 }
 
 #[test]
-fn whatever_is_another_than_printed_is_found() {
+fn any_changed_field_is_found() {
     let mut tried = 0;
     for kind in kinds() {
         let good = printed(&kind);
@@ -306,7 +306,7 @@ const SINGLE: [Single; 24] = [
 ];
 
 #[test]
-fn a_change_is_said_once_with_its_line() {
+fn change_names_its_line_once() {
     let kind = embedded("elasticsearch");
     for (spoil, document, problem, change) in SINGLE {
         let mut documents = printed(&kind);
@@ -320,7 +320,7 @@ fn a_change_is_said_once_with_its_line() {
 }
 
 #[test]
-fn servers_that_changed_places_are_found_by_their_names() {
+fn swapped_servers_are_found() {
     let kind = embedded("elasticsearch");
     let service = |document: &mut Value, name: &str| {
         for webhook in document["webhooks"].as_array_mut().unwrap() {
@@ -414,7 +414,7 @@ const CHOICES: [fn(&mut Vec<Value>); 13] = [
 ];
 
 #[test]
-fn what_is_open_to_everybody_is_not_found() {
+fn permissive_settings_are_accepted() {
     for kind in kinds() {
         for (number, choose) in CHOICES.iter().enumerate() {
             let mut documents = printed(&kind);
@@ -425,7 +425,7 @@ fn what_is_open_to_everybody_is_not_found() {
 }
 
 #[test]
-fn a_guard_need_not_be_stricter_than_the_servers() {
+fn looser_guard_is_accepted() {
     let kind = embedded("elasticsearch");
     let a = version("2.16.0");
     let client = client("pointsman/pointsman");
@@ -443,7 +443,7 @@ fn a_guard_need_not_be_stricter_than_the_servers() {
 
 /// A pre-release may have the words in it that stand between two versions in a name.
 #[test]
-fn names_of_versions_are_not_taken_for_what_they_are_made_of() {
+fn version_names_are_not_split() {
     let kind = embedded("elasticsearch");
     let client = client("pointsman/pointsman-{version}");
     let odd =

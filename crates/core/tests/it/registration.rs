@@ -63,7 +63,7 @@ fn webhook_configurations_are_valid() {
 }
 
 #[test]
-fn shadow_webhooks_fail_open_and_stamp_nothing() {
+fn audit_webhooks_fail_open() {
     for kind in kinds() {
         let (next, other) = (version("2.17.0"), version("2.16.0"));
         let selection = Selection::Shadowed(&other);
@@ -175,7 +175,7 @@ fn urls_are_joined_with_one_slash() {
 }
 
 #[test]
-fn guard_is_a_policy_and_its_binding() {
+fn guard_is_policy_and_binding() {
     for kind in kinds() {
         for (mode, action) in [(GuardMode::Audit, "Audit"), (GuardMode::Deny, "Deny"), (GuardMode::Warn, "Warn")] {
             let [policy, binding] = guard(&kind, &[version("2.16.0"), version("2.17.0-RC.1")], mode);
@@ -235,7 +235,7 @@ pub(crate) fn expression_is_sane(expression: &str, known: &[String]) {
 }
 
 #[test]
-fn the_policy_of_a_stored_version_is_of_that_version_alone() {
+fn policy_covers_its_version_only() {
     for kind in kinds() {
         for storage in kind.versions() {
             let [policy, binding] = incomplete(&kind, storage);

@@ -16,7 +16,7 @@ fn validations(schema: &Value, at: &str, found: &mut Vec<(String, Value)>) {
 }
 
 #[test]
-fn crd_has_cel_rules_in_every_version() {
+fn crd_has_cel_rules_everywhere() {
     for kind in kinds() {
         let crd = crd(&kind, &CrdOptions::default()).unwrap();
         for version in crd["spec"]["versions"].as_array().unwrap() {
@@ -60,7 +60,7 @@ fn crd_has_cel_rules_in_every_version() {
 }
 
 #[test]
-fn cel_rules_let_missing_fields_stay_missing() {
+fn cel_rules_allow_missing_fields() {
     // As /validate has it: need by need. What was there before is missed when it is taken away.
     let kind = super::admission::embedded("materialize");
     let crd = crd(&kind, &CrdOptions::default()).unwrap();

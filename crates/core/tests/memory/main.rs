@@ -82,7 +82,7 @@ impl Weighed {
 }
 
 #[test]
-fn a_decision_takes_no_more_than_its_weight() {
+fn decision_stays_within_its_weight() {
     let mut kinds = Kind::embedded().unwrap();
     kinds.extend(["mailboxes", "proxies"].map(load));
     let webhook = Webhook::new(kinds, Metadata::Identity).unwrap();
@@ -96,7 +96,7 @@ fn a_decision_takes_no_more_than_its_weight() {
 /// Items that keep something, items that are given much, and items behind a long key: by weight, and in the bytes that
 /// the allocator is asked for where there is twice as much.
 #[test]
-fn items_take_no_more_than_their_weight() {
+fn items_stay_within_their_weight() {
     let mut weighed = Weighed::default();
     let head = |kind: &str, version: &str| {
         let metadata = "{\"name\":\"a\",\"uid\":\"u\"}";
@@ -133,7 +133,7 @@ fn items_take_no_more_than_their_weight() {
 
 /// Whatever a kind's lists, maps and fields are filled with. The bodies are longer than what any body is given beside.
 #[test]
-fn a_decision_about_any_kind_takes_no_more_than_its_weight() {
+fn any_kind_stays_within_its_weight() {
     let mut weighed = Weighed::default();
     for webhook in servers() {
         let kind = &webhook.kinds()[0];
@@ -146,7 +146,7 @@ fn a_decision_about_any_kind_takes_no_more_than_its_weight() {
 
 /// What comes home, with all that was kept of it; and where somebody has turned its lists round.
 #[test]
-fn what_comes_home_takes_no_more_than_its_weight() {
+fn kept_values_stay_within_weight() {
     let mut weighed = Weighed::default();
     for webhook in servers() {
         let kind = &webhook.kinds()[0];
@@ -175,7 +175,7 @@ fn what_comes_home_takes_no_more_than_its_weight() {
 
 /// Many objects in one review: what each of them is given stands in one answer.
 #[test]
-fn many_objects_take_no_more_than_their_weight() {
+fn many_objects_stay_within_weight() {
     let mut weighed = Weighed::default();
     for webhook in servers() {
         let kind = &webhook.kinds()[0];
@@ -193,7 +193,7 @@ fn many_objects_take_no_more_than_their_weight() {
 /// What no operation looks into goes through as text, and is hashed at most: nothing is given to it, however much there
 /// is in it, whatever its kind gives to others and whatever other kinds are served beside it.
 #[test]
-fn what_nobody_looks_into_weighs_what_its_text_does() {
+fn unread_data_weighs_its_text() {
     let size = size(960 << 10);
     let all = || ["mailboxes", "proxies", "gadgets", "engines"].map(load);
     let together = Webhook::new(all().into(), Metadata::Identity).unwrap();
@@ -220,7 +220,7 @@ fn what_nobody_looks_into_weighs_what_its_text_does() {
 
 /// In allocations and in the bytes that the allocator is asked for.
 #[test]
-fn twice_as_much_in_any_place_allocates_twice_as_much() {
+fn allocation_grows_linearly_everywhere() {
     let size = size(8 << 10);
     let mut over = Vec::new();
     for webhook in servers() {

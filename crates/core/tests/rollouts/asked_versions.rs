@@ -28,7 +28,7 @@ fn page(text: &str) -> ProbeKind {
 }
 
 #[test]
-fn what_checks_ask_has_the_versions_of_the_rollout_in_it() {
+fn checks_contain_rollout_versions() {
     let kind = checked(&format!("{{start: [{SUPPORTED}, {IMAGE}], during: [{RESTARTS}]}}"), "").unwrap();
     let image = page("http://registry:9001/v2/boat/manifests/v1.17.1?was=1.16.4");
     let restarts = "sum(restarts{version=\"1.17.1\", image=~\".*:1\\\\.17\\\\.1\"})";
@@ -54,7 +54,7 @@ fn what_checks_ask_has_the_versions_of_the_rollout_in_it() {
 
 /// Before anything is moved, by the objects that there are.
 #[test]
-fn a_rollout_begins_only_where_whoever_is_asked_bears_the_version_that_comes() {
+fn start_waits_for_expected_version() {
     let kind = checked(&format!("{{start: [{SUPPORTED}, {IMAGE}]}}"), "").unwrap();
     let app = |max: &str, left_out: &str| {
         let annotations = json!({"example.com/max": max, "example.com/left-out": left_out});
@@ -112,7 +112,7 @@ fn a_rollout_begins_only_where_whoever_is_asked_bears_the_version_that_comes() {
 }
 
 #[test]
-fn words_in_checks_that_nothing_stands_for_are_refused_by_their_line() {
+fn unknown_placeholders_name_their_line() {
     let list = |rest: &str| format!("{{name: a, list: b.c, {rest}}}");
     let alone = "versions of the rollout stand in values of `where` and `every` alone";
     let known = "Known are {from} and {to}, the versions of the rollout";
@@ -167,7 +167,7 @@ fn read(kind: &Kind, members: &Value) -> Result<Rollout, String> {
 }
 
 #[test]
-fn a_rollout_without_a_version_that_a_check_fills_in_is_refused() {
+fn check_placeholder_needs_its_version() {
     let kind = checked(&format!("{{start: [crd, {IMAGE}], during: [{RESTARTS}, {IMAGE}]}}"), "").unwrap();
     let bad = read(&kind, &json!({})).map(|_| ()).unwrap_err();
     let said =
@@ -188,7 +188,7 @@ fn a_rollout_without_a_version_that_a_check_fills_in_is_refused() {
 
 /// Where every object is stored anew, no controller's version comes.
 #[test]
-fn who_brings_no_version_is_asked_for_none() {
+fn fixed_check_needs_no_version() {
     let plain = "{name: plain, http: \"http://a/ok\"}";
     let kind =
         checked(&format!("{{start: [{SUPPORTED}, {plain}, {IMAGE}], during: [{RESTARTS}, {plain}]}}"), "").unwrap();
@@ -201,7 +201,7 @@ fn who_brings_no_version_is_asked_for_none() {
 /// Whatever is written in the place of a version: the StagedRollout is refused, or what is asked is the same but for
 /// it.
 #[test]
-fn no_version_of_a_rollout_changes_what_is_asked() {
+fn version_cannot_redirect_a_check() {
     const PARTS: [&str; 20] = [
         "1.17.1",
         "v",

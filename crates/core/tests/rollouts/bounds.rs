@@ -104,7 +104,7 @@ fn bounds() -> (Value, Vec<(String, Value, bool)>) {
 }
 
 #[test]
-fn what_an_api_server_takes_of_a_rollout_can_be_read() {
+fn accepted_documents_are_readable() {
     let (rollout, all) = bounds();
     let read = |rollout: &Value| answered_rollout(rollout, &KIND).map(drop).map_err(|bad| bad.to_string());
     assert_eq!((takes(&SCHEMA, &rollout), read(&rollout)), (true, Ok(())));
@@ -118,7 +118,7 @@ fn what_an_api_server_takes_of_a_rollout_can_be_read() {
 
 /// What no schema says is told in the status, where it is under way: whoever looks at it is not told of yesterday.
 #[test]
-fn a_rollout_under_way_that_nobody_can_read_says_so_until_it_is_mended() {
+fn unreadable_rollout_reports_until_repaired() {
     let members = json!({"waves": [{"name": "all"}]});
     let fleet = [FleetObject::of(
         &boat(json!({"labels": {"example.com/controller-version": "2.16.0"}})),

@@ -21,7 +21,7 @@ fn paused(reason: &str) -> Value {
 }
 
 #[test]
-fn stop_for_failure_is_stored_as_condition() {
+fn failure_pause_is_a_condition() {
     let status = RolloutStatus::of(&paused("TimedOut"));
     let halt = status.halted.as_ref().unwrap();
     assert_eq!((halt.reason.as_str(), halt.message.as_str()), ("TimedOut", "m"));

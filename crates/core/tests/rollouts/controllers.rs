@@ -61,7 +61,7 @@ fn with_reserved(mut status: RolloutStatus) -> RolloutStatus {
 }
 
 #[test]
-fn nothing_moves_while_a_controller_does_not_run() {
+fn missing_controller_blocks_moves() {
     let old = boat(json!({"labels": {KEY: "2.16.0"}}));
     let rollout = rollout("Forward");
     let plan = planned(&rollout, &RolloutStatus::default(), &old, Some("controller 2.17.0 does not run"), 10);
@@ -77,7 +77,7 @@ fn nothing_moves_while_a_controller_does_not_run() {
 
 /// What was healthy may have been so in the hands of the old one.
 #[test]
-fn what_is_under_way_is_not_let_go_while_a_controller_does_not_run() {
+fn missing_controller_blocks_release() {
     let there = moved(&[("boatman", 5)]);
     let rollout = rollout("Forward");
     let status = with_reserved(RolloutStatus::default());
@@ -92,7 +92,7 @@ fn what_is_under_way_is_not_let_go_while_a_controller_does_not_run() {
 
 /// It failed because the new controller is dead: the old one has to have it back.
 #[test]
-fn what_failed_is_taken_back_from_a_controller_that_does_not_run() {
+fn failed_objects_leave_dead_controller() {
     let waves = json!([{"name": "all"}]);
     let rollout = rollout_of(&json!({"from": "2.16.0", "waves": waves, "onFailure": "Undo", "timeout": "60s"}));
     let (there, status) = (moved(&[]), with_reserved(RolloutStatus::default()));
@@ -103,7 +103,7 @@ fn what_failed_is_taken_back_from_a_controller_that_does_not_run() {
 }
 
 #[test]
-fn whoever_goes_back_does_not_need_the_new_controller() {
+fn undo_needs_no_new_controller() {
     let status = RolloutStatus::default();
     let leases = |direction| {
         let rollout = rollout(direction);
@@ -123,7 +123,7 @@ fn whoever_goes_back_does_not_need_the_new_controller() {
 }
 
 #[test]
-fn a_write_of_the_old_controller_after_the_move_stops_the_rollout() {
+fn late_old_write_pauses_rollout() {
     let rollout = rollout("Forward");
     for status in [RolloutStatus::default(), with_reserved(RolloutStatus::default())] {
         let stopped = |writes: &[(&str, u64)], status: &RolloutStatus, second| {
@@ -153,14 +153,14 @@ fn a_write_of_the_old_controller_after_the_move_stops_the_rollout() {
 }
 
 #[test]
-fn what_goes_back_is_written_by_the_old_controller() {
+fn undone_object_needs_old_write() {
     let plan =
         planned(&rollout("Undo"), &with_reserved(RolloutStatus::default()), &moved(&[("oarsman", 18)]), None, 20);
     assert_eq!(plan.status.phase, RolloutPhase::Rolling, "{}", plan.status.message);
 }
 
 #[test]
-fn what_controllers_cannot_be_called_is_said() {
+fn unsupported_controller_name_is_refused() {
     for (admission, said) in [
         ("lease: {namespace: Harbour, name: \"b-{version}\"}", "\"Harbour\" is no name of a namespace"),
         ("lease: {namespace: harbour, name: boat}", "must have {version} in it once"),

@@ -112,7 +112,7 @@ fn yaml(text: &str) -> Value {
 
 /// It stands in the status of rollouts under way: a value that moves has them told that nobody knows.
 #[test]
-fn the_digest_of_a_built_in_workflow_is_what_it_was() {
+fn built_in_workflow_digest_is_stable() {
     assert_eq!(digest(DEFINITION, ROLLOUT).as_deref(), Some("1:63bd4230a54b5e0ac26c"));
     let definition = yaml(DEFINITION);
     assert_eq!(
@@ -123,7 +123,7 @@ fn the_digest_of_a_built_in_workflow_is_what_it_was() {
 }
 
 #[test]
-fn any_word_of_a_step_that_is_another_makes_another_digest() {
+fn any_step_change_changes_digest() {
     let now = digest(DEFINITION, ROLLOUT).unwrap();
     let (definition, rollout) = (yaml(DEFINITION), yaml(ROLLOUT));
     let mut seen = BTreeMap::from([(now.clone(), "nothing".to_owned())]);
@@ -148,7 +148,7 @@ fn any_word_of_a_step_that_is_another_makes_another_digest() {
 }
 
 #[test]
-fn steps_that_have_changed_halt_a_rollout_and_those_of_an_unknown_form_are_told() {
+fn changed_steps_pause_rollout() {
     let rollout = read_rollout("rollout.yaml", ROLLOUT, &kind(DEFINITION).unwrap()).unwrap();
     let now = planned(&rollout, None).steps.unwrap();
     let is_halted = |status: &RolloutStatus| status.reason.as_deref() == Some("Changed");

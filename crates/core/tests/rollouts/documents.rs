@@ -36,7 +36,7 @@ fn read(text: &str) -> Result<Rollout, String> {
 }
 
 #[test]
-fn a_rollout_is_read_as_it_is_written() {
+fn document_round_trips() {
     let rollout = read(ROLLOUT).unwrap();
     assert_eq!((rollout.name(), rollout.from(), rollout.to()), ("boats-2-17", Some("2.16.0"), "2.17.0"));
     assert_eq!(rollout.waves().collect::<Vec<_>>(), ["canary", "rest"]);
@@ -60,7 +60,7 @@ fn is_told(instead_of: &str, said: &str, message: &str) {
 }
 
 #[test]
-fn whatever_else_a_rollout_says_is_refused_with_its_line() {
+fn unknown_field_names_its_line() {
     for (instead_of, said, message) in [
         ("  to: 2.17.0", "  too: 2.17.0", "rollout.yaml:7: unknown key \"too\", did you mean \"to\"?"),
         ("  to: 2.17.0\n", "", "the key \"to\" is missing"),
@@ -124,7 +124,7 @@ fn whatever_else_a_rollout_says_is_refused_with_its_line() {
 }
 
 #[test]
-fn workflows_hold_nobody() {
+fn workflows_do_not_hold() {
     for (instead_of, said, message) in [
         ("paused: false", "paused: false\n  hold: soon", "true or false belongs here"),
         ("paused: false", "paused: false\n  hold: true", "ok"),
@@ -139,7 +139,7 @@ fn workflows_hold_nobody() {
 }
 
 #[test]
-fn what_cannot_be_waited_for_between_waves_is_refused_with_its_line() {
+fn impossible_gate_names_its_line() {
     for (instead_of, said, message) in [
         ("soak: 30m, after: approval", "after: [approval, wait: 30m]", "ok"),
         ("soak: 30m, after: approval", "after: {wait: 30m}", "ok"),
@@ -163,7 +163,7 @@ fn what_cannot_be_waited_for_between_waves_is_refused_with_its_line() {
 }
 
 #[test]
-fn what_is_no_rollout_is_told_so() {
+fn foreign_document_is_refused() {
     assert!(read("").unwrap_err().contains("is empty"));
     let other = "apiVersion: v1\nkind: ConfigMap\ndata: {}\n";
     assert_eq!(read(other).unwrap_err(), "rollout.yaml:2: kind is \"ConfigMap\", and must be \"StagedRollout\"");
@@ -175,7 +175,7 @@ fn what_is_no_rollout_is_told_so() {
 }
 
 #[test]
-fn what_a_rollout_cannot_freeze_is_refused_with_its_line() {
+fn impossible_freeze_names_its_line() {
     for (instead_of, said, message) in [
         ("[deployments.apps, services]", "[]", "rollout.yaml:16: freeze: resources is empty: name at least one"),
         ("deployments.apps", "\"*\"", "freeze: \"*\" would freeze what the rollout, its controllers and the cluster"),
@@ -209,7 +209,7 @@ fn what_a_rollout_cannot_freeze_is_refused_with_its_line() {
 
 /// Its controllers write to the objects that are moved.
 #[test]
-fn a_rollout_does_not_freeze_the_objects_that_it_moves() {
+fn rollout_cannot_freeze_own_objects() {
     let frozen = |operations: &str| {
         let text = ROLLOUT.replacen("deployments.apps", "boats.example.com", 1);
         read(&text.replacen("operations: [CREATE, DELETE], ", operations, 1))
@@ -223,21 +223,21 @@ fn a_rollout_does_not_freeze_the_objects_that_it_moves() {
 }
 
 #[test]
-fn all_that_is_wrong_is_said_at_once() {
+fn all_errors_are_reported_together() {
     let error = read(&ROLLOUT.replace("timeout: 20m", "timeout: soon").replace("maxInFlight: 10%", "maxInFlight: x"))
         .unwrap_err();
     assert_eq!(error.lines().count(), 2, "{error}");
 }
 
 #[test]
-fn a_kind_without_health_is_not_rolled() {
+fn kind_without_health_is_refused() {
     let kind = define("").unwrap();
     let error = read_rollout("rollout.yaml", ROLLOUT, &kind).unwrap_err().to_string();
     assert!(error.contains("give it a `healthy` block"), "{error}");
 }
 
 #[test]
-fn who_cannot_go_back_says_that_it_is_meant() {
+fn irreversible_rollout_needs_acceptance() {
     let one_way = "{all: {rules: [{from: \"*\", step: minor}]}}";
     let kind = define(&format!(
         "admission: {{versionPath: all, paths: {one_way}}}\nhealthy: {{all: [{{condition: Ready}}]}}\n"

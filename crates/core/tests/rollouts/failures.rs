@@ -34,7 +34,7 @@ fn planned(direction: &str, status: &RolloutStatus, there: &Boat, after: u64) ->
 
 /// Of an object that does not get healthy where it goes, it is said where that is.
 #[test]
-fn what_fails_is_said_to_be_on_its_own_way() {
+fn failed_object_names_its_workflow() {
     for (was, there, back) in [
         (json!(OLD), boat(Some(OLD), None), format!("label {LABEL} back to {OLD}: not healthy within 10m: ")),
         (Value::Null, boat(None, None), format!("label {LABEL} taken off again: not healthy within 10m: ")),

@@ -22,7 +22,7 @@ fn printed() -> FreezeDocuments {
 }
 
 #[test]
-fn what_a_rollout_freezes_is_asked_about_and_nothing_else() {
+fn only_frozen_resources_are_queried() {
     let FreezeDocuments { name, policy, binding } = printed();
     assert_eq!(name, "pointsman-freeze.r");
     let rule = |group: &str, resource: &str, operations: &[&str], scope: &str| {
@@ -54,7 +54,7 @@ fn what_a_rollout_freezes_is_asked_about_and_nothing_else() {
 
 /// The policy that keeps a StagedRollout and the one that freezes for it know the same phases.
 #[test]
-fn a_rollout_is_kept_in_the_phases_in_which_it_freezes() {
+fn freezing_phases_are_kept() {
     let phases = |text: &str| {
         let list =
             text.split(" in [").find_map(|part| part.split_once(']').filter(|(list, _)| list.contains("Rolling")));
@@ -68,7 +68,7 @@ fn a_rollout_is_kept_in_the_phases_in_which_it_freezes() {
 }
 
 #[test]
-fn a_policy_that_does_not_freeze_the_same_is_found() {
+fn different_freeze_policy_is_found() {
     let printed = printed();
     let unmet = |change: &dyn Fn(&mut Value, &mut Value)| {
         let (mut policy, mut binding) = (printed.policy.clone(), printed.binding.clone());
@@ -121,7 +121,7 @@ fn a_policy_that_does_not_freeze_the_same_is_found() {
 
 /// What is under way goes on: somebody may have had to thaw it.
 #[test]
-fn a_rollout_begins_with_what_it_freezes_frozen() {
+fn freeze_precedes_first_move() {
     let rollout = rollout_of(&json!({"waves": [{"name": "all"}]}));
     let fleet =
         [FleetObject::of(&boat(json!({"labels": {"example.com/controller-version": "2.16.0"}})), &rollout).unwrap()];
@@ -143,7 +143,7 @@ fn a_rollout_begins_with_what_it_freezes_frozen() {
 
 /// The order of versions is told in texts, as every API server compares them.
 #[test]
-fn what_waits_for_versions_is_refused_until_they_run() {
+fn freeze_waits_for_running_versions() {
     let members = json!({"waves": [{"name": "all"}], "freeze": [
         {"resources": ["services"], "operations": ["CREATE"], "atLeast": "2.17.0"},
         {"resources": ["services"], "operations": ["DELETE"], "atMost": "v2.16"},
@@ -168,7 +168,7 @@ fn what_waits_for_versions_is_refused_until_they_run() {
 }
 
 #[test]
-fn what_runs_is_said_as_far_as_it_is_certain() {
+fn running_range_is_reported_conservatively() {
     let waves = json!([{"name": "all", "maxInFlight": 2}]);
     let rollout = rollout_of(&json!({"waves": waves}));
     let one = |name: &str, version: Option<&str>, mark: Option<&str>| {

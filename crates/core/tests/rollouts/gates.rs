@@ -43,7 +43,7 @@ fn said(plan: &RolloutPlan) -> (Vec<&str>, RolloutPhase, Option<&str>, &str) {
 }
 
 #[test]
-fn nothing_of_a_wave_begins_before_somebody_approves() {
+fn wave_waits_for_approval() {
     let rollout = waits(&json!({"before": "approval"}), &json!({"before": ["approval"]}));
     let first = planned(&rollout, &RolloutStatus::default(), 0);
     let message = "canary 1/1, before it: waiting for approval";
@@ -65,7 +65,7 @@ fn nothing_of_a_wave_begins_before_somebody_approves() {
 
 /// Whoever edits the StagedRollout meanwhile changes what is to come, and not what was.
 #[test]
-fn a_wave_that_has_begun_waits_for_nothing_before_it() {
+fn started_wave_skips_its_gate() {
     let begun = planned(&waits(&json!({}), &json!({})), &RolloutStatus::default(), 0).status;
     assert_eq!(begun.in_flight.len(), 1);
     let edited = waits(&json!({}), &json!({"before": "approval"}));
@@ -98,7 +98,7 @@ fn an_approval_counts_once() {
 }
 
 #[test]
-fn whoever_approves_what_nobody_waits_for_is_told() {
+fn useless_approval_is_reported() {
     let rollout = waits(&json!({"after": "approval"}), &json!({"before": "approval"}));
     let mut begun = planned(&rollout, &RolloutStatus::default(), 0).status;
     let told = |status: &RolloutStatus, wave: &str, side| status.clone().approve(&rollout, wave, side).unwrap_err();
@@ -116,7 +116,7 @@ fn whoever_approves_what_nobody_waits_for_is_told() {
 
 /// Behind a wave time is counted from its last object, before one from when all of that was over.
 #[test]
-fn time_before_a_wave_begins_when_the_one_before_is_over() {
+fn wait_starts_after_previous_wave() {
     let rollout = waits(&json!({"after": ["approval", {"wait": "30s"}]}), &json!({"before": {"wait": "20s"}}));
     let told: Vec<String> = told_gates(&rollout).iter().map(|gate| gate.words()).collect();
     assert_eq!(told, ["after canary: 30s go by, somebody approves", "before rest: 20s go by"]);
@@ -139,7 +139,7 @@ fn time_before_a_wave_begins_when_the_one_before_is_over() {
 }
 
 #[test]
-fn the_longest_time_there_is_is_waited_for() {
+fn longest_wait_is_honoured() {
     let rollout = waits(&json!({"soak": "5000000000000h"}), &json!({}));
     let status = planned(&rollout, &RolloutStatus::default(), 0).status;
     assert!(status.message.starts_with("canary 1/1, soaking until "), "{}", status.message);
@@ -165,7 +165,7 @@ fn with_apps(rollout: &Rollout, status: &RolloutStatus, ready: &str) -> RolloutP
 }
 
 #[test]
-fn checks_of_the_beginning_are_asked_again_between_waves() {
+fn start_checks_repeat_between_waves() {
     for (canary, rest, place) in [
         (json!({}), json!({"before": "checks"}), "rest 0/1, before it: "),
         (json!({"after": "checks"}), json!({}), "canary 1/1, "),
@@ -190,7 +190,7 @@ fn checks_of_the_beginning_are_asked_again_between_waves() {
 
 /// What nobody could read is not open.
 #[test]
-fn checks_that_nobody_can_read_are_waited_for() {
+fn unreadable_checks_are_retried() {
     let rollout = checking(&json!({}), &json!({"before": "checks"}));
     let waits = with_apps(&rollout, &RolloutStatus::default(), "True").status;
     let mut answers = LookupResults::default();
@@ -209,7 +209,7 @@ fn checks_that_nobody_can_read_are_waited_for() {
 
 /// What is looked at right before a wave begins is as of when it begins.
 #[test]
-fn checks_before_a_wave_are_asked_when_it_can_begin() {
+fn wave_checks_run_when_due() {
     let rollout = checking(&json!({}), &json!({"before": "checks"}));
     let waits = with_apps(&rollout, &RolloutStatus::default(), "True").status;
     let mut answers = LookupResults::default();
@@ -224,7 +224,7 @@ fn checks_before_a_wave_are_asked_when_it_can_begin() {
 
 /// Nothing comes behind the last wave; but the rollout is not over before.
 #[test]
-fn a_rollout_is_complete_once_its_last_checks_hold() {
+fn completion_waits_for_final_checks() {
     let rollout = checking(&json!({}), &json!({"after": "checks"}));
     let done = |status: &RolloutStatus, ready| {
         let mut answers = LookupResults::default();
@@ -242,7 +242,7 @@ fn a_rollout_is_complete_once_its_last_checks_hold() {
 
 /// That is what became of it on the way.
 #[test]
-fn what_had_to_be_available_may_be_applied_by_then() {
+fn requirement_may_be_met_later() {
     let kind = checked("{start: [needs]}", PATCHES).unwrap();
     let waves = two_waves(&json!({}), &json!({"before": "checks"}));
     let rollout = crate::starts::rollout_of(&kind, &json!({"waves": waves}));

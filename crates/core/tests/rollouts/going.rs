@@ -60,7 +60,7 @@ fn uids(status: &RolloutStatus) -> Vec<&str> {
 
 /// It is at the new version, and not healthy: until it is gone, no other one goes in its place.
 #[test]
-fn what_is_deleted_and_kept_keeps_its_place_until_it_is_gone() {
+fn terminating_object_keeps_its_slot() {
     let rollout = rollout(&json!({}));
     let status = begun(&rollout);
     let plan = planned(&rollout, &status, &[going(0, NEW, 5), boat(1, OLD)], 10, true);
@@ -74,7 +74,7 @@ fn what_is_deleted_and_kept_keeps_its_place_until_it_is_gone() {
 /// Whoever set the finalizer may be there no more. It fails in time, counted from its deletion, and it is said who
 /// keeps it; nobody takes it back, and the others wait for a person.
 #[test]
-fn what_is_deleted_and_never_gone_fails_in_time() {
+fn stuck_terminating_object_fails() {
     for on_failure in ["Pause", "Undo", "UndoAll"] {
         let rollout = rollout(&json!({"onFailure": on_failure}));
         let there = [going(0, NEW, 300), boat(1, OLD)];
@@ -103,7 +103,7 @@ fn what_is_deleted_and_never_gone_fails_in_time() {
 
 /// Nothing of it was written yet, as far as a list knows that is no cache's.
 #[test]
-fn what_is_deleted_before_its_move_leaves_its_place() {
+fn terminating_pending_object_frees_slot() {
     let rollout = rollout(&json!({}));
     let status = begun(&rollout);
     let there = [going(0, OLD, 5), boat(1, OLD)];
@@ -115,7 +115,7 @@ fn what_is_deleted_before_its_move_leaves_its_place() {
 
 /// On the way back, too: what was turned while it was under way is nowhere healthy.
 #[test]
-fn what_is_deleted_on_the_way_back_keeps_its_place() {
+fn terminating_undone_object_keeps_slot() {
     let status = begun(&rollout(&json!({})));
     let back = rollout(&json!({"direction": "Undo"}));
     for label in [NEW, OLD] {

@@ -3,7 +3,7 @@
 use crate::kinds::with_healthy;
 
 #[test]
-fn what_health_may_look_like() {
+fn valid_health_is_accepted() {
     for healthy in [
         "{all: [{condition: Ready}]}",
         "{all: [{condition: Ready, is: \"False\", within: status.conditions}], settle: 5m}",
@@ -18,7 +18,7 @@ fn what_health_may_look_like() {
 }
 
 #[test]
-fn what_health_cannot_be_is_said() {
+fn invalid_health_is_refused() {
     for (healthy, said) in [
         ("{}", "healthy: says nothing: give it gates"),
         ("{al: []}", "unknown key \"al\", did you mean \"all\"?"),

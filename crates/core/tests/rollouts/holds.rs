@@ -64,7 +64,7 @@ fn note(boat: &Boat, key: &str) -> Value {
 }
 
 #[test]
-fn what_a_rollout_held_that_is_gone_is_moved_by_the_next_one_and_taken_back_by_it() {
+fn next_rollout_takes_over_holds() {
     for (uid, name) in [("rollout-0", "q"), ("rollout-0", "r"), ("rollout-1", "r")] {
         for holds in [true, false] {
             let boat = boat("one", json!({HELD: hold(uid, name)}));
@@ -82,7 +82,7 @@ fn what_a_rollout_held_that_is_gone_is_moved_by_the_next_one_and_taken_back_by_i
 }
 
 #[test]
-fn a_rollout_lets_go_what_one_of_its_name_has_held() {
+fn namesake_hold_is_released() {
     let waits = json!([{"name": "all", "before": "approval"}]);
     for holds in [true, false] {
         let held = boat("one", json!({HELD: hold("rollout-0", "r"), WANTED: NEW}));
@@ -98,7 +98,7 @@ fn a_rollout_lets_go_what_one_of_its_name_has_held() {
 
 /// By a server that knows of no holds: what the rollout has not done is nothing to take back.
 #[test]
-fn what_somebody_moved_while_it_was_held_is_let_go_where_the_rollout_goes_back() {
+fn undo_releases_moved_objects() {
     let mut boat = boat("one", json!({HELD: hold("rollout-1", "r")}));
     let status = planned(&rollout(json!({"hold": true})), &RolloutStatus::default(), &boat).status;
     assert_eq!(status.in_flight.len(), 1);
@@ -108,7 +108,7 @@ fn what_somebody_moved_while_it_was_held_is_let_go_where_the_rollout_goes_back()
 }
 
 #[test]
-fn what_a_rollout_is_about_no_more_is_let_go_and_not_moved() {
+fn deselected_objects_are_released() {
     for members in
         [json!({"hold": true}), json!({}), json!({"paused": true}), json!({"hold": true, "direction": "Abort"})]
     {
@@ -126,7 +126,7 @@ fn what_a_rollout_is_about_no_more_is_let_go_and_not_moved() {
 }
 
 #[test]
-fn a_rollout_that_is_paused_lets_go_where_it_is_not_to_hold_any_more() {
+fn paused_rollout_releases_holds() {
     let held = boat("one", json!({HELD: hold("rollout-1", "r")}));
     let status = planned(&rollout(json!({"hold": true})), &RolloutStatus::default(), &held).status;
     for (holds, is_held) in [(true, true), (false, false)] {
@@ -137,7 +137,7 @@ fn a_rollout_that_is_paused_lets_go_where_it_is_not_to_hold_any_more() {
 }
 
 #[test]
-fn what_comes_while_a_rollout_is_paused_is_held_as_well() {
+fn paused_rollout_holds_new_objects() {
     let status = RolloutStatus { started: Some("2026-11-18T11:00:00Z".to_owned()), ..RolloutStatus::default() };
     let paused = rollout(json!({"hold": true, "paused": true}));
     let (status, there) = comes_to(&paused, status, boat("one", json!({})));
@@ -145,7 +145,7 @@ fn what_comes_while_a_rollout_is_paused_is_held_as_well() {
 }
 
 #[test]
-fn a_wish_of_before_is_over_where_another_rollout_holds() {
+fn other_hold_ends_the_wish() {
     let waits = rollout(json!({"hold": true, "waves": [{"name": "all", "before": "approval"}]}));
     for (text, wanted) in
         [("released rollout-0", Value::Null), ("released rollout-1", json!(NEW)), ("mine", Value::Null)]
@@ -157,7 +157,7 @@ fn a_wish_of_before_is_over_where_another_rollout_holds() {
 }
 
 #[test]
-fn a_move_lands_on_no_hold_that_came_meanwhile() {
+fn move_respects_a_new_hold() {
     let rollout = rollout(json!({}));
     let seen = boat("one", json!({"a": "b"}));
     let plan = planned(&rollout, &RolloutStatus::default(), &seen);

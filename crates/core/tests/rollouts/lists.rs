@@ -18,7 +18,7 @@ fn planned(rollout: &Rollout, status: &RolloutStatus, consistent: bool, seconds:
 
 /// A cache may not know yet of an object that is to be moved.
 #[test]
-fn a_rollout_is_complete_by_a_consistent_list_alone() {
+fn completion_needs_consistent_list() {
     let rollout = rollout_of(&json!({"waves": [{"name": "all"}]}));
     let decided = |consistent| {
         let plan = planned(&rollout, &RolloutStatus::default(), consistent, 0);
@@ -30,7 +30,7 @@ fn a_rollout_is_complete_by_a_consistent_list_alone() {
 
 /// A list is wanted where a wave may be through, and where its wait is over, and not in between.
 #[test]
-fn a_wave_that_waits_wants_no_list() {
+fn waiting_wave_needs_no_list() {
     for wait in [json!({"after": "approval"}), json!({"soak": "30s"})] {
         let mut canary = json!({"name": "canary", "selector": {"labels": "rollout=canary"}});
         canary.as_object_mut().unwrap().extend(wait.as_object().unwrap().clone());
@@ -58,7 +58,7 @@ fn under_way(uids: &[&str]) -> RolloutStatus {
 
 /// Nobody else lists the fleet: an object that is deleted while it is under way would keep its place for ever.
 #[test]
-fn an_object_that_is_gone_is_let_go_by_a_consistent_list_alone() {
+fn missing_object_needs_consistent_list() {
     let rollout = rollout_of(&json!({"waves": [{"name": "all"}]}));
     let status = under_way(&["gone"]);
     let watched = planned(&rollout, &status, false, 1);
@@ -69,7 +69,7 @@ fn an_object_that_is_gone_is_let_go_by_a_consistent_list_alone() {
 
 /// By what is told late it may be free again by now, and have moved.
 #[test]
-fn what_somebody_took_from_the_rollout_is_let_go_by_a_consistent_list_alone() {
+fn lost_object_needs_consistent_list() {
     let rollout = rollout_of(&json!({"from": "2.16.0", "waves": [{"name": "all"}]}));
     let taken = [
         json!({"labels": {"example.com/controller-version": "2.16.0"}, "annotations": {"pointsman.dev/rollout": "mine"}}),
@@ -90,7 +90,7 @@ fn what_somebody_took_from_the_rollout_is_let_go_by_a_consistent_list_alone() {
 
 /// It may have held what is not heard of yet.
 #[test]
-fn a_rollout_that_stops_ends_by_a_consistent_list_alone() {
+fn abort_needs_consistent_list() {
     for holds in [true, false] {
         let rollout = rollout_of(&json!({"hold": holds, "direction": "Abort", "waves": [{"name": "all"}]}));
         let status = RolloutStatus { direction: Direction::Abort, ..under_way(&[]) };
@@ -104,7 +104,7 @@ fn a_rollout_that_stops_ends_by_a_consistent_list_alone() {
 
 /// What a write tests is not read before it.
 #[test]
-fn what_no_write_tests_is_read_again_before_it_is_decided() {
+fn unguarded_write_rereads_first() {
     let metadata = |uid: &str, version: &str| {
         let labels = json!({"example.com/controller-version": version});
         json!({"name": uid, "uid": uid, "labels": labels, "managedFields": [

@@ -47,7 +47,7 @@ fn reserved(rollout: &Rollout) -> RolloutStatus {
 }
 
 #[test]
-fn who_is_told_to_go_goes_before_the_others_of_its_wave_alone() {
+fn prioritized_object_moves_first() {
     let first =
         |next: &[&str]| reserved(&rollout(next)).in_flight.iter().map(|one| one.object.clone()).collect::<Vec<_>>();
     assert_eq!(first(&[]), ["n/a"]);
@@ -65,7 +65,7 @@ fn who_is_told_to_go_goes_before_the_others_of_its_wave_alone() {
 }
 
 #[test]
-fn whoever_tells_an_object_to_go_hears_when_it_goes() {
+fn prioritizing_reports_the_move() {
     let fresh = RolloutStatus::default();
     let goes = |next: &[&str], status: &RolloutStatus, title: &str| match told(&rollout(next), status, title).unwrap() {
         PriorityDecision::Told { next, when } => (next.join(" "), when),
@@ -87,7 +87,7 @@ fn whoever_tells_an_object_to_go_hears_when_it_goes() {
 }
 
 #[test]
-fn who_will_not_go_is_not_told() {
+fn unmovable_object_is_not_prioritized() {
     let begun = reserved(&rollout(&[]));
     let needless = |title: &str| match told(&rollout(&[]), &begun, title).unwrap() {
         PriorityDecision::Needless(why) => why,

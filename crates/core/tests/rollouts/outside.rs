@@ -38,7 +38,7 @@ fn number(text: &str) -> Answer {
 }
 
 #[test]
-fn a_number_is_held_against_its_bounds() {
+fn metric_is_compared_with_bounds() {
     for (bounds, number_of, said) in [
         ("atMost: 0.1", "0.1", None),
         ("atMost: 0.1", "-3", None),
@@ -61,7 +61,7 @@ fn a_number_is_held_against_its_bounds() {
 
 /// Whatever came that is no number.
 #[test]
-fn what_prometheus_cannot_say_opens_no_gate() {
+fn unusable_metric_closes_gate() {
     let warned = json!({
         "status": "success", "warnings": ["no answer from store a"],
         "data": {"resultType": "vector", "result": [{"metric": {}, "value": [1, "0"]}]},
@@ -127,7 +127,7 @@ fn what_prometheus_cannot_say_opens_no_gate() {
 }
 
 #[test]
-fn a_rollout_begins_only_where_whoever_is_asked_says_that_all_is_well() {
+fn start_needs_passing_probes() {
     let rollout = rollout_of(&checked(&format!("{{start: [crd, {ERRORS}, {APP}]}}"), "").unwrap(), &json!({}));
     let asked: Vec<ProbeKind> =
         web_questions(&rollout, &RolloutStatus::default()).into_iter().map(|question| question.asks).collect();
@@ -173,7 +173,7 @@ fn a_rollout_begins_only_where_whoever_is_asked_says_that_all_is_well() {
 }
 
 #[test]
-fn nothing_goes_forward_while_whoever_is_asked_says_otherwise() {
+fn failing_probe_stops_forward_moves() {
     let rollout = rollout_of(&checked(&format!("{{during: [{ERRORS}, {APP}]}}"), "").unwrap(), &json!({}));
     let facts = |rollout: &Rollout, status: &RolloutStatus, errors: &'static str, code: u16| {
         heard(rollout, status, |asks| match asks {
@@ -214,7 +214,7 @@ fn nothing_goes_forward_while_whoever_is_asked_says_otherwise() {
 
 /// One name stands for one thing in each list, and what is found of the one says nothing of the other.
 #[test]
-fn checks_of_the_beginning_and_of_the_way_are_asked_by_themselves() {
+fn start_and_during_checks_are_separate() {
     let strict = ERRORS.replace("0.1", "0.01");
     let rollout = rollout_of(&checked(&format!("{{start: [{strict}], during: [{ERRORS}]}}"), "").unwrap(), &json!({}));
     assert_eq!(web_questions(&rollout, &RolloutStatus::default()).len(), 2);
@@ -226,7 +226,7 @@ fn checks_of_the_beginning_and_of_the_way_are_asked_by_themselves() {
 }
 
 #[test]
-fn what_cannot_be_asked_is_refused_by_its_line() {
+fn impossible_check_names_its_line() {
     let bounded = |prometheus: &str| format!("{{name: a, prometheus: {prometheus}}}");
     let page = |address: &str| format!("{{name: a, http: \"{address}\"}}");
     for (check, said) in [

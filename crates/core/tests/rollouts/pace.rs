@@ -36,7 +36,7 @@ fn slowed(pace: &mut RateLimiter, time: Duration, now: &mut Duration) -> usize {
 }
 
 #[test]
-fn a_pace_by_chance_keeps_its_bounds_and_comes_back() {
+fn random_pace_stays_bounded() {
     let first = number("POINTSMAN_SEED", 1);
     for seed in first..first + number("POINTSMAN_ROLLOUTS", 300).min(100_000) {
         by_chance(seed);
@@ -95,7 +95,7 @@ fn by_chance(seed: u64) {
 }
 
 #[test]
-fn one_slow_call_changes_nothing_and_two_do() {
+fn two_slow_calls_reduce_rate() {
     for others in [0, 1, 50, 99] {
         let (mut pace, mut now) = calm(100, 60 * MS);
         for _ in 0..others {
@@ -111,7 +111,7 @@ fn one_slow_call_changes_nothing_and_two_do() {
 }
 
 #[test]
-fn a_sort_of_calls_is_compared_with_its_own_beginning() {
+fn call_kinds_have_own_baselines() {
     let (mut pace, mut now) = (RateLimiter::new(Duration::ZERO), Duration::ZERO);
     for _ in 0..300 {
         now += SECOND / 10;
@@ -126,7 +126,7 @@ fn a_sort_of_calls_is_compared_with_its_own_beginning() {
 }
 
 #[test]
-fn what_nobody_feels_is_not_slow() {
+fn fast_calls_are_never_slow() {
     let (mut pace, mut now) = calm(100, 2 * MS);
     for _ in 0..200 {
         now += SECOND / 10;
@@ -136,7 +136,7 @@ fn what_nobody_feels_is_not_slow() {
 }
 
 #[test]
-fn nothing_is_compared_before_there_is_a_beginning() {
+fn rate_needs_a_baseline() {
     let (mut pace, now) = calm(97, 5 * MS);
     for _ in 0..3 {
         assert_eq!(pace.took(ApiCallKind::Object, 10 * SECOND, now), None, "there is no p99 of 99 calls");
@@ -151,7 +151,7 @@ fn nothing_is_compared_before_there_is_a_beginning() {
 }
 
 #[test]
-fn two_slow_calls_far_apart_are_two_single_ones() {
+fn distant_slow_calls_are_independent() {
     let (mut pace, mut now) = calm(100, 60 * MS);
     for _ in 0..10 {
         now += SECOND * 61;
@@ -160,7 +160,7 @@ fn two_slow_calls_far_apart_are_two_single_ones() {
 }
 
 #[test]
-fn a_stall_halves_once_and_what_lasts_goes_to_the_floor() {
+fn stall_halves_rate_once() {
     let (mut pace, mut now) = calm(100, 60 * MS);
     slowed(&mut pace, SECOND, &mut now);
     for _ in 0..99 {
@@ -187,7 +187,7 @@ fn a_stall_halves_once_and_what_lasts_goes_to_the_floor() {
 }
 
 #[test]
-fn who_is_busy_is_left_alone_for_as_long_as_it_says() {
+fn retry_after_is_respected() {
     let mut pace = RateLimiter::new(Duration::ZERO);
     let told = pace.is_busy(Some(SECOND * 7), Duration::ZERO).expect("slower").to_string();
     assert!(told.contains("writes 5 a second") && told.contains("(429)"), "{told}");
@@ -203,7 +203,7 @@ fn who_is_busy_is_left_alone_for_as_long_as_it_says() {
 }
 
 #[test]
-fn writes_come_at_once_and_then_at_the_rate() {
+fn writes_burst_then_follow_rate() {
     let (mut pace, mut now) = (RateLimiter::new(Duration::ZERO), Duration::ZERO);
     let writes = |pace: &mut RateLimiter, now| (0..100).take_while(|_| pace.take(now).is_zero()).count();
     assert_eq!(writes(&mut pace, now), 10);

@@ -106,7 +106,7 @@ fn under_way(names: &[&str]) -> RolloutStatus {
 }
 
 #[test]
-fn what_runs_of_each_part_is_said_as_far_as_it_is_certain() {
+fn part_versions_are_reported_conservatively() {
     let (rollout, fresh, none) = (rollout(&json!({})), RolloutStatus::default(), Value::Null);
     let [old, new] = [json!(OLD), json!(NEW)];
     let told = |hosts: &[Value], before: &RolloutStatus, consistent: bool| {
@@ -137,7 +137,7 @@ fn what_runs_of_each_part_is_said_as_far_as_it_is_certain() {
 /// Whatever runs: all of it is from the lowest of its parts to the highest, and what is known of no part is not known.
 /// What is seen, and what may be under way, is never outside.
 #[test]
-fn all_that_runs_is_from_the_lowest_of_its_parts_to_the_highest() {
+fn running_range_spans_all_parts() {
     let (rollout, versions) = (rollout(&json!({})), [json!("v1.15.0"), json!(OLD), json!(NEW), json!("v1.18.1")]);
     let mut ends = [0_u32; 3];
     for seed in 0..2_000 {
@@ -219,7 +219,7 @@ fn may_create(rollout: &Rollout, status: &Value) -> Result<(), String> {
 }
 
 #[test]
-fn what_is_bound_to_a_part_waits_for_that_part_alone() {
+fn gate_waits_for_its_part() {
     let frozen = |part: Option<&str>| {
         let mut freeze = json!({"resources": ["configmaps"], "operations": ["CREATE"], "atLeast": NEW});
         if let Some(part) = part {
@@ -260,7 +260,7 @@ fn what_is_bound_to_a_part_waits_for_that_part_alone() {
 }
 
 #[test]
-fn a_part_that_is_not_there_is_refused_with_those_that_are() {
+fn unknown_part_lists_known_parts() {
     let nameless = include_str!("../../../../tests/data/hosts/hosts.yaml")
         .replace("part: control-plane, ", "")
         .replace("part: kubelet, ", "");
@@ -295,7 +295,7 @@ fn a_part_that_is_not_there_is_refused_with_those_that_are() {
 
 /// What a table of the objects is made of.
 #[test]
-fn an_object_says_its_role_and_what_runs_of_its_parts() {
+fn object_reports_role_and_parts() {
     let rollout = rollout(&json!({}));
     assert!(rollout.knows_roles());
     assert_eq!(rollout.parts().collect::<Vec<_>>(), ["control-plane", "kubelet"]);
@@ -337,7 +337,7 @@ fn answers(questions: &[LookupRequest], pods: &[Value], nodes: &[Value]) -> Look
 }
 
 #[test]
-fn versions_of_parts_are_read_from_the_other_objects_that_name_it() {
+fn part_versions_follow_references() {
     let rollout = answered(&json!({}), &WATCHED_HOSTS).unwrap();
     let questions: Vec<LookupRequest> = rollout_questions(&rollout, &under_way(&[]))
         .into_iter()
@@ -427,7 +427,7 @@ fn by_agents(kind: &Kind, host: &Value, agents: &[(&str, Value, &str)]) -> Resul
 
 /// A name means an object of the namespace of who says it, as everywhere in Kubernetes.
 #[test]
-fn what_names_an_object_of_another_namespace_or_kind_says_nothing_of_it() {
+fn foreign_reference_is_ignored() {
     let site = host("a", &Value::Null, &Value::Null);
     let runs = |all: &[&str]| Ok::<Vec<String>, String>(all.iter().map(|version| (*version).to_owned()).collect());
     let named = |name: &str| json!({"host": name});
@@ -449,7 +449,7 @@ fn what_names_an_object_of_another_namespace_or_kind_says_nothing_of_it() {
 }
 
 #[test]
-fn a_reference_says_which_kind_and_namespace_it_means() {
+fn reference_names_kind_and_namespace() {
     let site = host("a", &Value::Null, &Value::Null);
     let runs = |version: &str| Ok::<Vec<String>, String>(vec![version.to_owned()]);
     for namespace in ["", "namespace: other, "] {
@@ -475,7 +475,7 @@ fn a_reference_says_which_kind_and_namespace_it_means() {
 /// Whoever says what, in whichever order and however often: what is known of a host is what those say that are about
 /// it, and where one of these says no version, nothing is.
 #[test]
-fn what_others_say_by_chance_is_known_of_whom_they_mean_and_of_nobody_else() {
+fn reference_counts_for_its_target() {
     let (mut known, mut unknown, mut none) = (0, 0, 0);
     for seed in 0..500 {
         let mut random = Random::new(seed);
@@ -583,7 +583,7 @@ fn heard(kind: &Kind, host: &Value, agents: &[Value]) -> Result<Vec<String>, Str
 
 /// One state is made of all of them.
 #[test]
-fn the_state_of_versions_is_made_of_what_other_objects_say() {
+fn version_state_uses_other_objects() {
     let kind = &*WATCHED_HOSTS;
     let questions = RunningVersions::questions(kind);
     let told = |pods: &[Value], nodes: &[Value]| {

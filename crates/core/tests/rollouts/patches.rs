@@ -45,7 +45,7 @@ pub(crate) fn boat(metadata: Value) -> Value {
 }
 
 #[test]
-fn a_move_changes_the_label_and_says_so_and_its_way_back_undoes_both() {
+fn move_and_undo_patches_are_inverse() {
     let key = "example.com/controller-version";
     for metadata in [
         json!({"labels": {key: "2.16.0"}}),
@@ -75,7 +75,7 @@ fn a_move_changes_the_label_and_says_so_and_its_way_back_undoes_both() {
 }
 
 #[test]
-fn a_move_lands_on_what_was_seen_and_on_nothing_else() {
+fn patch_needs_observed_state() {
     let key = "example.com/controller-version";
     let seen = boat(json!({"labels": {key: "2.16.0"}}));
     let (status, forward) = moved("Forward", &RolloutStatus::default(), &seen);

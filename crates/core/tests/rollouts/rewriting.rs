@@ -179,7 +179,7 @@ fn histories_of_rewriting_keep_every_property() {
 }
 
 #[test]
-fn objects_are_stored_anew_only_where_the_crd_stores_the_version() {
+fn rewrite_needs_storage_version() {
     let rollout = rollout(&json!({})).unwrap();
     let refused = |crd: Result<Vec<Value>, &str>| {
         let mut answers = LookupResults::default();
@@ -212,7 +212,7 @@ fn objects_are_stored_anew_only_where_the_crd_stores_the_version() {
 
 /// What was stored as one that somebody knows by its annotation alone is stored so by that.
 #[test]
-fn a_rollout_that_goes_back_leaves_nothing_of_itself() {
+fn undone_rollout_leaves_nothing() {
     let mut store = Store::new(3);
     let forward = rollout(&json!({})).unwrap();
     let mut scribe = scribe(&store);
@@ -235,7 +235,7 @@ fn a_rollout_that_goes_back_leaves_nothing_of_itself() {
 }
 
 #[test]
-fn what_a_rewriting_rollout_cannot_be_is_refused() {
+fn impossible_rewrite_is_refused() {
     let steps = told_steps(&rollout(&json!({})).unwrap());
     assert_eq!(steps.len(), 1);
     assert_eq!(steps[0].does, "writes nothing but how far it is, by which it is stored as v1");

@@ -63,7 +63,7 @@ fn told(running: &RunningVersions<'_>, targets: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn a_version_is_active_where_it_runs_everywhere() {
+fn version_is_active_everywhere() {
     let kind = hosts(PLACES, VERSIONS).unwrap();
     let (old, new) = ("v1.16.4", "v1.17.1");
     let fleet = |masters: [&str; 2], kubelets: [&str; 4]| {
@@ -100,7 +100,7 @@ fn a_version_is_active_where_it_runs_everywhere() {
 
 /// Somewhere something else may run.
 #[test]
-fn nothing_is_active_while_nobody_knows_what_runs_on_an_object() {
+fn unknown_object_blocks_active() {
     let kind = hosts(PLACES, VERSIONS).unwrap();
     let fine = host("a", Some("v1.16.4"), "v1.16.4");
     for (other, why) in [
@@ -128,7 +128,7 @@ fn nothing_is_active_while_nobody_knows_what_runs_on_an_object() {
 
 /// What is not known of another part, or of the same one at another place, makes that no less true.
 #[test]
-fn what_is_known_of_a_part_runs_somewhere() {
+fn known_part_counts_as_running() {
     let parts = "[{part: control-plane, field: status.image, as: imageTag, optional: true}, {part: kubelet, field: \
                  status.kubelet}]";
     let fine = host("a", Some("v1.16.4"), "v1.16.4");
@@ -151,7 +151,7 @@ fn what_is_known_of_a_part_runs_somewhere() {
 
 /// Two spellings of one version are one, as paths have it; what no definition names is told as it is found.
 #[test]
-fn versions_are_known_by_what_they_mean() {
+fn equal_versions_compare_equal() {
     let kind = hosts("[{label: example.com/v}]", "{rules: [{from: \"*\", step: patch, back: patch}]}").unwrap();
     let labelled = |name: &str, version: &str| json!({"metadata": {"name": name, "namespace": "n", "labels": {"example.com/v": version}}});
     let one = seen(&kind, &[labelled("a", "v1.16.4"), labelled("b", "1.16.4")]);
@@ -168,7 +168,7 @@ fn versions_are_known_by_what_they_mean() {
 
 /// The label that is there anyway, and any text in it where there is no path.
 #[test]
-fn without_a_place_the_version_label_says_what_runs() {
+fn label_is_the_default_source() {
     let kind = define("admission: {managers: {blue: a, green: b}}\n").unwrap();
     let boat =
         |version: &str| json!({"metadata": {"name": "b", "labels": {"example.com/controller-version": version}}});
@@ -181,7 +181,7 @@ fn without_a_place_the_version_label_says_what_runs() {
 }
 
 #[test]
-fn a_rollout_under_way_says_where_the_fleet_goes() {
+fn rollout_reports_target_version() {
     let rollout = |phase: &str, direction: &str, status: Value| {
         let mut status = status;
         status["phase"] = json!(phase);
@@ -201,7 +201,7 @@ fn a_rollout_under_way_says_where_the_fleet_goes() {
 }
 
 #[test]
-fn where_versions_cannot_be_read_is_said() {
+fn unreadable_version_is_reported() {
     for (observe, said) in [
         ("[]", "definition:5: observe: is empty: leave it out"),
         (

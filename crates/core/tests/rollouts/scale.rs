@@ -87,14 +87,14 @@ fn worked() -> Duration {
 /// One write for each object, one of the status for each batch and one at the end, and a list at the beginning and at
 /// the end: whatever is not written or read needs no answer of anybody.
 #[test]
-fn a_large_fleet_takes_a_write_an_object_and_a_status_a_batch() {
+fn large_fleet_writes_are_batched() {
     let (count, running) = complete(&json!({}));
     assert_eq!(running.calls, [count, count.div_ceil(10) + 1, 2]);
 }
 
 /// One write more of each, and a status for as many as are held by one plan.
 #[test]
-fn a_large_fleet_that_is_held_takes_two_writes_an_object() {
+fn held_fleet_needs_two_writes() {
     let (count, running) = complete(&json!({"hold": true}));
     assert_eq!(running.calls, [count * 2, count.div_ceil(64) + count.div_ceil(10) + 1, 2]);
     assert!(running.boats.iter().all(|boat| !boat.is_held()));
@@ -123,7 +123,7 @@ fn complete(members: &Value) -> (usize, Running) {
 /// Whoever applies a whole fleet from Git turns every object back at once. A status has to fit into etcd, nothing is
 /// moved a second time, and whoever has resumed the rollout is not asked about the rest.
 #[test]
-fn a_large_fleet_that_is_turned_back_is_told_in_few_words() {
+fn large_undo_prints_few_lines() {
     let most =
         json!({"name": "most", "selector": {"labels": "frozen notin (true)"}, "maxInFlight": 10, "after": "approval"});
     let waves = json!([most, {"name": "rest"}]);
@@ -159,7 +159,7 @@ fn a_large_fleet_that_is_turned_back_is_told_in_few_words() {
 
 /// Half of the fleet is under way, so that whatever is looked up of each by looking through all of them shows.
 #[test]
-fn a_plan_takes_as_long_as_its_fleet_is_large() {
+fn planning_time_is_linear() {
     let took = |count: usize| {
         let rollout = rollout_of(&json!({"from": OLD, "waves": [{"name": "all", "maxInFlight": 10}]}));
         let mut boats = boats(count);

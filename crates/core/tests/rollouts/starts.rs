@@ -82,7 +82,7 @@ pub(super) fn patch(state: &str) -> Result<Vec<Value>, String> {
 }
 
 #[test]
-fn a_rollout_begins_only_where_what_its_version_needs_is_there() {
+fn start_needs_required_versions() {
     let kind = checked("{start: [needs]}", PATCHES).unwrap();
     let rollout = rollout_of(&kind, &json!({}));
     let asked: Vec<String> = rollout_questions(&rollout, &RolloutStatus::default())
@@ -146,7 +146,7 @@ fn a_rollout_begins_only_where_what_its_version_needs_is_there() {
 }
 
 #[test]
-fn a_rollout_begins_only_where_other_objects_are_as_they_should_be() {
+fn start_needs_healthy_other_objects() {
     let kind = checked(&format!("{{start: [{APPS}]}}"), "").unwrap();
     let rollout = rollout_of(&kind, &json!({}));
     let questions = rollout_questions(&rollout, &RolloutStatus::default());
@@ -174,7 +174,7 @@ fn a_rollout_begins_only_where_other_objects_are_as_they_should_be() {
 }
 
 #[test]
-fn a_rollout_begins_only_where_the_path_leads_from_every_object() {
+fn start_needs_upgrade_path() {
     let kind = checked("{start: [paths]}", "").unwrap();
     let refused = |members: Value, objects: &[Value]| {
         let rollout = rollout_of(&kind, &members);
@@ -193,7 +193,7 @@ fn a_rollout_begins_only_where_the_path_leads_from_every_object() {
 }
 
 #[test]
-fn a_rollout_begins_only_where_the_crd_is_new_enough_and_controllers_run() {
+fn start_needs_crd_and_controllers() {
     let lease = "lease: {namespace: h, name: \"b-{version}\"}";
     let kind = checked("{start: [crd, controllers]}", lease).unwrap();
     let rollout = rollout_of(&kind, &json!({}));
@@ -227,7 +227,7 @@ fn a_rollout_begins_only_where_the_crd_is_new_enough_and_controllers_run() {
 
 /// Every one of them, so that nobody mends one after the other.
 #[test]
-fn all_that_is_in_the_way_of_a_beginning_is_said() {
+fn start_lists_all_blockers() {
     let kind = checked(&format!("{{start: [crd, paths, {APPS}]}}"), "").unwrap();
     let rollout = rollout_of(&kind, &json!({"to": "1.18.1"}));
     let facts = PlanInput { others: vec![("other".to_owned(), vec!["n/b".to_owned()])], ..PlanInput::default() };
@@ -250,7 +250,7 @@ fn all_that_is_in_the_way_of_a_beginning_is_said() {
 }
 
 #[test]
-fn who_is_over_does_not_turn_while_another_one_moves_its_objects() {
+fn finished_rollout_waits_for_another() {
     let kind = checked(&format!("{{start: [{APPS}]}}"), "").unwrap();
     let facts = PlanInput { others: vec![("other".to_owned(), vec!["n/b".to_owned()])], ..PlanInput::default() };
     for (phase, wanted, stays) in [
@@ -275,7 +275,7 @@ fn who_is_over_does_not_turn_while_another_one_moves_its_objects() {
 
 /// Each of two that begin at once sees the other one only then.
 #[test]
-fn who_has_begun_beside_another_one_gives_way_before_it_moves_anything() {
+fn later_of_two_starts_yields() {
     let kind = checked("{start: []}", "").unwrap();
     let rollout = rollout_of(&kind, &json!({"to": "1.17.1"}));
     let alone = planned(&rollout, &RolloutStatus::default(), &[at("1.16.4")], PlanInput::default());
@@ -291,7 +291,7 @@ fn who_has_begun_beside_another_one_gives_way_before_it_moves_anything() {
 }
 
 #[test]
-fn nothing_goes_forward_while_a_check_does_not_hold() {
+fn failing_check_stops_forward_moves() {
     let kind = checked(&format!("{{during: [{APPS}]}}"), "").unwrap();
     let facts = |rollout: &Rollout, ready: &'static str| answered(rollout, |_| Ok(vec![app("a", ready)]));
     let rollout = rollout_of(&kind, &json!({}));
@@ -316,7 +316,7 @@ fn nothing_goes_forward_while_a_check_does_not_hold() {
 }
 
 #[test]
-fn what_checks_cannot_be_is_said() {
+fn impossible_check_is_refused() {
     let no_place = "paths: {all: {versions: [{version: 1.0.0, needs: {applied: [A]}}]}}";
     for (definition, said) in [
         ("checks: {start: [crds]}", "definition:4: checks.start: \"crds\" is not known, did you mean \"crd\"?"),

@@ -28,7 +28,7 @@ fn of(status: &RolloutStatus, direction: &str, consistent: bool, there: &Value) 
 
 /// What somebody else has moved, and takes back, was never written by the rollout: nothing of it is waited for.
 #[test]
-fn a_rollout_that_stops_waits_for_nothing_that_it_will_not_write() {
+fn abort_waits_only_for_writes() {
     let reserved = planned(&RolloutStatus::default(), "Forward", "2.16.0", true).status;
     assert_eq!(reserved.in_flight.len(), 1);
     let moved_by_others = planned(&reserved, "Abort", "2.17.0", true).status;
@@ -41,7 +41,7 @@ fn a_rollout_that_stops_waits_for_nothing_that_it_will_not_write() {
 
 /// The same on the way back: what was taken back already, and is moved again by somebody else, stays there.
 #[test]
-fn a_rollout_that_stops_on_its_way_back_takes_nothing_more_back() {
+fn abort_stops_undo() {
     let mut under_way = planned(&RolloutStatus::default(), "Forward", "2.16.0", true).status;
     under_way.direction = Direction::Abort;
     under_way.in_flight[0].back = true;

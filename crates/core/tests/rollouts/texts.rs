@@ -52,7 +52,7 @@ fn moves(plan: &RolloutPlan, boat: &Boat) -> Option<Boat> {
 
 /// Where a write is planned it lands; where none is, it is said why, and what to do.
 #[test]
-fn a_text_that_no_rollout_has_written_is_not_written_over_and_is_told() {
+fn foreign_annotation_is_kept() {
     let rollout = rollout(&json!({}));
     let (mut landed, mut refused) = (Vec::new(), Vec::new());
     for text in TEXTS {
@@ -86,7 +86,7 @@ fn a_text_that_no_rollout_has_written_is_not_written_over_and_is_told() {
 }
 
 #[test]
-fn a_large_text_is_told_by_its_beginning() {
+fn long_annotation_is_truncated() {
     let (rollout, text) = (rollout(&json!({})), "x".repeat(100_000));
     let plan = planned(&rollout, &RolloutStatus::default(), &boat(OLD, &text));
     let why = plan.standings[0].why();
@@ -96,7 +96,7 @@ fn a_large_text_is_told_by_its_beginning() {
 /// What comes to stand there between the reservation and the move leaves its place to others; behind the move nobody
 /// waits for it, and on the way back it is said that nobody knows.
 #[test]
-fn a_text_that_comes_meanwhile_keeps_no_place_and_is_told_on_the_way_back() {
+fn late_foreign_annotation_frees_slot() {
     let forward = rollout(&json!({}));
     let before = Boat::new(json!({"namespace": "n", "name": "b", "uid": "u", "labels": {LABEL: OLD}}));
     let status = planned(&forward, &RolloutStatus::default(), &before).status;
@@ -126,7 +126,7 @@ fn a_text_that_comes_meanwhile_keeps_no_place_and_is_told_on_the_way_back() {
 
 /// What was moved and has no mark any more is left where it is: that is no end at which nobody has to look.
 #[test]
-fn what_was_moved_and_lost_its_mark_is_told_where_the_rollout_was_taken_back() {
+fn unmarked_objects_are_reported() {
     let mark = json!({"rollout": "rollout-1", "was": OLD, "to": NEW, "at": "2026-11-18T11:06:40Z"}).to_string();
     let ends = |texts: &[&str]| {
         let there: Vec<Boat> = texts.iter().enumerate().map(|(at, text)| named(at, NEW, text)).collect();
@@ -192,7 +192,7 @@ fn what_was_moved_and_lost_its_mark_is_told_where_the_rollout_was_taken_back() {
 /// What has gone back says nothing of the rollout any more. It is waited for all the same, whatever the rollout is
 /// about by then, and no other one begins beside it.
 #[test]
-fn what_goes_back_is_waited_for_whatever_the_rollout_selects_by_then() {
+fn undo_waits_for_deselected_objects() {
     let members = json!({"selector": {"labels": "frozen notin (true)"}, "direction": "Undo", "maxUnhealthy": 0});
     let back = rollout(&members);
     let mark = json!({"rollout": "rollout-1", "was": OLD, "to": NEW, "at": "2026-11-18T11:06:40Z"}).to_string();
@@ -233,7 +233,7 @@ fn what_goes_back_is_waited_for_whatever_the_rollout_selects_by_then() {
 /// Once somebody has mended what was left, the same rollout is run again: it takes back what has its mark, and ends
 /// with nothing left.
 #[test]
-fn what_was_left_is_looked_for_again_once_somebody_has_mended_it() {
+fn blocked_object_is_retried() {
     let (complete, back) = (rollout(&json!({})), rollout(&json!({"direction": "Undo"})));
     let pass = |rollout: &Rollout, status: &RolloutStatus, boat: &Boat| {
         let fleet = [FleetObject::of(&boat.value(), rollout).unwrap()];
@@ -264,7 +264,7 @@ fn what_was_left_is_looked_for_again_once_somebody_has_mended_it() {
 
 /// While the fleet goes back, what nobody knows to be moved may be why: it does not keep the others from going.
 #[test]
-fn what_lost_its_mark_and_is_not_healthy_keeps_nobody_from_going_back() {
+fn unmarked_object_blocks_no_undo() {
     let back = rollout(&json!({"direction": "Undo", "maxUnhealthy": 0}));
     let mark = json!({"rollout": "rollout-1", "was": OLD, "to": NEW, "at": "2026-11-18T11:06:40Z"}).to_string();
     let status = RolloutStatus {
@@ -280,7 +280,7 @@ fn what_lost_its_mark_and_is_not_healthy_keeps_nobody_from_going_back() {
 
 /// Somebody else may change what a mark says, and a clock may be wrong.
 #[test]
-fn a_mark_of_a_time_that_is_yet_to_come_holds_up_nobody() {
+fn future_mark_delays_nothing() {
     let rollout = rollout(&json!({"timeout": "10m"}));
     let status = planned(&rollout, &RolloutStatus::default(), &boat(OLD, "")).status;
     for (at, late) in [("2999-01-01T00:00:00Z", 601), ("9999-12-31T23:59:60Z", 601), (&*rfc3339(NOW.wall + 300), 901)] {

@@ -70,7 +70,7 @@ fn at(seconds: u64) -> ClockReading {
 }
 
 #[test]
-fn two_rollouts_over_one_object_do_not_move_it_to_and_fro() {
+fn two_rollouts_never_alternate() {
     for from in [Value::Null, json!(OLD)] {
         let members = |to: &str| if from.is_null() { json!({"to": to}) } else { json!({"to": to, "from": from}) };
         let mut both = [Running::new("r", "rollout-1", members(NEW)), Running::new("s", "rollout-2", members(NEXT))];
@@ -95,7 +95,7 @@ fn two_rollouts_over_one_object_do_not_move_it_to_and_fro() {
 }
 
 #[test]
-fn what_another_rollout_that_is_under_way_holds_is_not_moved_before_its_turn() {
+fn foreign_hold_blocks_move() {
     let waits = json!([{"name": "all", "before": "approval"}]);
     let mut first = Running::new("r", "rollout-1", json!({"hold": true, "waves": waits}));
     let mut second = Running::new("s", "rollout-2", json!({"to": NEXT, "waves": waits}));

@@ -35,7 +35,7 @@ fn rollout(health: &str, order: &str) -> Rollout {
 }
 
 #[test]
-fn a_fleet_is_read_as_it_is_stored_where_all_that_is_looked_at_is_the_same() {
+fn storage_version_is_read_when_equal() {
     let (all, tier) = (["v1", "v2", "v3"], "metadata.labels.tier");
     for (health, order, stored, read) in [
         ("{field: status.masts, is: 1}", tier, "v1", "v1"),

@@ -23,7 +23,7 @@ fn planned(status: &RolloutStatus, direction: &str, is_open: bool) -> RolloutPla
 }
 
 #[test]
-fn nothing_is_begun_outside_the_windows() {
+fn closed_window_blocks_start() {
     let closed = planned(&RolloutStatus::default(), "Forward", false);
     assert_eq!((closed.status.phase, closed.status.in_flight.len()), (RolloutPhase::Waiting, 0));
     assert_eq!(closed.status.message, "all 0/2, outside its windows: mon-thu 09:00-16:00 Asia/Tokyo");
@@ -33,7 +33,7 @@ fn nothing_is_begun_outside_the_windows() {
 
 /// It was begun in time: a fleet is not left half way for a night.
 #[test]
-fn what_is_under_way_ends_also_when_its_window_does() {
+fn closing_window_lets_work_finish() {
     let open = planned(&RolloutStatus::default(), "Forward", true);
     let closed = planned(&open.status, "Forward", false);
     assert_eq!(closed.status.in_flight, open.status.in_flight);
@@ -42,7 +42,7 @@ fn what_is_under_way_ends_also_when_its_window_does() {
 }
 
 #[test]
-fn whoever_goes_back_waits_for_no_window() {
+fn undo_ignores_windows() {
     let open = planned(&RolloutStatus::default(), "Forward", true);
     let back = planned(&open.status, "Undo", false);
     assert_eq!(back.status.reason.as_deref(), Some("RolledBack"), "{:?}", back.status);

@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_chain_is_collected_whole_while_it_is_replaced() {
+    fn replaced_chain_is_read_whole() {
         let expiry = ChainExpiry::new().unwrap();
         let chains = ["a", "b"].map(|name| [0, 1].map(|position| (format!("{name}{position}"), 1)));
         expiry.replace(&chains[0]);

@@ -110,7 +110,7 @@ mod tests {
 
     /// Counted at the allocator: all that waits, and a batch on its way.
     #[test]
-    fn spans_hold_no_more_than_is_put_aside_for_them() {
+    fn span_memory_is_bounded() {
         let metrics = Metrics::new(None, None).unwrap();
         let (queue, mut waiting) = SpanQueue::new(metrics.spans);
         let provider = SdkTracerProvider::builder().with_span_processor(queue).build();
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn what_finds_no_room_is_counted_and_nobody_waits() {
+    fn dropped_spans_are_counted() {
         let metrics = Metrics::new(None, None).unwrap();
         let (queue, waiting) = SpanQueue::new(metrics.spans.clone());
         let provider = SdkTracerProvider::builder().with_span_processor(queue).build();

@@ -142,7 +142,7 @@ mod tests {
 
     /// A collector may be away for days, and spans come every second.
     #[tokio::test]
-    async fn a_collector_that_is_away_does_not_fill_the_log() {
+    async fn missing_collector_logs_rarely() {
         let (mut log, writer) = pipe().unwrap();
         let lines = tracing_subscriber::fmt().with_ansi(false).with_writer(Arc::new(writer)).finish();
         let metrics = Metrics::new(None, None).unwrap();

@@ -16,7 +16,7 @@ use crate::support::server::{TestServer, echo, echo_reply};
 
 /// Silent ones, ones that stop within a head, ones that asked once and stay, and ones that do not read their answer.
 #[tokio::test]
-async fn probes_are_answered_whatever_is_connected() {
+async fn probes_answer_under_load() {
     let server = TestServer::echo().await;
     let mut held = Vec::new();
     for sent in [
@@ -42,7 +42,7 @@ async fn probes_are_answered_whatever_is_connected() {
 
 /// Takes ten seconds, the time that a question may take.
 #[tokio::test]
-async fn who_asks_nothing_is_let_go() {
+async fn silent_admin_client_is_closed() {
     let server = TestServer::echo().await;
     let mut silent = TcpStream::connect(server.admin).await.unwrap();
     let read = tokio::time::timeout(Duration::from_secs(20), silent.read(&mut [0; 1])).await;
@@ -51,7 +51,7 @@ async fn who_asks_nothing_is_let_go() {
 
 /// The page of a server that one person tries: only there where it was asked for, and only for that person's browser.
 #[tokio::test]
-async fn a_page_to_try_is_for_one_person() {
+async fn dev_page_is_local_only() {
     let server = TestServer::echo().await;
     assert_eq!(server.admin("/dev").await.status, 404);
     let tried = |body: &[u8]| format!("{{\"bytes\":{}}}", body.len());
@@ -97,7 +97,7 @@ async fn a_page_to_try_is_for_one_person() {
 
 /// What failed, without what was sent; what was answered, denied or asked by a stranger is no error.
 #[tokio::test]
-async fn the_last_errors_are_told_and_no_object() {
+async fn last_errors_contain_no_objects() {
     let decide = RequestHandler::new(|_, body| match &body[..] {
         b"bad" => Err(BadReview::NotJson { reason: "line 1".to_owned() }.into()),
         b"panic" => panic!("of a secret object"),

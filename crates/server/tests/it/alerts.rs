@@ -293,7 +293,7 @@ fn both_files_have_the_same_rules() {
 }
 
 #[tokio::test]
-async fn every_series_of_an_alert_is_there_from_the_start() {
+async fn alert_series_exist_from_start() {
     let page = page(&server(|_| {}).await).await;
     for (alert, expression) in alerts() {
         assert!(!series(&expression).is_empty(), "{alert}");
@@ -305,7 +305,7 @@ async fn every_series_of_an_alert_is_there_from_the_start() {
 
 /// Every one is provoked: an alert without a fault is none.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_alert_fires_at_its_fault_and_not_before() {
+async fn alerts_fire_only_at_faults() {
     let mut faults = [conversions().await, files().await, memory().await, connections().await].concat();
     faults.extend([verdicts().await, logs().await]);
     let provoked: BTreeSet<_> = faults.iter().map(|fault| fault.alert.to_owned()).collect();

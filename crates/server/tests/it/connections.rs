@@ -12,7 +12,7 @@ use crate::support::server::{TestServer, echo};
 use crate::support::volume::Volume;
 
 #[tokio::test]
-async fn slow_bodies_are_answered_within_the_timeout() {
+async fn slow_bodies_get_timeout_response() {
     let server = TestServer::echo().await;
     let mut stream = server.dial().handshake().await.unwrap();
     let begun = Instant::now();
@@ -53,7 +53,7 @@ async fn aborted_bodies_harm_no_other_request() {
 
 /// Takes ten seconds, the deadline of a handshake.
 #[tokio::test]
-async fn silent_clients_end_at_the_handshake_deadline() {
+async fn silent_handshakes_end_at_deadline() {
     let server = TestServer::echo().await;
     let begun = Instant::now();
     let mut silent = TcpStream::connect(server.addr).await.unwrap();
@@ -65,7 +65,7 @@ async fn silent_clients_end_at_the_handshake_deadline() {
 }
 
 #[tokio::test]
-async fn connections_that_ask_nothing_are_closed() {
+async fn connections_without_requests_are_closed() {
     let idle = Duration::from_millis(300);
     let server = TestServer::start(echo(), |options| options.idle_timeout = idle).await;
     // Silent after the handshake, half a head, half a preface.
@@ -97,7 +97,7 @@ async fn connections_that_ask_nothing_are_closed() {
 /// Longer than the 90 s for which an API server keeps a connection that it does not use. It is the clock of all that
 /// the server waits for that is moved: what is on its way then would be late by as much.
 #[tokio::test]
-async fn idle_connections_still_answer_after_100_seconds() {
+async fn idle_connections_answer_after_100_seconds() {
     let server = TestServer::echo().await;
     let (mut http1, mut http2) = (server.http1().await, server.http2().await);
     // Opened and not used, which Go's transport does.

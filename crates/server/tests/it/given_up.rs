@@ -51,7 +51,7 @@ async fn all_is_over(server: &TestServer, under_way: &AtomicUsize) {
 }
 
 #[tokio::test]
-async fn a_decision_ends_at_the_callers_deadline() {
+async fn decision_ends_at_caller_deadline() {
     let (under_way, decide) = endless();
     let server = TestServer::start(decide, |_| {}).await;
     let mut client = server.http1().await;
@@ -70,7 +70,7 @@ async fn a_decision_ends_at_the_callers_deadline() {
 }
 
 #[tokio::test]
-async fn a_decision_ends_at_the_deadline_of_the_server() {
+async fn decision_ends_at_server_deadline() {
     let (under_way, decide) = endless();
     let server = TestServer::start(decide, |options| options.request_deadline = Duration::from_millis(300)).await;
     server.http2().await.post("/convert?timeout=1h", waiting(600)).await.unwrap().refused(504);
@@ -79,7 +79,7 @@ async fn a_decision_ends_at_the_deadline_of_the_server() {
 }
 
 #[tokio::test]
-async fn a_decision_ends_when_its_caller_is_gone() {
+async fn decision_ends_with_its_caller() {
     let (under_way, decide) = endless();
     let server = TestServer::start(decide, |_| {}).await;
     for (times, by_http2) in [(1.0, false), (2.0, true)] {
@@ -99,7 +99,7 @@ async fn a_decision_ends_when_its_caller_is_gone() {
 
 /// What runs is in flight, on whichever thread, whether or not somebody waits for it.
 #[tokio::test]
-async fn a_decision_is_in_flight_until_it_ends() {
+async fn decision_counts_until_it_ends() {
     /// Of 600 KiB, in bytes: six times the body.
     const EACH: f64 = 6.0 * 600.0 * 1024.0;
     let (gate, decide) = Gate::new();
@@ -123,7 +123,7 @@ async fn a_decision_is_in_flight_until_it_ends() {
 /// They wait for each other, so that what one object waits for finds a thread; and whoever has waited in vain has never
 /// been begun, and takes nothing along.
 #[tokio::test]
-async fn bodies_larger_than_any_object_take_turns() {
+async fn oversized_bodies_queue() {
     let (gate, decide) = Gate::new();
     let server = TestServer::start(decide, |_| {}).await;
     let cores = thread::available_parallelism().map_or(1, NonZero::get);

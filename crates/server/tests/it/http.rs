@@ -93,7 +93,7 @@ async fn only_plain_json_is_taken() {
 }
 
 #[tokio::test]
-async fn a_body_that_is_no_review_is_a_400() {
+async fn non_review_body_gets_400() {
     let decide = RequestHandler::new(|_, _| Err(BadReview::NotJson { reason: "line 1".to_owned() }.into()));
     let server = TestServer::start(decide, |_| {}).await;
     for mut client in both(&server).await {
@@ -103,7 +103,7 @@ async fn a_body_that_is_no_review_is_a_400() {
 }
 
 #[tokio::test]
-async fn bodies_over_the_limit_get_an_answer_and_the_connection_lives() {
+async fn oversized_body_keeps_connection() {
     let limits = BodyLimits { admission: 100_000, convert: 300_000 };
     let server = TestServer::start(echo(), |options| options.body_limits = limits).await;
     for mut client in both(&server).await {
@@ -121,7 +121,7 @@ async fn bodies_over_the_limit_get_an_answer_and_the_connection_lives() {
 
 /// The client that a reset would hit: it writes all there is before it reads anything.
 #[tokio::test]
-async fn clients_see_413_after_writing_the_body() {
+async fn clients_see_413_after_body() {
     let server = TestServer::start(echo(), |options| options.body_limits = BodyLimits::up_to(1000)).await;
     let mut stream = server.dial().handshake().await.unwrap();
     let body = vec![b' '; 3_000_000];
@@ -140,7 +140,7 @@ async fn clients_see_413_after_writing_the_body() {
 }
 
 #[tokio::test]
-async fn expect_continue_is_refused_before_the_body() {
+async fn expect_continue_is_refused_early() {
     let server = TestServer::start(echo(), |options| options.body_limits = BodyLimits::up_to(1000)).await;
     let mut stream = server.dial().handshake().await.unwrap();
     let head = "POST /convert HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 5000\r\n";
@@ -151,7 +151,7 @@ async fn expect_continue_is_refused_before_the_body() {
 }
 
 #[tokio::test]
-async fn a_panic_is_one_500_and_the_connection_lives() {
+async fn panic_is_one_500() {
     let decide = RequestHandler::new(|_, body| {
         assert!(!body.starts_with(b"panic"), "secret of the object");
         Ok(echo_reply(&body))
@@ -249,7 +249,7 @@ async fn the_admin_port_answers_probes() {
 }
 
 #[tokio::test]
-async fn heads_have_a_limit_in_either_protocol() {
+async fn request_heads_are_limited() {
     let server = TestServer::echo().await;
     let headers = |count: usize| (0..count).map(|number| (format!("x-{number}"), "x".repeat(4000)));
     for (client, fields) in both(&server).await.iter_mut().zip([7, 3]) {

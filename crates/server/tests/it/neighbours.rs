@@ -37,7 +37,7 @@ const VICTIM: &str = "neighbours::the_victim_of_the_attacks_serves";
 
 /// What the allocator keeps of it nobody counts: it would be there until the process ends.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_large_bodies_took_goes_back_to_the_kernel() {
+async fn large_body_memory_is_released() {
     let victim = Victim::start(VICTIM).await;
     assert!(fresh_call(&victim).await);
     let before = victim.resident_mib();
@@ -78,7 +78,7 @@ fn many_objects(hundreds: usize) -> Vec<u8> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn no_attack_fails_a_kept_call_or_holds_off_a_fresh_one() {
+async fn attacks_fail_no_call() {
     println!("| attack | kept p99 | failed | fresh p99 | failed | fresh worst | /livez worst | bystander | peak MiB |");
     println!("|---|---|---|---|---|---|---|---|---|");
     let only = std::env::var("POINTSMAN_ATTACK").ok();

@@ -19,7 +19,7 @@ const MIB: u64 = 1 << 20;
 const ONE_LARGE: u64 = 9 * MIB;
 
 #[tokio::test]
-async fn bytes_beyond_the_budget_are_sent_away_and_come_back() {
+async fn excess_bytes_are_refused_then_recover() {
     let (gate, decide) = Gate::new();
     let server = TestServer::start(decide, |options| {
         options.body_limits = BodyLimits::up_to(MIB);
@@ -46,7 +46,7 @@ async fn bytes_beyond_the_budget_are_sent_away_and_come_back() {
 }
 
 #[tokio::test]
-async fn a_small_chunked_body_does_not_hold_what_a_large_one_would() {
+async fn small_chunked_body_reserves_little() {
     let (gate, decide) = Gate::new();
     let server = TestServer::start(decide, |options| {
         options.body_limits = BodyLimits::up_to(MIB);
@@ -62,7 +62,7 @@ async fn a_small_chunked_body_does_not_hold_what_a_large_one_would() {
 }
 
 #[tokio::test]
-async fn the_budget_always_holds_the_largest_body() {
+async fn budget_fits_the_largest_body() {
     let server = TestServer::start(echo(), |options| {
         options.body_limits = BodyLimits::up_to(MIB);
         options.memory_budget = ONE_LARGE;
@@ -81,7 +81,7 @@ async fn the_budget_always_holds_the_largest_body() {
 
 /// The runtime of this test has one thread: a large decision on it would stop everything.
 #[tokio::test]
-async fn a_large_decision_does_not_hold_up_small_ones() {
+async fn large_decision_blocks_no_small() {
     let (gate, decide) = Gate::new();
     let server = TestServer::start(decide, |_| {}).await;
     let (mut large, mut small) = (server.http1().await, server.http1().await);
@@ -98,7 +98,7 @@ async fn a_large_decision_does_not_hold_up_small_ones() {
 /// The runtime of this test has one thread, which serves: what is an object as API servers send it is decided there,
 /// and what could hold it for longer is not, by its length or by what is in it.
 #[tokio::test]
-async fn what_may_take_long_is_decided_on_another_thread() {
+async fn long_decision_uses_another_thread() {
     let serving = thread::current().id();
     let decide = RequestHandler::new(move |_, _| Ok(echo_reply(format!("{}", thread::current().id() == serving).as_bytes())));
     let server = TestServer::start(decide, |_| {}).await;
@@ -119,7 +119,7 @@ async fn what_may_take_long_is_decided_on_another_thread() {
 }
 
 #[tokio::test]
-async fn a_share_is_held_for_as_long_as_the_decision_takes() {
+async fn share_lasts_as_long_as_decision() {
     let (gate, decide) = Gate::new();
     let server = TestServer::start(decide, |options| {
         options.body_limits = BodyLimits::up_to(MIB);
@@ -137,7 +137,7 @@ async fn a_share_is_held_for_as_long_as_the_decision_takes() {
 }
 
 #[tokio::test]
-async fn connections_beyond_the_limit_wait_their_turn() {
+async fn connections_over_limit_queue() {
     let server = TestServer::start(echo(), |options| options.max_connections = 2).await;
     let (mut first, mut second) = (server.http1().await, server.http1().await);
     // Those that never asked would make room.
@@ -159,7 +159,7 @@ fn head(length: usize) -> String {
 }
 
 #[tokio::test]
-async fn a_body_that_is_only_announced_shuts_out_nobody() {
+async fn announced_body_reserves_nothing() {
     let server = TestServer::start(echo(), |options| {
         options.body_limits = BodyLimits::up_to(MIB);
         options.memory_budget = ONE_LARGE;
@@ -179,7 +179,7 @@ async fn a_body_that_is_only_announced_shuts_out_nobody() {
 }
 
 #[tokio::test]
-async fn an_answer_that_nobody_fetches_is_paid_for() {
+async fn unfetched_response_counts_as_memory() {
     // Far more than the buffers between two sockets hold.
     const LARGE: usize = 24 << 20;
     let server = TestServer::start(echo(), |options| {
@@ -216,7 +216,7 @@ async fn an_answer_that_nobody_fetches_is_paid_for() {
 
 /// Silent before the handshake, silent after it, and with a body that never ends.
 #[tokio::test]
-async fn connections_that_never_ask_keep_nobody_out() {
+async fn silent_connections_block_nobody() {
     let server = TestServer::start(echo(), |options| options.max_connections = 8).await;
     let mut kept = server.http1().await;
     assert_eq!(kept.post("/convert", "{}").await.unwrap().status, 200);
@@ -248,7 +248,7 @@ async fn nothing_is_held(server: &TestServer) {
 }
 
 #[tokio::test]
-async fn streams_that_only_announce_a_body_shut_out_nobody() {
+async fn announced_streams_reserve_nothing() {
     let server = TestServer::start(echo(), |options| {
         options.memory_budget = 48 * MIB;
         // Nobody loses what it holds for those who come later.
@@ -276,7 +276,7 @@ async fn streams_that_only_announce_a_body_shut_out_nobody() {
 }
 
 #[tokio::test]
-async fn an_answer_that_nobody_reads_is_given_up() {
+async fn unread_response_is_dropped() {
     let server = TestServer::start(echo(), |options| {
         options.write_timeout = Duration::from_millis(300);
     })
@@ -299,7 +299,7 @@ async fn an_answer_that_nobody_reads_is_given_up() {
 }
 
 #[tokio::test]
-async fn memory_that_is_held_for_nothing_is_given_to_those_who_need_it() {
+async fn unused_memory_moves_to_needy() {
     let server = TestServer::start(echo(), |options| {
         options.memory_budget = ONE_LARGE;
         options.patience = Duration::from_millis(200);

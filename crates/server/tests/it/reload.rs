@@ -30,7 +30,7 @@ fn events_only(options: &mut Options) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn certificate_swaps_fail_no_handshake_or_request() {
+async fn certificate_swaps_fail_no_request() {
     let mut server = TestServer::start(echo(), |options| options.reload_interval = Duration::from_secs(10)).await;
     let handshakes = Arc::new(AtomicUsize::new(0));
     let requests = Arc::new(AtomicUsize::new(0));
@@ -129,7 +129,7 @@ async fn change_authorities(changes: u32, bundle_first: bool) -> (usize, usize) 
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn authorities_change_without_a_failed_call_where_the_bundle_goes_first() {
+async fn authorities_rotate_without_failed_call() {
     let changes = times("POINTSMAN_AUTHORITY_CHANGES", 5);
     let (calls, failed) = change_authorities(changes, true).await;
     println!("{changes} changes of the authority, the bundle first: {failed} of {calls} calls failed");
@@ -141,7 +141,7 @@ async fn authorities_change_without_a_failed_call_where_the_bundle_goes_first() 
 }
 
 #[tokio::test]
-async fn bad_certificates_keep_the_last_good_one() {
+async fn bad_certificate_keeps_last_good() {
     let mut server = TestServer::echo().await;
     let (good, other) = (server.pair.clone(), server.authority.issue());
     let cut = |text: &str| text[..text.len() / 2].to_owned();
@@ -185,7 +185,7 @@ async fn file_events_alone_reload_certificates() {
 }
 
 #[tokio::test]
-async fn plain_files_are_followed_by_rewrite_and_rename() {
+async fn plain_files_are_followed() {
     let authority = Authority::new();
     let dir = tempfile::tempdir().unwrap();
     let paths = CertPaths { cert: dir.path().join("server.pem"), key: dir.path().join("server.key") };
@@ -256,7 +256,7 @@ async fn expiry_metric_follows_the_served_certificate() {
 const LAST_LOOK: &str = "certificate_last_look_timestamp_seconds";
 
 #[tokio::test]
-async fn what_no_client_would_take_is_not_served() {
+async fn unusable_certificate_is_not_served() {
     let mut server = TestServer::echo().await;
     let authority = Authority::new();
     let good = server.pair.clone();
@@ -291,7 +291,7 @@ async fn refuses(server: &mut TestServer, what: &str, files: &[(&str, &str)]) {
 }
 
 #[tokio::test]
-async fn files_that_are_no_certificates_stop_nothing() {
+async fn non_certificate_files_are_ignored() {
     let mut server = TestServer::echo().await;
     let pair = server.authority.issue();
     let large = format!("{}{}", pair.cert, "#".repeat(1 << 20));
@@ -314,7 +314,7 @@ async fn files_that_are_no_certificates_stop_nothing() {
 }
 
 #[tokio::test]
-async fn a_mount_that_hangs_is_noticed_and_holds_nobody_up() {
+async fn hanging_mount_blocks_nothing() {
     let mut server = TestServer::echo().await;
     let errors = server.metric(ERRORS).await.unwrap();
     let hung = server.volume.hang();
@@ -329,7 +329,7 @@ async fn a_mount_that_hangs_is_noticed_and_holds_nobody_up() {
 }
 
 #[tokio::test]
-async fn a_bad_kind_of_certificate_at_the_start_is_fatal_and_a_bad_time_is_not() {
+async fn bad_certificate_at_start_is_fatal() {
     let authority = Authority::new();
     let bind = |pair: Pair| async move {
         let volume = Volume::new(&pair);
@@ -344,7 +344,7 @@ async fn a_bad_kind_of_certificate_at_the_start_is_fatal_and_a_bad_time_is_not()
 
 /// An operator reads one line, and has to know from it what to mend.
 #[tokio::test]
-async fn what_is_wrong_with_a_pair_is_named() {
+async fn pair_error_names_its_cause() {
     let authority = Authority::new();
     let pair = authority.issue();
     let error = |cert: &str, key: &str| {
@@ -371,7 +371,7 @@ async fn what_is_wrong_with_a_pair_is_named() {
 }
 
 #[tokio::test]
-async fn a_key_may_stand_in_another_directory() {
+async fn key_may_use_another_directory() {
     let mut server = TestServer::echo().await;
     let (pair, keys) = (server.authority.issue(), tempfile::tempdir().unwrap());
     fs::write(keys.path().join("server.key"), &pair.key).unwrap();
@@ -384,7 +384,7 @@ async fn a_key_may_stand_in_another_directory() {
 
 /// What a kubelet removes while it is read is no error: there is something newer to read.
 #[tokio::test]
-async fn a_swap_that_removes_what_is_read_is_followed_at_once() {
+async fn swap_with_removal_is_followed() {
     let mut server = TestServer::echo().await;
     let pair = server.authority.issue();
     let before = server.metric(ERRORS).await;
@@ -399,7 +399,7 @@ async fn a_swap_that_removes_what_is_read_is_followed_at_once() {
 
 /// The poll finds the new directory, and from then on events do.
 #[tokio::test]
-async fn a_directory_that_is_replaced_is_watched_again() {
+async fn replaced_directory_is_watched_again() {
     let interval = Duration::from_secs(6);
     let mut server = TestServer::start(echo(), |options| options.reload_interval = interval).await;
     let first = server.authority.issue();

@@ -14,7 +14,7 @@ async fn not_ready(server: &TestServer) {
 }
 
 #[tokio::test]
-async fn requests_in_flight_at_sigterm_are_answered() {
+async fn sigterm_answers_requests_in_flight() {
     let (gate, decide) = Gate::new();
     let server = TestServer::start(decide, |_| {}).await;
     let (mut http1, mut http2) = (server.http1().await, server.http2().await);
@@ -76,7 +76,7 @@ async fn idle_connections_do_not_delay_shutdown() {
 }
 
 #[tokio::test]
-async fn a_request_that_comes_while_draining_is_answered() {
+async fn draining_server_answers_new_request() {
     let (gate, decide) = Gate::new();
     let server = TestServer::start(decide, |_| {}).await;
     let (mut busy, mut late, mut kept) = (server.http1().await, server.http1().await, server.http1().await);
@@ -97,7 +97,7 @@ async fn a_request_that_comes_while_draining_is_answered() {
 
 /// A balancer that sends everybody here for three seconds more, over kept connections and over new ones.
 #[tokio::test]
-async fn callers_that_hear_of_it_late_lose_nothing() {
+async fn late_callers_lose_nothing() {
     let server = TestServer::echo().await;
     let (mut kept1, mut kept2) = (server.http1().await, server.http2().await);
     assert_eq!(kept1.post("/convert", "{}").await.unwrap().status, 200);

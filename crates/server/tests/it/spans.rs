@@ -47,7 +47,7 @@ async fn collected(decide: RequestHandler) -> (FakeCollector, TestServer) {
 }
 
 #[tokio::test]
-async fn a_request_is_a_span_in_the_trace_of_its_caller() {
+async fn request_span_joins_callers_trace() {
     let (collector, server) = collected(converted()).await;
     let parent = format!("00-{TRACE}-{CALLER}-01");
     let headers = [("traceparent", parent.as_str()), ("tracestate", "vendor=1")];
@@ -80,7 +80,7 @@ async fn a_request_is_a_span_in_the_trace_of_its_caller() {
 
 /// A body that is slow to come is not a decision that is slow.
 #[tokio::test]
-async fn the_decision_is_timed_apart_from_the_arrival() {
+async fn decision_is_timed_without_arrival() {
     let decide = RequestHandler::new(|_, body| {
         std::thread::sleep(Duration::from_millis(30));
         Ok(echo_reply(&body))
@@ -95,7 +95,7 @@ async fn the_decision_is_timed_apart_from_the_arrival() {
 }
 
 #[tokio::test]
-async fn what_the_caller_does_not_sample_is_no_span() {
+async fn unsampled_request_has_no_span() {
     let (collector, server) = collected(echo()).await;
     let parent = |flags| format!("00-{TRACE}-{CALLER}-{flags}");
     assert_eq!(traced(&server, "/mutate", &[("traceparent", &parent("00"))], "{}").await, 200);
@@ -107,7 +107,7 @@ async fn what_the_caller_does_not_sample_is_no_span() {
 }
 
 #[tokio::test]
-async fn what_is_no_trace_begins_one() {
+async fn invalid_trace_starts_a_new_one() {
     let (collector, server) = collected(echo()).await;
     let (long, parent) = ("a=1,".repeat(4000), format!("00-{TRACE}-{CALLER}-01"));
     for headers in [&[][..], &[("traceparent", "nonsense")], &[("traceparent", parent.as_str()), ("tracestate", &long)]]
@@ -126,7 +126,7 @@ async fn what_is_no_trace_begins_one() {
 }
 
 #[tokio::test]
-async fn a_failure_is_in_the_status_of_its_span() {
+async fn failure_sets_span_status() {
     let decide = RequestHandler::new(|_, body| match &body[..] {
         b"bad" => Err(BadReview::NotJson { reason: "line 1".to_owned() }.into()),
         b"panic" => panic!("of a secret object"),
@@ -155,7 +155,7 @@ async fn a_failure_is_in_the_status_of_its_span() {
 
 /// Whatever the collector does, answers come as before, and what is lost is counted.
 #[tokio::test]
-async fn a_collector_that_fails_costs_spans_and_nothing_else() {
+async fn failing_collector_costs_only_spans() {
     use Behaviour::{Babbles, Busy, Garbles, RefusesSome, Takes};
     for (behaviour, lost) in [(Takes, 0.0), (RefusesSome(2), 2.0), (Busy, 3.0), (Babbles, 3.0), (Garbles, 3.0)] {
         let collector = FakeCollector::start(behaviour).await;
@@ -173,7 +173,7 @@ async fn a_collector_that_fails_costs_spans_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn a_collector_that_is_not_there_costs_spans_and_nothing_else() {
+async fn missing_collector_costs_only_spans() {
     let nobody = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap();
     let collector = format!("http://{nobody}").parse().unwrap();
     let server = TestServer::start(echo(), |options| options.collector = Some(collector)).await;
@@ -185,7 +185,7 @@ async fn a_collector_that_is_not_there_costs_spans_and_nothing_else() {
 /// The queue is full for as long as the collector hangs: it takes a batch in five seconds, however slow we are. Whoever
 /// waited for room in there would be answered as slowly, and no span would ever find none.
 #[tokio::test]
-async fn a_collector_that_hangs_holds_up_nobody() {
+async fn hanging_collector_blocks_nothing() {
     let collector = FakeCollector::start(Behaviour::Hangs).await;
     let server = TestServer::start(echo(), |options| options.collector = collector.address()).await;
     let mut client = server.http2().await;
@@ -210,7 +210,7 @@ async fn a_collector_that_hangs_holds_up_nobody() {
 const QUEUE: usize = 1024;
 
 #[tokio::test]
-async fn the_last_spans_are_sent_before_the_end() {
+async fn last_spans_are_sent_at_shutdown() {
     let (collector, server) = collected(echo()).await;
     assert_eq!(traced(&server, "/convert", &[], "{}").await, 200);
     server.stop();

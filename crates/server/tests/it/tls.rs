@@ -56,7 +56,7 @@ async fn client_certificates_are_required_for_admission() {
 }
 
 #[tokio::test]
-async fn only_clients_with_a_name_that_is_allowed_are_let_in() {
+async fn only_allowed_client_names_connect() {
     let clients = Authority::new();
     let dir = tempfile::tempdir().unwrap();
     let ca = dir.path().join("client-ca.crt");
@@ -82,7 +82,7 @@ async fn only_clients_with_a_name_that_is_allowed_are_let_in() {
 }
 
 #[tokio::test]
-async fn a_client_is_verified_again_when_the_authorities_change() {
+async fn new_authorities_reverify_clients() {
     let (old, new) = (Authority::new(), Authority::new());
     let dir = tempfile::tempdir().unwrap();
     let ca = dir.path().join("client-ca.crt");
@@ -157,7 +157,7 @@ async fn connection_ends_with_its_client_certificate() {
 }
 
 #[tokio::test]
-async fn client_certificates_are_optional_without_a_ca() {
+async fn client_certificates_are_optional_without_ca() {
     let server = TestServer::echo().await;
     assert_eq!(server.http1().await.post("/validate", "{}").await.unwrap().status, 200);
 }

@@ -58,7 +58,7 @@ mod tests {
     const YEAR: u64 = 365 * DAY;
 
     #[test]
-    fn each_stage_is_crossed_once_and_none_too_early() {
+    fn each_expiry_stage_occurs_once() {
         let at = |lifetime, left| {
             let leaf = Leaf::valid(1_000_000, 1_000_000 + lifetime);
             crossed(&leaf, 1_000_000 + lifetime - left)
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn each_stage_is_said_once_and_the_end_every_hour() {
+    async fn expiry_warns_once_then_hourly() {
         let mut warnings = ExpiryWarnings::default();
         let (soon, over) = (|days| format!("expires soon expires=\"at {YEAR}\" days={days}\n"), "has expired");
         for (left, line) in [

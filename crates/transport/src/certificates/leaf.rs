@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_an_api_server_would_take_succeeds() {
+    fn only_acceptable_leaf_is_loaded() {
         let served = leaf(&["a.svc", "b.svc"]);
         let judge = |leaf: &Leaf, now| leaf.judge_succession(&served, now);
         for second in [100, 200] {
@@ -187,7 +187,7 @@ mod tests {
 
     /// Names that a client may have dialled, spelled as one compares them.
     #[test]
-    fn names_are_those_that_a_client_dials() {
+    fn names_match_dialled_hosts() {
         let mut params = CertificateParams::new(["A.svc", "127.0.0.1", "::1"].map(str::to_owned)).unwrap();
         params.subject_alt_names.push(SanType::Rfc822Name("somebody@example.com".try_into().unwrap()));
         let read = |params: &CertificateParams| {

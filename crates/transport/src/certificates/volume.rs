@@ -28,7 +28,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_without_a_directory_is_in_the_one_we_are_in() {
+    fn bare_file_is_in_working_directory() {
         let at = |path: &str| directory(Path::new(path)).display().to_string();
         assert_eq!(["tls.crt", "a/tls.crt", "/tls.crt", "/"].map(at), [".", "a", "/", "."]);
     }

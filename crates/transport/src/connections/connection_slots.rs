@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn the_oldest_that_never_asked_makes_room() {
+    async fn oldest_silent_connection_is_evicted() {
         let evicted = Arc::new(AtomicUsize::new(0));
         let counter = Arc::clone(&evicted);
         let slots = ConnectionSlots::new(4, rules(10), Box::new(move || _ = counter.fetch_add(1, Ordering::Relaxed)));
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn those_who_asked_stay_and_the_next_one_waits() {
+    async fn busy_connections_stay_next_waits() {
         let slots = slots(2, 10);
         let [one, other] = [GOOD, GOOD].map(|peer| slots.take(peer).unwrap());
         ask(&one);
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn whoever_keeps_more_than_its_share_loses_the_longest_idle() {
+    async fn largest_peer_loses_longest_idle() {
         let slots = slots(3, 1);
         let [busy, one, other] = [BAD; 3].map(|peer| slots.take(peer).unwrap());
         ask(&other);

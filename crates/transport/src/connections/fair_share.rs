@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_always_sends_keeps_others_waiting_for_two_turns_at_most() {
+    async fn writer_yields_after_two_turns() {
         let had = had_before_others(|io, context, piece| {
             let mut buf = ReadBuf::new(piece);
             io.poll_read(context, &mut buf).map(|_| buf.filled().len())
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_always_reads_keeps_others_waiting_for_two_turns_at_most() {
+    async fn reader_yields_after_two_turns() {
         let had = had_before_others(|io, context, piece| io.poll_write(context, piece).map(Result::unwrap));
         let had = had.await;
         assert!((1..=2 * TURN).contains(&had), "{had}");

@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn addresses_that_share_all_slots_make_room_for_another() {
+    async fn full_addresses_make_room() {
         let mut open = OpenConnections::default();
         let all = [GOOD, BAD, WORSE, BAD, WORSE, WORSE].map(|peer| add(&mut open, peer));
         for requests in &all {
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn whoever_is_always_busy_ends_with_an_answer() {
+    async fn busy_connection_ends_after_response() {
         let mut open = OpenConnections::default();
         let all = [BAD, BAD, BAD, BAD].map(|peer| add(&mut open, peer));
         let _busy = ask(&all[0]);
@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn who_just_came_is_given_time_to_ask() {
+    async fn new_connection_gets_request_time() {
         let mut open = OpenConnections::default();
         let good = [add(&mut open, GOOD)];
         assert_eq!(who(&open, &good, GOOD).0, Vec::<usize>::new());
@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn silent_connections_of_many_addresses_go_soon() {
+    async fn many_silent_addresses_are_evicted() {
         let addresses = ["10.0.1.1", "10.0.1.2", "10.0.1.3", "10.0.1.4", "10.0.1.5"];
         let mut open = OpenConnections::default();
         let all: Vec<_> = addresses.iter().map(|address| add(&mut open, address)).collect();
@@ -398,7 +398,7 @@ mod tests {
     }
 
     #[test]
-    fn a_network_of_ipv6_is_one_peer() {
+    fn ipv6_network_is_one_peer() {
         let [one, same, other, four, mapped] =
             ["2001:db8::1", "2001:db8::ffff:1", "2001:db8:0:1::1", "10.0.0.1", "::ffff:10.0.0.1"]
                 .map(|text| network(text.parse().unwrap()));

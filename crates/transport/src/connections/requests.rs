@@ -200,7 +200,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn client_that_breaks_off_requests_loses_its_connection() {
+    async fn hasty_client_loses_its_connection() {
         let requests = Requests::default();
         let break_off = |count| (0..count).for_each(|_| drop(requests.begin()));
         break_off(BROKEN_OFF - 1);

@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_wider_than_the_terminal_is_told_in_blocks() {
+    fn wide_texts_are_printed_as_blocks() {
         let row = ["drop spec.a", "spec.a: true", "-", "kept for the way back"].map(str::to_owned);
         let table = laid_out(std::slice::from_ref(&row), Some(80));
         assert!(table.starts_with("OPERATION     BEFORE         AFTER   NOTE\n"), "{table}");

@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn dry_run_says_what_it_would_do() {
+    fn dry_run_prints_plan() {
         let step = DisableStep::Delete { document: "ValidatingWebhookConfiguration w".to_owned() };
         assert_eq!(accepted(&step), "would delete ValidatingWebhookConfiguration w");
         assert_eq!(uncounted(&step), None);
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_is_said_with_what_takes_it_away() {
+    fn leftovers_name_their_removal() {
         let mut done = Disabled {
             crd: "widgets.example.com".to_owned(),
             version: "v2".to_owned(),

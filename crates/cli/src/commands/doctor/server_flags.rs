@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn flags_are_read_as_the_server_reads_them() {
+    fn flags_parse_like_the_server() {
         let read = |args: &[&str]| settings(&args.iter().map(|arg| (*arg).to_owned()).collect::<Vec<_>>());
         let all = [
             "/pointsman",

@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_pair_of_versions_is_tested_with_objects_that_convert() {
+    fn every_version_pair_is_probed() {
         let webhook = Webhook::new(Kind::embedded().unwrap(), Metadata::Identity).unwrap();
         for kind in webhook.kinds() {
             let versions = kind.versions().count();

@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_xml_cannot_hold_is_replaced() {
+    fn invalid_xml_characters_are_replaced() {
         assert_eq!(
             escaped("a\u{0}\u{1b}<b a='1'>&\"\n\u{ffff}é😀"),
             "a\u{fffd}\u{fffd}&lt;b a=&#39;1&#39;&gt;&amp;&quot;&#10;\u{fffd}é😀"

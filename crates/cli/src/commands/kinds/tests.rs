@@ -52,7 +52,7 @@ fn broken(samples: &[&str]) -> Checked {
 }
 
 #[test]
-fn a_broken_law_is_shown_by_its_smallest_object() {
+fn violation_shows_smallest_object() {
     let told = broken(&[]).story();
     let first = "thing.yaml:8: a law of conversion is broken, ";
     assert!(told.starts_with(first), "{told}");
@@ -72,7 +72,7 @@ fn a_broken_law_is_shown_by_its_smallest_object() {
 }
 
 #[test]
-fn what_breaks_several_laws_is_one_thing_and_not_fine() {
+fn shared_violation_counts_once() {
     let checked = broken(&[]);
     assert_eq!((checked.wrong(), checked.text()), (1, String::new()));
 }
@@ -104,7 +104,7 @@ fn results_are_written_for_programs() {
 }
 
 #[test]
-fn the_sample_that_shows_it_is_named() {
+fn failing_sample_is_named() {
     let told = broken(&[
         r#"{"apiVersion":"example.com/v1","kind":"Thing","metadata":{"name":"a"},"spec":{"policy":"always"}}"#,
     ])

@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_forgotten_and_what_was_not_is_said() {
+    fn forgotten_and_remaining_are_reported() {
         let kinds = Kind::embedded().unwrap();
         let mut asked = ForgetAsked {
             kind: &kinds[0],

@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn what_came_of_it_is_one_sentence() {
+    fn outcome_is_one_sentence() {
         let done = migrated();
         let text = "widgets.example.com: everything is stored as v2 (1 object written, 2 new already); storedVersions was \
                     v1, v2\n";
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn objects_that_could_not_be_written_are_named() {
+    fn unwritten_objects_are_named() {
         let failure = |at: usize| FailedWrite {
             namespace: Some("n".to_owned()),
             name: format!("w-{at}"),

@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_rollout_says_its_phase_its_objects_and_its_waves() {
+    fn metrics_have_phase_objects_waves() {
         let rollout = json!({
             "metadata": {"name": "eck"}, "spec": {"kind": "elasticsearch"},
             "status": {

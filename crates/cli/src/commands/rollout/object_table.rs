@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_of_hosts_has_the_version_of_each_of_their_parts() {
+    fn host_table_has_part_versions() {
         told(|objects| {
             let table = objects.table(ObjectColumns::Few);
             assert_eq!(
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn programs_are_told_whether_a_part_is_not_there_or_not_known() {
+    fn json_separates_absent_from_unknown() {
         told(|objects| {
             let json = objects.json();
             assert_eq!(

@@ -85,14 +85,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn dry_run_says_what_it_would_do() {
+    fn dry_run_prints_plan() {
         let webhooks = Trusting { document: "ValidatingWebhookConfiguration w".to_owned(), is_crd: false };
         let text = "would trust the new authority beside the old one in ValidatingWebhookConfiguration w";
         assert_eq!(accepted(&RotateStep::Publish(webhooks)), text);
     }
 
     #[test]
-    fn each_change_of_a_crd_is_counted() {
+    fn each_crd_change_is_counted() {
         let crd = Trusting { document: "CustomResourceDefinition w".to_owned(), is_crd: true };
         let webhooks = Trusting { document: "ValidatingWebhookConfiguration w".to_owned(), is_crd: false };
         let mut told = RotateTold::default();

@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_served_and_what_is_not_is_not_read() {
+    fn saved_definition_is_served() {
         let dir = TempDir::new().unwrap();
         written(dir.path());
         let mut definitions = served(dir.path());
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_version_that_is_served_does_not_go() {
+    fn served_version_is_not_removed() {
         let dir = TempDir::new().unwrap();
         written(dir.path());
         let mut definitions = served(dir.path());
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn stages_that_are_served_do_not_go() {
+    fn served_mutations_are_not_removed() {
         let dir = TempDir::new().unwrap();
         written(dir.path());
         let stages = "apiVersion: pointsman.dev/v1\nkind: KindDefinition\n\
@@ -282,7 +282,7 @@ mod tests {
 
     /// As a kubelet does it: a new directory, and one link that is swapped.
     #[test]
-    fn a_volume_whose_link_is_swapped_is_seen() {
+    fn swapped_volume_link_is_noticed() {
         let dir = TempDir::new().unwrap();
         for (name, text) in [("one", DEFINITION.to_owned()), ("two", format!("# again\n{DEFINITION}"))] {
             let version = dir.path().join(name);

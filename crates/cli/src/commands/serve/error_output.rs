@@ -29,7 +29,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_error_is_told_once_and_then_hourly() {
+    fn error_repeats_hourly() {
         let (mut told, start) = (ToldErrors::default(), Instant::now());
         assert!(told.is_new("a", start));
         assert!(told.is_new("b", start));

@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_number_of_the_screen_is_a_sample() {
+    fn every_figure_is_a_sample() {
         let end = |seconds| CertificateEnd { seconds, text: String::new() };
         let seen = KindStatus {
             crd: "widgets.example.com".to_owned(),

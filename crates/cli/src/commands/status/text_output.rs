@@ -256,7 +256,7 @@ widgets.example.com
     }
 
     #[test]
-    fn who_answers_as_another_pointsman_is_said() {
+    fn foreign_server_is_reported() {
         let told_by = [("h:1".to_owned(), THIS.to_owned()), ("h:2".to_owned(), "0.0.9".to_owned())].into();
         let errors = ReportedErrors { told_by, ..ReportedErrors::default() };
         let text = screen(&KindStatus { errors, ..KindStatus::default() }, 0);

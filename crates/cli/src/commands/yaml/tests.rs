@@ -76,7 +76,7 @@ metadata:
 }
 
 #[test]
-fn what_json_cannot_say_is_refused_with_its_line() {
+fn non_json_yaml_names_its_line() {
     for (yaml, line) in [("a: 1\nb: .inf\n", 2), ("a: 1\na: 2\n", 2), ("a: [\n", 1), ("a: 1\n b: 2\n", 2)] {
         let error = read(yaml).unwrap_err();
         assert_eq!(error.line, Some(line), "{yaml}: {}", error.message);
@@ -174,7 +174,7 @@ fn value() -> impl Strategy<Value = JsonTree> {
 
 proptest! {
     #[test]
-    fn what_is_written_is_read_again(value in value()) {
+    fn written_yaml_reads_back(value in value()) {
         let yaml = write(&value);
         let again = read(&yaml).map_err(|error| TestCaseError::fail(format!("{}\n{yaml}", error.message)))?;
         prop_assert_eq!(&again, &value, "{}", yaml);

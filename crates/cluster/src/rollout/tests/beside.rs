@@ -80,7 +80,7 @@ fn makes_way_beside(code: u16, message: &'static str, sets: &Value) -> (Result<W
 }
 
 #[test]
-fn who_would_be_refused_is_asked_for_before_anything_is_deleted() {
+fn rights_are_checked_before_delete() {
     let there = "deployments.apps \"a\" already exists";
     let counted = "deployments.apps \"a\" is forbidden: exceeded quota: q, requested: count/deployments.apps=1, used: \
                    count/deployments.apps=3, limited: count/deployments.apps=3";
@@ -116,7 +116,7 @@ fn who_would_be_refused_is_asked_for_before_anything_is_deleted() {
 
 /// What the garbage collector may not have heard of it would delete.
 #[test]
-fn nothing_is_deleted_before_what_belongs_to_it_would_be_left_behind() {
+fn delete_waits_for_dependents() {
     let there = "deployments.apps \"a\" already exists";
     let owners = |uid: &str| json!([{"kind": "Deployment", "name": "a", "uid": uid, "controller": true}]);
     let set = |since: &str, owners: &Value| json!([{"metadata": {"name": "a-1", "creationTimestamp": since, "ownerReferences": owners}}]);
@@ -166,7 +166,7 @@ fn fits() -> Vec<u8> {
 
 /// Somebody may delete that between the look and the deletion, and nothing would be left of either.
 #[test]
-fn nothing_is_deleted_for_what_is_gone_meanwhile() {
+fn delete_of_missing_owner_is_skipped() {
     let unsaid = "does not say any more made-of: d, which has to be set again";
     for (found, told) in [
         (there(&json!({"uid": "h", "deletionTimestamp": "2026-11-20T10:48:31Z"})), "is being deleted"),
@@ -190,7 +190,7 @@ fn nothing_is_deleted_for_what_is_gone_meanwhile() {
 
 /// It is what was written that counts: a deletion of it that is late does not find that any more.
 #[test]
-fn what_stays_is_written_before_the_other_one_goes() {
+fn kept_object_is_written_first() {
     let says = |state: &str| {
         there(&json!({"uid": "h", "annotations": {"made-of": "d", "pointsman.dev/source-resource-version": state}}))
     };
@@ -224,7 +224,7 @@ fn what_stays_is_written_before_the_other_one_goes() {
 
 /// It would fail again each time, and would hold up whatever comes behind it.
 #[test]
-fn what_fails_for_one_object_alone_is_told_of_that() {
+fn failure_stays_with_its_object() {
     let server =
         SmallServer::start(|path| group(path).unwrap_or_else(|| says(500, "etcdserver: request is too large")));
     let call = || ObjectCall::Create(json!({"apiVersion": "apps/v1", "kind": "ControllerRevision"}));
@@ -237,7 +237,7 @@ fn what_fails_for_one_object_alone_is_told_of_that() {
 
 /// A namesake that was made anew is told nothing.
 #[test]
-fn only_the_object_that_is_meant_is_told_why_it_is_refused() {
+fn only_target_gets_refusal() {
     for (uid, is_told) in [("u", true), ("another", false)] {
         let found = json!({"metadata": {"uid": uid, "resourceVersion": "7"}});
         let server = SmallServer::start(move |path| {
@@ -312,7 +312,7 @@ fn known(steps: usize, server: &SmallServer) -> String {
 
 /// An aggregated API of which nothing is known now may hold what belongs to the object.
 #[test]
-fn nothing_belongs_to_nobody_while_an_api_is_not_served() {
+fn unserved_api_keeps_owners() {
     let answers = |freshness: &'static str| {
         SmallServer::start(move |path| match path {
             "/api" => Manner::Says(answer(200, "{\"items\": []}")),
@@ -332,7 +332,7 @@ fn nothing_belongs_to_nobody_while_an_api_is_not_served() {
 
 /// A resource of which somebody else answers holds up the object that has some of it, and no other.
 #[test]
-fn what_cannot_be_read_of_one_resource_fails_no_look_at_the_others() {
+fn unreadable_resource_spares_other_lookups() {
     let server = SmallServer::start(|path| match path {
         "/apis/things.example.org" | "/apis/example.org" => says(503, "the server is currently unable to handle it"),
         path if path.contains("/services") => says(500, "conversion webhook for things failed: Post \"https://a\""),
@@ -344,7 +344,7 @@ fn what_cannot_be_read_of_one_resource_fails_no_look_at_the_others() {
 
 /// A resource that is misspelt has no objects, and nothing of it counts as deleted.
 #[test]
-fn what_is_deleted_is_of_a_resource_that_there_is() {
+fn deleted_resource_must_exist() {
     let server = SmallServer::start(|path| match group(path) {
         Some(manner) => manner,
         None => says(404, "the server could not find the requested resource"),

@@ -56,7 +56,7 @@ fn standings(rollout: &Rollout, fleet: &[FleetObject], answers: LookupResults) -
 }
 
 #[test]
-fn nobody_waits_for_a_cluster_that_does_not_answer_and_nobody_is_asked_twice() {
+fn unreachable_cluster_is_queried_once() {
     let nodes = |items: Value| answer(200, &json!({"items": items, "metadata": {}}).to_string());
     let fine =
         SmallServer::start(move |_| Manner::Says(nodes(json!([{"metadata": {"name": "a"}, "spec": {"fine": true}}]))));
@@ -143,7 +143,7 @@ async fn against<T>(own: &SmallServer, work: impl AsyncFnOnce(&Cluster, &mut Rem
 }
 
 #[test]
-fn a_call_that_hangs_holds_up_no_other_and_is_not_sent_twice() {
+fn hanging_call_blocks_no_other() {
     let (release, held) = mpsc::channel::<()>();
     let held = Mutex::new(held);
     let slow = SmallServer::start(move |path| match path {
@@ -183,7 +183,7 @@ fn a_call_that_hangs_holds_up_no_other_and_is_not_sent_twice() {
 }
 
 #[test]
-fn what_was_asked_before_a_write_is_not_heard_after_it() {
+fn lookup_before_write_is_discarded() {
     let (release, held) = mpsc::channel::<()>();
     let (held, asked) = (Mutex::new(held), AtomicUsize::new(0));
     let there = SmallServer::start(move |path| {

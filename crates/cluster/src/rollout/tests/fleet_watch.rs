@@ -79,7 +79,7 @@ fn watches(server: &SmallServer) -> Vec<String> {
 }
 
 #[test]
-fn a_fleet_is_what_its_watch_tells() {
+fn fleet_follows_watch() {
     let server = server(|_| {
         Manner::Holds(told(&[
             ("MODIFIED", boat("a", "1.1.0", 12)),
@@ -95,7 +95,7 @@ fn a_fleet_is_what_its_watch_tells() {
 }
 
 #[test]
-fn a_watch_that_ends_goes_on_where_it_ended() {
+fn ended_watch_resumes() {
     let server = server(|number| match number {
         0 => Manner::Says(told(&[("MODIFIED", boat("a", "1.1.0", 12))])),
         _ => Manner::Holds(told(&[("MODIFIED", boat("b", "1.1.0", 15))])),
@@ -108,7 +108,7 @@ fn a_watch_that_ends_goes_on_where_it_ended() {
 }
 
 #[test]
-fn what_an_api_server_cannot_tell_any_more_is_listed_again() {
+fn expired_watch_lists_again() {
     let gone = json!({"kind": "Status", "code": 410, "message": "too old resource version"});
     let error = json!({"kind": "Status", "code": 500, "message": "the cache is broken"});
     for first in [answer(410, &gone.to_string()), told(&[("ERROR", gone)]), told(&[("ERROR", error)])] {
@@ -130,7 +130,7 @@ fn what_an_api_server_cannot_tell_any_more_is_listed_again() {
 }
 
 #[test]
-fn an_answer_to_a_write_is_heard_before_the_watch_tells_it() {
+fn write_response_precedes_watch() {
     let server = server(|_| Manner::Holds(told(&[("MODIFIED", boat("a", "1.0.0", 11))])));
     let (objects, all) = after(&server, async |cluster, rollout, fleet| {
         fleet.wrote(&boat("a", "1.1.0", 12), rollout);
@@ -140,7 +140,7 @@ fn an_answer_to_a_write_is_heard_before_the_watch_tells_it() {
 }
 
 #[test]
-fn a_watch_that_breaks_in_the_middle_of_an_event_begins_it_anew() {
+fn broken_event_restarts_watch() {
     let whole = told(&[("MODIFIED", boat("a", "1.1.0", 12)), ("MODIFIED", boat("b", "1.1.0", 13))]);
     let server = server(move |number| match number {
         0 => Manner::Says(whole[..whole.len() - 20].to_vec()),
@@ -155,7 +155,7 @@ fn a_watch_that_breaks_in_the_middle_of_an_event_begins_it_anew() {
 }
 
 #[test]
-fn what_was_not_heard_of_lately_is_read_before_it_is_judged() {
+fn stale_object_is_read_first() {
     let server = server(|_| Manner::Holds(told(&[])));
     let uids = ["uid-a", "uid-nobody"].into();
     let (objects, is_new) = after(&server, async |cluster, rollout, fleet| {

@@ -86,7 +86,7 @@ fn prometheus() -> SmallServer {
 }
 
 #[test]
-fn whatever_prometheus_answers_is_a_number_or_a_shut_gate() {
+fn prometheus_result_is_number_or_closed() {
     let server = prometheus();
     let base: HttpAddress = server.url("/base").parse().unwrap();
     let said: Vec<(&str, String)> = [
@@ -127,7 +127,7 @@ fn whatever_prometheus_answers_is_a_number_or_a_shut_gate() {
 }
 
 #[test]
-fn a_query_arrives_as_it_was_written() {
+fn query_is_sent_unchanged() {
     let server = SmallServer::start(|_| Manner::Says(vector(&["0"])));
     let base: HttpAddress = server.url("").parse().unwrap();
     let query = "sum by (le) (rate(a{b=~'c|d+', e='100% é'}[5m])) > 0";
@@ -139,7 +139,7 @@ fn a_query_arrives_as_it_was_written() {
 }
 
 #[test]
-fn whoever_is_asked_whether_all_is_well_says_so_or_the_gate_is_shut() {
+fn failed_probe_closes_gate() {
     let server = SmallServer::start(|path| match path {
         "/ok?token=secret" => Manner::Says(answer(204, "")),
         "/huge" => Manner::NeverEnds(b"HTTP/1.1 200 OK\r\n\r\n".to_vec()),
@@ -173,7 +173,7 @@ fn whoever_is_asked_whether_all_is_well_says_so_or_the_gate_is_shut() {
 }
 
 #[test]
-fn who_names_no_prometheus_is_told_which_flag_does() {
+fn missing_prometheus_names_flag() {
     let (_, rollout) = rollout("start", &[metric("fine")]);
     assert_eq!(
         asked(&rollout, None),
@@ -185,7 +185,7 @@ fn who_names_no_prometheus_is_told_which_flag_does() {
 
 /// As often as anything else is looked up: each time before a rollout begins, then now and then.
 #[test]
-fn nobody_is_asked_again_within_some_seconds() {
+fn probes_are_cached_for_seconds() {
     let server = prometheus();
     let base: HttpAddress = server.url("/base").parse().unwrap();
     let (kind, rollout) = rollout("during", &[metric("empty"), metric("fine")]);

@@ -58,7 +58,7 @@ async fn open(cluster: &Cluster, one: &ObjectWrite) -> PendingWrites {
 /// What something was deleted for is sent again at once, and waited for to the end: the first one may come after that
 /// one is gone.
 #[test]
-fn what_was_not_answered_is_waited_for_until_it_is_there() {
+fn unacknowledged_write_blocks_until_seen() {
     for (call, sent, is_over) in
         [(ObjectCall::Create(deployment()), 1, true), (ObjectCall::Succeed(deployment()), 2, false)]
     {
@@ -85,7 +85,7 @@ fn job(name: &str, seconds: u64) -> UnacknowledgedWrite {
 
 /// Nobody is asked whether it is there.
 #[test]
-fn what_no_api_server_works_on_any_more_is_waited_for_no_longer() {
+fn finished_request_ends_the_wait() {
     let server = SmallServer::start(|_| says(404, "not found"));
     for (seconds, is_over) in [(64, false), (65, true)] {
         let mut all = PendingWrites::default();
@@ -101,7 +101,7 @@ fn what_no_api_server_works_on_any_more_is_waited_for_no_longer() {
 /// Others could do nothing meanwhile. Where the same one is not answered again and again, a fleet does not wait for
 /// ever.
 #[test]
-fn objects_have_their_time_again_once_for_what_is_waited_for() {
+fn object_deadline_extends_once() {
     let (clock, before) = (RolloutClock::start(), RolloutStatus::default());
     let mut all = PendingWrites::default();
     for (name, is_granted) in [("a", true), ("a", false), ("b", true), ("a", false)] {
@@ -123,7 +123,7 @@ fn objects_have_their_time_again_once_for_what_is_waited_for() {
 
 /// A change is seen by what it writes, a deletion by who is gone. Neither lands on another one of that name.
 #[test]
-fn a_change_that_was_not_answered_is_waited_for_until_it_is_seen() {
+fn unacknowledged_patch_blocks_until_seen() {
     let patch = json!([
         {"op": "test", "path": "/metadata/uid", "value": "u"},
         {"op": "add", "path": "/metadata/labels/a", "value": "b"},
@@ -165,7 +165,7 @@ fn a_change_that_was_not_answered_is_waited_for_until_it_is_seen() {
 }
 
 #[test]
-fn what_was_never_sent_or_changes_nothing_is_not_waited_for() {
+fn unsent_or_noop_is_not_pending() {
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     waited(async {
         let url = format!("http://127.0.0.1:{port}");
@@ -184,7 +184,7 @@ fn what_was_never_sent_or_changes_nothing_is_not_waited_for() {
 
 /// An API server that gives up waiting for its store has said neither yes nor no.
 #[test]
-fn what_a_store_does_not_say_in_time_may_still_be_done() {
+fn store_timeout_stays_pending() {
     let (uid, resource_version) = ("u".to_owned(), "7".to_owned());
     let delete = ObjectCall::Delete { uid, resource_version, propagation: Propagation::Background, replacement: None };
     for call in [ObjectCall::Create(deployment()), ObjectCall::Patch(json!([])), delete] {
@@ -200,7 +200,7 @@ fn what_a_store_does_not_say_in_time_may_still_be_done() {
 
 /// A policy that undoes a change in the same write is told, and not written against all the time.
 #[test]
-fn a_change_that_is_undone_as_it_is_written_is_not_yet() {
+fn reverted_change_stays_pending() {
     let patch = json!([{"op": "add", "path": "/metadata/labels/a", "value": "b"}]);
     for (now, is_kept) in [(json!({"metadata": {"labels": {"a": "b"}}}), true), (json!({"metadata": {}}), false)] {
         let server = SmallServer::start(move |_| Manner::Says(answer(200, &now.to_string())));
@@ -216,7 +216,7 @@ fn a_change_that_is_undone_as_it_is_written_is_not_yet() {
 /// By what it has of us it is known: where a policy takes that off, it is deleted again, unless something was deleted
 /// for it.
 #[test]
-fn what_does_not_say_what_it_is_goes_again() {
+fn unidentified_write_is_repeated() {
     let mut stripped = deployment();
     stripped["metadata"]["annotations"].as_object_mut().unwrap().remove("pointsman.dev/created-from");
     let without_theirs = {
@@ -264,7 +264,7 @@ fn what_does_not_say_what_it_is_goes_again() {
 
 /// Where a webhook knows no dry runs, what is to be made is made, and looked at.
 #[test]
-fn who_knows_no_dry_runs_is_not_asked_for_one() {
+fn dry_run_needs_support() {
     let server = SmallServer::start(|path| match path.contains("dryRun=All") {
         true => says(400, "admission webhook \"w\" does not support dry run"),
         false => Manner::Says(answer(201, &deployment().to_string())),

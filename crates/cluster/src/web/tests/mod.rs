@@ -41,7 +41,7 @@ fn a_question_is_one_plain_get() {
 
 /// Only the status is wanted: what follows is not read, however long it is, or however long it takes.
 #[test]
-fn a_body_that_nobody_wants_is_not_read() {
+fn unneeded_body_is_not_read() {
     let server = SmallServer::start(|path| match path {
         "/huge" => Manner::NeverEnds(b"HTTP/1.1 200 OK\r\n\r\n".to_vec()),
         _ => Manner::Holds(b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n".to_vec()),
@@ -55,7 +55,7 @@ fn a_body_that_nobody_wants_is_not_read() {
 }
 
 #[test]
-fn where_nobody_listens_that_is_said() {
+fn refused_connection_is_reported() {
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let why = get(&WebClient::default(), &format!("http://127.0.0.1:{port}/"), BodyWanted::All).unwrap_err();
     assert!(why.starts_with("it cannot be reached: ") && why.contains("refused"), "{why}");
@@ -63,7 +63,7 @@ fn where_nobody_listens_that_is_said() {
 
 /// Over TLS, whoever answers is who they should be, for somebody whom we trust.
 #[test]
-fn only_who_is_trusted_is_asked_over_tls() {
+fn tls_needs_trusted_certificate() {
     let own = || rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
     let (served, other) = (own(), own());
     let port = serve_tls(&served);

@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn versions_are_read_from_labels_fields_and_tags_of_images() {
+    fn versions_come_from_labels_fields_tags() {
         let image = |optional| VersionSource {
             at: Path::parse("spec.image").unwrap(),
             name: "spec.image".to_owned(),

@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn versions_stand_in_the_path_and_the_query_as_one_value_each() {
+    fn version_is_one_url_value() {
         for (text, to, wanted) in [
             ("http://a", "v1.17.1", "/"),
             ("http://a?", "v1.17.1", "/?"),
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn words_where_none_is_taken_are_refused() {
+    fn unexpected_placeholders_are_refused() {
         let host = "stands in the host or the port";
         for (text, said) in [
             ("http://{to}/ok", host),
@@ -106,7 +106,7 @@ mod tests {
 
     /// Whatever a version is, the address leads to the same place, has the same parts, and each holds the version.
     #[test]
-    fn no_version_changes_where_an_address_leads() {
+    fn version_cannot_change_the_host() {
         const SIGNS: [char; 16] =
             ['a', '1', '.', '/', '?', '&', '=', '#', '%', '@', ':', '\\', ' ', '\n', '{', '\u{e9}'];
         let mut random = Random::new(12);

@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_address_is_refused_and_not_repeated() {
+    fn invalid_address_is_not_echoed() {
         for (text, why) in [
             ("prometheus:9090", BadHttpAddress::Scheme),
             ("HTTP://a", BadHttpAddress::Scheme),

@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn versions_stand_in_texts_as_they_are_and_in_patterns_for_themselves() {
+    fn version_is_escaped_in_patterns() {
         for (query, to, wanted) in [
             ("up", "v1.17.1", "up"),
             ("up{v=\"{to}\"}", "v1.17.1", "up{v=\"v1.17.1\"}"),
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn words_where_none_is_taken_are_refused() {
+    fn unexpected_placeholders_are_refused() {
         let escape = "{to} stands right behind a backslash";
         for (query, said) in [
             ("up{to}", "{to} stands outside of a text, where it would be a part of the query itself"),
@@ -267,7 +267,7 @@ mod tests {
     /// Whatever a version is, the query around its texts is the same, and each text says the version, or is a pattern
     /// that matches it alone.
     #[test]
-    fn no_version_changes_what_a_query_asks() {
+    fn version_cannot_change_the_query() {
         const SIGNS: [char; 18] =
             ['a', '1', '.', '"', '\'', '`', '\\', '#', '{', '}', '(', '|', '*', '$', '\n', '\0', '\u{e9}', ' '];
         const CODE: [&str; 6] = ["up{a=", "\t!=", "} + on() x{b=~ ", ",c !~", " # '\" {to}\n", "(`\\`,"];

@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_hold_is_said() {
+    fn unmet_condition_is_reported() {
         let is = |field: &str, values: &[Value]| Gate::Among { field: path(field), values: jsons(values) };
         let is_not = |field: &str, values: &[Value]| Gate::NotAmong { field: path(field), values: jsons(values) };
         let least =
@@ -102,7 +102,7 @@ mod tests {
 
     /// What nobody knows opens no gate.
     #[test]
-    fn a_generation_that_is_not_there_was_not_seen() {
+    fn absent_generation_is_unobserved() {
         let gate = Gate::Observed { field: path("status.observedGeneration") };
         for (object, said) in [
             (

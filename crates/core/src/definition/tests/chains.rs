@@ -44,7 +44,7 @@ fn comes_back(line: u64, object: &str, ends: (&str, &str), kept: &str, between: 
 }
 
 #[test]
-fn what_is_kept_in_an_object_that_another_step_makes_inside_an_item() {
+fn value_survives_in_item_object() {
     let (bare, days, legacy) = (object("backup", ""), object("backup", DAYS), object("backup", LEGACY));
     let v1 = items(&format!("days: {{type: integer}}, {bare}"));
     let moved = "{each: {in: spec.items, operations: [{move: {from: days, to: backup.days}}]}}";
@@ -63,7 +63,7 @@ fn what_is_kept_in_an_object_that_another_step_makes_inside_an_item() {
 }
 
 #[test]
-fn what_is_kept_in_an_object_that_was_renamed_since_another_step_made_it() {
+fn value_survives_earlier_rename() {
     let v1 = format!("days: {{type: integer}}, {}", object("store", ""));
     let moved = "{move: {from: spec.days, to: spec.store.days}}";
     let renamed = "{rename: {from: spec.store, to: spec.backup}}";
@@ -77,7 +77,7 @@ fn what_is_kept_in_an_object_that_was_renamed_since_another_step_made_it() {
 }
 
 #[test]
-fn what_is_kept_in_an_item_in_an_object_that_one_version_alone_has() {
+fn value_survives_in_one_sided_object() {
     let v1 = items("p: {type: integer}");
     let v2 = items("h: {type: object, properties: {q: {type: integer}}}");
     let v3 = items("r: {type: integer}, h: {type: object, properties: {x: {type: string}}}");
@@ -89,7 +89,7 @@ fn what_is_kept_in_an_item_in_an_object_that_one_version_alone_has() {
 }
 
 #[test]
-fn what_is_kept_in_an_item_in_an_object_that_is_filled_in() {
+fn value_survives_in_filled_object() {
     let backup =
         |more: &str| format!("backup: {{type: object, default: {{}}, properties: {{color: {{type: string}}{more}}}}}");
     let added = "{each: {in: spec.items, operations: [{add: backup.legacy}]}}";
@@ -112,7 +112,7 @@ fn what_is_kept_in_an_item_in_an_object_that_is_filled_in() {
 }
 
 #[test]
-fn what_is_kept_in_an_object_that_was_renamed_since_it_was_filled_in() {
+fn value_survives_rename_after_fill() {
     let object = |name: &str, mode: &str, more: &str| {
         format!("{name}: {{type: object, default: {{}}, properties: {{mode: {{type: string{mode}}}{more}}}}}")
     };
@@ -127,7 +127,7 @@ fn what_is_kept_in_an_object_that_was_renamed_since_it_was_filled_in() {
 }
 
 #[test]
-fn what_is_kept_in_items_inside_of_items() {
+fn value_survives_in_nested_items() {
     let lists = |item: &str| items(&format!("parts: {{type: array, items: {{type: object, properties: {{{item}}}}}}}"));
     let each = |operation: &str| {
         format!("{{each: {{in: spec.items, operations: [{{each: {{in: parts, operations: [{operation}]}}}}]}}}}")
@@ -143,7 +143,7 @@ fn what_is_kept_in_items_inside_of_items() {
 }
 
 #[test]
-fn what_is_kept_in_an_item_of_a_list_that_was_renamed() {
+fn value_survives_in_renamed_list() {
     let renamed =
         |list: &str, item: &str| items(item).replace("items: {type: array", &format!("{list}: {{type: array"));
     let v1 = items(&format!("days: {{type: integer}}, {}", object("backup", "")));

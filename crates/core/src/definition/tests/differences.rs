@@ -1,7 +1,7 @@
 use super::expect::{HEAD, SAME, check, crd, difference, difference_of, problems_of, step};
 
 #[test]
-fn fields_of_one_version_that_nothing_explains() {
+fn unexplained_one_sided_fields_are_refused() {
     let more = "properties: {image: {type: string}, replicas: {type: integer}, size: {type: string}}";
     step(
         more,
@@ -76,7 +76,7 @@ const APART: &str = "write `drop: spec.a` and `add: spec.a`, so that each versio
                      other do not see it";
 
 #[test]
-fn differences_that_nothing_explains() {
+fn unexplained_differences_are_refused() {
     may_be_accepted("{type: string}", "{type: string, format: uuid}", "format", "older: none; newer: uuid");
     may_be_accepted(
         "{type: string, enum: [a, b]}",
@@ -111,7 +111,7 @@ fn differences_that_nothing_explains() {
 }
 
 #[test]
-fn types_are_accepted_where_one_has_all_values_of_the_other() {
+fn wider_types_can_be_accepted() {
     let says = |older: &str, newer: &str| format!("older: {older}; newer: {newer}");
     let of = |kind: &str| match kind {
         "int-or-string" => "{x-kubernetes-int-or-string: true}".to_owned(),
@@ -142,7 +142,7 @@ fn types_are_accepted_where_one_has_all_values_of_the_other() {
 }
 
 #[test]
-fn what_cannot_be_accepted_whatever_the_reason() {
+fn lossy_difference_cannot_be_accepted() {
     let object = |required: &str, more: &str| {
         format!("{{type: object, required: [{required}], properties: {{b: {{type: string{more}}}}}}}")
     };
@@ -202,7 +202,7 @@ fn what_cannot_be_accepted_whatever_the_reason() {
 }
 
 #[test]
-fn what_is_accepted_must_differ_and_say_why() {
+fn acceptance_needs_difference_and_reason() {
     let accept = |accept: &str| format!("{HEAD}steps:\n- from: v1\n  to: v2\n  accept:\n  - {accept}\n");
     let crd = crd("properties: {a: {type: integer, minimum: 0}}", "properties: {a: {type: integer, minimum: 1}}");
     check(problems_of(&accept("{path: spec.a, difference: minimum, reason: zero never worked}"), &crd), "fine");

@@ -2,7 +2,7 @@ use super::expect::{HEAD, SAME, check, crd, problems_of};
 use crate::definition::kind::Kind;
 
 #[test]
-fn steps_that_do_not_make_a_line() {
+fn disconnected_steps_are_refused() {
     let same = crd(SAME, SAME);
     let steps = |steps: &str| problems_of(&format!("{HEAD}steps:\n{steps}"), &same);
     check(steps("- {from: v1, to: v3}\n"), r#"thing.yaml:5: the CRD has no version "v3"; it has v1, v2"#);
@@ -96,7 +96,7 @@ fn files_with_more_than_one_document() {
 }
 
 #[test]
-fn defaults_that_their_own_schema_does_not_take() {
+fn invalid_default_is_refused() {
     let told = |spec: &str| {
         let spec = format!("properties: {{{spec}}}");
         problems_of(&format!("{HEAD}steps:\n- {{from: v1, to: v2}}\n"), &crd(&spec, &spec))
@@ -176,7 +176,7 @@ fn list_keys_that_no_item_has() {
 }
 
 #[test]
-fn a_hash_of_nothing_is_refused() {
+fn empty_hash_is_refused() {
     let rollout = "rolloutHash: {of: spec, at: v2, except: [spec]}\n";
     check(
         problems_of(&format!("{HEAD}steps:\n- {{from: v1, to: v2}}\n{rollout}"), &crd(SAME, SAME)),
@@ -185,7 +185,7 @@ fn a_hash_of_nothing_is_refused() {
 }
 
 #[test]
-fn rollouts_of_what_is_not_there() {
+fn rollout_of_unknown_field_is_refused() {
     let same = crd(SAME, SAME);
     let rollout =
         |hash: &str| problems_of(&format!("{HEAD}steps:\n- {{from: v1, to: v2}}\nrolloutHash: {hash}\n"), &same);

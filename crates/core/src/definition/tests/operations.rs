@@ -106,7 +106,7 @@ fn a_definition_without_mistakes_is_fine() {
 }
 
 #[test]
-fn one_field_goes_and_another_takes_its_name() {
+fn field_is_replaced_by_namesake() {
     let (a, b) = ("properties: {a: {type: string}}", "properties: {b: {type: string}}");
     let both = "properties: {a: {type: string}, b: {type: integer}}";
     step(
@@ -126,7 +126,7 @@ fn one_field_goes_and_another_takes_its_name() {
 }
 
 #[test]
-fn names_of_the_head_are_ordinary_inside() {
+fn metadata_names_are_ordinary_inside() {
     let list = |name: &str| {
         format!(
             "properties: {{refs: {{type: array, items: {{type: object, properties: {{{name}: {{type: string}}}}}}}}}}"
@@ -173,7 +173,7 @@ fn ways_into_lists() {
 }
 
 #[test]
-fn values_and_what_they_can_be() {
+fn mapped_values_are_checked() {
     let field = |options: &str| format!("properties: {{a: {{type: string, enum: [{options}]}}}}");
     let values = |map: &str| format!("  - values: {{field: spec.a, map: {map}}}\n");
     step(
@@ -199,7 +199,7 @@ fn values_and_what_they_can_be() {
 }
 
 #[test]
-fn a_string_goes_into_a_map_of_strings() {
+fn string_becomes_map_entry() {
     let map = |more: &str, kind: &str| {
         format!("properties: {{{more}m: {{type: object, additionalProperties: {{type: {kind}}}}}}}")
     };
@@ -270,7 +270,7 @@ fn blanks_are_all_that_may_differ() {
 }
 
 #[test]
-fn a_list_with_one_element_must_be_possible() {
+fn single_element_list_must_fit() {
     let list = |bound: &str| format!("properties: {{a: {{type: array, items: {{type: string}}, {bound}}}}}");
     for bound in ["minItems: 2", "maxItems: 0"] {
         step(

@@ -20,7 +20,7 @@ fn fine(older: &str, newer: &str, operation: &str) {
 }
 
 #[test]
-fn a_field_of_one_version_that_requires_it_needs_a_value() {
+fn required_field_needs_a_value() {
     let (none, some) = (spec("", "b: {type: string}"), |more: &str| {
         spec("a", &format!("a: {{type: string{more}}}, b: {{type: string}}"))
     });
@@ -60,7 +60,7 @@ const TEXT: &str = "{type: string}";
 const TEXT_A: &str = "{field: spec.a, value: \"\"}";
 
 #[test]
-fn what_becomes_required_must_always_be_there() {
+fn newly_required_must_always_exist() {
     let need_not = |field: &str, version: &str| format!("{field} of the {version} version need not be there");
     let rename = "rename: {from: spec.a, to: spec.b}";
     refused(
@@ -89,7 +89,7 @@ fn what_becomes_required_must_always_be_there() {
 }
 
 #[test]
-fn type_of_required_field_must_fit_every_value() {
+fn required_type_must_fit_all_values() {
     let need_not = |field: &str, version: &str| format!("{field} of the {version} version need not be there");
     refused(
         &one("", "a", TEXT),
@@ -138,7 +138,7 @@ fn type_of_required_field_must_fit_every_value() {
 }
 
 #[test]
-fn what_an_operation_can_leave_out_is_not_required() {
+fn optional_result_is_not_required() {
     refused(
         &one("a", "a", TEXT),
         &one("a", "a", TEXT),
@@ -191,7 +191,7 @@ fn what_an_operation_can_leave_out_is_not_required() {
 }
 
 #[test]
-fn an_object_that_is_made_must_have_what_it_requires() {
+fn created_object_has_required_fields() {
     let net = |required: &str, more: &str| {
         format!(
             "net: {{type: object, required: [{required}], properties: {{port: {{type: integer{more}}}, mode: {{type: string}}}}}}"
@@ -226,7 +226,7 @@ fn an_object_that_is_made_must_have_what_it_requires() {
 }
 
 #[test]
-fn what_may_be_null_brings_nothing_along() {
+fn nullable_source_guarantees_nothing() {
     let older = |null: &str| {
         format!(
             "required: [h], properties: {{h: {{type: object{null}, required: [a], properties: {{a: {{type: string}}}}}}}}"
@@ -248,7 +248,7 @@ fn what_may_be_null_brings_nothing_along() {
 }
 
 #[test]
-fn the_same_goes_for_items() {
+fn items_follow_the_same_rules() {
     let list = |item: &str| format!("properties: {{l: {{type: array, items: {{type: object, {item}}}}}}}");
     let (none, some) =
         ("properties: {b: {type: string}}", "required: [a], properties: {a: {type: string}, b: {type: string}}");

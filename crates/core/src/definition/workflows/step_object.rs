@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn objects_are_named_by_resource_and_name() {
+    fn object_name_has_resource_and_name() {
         let resource = |text: &str| ResourceName::parse(text).unwrap();
         for (text, object) in [
             ("source", StepObject::Source),

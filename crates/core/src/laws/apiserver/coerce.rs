@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_fields_go() {
+    fn unknown_fields_are_pruned() {
         // pruning/algorithm_test.go, TestPrune
         let closed = schema(
             "{type: object, properties: {a: {type: string}, l: {type: array, items: {type: object, properties: {b: {type: string}}}}}}",
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn nulls_go_where_there_is_no_room_for_them() {
+    fn non_nullable_nulls_are_dropped() {
         // defaulting/prunenulls_test.go, TestPruneNonNullableNullsWithoutDefaults
         let schema = schema(
             "{type: object, properties: {a: {type: string}, n: {type: string, nullable: true}, d: {type: string, default: x}, m: {type: object, additionalProperties: {type: string}}, l: {type: array, items: {type: string}}}}",
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn defaults_are_filled_from_outside_to_inside() {
+    fn outer_defaults_fill_first() {
         // defaulting/algorithm_test.go, TestDefaulting
         let schema = schema(
             r#"{type: object, properties: {
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn a_float_is_no_integer_however_it_will_be_written() {
+    fn float_is_no_integer() {
         let schema = schema("{type: object, properties: {a: {type: integer}}}");
         let stored = |sent: &str| written(&schema, &Value::read(sent).unwrap(), None);
         assert_eq!(stored(r#"{"a":1.0}"#).unwrap().to_text(), r#"{"a":1}"#);
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_not_defaulted_and_a_write_is() {
+    fn only_writes_are_defaulted() {
         let schema = schema(
             "{type: object, properties: {spec: {type: object, properties: {a: {type: number, default: 1.0}, b: {type: number}}}}}",
         );

@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_spelled_as_go_spells_them() {
+    fn numbers_print_like_go() {
         for (sent, stored) in [
             ("0", "0"),
             ("-0", "0"), // strconv.ParseInt
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn what_go_cannot_decode_is_named() {
+    fn undecodable_number_is_named() {
         let many = format!("1{}", "0".repeat(309)); // seen on kube-apiserver 1.36.3: LIST answers 500
         for number in ["1E400", "-1e309", many.as_str()] {
             assert_eq!(go_number(number), None, "{number}");

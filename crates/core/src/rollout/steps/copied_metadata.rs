@@ -114,7 +114,7 @@ mod tests {
     /// What was carried is of whoever changed it first: the rollout writes that object once more before the other goes,
     /// and API servers keep one time for all that a manager has written.
     #[test]
-    fn what_was_carried_is_no_later_change() {
+    fn carried_metadata_is_no_edit() {
         let member = ("labels", "team");
         let is_carried = |by: &str| {
             let written = |manager: &str, time: &str| {

@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quota_refuses_what_it_leaves_no_room_for() {
+    fn quota_without_capacity_refuses() {
         let pods = PodSet::of(&deployment(asking()), &[]);
         let refuses = |hard: Value, used: Value| no_room(&[quota(hard, used)], &pods, &[]);
         assert_eq!(refuses(json!({"pods": "4"}), json!({"pods": "2"})), None);
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quota_counts_the_pods_that_its_scopes_say() {
+    fn quota_scopes_select_pods() {
         let refuses = |pod: Value, spec: Value| {
             let mut quota = quota(json!({"pods": "1"}), json!({}));
             spec.as_object().unwrap().iter().for_each(|(name, value)| quota["spec"][name] = value.clone());
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn pods_take_what_their_namespace_gives_to_all_and_what_runs_beside_them() {
+    fn pods_include_namespace_defaults() {
         let limits = json!({"spec": {"limits": [
             {"type": "Container", "default": {"cpu": "1"}, "defaultRequest": {"cpu": "500m"}},
             {"type": "Pod", "max": {"cpu": "8"}},
@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn those_beside_it_take_room_as_well() {
+    fn neighbour_pods_use_quota() {
         let pods = PodSet::of(&deployment(asking()), &[]);
         let quota = [quota(json!({"pods": "9"}), json!({"pods": "4"}))];
         let beside = vec![pods.clone(); 2];

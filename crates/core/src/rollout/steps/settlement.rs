@@ -63,7 +63,7 @@ mod tests {
     const NOW: &str = "2026-11-20T10:48:40Z";
 
     #[test]
-    fn what_has_belonged_to_an_object_for_long_is_left_behind() {
+    fn old_dependents_are_left_behind() {
         assert_eq!(not_left_behind(&[], "u", NOW), None);
         assert_eq!(not_left_behind(&[set("u", "2026-11-20T10:48:30Z")], "u", NOW), None);
         let why = not_left_behind(&[set("u", "2026-11-20T10:48:31Z")], "u", NOW).unwrap();
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn what_belongs_to_nobody_yet_is_waited_for_and_what_is_anothers_is_not() {
+    fn unowned_dependents_are_waited_for() {
         let mut nobodys = set("u", "2026-11-20T09:00:00Z");
         nobodys["metadata"]["ownerReferences"] = json!([]);
         assert_eq!(not_left_behind(&[nobodys.clone()], "u", NOW).unwrap(), "a-1 is about to belong to it");

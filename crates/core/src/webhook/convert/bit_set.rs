@@ -69,7 +69,7 @@ mod tests {
     use super::BitSet;
 
     #[test]
-    fn what_was_inserted_is_there_and_nothing_else() {
+    fn set_holds_only_inserted_bits() {
         let mut bits = BitSet::default();
         let inserted = [0, 63, 64, 127, 128, 1000];
         inserted.into_iter().for_each(|index| bits.insert(index));

@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_item_is_spelled_with_all_that_it_is_in() {
+    fn item_path_names_all_parents() {
         let object = ErrorPath::Object;
         let pool = ErrorPath::Item { outer: &object, list: "spec.pools", name: ItemName::Key("a.b") };
         let disk = ErrorPath::Item { outer: &pool, list: "disks", name: ItemName::Index(3) };
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_is_too_long_to_be_read_is_cut() {
+    fn long_key_is_truncated() {
         let object = ErrorPath::Object;
         let spelled = |length| {
             let key = "é".repeat(length);

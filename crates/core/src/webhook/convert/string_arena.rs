@@ -37,7 +37,7 @@ mod tests {
     use super::StringArena;
 
     #[test]
-    fn what_is_kept_stays() {
+    fn stored_strings_stay_valid() {
         let texts = StringArena::default();
         let kept: Vec<&str> = (0..10).map(|at| texts.keep(at.to_string().into())).collect();
         assert_eq!(kept.concat(), "0123456789");

@@ -184,7 +184,7 @@ mod tests {
 
     /// While it moves there is all of it twice, and room that is not needed is memory that nobody counts.
     #[test]
-    fn an_answer_moves_once_where_all_objects_grow_alike() {
+    fn even_growth_reallocates_once() {
         for length in 10..21 {
             let (whole, room, moved) = answered(&vec![(5, length); 10_000]);
             assert_eq!(moved, 1, "{length}");
@@ -193,14 +193,14 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_just_fits_does_not_move() {
+    fn fitting_response_never_reallocates() {
         let (empty, room, _) = answered(&[(5, 0)]);
         assert_eq!(answered(&[(5, room - empty)]), (room, room, 0));
         assert_eq!(answered(&[(5, room - empty + 1)]).2, 1);
     }
 
     #[test]
-    fn an_answer_moves_seldom_where_the_last_objects_grow() {
+    fn late_growth_reallocates_rarely() {
         let (whole, room, moved) = answered(&[vec![(100_000, 10)], vec![(10, 200); 1000]].concat());
         assert!(moved < 8 && room < whole + whole / 4, "moved {moved} times, {room} for {whole}");
     }

@@ -157,7 +157,7 @@ pub(super) fn compare(kind: Kind, version: &str, writes: u64, verdicts: Verdicts
 }
 
 #[test]
-fn printed_rules_and_validate_give_one_verdict() {
+fn cel_rules_agree_with_validate() {
     let mut kinds: Vec<(String, Box<dyn Fn() -> Kind>)> =
         ["materialize", "elasticsearch"].map(|name| (name.to_owned(), Box::new(move || embedded(name)) as _)).into();
     for (index, (fields, rules)) in OURS.into_iter().enumerate() {

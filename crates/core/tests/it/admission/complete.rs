@@ -23,7 +23,7 @@ fn errors(webhook: &Webhook, new: &Value, old: Option<&Value>) -> (Vec<String>, 
 }
 
 #[test]
-fn what_a_served_version_cannot_hold_is_refused_to_its_writer() {
+fn unrepresentable_value_refuses_write() {
     let webhook = plain(load("proxies.yaml"), Enforcement::Enforce);
     assert_eq!(errors(&webhook, &noted(4_000), None).0, Vec::<String>::new());
     let (found, _) = errors(&webhook, &noted(262_144), Some(&noted(4_000)));
@@ -42,7 +42,7 @@ fn what_a_served_version_cannot_hold_is_refused_to_its_writer() {
 }
 
 #[test]
-fn what_was_read_incompletely_is_not_written() {
+fn incomplete_read_is_not_written() {
     let webhook = plain(load("proxies.yaml"), Enforcement::Enforce);
     let mut marked = proxy("v1", json!({"container": {"image": "i"}}));
     marked["metadata"]["annotations"] = json!({"pointsman.dev/incomplete": "pointsman.dev/kept-v1alpha1"});

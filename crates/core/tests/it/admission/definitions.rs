@@ -77,7 +77,7 @@ const BAD_RULES: &[Mistake] = &[
 ];
 
 #[test]
-fn bad_rules_are_refused_with_their_place() {
+fn bad_rules_name_their_place() {
     for (original, replacement, words) in BAD_RULES {
         let (line, message) = problems(original, replacement);
         assert!(message.contains(words), "{replacement}: {message}");
@@ -129,7 +129,7 @@ const BAD_PATHS: &[Mistake] = &[
 ];
 
 #[test]
-fn bad_upgrade_paths_are_refused_with_their_place() {
+fn bad_upgrade_paths_name_their_place() {
     for (original, replacement, words) in BAD_PATHS {
         let (line, message) = problems(original, replacement);
         assert!(message.contains(words), "{replacement}: {message}");

@@ -45,7 +45,7 @@ fn flips_are_refused_during_promotion() {
 }
 
 #[test]
-fn flips_off_the_upgrade_path_are_refused() {
+fn flips_off_the_path_are_refused() {
     let c = "2.18.0";
     let base = gadget("v2", &json!({"replicas": 2}));
     let flip = |own: &str, served: &[&str], old: &str, new: &str, more: fn(&Value) -> Value| {

@@ -28,7 +28,7 @@ fn left(kind: Kind, before: &Value, label: &str, more: impl Fn(&Value) -> Value)
 }
 
 #[test]
-fn objects_are_not_handed_over_in_the_middle_of_a_change() {
+fn handover_waits_for_pending_change() {
     let same = |object: &Value| object.clone();
     for (phase, may) in [("Ready", true), ("ApplyingChanges", false), ("MigratingData", false), ("Invalid", true)] {
         let answer = left(embedded("elasticsearch"), &cluster(&json!({"phase": phase})), LABEL, same);
@@ -51,7 +51,7 @@ fn gadgets(handover: &str) -> Result<Kind, String> {
 }
 
 #[test]
-fn what_the_other_version_holds_back_has_not_entered() {
+fn retained_fields_do_not_count() {
     let kind = || embedded("elasticsearch");
     let entered = |from: &str, phase: &str, settings: Settings, more: fn(&Value) -> Value| {
         let before = cluster(&json!({"phase": phase}));
@@ -79,7 +79,7 @@ fn what_the_other_version_holds_back_has_not_entered() {
 }
 
 #[test]
-fn conditions_of_a_hand_over_are_data() {
+fn handover_conditions_are_data() {
     let handover = "  - {condition: Ready, within: status.conditions}\n  - {generation: status.observedGeneration}\n";
     let kind = || {
         let crd = data("kinds/gadgets.crd.yaml");
@@ -112,7 +112,7 @@ fn conditions_of_a_hand_over_are_data() {
 }
 
 #[test]
-fn conditions_that_can_never_be_are_refused_at_load() {
+fn impossible_conditions_are_refused() {
     for (handover, told) in [
         ("  - {field: status.phas, in: [Ready]}\n", "has no \"phas\" there"),
         ("  - {field: status.release}\n", "status.release needs one of `is`, `in`, `notIn`, `atLeast` and `present`"),
@@ -127,7 +127,7 @@ fn conditions_that_can_never_be_are_refused_at_load() {
 }
 
 #[test]
-fn who_says_why_takes_an_object_along_and_is_heard() {
+fn override_reason_allows_handover() {
     let stuck = cluster(&json!({"phase": "ApplyingChanges"}));
     let say = |reason: &'static str| move |object: &Value| with(object, OVERRIDE, json!(reason));
     let answer = left(embedded("elasticsearch"), &stuck, LABEL, say("2.16.0 never finishes, see ticket 7"));
@@ -147,7 +147,7 @@ fn who_says_why_takes_an_object_along_and_is_heard() {
 }
 
 #[test]
-fn the_way_to_a_version_is_passed_over_but_not_its_rules() {
+fn override_skips_path_not_rules() {
     let c = "2.18.0";
     let settings = Settings { served: vec![version(A), version(B), version(c)], ..Settings::default() };
     let webhook = serving(load("gadgets.yaml"), Some(c), settings);
@@ -162,7 +162,7 @@ fn the_way_to_a_version_is_passed_over_but_not_its_rules() {
 }
 
 #[test]
-fn advice_is_spelled_as_the_labels_are() {
+fn advice_uses_label_spelling() {
     let served = ["v2.16.0", "v2.17.0", "v2.18.0"];
     let settings = |served: &[&str]| Settings {
         served: served.iter().map(|text| version(text)).collect(),
@@ -184,7 +184,7 @@ fn advice_is_spelled_as_the_labels_are() {
 }
 
 #[test]
-fn operators_go_back_by_one_minor_version() {
+fn operators_downgrade_one_minor() {
     let flip = |from: &str, to: &str| {
         let settings = Settings { served: vec![version(from), version(to)], ..Settings::default() };
         let webhook = serving(embedded("elasticsearch"), Some(to), settings);
@@ -196,7 +196,7 @@ fn operators_go_back_by_one_minor_version() {
 }
 
 #[test]
-fn a_label_that_is_taken_for_the_version_label_is_refused_with_the_right_one() {
+fn mistaken_label_gets_a_correction() {
     let webhook = serving(embedded("elasticsearch"), None, Settings::default());
     let mistaken = "/metadata/labels/eaas.search.mercari.in~1controller-version";
     let plain = cluster(&json!({}));

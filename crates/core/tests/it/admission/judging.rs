@@ -14,7 +14,7 @@ fn strict(default: bool) -> pointsman_core::webhook::Webhook {
 }
 
 #[test]
-fn objects_with_bad_labels_are_left_alone() {
+fn bad_labels_are_ignored() {
     let long = "2.17.0-".to_owned() + &"x".repeat(60);
     let odd = [
         json!(""),
@@ -88,7 +88,7 @@ fn unserved_controller_versions_are_warned_of() {
 }
 
 #[test]
-fn update_without_old_object_is_a_creation() {
+fn update_without_old_is_create() {
     let webhook = plain(load("gadgets.yaml"), Enforcement::Enforce);
     let bad = gadget("v2", &json!({"level": 99}));
     assert!(!ask(&webhook, Endpoint::Validate, &review("UPDATE", None, Some(&bad))).allowed);

@@ -76,7 +76,7 @@ fn random_write(random: &mut Random) -> (Value, Value) {
 }
 
 #[test]
-fn nobody_but_the_rollout_takes_off_what_it_has_noted() {
+fn only_the_runner_removes_marks() {
     let servers = servers();
     let (mut put_back, mut taken_off, mut left) = (0, 0, 0);
     for case in 0..cases(3_000) {
@@ -108,7 +108,7 @@ fn nobody_but_the_rollout_takes_off_what_it_has_noted() {
 }
 
 #[test]
-fn who_leaves_a_mark_out_is_told_who_takes_it_off() {
+fn dropped_mark_names_its_owner() {
     let [_, server, _] = servers();
     let old = object(&json!({MARK: TEXT}), &json!({LABEL: "2.17.0"}));
     let new = object(&Value::Null, &json!({LABEL: "2.16.0"}));

@@ -120,7 +120,7 @@ fn table(old: Option<Option<&'static str>>, new: Option<&'static str>) -> Cell {
 }
 
 #[test]
-fn label_changes_are_judged_by_the_table() {
+fn label_changes_follow_the_table() {
     let (a, b) = (server(A, true), server(B, false));
     let servers = [
         Registered { name: A, value: Some(A), webhook: &a },
@@ -171,7 +171,7 @@ fn label_changes_are_judged_by_the_table() {
 }
 
 #[test]
-fn objects_of_other_versions_are_not_judged() {
+fn other_versions_are_not_judged() {
     let (a, b) = (server(A, true), server(B, false));
     let own = |webhook: &Webhook, old: Option<&str>, new: Option<&str>| {
         // Breaks the rules of both.

@@ -18,7 +18,7 @@ fn expected(old: Option<Option<&str>>, new: Option<&str>, default: bool, shadowe
 }
 
 #[test]
-fn reviews_that_lead_to_the_wrong_server_are_refused() {
+fn misdirected_reviews_are_refused() {
     let labels = [None, Some(A), Some(B), Some(UNKNOWN), Some(MALFORMED)];
     let base = gadget("v2", &json!({"replicas": 2}));
     let (mut refused, mut taken) = (0, 0);
@@ -58,7 +58,7 @@ fn reviews_that_lead_to_the_wrong_server_are_refused() {
 
 /// The API server takes that field out of what is created, after admission: nobody gets past us by it.
 #[test]
-fn a_creation_that_says_it_is_going_is_judged() {
+fn terminating_creation_is_judged() {
     let webhook = plain(load("gadgets.yaml"), Enforcement::Enforce);
     let going =
         with(&gadget("v2", &json!({"replicas": 9})), "/metadata/deletionTimestamp", json!("2026-11-20T10:36:38Z"));
@@ -82,7 +82,7 @@ fn dry_runs_change_no_count() {
 }
 
 #[test]
-fn audit_says_nothing_to_users() {
+fn audit_mode_warns_nobody() {
     let webhook = plain(load("gadgets.yaml"), Enforcement::Audit);
     let old = gadget("v1", &json!({"copies": 2}));
     let new = with(&with(&old, "/spec/level", json!("3")), "/spec/copies", json!(9));
@@ -93,7 +93,7 @@ fn audit_says_nothing_to_users() {
 }
 
 #[test]
-fn a_deprecated_field_is_mentioned_to_whoever_changes_the_spec() {
+fn deprecated_field_warns_on_spec_edit() {
     let webhook = plain(load("gadgets.yaml"), Enforcement::Enforce);
     let old = gadget("v1", &json!({"copies": 2, "level": "3"}));
     let told = |old: Option<&Value>, new: &Value| {

@@ -121,7 +121,7 @@ fn random_write(webhook: &Webhook, label: &str, random: &mut Random) -> (Option<
 }
 
 #[test]
-fn mutate_changes_nothing_but_its_stamps() {
+fn mutate_changes_only_its_stamps() {
     let webhook = stamping(embedded("materialize"));
     let kind = &webhook.kinds()[0];
     let label = key(kind, "controller-version");

@@ -122,7 +122,7 @@ fn is_said(fields: &str, rule: &str, version: &str) -> bool {
 }
 
 #[test]
-fn random_rules_and_validate_give_one_verdict() {
+fn random_rules_agree_with_validate() {
     let first = number("POINTSMAN_SEED", 0);
     let (mut accepted, mut exact, mut verdicts) = (0, 0, [0, 0]);
     for seed in first..first + number("POINTSMAN_KINDS", 60) {

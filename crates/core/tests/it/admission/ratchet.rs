@@ -189,7 +189,7 @@ fn new_violations_are_denied_by_field() {
 }
 
 #[test]
-fn malformed_metadata_that_was_there_before_stays_a_warning() {
+fn old_malformed_metadata_only_warns() {
     // serde_json would drop the second name, so the review is written by hand.
     let body = r#"{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"u1",
         "kind":{"group":"elasticsearch.k8s.elastic.co","kind":"Elasticsearch"},"operation":"UPDATE",
@@ -205,7 +205,7 @@ fn malformed_metadata_that_was_there_before_stays_a_warning() {
 
 /// What only v2 can say of an object stands in an annotation at v1: who edits that edits the spec.
 #[test]
-fn kept_fields_edited_by_hand_are_judged_as_an_edit_of_the_spec() {
+fn edited_kept_fields_are_judged() {
     let webhook = plain(load("gadgets.yaml"), Enforcement::Enforce);
     let kept = |secret: &str| json!({"fields": {"spec.secret": {"value": secret}}}).to_string();
     let annotation = "/metadata/annotations/pointsman.dev~1kept-v2";

@@ -63,7 +63,7 @@ fn malformed_reviews_are_refused() {
 }
 
 #[test]
-fn unknown_review_versions_are_answered_by_uid() {
+fn unknown_review_version_keeps_uid() {
     for (field, value, words) in [
         ("kind", "ConversionReview", "this path takes AdmissionReview"),
         ("apiVersion", "admission.k8s.io/v9", "this path takes admission.k8s.io/v1"),
@@ -146,7 +146,7 @@ fn malformed_objects_are_refused_by_field() {
 }
 
 #[test]
-fn deep_repeated_and_large_json_breaks_nothing() {
+fn hostile_json_is_bounded() {
     let envelope = good().to_string();
     let with_spec = |spec: &str| envelope.replace("{\"replicas\":2}", spec);
     let twice = [

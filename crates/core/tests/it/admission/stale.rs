@@ -34,7 +34,7 @@ fn thing(spec: Value) -> Value {
 }
 
 #[test]
-fn a_kept_value_does_not_come_back_with_what_it_hung_on() {
+fn kept_value_needs_its_anchor() {
     let webhook = case("a-guard-that-changes-back");
     let stored = at(&webhook, &thing(json!({"policy": "Forever"})), "v2");
     assert!(stored.pointer(KEPT).is_some(), "{stored}");
@@ -48,7 +48,7 @@ fn a_kept_value_does_not_come_back_with_what_it_hung_on() {
 }
 
 #[test]
-fn an_item_of_a_name_that_was_deleted_begins_anew() {
+fn recreated_item_starts_clean() {
     let kind = Kind::from_crd(
         "apiVersion: pointsman.dev/v1\nkind: KindDefinition\ncrd: x\nsteps:\n- from: v1\n  to: v2\n  operations:\n  \
          - each: {in: spec.items, key: name, operations: [{drop: comment}]}\n",
@@ -78,7 +78,7 @@ fn an_item_of_a_name_that_was_deleted_begins_anew() {
 /// A write that changes nothing of what is kept, nor what it hangs on, is left as it is, however the annotation is
 /// spelled.
 #[test]
-fn what_still_holds_is_not_written_again() {
+fn valid_kept_value_is_untouched() {
     let webhook = case("a-guard-that-changes-back");
     let spelled = json!(r#"{ "fields": {"spec.policy": {"became": "Always", "value": "Forever"}}}"#);
     let stored =
@@ -106,7 +106,7 @@ fn what_still_holds_is_not_written_again() {
 
 /// A manifest that was exported, edited and is created anew brings along what was kept for it as it was.
 #[test]
-fn what_a_created_object_brings_along_holds_or_goes() {
+fn created_object_keeps_only_valid_values() {
     let webhook = case("a-guard-that-changes-back");
     let stored = at(&webhook, &thing(json!({"policy": "Forever"})), "v2");
     let edited = create(&webhook, &with(&stored, "/spec/policy", json!("Never"))).patched;
@@ -138,7 +138,7 @@ fn sized() -> Webhook {
 }
 
 #[test]
-fn an_object_that_was_sparse_is_whole_once_it_was_made_so() {
+fn sparse_object_becomes_complete() {
     let webhook = sized();
     let sparse = thing(json!({}));
     for there in ["v2", "v3"] {
@@ -156,7 +156,7 @@ fn an_object_that_was_sparse_is_whole_once_it_was_made_so() {
 /// Whoever says of a whole object that it was not whole elsewhere takes its defaults and its hash away, at every
 /// version: it is forgotten in the write that says so.
 #[test]
-fn a_mark_that_a_whole_object_was_sparse_elsewhere_is_forgotten() {
+fn obsolete_sparse_mark_is_dropped() {
     let webhook = sized();
     for (version, elsewhere) in [("v2", "v1"), ("v3", "v1"), ("v3", "v2"), ("v1", "v3"), ("v1", "v2"), ("v2", "v3")] {
         let mut whole = thing(json!({"size": 1, "mode": "fast"}));
@@ -174,7 +174,7 @@ fn a_mark_that_a_whole_object_was_sparse_elsewhere_is_forgotten() {
 
 /// The API server gives a new object its uid behind admission.
 #[test]
-fn a_new_object_is_whole_before_it_has_a_uid() {
+fn new_object_completes_without_uid() {
     let webhook = case("an-addition-without-a-spec");
     let stored = json!({"apiVersion": "example.com/v2", "kind": "Thing", "metadata": {"name": "t", "uid": "u"},
         "data": {"x": "a"}});
@@ -196,7 +196,7 @@ fn a_new_object_is_whole_before_it_has_a_uid() {
 
 /// What is written to the object says nothing of the status, where that is written apart: the API server drops it.
 #[test]
-fn a_status_that_is_sent_along_breaks_no_guard() {
+fn status_in_a_write_is_ignored() {
     let webhook = plain(embedded("materialize"), Enforcement::Enforce);
     let kept = "/metadata/annotations/pointsman.dev~1kept-v1alpha1";
     let older = json!({
@@ -224,7 +224,7 @@ fn a_status_that_is_sent_along_breaks_no_guard() {
 /// What is created has no status where that is written apart, whatever is sent: what was kept of it would come back
 /// with the first status that is written.
 #[test]
-fn what_was_kept_of_a_status_goes_when_the_object_is_created_anew() {
+fn recreated_object_loses_kept_status() {
     let status = |fields: &str| format!("status: {{type: object, properties: {{phase: {{type: string}}{fields}}}}}");
     let version = |name: &str, status: &str, storage: bool| {
         format!(

@@ -21,7 +21,7 @@ fn update(old: &Value, new: &Value) -> Answer {
 
 /// An API server sends no such object. Nothing is put back then, and nobody is told that something was.
 #[test]
-fn what_cannot_be_put_back_is_not_said_to_be() {
+fn unrestorable_value_is_not_promised() {
     let object = stamped(&gadget("v2", &json!({"replicas": 2})));
     for (path, odd) in [
         ("/metadata", json!([])),
@@ -35,7 +35,7 @@ fn what_cannot_be_put_back_is_not_said_to_be() {
 }
 
 #[test]
-fn what_is_put_back_is_said() {
+fn restored_value_is_reported() {
     let object = stamped(&gadget("v2", &json!({"replicas": 2})));
     let hash = object.pointer(HASH).cloned().unwrap();
     let label = "/metadata/labels/example.com~1managed-by-version";
@@ -57,7 +57,7 @@ fn what_is_put_back_is_said() {
 }
 
 #[test]
-fn a_kept_annotation_that_is_put_back_or_brought_along_is_said() {
+fn restored_annotation_is_reported() {
     let webhook = plain(load("gadgets.yaml"), Enforcement::Enforce);
     let read = |owner: &str| {
         let old = gadget("v1", &json!({"copies": 2, "level": owner, "hostPort": "a"}));
@@ -86,7 +86,7 @@ fn a_kept_annotation_that_is_put_back_or_brought_along_is_said() {
 }
 
 #[test]
-fn a_stale_hash_is_said() {
+fn stale_hash_is_reported() {
     let webhook = plain(load("gadgets.yaml"), Enforcement::Enforce);
     let object = stamped(&gadget("v2", &json!({"replicas": 2})));
     let told = |old: Option<&Value>, new: &Value| {
@@ -108,7 +108,7 @@ fn a_stale_hash_is_said() {
 }
 
 #[test]
-fn a_change_is_named_as_its_author_wrote_it() {
+fn change_uses_its_authors_path() {
     let webhook = plain(embedded("materialize"), Enforcement::Enforce);
     let old = json!({"apiVersion": "materialize.cloud/v1alpha1", "kind": "Materialize", "metadata": {"name": "m"},
         "spec": {"environmentdImageRef": "materialize/environmentd:v26.1.0", "backendSecretName": "s",
@@ -132,7 +132,7 @@ fn a_change_is_named_as_its_author_wrote_it() {
 }
 
 #[test]
-fn deprecations_and_stale_hashes_are_no_matter_of_the_version_that_is_left() {
+fn left_version_gets_no_warnings() {
     let webhook = serving(load("gadgets.yaml"), Some(A), Settings::default());
     let object = stamped(&gadget("v2", &json!({"replicas": 2})));
     let changed = with(&object, "/spec/replicas", json!(3));
@@ -154,7 +154,7 @@ fn scale(version: &str, from: i64, to: i64) -> Value {
 }
 
 #[test]
-fn scale_is_judged_by_what_holds_for_all_and_said_to_pass_the_hash() {
+fn scale_follows_common_rules() {
     let kind = || {
         let text = super::data("kinds/engines.yaml");
         assert!(text.contains("\n  rules:\n"), "{text}");

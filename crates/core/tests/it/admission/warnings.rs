@@ -56,7 +56,7 @@ fn rollout_start_is_warned_of_once() {
 }
 
 #[test]
-fn fields_of_another_version_are_warned_of() {
+fn foreign_version_fields_warn() {
     let webhook = plain(load("gadgets.yaml"), Enforcement::Enforce);
     let applied = json!({"apiVersion": "example.com/v2", "kind": "Gadget", "spec": {"owner": "me"}}).to_string();
     let object = with(

@@ -65,7 +65,7 @@ fn residue(object: &Value, claimed: &[Way], holders: &[Way]) -> Value {
 }
 
 #[test]
-fn what_no_operation_names_is_carried_and_nothing_is_invented() {
+fn unnamed_fields_are_carried() {
     let make = |trip: &Trip, seed: u64| {
         if seed.is_multiple_of(2) { complete(trip, seed) } else { sparse(trip, seed) }
     };
@@ -87,7 +87,7 @@ fn what_no_operation_names_is_carried_and_nothing_is_invented() {
 }
 
 #[test]
-fn sparse_objects_get_nothing_that_was_not_there() {
+fn sparse_objects_gain_nothing() {
     let seen = on_every_trip(1, &sparse, &|trip, seen, object, _| {
         if !trip.is_step() || !is_sparse(trip, object) {
             return Ok(());
@@ -107,7 +107,7 @@ fn sparse_objects_get_nothing_that_was_not_there() {
 }
 
 #[test]
-fn removing_a_field_removes_at_most_what_derives_from_it() {
+fn removal_removes_only_derived_fields() {
     let seen = on_every_trip(1, &sparse, &|trip, seen, object, seed| {
         if !trip.is_step() || !is_sparse(trip, object) {
             return Ok(());
@@ -149,7 +149,7 @@ fn removing_a_field_removes_at_most_what_derives_from_it() {
 }
 
 #[test]
-fn nothing_stays_that_only_the_other_version_knows() {
+fn one_sided_data_does_not_stay() {
     let seen = on_every_trip(1, &complete, &|trip, seen, object, _| {
         let there = convert(object, trip.to)?;
         for (name, value) in [("spec", there.get("spec")), ("status", there.get("status"))] {

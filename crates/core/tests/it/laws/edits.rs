@@ -20,7 +20,7 @@ fn back(trip: &Trip) -> Trip {
 }
 
 #[test]
-fn an_edit_at_the_other_version_survives_the_way_home() {
+fn edit_survives_the_round_trip() {
     let seen = on_every_trip(2, &pruned, &|trip, seen, object, seed| {
         let mut random = Random::new(seed ^ 0xED17);
         if !is_complete(trip, object) {
@@ -49,7 +49,7 @@ fn an_edit_at_the_other_version_survives_the_way_home() {
 }
 
 #[test]
-fn a_kept_value_whose_guard_broke_stays_away() {
+fn broken_guard_drops_kept_value() {
     let seen = on_every_trip(2, &pruned, &|trip, seen, object, seed| {
         if !trip.is_step() || !is_complete(trip, object) {
             return Ok(());
@@ -89,7 +89,7 @@ fn is_edited(there: &Value, edit: &Value, way: &Way) -> bool {
 }
 
 #[test]
-fn an_edit_at_the_other_version_touches_nothing_else() {
+fn edit_touches_nothing_else() {
     let seen = on_every_trip(4, &pruned, &|trip, seen, object, seed| {
         if !trip.is_step() || !is_complete(trip, object) {
             return Ok(());

@@ -40,7 +40,7 @@ fn every_law_has_cases() {
 
 /// What no case ran is named, so that a run which saw too little does not pass for one that saw all.
 #[test]
-fn a_run_says_what_it_did_not_exercise() {
+fn run_lists_uncovered_operations() {
     let kind = kinds::kind("proxy");
     let run = |cases, going: bool| {
         let mut go_on = || going;

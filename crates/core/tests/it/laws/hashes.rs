@@ -24,7 +24,7 @@ fn is_hashed(trip: &Trip) -> bool {
 }
 
 #[test]
-fn the_hash_is_the_same_in_every_version() {
+fn hash_is_equal_in_every_version() {
     let seen = on_every_trip(1, &complete, &|trip, seen, object, _| {
         if !is_hashed(trip) || !is_complete(trip, object) {
             return Ok(());
@@ -74,7 +74,7 @@ fn with_other_uuids(random: &mut Random, seen: &Seen, spec: &serde_json::Value, 
 }
 
 #[test]
-fn the_hash_does_not_see_how_the_same_spec_is_written() {
+fn hash_ignores_spelling() {
     let seen = on_every_trip(1, &pruned, &|trip, seen, object, seed| {
         if trip.kind.hash_version() != Some(trip.from) || !is_complete(trip, object) {
             return Ok(());
@@ -115,7 +115,7 @@ fn the_hash_does_not_see_how_the_same_spec_is_written() {
 }
 
 #[test]
-fn the_hash_sees_every_hashed_field_and_no_other() {
+fn hash_covers_exactly_its_fields() {
     let seen = on_every_trip(1, &pruned, &|trip, seen, object, seed| {
         if trip.kind.hash_version() != Some(trip.from) || !is_complete(trip, object) {
             return Ok(());

@@ -16,7 +16,7 @@ fn named(error: Option<ConvertError>) -> Result<(), String> {
 }
 
 #[test]
-fn any_object_converts_or_fails_by_path() {
+fn any_object_converts_or_fails() {
     let seen = on_every_trip(1, &hostile, &|trip, seen, object, _| match kinds::convert(object, trip.to) {
         Ok(there) => {
             seen.note("converted", true);
@@ -83,7 +83,7 @@ fn forged(random: &mut Random, trip: &Trip, real: Option<&Value>) -> Value {
 
 /// Of a status as well, where nobody but a controller writes: a list is no hash, and no API server would take it again.
 #[test]
-fn a_forged_hash_has_the_type_of_a_hash() {
+fn forged_hash_needs_hash_type() {
     const HASH: &str = "14c2936ec13fa4cae70d33eb69c00e14369db5b93706691797324da73fa2e555";
     const DONE: &str = "22222222-2222-2222-2222-222222222222";
     let forged = |value: &str| {
@@ -177,7 +177,7 @@ fn goes_all_ways(trip: &Trip, object: &str) {
 }
 
 #[test]
-fn what_is_nested_deep_costs_no_stack() {
+fn deep_nesting_needs_no_stack() {
     let seen = on_every_trip(5, &complete, &|trip, seen, object, seed| {
         let mut deep = object.clone();
         if nest(&mut deep, &mut Random::new(seed).below(30)) {
@@ -190,7 +190,7 @@ fn what_is_nested_deep_costs_no_stack() {
 }
 
 #[test]
-fn what_an_annotation_nests_deep_costs_no_stack() {
+fn deep_annotation_needs_no_stack() {
     let seen = on_every_trip(5, &complete, &|trip, seen, object, seed| {
         let mut random = Random::new(seed ^ 0xDEE9);
         let there = convert(object, trip.to)?;
@@ -267,7 +267,7 @@ fn forged_annotations_gain_nothing() {
 }
 
 #[test]
-fn what_is_not_ours_is_carried_along() {
+fn foreign_annotations_are_carried() {
     let seen = on_every_trip(4, &complete, &|trip, seen, object, _| {
         for foreign in
             ["", "x", "{", "[]", "null", "{}", "{\"a\":1}", "{\"nowhere\":{}}", "{\"a\":{},\"a\":{}}", "1e400"]
@@ -297,7 +297,7 @@ fn what_is_not_ours_is_carried_along() {
 }
 
 #[test]
-fn depth_size_and_duplicates_are_no_danger() {
+fn depth_size_duplicates_are_bounded() {
     let object = |spec: &str| {
         format!("{{\"apiVersion\":\"example.com/v1\",\"kind\":\"Mailbox\",\"metadata\":{{}},\"spec\":{spec}}}")
     };

@@ -60,7 +60,7 @@ const LONG_UNSAID: &str = concat!(
 );
 
 #[test]
-fn what_is_filled_in_later_is_no_edit() {
+fn later_default_is_no_edit() {
     let mut wrong = Vec::new();
     for (case, from, members) in MANIFESTS {
         let webhook = Webhook::new(vec![load(case).unwrap()], Metadata::Full).unwrap();
@@ -95,7 +95,7 @@ fn what_is_filled_in_later_is_no_edit() {
 
 /// What an API server would fill in is no cover for what somebody has written.
 #[test]
-fn an_edit_beside_what_is_filled_in_is_one() {
+fn edit_next_to_default_counts() {
     let webhook = Webhook::new(vec![load("a-guard-that-is-filled-in").unwrap()], Metadata::Full).unwrap();
     let convert = |object: &str, to: &str| webhook.convert(object, to).unwrap().text;
     let object = r#"{"apiVersion":"example.com/v2","kind":"Thing","metadata":{"name":"a","uid":"u"},"spec":{"hosts":[{"h":"a"},{"h":"b"}]}}"#;

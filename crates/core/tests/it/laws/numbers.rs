@@ -25,7 +25,7 @@ const SPELLINGS: [&str; 12] = [
 const NO_INTEGERS: [&str; 4] = ["1e21", "1E400", "12345678901234567890123", "18446744073709551616"];
 
 #[test]
-fn the_same_input_gives_the_same_bytes() {
+fn equal_input_gives_equal_bytes() {
     let seen = on_every_trip(4, &complete, &|trip, seen, object, seed| {
         let text = object.to_text();
         let converted =
@@ -46,7 +46,7 @@ fn the_same_input_gives_the_same_bytes() {
 }
 
 #[test]
-fn numbers_come_out_as_they_went_in() {
+fn numbers_keep_their_text() {
     for number in SPELLINGS {
         let integral = !["0.10", "1.50e-7"].contains(&number);
         for (kind, from, to, field) in [

@@ -4,7 +4,7 @@ use super::{objects, trips};
 use crate::kinds::WEBHOOK;
 
 #[test]
-fn whole_objects_of_the_kinds_that_are_built_in_have_nothing_to_tell() {
+fn built_in_kinds_preview_clean() {
     for trip in trips() {
         for seed in 0..20 {
             let object = objects::pruned(&trip, seed);
@@ -16,7 +16,7 @@ fn whole_objects_of_the_kinds_that_are_built_in_have_nothing_to_tell() {
 }
 
 #[test]
-fn what_no_schema_takes_is_told_by_its_place() {
+fn schema_violation_names_its_place() {
     let trip = trips().into_iter().find(|trip| trip.kind.name() == "materialize" && trip.down).unwrap();
     let mut object = objects::complete(&trip, 0);
     object.set("spec.podLabels", Value::literal(&serde_json::json!({"a": 5})));

@@ -137,7 +137,7 @@ pub(super) fn load(case: &str) -> Result<Kind, BadDefinition> {
 
 /// A definition that cannot keep a law is refused; one that is accepted keeps them all.
 #[test]
-fn cases_are_refused_or_keep_the_laws() {
+fn cases_are_refused_or_lawful() {
     let mut wrong = Vec::new();
     let mut accepted = 0;
     for case in cases() {
@@ -157,7 +157,7 @@ fn cases_are_refused_or_keep_the_laws() {
 
 /// Found at a seed far behind those that cases are tried at.
 #[test]
-fn an_item_that_waits_needs_no_object_that_its_list_has_left() {
+fn retained_item_needs_no_parent() {
     let kind = load("what-waits-in-a-list-that-moved-out").unwrap();
     let webhook = Webhook::new(vec![kind], Metadata::Full).unwrap();
     let there = r#"{"apiVersion":"example.com/v3","kind":"Thing","metadata":{"name":"a"},"spec":{},
@@ -175,7 +175,7 @@ fn an_item_that_waits_needs_no_object_that_its_list_has_left() {
 
 /// A manifest in a file, which no API server has filled in, lacks nothing that would have to be kept.
 #[test]
-fn what_is_yet_to_be_filled_in_is_not_kept_as_missing() {
+fn pending_default_is_not_missing() {
     for (case, version, to, spec) in [
         ("a-null-in-a-default", "v1", "v2", "{}"),
         ("a-null-in-a-default", "v1", "v2", r#"{"o":{}}"#),
@@ -194,7 +194,7 @@ fn what_is_yet_to_be_filled_in_is_not_kept_as_missing() {
 
 /// What no law of conversion can hold is refused with the reason, and with a way out.
 #[test]
-fn what_an_answer_could_not_be_written_with_is_refused() {
+fn unwritable_definition_is_refused() {
     for (case, said) in [
         ("two-values-of-a-set-become-one", "spec.l is a set, and `values` may make one item of two"),
         ("two-spellings-in-a-set", "spec.l is a set, and `type` may make one item of two"),

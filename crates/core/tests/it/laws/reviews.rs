@@ -35,7 +35,7 @@ fn objects(random: &mut Random, trips: &[&Trip], seed: u64, count: usize) -> Vec
 }
 
 #[test]
-fn answers_hold_the_objects_that_were_sent() {
+fn response_holds_sent_objects() {
     let trips = trips();
     let (mut mixed, mut converted, mut bare, mut labelled) = (0, 0, 0, 0);
     for seed in 0..number("POINTSMAN_CASES", 300).max(200) {
@@ -79,7 +79,7 @@ fn answers_hold_the_objects_that_were_sent() {
 }
 
 #[test]
-fn a_failing_object_is_named_and_nothing_is_answered_for_the_others() {
+fn failing_object_is_named_alone() {
     let good = r#"{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"a","namespace":"n"},"spec":{}}"#;
     let bad = r#"{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"b","namespace":"n"},"spec":[1]}"#;
     let mut random = Random::new(0);
@@ -94,7 +94,7 @@ fn a_failing_object_is_named_and_nothing_is_answered_for_the_others() {
 
 /// API servers ask about others only; whoever asks about all of a list gets all of it.
 #[test]
-fn an_object_that_is_there_already_is_answered_as_it_was_sent() {
+fn current_version_object_is_unchanged() {
     let object = |version: &str, name: &str| {
         let object =
             format!(r#"{{"apiVersion":"example.com/{version}","kind":"Widget","metadata":{{"name":"{name}"}}}}"#);
@@ -114,7 +114,7 @@ fn an_object_that_is_there_already_is_answered_as_it_was_sent() {
 
 /// A uid is repeated in the answer: one that no API server would make up is not.
 #[test]
-fn a_uid_has_256_bytes_at_most() {
+fn uid_has_at_most_256_bytes() {
     let answered = |length: usize| {
         let mut text = review(&mut Random::new(0), "example.com/v2", Vec::new()).to_text();
         let asked: serde_json::Value = serde_json::from_str(&text).unwrap();
@@ -130,7 +130,7 @@ fn a_uid_has_256_bytes_at_most() {
 
 /// Objects are answered as they are read: what follows them counts all the same.
 #[test]
-fn a_review_that_ends_early_or_goes_on_is_no_review() {
+fn truncated_review_is_refused() {
     let object = |name: &str| {
         format!(r#"{{"apiVersion":"example.com/v1","kind":"Widget","metadata":{{"name":"{name}"}},"spec":{{}}}}"#)
     };

@@ -58,7 +58,7 @@ fn with_metadata(object: &Value) -> Value {
 }
 
 #[test]
-fn complete_objects_come_home_as_they_left() {
+fn complete_objects_round_trip() {
     let seen = on_every_trip(1, &complete, &|trip, seen, object, _| {
         if seen.note("complete", is_complete(trip, object)) {
             let there = comes_home(trip, object)?;
@@ -73,7 +73,7 @@ fn complete_objects_come_home_as_they_left() {
 }
 
 #[test]
-fn sparse_objects_come_home_as_they_left() {
+fn sparse_objects_round_trip() {
     let seen = on_every_trip(1, &sparse, &|trip, seen, object, _| {
         if seen.note("sparse", is_sparse(trip, object)) {
             let there = comes_home(trip, object)?;
@@ -88,7 +88,7 @@ fn sparse_objects_come_home_as_they_left() {
 }
 
 #[test]
-fn a_complete_object_is_complete_and_valid_in_the_other_version() {
+fn complete_object_converts_to_valid() {
     let seen = on_every_trip(4, &pruned, &|trip, seen, object, _| {
         if seen.note("complete", is_complete(trip, object)) {
             let mut there = convert(object, trip.to)?;

@@ -8,7 +8,7 @@ use crate::kinds;
 use crate::value::{Value, Written, text};
 
 #[test]
-fn objects_born_in_the_newest_version_stay_clean_there() {
+fn objects_in_newest_version_stay_clean() {
     let seen = on_every_trip(2, &pruned, &|trip, seen, object, _| {
         if trip.down && is_complete(trip, object) {
             seen.note("clean", true);
@@ -23,7 +23,7 @@ fn objects_born_in_the_newest_version_stay_clean_there() {
 }
 
 #[test]
-fn what_is_kept_is_smaller_than_what_there_is() {
+fn kept_data_is_smaller_than_object() {
     let seen = on_every_trip(2, &complete, &|trip, seen, object, _| {
         let there = convert(object, trip.to)?;
         if let Some(entries) = ours(&there, trip.from) {
@@ -53,7 +53,7 @@ fn annotations(object: &Value) -> String {
 
 /// A review does not tell who writes from who reads, who has done nothing wrong.
 #[test]
-fn too_much_to_keep_is_left_out_and_marked() {
+fn oversized_kept_data_is_marked() {
     let fits = proxy("v1alpha1", "spec.legacyMode", 262_000);
     let home = kinds::convert(&kinds::convert(&fits, "v1").unwrap(), "v1alpha1").unwrap();
     assert_eq!(home.field("spec.legacyMode"), fits.field("spec.legacyMode"));
@@ -72,7 +72,7 @@ fn too_much_to_keep_is_left_out_and_marked() {
 /// Whoever judges a write does not look whether so little fits: an object of 4 KiB that needs an entry for each of its
 /// bytes, or nearly.
 #[test]
-fn nothing_of_a_small_object_is_too_large_to_keep() {
+fn small_object_keeps_everything() {
     let small = |fill: &dyn Fn(&mut Value, usize)| {
         let object = |count: usize| {
             let spec = r#"{"apiVersion":"example.com/v1alpha1","kind":"Proxy","metadata":{},"spec":{"image":"i"}}"#;
@@ -103,7 +103,7 @@ fn nothing_of_a_small_object_is_too_large_to_keep() {
 
 /// Whoever operates is told while there is still time. What is the user's own alone is not told of.
 #[test]
-fn what_nearly_fills_the_annotations_is_told() {
+fn nearly_full_annotations_warn() {
     let fit = |others: usize, kept: usize| {
         let mut object = proxy("v1alpha1", "spec.legacyMode", kept);
         if kept == 0 {

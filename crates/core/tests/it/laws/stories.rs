@@ -71,7 +71,7 @@ pub(super) fn says_done(object: &Value) -> bool {
 }
 
 #[test]
-fn the_first_migration_says_what_the_requests_say() {
+fn first_migration_follows_requests() {
     for (what, object, completed, requested) in [
         ("settled", older(FIRST, FIRST, "Applied"), "H", "H"),
         ("in another spelling", older(FIRST, "1111111111114111811111111111111A", "Applied"), "H", "H"),
@@ -97,14 +97,14 @@ fn the_first_migration_says_what_the_requests_say() {
 }
 
 #[test]
-fn a_staged_change_that_is_taken_as_completed_is_told() {
+fn completed_promotion_is_reported() {
     let staged = |reason: &str| WEBHOOK.convert(&older(FIRST, FIRST, reason).to_text(), "v1alpha2").unwrap().staged;
     assert!(staged("WaitingForApproval") && staged("RolloutTimeout"));
     assert!(!staged("Applied") && !staged("Promoting"));
 }
 
 #[test]
-fn a_new_request_alone_does_not_move_the_hashes() {
+fn new_request_keeps_hashes() {
     let mut home = down(&stored(&older(FIRST, FIRST, "Applied")));
     home.set(REQUEST, text(SECOND));
     let newer = stored(&home);
@@ -115,7 +115,7 @@ fn a_new_request_alone_does_not_move_the_hashes() {
 }
 
 #[test]
-fn an_old_controller_that_records_a_completion_is_heard() {
+fn old_controller_completion_counts() {
     for trips in 0..4 {
         let mut object = older(SECOND, FIRST, "Applying");
         for _ in 0..trips {
@@ -131,7 +131,7 @@ fn an_old_controller_that_records_a_completion_is_heard() {
 }
 
 #[test]
-fn a_spec_edit_at_the_older_version_is_not_done_before_it_is() {
+fn older_spec_edit_is_pending() {
     for born_newer in [false, true] {
         let start = stored(&older(FIRST, FIRST, "Applied"));
         let start = if born_newer { super::without_ours(&start) } else { start };
@@ -161,7 +161,7 @@ fn a_spec_edit_at_the_older_version_is_not_done_before_it_is() {
 }
 
 #[test]
-fn a_status_edit_at_the_older_version_elsewhere_moves_nothing() {
+fn older_status_edit_moves_nothing() {
     for object in [older(FIRST, FIRST, "Applied"), older(SECOND, FIRST, "Applying"), older(SECOND, FIRST, "Promoting")]
     {
         let before = stored(&object);
@@ -173,7 +173,7 @@ fn a_status_edit_at_the_older_version_elsewhere_moves_nothing() {
 }
 
 #[test]
-fn an_object_born_newer_asks_by_a_request_of_its_own() {
+fn newer_object_gets_own_request() {
     let newer = fixture("v1alpha2-force-promote");
     let home = down(&newer);
     assert_eq!(home.field(REQUEST), Some(&derived(&hash(&newer))));

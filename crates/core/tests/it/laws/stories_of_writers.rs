@@ -7,7 +7,7 @@ use super::stories::{
 use crate::value::text;
 
 #[test]
-fn an_old_controller_that_does_not_know_the_carried_fields_drops_them() {
+fn old_controller_drops_carried_fields() {
     // It writes the whole status from its own type, with nothing else changed.
     let before = stored(&older(FIRST, FIRST, "Applied"));
     let mut home = down(&before);
@@ -26,7 +26,7 @@ fn an_old_controller_that_does_not_know_the_carried_fields_drops_them() {
 }
 
 #[test]
-fn a_replace_without_annotations_loses_only_what_cannot_be_seen() {
+fn replace_loses_only_hidden_values() {
     let newer = stored(&older(FIRST, FIRST, "Applied"));
     let home = super::without_ours(&down(&newer));
     assert_eq!(hashes(&stored(&home)), ("H".to_owned(), "H".to_owned()), "values that are there count");
@@ -44,7 +44,7 @@ fn a_replace_without_annotations_loses_only_what_cannot_be_seen() {
 }
 
 #[test]
-fn promoting_through_both_versions_changes_no_hash() {
+fn promotion_changes_no_hash() {
     let mut newer = fixture("v1alpha2-promoting");
     for _ in 0..3 {
         let home = down(&newer);

@@ -35,7 +35,7 @@ fn members(value: &Value) -> usize {
 }
 
 #[test]
-fn unknown_fields_are_what_is_taken_away_and_no_more() {
+fn only_unknown_fields_are_pruned() {
     for (share, make) in [(2, &complete as &dyn Fn(&super::Trip, u64) -> Value), (1, &hostile)] {
         let seen = on_every_trip(share, make, &|trip, seen, object, _| {
             let schema = trip.schema_from();
@@ -63,7 +63,7 @@ fn unknown_fields_are_what_is_taken_away_and_no_more() {
 
 /// By `ValidateObjectMeta` of apimachinery.
 #[test]
-fn metadata_that_no_api_server_takes_is_refused_by_field() {
+fn invalid_metadata_names_its_field() {
     let widget = kinds::kind("widget");
     let bad = |metadata: &str| {
         let object = Value::parse(&format!(r#"{{"metadata": {metadata}}}"#));
@@ -111,7 +111,7 @@ fn metadata_that_no_api_server_takes_is_refused_by_field() {
 
 /// Of an object that belongs to no namespace the API server passes one over.
 #[test]
-fn a_namespace_of_an_object_without_one_is_passed_over() {
+fn superfluous_namespace_is_ignored() {
     let crd = kinds::data("kinds/widgets.crd.yaml").replace("scope: Namespaced", "scope: Cluster");
     let everywhere = Kind::from_crd(&kinds::data("kinds/widgets.yaml"), &crd).unwrap();
     let object = Value::parse(r#"{"metadata": {"name": "a", "namespace": "a.b"}}"#);

@@ -14,7 +14,7 @@ fn said(text: &str) -> String {
 }
 
 #[test]
-fn operations_that_say_nothing_possible() {
+fn impossible_operations_are_refused() {
     for (operations, wanted) in [
         (
             "[{flag: {name: cloud, value: x}}]",
@@ -76,7 +76,7 @@ fn operations_that_are_against_each_other() {
 
 /// Places that are written in two ways are one place.
 #[test]
-fn operations_that_are_against_each_other_in_other_words() {
+fn conflicting_operations_are_refused() {
     let clash = |one: &str, two: &str| {
         let there = said(&definition(&format!("[{one}, {two}]"), "[]"));
         assert_eq!(there == "fine", said(&definition(&format!("[{two}, {one}]"), "[]")) == "fine", "{one} {two}");
@@ -178,7 +178,7 @@ fn stages_that_are_against_each_other() {
 }
 
 #[test]
-fn what_an_item_of_before_leaves_in_the_one_of_after() {
+fn leftover_item_members_are_refused() {
     let items = |after: &str| {
         let before = "[{item: {list: volumes, value: {name: x, configMap: {name: y}}}}]";
         said(&definition(before, &format!("[{{item: {{list: volumes, value: {after}}}}}]")))
@@ -194,7 +194,7 @@ fn what_an_item_of_before_leaves_in_the_one_of_after() {
 }
 
 #[test]
-fn a_definition_is_of_the_one_sort_or_of_the_other() {
+fn definition_has_one_purpose() {
     let load = |text: &str| Definition::load("d.yaml", text, &mut |_| Ok(String::new()));
     assert!(matches!(load(&definition("[{noFlag: --a}]", "[]")), Ok(Definition::Stages(_))));
     let text = "apiVersion: pointsman.dev/v1\nkind: KindDefinition\nstages: []\n";
@@ -205,7 +205,7 @@ fn a_definition_is_of_the_one_sort_or_of_the_other() {
 }
 
 #[test]
-fn a_kind_has_stages_once_or_is_ones_own() {
+fn kind_has_mutations_once() {
     let staged = |text: &str| StagedKind::load("stages.yaml", text).unwrap();
     let text = definition("[{noFlag: --a}]", "[]");
     let webhook = || Webhook::new(Vec::new(), Metadata::Identity).unwrap();

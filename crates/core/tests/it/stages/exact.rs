@@ -57,7 +57,7 @@ fn flags_are_set_where_they_stand() {
 }
 
 #[test]
-fn the_script_of_a_shell_is_left_alone() {
+fn shell_script_is_left_alone() {
     let flag = "{flag: {name: --new, value: 'yes'}}";
     let left = |words: &[&str]| makes(flag, &command(words), &command(words));
     for words in [
@@ -90,7 +90,7 @@ fn the_script_of_a_shell_is_left_alone() {
 }
 
 #[test]
-fn a_flag_is_added_where_flags_are() {
+fn flag_is_added_after_flags() {
     let both = |args: &[&str]| json!({"containers": [{"name": "kcm", "command": ["kcm"], "args": args}]});
     makes("{flag: {name: --a, value: b}}", &both(&["--x=y"]), &both(&["--x=y", "--a=b"]));
     makes("{flag: {name: --x, value: b}}", &both(&["--x", "y"]), &both(&["--x", "b"]));
@@ -102,7 +102,7 @@ fn a_flag_is_added_where_flags_are() {
 }
 
 #[test]
-fn flags_go_with_their_values() {
+fn flags_keep_their_values() {
     for (before, after) in [
         (&["kcm", "--cloud-config=/a", "--v=2"][..], &["kcm", "--v=2"][..]),
         (&["kcm", "--cloud-config", "/a", "--v=2"], &["kcm", "--v=2"]),
@@ -220,7 +220,7 @@ fn which_container_is_meant() {
 }
 
 #[test]
-fn a_patch_says_what_changed_and_no_more() {
+fn patch_is_minimal() {
     let webhook = staging(&definition(
         "[{flag: {name: --a, value: b}}, {noItem: {list: volumes, value: cloud}}, {flagEntries: {name: --g, entries: {A: 'true'}}}]",
         "[]",
@@ -242,7 +242,7 @@ fn a_patch_says_what_changed_and_no_more() {
 }
 
 #[test]
-fn a_hostile_command_line_is_answered_in_a_few_operations() {
+fn hostile_command_line_is_bounded() {
     let webhook = staging(&definition("[{noFlag: --a}]", "[]"));
     let words = vec!["--a=b"; 20_000];
     let patch = patch(&webhook, FactValue::False, &deployment("kcm", &command(&words)).to_string(), None);

@@ -29,7 +29,7 @@ fn pod(object: &Value) -> &Value {
 }
 
 #[test]
-fn the_example_of_gardener_is_what_gardener_did() {
+fn gardener_example_matches_upstream() {
     let before = made("kube-apiserver", FactValue::False);
     let command = &pod(&before)["containers"][0]["command"];
     assert_eq!(
@@ -67,7 +67,7 @@ fn the_example_of_gardener_is_what_gardener_did() {
 }
 
 #[test]
-fn the_other_two_of_the_example_follow_as_well() {
+fn gardener_followers_match_as_well() {
     let before = made("kube-controller-manager", FactValue::False);
     assert_eq!(
         pod(&before)["containers"][0]["command"],

@@ -33,7 +33,7 @@ fn each(law: impl Fn(&Webhook, &Value, &str)) {
 }
 
 #[test]
-fn what_was_done_is_done() {
+fn mutation_is_idempotent() {
     each(|webhook, object, case| {
         for is in [FactValue::False, FactValue::True] {
             let once = becomes(webhook, is, object);
@@ -90,7 +90,7 @@ fn unordered(value: &Value) -> Value {
 }
 
 #[test]
-fn which_fact_was_first_changes_only_the_order_of_what_is_added() {
+fn fact_order_affects_only_additions() {
     let (seed, cases) = (number("POINTSMAN_SEED", 1), number("POINTSMAN_CASES", 500));
     let mut accepted = 0;
     for seed in seed..seed + cases {
@@ -143,7 +143,7 @@ fn two_stages_together_are_done_once() {
 }
 
 #[test]
-fn when_an_object_was_written_does_not_matter_once_the_fact_is_true() {
+fn write_time_does_not_matter() {
     each(|webhook, object, case| {
         let late = becomes(webhook, FactValue::True, object);
         let early = becomes(webhook, FactValue::True, &becomes(webhook, FactValue::False, object));
@@ -152,7 +152,7 @@ fn when_an_object_was_written_does_not_matter_once_the_fact_is_true() {
 }
 
 #[test]
-fn an_object_that_is_going_is_left_alone() {
+fn terminating_object_is_left_alone() {
     each(|webhook, object, case| {
         let mut old = object.clone();
         if let Some(metadata) = old["metadata"].as_object_mut() {
@@ -165,7 +165,7 @@ fn an_object_that_is_going_is_left_alone() {
 
 /// Where a patch may lead: nothing else is in it, so everything else keeps its bytes.
 #[test]
-fn nothing_else_is_touched() {
+fn other_fields_are_untouched() {
     each(|webhook, object, case| {
         for is in [FactValue::False, FactValue::True] {
             for operation in patch(webhook, is, &object.to_string(), None) {
@@ -209,7 +209,7 @@ fn others(object: &Value) -> Vec<Value> {
 }
 
 #[test]
-fn flags_that_are_not_named_keep_their_order() {
+fn unnamed_flags_keep_order() {
     each(|webhook, object, case| {
         for is in [FactValue::False, FactValue::True] {
             assert_eq!(others(&becomes(webhook, is, object)), others(object), "{case}");
@@ -219,7 +219,7 @@ fn flags_that_are_not_named_keep_their_order() {
 
 /// One flag at a time, so that the law says which flag there is.
 #[test]
-fn a_flag_that_is_set_is_set_and_one_that_is_not_is_gone() {
+fn flags_are_set_or_removed() {
     let mut random = Random::new(number("POINTSMAN_SEED", 1));
     for flag in FLAGS {
         let set = format!("[{{flag: {{of: main, name: {flag}, value: wanted}}}}]");
@@ -266,7 +266,7 @@ fn a_flag_that_is_set_is_set_and_one_that_is_not_is_gone() {
 
 /// What a flag says is so at once, and nobody's words are taken for another's: as somebody would do it by hand.
 #[test]
-fn a_word_that_is_neither_a_flag_nor_its_value_stays() {
+fn other_words_stay() {
     let mut random = Random::new(number("POINTSMAN_SEED", 1));
     let value = |word: &str, is_truth: bool| match is_truth {
         true => ["true", "false", "1", "0"].contains(&word),
@@ -326,7 +326,7 @@ fn a_script_is_left_alone() {
 
 /// No two operations of one list are against each other, in whatever words.
 #[test]
-fn all_that_a_list_says_is_so_at_once() {
+fn list_entries_apply_together() {
     let (seed, cases) = (number("POINTSMAN_SEED", 1), number("POINTSMAN_CASES", 500));
     let mut accepted = 0;
     for seed in seed..seed + cases {

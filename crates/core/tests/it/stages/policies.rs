@@ -24,7 +24,7 @@ fn expressions(policies: &StagePolicies) -> Vec<&str> {
 }
 
 #[test]
-fn what_a_policy_cannot_see_is_left_to_a_server() {
+fn unobservable_fact_needs_a_server() {
     for (fact, why) in [
         (
             "{resource: clusters.example.com, version: v1, kind: Cluster, name: '{namespace}', label: moved}",
@@ -50,7 +50,7 @@ fn what_a_policy_cannot_see_is_left_to_a_server() {
 }
 
 #[test]
-fn what_a_policy_cannot_do_is_left_to_a_server() {
+fn unsupported_operation_needs_a_server() {
     for (operation, why) in [
         (
             "{set: {field: spec.x, value: 9007199254740992}}",
@@ -77,7 +77,7 @@ fn what_a_policy_cannot_do_is_left_to_a_server() {
 
 /// The API server gives a policy an object to look at, and leaves the policy out where that is missing.
 #[test]
-fn what_holds_before_the_fact_hangs_on_no_object() {
+fn always_entries_need_no_object() {
     let fact =
         "{resource: facts.example.com, version: v1beta1, kind: Fact, namespace: moves, name: mesh, field: spec.on}";
     let StagePolicies { documents, others } = with_fact(fact);
@@ -105,7 +105,7 @@ fn what_holds_before_the_fact_hangs_on_no_object() {
 
 /// The API server takes policies in any order, another one from time to time.
 #[test]
-fn stages_that_come_one_behind_the_other_are_not_both_policies() {
+fn consecutive_mutations_share_a_server() {
     let left = |first: &str, second: &str| {
         let text = definition(&format!("[{first}]"), "[]");
         let more = "- name: second\n  fact: {resource: namespaces, name: '{namespace}', label: second}\n";
@@ -136,7 +136,7 @@ fn stages_that_come_one_behind_the_other_are_not_both_policies() {
 
 /// What the API server fills in for it would stay.
 #[test]
-fn what_is_taken_back_is_not_done_first() {
+fn reverted_entry_is_not_applied() {
     let holds = "(namespaceObject != null";
     let both = |before: &str, after: &str| policies(&definition(&format!("[{before}]"), &format!("[{after}]")));
     for (before, after) in [
@@ -182,7 +182,7 @@ fn what_is_taken_back_is_not_done_first() {
 }
 
 #[test]
-fn a_fact_that_is_a_number_is_compared_as_a_server_does() {
+fn numeric_fact_compares_like_server() {
     let holds = |is: &str| {
         let fact =
             format!("{{resource: facts.example.com, version: v1, kind: Fact, name: mesh, field: spec.on, is: '{is}'}}");
@@ -203,7 +203,7 @@ fn a_fact_that_is_a_number_is_compared_as_a_server_does() {
 }
 
 #[test]
-fn an_object_that_is_in_no_namespace_has_no_fact_beside_it() {
+fn cluster_object_has_no_namespaced_fact() {
     let scope = |fact: &str| {
         let printed = with_fact(fact);
         let rules = |document: &Value| document["spec"]["matchConstraints"]["resourceRules"][0]["scope"].clone();
@@ -215,7 +215,7 @@ fn an_object_that_is_in_no_namespace_has_no_fact_beside_it() {
 }
 
 #[test]
-fn an_expression_that_nobody_reads_is_left_to_a_server() {
+fn unparsable_expression_needs_a_server() {
     let left = policies(&definition(&format!("[{{set: {{field: spec.a, value: {}}}}}]", "x".repeat(60_000)), "[]"));
     assert_eq!(left.others, [("moved".to_owned(), "an expression of it has more than 100000 characters".to_owned())]);
 }

@@ -48,7 +48,7 @@ fn flag(webhook: &Webhook, facts: &KnownFacts, body: &[u8]) -> Result<Option<Str
 }
 
 #[test]
-fn what_is_known_of_the_fact_decides() {
+fn known_fact_decides() {
     let webhook = webhook();
     let object = deployment("kcm", &json!({"containers": [{"name": "kcm", "args": ["x"]}]}));
     let create = review("CREATE", &object, None);
@@ -61,7 +61,7 @@ fn what_is_known_of_the_fact_decides() {
 }
 
 #[test]
-fn what_nobody_has_seen_decides_nothing() {
+fn unobserved_fact_decides_nothing() {
     let webhook = webhook();
     let object = deployment("kcm", &json!({"containers": [{"name": "kcm"}]}));
     let error = flag(&webhook, &KnownFacts::default(), &review("CREATE", &object, None)).unwrap_err();
@@ -88,7 +88,7 @@ fn warned(containers: &Value) -> Value {
 }
 
 #[test]
-fn who_writes_is_warned_of_what_is_replaced_or_not_found() {
+fn writer_is_warned_of_replacements() {
     let words = |words: &[&str]| warned(&json!([{"name": "kcm", "command": words}]));
     assert_eq!(words(&["kcm"]), Value::Null, "what is added takes nothing from anybody");
     assert_eq!(words(&["kcm", "--a=before"]), Value::Null);
@@ -102,7 +102,7 @@ fn who_writes_is_warned_of_what_is_replaced_or_not_found() {
 }
 
 #[test]
-fn objects_of_the_cluster_itself_are_left_alone() {
+fn system_objects_are_left_alone() {
     let webhook = webhook();
     let mut object = deployment("kcm", &json!({"containers": [{"name": "kcm"}]}));
     object["metadata"]["namespace"] = json!("kube-system");
@@ -111,7 +111,7 @@ fn objects_of_the_cluster_itself_are_left_alone() {
 }
 
 #[test]
-fn what_is_still_wanted_stays_known() {
+fn required_fact_stays_cached() {
     let webhook = webhook();
     let wanted = webhook.staged()[0].facts();
     let mut facts = seen(&webhook, &["a", "b"]);
@@ -122,7 +122,7 @@ fn what_is_still_wanted_stays_known() {
 }
 
 #[test]
-fn deletions_and_objects_that_go_are_left_alone() {
+fn deletions_are_left_alone() {
     let webhook = webhook();
     let object = deployment("kcm", &json!({"containers": [{"name": "kcm"}]}));
     let mut going = object.clone();
@@ -136,7 +136,7 @@ fn deletions_and_objects_that_go_are_left_alone() {
 }
 
 #[test]
-fn who_asks_for_a_verdict_of_stages_is_told_that_there_is_none() {
+fn validate_of_mutation_is_refused() {
     let webhook = webhook();
     let object = deployment("kcm", &json!({"containers": []}));
     let body = review("CREATE", &object, None);

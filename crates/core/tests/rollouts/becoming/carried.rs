@@ -63,7 +63,7 @@ fn goes_back(county: &mut Ordeal, act: impl Fn(&mut Ordeal)) {
 }
 
 #[test]
-fn what_is_set_on_a_house_while_it_goes_back_is_on_the_hut() {
+fn target_edit_survives_undo() {
     let mut county = labelled();
     goes(&mut county);
     labels(&mut county, "houses", "before", Some("it was there"));
@@ -81,7 +81,7 @@ fn what_is_set_on_a_house_while_it_goes_back_is_on_the_hut() {
 }
 
 #[test]
-fn what_is_set_on_a_hut_after_its_house_is_there_is_on_the_house() {
+fn source_edit_reaches_finished_target() {
     let (mut county, mut was) = (labelled(), false);
     drives(&mut county, 300, |county, asked| {
         if asked.plural == "replicasets" && !was {
@@ -100,7 +100,7 @@ fn what_is_set_on_a_hut_after_its_house_is_there_is_on_the_house() {
 
 /// What the house is made of was looked at before.
 #[test]
-fn what_is_set_on_a_hut_just_as_its_house_is_made_is_on_the_house() {
+fn source_edit_reaches_new_target() {
     let (mut county, mut was) = (labelled(), false);
     drives(&mut county, 300, |county, asked| {
         if asked.plural == "houses" && matches!(asked.call, ObjectCall::Create(_)) {
@@ -119,7 +119,7 @@ fn what_is_set_on_a_hut_just_as_its_house_is_made_is_on_the_house() {
 }
 
 #[test]
-fn what_is_set_on_a_house_before_the_end_is_on_the_hut_that_stays() {
+fn late_target_edit_reaches_source() {
     let (mut county, mut was) = (labelled(), false);
     drives(&mut county, 300, |county, asked| {
         if asked.plural == "replicasets" && !was {
@@ -134,7 +134,7 @@ fn what_is_set_on_a_house_before_the_end_is_on_the_hut_that_stays() {
 }
 
 #[test]
-fn of_two_changes_the_later_one_counts() {
+fn later_of_two_edits_wins() {
     for (first, second) in [("houses", "huts"), ("huts", "houses")] {
         let mut county = labelled();
         goes(&mut county);
@@ -149,7 +149,7 @@ fn of_two_changes_the_later_one_counts() {
 
 /// Nobody knows any more what both had: what only the house has comes along, and nothing of the hut is written over.
 #[test]
-fn where_nobody_says_what_both_had_nothing_is_written_over() {
+fn unknown_ownership_overwrites_nothing() {
     let (mut county, mut was) = (labelled(), false);
     drives(&mut county, 300, |county, asked| {
         if asked.plural == "replicasets" && !was {
@@ -175,7 +175,7 @@ fn carries(asked: &ObjectWrite) -> bool {
 
 /// What is carried is nobody's change of the one that stays, however late it gets there.
 #[test]
-fn what_is_changed_once_more_while_it_is_carried_is_carried_again() {
+fn edit_during_copy_is_copied() {
     for last in [Some("green"), None] {
         let (mut county, mut was, mut times) = (labelled(), false, 0);
         drives(&mut county, 300, |county, asked| {
@@ -201,7 +201,7 @@ fn what_is_changed_once_more_while_it_is_carried_is_carried_again() {
 
 /// Where nothing was changed, nothing is written.
 #[test]
-fn nothing_is_carried_where_nobody_has_changed_anything() {
+fn unedited_objects_copy_nothing() {
     let mut county = labelled();
     let is_carried = |asked: &ObjectWrite| match &asked.call {
         ObjectCall::Patch(patch) => patch.to_string().contains("/metadata/labels"),

@@ -17,7 +17,7 @@ use laws::{Chronicle, Wrong};
 use settlers::Plot;
 
 #[test]
-fn histories_of_kinds_that_become_others_keep_every_property() {
+fn replacement_histories_keep_all_laws() {
     let (first, count) = (super::number("POINTSMAN_SEED", 0), super::number("POINTSMAN_ROLLOUTS", 1_500) / 10);
     let mut ends = std::collections::BTreeMap::<String, u64>::new();
     for seed in first..first + count {

@@ -43,7 +43,7 @@ fn selector(county: &Ordeal) -> Value {
 }
 
 #[test]
-fn who_goes_back_after_the_end_is_made_anew_and_may_go_again() {
+fn deleted_source_is_recreated() {
     let mut county = ended(2);
     let before = county.status();
     assert_eq!((before.counts.updated, before.converted_counts.get("all")), (2, Some(&2)));
@@ -76,7 +76,7 @@ fn who_goes_back_after_the_end_is_made_anew_and_may_go_again() {
 }
 
 #[test]
-fn what_was_changed_since_the_end_is_in_the_object_that_is_made_anew() {
+fn later_edits_survive_recreation() {
     let mut county = ended(1);
     county.village.change("houses", "h-0", |house| house["spec"]["roof"] = json!("tiles"));
     county.village.change("deployments", "h-0", |one| one["spec"]["replicas"] = json!(2));
@@ -86,7 +86,7 @@ fn what_was_changed_since_the_end_is_in_the_object_that_is_made_anew() {
 }
 
 #[test]
-fn what_is_changed_of_a_deployment_that_is_put_back_is_saved_anew() {
+fn edited_deployment_is_saved_again() {
     let mut county = ended(1);
     let mut was = false;
     turns(&mut county, "Undo", 400, |county, asked| {
@@ -102,7 +102,7 @@ fn what_is_changed_of_a_deployment_that_is_put_back_is_saved_anew() {
 }
 
 #[test]
-fn what_a_gitops_tool_would_make_again_is_not_taken_back() {
+fn gitops_managed_source_is_not_recreated() {
     let mut county = ended(1);
     let fields = json!([{"manager": "argocd-controller", "operation": "Apply", "fieldsV1": {}}]);
     county.village.change("houses", "h-0", |house| house["metadata"]["managedFields"] = fields);
@@ -119,7 +119,7 @@ fn what_a_gitops_tool_would_make_again_is_not_taken_back() {
 
 /// By now it may own what nobody has handed over to it.
 #[test]
-fn what_an_object_had_become_stays_while_something_belongs_to_it() {
+fn target_with_dependents_stays() {
     let mut county = ended(1);
     let house = county.village.get("houses", "h-0").unwrap()["metadata"]["uid"].clone();
     let owners = json!([{"kind": "House", "name": "h-0", "uid": house}]);
@@ -138,7 +138,7 @@ fn what_an_object_had_become_stays_while_something_belongs_to_it() {
 
 /// The object was made of what the other one said then.
 #[test]
-fn what_an_object_had_become_stays_where_somebody_has_changed_it_meanwhile() {
+fn edited_target_stays() {
     let mut county = ended(1);
     turns(&mut county, "Undo", 200, |county, asked| {
         assert!(!deletes(asked, "houses"), "what somebody has changed is lost");
@@ -162,7 +162,7 @@ fn what_an_object_had_become_stays_where_somebody_has_changed_it_meanwhile() {
 }
 
 #[test]
-fn who_has_the_name_of_an_object_that_is_gone_is_left_alone() {
+fn reused_name_is_left_alone() {
     let mut county = ended(1);
     let other = json!({
         "apiVersion": "was.example.com/v1", "kind": "Hut", "metadata": {"name": "h-0", "namespace": "n"},
@@ -176,7 +176,7 @@ fn who_has_the_name_of_an_object_that_is_gone_is_left_alone() {
 }
 
 #[test]
-fn a_rollout_that_cannot_see_what_objects_have_become_does_not_say_that_all_are_back() {
+fn unreadable_targets_block_completion() {
     let mut county = ended(1);
     county.blind = true;
     turns(&mut county, "Undo", 60, |_, asked| panic!("{}", asked.told()));
@@ -189,7 +189,7 @@ fn a_rollout_that_cannot_see_what_objects_have_become_does_not_say_that_all_are_
 
 /// Where nobody says what its Deployment was, an object that is gone stays what it has become.
 #[test]
-fn a_workflow_that_cannot_be_undone_to_its_beginning_stays_at_its_end() {
+fn irreversible_workflow_stays_finished() {
     let mut county = county(1);
     county.kind = &FOR_GOOD;
     drives(&mut county, 300, |_, _| {});
@@ -201,7 +201,7 @@ fn a_workflow_that_cannot_be_undone_to_its_beginning_stays_at_its_end() {
 }
 
 #[test]
-fn a_plan_says_that_what_is_deleted_can_be_made_anew() {
+fn plan_marks_deletions_as_reversible() {
     let county = county(1);
     let told = |kind| {
         let rollout = pointsman_core::rollout::answered_rollout(&county.rollout, kind).unwrap();

@@ -26,7 +26,7 @@ fn waits_for(county: &Ordeal, why: &str) {
 }
 
 #[test]
-fn what_does_not_say_any_more_what_it_was_made_of_is_not_left_beside_what_is_made_anew() {
+fn unattributed_target_blocks_recreation() {
     for plural in ["huts", "services", "deployments", "houses"] {
         let (mut county, mut was) = (ended(1), false);
         turns(&mut county, "Undo", 300, |county, asked| {
@@ -45,7 +45,7 @@ fn what_does_not_say_any_more_what_it_was_made_of_is_not_left_beside_what_is_mad
 }
 
 #[test]
-fn an_object_that_comes_from_a_backup_is_not_switched_on_beside_what_it_has_become() {
+fn restored_backup_stays_switched_off() {
     let (mut county, mut backup) = (county(1), Value::Null);
     drives(&mut county, 300, |county, asked| {
         if deletes(asked, "huts") {
@@ -60,7 +60,7 @@ fn an_object_that_comes_from_a_backup_is_not_switched_on_beside_what_it_has_beco
 
 /// As it was at each write before it was made into another one; from the first on it says so, and not before.
 #[test]
-fn an_object_from_an_older_backup_is_not_switched_on_beside_what_an_earlier_one_has_become() {
+fn older_backup_stays_switched_off() {
     let (mut first, mut backups) = (county(1), Vec::new());
     drives_all(&mut first, 300, |county, _| {
         let hut = county.village.get("huts", "h-0").filter(|_| county.village.get("houses", "h-0").is_none());
@@ -86,7 +86,7 @@ fn an_object_from_an_older_backup_is_not_switched_on_beside_what_an_earlier_one_
 }
 
 #[test]
-fn a_copy_of_what_an_object_has_become_was_never_that_object() {
+fn copied_target_is_no_target() {
     let mut county = ended(1);
     let mut copy = county.village.get("houses", "h-0").unwrap().clone();
     copy["metadata"]["name"] = json!("g-9");
@@ -101,7 +101,7 @@ fn a_copy_of_what_an_object_has_become_was_never_that_object() {
 
 /// The object itself knows what the other one was when it was made of it.
 #[test]
-fn a_change_is_seen_also_where_nobody_says_any_more_what_there_was() {
+fn edit_without_record_is_noticed() {
     let mut county = ended(1);
     turns(&mut county, "Undo", 300, |county, asked| {
         if asked.plural == "services" {
@@ -117,7 +117,7 @@ fn a_change_is_seen_also_where_nobody_says_any_more_what_there_was() {
 }
 
 #[test]
-fn what_comes_to_stand_against_a_deployment_is_seen_before_it_is_deleted() {
+fn new_obstacle_stops_the_delete() {
     let scaler = json!({
         "metadata": {"name": "grows", "namespace": "n"},
         "spec": {"scaleTargetRef": {"kind": "Deployment", "name": "h-0"}},
@@ -134,7 +134,7 @@ fn what_comes_to_stand_against_a_deployment_is_seen_before_it_is_deleted() {
 
 /// Both are there then, and the new operator alone acts.
 #[test]
-fn what_stands_against_a_deployment_is_seen_before_anything_is_given_back() {
+fn obstacle_stops_the_revert_early() {
     let scaler = json!({
         "metadata": {"name": "grows", "namespace": "n"},
         "spec": {"scaleTargetRef": {"kind": "Deployment", "name": "h-0"}},
@@ -162,7 +162,7 @@ fn what_stands_against_a_deployment_is_seen_before_anything_is_given_back() {
 
 /// It is let go, and is one that can be made anew a moment later.
 #[test]
-fn who_deletes_an_object_that_is_made_anew_has_it_made_once_more() {
+fn deleted_recreation_is_recreated() {
     let (mut county, mut times) = (ended(2), 0);
     turns(&mut county, "Undo", 400, |county, asked| {
         if asked.plural == "houses" && matches!(asked.call, ObjectCall::Patch(_)) && times < 2 {

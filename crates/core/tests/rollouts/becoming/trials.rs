@@ -139,7 +139,7 @@ fn is_refused(county: &mut Ordeal, why: &str) {
 }
 
 #[test]
-fn nothing_is_deleted_whose_successor_is_refused() {
+fn refused_replacement_deletes_nothing() {
     let mut county = county(1);
     drives(&mut county, 60, |county, asked| county.refuses |= deletes(asked, "deployments"));
     assert_eq!(deployment(&county)["spec"]["selector"]["matchLabels"]["hut"], "h-0", "it is there");
@@ -155,7 +155,7 @@ fn nothing_is_deleted_whose_successor_is_refused() {
 
 /// Whoever goes back deletes the new one only where the old one may come again.
 #[test]
-fn nothing_is_deleted_on_the_way_back_whose_successor_is_refused() {
+fn refused_revert_deletes_nothing() {
     let mut county = county(1);
     drives(&mut county, 200, |county, asked| {
         if asked.plural == "houses" && county.rollout["spec"]["direction"].is_null() {
@@ -197,7 +197,7 @@ fn meddled(plural: &str, turns: bool, mut happens: impl FnMut(&mut Ordeal)) -> O
 }
 
 #[test]
-fn nothing_goes_for_what_is_gone_meanwhile() {
+fn missing_target_stops_the_delete() {
     let county = razed("huts", "houses", false);
     assert!(county.village.get("huts", "h-0").is_some(), "{}", said(&county));
     let told =
@@ -213,7 +213,7 @@ fn nothing_goes_for_what_is_gone_meanwhile() {
 }
 
 #[test]
-fn nothing_goes_on_the_way_back_for_what_is_gone_meanwhile() {
+fn missing_source_stops_the_revert() {
     let county = razed("houses", "huts", true);
     let left = county.village.get("houses", "h-0").or_else(|| county.village.get("huts", "h-0"));
     assert!(left.is_some(), "{}", said(&county));
@@ -235,20 +235,20 @@ fn gap(happens: impl Fn(&mut Ordeal)) -> Ordeal {
 }
 
 #[test]
-fn what_was_deleted_is_followed_by_another_one_although_something_is_shut() {
+fn closed_gate_does_not_strand_deletion() {
     let county = gap(|county| county.shut = true);
     assert_eq!(deployment(&county)["spec"]["selector"]["matchLabels"]["house"], "h-0", "{}", said(&county));
 }
 
 #[test]
-fn what_was_deleted_is_followed_by_another_one_although_the_workflow_is_another() {
+fn changed_workflow_does_not_strand_deletion() {
     let county = gap(|county| county.rollout["status"]["steps"] = json!("1:another"));
     assert!(said(&county).contains("its workflows are not those with which it began"), "{}", said(&county));
     assert_eq!(deployment(&county)["spec"]["selector"]["matchLabels"]["house"], "h-0");
 }
 
 #[test]
-fn what_was_deleted_is_followed_by_another_one_long_after_its_time_is_over() {
+fn timeout_does_not_strand_deletion() {
     let mut county = county(1);
     county.goes_on = true;
     drives(&mut county, 200, |county, asked| county.refuses |= asked.closes_gap());
@@ -261,14 +261,14 @@ fn what_was_deleted_is_followed_by_another_one_long_after_its_time_is_over() {
 }
 
 #[test]
-fn a_deployment_of_somebody_else_is_left_alone() {
+fn foreign_deployment_is_left_alone() {
     let mut county = county(1);
     county.village.change("deployments", "h-0", |one| one["metadata"]["ownerReferences"] = json!([]));
     is_refused(&mut county, "deployments.apps n/h-0 does not belong to the object");
 }
 
 #[test]
-fn a_deployment_whose_pods_another_one_selects_is_left_alone() {
+fn shared_pods_block_recreation() {
     let mut county = county(1);
     let selector =
         json!({"matchLabels": {"hut": "h-0"}, "matchExpressions": [{"key": "no", "operator": "DoesNotExist"}]});
@@ -281,7 +281,7 @@ fn a_deployment_whose_pods_another_one_selects_is_left_alone() {
 }
 
 #[test]
-fn what_a_gitops_tool_would_make_again_is_not_begun_with() {
+fn gitops_managed_deployment_blocks_start() {
     let mut county = county(1);
     let fields = json!([{"manager": "argocd-controller", "operation": "Apply", "fieldsV1": {}}]);
     county.village.change("huts", "h-0", |hut| hut["metadata"]["managedFields"] = fields);
@@ -293,7 +293,7 @@ fn what_a_gitops_tool_would_make_again_is_not_begun_with() {
 
 /// What changed between the look ahead and the deletion is seen.
 #[test]
-fn what_comes_in_the_way_of_an_object_that_has_begun_is_seen_before_its_deployment_is_deleted() {
+fn late_obstacle_precedes_deletion() {
     let mut county = county(1);
     let scaler = json!({
         "metadata": {"name": "grows", "namespace": "n"},
@@ -312,7 +312,7 @@ fn what_comes_in_the_way_of_an_object_that_has_begun_is_seen_before_its_deployme
 }
 
 #[test]
-fn a_quota_is_shared_by_all_that_are_under_way_in_a_namespace() {
+fn namespace_quota_is_shared() {
     let mut county = county(2);
     let quota = json!({
         "metadata": {"name": "tight", "namespace": "n"}, "spec": {"hard": {"pods": "7"}},
@@ -329,7 +329,7 @@ fn a_quota_is_shared_by_all_that_are_under_way_in_a_namespace() {
 
 /// Whatever no generation counts is saved as well, where somebody changes it between the save and the deletion.
 #[test]
-fn what_is_changed_after_it_was_saved_is_saved_anew() {
+fn edit_after_save_saves_again() {
     let mut county = county(1);
     let mut was = false;
     drives(&mut county, 200, |county, asked| {
@@ -352,7 +352,7 @@ fn what_is_changed_after_it_was_saved_is_saved_anew() {
 
 /// The Pods that serve go last: if those of the new Deployment are there now, not when they were waited for.
 #[test]
-fn pods_stay_while_those_in_their_place_are_not_available() {
+fn pods_wait_for_available_successors() {
     let mut county = county(1);
     let breaks = |county: &mut Ordeal| {
         county.is_stuck = true;
@@ -374,7 +374,7 @@ fn pods_stay_while_those_in_their_place_are_not_available() {
 }
 
 #[test]
-fn who_is_written_all_the_time_is_named_in_time() {
+fn busy_writer_is_named_in_time() {
     let mut county = county(1);
     drives(&mut county, 300, |county, asked| {
         if deletes(asked, "huts") {
@@ -391,7 +391,7 @@ fn who_is_written_all_the_time_is_named_in_time() {
 
 /// Whoever sets their own reference again after each write.
 #[test]
-fn who_undoes_every_write_is_named_in_time() {
+fn reverting_writer_is_named_in_time() {
     let mut county = county(1);
     county.rival = Some(county.village.get("services", "h-0").unwrap()["metadata"]["ownerReferences"].clone());
     drives(&mut county, 300, |_, _| {});
@@ -405,7 +405,7 @@ fn who_undoes_every_write_is_named_in_time() {
 }
 
 #[test]
-fn what_never_goes_is_named_with_what_holds_it() {
+fn stuck_finalizer_is_named() {
     let mut county = county(1);
     drives(&mut county, 300, |county, asked| {
         if matches!(asked.call, ObjectCall::Patch(_)) {
@@ -423,7 +423,7 @@ fn what_never_goes_is_named_with_what_holds_it() {
 
 /// What goes would take along what was handed over to it.
 #[test]
-fn what_is_deleted_by_somebody_gives_back_what_belongs_to_it() {
+fn manual_delete_returns_dependents() {
     let mut county = county(1);
     let mut was = false;
     drives(&mut county, 300, |county, asked| {
@@ -442,7 +442,7 @@ fn what_is_deleted_by_somebody_gives_back_what_belongs_to_it() {
 
 /// All that there is of a Deployment stays, and is named.
 #[test]
-fn what_was_saved_of_an_object_that_somebody_deletes_is_named() {
+fn manual_delete_names_saved_data() {
     let mut county = county(1);
     drives(&mut county, 60, |county, asked| {
         if deletes(asked, "deployments") {

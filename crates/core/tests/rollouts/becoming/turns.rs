@@ -129,7 +129,7 @@ fn at_each_write(every: usize, act: impl Fn(&mut Ordeal), then: impl Fn(Ordeal, 
 const THOROUGH: u64 = 10_000;
 
 #[test]
-fn a_pause_at_any_write_takes_time_and_nothing_else() {
+fn pause_only_delays() {
     let before = at_home(1);
     at_each_write(
         3,
@@ -145,7 +145,7 @@ fn a_pause_at_any_write_takes_time_and_nothing_else() {
 }
 
 #[test]
-fn a_rollout_that_is_stopped_at_any_write_leaves_nothing_in_between() {
+fn abort_leaves_no_half_step() {
     let before = at_home(1);
     at_each_write(
         3,
@@ -161,7 +161,7 @@ fn a_rollout_that_is_stopped_at_any_write_leaves_nothing_in_between() {
 }
 
 #[test]
-fn a_rollout_that_turns_at_any_write_goes_the_whole_other_way_and_back() {
+fn undo_and_redo_complete() {
     let before = at_home(1);
     at_each_write(
         1,
@@ -179,7 +179,7 @@ fn a_rollout_that_turns_at_any_write_goes_the_whole_other_way_and_back() {
 }
 
 #[test]
-fn a_workflow_that_is_said_in_other_words_at_any_write_stops_there_and_goes_on_once_it_is_put_back() {
+fn edited_workflow_pauses_until_reverted() {
     let before = at_home(1);
     at_each_write(
         3,
@@ -202,7 +202,7 @@ fn a_workflow_that_is_said_in_other_words_at_any_write_stops_there_and_goes_on_o
 }
 
 #[test]
-fn whoever_is_killed_at_any_write_has_it_ended_by_somebody_else() {
+fn another_runner_finishes_the_work() {
     let before = at_home(1);
     at_each_write(
         3,
@@ -245,7 +245,7 @@ fn waits(county: &mut Ordeal, seconds: usize, what: &str) {
 
 /// What was asked for to be deleted is deleted only after the turn, or is not.
 #[test]
-fn a_deletion_that_is_late_finds_nothing_after_a_turn() {
+fn late_delete_after_undo_is_harmless() {
     let before = at_home(1);
     for (way, plural) in [(Way::Forth, "huts"), (Way::Back, "houses"), (Way::BackAfterTheEnd, "houses")] {
         let mut county = begins(way);
@@ -261,7 +261,7 @@ fn a_deletion_that_is_late_finds_nothing_after_a_turn() {
 
 /// Whenever it comes that was asked for, the rollout is not over yet, and takes it as its own.
 #[test]
-fn a_creation_that_is_late_stands_beside_nothing() {
+fn late_create_makes_no_duplicate() {
     let before = at_home(1);
     let turns = [
         (Way::Forth, "houses", "Undo"),
@@ -291,7 +291,7 @@ fn a_creation_that_is_late_stands_beside_nothing() {
 
 /// Nothing comes: the rollout ends all the same, once that is sure.
 #[test]
-fn what_was_never_made_is_waited_for_as_long_as_a_call_takes() {
+fn lost_create_waits_one_timeout() {
     let before = at_home(1);
     let mut county = begins(Way::Forth);
     cut_off(&mut county, "Undo", |_, asked| makes(asked, "houses"));
@@ -305,7 +305,7 @@ fn what_was_never_made_is_waited_for_as_long_as_a_call_takes() {
 /// Somebody is killed right after it has made the old one anew, and the rollout goes forward again: the new one still
 /// says that it was made of the one before.
 #[test]
-fn what_was_made_anew_and_not_said_so_goes_forward_again() {
+fn unrecorded_recreation_moves_forward() {
     let before = at_home(1);
     let mut county = begins(Way::BackAfterTheEnd);
     // The write behind it.
@@ -314,7 +314,7 @@ fn what_was_made_anew_and_not_said_so_goes_forward_again() {
 }
 
 #[test]
-fn one_object_goes_there_and_back_three_times() {
+fn object_round_trips_three_times() {
     let before = at_home(2);
     let mut county = ended(2);
     for time in 0..3 {
@@ -329,7 +329,7 @@ fn one_object_goes_there_and_back_three_times() {
 
 /// The Deployment that was put back has its ReplicaSet for a moment only when it goes once more.
 #[test]
-fn pods_stay_though_the_garbage_collector_hears_late_whose_they_are() {
+fn slow_garbage_collector_keeps_pods() {
     let mut county = begins(Way::Back);
     county.village.lags = true;
     drives_until(&mut county, |county| is_through(county, Way::Back));

@@ -24,7 +24,7 @@ fn with(mut step: Value, name: &str, value: Value) -> Value {
 }
 
 #[test]
-fn steps_wherever_objects_are_say_all_that_they_need() {
+fn list_steps_need_all_fields() {
     let wait = || json!({"list": "nodes", "every": {"field": "status.phase", "is": "Ready"}});
     let delete = || json!({"resource": "storageclasses.storage.k8s.io", "names": ["a"]});
     let readmit = || json!({"resource": "deployments.apps", "names": ["a"], "namespace": "{name}", "stage": "csi"});

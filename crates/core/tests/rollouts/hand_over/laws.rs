@@ -33,7 +33,7 @@ fn unmoved(garden: &Garden, name: &str) -> (String, String) {
 }
 
 #[test]
-fn a_hand_over_ends_the_same_way_wherever_it_is_killed() {
+fn handover_survives_any_kill() {
     let ended = |killed_after: Option<usize>| {
         let mut garden = Garden::planted(1);
         garden.plant("one");
@@ -65,7 +65,7 @@ fn a_hand_over_ends_the_same_way_wherever_it_is_killed() {
 }
 
 #[test]
-fn who_waits_at_the_beginning_takes_no_place_and_never_fails() {
+fn initial_wait_takes_no_slot() {
     let mut garden = Garden::planted(1);
     for name in ["asleep", "away", "empty", "old", "zfine"] {
         garden.plant(name);
@@ -110,7 +110,7 @@ fn who_waits_at_the_beginning_takes_no_place_and_never_fails() {
 }
 
 #[test]
-fn a_new_shoot_gets_both_marks_and_a_failed_one_none() {
+fn failed_shoot_gets_no_mark() {
     let mut garden = Garden::planted(3);
     for name in ["failed", "going", "new", "other"] {
         garden.plant(name);
@@ -132,7 +132,7 @@ fn a_new_shoot_gets_both_marks_and_a_failed_one_none() {
 
 /// A list that is empty for a moment, or that was asked for in the wrong place, makes nobody finished.
 #[test]
-fn nobody_is_finished_whose_deployments_are_there_whatever_a_list_says() {
+fn listed_deployments_block_finish() {
     let mut garden = Garden::planted(1);
     garden.plant("one").has_control_plane = false;
     garden.behind = usize::MAX;
@@ -146,7 +146,7 @@ fn nobody_is_finished_whose_deployments_are_there_whatever_a_list_says() {
 
 /// A list that is empty for a moment, whenever that is, leaves no step out once the object has begun.
 #[test]
-fn a_list_that_is_empty_for_a_moment_lets_nobody_go_round_a_step() {
+fn briefly_empty_list_skips_nothing() {
     for lasts in [1, 2, 5] {
         for begins in 1..25 {
             let (mut garden, mut gardener) = before_the_classes_go();
@@ -169,7 +169,7 @@ fn a_list_that_is_empty_for_a_moment_lets_nobody_go_round_a_step() {
 }
 
 #[test]
-fn a_class_of_another_sort_is_left_alone() {
+fn other_class_is_left_alone() {
     let mut garden = Garden::planted(1);
     let classes = &mut garden.plant("one").classes;
     classes.insert("gp2".to_owned(), "ebs.csi.aws.com".to_owned());
@@ -182,7 +182,7 @@ fn a_class_of_another_sort_is_left_alone() {
 
 /// The fact is there no more, whoever has taken it away, between any two calls.
 #[test]
-fn nothing_is_finished_while_somebody_has_taken_the_fact_away() {
+fn removed_fact_blocks_finish() {
     let mut met = 0;
     for at in 0..20 {
         let mut garden = Garden::planted(1);
@@ -213,7 +213,7 @@ fn nothing_is_finished_while_somebody_has_taken_the_fact_away() {
 }
 
 #[test]
-fn nothing_is_finished_before_a_stage_has_seen_every_object() {
+fn unobserved_objects_block_finish() {
     let mut garden = Garden::planted(1);
     garden.plant("one");
     garden.behind = 5;
@@ -236,7 +236,7 @@ fn is_finished_last(mut garden: Garden) -> (usize, Vec<String>) {
 
 /// Of two servers one never hears of the fact: whatever it leaves as it is is sent once more.
 #[test]
-fn nothing_is_finished_by_the_word_of_one_server_of_two() {
+fn all_servers_must_confirm() {
     let mut garden = Garden::planted(1);
     garden.plant("one");
     (garden.behind, garden.servers) = (usize::MAX, 2);
@@ -245,7 +245,7 @@ fn nothing_is_finished_by_the_word_of_one_server_of_two() {
 }
 
 #[test]
-fn who_never_hears_of_a_fact_fails_by_name() {
+fn missing_fact_names_the_object() {
     let mut garden = Garden::planted(1);
     garden.plant("one");
     garden.behind = usize::MAX;
@@ -286,7 +286,7 @@ fn away_after_one_class() -> (Garden, Gardener) {
 }
 
 #[test]
-fn a_cluster_that_is_away_later_is_waited_for() {
+fn unreachable_cluster_is_retried() {
     let (mut garden, mut gardener) = away_after_one_class();
     garden.now += 7 * 24 * 3600;
     garden.plant("two");
@@ -322,7 +322,7 @@ fn before_the_classes_go() -> (Garden, Gardener) {
 }
 
 #[test]
-fn what_was_waited_for_has_to_hold_when_what_cannot_be_undone_begins() {
+fn irreversible_step_rechecks_waits() {
     type Change = fn(&mut Garden);
     let spoilt: [(&str, Change, Change); 4] = [
         (
@@ -386,7 +386,7 @@ fn what_was_waited_for_has_to_hold_when_what_cannot_be_undone_begins() {
 
 /// Its Secret leads to another cluster by now, which has classes of these names as well.
 #[test]
-fn who_is_led_to_another_cluster_has_to_wait_there_before_anything_goes() {
+fn redirected_object_waits_first() {
     let (mut garden, mut gardener) = before_the_classes_go();
     garden.shoots.get_mut("one").unwrap().nodes = [("other".to_owned(), "v1.17.1".to_owned())].into();
     gardener.run(&mut garden, PASSES, None);
@@ -398,7 +398,7 @@ fn who_is_led_to_another_cluster_has_to_wait_there_before_anything_goes() {
 }
 
 #[test]
-fn what_was_begun_and_cannot_be_undone_is_not_told_as_old() {
+fn irreversible_object_is_not_pending() {
     let (mut garden, mut gardener) = away_after_one_class();
     garden.rollout["spec"]["direction"] = json!("Undo");
     let planned = gardener.run(&mut garden, PASSES, None);
@@ -415,7 +415,7 @@ fn what_was_begun_and_cannot_be_undone_is_not_told_as_old() {
 }
 
 #[test]
-fn what_cannot_be_undone_stays_and_nobody_goes_back_over_it() {
+fn irreversible_step_stops_undo() {
     let mut garden = Garden::planted(1);
     garden.plant("one");
     let mut gardener = Gardener::default();
@@ -428,7 +428,7 @@ fn what_cannot_be_undone_stays_and_nobody_goes_back_over_it() {
 }
 
 #[test]
-fn a_rollout_says_what_it_needs_and_what_it_does() {
+fn rollout_prints_rights_and_steps() {
     let garden = Garden::planted(1);
     let rollout = garden.compiled();
     let status = RolloutStatus::default();

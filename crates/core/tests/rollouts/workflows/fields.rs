@@ -33,7 +33,7 @@ fn recreated(was: &Value) -> Value {
 
 /// Steps about other objects.
 #[test]
-fn a_step_about_other_objects_that_cannot_be_is_refused_with_what_to_do() {
+fn impossible_object_step_has_hint() {
     refused(&[
         (json!([{"wait": {"on": "deployments.apps/{name}"}}]), "has one of `until` and `rolledOut: true`"),
         (json!([{"wait": {"on": "services/{name}", "rolledOut": true}}]), "only deployments.apps are rolled out"),
@@ -78,7 +78,7 @@ fn a_step_about_other_objects_that_cannot_be_is_refused_with_what_to_do() {
 }
 
 #[test]
-fn a_workflow_that_cannot_be_is_refused_with_what_to_do() {
+fn impossible_workflow_has_hint() {
     let manifest = json!({
         "apiVersion": "batch/v1", "kind": "Job", "metadata": {"namespace": "yard"},
         "spec": {"template": {"spec": {"containers": [{"name": "a"}]}}},

@@ -46,7 +46,7 @@ fn uids(status: &RolloutStatus) -> Vec<&str> {
 
 /// It is half-way until it is gone: nothing more is done to it, and no other one goes in its place.
 #[test]
-fn what_is_deleted_on_its_workflow_keeps_its_place_until_it_is_gone() {
+fn terminating_object_keeps_its_slot() {
     let lock = json!({"name": "lock", "set": {"fields": {"spec.lock": "{to}"}}});
     let note = json!({"name": "note", "set": {"fields": {"spec.note.other": "x"}}});
     let rollout = rolled(&json!({"j": [lock, note]}), &json!({"timeout": "10m"})).unwrap();
@@ -73,7 +73,7 @@ fn what_is_deleted_on_its_workflow_keeps_its_place_until_it_is_gone() {
 
 /// Nothing of it is done yet.
 #[test]
-fn what_is_deleted_before_its_workflow_leaves_its_place() {
+fn terminating_pending_object_frees_slot() {
     let lock = json!({"name": "lock", "set": {"fields": {"spec.lock": "{to}"}}});
     let rollout = rolled(&json!({"j": [lock]}), &json!({})).unwrap();
     let mut fleet = [ship("a"), ship("b")];

@@ -29,7 +29,7 @@ fn template(more: &Value) -> Value {
 }
 
 #[test]
-fn a_rollout_of_workflows_that_cannot_be_told_apart_is_refused() {
+fn ambiguous_workflows_are_refused() {
     let lock = |value: &str| json!({"name": "lock", "set": {"fields": {"spec.lock": value}}});
     let label = json!({"set": {"fields": {"metadata.labels[\"dock\"]": "x"}}});
     let wait = json!({"wait": {"until": {"field": "status.level", "is": "{from}"}}});
@@ -57,7 +57,7 @@ fn a_rollout_of_workflows_that_cannot_be_told_apart_is_refused() {
 }
 
 #[test]
-fn every_template_is_a_job_before_a_rollout_begins() {
+fn templates_must_be_jobs() {
     let rollout = rolled(&json!({"j": [template(&json!({}))]}), &json!({"acceptedRisks": ["never"]})).unwrap();
     let refusals = |answers| start_refusals(&rollout, &[], &PlanInput { answers, ..PlanInput::default() });
     let questions = rollout_questions(&rollout, &RolloutStatus::default());

@@ -209,7 +209,7 @@ fn stopped(status: &RolloutStatus, told: &str) {
 
 /// Its Job hangs, on the way there and on the way back: what it still does is nothing that a rollout leaves behind.
 #[test]
-fn what_a_job_may_still_change_is_not_left_by_a_rollout_that_stops() {
+fn abort_waits_for_running_job() {
     let before = Pier::new().ship.unwrap();
     let mut pier = Pier::hangs(false);
     assert!(pier.status.in_flight[0].back, "{:?}", pier.status);
@@ -230,7 +230,7 @@ fn what_a_job_may_still_change_is_not_left_by_a_rollout_that_stops() {
 
 /// The Job that undoes its step hangs: so it is with that one.
 #[test]
-fn what_a_job_may_still_undo_is_not_left_by_a_rollout_that_stops() {
+fn abort_waits_for_reverting_job() {
     let mut pier = Pier::failed("Abort");
     [20, 700].iter().for_each(|after| assert!(!pier.settles(*after).is_over()));
     for after in [1_400, 2_100] {
@@ -244,7 +244,7 @@ fn what_a_job_may_still_undo_is_not_left_by_a_rollout_that_stops() {
 /// Whoever made its Job was killed before that was noted, and somebody has taken the mark off: what that Job does is
 /// waited for, and named.
 #[test]
-fn a_job_that_nobody_has_noted_is_waited_for() {
+fn unrecorded_job_is_waited_for() {
     for direction in ["Abort", "Undo"] {
         let mut pier = Pier::new();
         pier.settles(0);
@@ -263,7 +263,7 @@ fn a_job_that_nobody_has_noted_is_waited_for() {
 
 /// What it does cannot be taken back: it is left once its Job has ended, and the last words name it.
 #[test]
-fn what_cannot_be_undone_is_left_by_a_rollout_that_stops_once_its_job_has_ended() {
+fn irreversible_job_ends_before_abort() {
     let left = "and 0 at what they were before; left where they are, and not taken back: n/a";
     let mut pier = Pier::hangs(false);
     pier.ends(0, "Failed");
@@ -281,7 +281,7 @@ fn what_cannot_be_undone_is_left_by_a_rollout_that_stops_once_its_job_has_ended(
 
 /// A Job fails, and is undone, while the rollout stops: its object is what it was before.
 #[test]
-fn what_failed_and_was_taken_back_counts_as_what_it_was_before() {
+fn reverted_failure_is_pending_again() {
     let mut pier = Pier::failed("Abort");
     pier.ends(1, "Complete");
     pier.settles(20);
@@ -291,7 +291,7 @@ fn what_failed_and_was_taken_back_counts_as_what_it_was_before() {
 /// Somebody deletes it, takes its mark off, or writes over it, while its Job runs: that is what the rollout waits for,
 /// whichever way it was to go, and no other object takes its place.
 #[test]
-fn a_job_whose_object_says_nothing_of_it_any_more_is_waited_for() {
+fn job_without_mark_is_waited_for() {
     for (direction, mark) in
         ["Abort", "Undo"].iter().flat_map(|way| [(way, None), (way, Some("")), (way, Some("mine"))])
     {
@@ -335,7 +335,7 @@ fn a_job_whose_object_says_nothing_of_it_any_more_is_waited_for() {
 /// Its Job is gone, or has failed, and somebody has resumed the rollout and then turns it: what that Job has done is
 /// undone, or done to its end, though no other one was made since.
 #[test]
-fn what_an_attempt_before_has_done_is_not_left() {
+fn earlier_attempt_is_reverted() {
     for (direction, is_gone) in [("Undo", true), ("Undo", false), ("Abort", true)] {
         let mut pier = Pier::new();
         pier.settles(0);
@@ -360,7 +360,7 @@ fn what_an_attempt_before_has_done_is_not_left() {
 /// What was written over is put back while the Job runs: it is the Job of that step again, whichever way the rollout
 /// goes by then, and nothing is done before it has ended.
 #[test]
-fn a_mark_that_is_put_back_finds_its_job() {
+fn restored_mark_finds_its_job() {
     for way in [["Abort", "Abort"], ["Undo", "Undo"], ["Abort", "Forward"], ["Undo", "Forward"]] {
         let mut pier = Pier::new();
         pier.settles(0);
@@ -398,7 +398,7 @@ fn names_job(pier: &Pier, job: usize) {
 
 /// What was written over is put back after the rollout has ended, which named it: it goes on from there.
 #[test]
-fn a_mark_that_is_put_back_after_the_end_finds_its_job() {
+fn late_restored_mark_finds_job() {
     let mut pier = Pier::new();
     pier.settles(0);
     let marked = pier.ship.clone();
@@ -436,7 +436,7 @@ fn a_mark_that_is_put_back_after_the_end_finds_its_job() {
 /// Somebody changes a field that is put back later, while a Job is to be undone: told of it, they resume the rollout,
 /// which leaves that field.
 #[test]
-fn what_somebody_has_changed_holds_a_way_back_once() {
+fn manual_edit_pauses_undo_once() {
     let mut pier = Pier::new();
     pier.settles(0);
     pier.ends(0, "Complete");
@@ -463,7 +463,7 @@ fn what_somebody_has_changed_holds_a_way_back_once() {
 /// What was written over is put back after the end, and taken off once more before its Job is undone: no Job can be
 /// made, or somebody has changed one of its fields. It is named again.
 #[test]
-fn a_mark_that_comes_and_goes_hides_no_job() {
+fn flapping_mark_hides_no_job() {
     for is_changed in [true, false] {
         let (mut pier, mut marked) = Pier::new().loses_its_mark(0);
         if is_changed {
@@ -488,7 +488,7 @@ fn a_mark_that_comes_and_goes_hides_no_job() {
 /// An older mark says that the first of two waves has moved it, and nothing of the second one, whose Job is lost: it is
 /// none of the first one's, whose steps have the same numbers.
 #[test]
-fn a_job_that_is_lost_is_of_its_wave() {
+fn lost_job_belongs_to_wave() {
     let mut pier = Pier { is_second: true, ..Pier::new() };
     pier.settles(0);
     pier.settles(70);
@@ -515,7 +515,7 @@ fn a_job_that_is_lost_is_of_its_wave() {
 
 /// Somebody puts the mark of another object on it, which is through, while its Job runs.
 #[test]
-fn a_mark_that_is_ahead_of_a_job_ends_nothing_before_it() {
+fn premature_mark_skips_nothing() {
     for direction in ["Forward", "Undo"] {
         let mut pier = Pier::new();
         pier.settles(0);
@@ -540,7 +540,7 @@ fn a_mark_that_is_ahead_of_a_job_ends_nothing_before_it() {
 
 /// A runner was frozen as it made the Job, and another one turns the rollout: the Job comes after that.
 #[test]
-fn a_job_that_is_late_is_waited_for_and_undone() {
+fn late_job_is_reverted() {
     for direction in ["Undo", "Abort"] {
         let mut pier = Pier { jobless: true, ..Pier::new() };
         pier.settles(0);
@@ -568,7 +568,7 @@ fn a_job_that_is_late_is_waited_for_and_undone() {
 
 /// Nothing comes, and it ends all the same, with nothing undone that was not done.
 #[test]
-fn a_job_that_was_never_made_is_not_undone() {
+fn lost_job_is_not_reverted() {
     let mut pier = Pier { jobless: true, ..Pier::new() };
     pier.settles(0);
     pier.direction = "Undo";
@@ -582,7 +582,7 @@ fn a_job_that_was_never_made_is_not_undone() {
 
 /// The first step of its second wave is a Job. Without its mark nobody knows that it has gone the first wave.
 #[test]
-fn a_job_of_a_later_wave_hides_no_wave_before() {
+fn later_wave_hides_nothing() {
     let second = Pier { is_second: true, has_lock: false, ..Pier::new() };
     let (mut pier, marked) = second.loses_its_mark(70);
     assert_eq!(pier.ship.as_ref().unwrap()["spec"]["flag"], true);
@@ -598,7 +598,7 @@ fn a_job_of_a_later_wave_hides_no_wave_before() {
 
 /// Its mark is there again, and what its Job did is undone without another one.
 #[test]
-fn what_is_undone_by_hand_is_not_named() {
+fn manually_reverted_is_not_reported() {
     let (mut pier, mut marked) = Pier { says_undone: true, ..Pier::new() }.loses_its_mark(0);
     marked["status"]["level"] = json!("low");
     pier.ship = Some(marked);
@@ -640,7 +640,7 @@ fn an_older_mark_hides_no_job() {
 /// Somebody resumes a rollout on its way back, since another object had paused it: what its Job has done is named all
 /// the same.
 #[test]
-fn who_resumes_a_rollout_under_way_has_not_looked_at_its_end() {
+fn resume_does_not_confirm_end() {
     let (mut pier, _) = Pier::new().loses_its_mark(0);
     // The other one is under way still.
     (pier.status.phase, pier.status.reason) = (RolloutPhase::Paused, None);
@@ -651,7 +651,7 @@ fn who_resumes_a_rollout_under_way_has_not_looked_at_its_end() {
 
 /// Nobody may write the object, so that nothing says what its Job has done: it is not let go before that is noted.
 #[test]
-fn what_cannot_be_noted_is_not_left() {
+fn unrecorded_object_stays() {
     for how in ["Complete", "Failed"] {
         let mut pier = Pier::new();
         pier.settles(0);
@@ -672,7 +672,7 @@ fn what_cannot_be_noted_is_not_left() {
 /// Somebody takes the mark off while the Job runs that undoes the step: what that has undone nobody knows. Put back by
 /// then, it is gone on with, by whoever runs the rollout again.
 #[test]
-fn what_is_not_undone_is_named_until_somebody_has_looked() {
+fn unreverted_objects_are_reported() {
     let mut pier = Pier::failed("Undo");
     let marked = pier.ship.clone();
     pier.unmark();

@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_and_written_again() {
+    fn kept_items_round_trip() {
         let mut entries = ItemEntries::default();
         entries.add(1, &fields("raid", "5"));
         entries.add(4, &fields("raid", "é\""));
@@ -204,7 +204,7 @@ mod tests {
 
     /// However much there is, what is too long for an annotation is not held, and its length is known.
     #[test]
-    fn what_is_too_long_is_only_measured() {
+    fn oversized_text_is_only_measured() {
         for (count, is_long) in [(10, false), (LONGEST, true)] {
             let mut entries = ItemEntries::default();
             let each = fields("raid", "5");
