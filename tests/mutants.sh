@@ -45,7 +45,7 @@ tests_of() {
     crates/core/src/definition/version_words.rs | crates/core/src/definition/moved.rs | \
         crates/core/src/definition/note.rs | crates/core/src/definition/admission/other_source.rs) echo "-p pointsman-core --test rollouts" ;;
     crates/core/src/definition/checks/*) echo "-p pointsman-core --lib -- definition::checks" ;;
-    crates/core/src/registration/stage_policies/*) echo "-p pointsman-core --test it -- stages::policies" ;;
+    crates/core/src/registration/mutation_policies/*) echo "-p pointsman-core --test it -- mutations::policies" ;;
     *) echo "-p pointsman-core --test it -- laws fixtures captures edges kept::" ;;
     esac
 }
@@ -75,7 +75,7 @@ caught() {
 }
 
 if ! cargo test --quiet --no-run -p pointsman-core -p pointsman-server --test it --test rollouts >"$scratch/log" 2>&1 ||
-    ! laws any || ! laws crates/core/src/rollout/any || ! laws crates/core/src/registration/stage_policies/any ||
+    ! laws any || ! laws crates/core/src/rollout/any || ! laws crates/core/src/registration/mutation_policies/any ||
     ! laws crates/core/src/definition/checks/any || ! laws crates/server/any; then
     cat "$scratch/log"
     echo "the laws do not hold before anything was planted"

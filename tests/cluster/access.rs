@@ -18,7 +18,7 @@ use crate::support::acting::{Told, run};
 use crate::support::pki::Authority;
 use crate::support::proxy::{Fate, Proxy};
 use crate::support::sample::{ENGINE, Sample, WIDGET};
-use crate::support::scene::Scene;
+use crate::support::ctx::TestContext;
 use crate::support::side_by_side::{A, SideBySide};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
@@ -46,162 +46,162 @@ static ENGINES: [&Sample; 1] = [&ENGINE];
 const RBAC: &str = "/apis/rbac.authorization.k8s.io/v1";
 
 /// The role in docs/rights.md does, and without any verb of it something is refused, by a message that says which.
-fn rights(scene: &Scene<'_>) {
-    let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.conversion();
+fn rights(ctx: &TestContext<'_>) {
+    let (old, new) = (ctx.sample.old, ctx.sample.new);
+    ctx.conversion();
     let enables = |who: &Path| {
-        scene.call(Method::DELETE, &format!("{}/{}", crate::support::scene::CRDS, scene.crd_name()), None);
-        scene.eventually(|| (scene.list(old).code == 404).then_some(()));
+        ctx.call(Method::DELETE, &format!("{}/{}", crate::support::ctx::CRDS, ctx.crd_name()), None);
+        ctx.eventually(|| (ctx.list(old).code == 404).then_some(()));
         // Where there is no CRD, the definition says what is stored.
-        scene.try_kubectl(&["delete"], &scene.printed_policy(new));
-        let (code, text, errors) = scene.enables_at(who, &[]);
+        ctx.try_kubectl(&["delete"], &ctx.printed_policy(new));
+        let (code, text, errors) = ctx.enables_at(who, &[]);
         // What is there is patched.
-        if code == 0 { scene.enables_at(who, &[]) } else { (code, text, errors) }
+        if code == 0 { ctx.enables_at(who, &[]) } else { (code, text, errors) }
     };
     // Nobody is behind this Service, so that it is asked for.
     let spec = json!({"ports": [{"port": 443}]});
-    scene
+    ctx
         .post(
-            &format!("/api/v1/namespaces/{}/services", scene.ns),
+            &format!("/api/v1/namespaces/{}/services", ctx.ns),
             &json!({"metadata": {"name": "empty"}, "spec": spec}),
         )
         .ok();
     let asks = |who: &Path| {
-        let service = format!("--service={}/empty:443", scene.ns);
-        let (code, text, errors) = scene.enables_at(who, &[&service, "--repoint"]);
+        let service = format!("--service={}/empty:443", ctx.ns);
+        let (code, text, errors) = ctx.enables_at(who, &[&service, "--repoint"]);
         let code = if errors.contains("has no endpoint that is ready") { 0 } else { code };
         (code, text, errors)
     };
     let migrates = |who: &Path| {
-        let (code, _, errors) = scene.migrate(&["--to", old, "--settle=0s"]);
+        let (code, _, errors) = ctx.migrate(&["--to", old, "--settle=0s"]);
         assert_eq!(code, 0, "{errors}");
         let name = "a";
-        scene.delete(old, name);
-        scene.create(old, &scene.object(old, name)).ok();
-        scene.try_kubectl(&["delete"], &scene.printed_policy(new));
-        let (code, text, errors) = scene.migrate_at(who, &["--to", new, "--settle=0s"]);
+        ctx.delete(old, name);
+        ctx.create(old, &ctx.object(old, name)).ok();
+        ctx.try_kubectl(&["delete"], &ctx.printed_policy(new));
+        let (code, text, errors) = ctx.migrate_at(who, &["--to", new, "--settle=0s"]);
         if code != 0 {
             return (code, text, errors);
         }
         // What is there is patched, and what somebody else has applied is looked at.
-        let (code, _, errors) = scene.migrate(&["--to", old, "--settle=0s"]);
+        let (code, _, errors) = ctx.migrate(&["--to", old, "--settle=0s"]);
         assert_eq!(code, 0, "{errors}");
-        scene.kubectl(&["apply", "--server-side", "--force-conflicts"], &scene.printed_policy(new));
-        scene.migrate_at(who, &["--to", new, "--settle=0s"])
+        ctx.kubectl(&["apply", "--server-side", "--force-conflicts"], &ctx.printed_policy(new));
+        ctx.migrate_at(who, &["--to", new, "--settle=0s"])
     };
-    each_right(scene, &["pointsman-enable"], &|resource| resource != "endpointslices", &enables);
-    each_right(scene, &["pointsman-enable"], &|resource| resource == "endpointslices", &asks);
-    let (code, _, errors) = scene.enables(&["--force-conflicts", "--repoint"]);
+    each_right(ctx, &["pointsman-enable"], &|resource| resource != "endpointslices", &enables);
+    each_right(ctx, &["pointsman-enable"], &|resource| resource == "endpointslices", &asks);
+    let (code, _, errors) = ctx.enables(&["--force-conflicts", "--repoint"]);
     assert_eq!(code, 0, "{errors}");
-    each_right(scene, &["pointsman-migrate"], &|_| true, &migrates);
-    rotating(scene);
+    each_right(ctx, &["pointsman-migrate"], &|_| true, &migrates);
+    rotating(ctx);
 }
 
 /// The same for `rotate`.
-fn rotating(scene: &Scene<'_>) {
-    register(scene);
+fn rotating(ctx: &TestContext<'_>) {
+    register(ctx);
     let other = Authority::new();
-    let file = format!("--ca-file={}", scene.authority().display());
+    let file = format!("--ca-file={}", ctx.authority().display());
     let rotates = |who: &Path, server: &str| {
-        trust(scene, &[&scene.bed.authority, &other]);
+        trust(ctx, &[&ctx.test_cluster.authority, &other]);
         run(&["rotate-ca", server, &file, "--settle=0s", &format!("--kubeconfig={}", who.display())].map(str::to_owned))
     };
-    let server = scene.server();
-    each_right(scene, &["pointsman-rotate"], &|resource| resource != "endpointslices", &|who| rotates(who, &server));
+    let server = ctx.server();
+    each_right(ctx, &["pointsman-rotate"], &|resource| resource != "endpointslices", &|who| rotates(who, &server));
     // Nobody is behind this Service, so that it is asked for; nothing is left to convert.
-    scene.call(Method::DELETE, &scene.all(scene.sample.new), None).ok();
-    scene.change_crd(|crd| {
+    ctx.call(Method::DELETE, &ctx.all(ctx.sample.new), None).ok();
+    ctx.change_crd(|crd| {
         let client = &mut crd["spec"]["conversion"]["webhook"]["clientConfig"]["service"];
         (client["name"], client["port"]) = (json!("empty"), json!(443));
     });
-    let empty = format!("--service={}/empty", scene.ns);
+    let empty = format!("--service={}/empty", ctx.ns);
     let asks = |who: &Path| {
         let (code, text, errors) = rotates(who, &empty);
         let code = if errors.contains("has no endpoint that is ready") { 0 } else { code };
         (code, text, errors)
     };
-    each_right(scene, &["pointsman-rotate"], &|resource| resource == "endpointslices", &asks);
-    unregister(scene);
+    each_right(ctx, &["pointsman-rotate"], &|resource| resource == "endpointslices", &asks);
+    unregister(ctx);
 }
 
 /// The same for those who look, and for those who leave.
-fn looking(scene: &Scene<'_>) {
-    let (old, new, name) = (scene.sample.old, scene.sample.new, scene.crd_name());
-    scene.enable(new);
-    scene.create(new, &scene.object(new, "a")).ok();
+fn looking(ctx: &TestContext<'_>) {
+    let (old, new, name) = (ctx.sample.old, ctx.sample.new, ctx.crd_name());
+    ctx.enable(new);
+    ctx.create(new, &ctx.object(new, "a")).ok();
     let as_ = |who: &Path| format!("--kubeconfig={}", who.display());
-    let plans = |who: &Path| scene.command(&["plan", &name, &as_(who)]);
-    each_right(scene, &["pointsman-plan"], &|_| true, &plans);
-    let shows = |who: &Path| scene.command(&["status", &name, &as_(who)]);
-    each_right(scene, &["pointsman-status"], &|resource| resource != "endpointslices", &shows);
+    let plans = |who: &Path| ctx.command(&["plan", &name, &as_(who)]);
+    each_right(ctx, &["pointsman-plan"], &|_| true, &plans);
+    let shows = |who: &Path| ctx.command(&["status", &name, &as_(who)]);
+    each_right(ctx, &["pointsman-status"], &|resource| resource != "endpointslices", &shows);
     // Others in this cluster have registered something, which is not well at every moment.
     let examines = |who: &Path| {
-        let (code, text, errors) = scene.command(&["doctor", &name, &as_(who)]);
+        let (code, text, errors) = ctx.command(&["doctor", &name, &as_(who)]);
         let forbidden = format!("{text}{errors}").contains("is forbidden");
         assert!(code == 1 || !forbidden, "{text}{errors}");
         (i32::from(forbidden), text, errors)
     };
-    each_right(scene, &["pointsman-doctor", "pointsman-status"], &|resource| resource != "pods", &examines);
+    each_right(ctx, &["pointsman-doctor", "pointsman-status"], &|resource| resource != "pods", &examines);
     // Nobody is behind this Service, so that it is asked for.
     let spec = json!({"ports": [{"port": 443}]});
-    let services = format!("/api/v1/namespaces/{}/services", scene.ns);
-    scene.post(&services, &json!({"metadata": {"name": "empty"}, "spec": spec})).ok();
-    let enabled = scene.crd_now()["spec"].clone();
-    scene.change_crd(|crd| {
+    let services = format!("/api/v1/namespaces/{}/services", ctx.ns);
+    ctx.post(&services, &json!({"metadata": {"name": "empty"}, "spec": spec})).ok();
+    let enabled = ctx.crd_now()["spec"].clone();
+    ctx.change_crd(|crd| {
         let client = &mut crd["spec"]["conversion"]["webhook"]["clientConfig"]["service"];
         (client["name"], client["port"]) = (json!("empty"), json!(443));
     });
     let shows = |who: &Path| {
-        let (code, text, errors) = scene.command(&["status", &name, &as_(who)]);
+        let (code, text, errors) = ctx.command(&["status", &name, &as_(who)]);
         (if text.contains("has no endpoint that is ready") { 0 } else { code }, text, errors)
     };
-    each_right(scene, &["pointsman-status"], &|resource| resource == "endpointslices", &shows);
+    each_right(ctx, &["pointsman-status"], &|resource| resource == "endpointslices", &shows);
     let leaves = |who: &Path| {
-        scene.change_crd(|crd| crd["spec"] = enabled.clone());
-        scene.eventually(|| scene.get(old, "a").is_ok().then_some(()));
-        own_documents(scene);
-        scene.command(&["disable", &name, &scene.server(), "--served", new, "--admission", "--settle=0s", &as_(who)])
+        ctx.change_crd(|crd| crd["spec"] = enabled.clone());
+        ctx.eventually(|| ctx.get(old, "a").is_ok().then_some(()));
+        own_documents(ctx);
+        ctx.command(&["disable", &name, &ctx.server(), "--served", new, "--admission", "--settle=0s", &as_(who)])
     };
-    each_right(scene, &["pointsman-disable"], &|_| true, &leaves);
-    scene.change_crd(|crd| {
+    each_right(ctx, &["pointsman-disable"], &|_| true, &leaves);
+    ctx.change_crd(|crd| {
         crd["spec"] = enabled.clone();
         for version in crd["spec"]["versions"].as_array_mut().unwrap() {
             version["served"] = json!(version["name"] == new);
         }
     });
-    scene.eventually(|| (scene.list(old).code == 404).then_some(()));
+    ctx.eventually(|| (ctx.list(old).code == 404).then_some(()));
     let forgets = |who: &Path| {
         let kept = json!({"metadata": {"annotations": {format!("pointsman.dev/kept-{old}"): "{\"sparse\":true}"}}});
-        scene.eventually(|| scene.patch(new, "a", &kept).is_ok().then_some(()));
-        scene.command(&["migrate", &name, "--forget", old, &as_(who)])
+        ctx.eventually(|| ctx.patch(new, "a", &kept).is_ok().then_some(()));
+        ctx.command(&["migrate", &name, "--forget", old, &as_(who)])
     };
-    each_right(scene, &["pointsman-forget"], &|_| true, &forgets);
-    scene.change_crd(|crd| crd["spec"] = enabled.clone());
+    each_right(ctx, &["pointsman-forget"], &|_| true, &forgets);
+    ctx.change_crd(|crd| crd["spec"] = enabled.clone());
 }
 
 /// The same for `migrate --means`.
-fn having_migrated(scene: &Scene<'_>) {
-    let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.enable(old);
-    scene.create(old, &scene.object(old, "a")).ok();
+fn having_migrated(ctx: &TestContext<'_>) {
+    let (old, new) = (ctx.sample.old, ctx.sample.new);
+    ctx.enable(old);
+    ctx.create(old, &ctx.object(old, "a")).ok();
     let migrates = |who: &Path| {
-        let (code, _, errors) = scene.migrate(&["--to", old, "--settle=1s"]);
+        let (code, _, errors) = ctx.migrate(&["--to", old, "--settle=1s"]);
         assert_eq!(code, 0, "{errors}");
         let path =
-            format!("/apis/storagemigration.k8s.io/v1beta1/storageversionmigrations/pointsman.{}", scene.crd_name());
-        scene.call(Method::DELETE, &path, None);
-        scene.migrate_at(who, &["--to", new, "--settle=1s", "--means=auto"])
+            format!("/apis/storagemigration.k8s.io/v1beta1/storageversionmigrations/pointsman.{}", ctx.crd_name());
+        ctx.call(Method::DELETE, &path, None);
+        ctx.migrate_at(who, &["--to", new, "--settle=1s", "--means=auto"])
     };
-    each_right(scene, &["pointsman-migrate-means", "pointsman-migrate"], &|_| true, &migrates);
+    each_right(ctx, &["pointsman-migrate-means", "pointsman-migrate"], &|_| true, &migrates);
 }
 
 /// One of each kind that is ours, and about this kind alone. None of them stands in anybody's way.
-fn own_documents(scene: &Scene<'_>) {
+fn own_documents(ctx: &TestContext<'_>) {
     let labels = json!({"app.kubernetes.io/managed-by": "pointsman"});
-    let metadata = json!({"name": format!("{}-own", scene.ns), "labels": labels});
-    let rule = |operations: &str| json!({"apiGroups": [scene.group], "apiVersions": ["*"], "operations": [operations], "resources": [scene.sample.plural]});
+    let metadata = json!({"name": format!("{}-own", ctx.ns), "labels": labels});
+    let rule = |operations: &str| json!({"apiGroups": [ctx.group], "apiVersions": ["*"], "operations": [operations], "resources": [ctx.sample.plural]});
     let webhook = json!({
-        "name": format!("own.{}", scene.group), "clientConfig": {"url": "https://127.0.0.1:1/"}, "rules": [rule("CREATE")],
+        "name": format!("own.{}", ctx.group), "clientConfig": {"url": "https://127.0.0.1:1/"}, "rules": [rule("CREATE")],
         "sideEffects": "None", "admissionReviewVersions": ["v1"], "failurePolicy": "Ignore",
     });
     let policy = json!({
@@ -215,53 +215,53 @@ fn own_documents(scene: &Scene<'_>) {
         ("validatingadmissionpolicybindings", "spec", binding),
     ] {
         let path = format!("/apis/admissionregistration.k8s.io/v1/{plural}");
-        let answer = scene.post(&path, &json!({"metadata": metadata, what: value}));
+        let answer = ctx.post(&path, &json!({"metadata": metadata, what: value}));
         assert!(answer.is_ok() || answer.code == 409, "{}", answer.message());
     }
 }
 
 /// The same for `enable --webhooks`.
-fn registering(scene: &Scene<'_>) {
-    scene.enable(scene.sample.old);
-    let _servers = SideBySide::start(scene, &[A], &[]);
-    let service = format!("--service={}/engine-{}:{}", scene.ns, A.replace('.', "-"), scene.setup.port);
+fn registering(ctx: &TestContext<'_>) {
+    ctx.enable(ctx.sample.old);
+    let _servers = SideBySide::start(ctx, &[A], &[]);
+    let service = format!("--service={}/engine-{}:{}", ctx.ns, A.replace('.', "-"), ctx.setup.port);
     let versions = [format!("--controller-version={A}"), format!("--default={A}"), format!("--served={A}")];
-    let printed = scene.pointsman_prints(&["webhooks", &versions[0], &versions[1], &versions[2], &service]);
-    let file = scene.dir.join("webhooks.json");
+    let printed = ctx.pointsman_prints(&["webhooks", &versions[0], &versions[1], &versions[2], &service]);
+    let file = ctx.dir.join("webhooks.json");
     fs::write(&file, &printed).unwrap();
     let printed: Value = serde_json::from_str(&printed).unwrap();
     let file = format!("--webhooks={}", file.display());
     let enables = |who: &Path| {
-        scene.try_kubectl(&["delete"], &printed);
-        scene.enables_at(who, &["--force-conflicts", &file])
+        ctx.try_kubectl(&["delete"], &printed);
+        ctx.enables_at(who, &["--force-conflicts", &file])
     };
-    each_right(scene, &["pointsman-enable-webhooks", "pointsman-enable"], &|_| true, &enables);
+    each_right(ctx, &["pointsman-enable-webhooks", "pointsman-enable"], &|_| true, &enables);
 }
 
 /// Does it with all rights of some roles, and without each of those of the first one that are meant.
-pub(crate) fn each_right(scene: &Scene<'_>, roles: &[&str], meant: &dyn Fn(&str) -> bool, act: &dyn Fn(&Path) -> Told) {
-    let (role, documented) = (roles[0], documented(scene, roles[0]));
+pub(crate) fn each_right(ctx: &TestContext<'_>, roles: &[&str], meant: &dyn Fn(&str) -> bool, act: &dyn Fn(&Path) -> Told) {
+    let (role, documented) = (roles[0], documented(ctx, roles[0]));
     let others: Vec<Value> =
-        roles[1..].iter().flat_map(|role| self::documented(scene, role).as_array().unwrap().clone()).collect();
-    let user = format!("{}-{role}", scene.ns);
-    let server = fs::read_to_string(&scene.bed.api.kubeconfig).unwrap();
+        roles[1..].iter().flat_map(|role| self::documented(ctx, role).as_array().unwrap().clone()).collect();
+    let user = format!("{}-{role}", ctx.ns);
+    let server = fs::read_to_string(&ctx.test_cluster.api.kubeconfig).unwrap();
     let server: Value = serde_saphyr::from_str(&server).unwrap();
-    let who = scene.kubeconfig(role, &server["clusters"][0]["cluster"], &json!({"token": "secret-token", "as": user}));
+    let who = ctx.kubeconfig(role, &server["clusters"][0]["cluster"], &json!({"token": "secret-token", "as": user}));
     let subject = json!({"kind": "User", "name": user, "apiGroup": "rbac.authorization.k8s.io"});
     let reference = json!({"kind": "ClusterRole", "name": user, "apiGroup": "rbac.authorization.k8s.io"});
     let binding = json!({"metadata": {"name": user}, "subjects": [subject], "roleRef": reference});
-    scene.post(&format!("{RBAC}/clusterrolebindings"), &binding);
+    ctx.post(&format!("{RBAC}/clusterrolebindings"), &binding);
     let grant = |rules: &Value| {
         let rules = [rules.as_array().unwrap().as_slice(), &others].concat();
         let role = json!({"metadata": {"name": user}, "rules": rules});
-        if !scene.post(&format!("{RBAC}/clusterroles"), &role).is_ok() {
+        if !ctx.post(&format!("{RBAC}/clusterroles"), &role).is_ok() {
             let body = Some(("application/json", role.to_string()));
-            scene.call(Method::PUT, &format!("{RBAC}/clusterroles/{user}"), body).ok();
+            ctx.call(Method::PUT, &format!("{RBAC}/clusterroles/{user}"), body).ok();
         }
     };
     grant(&documented);
-    wait(scene, &user, &documented[0], 0, true);
-    wait(scene, &user, documented.as_array().unwrap().last().unwrap(), 0, true);
+    wait(ctx, &user, &documented[0], 0, true);
+    wait(ctx, &user, documented.as_array().unwrap().last().unwrap(), 0, true);
     let (code, text, errors) = act(&who);
     assert_eq!(code, 0, "{role} is enough: {text}{errors}");
     for (at, rule) in documented.as_array().unwrap().iter().enumerate() {
@@ -280,7 +280,7 @@ pub(crate) fn each_right(scene: &Scene<'_>, roles: &[&str], meant: &dyn Fn(&str)
                 grant(&json!(rules));
                 let mut asked = rule.clone();
                 asked["verbs"] = json!([verb]);
-                wait(scene, &user, &asked, which, false);
+                wait(ctx, &user, &asked, which, false);
                 let (code, text, errors) = act(&who);
                 let all = format!("{text}{errors}");
                 let verb = verb.as_str().unwrap();
@@ -296,21 +296,21 @@ pub(crate) fn each_right(scene: &Scene<'_>, roles: &[&str], meant: &dyn Fn(&str)
 }
 
 /// Until the API server has heard of it.
-fn wait(scene: &Scene<'_>, user: &str, rule: &Value, which: usize, allowed: bool) {
+fn wait(ctx: &TestContext<'_>, user: &str, rule: &Value, which: usize, allowed: bool) {
     let resource = rule["resources"][which].as_str().unwrap();
     let (resource, subresource) = resource.split_once('/').unwrap_or((resource, ""));
     let attributes = json!({
         "group": rule["apiGroups"][0], "resource": resource, "subresource": subresource, "verb": rule["verbs"][0],
     });
     let review = json!({"spec": {"user": user, "resourceAttributes": attributes}});
-    scene.eventually(|| {
-        let answer = scene.post("/apis/authorization.k8s.io/v1/subjectaccessreviews", &review).ok();
+    ctx.eventually(|| {
+        let answer = ctx.post("/apis/authorization.k8s.io/v1/subjectaccessreviews", &review).ok();
         (answer["status"]["allowed"] == allowed).then_some(())
     });
 }
 
-/// The rules of a role in docs/rights.md, or of a rollout in docs/rollouts.md, for the kind of this scene.
-fn documented(scene: &Scene<'_>, role: &str) -> Value {
+/// The rules of a role in docs/rights.md, or of a rollout in docs/rollouts.md, for the kind of this ctx.
+fn documented(ctx: &TestContext<'_>, role: &str) -> Value {
     let block = ["docs/rights.md", "docs/rollouts.md"].into_iter().find_map(|page| {
         let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(page)).unwrap();
         let mut blocks = text.split("```yaml\n").skip(1).map(|rest| rest.split("```").next().unwrap());
@@ -319,24 +319,24 @@ fn documented(scene: &Scene<'_>, role: &str) -> Value {
     let mut text = block.expect("a role");
     for (group, plural) in [("elasticsearch.k8s.elastic.co", "elasticsearches"), ("materialize.cloud", "materializes")]
     {
-        text = text.replace(group, &scene.group).replace(plural, scene.sample.plural);
+        text = text.replace(group, &ctx.group).replace(plural, ctx.sample.plural);
     }
     let role: Value = serde_saphyr::from_str(&text).unwrap();
     role["rules"].clone()
 }
 
-fn unreached(scene: &Scene<'_>) {
-    scene.enable(scene.sample.old);
-    let config = fs::read_to_string(&scene.bed.api.kubeconfig).unwrap();
+fn unreached(ctx: &TestContext<'_>) {
+    ctx.enable(ctx.sample.old);
+    let config = fs::read_to_string(&ctx.test_cluster.api.kubeconfig).unwrap();
     let config: Value = serde_saphyr::from_str(&config).unwrap();
     let real = &config["clusters"][0]["cluster"];
     let server = real["server"].as_str().unwrap();
     let admin = json!({"token": "secret-token"});
-    let other = scene.dir.join("other-ca.crt");
+    let other = ctx.dir.join("other-ca.crt");
     fs::write(&other, Authority::new().pem).unwrap();
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let web = web_server();
-    let garbage = scene.dir.join("garbage.crt");
+    let garbage = ctx.dir.join("garbage.crt");
     fs::write(&garbage, "-----BEGIN CERTIFICATE-----\nnonsense\n-----END CERTIFICATE-----\n").unwrap();
     let at = |port: u16| json!({"server": format!("https://127.0.0.1:{port}"), "insecure-skip-tls-verify": true});
     let cases = [
@@ -359,10 +359,10 @@ fn unreached(scene: &Scene<'_>) {
         ("expired", real.clone(), json!({"token": "not-any-more"}), "not valid here, or no longer"),
     ];
     for (name, cluster, user, said) in cases {
-        let kubeconfig = scene.kubeconfig(name, &cluster, &user);
+        let kubeconfig = ctx.kubeconfig(name, &cluster, &user);
         for (command, told) in [
-            ("migrate", scene.migrate_at(&kubeconfig, &[])),
-            ("enable", scene.enables_at(&kubeconfig, &["--dry-run=server"])),
+            ("migrate", ctx.migrate_at(&kubeconfig, &[])),
+            ("enable", ctx.enables_at(&kubeconfig, &["--dry-run=server"])),
         ] {
             let (code, text, errors) = told;
             println!("     {name}: {}", errors.trim());
@@ -370,33 +370,33 @@ fn unreached(scene: &Scene<'_>) {
             assert!(errors.contains(said), "{name}, {command}: {errors}");
         }
     }
-    by_proxy(scene, web);
+    by_proxy(ctx, web);
     // A cluster that is too old for what is to be applied.
-    let before = scene.crd_now();
+    let before = ctx.crd_now();
     let old = json!({"kind": "APIResourceList", "resources": []}).to_string();
-    let proxy = Proxy::start(&scene.bed.api.client, move |_, _, path| match path {
+    let proxy = Proxy::start(&ctx.test_cluster.api.client, move |_, _, path| match path {
         "/apis/admissionregistration.k8s.io/v1" => Fate::Answer(200, None, old.clone()),
         _ => Fate::Pass,
     });
-    let (code, _, errors) = scene.enables_at(&scene.through(proxy.port), &["--force-conflicts"]);
+    let (code, _, errors) = ctx.enables_at(&ctx.through(proxy.port), &["--force-conflicts"]);
     println!("     old: {}", errors.trim());
     assert!(code == 1 && errors.contains("has no ValidatingAdmissionPolicy in"), "{errors}");
     assert!(errors.contains("hint: docs/install.md names the oldest Kubernetes"), "{errors}");
-    assert_eq!(scene.crd_now(), before);
+    assert_eq!(ctx.crd_now(), before);
 }
 
 /// A proxy of the environment is not for a server on this machine, as with kubectl, and is for one that is far.
-fn by_proxy(scene: &Scene<'_>, web: u16) {
+fn by_proxy(ctx: &TestContext<'_>, web: u16) {
     let began = Instant::now();
     let output = Command::new(env!("CARGO_BIN_EXE_pointsman"))
-        .args(scene.migrate_args(&scene.bed.api.kubeconfig, &[]))
+        .args(ctx.migrate_args(&ctx.test_cluster.api.kubeconfig, &[]))
         .env("HTTPS_PROXY", "http://127.0.0.1:1")
         .stdin(Stdio::null())
         .output()
         .unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let mut lines = scene.migrate_args(
-        &scene.kubeconfig("far", &json!({"server": "https://far.example.com"}), &json!({"token": "t"})),
+    let mut lines = ctx.migrate_args(
+        &ctx.kubeconfig("far", &json!({"server": "https://far.example.com"}), &json!({"token": "t"})),
         &[],
     );
     lines.push("-o=json".to_owned());
@@ -430,18 +430,18 @@ pub(crate) fn web_server() -> u16 {
 }
 
 /// By every call that they make.
-fn dry(scene: &Scene<'_>) {
-    let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.enable(old);
-    scene.create(old, &scene.object(old, "a")).ok();
-    let before = (scene.crd_now(), scene.etcd("a"));
-    let proxy = Proxy::start(&scene.bed.api.client, |_, _, _| Fate::Pass);
-    let through = scene.through(proxy.port);
-    let (code, text, errors) = scene.enables_at(&through, &["--dry-run=server", "--force-conflicts", "-o", "json"]);
+fn dry(ctx: &TestContext<'_>) {
+    let (old, new) = (ctx.sample.old, ctx.sample.new);
+    ctx.enable(old);
+    ctx.create(old, &ctx.object(old, "a")).ok();
+    let before = (ctx.crd_now(), ctx.etcd("a"));
+    let proxy = Proxy::start(&ctx.test_cluster.api.client, |_, _, _| Fate::Pass);
+    let through = ctx.through(proxy.port);
+    let (code, text, errors) = ctx.enables_at(&through, &["--dry-run=server", "--force-conflicts", "-o", "json"]);
     assert_eq!(code, 0, "{text}{errors}");
     let document: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(document["dryRun"], "server");
-    let (code, text, errors) = scene.migrate_at(&through, &["--to", new, "--dry-run", "-o", "json"]);
+    let (code, text, errors) = ctx.migrate_at(&through, &["--to", new, "--dry-run", "-o", "json"]);
     assert_eq!(code, 0, "{text}{errors}");
     let result: Value = serde_json::from_str(&text).unwrap();
     assert_eq!((&result["dryRun"], &result["left"]), (&json!(true), &json!(1)));
@@ -449,20 +449,20 @@ fn dry(scene: &Scene<'_>) {
     for call in proxy.calls() {
         assert!(call.starts_with("GET ") || call.contains("dryRun=All"), "{call}");
     }
-    assert_eq!((scene.crd_now(), scene.etcd("a")), before);
+    assert_eq!((ctx.crd_now(), ctx.etcd("a")), before);
 }
 
 /// `| head -1`: what is done is done all the same, and what failed is failed.
-fn unread(scene: &Scene<'_>) {
-    let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.enable(old);
+fn unread(ctx: &TestContext<'_>) {
+    let (old, new) = (ctx.sample.old, ctx.sample.new);
+    ctx.enable(old);
     for at in 0..5 {
         let name = format!("w-{at}");
-        scene.create(old, &scene.object(old, &name)).ok();
+        ctx.create(old, &ctx.object(old, &name)).ok();
     }
     let unheard = |more: &[&str]| {
         let mut child = Command::new(env!("CARGO_BIN_EXE_pointsman"))
-            .args(scene.migrate_args(&scene.bed.api.kubeconfig, more))
+            .args(ctx.migrate_args(&ctx.test_cluster.api.kubeconfig, more))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -472,19 +472,19 @@ fn unread(scene: &Scene<'_>) {
         child.wait().unwrap().code()
     };
     assert_eq!(unheard(&["--to", new, "--settle=0s", "--page=1", "-o", "json"]), Some(0));
-    assert_eq!(scene.stored_versions(), json!([new]));
+    assert_eq!(ctx.stored_versions(), json!([new]));
     assert_eq!(unheard(&["--to", "v9", "-o", "json"]), Some(1));
     let held = json!({"metadata": {"finalizers": ["example.com/hold"]}});
-    scene.patch(new, "w-0", &held).ok();
-    scene.delete(new, "w-0").ok();
-    let (code, text, errors) = scene.migrate(&["--to", old, "--settle=0s"]);
+    ctx.patch(new, "w-0", &held).ok();
+    ctx.delete(new, "w-0").ok();
+    let (code, text, errors) = ctx.migrate(&["--to", old, "--settle=0s"]);
     assert_eq!(code, 0, "what is being deleted is migrated as well: {text}{errors}");
-    scene.patch(old, "w-0", &json!({"metadata": {"finalizers": null}})).ok();
+    ctx.patch(old, "w-0", &json!({"metadata": {"finalizers": null}})).ok();
     // One object cannot be written.
-    scene.create(old, &scene.object(old, "bad")).ok();
-    let policy = policy(scene);
-    freeze(scene, &policy);
+    ctx.create(old, &ctx.object(old, "bad")).ok();
+    let policy = policy(ctx);
+    freeze(ctx, &policy);
     assert_eq!(unheard(&["--to", new, "--settle=0s"]), Some(1));
-    assert_eq!(scene.stored_versions(), json!([old, new]));
-    scene.kubectl(&["delete"], &policy);
+    assert_eq!(ctx.stored_versions(), json!([old, new]));
+    ctx.kubectl(&["delete"], &policy);
 }

@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::support::scene::Scene;
+use crate::support::ctx::TestContext;
 
 /// One row: what the user does, at the stored version or the other one, and what that should cost.
 pub(crate) struct Row {
     pub(crate) action: &'static str,
     pub(crate) stored: &'static str,
     pub(crate) other: &'static str,
-    pub(crate) act: fn(&Scene<'_>, &str, &str),
+    pub(crate) act: fn(&TestContext<'_>, &str, &str),
 }
 
 /// Expected: for the stored version and for the other, with the other version's cache warm.
@@ -30,7 +30,7 @@ pub(crate) const ROWS: &[Row] = &[
         other: "0",
         act: |s, v, _| {
             let path = format!("{}?watch=1&resourceVersion=0", s.all(v));
-            s.bed.api.client.watch(&path, 1, Duration::from_millis(300));
+            s.test_cluster.api.client.watch(&path, 1, Duration::from_millis(300));
         },
     },
     Row {

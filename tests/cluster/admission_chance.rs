@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::scenario::Scenario;
 use crate::support::sample::{ELASTICSEARCH, FIGURE, MATERIALIZE, Sample};
-use crate::support::scene::{CRDS, JSON, Scene};
+use crate::support::ctx::{CRDS, JSON, TestContext};
 use writes::{OURS, Write, judged, ours, write};
 
 #[path = "../../crates/core/tests/it/admission/writes.rs"]
@@ -24,47 +24,47 @@ static SAMPLES: [&Sample; 3] = [&MATERIALIZE, &ELASTICSEARCH, &FIGURE];
 pub(crate) const SCENARIOS: &[Scenario] =
     &[Scenario::new("random_writes_agree_with_crd", alike).of(&SAMPLES).newest()];
 
-fn alike(scene: &Scene<'_>) {
+fn alike(ctx: &TestContext<'_>) {
     let cases = std::env::var("POINTSMAN_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(10);
-    let kinds: Vec<Kind> = if scene.sample.name == FIGURE.name {
-        let group = |number| format!("r{number}.{}", scene.group);
+    let kinds: Vec<Kind> = if ctx.sample.name == FIGURE.name {
+        let group = |number| format!("r{number}.{}", ctx.group);
         OURS.iter().enumerate().map(|(number, (fields, rules))| ours(fields, rules, &group(number))).collect()
     } else {
-        vec![scene.kind()]
+        vec![ctx.kind()]
     };
     let mut counts = [0, 0, 0];
     for kind in kinds {
         let printed = crd(&kind, &CrdOptions::default()).unwrap();
-        scene.post(CRDS, &printed).ok();
+        ctx.post(CRDS, &printed).ok();
         let versions: Vec<String> = kind.versions().map(str::to_owned).collect();
         let settings = Settings { enforcement: Enforcement::Enforce, ..Settings::default() };
         let webhook = Webhook::new(vec![kind], Metadata::Identity).unwrap().admitting(settings);
         for version in &versions {
-            let path = format!("{}?dryRun=All", place(scene, &webhook.kinds()[0], version));
-            scene.eventually(|| scene.call(Method::GET, &path, None).is_ok().then_some(()));
-            (0..cases).for_each(|number| judge(scene, &webhook, version, number, &mut counts));
+            let path = format!("{}?dryRun=All", place(ctx, &webhook.kinds()[0], version));
+            ctx.eventually(|| ctx.call(Method::GET, &path, None).is_ok().then_some(()));
+            (0..cases).for_each(|number| judge(ctx, &webhook, version, number, &mut counts));
         }
         let path = format!("{CRDS}/{}", printed["metadata"]["name"].as_str().unwrap());
-        scene.call(Method::DELETE, &path, None).ok();
+        ctx.call(Method::DELETE, &path, None).ok();
     }
     let [allowed, refused, invalid] = counts;
     println!(
         "     {}: {allowed} writes allowed, {refused} refused, {invalid} left out, which no schema takes",
-        scene.sample.name
+        ctx.sample.name
     );
-    assert!(allowed > 5 && (refused > 0 || scene.sample.name == ELASTICSEARCH.name), "{counts:?}");
+    assert!(allowed > 5 && (refused > 0 || ctx.sample.name == ELASTICSEARCH.name), "{counts:?}");
 }
 
-fn place(scene: &Scene<'_>, kind: &Kind, version: &str) -> String {
-    format!("/apis/{}/{version}/namespaces/{}/{}", kind.group(), scene.ns, kind.plural())
+fn place(ctx: &TestContext<'_>, kind: &Kind, version: &str) -> String {
+    format!("/apis/{}/{version}/namespaces/{}/{}", kind.group(), ctx.ns, kind.plural())
 }
 
 /// One write, to the API server and to what /validate says of it.
-fn judge(scene: &Scene<'_>, webhook: &Webhook, version: &str, number: u64, counts: &mut [u32; 3]) {
+fn judge(ctx: &TestContext<'_>, webhook: &Webhook, version: &str, number: u64, counts: &mut [u32; 3]) {
     let kind = &webhook.kinds()[0];
     let Write { old, new } = write([kind.group(), version, kind.kind()], schema_of(kind, version).unwrap(), number);
     let here = |mut object: Value| {
-        object["metadata"]["namespace"] = json!(scene.ns);
+        object["metadata"]["namespace"] = json!(ctx.ns);
         object["metadata"]["uid"] = json!("83a0790a-37f8-437d-9544-1cdfe99b86af");
         object
     };
@@ -80,16 +80,16 @@ fn judge(scene: &Scene<'_>, webhook: &Webhook, version: &str, number: u64, count
     };
     let bare = |object: &Model| serde_json::from_str::<Value>(&object.to_text()).unwrap();
     let refused = judged(webhook, before.as_ref().map(bare).as_ref(), &bare(&after));
-    let all = place(scene, kind, version);
+    let all = place(ctx, kind, version);
     let answer = match &old {
         Some(old) => {
-            let key = format!("/registry/{}/{}/{}/o", kind.group(), kind.plural(), scene.ns);
-            scene.bed.etcd.write(&key, old);
-            let stored = scene.call(Method::GET, &format!("{all}/o"), None).ok();
+            let key = format!("/registry/{}/{}/{}/o", kind.group(), kind.plural(), ctx.ns);
+            ctx.test_cluster.etcd.write(&key, old);
+            let stored = ctx.call(Method::GET, &format!("{all}/o"), None).ok();
             new["metadata"]["resourceVersion"] = stored["metadata"]["resourceVersion"].clone();
-            scene.call(Method::PUT, &format!("{all}/o?dryRun=All"), Some((JSON, new.to_string())))
+            ctx.call(Method::PUT, &format!("{all}/o?dryRun=All"), Some((JSON, new.to_string())))
         }
-        None => scene.call(Method::POST, &format!("{all}?dryRun=All"), Some((JSON, new.to_string()))),
+        None => ctx.call(Method::POST, &format!("{all}?dryRun=All"), Some((JSON, new.to_string()))),
     };
     assert!(answer.is_ok() || answer.code == 422, "{}", answer.message());
     assert_eq!(

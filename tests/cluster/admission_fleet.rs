@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::admission_modes::audited;
 use crate::scenario::Scenario;
 use crate::support::sample::{ELASTICSEARCH, ENGINE, Sample};
-use crate::support::scene::{MERGE, Scene};
+use crate::support::ctx::{MERGE, TestContext};
 use crate::support::side_by_side::{A, B, SideBySide, UNKNOWN};
 
 static ENGINES: [&Sample; 1] = [&ENGINE];
@@ -29,28 +29,28 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
 
 const REGISTRATION: &str = "/apis/admissionregistration.k8s.io/v1";
 
-fn flip(scene: &Scene<'_>, label: &str) -> Value {
-    json!({"metadata": {"labels": {scene.label_key(): label}}})
+fn flip(ctx: &TestContext<'_>, label: &str) -> Value {
+    json!({"metadata": {"labels": {ctx.label_key(): label}}})
 }
 
 /// The path of a configuration of ours.
-fn configuration(scene: &Scene<'_>, what: &str, name: &str) -> String {
-    format!("{REGISTRATION}/{what}webhookconfigurations/pointsman-{name}.{}", scene.crd_name())
+fn configuration(ctx: &TestContext<'_>, what: &str, name: &str) -> String {
+    format!("{REGISTRATION}/{what}webhookconfigurations/pointsman-{name}.{}", ctx.crd_name())
 }
 
-fn misdirected(scene: &Scene<'_>) {
-    let new = scene.sample.new;
-    scene.install(&scene.printed_crd(&[]));
-    let servers = SideBySide::start(scene, &[A, B], &[]);
+fn misdirected(ctx: &TestContext<'_>) {
+    let new = ctx.sample.new;
+    ctx.install(&ctx.printed_crd(&[]));
+    let servers = SideBySide::start(ctx, &[A, B], &[]);
     servers.register("deny");
     // B's objects are brought to A's server.
-    let path = configuration(scene, "validating", "v2-17-0");
-    let mut wrong = scene.call_get(&path);
+    let path = configuration(ctx, "validating", "v2-17-0");
+    let mut wrong = ctx.call_get(&path);
     wrong["webhooks"][0]["clientConfig"]["service"]["name"] = json!("engine-2-16-0");
-    scene.call(Method::PUT, &path, Some(("application/json", wrong.to_string()))).ok();
-    let dry = format!("{}?dryRun=All", scene.all(new));
-    let message = scene.eventually(|| {
-        let answer = scene.post(&dry, &scene.labelled(new, "b", Some(B)));
+    ctx.call(Method::PUT, &path, Some(("application/json", wrong.to_string()))).ok();
+    let dry = format!("{}?dryRun=All", ctx.all(new));
+    let message = ctx.eventually(|| {
+        let answer = ctx.post(&dry, &ctx.labelled(new, "b", Some(B)));
         (!answer.is_ok()).then(|| answer.fails(400))
     });
     assert!(message.contains("leads to the wrong server"), "{message}");
@@ -62,31 +62,31 @@ fn misdirected(scene: &Scene<'_>) {
     );
 }
 
-fn going(scene: &Scene<'_>) {
-    let new = scene.sample.new;
-    scene.install(&scene.printed_crd(&[]));
-    let servers = SideBySide::start(scene, &[A], &[]);
+fn going(ctx: &TestContext<'_>) {
+    let new = ctx.sample.new;
+    ctx.install(&ctx.printed_crd(&[]));
+    let servers = SideBySide::start(ctx, &[A], &[]);
     servers.register("deny");
-    let mut object = scene.labelled(new, "going", Some(A));
+    let mut object = ctx.labelled(new, "going", Some(A));
     object["metadata"]["deletionTimestamp"] = json!("2026-11-20T10:36:38Z");
     object["metadata"]["finalizers"] = json!(["example.com/hold"]);
     object["spec"]["power"] = json!(500);
-    let message = scene.apply(new, "going", &object, "applier").fails(422);
+    let message = ctx.apply(new, "going", &object, "applier").fails(422);
     assert!(message.contains("must be less than or equal to 100"), "{message}");
-    let mut unserved = scene.labelled(new, "gone", Some(UNKNOWN));
+    let mut unserved = ctx.labelled(new, "gone", Some(UNKNOWN));
     unserved["metadata"]["deletionTimestamp"] = json!("2026-11-20T10:36:38Z");
     unserved["metadata"]["finalizers"] = json!(["example.com/hold"]);
-    let message = scene.apply(new, "gone", &unserved, "applier").fails(422);
+    let message = ctx.apply(new, "gone", &unserved, "applier").fails(422);
     assert!(message.contains("is served; served are"), "{message}");
 }
 
-fn shadow_down(scene: &Scene<'_>) {
-    let new = scene.sample.new;
-    scene.install(&scene.printed_crd(&[]));
-    let servers = SideBySide::start(scene, &[A], &[]);
+fn shadow_down(ctx: &TestContext<'_>) {
+    let new = ctx.sample.new;
+    ctx.install(&ctx.printed_crd(&[]));
+    let servers = SideBySide::start(ctx, &[A], &[]);
     servers.register("deny");
     // Nobody listens there, and nobody says so either.
-    let printed = scene.pointsman_prints(&[
+    let printed = ctx.pointsman_prints(&[
         "webhooks",
         "--controller-version=2.17.0",
         "--shadow=2.16.0",
@@ -97,12 +97,12 @@ fn shadow_down(scene: &Scene<'_>) {
     let items = all["items"].as_array_mut().unwrap();
     items.retain(|document| document["metadata"]["name"].as_str().unwrap().contains("-shadows-"));
     assert_eq!(items.len(), 1);
-    scene.kubectl(&["apply"], &all);
+    ctx.kubectl(&["apply"], &all);
     std::thread::sleep(Duration::from_secs(2));
     let mut slowest = Duration::ZERO;
     for number in 0..5 {
         let began = Instant::now();
-        scene.create(new, &scene.object(new, &format!("e{number}"))).ok();
+        ctx.create(new, &ctx.object(new, &format!("e{number}"))).ok();
         slowest = slowest.max(began.elapsed());
     }
     println!("a write took at most {slowest:?} beside a shadow that does not answer");
@@ -115,46 +115,46 @@ fn flips(servers: &SideBySide<'_>, at: usize) -> String {
     lines.map(str::to_owned).collect::<Vec<_>>().join(" ")
 }
 
-fn adopted(scene: &Scene<'_>) {
-    let new = scene.sample.new;
-    scene.install(&scene.printed_crd(&[]));
+fn adopted(ctx: &TestContext<'_>) {
+    let new = ctx.sample.new;
+    ctx.install(&ctx.printed_crd(&[]));
     // There before anybody registered.
     for name in ["a", "b", "c"] {
-        scene.create(new, &scene.object(new, name)).ok();
+        ctx.create(new, &ctx.object(new, name)).ok();
     }
-    let servers = SideBySide::start(scene, &[A, B], &[]);
+    let servers = SideBySide::start(ctx, &[A, B], &[]);
     servers.register("deny");
-    let dry = scene.call(
+    let dry = ctx.call(
         Method::PATCH,
-        &format!("{}?dryRun=All", scene.one(new, "a")),
-        Some((MERGE, flip(scene, A).to_string())),
+        &format!("{}?dryRun=All", ctx.one(new, "a")),
+        Some((MERGE, flip(ctx, A).to_string())),
     );
     dry.ok();
     assert_eq!((flips(&servers, 0), flips(&servers, 1)), (String::new(), String::new()), "a dry run is no flip");
-    let ((), said) = servers.answered(|| drop(scene.patch(new, "a", &flip(scene, A)).ok()));
+    let ((), said) = servers.answered(|| drop(ctx.patch(new, "a", &flip(ctx, A)).ok()));
     assert_eq!(said, "A: mutate patch, validate allow", "one call for each webhook");
-    scene.patch(new, "b", &flip(scene, B)).ok();
+    ctx.patch(new, "b", &flip(ctx, B)).ok();
     assert_eq!(flips(&servers, 0), "\"entered\"} 1");
     assert_eq!(flips(&servers, 1), "\"entered\"} 1");
     // What has no label yet is the default's, whoever writes it.
-    let ((), said) = servers.answered(|| drop(scene.patch(new, "c", &json!({"spec": {"power": 80}})).ok()));
+    let ((), said) = servers.answered(|| drop(ctx.patch(new, "c", &json!({"spec": {"power": 80}})).ok()));
     assert_eq!(said, "A: mutate patch, validate allow");
     assert_eq!(flips(&servers, 0), "\"entered\"} 1");
     // A Scale has no label, whoever manages the object: the default's server hears of it.
     for name in ["a/scale", "b/scale"] {
-        let ((), said) = servers.answered(|| drop(scene.patch(new, name, &json!({"spec": {"replicas": 3}})).ok()));
+        let ((), said) = servers.answered(|| drop(ctx.patch(new, name, &json!({"spec": {"replicas": 3}})).ok()));
         assert_eq!(said, "A: validate allow", "{name}");
     }
 }
 
-fn named(scene: &Scene<'_>) {
-    let old = scene.sample.old;
-    scene.install(&scene.printed_crd(&[]));
-    let servers = SideBySide::start(scene, &[A], &[]);
+fn named(ctx: &TestContext<'_>) {
+    let old = ctx.sample.old;
+    ctx.install(&ctx.printed_crd(&[]));
+    let servers = SideBySide::start(ctx, &[A], &[]);
     servers.register("deny");
-    scene.create(old, &scene.object(old, "m")).ok();
+    ctx.create(old, &ctx.object(old, "m")).ok();
     let told = |patch: Value| {
-        let answer = scene.patch(old, "m", &json!({"spec": patch}));
+        let answer = ctx.patch(old, "m", &json!({"spec": patch}));
         let warnings = answer.warnings.join("\n");
         answer.ok();
         warnings
@@ -165,15 +165,15 @@ fn named(scene: &Scene<'_>) {
     assert!(warned.contains("this change starts a rollout: environmentdIamRoleArn ("), "{warned}");
 }
 
-fn told(scene: &Scene<'_>) {
-    let new = scene.sample.new;
-    scene.install(&scene.printed_crd(&[]));
-    let servers = SideBySide::start(scene, &[A], &[]);
+fn told(ctx: &TestContext<'_>) {
+    let new = ctx.sample.new;
+    ctx.install(&ctx.printed_crd(&[]));
+    let servers = SideBySide::start(ctx, &[A], &[]);
     servers.register("deny");
-    scene.create(new, &scene.object(new, "e")).ok();
-    let hash = format!("{}/rollout-hash", scene.group);
-    let warned = |patch: Value| scene.patch(new, "e", &patch).warnings.join("\n");
-    let said = warned(json!({"metadata": {"labels": {scene.label_key(): null}}}));
+    ctx.create(new, &ctx.object(new, "e")).ok();
+    let hash = format!("{}/rollout-hash", ctx.group);
+    let warned = |patch: Value| ctx.patch(new, "e", &patch).warnings.join("\n");
+    let said = warned(json!({"metadata": {"labels": {ctx.label_key(): null}}}));
     assert!(said.contains("was put back as \"2.16.0\""), "{said}");
     let said = warned(json!({"metadata": {"annotations": {&hash: null}}}));
     assert!(said.contains("rollout-hash was put back: it is made from the spec"), "{said}");
@@ -181,165 +181,165 @@ fn told(scene: &Scene<'_>) {
     assert!(said.contains("rollout-hash was overwritten"), "{said}");
     assert_eq!(warned(json!({"metadata": {"annotations": {"note": "x"}}})), "");
     // While nobody stamps: the object is stored with the hash of what it was.
-    let path = configuration(scene, "mutating", "v2-16-0");
-    scene.call(Method::DELETE, &path, None).ok();
-    let said = scene.eventually(|| {
-        let dry = format!("{}?dryRun=All", scene.one(new, "e"));
-        let answer = scene.call(Method::PATCH, &dry, Some((MERGE, json!({"spec": {"power": 61}}).to_string())));
+    let path = configuration(ctx, "mutating", "v2-16-0");
+    ctx.call(Method::DELETE, &path, None).ok();
+    let said = ctx.eventually(|| {
+        let dry = format!("{}?dryRun=All", ctx.one(new, "e"));
+        let answer = ctx.call(Method::PATCH, &dry, Some((MERGE, json!({"spec": {"power": 61}}).to_string())));
         let said = answer.warnings.join("\n");
         answer.ok();
         said.contains("the object was changed after /mutate, or /mutate was not asked").then_some(said)
     });
     assert!(said.contains(&hash), "{said}");
-    scene.patch(new, "e", &json!({"spec": {"power": 99}})).ok();
-    let stale = scene.get(new, "e").ok();
-    assert_ne!(stale["metadata"]["annotations"][&hash], scene.printed_hash(&stale));
+    ctx.patch(new, "e", &json!({"spec": {"power": 99}})).ok();
+    let stale = ctx.get(new, "e").ok();
+    assert_ne!(stale["metadata"]["annotations"][&hash], ctx.printed_hash(&stale));
     servers.register("deny");
-    scene.patch(new, "e", &json!({"metadata": {"labels": {"touched": "yes"}}})).ok();
-    let now = scene.get(new, "e").ok();
-    assert_eq!(now["metadata"]["annotations"][&hash], scene.printed_hash(&now), "any write stamps it anew");
+    ctx.patch(new, "e", &json!({"metadata": {"labels": {"touched": "yes"}}})).ok();
+    let now = ctx.get(new, "e").ok();
+    assert_eq!(now["metadata"]["annotations"][&hash], ctx.printed_hash(&now), "any write stamps it anew");
     // A label that nobody serves is warned of with each write, and stays.
-    let mut unserved = scene.etcd("e");
-    unserved["metadata"]["labels"][scene.label_key()] = json!(UNKNOWN);
-    scene.bed.etcd.write(&scene.key("e"), &unserved);
-    let said = scene.eventually(|| {
-        let answer = scene.patch(new, "e", &json!({"metadata": {"annotations": {"note": "y"}}}));
+    let mut unserved = ctx.etcd("e");
+    unserved["metadata"]["labels"][ctx.label_key()] = json!(UNKNOWN);
+    ctx.test_cluster.etcd.write(&ctx.key("e"), &unserved);
+    let said = ctx.eventually(|| {
+        let answer = ctx.patch(new, "e", &json!({"metadata": {"annotations": {"note": "y"}}}));
         let said = answer.warnings.join("\n");
         said.contains("which no server handles").then_some(said)
     });
     assert!(said.contains("says \"9.9.9\", which no server handles: this write was not validated"), "{said}");
     // Repaired without a word about a path.
-    scene.patch(new, "e", &flip(scene, A)).ok();
+    ctx.patch(new, "e", &flip(ctx, A)).ok();
 }
 
-fn emergency(scene: &Scene<'_>) {
-    let new = scene.sample.new;
-    scene.install(&scene.printed_crd(&[]));
-    let mut servers = SideBySide::start(scene, &[A, B], &[]);
+fn emergency(ctx: &TestContext<'_>) {
+    let new = ctx.sample.new;
+    ctx.install(&ctx.printed_crd(&[]));
+    let mut servers = SideBySide::start(ctx, &[A, B], &[]);
     servers.register("deny");
     servers.stop();
-    scene.create(new, &scene.object(new, "refused")).fails(500);
+    ctx.create(new, &ctx.object(new, "refused")).fails(500);
     // As docs/running.md has it, but for this kind alone: others share this API server.
     for what in ["mutatingwebhook", "validatingwebhook"] {
         for name in ["v2-16-0", "v2-17-0", "default"] {
-            let path = configuration(scene, what.trim_end_matches("webhook"), name);
-            let document = scene.call_get(&path);
+            let path = configuration(ctx, what.trim_end_matches("webhook"), name);
+            let document = ctx.call_get(&path);
             assert_eq!(document["metadata"]["labels"]["app.kubernetes.io/component"], "admission", "{path}");
-            scene.call(Method::DELETE, &path, None).ok();
+            ctx.call(Method::DELETE, &path, None).ok();
         }
     }
     for what in ["validatingadmissionpolicybindings", "validatingadmissionpolicies"] {
         for policy in ["version-label", "unserved-label"] {
-            let path = format!("{REGISTRATION}/{what}/pointsman-{policy}.{}", scene.crd_name());
-            let document = scene.call_get(&path);
+            let path = format!("{REGISTRATION}/{what}/pointsman-{policy}.{}", ctx.crd_name());
+            let document = ctx.call_get(&path);
             assert_eq!(document["metadata"]["labels"]["app.kubernetes.io/component"], "admission", "{path}");
-            scene.call(Method::DELETE, &path, None).ok();
+            ctx.call(Method::DELETE, &path, None).ok();
         }
     }
-    scene.eventually(|| scene.create(new, &scene.object(new, "through")).is_ok().then_some(()));
+    ctx.eventually(|| ctx.create(new, &ctx.object(new, "through")).is_ok().then_some(()));
 }
 
-fn handed_over(scene: &Scene<'_>) {
-    let version = scene.sample.new;
-    let crd: Value = serde_json::from_str(&scene.pointsman_prints(&["crd", "--no-conversion"])).unwrap();
-    scene.install(&crd);
-    let servers = SideBySide::start(scene, &[A, B], &[]);
+fn handed_over(ctx: &TestContext<'_>) {
+    let version = ctx.sample.new;
+    let crd: Value = serde_json::from_str(&ctx.pointsman_prints(&["crd", "--no-conversion"])).unwrap();
+    ctx.install(&crd);
+    let servers = SideBySide::start(ctx, &[A, B], &[]);
     servers.register("deny");
-    scene.create(version, &scene.labelled(version, "es", Some(A))).ok();
-    let says = |phase: &str| scene.patch(version, "es/status", &json!({"status": {"phase": phase}})).ok();
+    ctx.create(version, &ctx.labelled(version, "es", Some(A))).ok();
+    let says = |phase: &str| ctx.patch(version, "es/status", &json!({"status": {"phase": phase}})).ok();
     says("ApplyingChanges");
-    let message = scene.patch(version, "es", &flip(scene, B)).fails(422);
+    let message = ctx.patch(version, "es", &flip(ctx, B)).fails(422);
     assert!(message.contains("2.16.0 is not done with this object: status.phase is \"ApplyingChanges\""), "{message}");
-    let mut told = flip(scene, B);
+    let mut told = flip(ctx, B);
     told["metadata"]["annotations"] = json!({"pointsman.dev/hand-over": "2.16.0 hangs"});
-    let answer = scene.patch(version, "es", &told);
+    let answer = ctx.patch(version, "es", &told);
     assert!(answer.warnings.concat().contains("handed over because of annotation"), "{:?}", answer.warnings);
     answer.ok();
-    let heard = scene.eventually(|| audited(scene, "es", "/overridden").into_iter().next());
+    let heard = ctx.eventually(|| audited(ctx, "es", "/overridden").into_iter().next());
     assert!(heard.1.starts_with("2.16.0 hangs: "), "{heard:?}");
     let page = servers.servers[0].metrics();
     assert!(page.lines().any(|line| line.contains("effect=\"overridden\"")), "{page}");
     // Back: the reason was for another write. By one minor version, when it is done.
-    scene.patch(version, "es", &flip(scene, A)).fails(422);
+    ctx.patch(version, "es", &flip(ctx, A)).fails(422);
     says("Ready");
-    scene.patch(version, "es", &flip(scene, A)).ok();
+    ctx.patch(version, "es", &flip(ctx, A)).ok();
     // The label that is taken for the right one: by the server, and by the guard alone.
     let mistaken = json!({"metadata": {"labels": {"eaas.search.mercari.in/controller-version": B}}});
-    let message = scene.patch(version, "es", &mistaken).fails(422);
+    let message = ctx.patch(version, "es", &mistaken).fails(422);
     assert!(message.contains("desired-controller-version: set that one"), "{message}");
 }
 
 /// A command of ours about this kind, and what is registered for it.
-fn about(scene: &Scene<'_>, args: &[&str], object: &Value) -> (i32, String, String) {
-    let kind = format!("--kind={}", scene.crd_name());
-    let service = format!("--service={}/engine-{{version}}:{}", scene.ns, scene.setup.port);
-    let ca = format!("--ca-file={}", scene.dir.join("ca.crt").display());
+fn about(ctx: &TestContext<'_>, args: &[&str], object: &Value) -> (i32, String, String) {
+    let kind = format!("--kind={}", ctx.crd_name());
+    let service = format!("--service={}/engine-{{version}}:{}", ctx.ns, ctx.setup.port);
+    let ca = format!("--ca-file={}", ctx.dir.join("ca.crt").display());
     let ca = if args.contains(&"overlay") { &[][..] } else { &[ca.as_str()] };
-    scene.told_of(&[args, &[&kind, &service], ca].concat(), object)
+    ctx.told_of(&[args, &[&kind, &service], ca].concat(), object)
 }
 
-fn retired(scene: &Scene<'_>) {
-    let new = scene.sample.new;
-    scene.install(&scene.printed_crd(&[]));
-    let mut servers = SideBySide::start(scene, &[A, B], &[]);
+fn retired(ctx: &TestContext<'_>) {
+    let new = ctx.sample.new;
+    ctx.install(&ctx.printed_crd(&[]));
+    let mut servers = SideBySide::start(ctx, &[A, B], &[]);
     servers.register("deny");
-    scene.create(new, &scene.labelled(new, "e", Some(A))).ok();
+    ctx.create(new, &ctx.labelled(new, "e", Some(A))).ok();
     let args = ["webhooks", "retire", A, "--served", B, "--default", B, "--output=json"];
-    let (code, _, said) = about(scene, &args, &scene.list(new).ok());
+    let (code, _, said) = about(ctx, &args, &ctx.list(new).ok());
     assert!(code == 1 && said.contains("/e: ") && said.contains("is still 2.16.0"), "{said}");
-    scene.patch(new, "e", &flip(scene, B)).ok();
+    ctx.patch(new, "e", &flip(ctx, B)).ok();
     // Its server takes objects without a label before anybody sends it some.
     servers.servers[1].setup.flags.push("--default-version".to_owned());
     servers.restart(&[]);
-    let (code, text, said) = about(scene, &args, &scene.list(new).ok());
+    let (code, text, said) = about(ctx, &args, &ctx.list(new).ok());
     assert_eq!(code, 0, "{said}");
     let steps: Value = serde_json::from_str(&text).unwrap();
     for step in steps["steps"].as_array().unwrap() {
         let list = json!({"apiVersion": "v1", "kind": "List", "items": step["documents"]});
         let verb = step["kubectl"].as_str().unwrap();
         let more: &[&str] = if verb == "delete" { &["--ignore-not-found"] } else { &[] };
-        scene.kubectl(&[&[verb], more].concat(), &list);
+        ctx.kubectl(&[&[verb], more].concat(), &list);
         // Whatever the step: everything that may be written can be.
-        scene.eventually(|| {
-            let answer = scene.create(new, &scene.object(new, &format!("after-{}", step["step"])));
+        ctx.eventually(|| {
+            let answer = ctx.create(new, &ctx.object(new, &format!("after-{}", step["step"])));
             answer.is_ok().then_some(())
         });
     }
     servers.servers[0].running = None;
-    scene.eventually(|| {
-        let object = scene.post(&format!("{}?dryRun=All", scene.all(new)), &scene.object(new, "last"));
-        (object.is_ok() && object.body["metadata"]["labels"][scene.label_key()] == B).then_some(())
+    ctx.eventually(|| {
+        let object = ctx.post(&format!("{}?dryRun=All", ctx.all(new)), &ctx.object(new, "last"));
+        (object.is_ok() && object.body["metadata"]["labels"][ctx.label_key()] == B).then_some(())
     });
     // A policy that changed is in force a moment later.
-    let message = scene.eventually(|| {
-        let answer = scene.post(&format!("{}?dryRun=All", scene.all(new)), &scene.labelled(new, "late", Some(A)));
+    let message = ctx.eventually(|| {
+        let answer = ctx.post(&format!("{}?dryRun=All", ctx.all(new)), &ctx.labelled(new, "late", Some(A)));
         (!answer.is_ok()).then(|| answer.fails(422))
     });
     assert!(message.contains("no controller version \"2.16.0\" is served; served are 2.17.0"), "{message}");
 }
 
-fn laid_over(scene: &Scene<'_>) {
-    let crd: Value = serde_json::from_str(&scene.pointsman_prints(&["crd", "--no-conversion"])).unwrap();
-    scene.install(&crd);
+fn laid_over(ctx: &TestContext<'_>) {
+    let crd: Value = serde_json::from_str(&ctx.pointsman_prints(&["crd", "--no-conversion"])).unwrap();
+    ctx.install(&crd);
     let own = json!({
         "apiVersion": "admissionregistration.k8s.io/v1",
         "kind": "ValidatingWebhookConfiguration",
-        "metadata": {"name": format!("operator.{}", scene.group)},
+        "metadata": {"name": format!("operator.{}", ctx.group)},
         "webhooks": [{
-            "name": format!("es.{}", scene.group),
+            "name": format!("es.{}", ctx.group),
             "admissionReviewVersions": ["v1"],
-            "clientConfig": {"service": {"namespace": scene.ns, "name": "operator", "path": "/validate"}},
+            "clientConfig": {"service": {"namespace": ctx.ns, "name": "operator", "path": "/validate"}},
             "rules": [
-                {"apiGroups": [scene.group], "apiVersions": ["*"], "operations": ["CREATE", "UPDATE"], "resources": ["*"]},
+                {"apiGroups": [ctx.group], "apiVersions": ["*"], "operations": ["CREATE", "UPDATE"], "resources": ["*"]},
             ],
             "sideEffects": "None",
         }],
     });
     let args = ["webhooks", "overlay", "-", "--side-by-side=2.16.0,2.17.0", "--default=2.16.0", "--output=json"];
-    let (code, text, said) = about(scene, &args, &own);
+    let (code, text, said) = about(ctx, &args, &own);
     assert_eq!(code, 0, "{said}");
     let laid: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(laid["items"].as_array().unwrap().len(), 3, "{laid:#}");
     // The API server compiles the conditions, and takes the names.
-    scene.kubectl(&["apply", "--dry-run=server"], &laid);
+    ctx.kubectl(&["apply", "--dry-run=server"], &laid);
 }

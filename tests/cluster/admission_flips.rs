@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::scenario::Scenario;
 use crate::support::sample::{ENGINE, Sample};
-use crate::support::scene::{MERGE, Scene};
+use crate::support::ctx::{MERGE, TestContext};
 use crate::support::side_by_side::{A, B, C, SideBySide};
 
 static ENGINES: [&Sample; 1] = [&ENGINE];
@@ -17,31 +17,31 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("command_line_agrees_with_servers", offline).of(&ENGINES).newest(),
 ];
 
-fn judged(scene: &Scene<'_>) {
-    let new = scene.sample.new;
-    scene.install(&scene.printed_crd(&[]));
-    let servers = SideBySide::start(scene, &[A, B], &[]);
+fn judged(ctx: &TestContext<'_>) {
+    let new = ctx.sample.new;
+    ctx.install(&ctx.printed_crd(&[]));
+    let servers = SideBySide::start(ctx, &[A, B], &[]);
     servers.register("deny");
-    for version in [scene.sample.old, new] {
+    for version in [ctx.sample.old, new] {
         let with = |name: &str, label: Option<&str>, power: i64| {
-            let mut object = scene.labelled(version, &format!("{name}-{version}"), label);
+            let mut object = ctx.labelled(version, &format!("{name}-{version}"), label);
             object["spec"]["power"] = json!(power);
             object
         };
-        let patch = |name: &str, patch: &Value| scene.patch(version, &format!("{name}-{version}"), patch);
-        let flip = |label: &str| json!({"metadata": {"labels": {scene.label_key(): label}}});
+        let patch = |name: &str, patch: &Value| ctx.patch(version, &format!("{name}-{version}"), patch);
+        let flip = |label: &str| json!({"metadata": {"labels": {ctx.label_key(): label}}});
         // Too strong for A.
         for label in [None, Some(A)] {
-            let message = scene.create(version, &with("strong", label, 150)).fails(422);
+            let message = ctx.create(version, &with("strong", label, 150)).fails(422);
             assert!(message.contains("spec.power: Invalid value: 150: must be less than or equal to 100"), "{message}");
         }
-        scene.create(version, &with("strong", Some(B), 150)).ok();
+        ctx.create(version, &with("strong", Some(B), 150)).ok();
         let message = patch("strong", &flip(A)).fails(422);
         assert!(message.contains("less than or equal to 100"), "{message}");
         // Too weak for B.
-        let message = scene.create(version, &with("weak", Some(B), 20)).fails(422);
+        let message = ctx.create(version, &with("weak", Some(B), 20)).fails(422);
         assert!(message.contains("spec.power: Invalid value: 20: must be greater than or equal to 50"), "{message}");
-        scene.create(version, &with("weak", Some(A), 20)).ok();
+        ctx.create(version, &with("weak", Some(A), 20)).ok();
         let answer = patch("weak", &flip(B));
         let message = answer.fails(422);
         assert!(message.contains("greater than or equal to 50"), "{message}");
@@ -68,20 +68,20 @@ fn judged(scene: &Scene<'_>) {
     assert_eq!(flips(1), "\"enter_refused\"} 2 \"entered\"} 2 \"let_go\"} 4");
 }
 
-fn promoting(scene: &Scene<'_>) {
-    let new = scene.sample.new;
-    scene.install(&scene.printed_crd(&[]));
-    let servers = SideBySide::start(scene, &[A, B], &[]);
+fn promoting(ctx: &TestContext<'_>) {
+    let new = ctx.sample.new;
+    ctx.install(&ctx.printed_crd(&[]));
+    let servers = SideBySide::start(ctx, &[A, B], &[]);
     servers.register("deny");
-    scene.create(new, &scene.labelled(new, "e", Some(A))).ok();
+    ctx.create(new, &ctx.labelled(new, "e", Some(A))).ok();
     let says = |reason: &str| {
         let conditions = json!([{"type": "UpToDate", "status": "Unknown", "reason": reason}]);
-        scene.patch(new, "e/status", &json!({"status": {"conditions": conditions}})).ok();
+        ctx.patch(new, "e/status", &json!({"status": {"conditions": conditions}})).ok();
     };
-    let flip = json!({"metadata": {"labels": {scene.label_key(): B}}});
+    let flip = json!({"metadata": {"labels": {ctx.label_key(): B}}});
     says("Promoting");
-    for version in [scene.sample.old, new] {
-        let (answer, said) = servers.answered(|| scene.patch(version, "e", &flip));
+    for version in [ctx.sample.old, new] {
+        let (answer, said) = servers.answered(|| ctx.patch(version, "e", &flip));
         let message = answer.fails(422);
         assert!(message.contains("2.16.0 is promoting this object: wait until the rollout is completed"), "{message}");
         // The API server may begin with an object from its cache that is not promoting yet, and ask again on the
@@ -90,18 +90,18 @@ fn promoting(scene: &Scene<'_>) {
         assert!(asked && !said.contains("B: mutate allow, validate deny"), "{said}");
     }
     // Anything else goes on.
-    scene.patch(new, "e", &json!({"spec": {"power": 80}})).ok();
+    ctx.patch(new, "e", &json!({"spec": {"power": 80}})).ok();
     says("Applied");
-    scene.patch(new, "e", &flip).ok();
+    ctx.patch(new, "e", &flip).ok();
 }
 
-fn path(scene: &Scene<'_>) {
-    let new = scene.sample.new;
-    scene.install(&scene.printed_crd(&[]));
-    let servers = SideBySide::start(scene, &[A, B, C], &[]);
+fn path(ctx: &TestContext<'_>) {
+    let new = ctx.sample.new;
+    ctx.install(&ctx.printed_crd(&[]));
+    let servers = SideBySide::start(ctx, &[A, B, C], &[]);
     servers.register("deny");
-    scene.create(new, &scene.labelled(new, "e", Some(A))).ok();
-    let flip = |to: &str| scene.patch(new, "e", &json!({"metadata": {"labels": {scene.label_key(): to}}}));
+    ctx.create(new, &ctx.labelled(new, "e", Some(A))).ok();
+    let flip = |to: &str| ctx.patch(new, "e", &json!({"metadata": {"labels": {ctx.label_key(): to}}}));
     let (answer, said) = servers.answered(|| flip(C));
     let message = answer.fails(422);
     assert!(message.contains("no upgrade from 2.16.0 to 2.18.0 is allowed; go to 2.17.0 first"), "{message}");
@@ -112,22 +112,22 @@ fn path(scene: &Scene<'_>) {
     assert!(message.contains("no downgrade from 2.18.0 to 2.16.0 is allowed"), "{message}");
 }
 
-fn offline(scene: &Scene<'_>) {
-    let new = scene.sample.new;
-    scene.install(&scene.printed_crd(&[]));
-    let servers = SideBySide::start(scene, &[A, B], &[]);
+fn offline(ctx: &TestContext<'_>) {
+    let new = ctx.sample.new;
+    ctx.install(&ctx.printed_crd(&[]));
+    let servers = SideBySide::start(ctx, &[A, B], &[]);
     servers.register("deny");
-    let mut weak = scene.labelled(new, "e", Some(A));
+    let mut weak = ctx.labelled(new, "e", Some(A));
     weak["spec"]["power"] = json!(20);
-    scene.create(new, &weak).ok();
+    ctx.create(new, &weak).ok();
     let as_b = |more: &[&str]| {
         let version = format!("--controller-version={B}");
-        scene.told_of(&[&["validate", &version], more].concat(), &scene.get(new, "e").ok())
+        ctx.told_of(&[&["validate", &version], more].concat(), &ctx.get(new, "e").ok())
     };
     let flip = || {
-        let path = format!("{}?dryRun=All", scene.one(new, "e"));
-        let labels = json!({"metadata": {"labels": {scene.label_key(): B}}});
-        scene.call(Method::PATCH, &path, Some((MERGE, labels.to_string())))
+        let path = format!("{}?dryRun=All", ctx.one(new, "e"));
+        let labels = json!({"metadata": {"labels": {ctx.label_key(): B}}});
+        ctx.call(Method::PATCH, &path, Some((MERGE, labels.to_string())))
     };
     // An object of A: B has nothing to say of it as it is, and does not say that it is fine.
     let (code, said, _) = as_b(&[]);
@@ -136,17 +136,17 @@ fn offline(scene: &Scene<'_>) {
     let (code, said, errors) = as_b(&["--as-flip"]);
     assert!(code == 1 && errors.contains(wrong), "{code} {said} {errors}");
     assert!(flip().fails(422).contains(wrong));
-    scene.patch(new, "e", &json!({"spec": {"power": 80}})).ok();
+    ctx.patch(new, "e", &json!({"spec": {"power": 80}})).ok();
     let (code, said, errors) = as_b(&["--as-flip"]);
     assert!(code == 0 && said.contains("flip allowed"), "{code} {said} {errors}");
     flip().ok();
     // What was written past everybody has a stamp that is not its own.
-    let stale = || scene.told_of(&["hash", "--stale"], &scene.list(new).ok());
+    let stale = || ctx.told_of(&["hash", "--stale"], &ctx.list(new).ok());
     assert_eq!(stale().0, 0, "{}", stale().1);
-    let mut stored = scene.etcd("e");
+    let mut stored = ctx.etcd("e");
     stored["spec"]["power"] = json!(81);
-    scene.bed.etcd.write(&scene.key("e"), &stored);
-    scene.eventually(|| {
+    ctx.test_cluster.etcd.write(&ctx.key("e"), &stored);
+    ctx.eventually(|| {
         let (code, said, _) = stale();
         (code == 1 && said.contains("/e")).then_some(())
     });

@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::scenario::Scenario;
 use crate::support::client::Answer;
 use crate::support::sample::{ENGINE, Sample};
-use crate::support::scene::Scene;
+use crate::support::ctx::TestContext;
 use crate::support::side_by_side::{A, B, MALFORMED, SideBySide, UNKNOWN, letter};
 
 static ENGINES: [&Sample; 1] = [&ENGINE];
@@ -23,28 +23,28 @@ fn named(label: Option<&str>) -> &str {
     label.map_or("none", letter)
 }
 
-fn matrix(scene: &Scene<'_>) {
-    let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.install(&scene.printed_crd(&["--storage", new]));
+fn matrix(ctx: &TestContext<'_>) {
+    let (old, new) = (ctx.sample.old, ctx.sample.new);
+    ctx.install(&ctx.printed_crd(&["--storage", new]));
     // Labels that the guard would refuse are there before it is.
     for before in LABELS {
         for after in LABELS {
             for version in [old, new] {
                 let name = name(version, "update", before, after);
-                scene.create(version, &scene.labelled(version, &name, before)).ok();
+                ctx.create(version, &ctx.labelled(version, &name, before)).ok();
             }
         }
         for version in [old, new] {
             let name = name(version, "delete", before, None);
-            scene.create(version, &scene.labelled(version, &name, before)).ok();
+            ctx.create(version, &ctx.labelled(version, &name, before)).ok();
         }
     }
-    let servers = SideBySide::start(scene, &[A, B], &[]);
+    let servers = SideBySide::start(ctx, &[A, B], &[]);
     servers.register("deny");
     for version in [old, new] {
-        let table = table(scene, &servers, version);
+        let table = table(ctx, &servers, version);
         // It is the same everywhere, or this fails: once is enough to read.
-        if version == new && scene.bed.plan.watch_cache && scene.bed.plan.version == "1.36" {
+        if version == new && ctx.test_cluster.plan.watch_cache && ctx.test_cluster.plan.version == "1.36" {
             println!("{table}");
         }
         for (row, expected) in table.lines().zip(EXPECTED.lines()) {
@@ -58,8 +58,8 @@ fn name(version: &str, verb: &str, before: Option<&str>, after: Option<&str>) ->
     format!("{verb}-{version}-{}-{}", named(before), named(after)).to_lowercase()
 }
 
-fn table(scene: &Scene<'_>, servers: &SideBySide<'_>, version: &str) -> String {
-    let key = scene.label_key();
+fn table(ctx: &TestContext<'_>, servers: &SideBySide<'_>, version: &str) -> String {
+    let key = ctx.label_key();
     let mut table = String::new();
     let mut row = |what: String, work: &dyn Fn() -> Answer| {
         let (answer, said) = servers.answered(work);
@@ -72,20 +72,20 @@ fn table(scene: &Scene<'_>, servers: &SideBySide<'_>, version: &str) -> String {
         writeln!(table, "{:30}{said}", "").unwrap();
     };
     for after in LABELS {
-        let object = scene.labelled(version, &name(version, "create", None, after), after);
-        row(format!("create {}", named(after)), &|| scene.create(version, &object));
+        let object = ctx.labelled(version, &name(version, "create", None, after), after);
+        row(format!("create {}", named(after)), &|| ctx.create(version, &object));
     }
     for before in LABELS {
         for after in LABELS {
             let name = name(version, "update", before, after);
             let patch = json!({"metadata": {"labels": {key.clone(): after}, "annotations": {"touched": "yes"}}});
             let what = format!("update {} to {}", named(before), named(after));
-            row(what, &|| scene.patch(version, &name, &patch));
+            row(what, &|| ctx.patch(version, &name, &patch));
         }
     }
     for before in LABELS {
         let name = name(version, "delete", before, None);
-        row(format!("delete {}", named(before)), &|| scene.delete(version, &name));
+        row(format!("delete {}", named(before)), &|| ctx.delete(version, &name));
     }
     table
 }
@@ -98,21 +98,21 @@ fn short(message: &str, key: &str) -> String {
 
 const EXPECTED: &str = include_str!("../data/admission/matrix.txt");
 
-fn down(scene: &Scene<'_>) {
-    let new = scene.sample.new;
-    scene.install(&scene.printed_crd(&[]));
+fn down(ctx: &TestContext<'_>) {
+    let new = ctx.sample.new;
+    ctx.install(&ctx.printed_crd(&[]));
     for (name, label) in [("a", Some(A)), ("odd", Some(UNKNOWN)), ("bare", None)] {
-        scene.create(new, &scene.labelled(new, name, label)).ok();
+        ctx.create(new, &ctx.labelled(new, name, label)).ok();
     }
-    let mut servers = SideBySide::start(scene, &[A, B], &[]);
+    let mut servers = SideBySide::start(ctx, &[A, B], &[]);
     servers.register("deny");
     servers.stop();
     let flip = |name: &str, to: Option<&str>| {
-        scene.patch(new, name, &json!({"metadata": {"labels": {scene.label_key(): to}}}))
+        ctx.patch(new, name, &json!({"metadata": {"labels": {ctx.label_key(): to}}}))
     };
     // The policy refuses what no server is asked about.
     for label in [UNKNOWN, MALFORMED] {
-        let message = scene.create(new, &scene.labelled(new, "new", Some(label))).fails(422);
+        let message = ctx.create(new, &ctx.labelled(new, "new", Some(label))).fails(422);
         assert!(
             message.contains(&format!("no controller version \"{label}\" is served; served are 2.16.0, 2.17.0")),
             "{message}"
@@ -123,16 +123,16 @@ fn down(scene: &Scene<'_>) {
         assert!(message.contains("no controller version \"latest\" is served"), "{name}: {message}");
     }
     // What is there with a bad label stays changeable.
-    scene.patch(new, "odd", &json!({"metadata": {"annotations": {"touched": "yes"}}})).ok();
+    ctx.patch(new, "odd", &json!({"metadata": {"annotations": {"touched": "yes"}}})).ok();
     // What a server would have to judge waits for it, and says for whom.
     let writes = [
-        scene.create(new, &scene.labelled(new, "new", Some(B))),
-        scene.create(new, &scene.labelled(new, "new", None)),
+        ctx.create(new, &ctx.labelled(new, "new", Some(B))),
+        ctx.create(new, &ctx.labelled(new, "new", None)),
         flip("a", Some(B)),
         flip("a", Some(UNKNOWN)),
         flip("a", None),
         flip("odd", Some(A)),
-        scene.patch(new, "a", &json!({"spec": {"power": 80}})),
+        ctx.patch(new, "a", &json!({"spec": {"power": 80}})),
     ];
     for answer in writes {
         let message = answer.fails(500);
@@ -141,9 +141,9 @@ fn down(scene: &Scene<'_>) {
     }
     // Reading, the status, the scale and deleting need nobody.
     for name in ["a", "odd", "bare"] {
-        scene.get(scene.sample.old, name).ok();
-        scene.patch(new, &format!("{name}/status"), &json!({"status": {"replicas": 3}})).ok();
-        scene.patch(new, &format!("{name}/scale"), &json!({"spec": {"replicas": 3}})).ok();
-        scene.delete(new, name).ok();
+        ctx.get(ctx.sample.old, name).ok();
+        ctx.patch(new, &format!("{name}/status"), &json!({"status": {"replicas": 3}})).ok();
+        ctx.patch(new, &format!("{name}/scale"), &json!({"spec": {"replicas": 3}})).ok();
+        ctx.delete(new, name).ok();
     }
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::scenario::Scenario;
 use crate::support::sample::{ELASTICSEARCH, ENGINE, Sample};
-use crate::support::scene::Scene;
+use crate::support::ctx::TestContext;
 use crate::support::side_by_side::{A, B, SideBySide};
 
 static ENGINES: [&Sample; 1] = [&ENGINE];
@@ -26,12 +26,12 @@ const RESOURCES: [&str; 4] = [
     "validatingadmissionpolicybindings",
 ];
 
-/// What is registered for the kind of a scene, as `kubectl get -o json` has it: others share the API server.
-fn registered(scene: &Scene<'_>) -> Vec<Value> {
-    let end = format!(".{}", scene.crd_name());
+/// What is registered for the kind of a ctx, as `kubectl get -o json` has it: others share the API server.
+fn registered(ctx: &TestContext<'_>) -> Vec<Value> {
+    let end = format!(".{}", ctx.crd_name());
     let mut all = Vec::new();
     for resource in RESOURCES {
-        let list = scene.call_get(&format!("{REGISTRATION}/{resource}"));
+        let list = ctx.call_get(&format!("{REGISTRATION}/{resource}"));
         let kind = list["kind"].as_str().unwrap().trim_end_matches("List").to_owned();
         for item in list["items"].as_array().unwrap() {
             if item["metadata"]["name"].as_str().unwrap().ends_with(&end) {
@@ -50,29 +50,29 @@ fn list(items: &[Value]) -> Value {
 }
 
 /// The API server fills in what was left out, and none of it is a finding.
-fn stored(scene: &Scene<'_>) {
-    let crd = match scene.sample.old == scene.sample.new {
-        true => serde_json::from_str(&scene.pointsman_prints(&["crd", "--no-conversion"])).unwrap(),
-        false => scene.printed_crd(&[]),
+fn stored(ctx: &TestContext<'_>) {
+    let crd = match ctx.sample.old == ctx.sample.new {
+        true => serde_json::from_str(&ctx.pointsman_prints(&["crd", "--no-conversion"])).unwrap(),
+        false => ctx.printed_crd(&[]),
     };
-    scene.install(&crd);
-    let servers = SideBySide::start(scene, &[A, B], &[]);
+    ctx.install(&crd);
+    let servers = SideBySide::start(ctx, &[A, B], &[]);
     for (guard, enforcement) in [("deny", "enforce"), ("warn", "warn"), ("audit", "audit")] {
         servers.register(guard);
-        let there = registered(scene);
+        let there = registered(ctx);
         assert_eq!(there.len(), 10, "{there:#?}");
         let server = ["webhooks", "doctor", "--controller-version=2.17.0", "--served-versions=2.16.0,2.17.0"];
         let enforcement = format!("--enforcement={enforcement}");
-        let (code, said, errors) = scene.told_of(&[&server[..], &[&enforcement]].concat(), &list(&there));
+        let (code, said, errors) = ctx.told_of(&[&server[..], &[&enforcement]].concat(), &list(&there));
         assert_eq!((code, said.as_str(), errors.as_str()), (0, "everything fits\n", ""), "{guard}");
     }
     // One thing is changed in the cluster, and is found in what comes back.
-    let name = format!("pointsman-v2-17-0.{}", scene.crd_name());
+    let name = format!("pointsman-v2-17-0.{}", ctx.crd_name());
     let patch = json!([{"op": "replace", "path": "/webhooks/0/rules/0/scope", "value": "Cluster"}]);
     let path = format!("{REGISTRATION}/validatingwebhookconfigurations/{name}");
     let json_patch = "application/json-patch+json";
-    scene.call(hyper::Method::PATCH, &path, Some((json_patch, patch.to_string()))).ok();
-    let (code, said, _) = scene.told_of(&["webhooks", "doctor", "--enforcement=audit"], &list(&registered(scene)));
+    ctx.call(hyper::Method::PATCH, &path, Some((json_patch, patch.to_string()))).ok();
+    let (code, said, _) = ctx.told_of(&["webhooks", "doctor", "--enforcement=audit"], &list(&registered(ctx)));
     let wanted = format!(
         "ValidatingWebhookConfiguration {name}: nobody is asked: objects of the kind are Namespaced, and the rule is for \
          Cluster\n  webhooks[0].rules[0].scope: Namespaced\n"
@@ -81,27 +81,27 @@ fn stored(scene: &Scene<'_>) {
 }
 
 /// At no step is a write refused that should not be, and no object is without a judge.
-fn gone(scene: &Scene<'_>) {
-    let new = scene.sample.new;
-    scene.install(&scene.printed_crd(&[]));
-    let mut servers = SideBySide::start(scene, &[A, B], &[]);
+fn gone(ctx: &TestContext<'_>) {
+    let new = ctx.sample.new;
+    ctx.install(&ctx.printed_crd(&[]));
+    let mut servers = SideBySide::start(ctx, &[A, B], &[]);
     servers.register("deny");
-    scene.create(new, &scene.labelled(new, "b", Some(B))).ok();
+    ctx.create(new, &ctx.labelled(new, "b", Some(B))).ok();
     servers.servers[1].setup.flags.push("--default-version".to_owned());
     servers.restart(&[]);
     // What stays in A's hands until somebody moves it is named.
-    scene.create(new, &scene.object(new, "a")).ok();
-    let service = format!("--service={}/engine-{{version}}:{}", scene.ns, scene.setup.port);
-    let kind = format!("--kind={}", scene.crd_name());
-    let ca = format!("--ca-file={}", scene.dir.join("ca.crt").display());
+    ctx.create(new, &ctx.object(new, "a")).ok();
+    let service = format!("--service={}/engine-{{version}}:{}", ctx.ns, ctx.setup.port);
+    let kind = format!("--kind={}", ctx.crd_name());
+    let ca = format!("--ca-file={}", ctx.dir.join("ca.crt").display());
     let retire = |more: &[&str]| {
         let args = ["webhooks", "retire", A, "--served", B, "--output=json", &service, &kind, &ca];
-        let objects = [scene.list(new).ok()["items"].as_array().unwrap().clone(), registered(scene)].concat();
-        scene.told_of(&[&args[..], more].concat(), &list(&objects))
+        let objects = [ctx.list(new).ok()["items"].as_array().unwrap().clone(), registered(ctx)].concat();
+        ctx.told_of(&[&args[..], more].concat(), &list(&objects))
     };
     let (code, _, said) = retire(&[]);
     assert!(code == 1 && said.contains("/a: ") && said.contains("is still 2.16.0"), "{said}");
-    scene.patch(new, "a", &json!({"metadata": {"labels": {scene.label_key(): B}}})).ok();
+    ctx.patch(new, "a", &json!({"metadata": {"labels": {ctx.label_key(): B}}})).ok();
     let (code, text, said) = retire(&[]);
     assert_eq!(code, 0, "{said}");
     let steps: Value = serde_json::from_str(&text).unwrap();
@@ -112,48 +112,48 @@ fn gone(scene: &Scene<'_>) {
         // One document after the other, as kubectl does it, with writes between them that find each half way.
         for document in step["documents"].as_array().unwrap() {
             match step["kubectl"].as_str().unwrap() {
-                "delete" => scene.kubectl(&["delete", "--ignore-not-found"], document),
-                _ => scene.kubectl(&["apply"], document),
+                "delete" => ctx.kubectl(&["delete", "--ignore-not-found"], document),
+                _ => ctx.kubectl(&["apply"], document),
             };
-            write_for(scene, Duration::from_millis(500), &mut number);
+            write_for(ctx, Duration::from_millis(500), &mut number);
         }
         // As long as it takes until every API server has heard of it.
-        write_for(scene, Duration::from_millis(1500), &mut number);
+        write_for(ctx, Duration::from_millis(1500), &mut number);
         println!("step {}: {} rounds of writes", step["step"], number - began);
     }
     servers.servers[0].running = None;
-    write_for(scene, Duration::from_secs(1), &mut number);
+    write_for(ctx, Duration::from_secs(1), &mut number);
     // What is left fits the server that stays, and no object is the other one's.
     let server = ["webhooks", "doctor", "--controller-version=2.17.0", "--default-version", "--served-versions=2.17.0"];
-    let (code, said, _) = scene.told_of(&server, &list(&registered(scene)));
+    let (code, said, _) = ctx.told_of(&server, &list(&registered(ctx)));
     assert_eq!((code, said.as_str()), (0, "everything fits\n"));
-    let all = scene.list(new).ok();
+    let all = ctx.list(new).ok();
     for object in all["items"].as_array().unwrap() {
-        assert_eq!(object["metadata"]["labels"][scene.label_key()], B, "{object:#}");
+        assert_eq!(object["metadata"]["labels"][ctx.label_key()], B, "{object:#}");
     }
 }
 
 /// Creates and changes objects for some time. All of it is judged and stamped, and nothing is refused.
-fn write_for(scene: &Scene<'_>, time: Duration, number: &mut i64) {
-    let (new, label) = (scene.sample.new, scene.label_key());
-    let hash = format!("{}/rollout-hash", scene.group);
+fn write_for(ctx: &TestContext<'_>, time: Duration, number: &mut i64) {
+    let (new, label) = (ctx.sample.new, ctx.label_key());
+    let hash = format!("{}/rollout-hash", ctx.group);
     let began = Instant::now();
     while began.elapsed() < time {
         *number += 1;
         let name = format!("w{number}");
-        let made = scene.create(new, &scene.object(new, &name)).ok();
+        let made = ctx.create(new, &ctx.object(new, &name)).ok();
         let of = &made["metadata"]["labels"][&label];
         assert!(*of == A || *of == B, "{made:#}");
         assert!(made["metadata"]["annotations"][&hash].is_string(), "nobody stamped it: {made:#}");
         for owner in [None, Some(B)] {
-            let mut strong = scene.labelled(new, &format!("s{number}"), owner);
+            let mut strong = ctx.labelled(new, &format!("s{number}"), owner);
             strong["spec"]["power"] = json!(500);
-            scene.create(new, &strong).fails(422);
+            ctx.create(new, &strong).fails(422);
         }
-        scene.patch(new, "b", &json!({"spec": {"power": 60 + *number % 20}})).ok();
+        ctx.patch(new, "b", &json!({"spec": {"power": 60 + *number % 20}})).ok();
         // Whoever was made for the one that goes is handed over.
         if *of == A {
-            scene.patch(new, &name, &json!({"metadata": {"labels": {&label: B}}})).ok();
+            ctx.patch(new, &name, &json!({"metadata": {"labels": {&label: B}}})).ok();
         }
     }
 }

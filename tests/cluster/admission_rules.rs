@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::admission_cases::{Case, cases};
 use crate::scenario::Scenario;
-use crate::support::scene::{CRDS, JSON, Scene};
+use crate::support::ctx::{CRDS, JSON, TestContext};
 use crate::support::side_by_side::{A, SideBySide};
 use hyper::Method;
 
@@ -16,12 +16,12 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
 /// Whether a write passed, and what was said.
 type Verdict = (bool, String);
 
-fn agree(scene: &Scene<'_>) {
-    let (old, new) = (scene.sample.old, scene.sample.new);
-    let with_rules = scene.printed_crd(&["--storage", old]);
-    let without = scene.printed_crd(&["--storage", old, "--no-rules"]);
+fn agree(ctx: &TestContext<'_>) {
+    let (old, new) = (ctx.sample.old, ctx.sample.new);
+    let with_rules = ctx.printed_crd(&["--storage", old]);
+    let without = ctx.printed_crd(&["--storage", old, "--no-rules"]);
     assert_ne!(with_rules, without);
-    scene.install(&without);
+    ctx.install(&without);
     let cases = cases();
     // What is there before is there before the rules.
     let mut known = Vec::new();
@@ -29,19 +29,19 @@ fn agree(scene: &Scene<'_>) {
         let taken = case.before.as_ref().is_none_or(|before| {
             ["schema", "webhook"].iter().all(|by| {
                 [old, new].iter().all(|version| {
-                    let object = object(scene, version, &name(by, version, number), before);
-                    scene.create(version, &object).is_ok()
+                    let object = object(ctx, version, &name(by, version, number), before);
+                    ctx.create(version, &object).is_ok()
                 })
             })
         });
         known.push(taken);
     }
-    replace_crd(scene, &with_rules, false);
-    let by_schema = write_all(scene, "schema", &cases, &known);
-    replace_crd(scene, &without, true);
-    let servers = SideBySide::start(scene, &[A], &[]);
+    replace_crd(ctx, &with_rules, false);
+    let by_schema = write_all(ctx, "schema", &cases, &known);
+    replace_crd(ctx, &without, true);
+    let servers = SideBySide::start(ctx, &[A], &[]);
     servers.register("none");
-    let by_webhook = write_all(scene, "webhook", &cases, &known);
+    let by_webhook = write_all(ctx, "webhook", &cases, &known);
     let mut differing = Vec::new();
     let (mut accepted, mut denied) = (0, 0);
     for ((what, schema), (_, webhook)) in by_schema.iter().zip(&by_webhook) {
@@ -61,26 +61,26 @@ fn name(by: &str, version: &str, number: usize) -> String {
     format!("{by}-{version}-{number}")
 }
 
-fn object(scene: &Scene<'_>, version: &str, name: &str, more: &Value) -> Value {
-    let mut object = scene.object(version, name);
+fn object(ctx: &TestContext<'_>, version: &str, name: &str, more: &Value) -> Value {
+    let mut object = ctx.object(version, name);
     let spec = object["spec"].as_object_mut().unwrap();
     spec.remove("environmentId");
     spec.extend(more.as_object().unwrap().clone());
     object
 }
 
-fn write_all(scene: &Scene<'_>, by: &str, cases: &[Case], known: &[bool]) -> Vec<(String, Verdict)> {
+fn write_all(ctx: &TestContext<'_>, by: &str, cases: &[Case], known: &[bool]) -> Vec<(String, Verdict)> {
     let mut verdicts = Vec::new();
     for (number, case) in cases.iter().enumerate().filter(|(number, _)| known[*number]) {
-        for version in [scene.sample.old, scene.sample.new] {
+        for version in [ctx.sample.old, ctx.sample.new] {
             let name = name(by, version, number);
-            let mut object = object(scene, version, &name, &case.after);
+            let mut object = object(ctx, version, &name, &case.after);
             let answer = match &case.before {
-                None => scene.create(version, &object),
+                None => ctx.create(version, &object),
                 Some(_) => {
                     object["metadata"]["resourceVersion"] =
-                        scene.get(version, &name).ok()["metadata"]["resourceVersion"].clone();
-                    scene.update(version, &name, &object)
+                        ctx.get(version, &name).ok()["metadata"]["resourceVersion"].clone();
+                    ctx.update(version, &name, &object)
                 }
             };
             assert!(answer.is_ok() || answer.code == 422, "{}", answer.message());
@@ -92,39 +92,39 @@ fn write_all(scene: &Scene<'_>, by: &str, cases: &[Case], known: &[bool]) -> Vec
 }
 
 /// Replaces the CRD, and waits until its rules are in force or no longer are.
-fn replace_crd(scene: &Scene<'_>, crd: &Value, accepts: bool) {
-    let path = format!("{CRDS}/{}", scene.crd_name());
+fn replace_crd(ctx: &TestContext<'_>, crd: &Value, accepts: bool) {
+    let path = format!("{CRDS}/{}", ctx.crd_name());
     let mut crd = crd.clone();
-    crd["metadata"]["resourceVersion"] = scene.call_get(&path)["metadata"]["resourceVersion"].clone();
-    scene.call(Method::PUT, &path, Some((JSON, crd.to_string()))).ok();
-    for version in [scene.sample.old, scene.sample.new] {
-        let probe = object(scene, version, "probe", &json!({"balancerdReplicas": -1}));
-        let path = format!("{}?dryRun=All", scene.all(version));
-        scene.eventually(|| (scene.post(&path, &probe).is_ok() == accepts).then_some(()));
+    crd["metadata"]["resourceVersion"] = ctx.call_get(&path)["metadata"]["resourceVersion"].clone();
+    ctx.call(Method::PUT, &path, Some((JSON, crd.to_string()))).ok();
+    for version in [ctx.sample.old, ctx.sample.new] {
+        let probe = object(ctx, version, "probe", &json!({"balancerdReplicas": -1}));
+        let path = format!("{}?dryRun=All", ctx.all(version));
+        ctx.eventually(|| (ctx.post(&path, &probe).is_ok() == accepts).then_some(()));
     }
 }
 
 /// What an operator wrote as null before there was a rule: annotated, reported on, rewritten, held and let go.
-fn stored_nulls(scene: &Scene<'_>) {
-    let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.install(&scene.printed_crd(&[]));
-    scene.create(new, &scene.object(new, "a")).ok();
-    let mut stored = scene.etcd("a");
+fn stored_nulls(ctx: &TestContext<'_>) {
+    let (old, new) = (ctx.sample.old, ctx.sample.new);
+    ctx.install(&ctx.printed_crd(&[]));
+    ctx.create(new, &ctx.object(new, "a")).ok();
+    let mut stored = ctx.etcd("a");
     let certificate = json!({"dnsNames": null, "issuerRef": {"name": "ca", "kind": "Issuer"}});
     stored["spec"]["consoleExternalCertificateSpec"] = certificate.clone();
-    scene.bed.etcd.write(&scene.key("a"), &stored);
-    let seen = || Some(scene.get(new, "a").ok()).filter(|now| now["spec"] == stored["spec"]);
-    let seen = scene.eventually(seen);
+    ctx.test_cluster.etcd.write(&ctx.key("a"), &stored);
+    let seen = || Some(ctx.get(new, "a").ok()).filter(|now| now["spec"] == stored["spec"]);
+    let seen = ctx.eventually(seen);
     for version in [old, new] {
-        scene.patch(version, "a", &json!({"metadata": {"annotations": {"example.com/at": version}}})).ok();
-        scene.patch(version, "a/status", &json!({"metadata": {"labels": {"at": version}}})).ok();
-        scene.patch(version, "a", &json!({"spec": {"podLabels": {"at": version}}})).ok();
+        ctx.patch(version, "a", &json!({"metadata": {"annotations": {"example.com/at": version}}})).ok();
+        ctx.patch(version, "a/status", &json!({"metadata": {"labels": {"at": version}}})).ok();
+        ctx.patch(version, "a", &json!({"spec": {"podLabels": {"at": version}}})).ok();
     }
-    scene.update(new, "a", &scene.get(new, "a").ok()).ok();
-    assert_eq!(scene.etcd("a")["spec"]["consoleExternalCertificateSpec"], certificate);
-    assert_eq!(seen["metadata"]["uid"], scene.etcd("a")["metadata"]["uid"]);
-    scene.patch(new, "a", &json!({"metadata": {"finalizers": ["example.com/hold"]}})).ok();
-    scene.delete(new, "a").ok();
-    scene.patch(new, "a", &json!({"metadata": {"finalizers": null}})).ok();
-    assert_eq!(scene.get(new, "a").code, 404);
+    ctx.update(new, "a", &ctx.get(new, "a").ok()).ok();
+    assert_eq!(ctx.etcd("a")["spec"]["consoleExternalCertificateSpec"], certificate);
+    assert_eq!(seen["metadata"]["uid"], ctx.etcd("a")["metadata"]["uid"]);
+    ctx.patch(new, "a", &json!({"metadata": {"finalizers": ["example.com/hold"]}})).ok();
+    ctx.delete(new, "a").ok();
+    ctx.patch(new, "a", &json!({"metadata": {"finalizers": null}})).ok();
+    assert_eq!(ctx.get(new, "a").code, 404);
 }

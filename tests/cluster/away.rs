@@ -15,7 +15,7 @@ use crate::support::pki::Authority;
 use crate::support::process::free_port;
 use crate::support::proxy::{Fate, Proxy, status};
 use crate::support::sample::{Sample, WIDGET};
-use crate::support::scene::Scene;
+use crate::support::ctx::TestContext;
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("enable_survives_api_outage", enables).of(&WIDGETS).newest().failing(),
@@ -34,19 +34,19 @@ static WIDGETS: [&Sample; 1] = [&WIDGET];
 /// Breaks the connection after the second call is done, after the third, and so on (after every other one, where it has
 /// to be quick), and now and then a later one in other ways. What comes of a command through such a proxy is `judge`d
 /// each time, until nothing is left to break.
-fn broken_after_each_call(scene: &Scene<'_>, act: &dyn Fn(&Path) -> Told, judge: &dyn Fn(usize, &str)) {
-    broken_where_looks_are_quiet(scene, act, judge, None);
+fn broken_after_each_call(ctx: &TestContext<'_>, act: &dyn Fn(&Path) -> Told, judge: &dyn Fn(usize, &str)) {
+    broken_where_looks_are_quiet(ctx, act, judge, None);
 }
 
 /// The same. Of the call `looks` it need not be told that it was broken.
 fn broken_where_looks_are_quiet(
-    scene: &Scene<'_>,
+    ctx: &TestContext<'_>,
     act: &dyn Fn(&Path) -> Told,
     judge: &dyn Fn(usize, &str),
     looks: Option<&str>,
 ) {
     for last in (1..).step_by(if thorough() { 1 } else { 2 }) {
-        let proxy = Proxy::start(&scene.bed.api.client, move |at, _, _| match (at.checked_sub(last), last / 2 % 4) {
+        let proxy = Proxy::start(&ctx.test_cluster.api.client, move |at, _, _| match (at.checked_sub(last), last / 2 % 4) {
             (Some(0), _) => Fate::CutAfter,
             (Some(2), 0) => Fate::Answer(429, Some(1), status(429, "too many requests")),
             (Some(2), 1) => Fate::Answer(503, None, status(503, "apiserver is shutting down")),
@@ -54,7 +54,7 @@ fn broken_where_looks_are_quiet(
             (Some(2), 3) => Fate::Answer(502, None, "<html>bad gateway".to_owned()),
             _ => Fate::Pass,
         });
-        let (code, text, errors) = act(&scene.through(proxy.port));
+        let (code, text, errors) = act(&ctx.through(proxy.port));
         let calls = proxy.calls();
         assert_eq!(code, 0, "broken after call {last}, {:?}: {text}{errors}", calls.get(last));
         let was_broken = calls.len() > last;
@@ -69,128 +69,128 @@ fn broken_where_looks_are_quiet(
     }
 }
 
-fn enables(scene: &Scene<'_>) {
-    assert_no_conversion(scene);
-    let (code, _, errors) = scene.enables(&["--force-conflicts"]);
+fn enables(ctx: &TestContext<'_>) {
+    assert_no_conversion(ctx);
+    let (code, _, errors) = ctx.enables(&["--force-conflicts"]);
     assert_eq!(code, 0, "{errors}");
-    let enabled = scene.crd_now()["spec"].clone();
-    remove_conversion(scene);
-    broken_after_each_call(scene, &|kubeconfig| scene.enables_at(kubeconfig, &["--force-conflicts"]), &|last, _| {
-        assert_eq!(scene.crd_now()["spec"], enabled, "after call {last}");
-        scene.get(scene.sample.new, "a").ok();
-        remove_conversion(scene);
+    let enabled = ctx.crd_now()["spec"].clone();
+    remove_conversion(ctx);
+    broken_after_each_call(ctx, &|kubeconfig| ctx.enables_at(kubeconfig, &["--force-conflicts"]), &|last, _| {
+        assert_eq!(ctx.crd_now()["spec"], enabled, "after call {last}");
+        ctx.get(ctx.sample.new, "a").ok();
+        remove_conversion(ctx);
     });
 }
 
-fn rotates(scene: &Scene<'_>) {
-    scene.enable(scene.sample.new);
-    register(scene);
-    let (served, other) = (&scene.bed.authority, Authority::new());
-    let file = ca_file(scene, "served.crt", served);
-    let endpoint = format!("--endpoint={}:{}", scene.setup.host, scene.setup.port);
+fn rotates(ctx: &TestContext<'_>) {
+    ctx.enable(ctx.sample.new);
+    register(ctx);
+    let (served, other) = (&ctx.test_cluster.authority, Authority::new());
+    let file = ca_file(ctx, "served.crt", served);
+    let endpoint = format!("--endpoint={}:{}", ctx.setup.host, ctx.setup.port);
     let act = |kubeconfig: &Path| {
         // Nobody asks meanwhile, so that nobody minds that the other one is trusted alone.
-        trust(scene, &[&other]);
-        let mut through = rotate::args(scene, &[&file, &endpoint, "--settle=0s"]);
+        trust(ctx, &[&other]);
+        let mut through = rotate::args(ctx, &[&file, &endpoint, "--settle=0s"]);
         through[2] = format!("--kubeconfig={}", kubeconfig.display());
         run(&through)
     };
-    broken_after_each_call(scene, &act, &|last, errors| {
-        assert_trusted(scene, &[served]);
+    broken_after_each_call(ctx, &act, &|last, errors| {
+        assert_trusted(ctx, &[served]);
         assert_eq!(errors.matches("done: trust").count(), 6, "after call {last}: {errors}");
         assert!(errors.contains("change 2 of a CRD"), "after call {last}: {errors}");
     });
-    unregister(scene);
+    unregister(ctx);
 }
 
-fn disables(scene: &Scene<'_>) {
-    let new = scene.sample.new;
-    scene.enable(new);
-    scene.create(new, &scene.object(new, "a")).ok();
-    let enabled = scene.crd_now()["spec"].clone();
+fn disables(ctx: &TestContext<'_>) {
+    let new = ctx.sample.new;
+    ctx.enable(new);
+    ctx.create(new, &ctx.object(new, "a")).ok();
+    let enabled = ctx.crd_now()["spec"].clone();
     let act = |kubeconfig: &Path| {
         let kubeconfig = format!("--kubeconfig={}", kubeconfig.display());
-        let name = scene.crd_name();
-        scene.command(&["disable", &name, &scene.server(), "--served", new, "--settle=0s", &kubeconfig])
+        let name = ctx.crd_name();
+        ctx.command(&["disable", &name, &ctx.server(), "--served", new, "--settle=0s", &kubeconfig])
     };
-    broken_after_each_call(scene, &act, &|last, _| {
-        let crd = scene.crd_now();
+    broken_after_each_call(ctx, &act, &|last, _| {
+        let crd = ctx.crd_now();
         assert_eq!(crd["spec"]["conversion"], json!({"strategy": "None"}), "after call {last}");
         assert_eq!(crd["metadata"]["annotations"]["pointsman.dev/disabling"], Value::Null, "after call {last}");
-        scene.change_crd(|crd| {
+        ctx.change_crd(|crd| {
             crd["spec"]["conversion"] = enabled["conversion"].clone();
             crd["spec"]["versions"] = enabled["versions"].clone();
         });
-        scene.eventually(|| scene.get(scene.sample.old, "a").is_ok().then_some(()));
+        ctx.eventually(|| ctx.get(ctx.sample.old, "a").is_ok().then_some(()));
     });
 }
 
-fn migrates(scene: &Scene<'_>) {
-    let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.enable(old);
-    scene.create(old, &scene.object(old, "a")).ok();
-    let to = || if scene.stored_versions() == json!([old]) { new } else { old };
+fn migrates(ctx: &TestContext<'_>) {
+    let (old, new) = (ctx.sample.old, ctx.sample.new);
+    ctx.enable(old);
+    ctx.create(old, &ctx.object(old, "a")).ok();
+    let to = || if ctx.stored_versions() == json!([old]) { new } else { old };
     let act = |kubeconfig: &Path| {
-        let (to, writes) = (to(), scene.bed.etcd.writes(&scene.key("a")));
-        let told = scene.migrate_at(kubeconfig, &["--to", to, "--settle=0s", "--max-in-flight=1"]);
-        assert_eq!(scene.etcd("a")["apiVersion"], format!("{}/{to}", scene.group), "{}", told.2);
-        assert_eq!(scene.bed.etcd.writes(&scene.key("a")), writes + 1, "written once: {}", told.2);
+        let (to, writes) = (to(), ctx.test_cluster.etcd.writes(&ctx.key("a")));
+        let told = ctx.migrate_at(kubeconfig, &["--to", to, "--settle=0s", "--max-in-flight=1"]);
+        assert_eq!(ctx.etcd("a")["apiVersion"], format!("{}/{to}", ctx.group), "{}", told.2);
+        assert_eq!(ctx.test_cluster.etcd.writes(&ctx.key("a")), writes + 1, "written once: {}", told.2);
         told
     };
     // While a write takes longer than a tenth of a second, the CRD is looked at; one look is as good as the next.
-    let looks = format!("GET /apis/apiextensions.k8s.io/v1/customresourcedefinitions/{}", scene.crd_name());
+    let looks = format!("GET /apis/apiextensions.k8s.io/v1/customresourcedefinitions/{}", ctx.crd_name());
     let judge = |last, _: &str| {
-        let mark = &scene.crd_now()["metadata"]["annotations"]["pointsman.dev/rewriting"];
+        let mark = &ctx.crd_now()["metadata"]["annotations"]["pointsman.dev/rewriting"];
         assert_eq!(mark, &Value::Null, "after call {last}");
     };
-    broken_where_looks_are_quiet(scene, &act, &judge, Some(&looks));
+    broken_where_looks_are_quiet(ctx, &act, &judge, Some(&looks));
 }
 
 /// The connection breaks after the CRD was applied, and the CRD does not work.
-fn unheard(scene: &Scene<'_>) {
-    assert_no_conversion(scene);
-    let before = scene.crd_now()["spec"].clone();
-    let nobody = format!("--service={}/pointsman:{}", scene.ns, free_port());
-    let own = format!("--endpoint={}:{}", scene.setup.host, scene.setup.port);
-    let path = format!("/customresourcedefinitions/{}?", scene.crd_name());
+fn unheard(ctx: &TestContext<'_>) {
+    assert_no_conversion(ctx);
+    let before = ctx.crd_now()["spec"].clone();
+    let nobody = format!("--service={}/pointsman:{}", ctx.ns, free_port());
+    let own = format!("--endpoint={}:{}", ctx.setup.host, ctx.setup.port);
+    let path = format!("/customresourcedefinitions/{}?", ctx.crd_name());
     let broken = std::sync::atomic::AtomicBool::new(false);
-    let proxy = Proxy::start(&scene.bed.api.client, move |_, method, asked| {
+    let proxy = Proxy::start(&ctx.test_cluster.api.client, move |_, method, asked| {
         let is_it = method == Method::PATCH && asked.contains(&path) && !asked.contains("dryRun");
         let first = is_it && !broken.swap(true, std::sync::atomic::Ordering::Relaxed);
         if first { Fate::CutAfter } else { Fate::Pass }
     });
-    let (code, _, errors) = scene.enables_at(&scene.through(proxy.port), &[&nobody, &own, "--force-conflicts"]);
+    let (code, _, errors) = ctx.enables_at(&ctx.through(proxy.port), &[&nobody, &own, "--force-conflicts"]);
     assert!(code == 1 && errors.contains("the CRD is again what it was"), "{errors}");
-    assert_eq!(scene.crd_now()["spec"], before);
-    scene.eventually(|| scene.get(scene.sample.old, "a").is_ok().then_some(()));
+    assert_eq!(ctx.crd_now()["spec"], before);
+    ctx.eventually(|| ctx.get(ctx.sample.old, "a").is_ok().then_some(()));
     // Somebody who is not there from the beginning is not waited for.
     let began = Instant::now();
-    let nowhere = scene.kubeconfig("nowhere", &json!({"server": "http://127.0.0.1:1"}), &json!({"token": "t"}));
+    let nowhere = ctx.kubeconfig("nowhere", &json!({"server": "http://127.0.0.1:1"}), &json!({"token": "t"}));
     for command in ["enable", "disable", "status", "doctor", "plan"] {
-        let name = scene.crd_name();
+        let name = ctx.crd_name();
         let kubeconfig = format!("--kubeconfig={}", nowhere.display());
         let mut args = vec![command, name.as_str(), kubeconfig.as_str()];
-        let (server, authority) = (scene.server(), format!("--ca-file={}", scene.authority().display()));
+        let (server, authority) = (ctx.server(), format!("--ca-file={}", ctx.authority().display()));
         args.extend(matches!(command, "enable" | "disable").then_some(server.as_str()));
         args.extend((command == "enable").then_some(authority.as_str()));
-        let errors = scene.refused(&args);
+        let errors = ctx.refused(&args);
         assert!(errors.contains("no answer from") && errors.contains("is the cluster there?"), "{command}: {errors}");
     }
     assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
 }
 
 /// In the middle of a call that is not answered: soon, with 130, and the same command ends it.
-fn interrupted(scene: &Scene<'_>) {
-    assert_no_conversion(scene);
+fn interrupted(ctx: &TestContext<'_>) {
+    assert_no_conversion(ctx);
     let stops = |name: &str, at: usize, args: &dyn Fn(&Path) -> Vec<String>| {
-        let log = scene.log_of(name);
+        let log = ctx.log_of(name);
         let _ = fs::remove_file(&log);
-        let proxy = Proxy::start(&scene.bed.api.client, move |call, _, _| match call {
+        let proxy = Proxy::start(&ctx.test_cluster.api.client, move |call, _, _| match call {
             call if call >= at => Fate::HeldBefore,
             _ => Fate::Pass,
         });
-        let mut process = scene.started(name, &args(&scene.through(proxy.port)));
-        scene.eventually(|| (proxy.calls().len() > at).then_some(()));
+        let mut process = ctx.started(name, &args(&ctx.through(proxy.port)));
+        ctx.eventually(|| (proxy.calls().len() > at).then_some(()));
         match at % 2 {
             0 => process.interrupt(),
             // As a kubelet ends it.
@@ -201,27 +201,27 @@ fn interrupted(scene: &Scene<'_>) {
         assert!(said.contains("what was done stays"), "{name}: {said}");
     };
     for at in [0, 3, 6, 8] {
-        stops("enable", at, &|kubeconfig| scene.enable_args(kubeconfig, &["--force-conflicts"]));
+        stops("enable", at, &|kubeconfig| ctx.enable_args(kubeconfig, &["--force-conflicts"]));
     }
-    let (code, _, errors) = scene.enables(&["--force-conflicts"]);
+    let (code, _, errors) = ctx.enables(&["--force-conflicts"]);
     assert_eq!(code, 0, "{errors}");
-    let file = ca_file(scene, "other.crt", &Authority::new());
+    let file = ca_file(ctx, "other.crt", &Authority::new());
     for at in [0, 3, 6] {
         stops("rotate-ca", at, &|kubeconfig| {
-            let mut args = rotate::args(scene, &[&file, "--settle=0s"]);
+            let mut args = rotate::args(ctx, &[&file, "--settle=0s"]);
             args[2] = format!("--kubeconfig={}", kubeconfig.display());
             args
         });
     }
-    let name = scene.crd_name();
+    let name = ctx.crd_name();
     for at in [1, 6, 9] {
         stops("disable", at, &|kubeconfig| {
             let kubeconfig = format!("--kubeconfig={}", kubeconfig.display());
-            let served = format!("--served={}", scene.sample.old);
-            scene.on_the_cluster(&["disable", &name, &scene.server(), &served, "--settle=0s", &kubeconfig])
+            let served = format!("--served={}", ctx.sample.old);
+            ctx.on_the_cluster(&["disable", &name, &ctx.server(), &served, "--settle=0s", &kubeconfig])
         });
     }
-    let served = ["--served", scene.sample.old, "--settle=1s"];
-    scene.commanded(&[&["disable", &name, &scene.server()], &served[..]].concat());
-    assert_eq!(scene.crd_now()["spec"]["conversion"], json!({"strategy": "None"}));
+    let served = ["--served", ctx.sample.old, "--settle=1s"];
+    ctx.commanded(&[&["disable", &name, &ctx.server()], &served[..]].concat());
+    assert_eq!(ctx.crd_now()["spec"]["conversion"], json!({"strategy": "None"}));
 }

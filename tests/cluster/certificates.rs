@@ -9,40 +9,40 @@ use crate::scenario::Scenario;
 use crate::support::cert_manager::{Volume, renew, secret, start};
 use crate::support::pointsman::Pointsman;
 use crate::support::process::{SOON, eventually};
-use crate::support::scene::{CRDS, Scene};
+use crate::support::ctx::{CRDS, TestContext};
 
 pub(crate) const SCENARIOS: &[Scenario] =
     &[Scenario::new("certificate_renewal_fails_no_request", renewed).needs("cert-manager-controller").materialize()];
 
-fn renewed(scene: &Scene<'_>) {
-    let _controllers = start(scene);
-    issue(scene);
-    let mut volume = Volume::new(&scene.dir.join("volume"));
-    let mut pair = eventually("the pair is issued", SOON, || secret(scene, "leaf"));
+fn renewed(ctx: &TestContext<'_>) {
+    let _controllers = start(ctx);
+    issue(ctx);
+    let mut volume = Volume::new(&ctx.dir.join("volume"));
+    let mut pair = eventually("the pair is issued", SOON, || secret(ctx, "leaf"));
     volume.project(&pair);
     // As in production: the files are those of the Secret, and nobody restarts us for a renewal.
-    scene.stop_pointsman();
-    let mut setup = scene.setup.clone();
+    ctx.stop_pointsman();
+    let mut setup = ctx.setup.clone();
     (setup.cert, setup.key) = volume.pair();
-    *scene.pointsman.borrow_mut() = Some(Pointsman::start(&setup));
-    let bundle = install(scene);
-    let (load, ()) = under_load(scene, 10, || {
+    *ctx.pointsman.borrow_mut() = Some(Pointsman::start(&setup));
+    let bundle = install(ctx);
+    let (load, ()) = under_load(ctx, 10, || {
         for round in 0..RENEWALS {
-            renew(scene, "leaf");
+            renew(ctx, "leaf");
             let before = pair["tls.crt"].clone();
             pair = eventually("a renewed pair", Duration::from_secs(20), || {
-                secret(scene, "leaf").filter(|secret| secret["tls.crt"] != before)
+                secret(ctx, "leaf").filter(|secret| secret["tls.crt"] != before)
             });
             volume.project(&pair);
             eventually("the renewed pair is served", Duration::from_secs(15), || {
-                let page = scene.pointsman.borrow().as_ref().unwrap().metrics();
+                let page = ctx.pointsman.borrow().as_ref().unwrap().metrics();
                 (reloads(&page) > round).then_some(())
             });
         }
     });
     println!("     {RENEWALS} renewals under {} requests: {} errors", load.requests, load.errors.len());
     assert_eq!(load.errors, [""; 0]);
-    assert_eq!(ca_bundle(scene), bundle, "the authority outlives its leaves");
+    assert_eq!(ca_bundle(ctx), bundle, "the authority outlives its leaves");
 }
 
 /// How often the pair was taken over since the start.
@@ -54,8 +54,8 @@ pub(crate) fn reloads(page: &str) -> u64 {
 }
 
 /// A long-lived authority, and a leaf as our chart asks for it.
-fn issue(scene: &Scene<'_>) {
-    let ns = &scene.ns;
+fn issue(ctx: &TestContext<'_>) {
+    let ns = &ctx.ns;
     let create = |plural: &str, name: &str, spec: Value| {
         let kind = if plural == "issuers" { "Issuer" } else { "Certificate" };
         let object = json!({
@@ -63,7 +63,7 @@ fn issue(scene: &Scene<'_>) {
             "metadata": {"name": name, "namespace": ns}, "spec": spec,
         });
         let path = format!("/apis/cert-manager.io/v1/namespaces/{ns}/{plural}");
-        scene.eventually(|| scene.post(&path, &object).is_ok().then_some(()));
+        ctx.eventually(|| ctx.post(&path, &object).is_ok().then_some(()));
     };
     create("issuers", "self", json!({"selfSigned": {}}));
     create(
@@ -88,26 +88,26 @@ fn issue(scene: &Scene<'_>) {
 }
 
 /// The CRD, with an annotation where the bundle should be. Returns the bundle.
-fn install(scene: &Scene<'_>) -> Value {
-    let mut crd = scene.enabled(scene.sample.new);
-    let from = format!("{}/leaf", scene.ns);
+fn install(ctx: &TestContext<'_>) -> Value {
+    let mut crd = ctx.enabled(ctx.sample.new);
+    let from = format!("{}/leaf", ctx.ns);
     crd["metadata"]["annotations"] = json!({"cert-manager.io/inject-ca-from": from});
     let client = crd["spec"]["conversion"]["webhook"]["clientConfig"].as_object_mut().unwrap();
     client.remove("caBundle");
-    scene.post(CRDS, &crd).ok();
+    ctx.post(CRDS, &crd).ok();
     let bundle =
-        eventually("the bundle is injected", SOON, || Some(ca_bundle(scene)).filter(|bundle| bundle.is_string()));
-    for version in [scene.sample.old, scene.sample.new] {
-        scene.eventually(|| {
-            let probe = scene.object(version, "probe");
-            scene.post(&format!("{}?dryRun=All", scene.all(version)), &probe).is_ok().then_some(())
+        eventually("the bundle is injected", SOON, || Some(ca_bundle(ctx)).filter(|bundle| bundle.is_string()));
+    for version in [ctx.sample.old, ctx.sample.new] {
+        ctx.eventually(|| {
+            let probe = ctx.object(version, "probe");
+            ctx.post(&format!("{}?dryRun=All", ctx.all(version)), &probe).is_ok().then_some(())
         });
     }
     bundle
 }
 
-fn ca_bundle(scene: &Scene<'_>) -> Value {
-    let crd = scene.call_get(&format!("{CRDS}/{}", scene.crd_name()));
+fn ca_bundle(ctx: &TestContext<'_>) -> Value {
+    let crd = ctx.call_get(&format!("{CRDS}/{}", ctx.crd_name()));
     crd["spec"]["conversion"]["webhook"]["clientConfig"]["caBundle"].clone()
 }
 

@@ -6,7 +6,7 @@ use pointsman_core::definition::Kind;
 use pointsman_core::webhook::{Metadata, Webhook};
 use serde_json::{Value, json};
 
-use crate::support::scene::Scene;
+use crate::support::ctx::TestContext;
 
 /// Where a rollout is.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -54,7 +54,7 @@ impl Phase {
 }
 
 /// The controller of v1alpha1 replaces the status: `requested` is what the spec asks for.
-pub(crate) fn old_controller(scene: &Scene<'_>, name: &str, phase: Phase, requested: &str) {
+pub(crate) fn old_controller(ctx: &TestContext<'_>, name: &str, phase: Phase, requested: &str) {
     let completed = match phase {
         Phase::Fresh => NIL,
         Phase::Settled | Phase::Staged => requested,
@@ -64,7 +64,7 @@ pub(crate) fn old_controller(scene: &Scene<'_>, name: &str, phase: Phase, reques
         Phase::Fresh | Phase::Applying => "",
         _ => "0d1b7e",
     };
-    let mut object = scene.get(scene.sample.old, name).ok();
+    let mut object = ctx.get(ctx.sample.old, name).ok();
     object["status"] = json!({
         "resourceId": "q4v9k2m7xa", "activeGeneration": 3, "resourcesHash": hash,
         "lastCompletedRolloutRequest": completed,
@@ -72,13 +72,13 @@ pub(crate) fn old_controller(scene: &Scene<'_>, name: &str, phase: Phase, reques
         "conditions": phase.conditions(),
     });
     let path = format!("{name}/status");
-    scene.update(scene.sample.old, &path, &object).ok();
+    ctx.update(ctx.sample.old, &path, &object).ok();
 }
 
 /// The controller of v1alpha2 replaces the status. Settled means that what is asked for now is done.
-pub(crate) fn new_controller(scene: &Scene<'_>, name: &str, phase: Phase) {
-    let mut object = scene.get(scene.sample.new, name).ok();
-    let wanted = calculated(scene, name);
+pub(crate) fn new_controller(ctx: &TestContext<'_>, name: &str, phase: Phase) {
+    let mut object = ctx.get(ctx.sample.new, name).ok();
+    let wanted = calculated(ctx, name);
     let before = object["status"]["lastCompletedRolloutHash"].clone();
     let completed = match phase {
         Phase::Settled => json!(wanted),
@@ -93,28 +93,28 @@ pub(crate) fn new_controller(scene: &Scene<'_>, name: &str, phase: Phase) {
         object["status"]["lastCompletedRolloutHash"] = completed;
     }
     let path = format!("{name}/status");
-    scene.update(scene.sample.new, &path, &object).ok();
+    ctx.update(ctx.sample.new, &path, &object).ok();
 }
 
 /// The rollout hash of an object's spec, as the controller of v1alpha2 works it out.
-pub(crate) fn calculated(scene: &Scene<'_>, name: &str) -> String {
-    let read = |file: &str| std::fs::read_to_string(scene.setup.kinds.join(file));
+pub(crate) fn calculated(ctx: &TestContext<'_>, name: &str) -> String {
+    let read = |file: &str| std::fs::read_to_string(ctx.setup.kinds.join(file));
     let definition = read("kind.yaml").unwrap();
     let kind = Kind::load("kind.yaml", &definition, &mut |file| read(file)).unwrap();
     let webhook = Webhook::new(vec![kind], Metadata::Full).unwrap();
-    let object = scene.get(scene.sample.new, name).ok();
+    let object = ctx.get(ctx.sample.new, name).ok();
     webhook.preimage(&object.to_string()).unwrap().hash()
 }
 
 /// Whether the controller of v1alpha2 would start a rollout: what is done is not what is asked for.
-pub(crate) fn rollouts(scene: &Scene<'_>, name: &str) -> bool {
-    let object = scene.get(scene.sample.new, name).ok();
-    object["status"]["lastCompletedRolloutHash"] != json!(calculated(scene, name))
+pub(crate) fn rollouts(ctx: &TestContext<'_>, name: &str) -> bool {
+    let object = ctx.get(ctx.sample.new, name).ok();
+    object["status"]["lastCompletedRolloutHash"] != json!(calculated(ctx, name))
 }
 
 /// Whether automation at v1alpha1 that waits for its request is told that it is done.
-pub(crate) fn reports_completion(scene: &Scene<'_>, name: &str) -> bool {
-    let object = scene.get(scene.sample.old, name).ok();
+pub(crate) fn reports_completion(ctx: &TestContext<'_>, name: &str) -> bool {
+    let object = ctx.get(ctx.sample.old, name).ok();
     let requested = &object["spec"]["requestRollout"];
     assert!(requested.is_string(), "{object:#}");
     *requested == object["status"]["lastCompletedRolloutRequest"]

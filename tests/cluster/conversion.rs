@@ -2,7 +2,7 @@
 //! with our kinds: which version is stored, and what is then read.
 
 use crate::scenario::Scenario;
-use crate::support::scene::Scene;
+use crate::support::ctx::TestContext;
 use crate::support::verbs::{assert_holds, content};
 use serde_json::{Value, json};
 
@@ -17,73 +17,73 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("unused_versions_are_not_requested", unused).newest(),
 ];
 
-fn read_in_the_other(scene: &Scene<'_>) {
-    let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.enable(new);
-    scene.create(old, &scene.object(old, "a")).ok();
-    scene.create(new, &scene.object(new, "b")).ok();
+fn read_in_the_other(ctx: &TestContext<'_>) {
+    let (old, new) = (ctx.sample.old, ctx.sample.new);
+    ctx.enable(new);
+    ctx.create(old, &ctx.object(old, "a")).ok();
+    ctx.create(new, &ctx.object(new, "b")).ok();
     for name in ["a", "b"] {
-        assert_holds(&scene.get(new, name).ok(), &json!({"spec": scene.sample.new_spec()}));
+        assert_holds(&ctx.get(new, name).ok(), &json!({"spec": ctx.sample.new_spec()}));
     }
-    assert_holds(&scene.get(old, "a").ok(), &json!({"spec": scene.sample.old_spec()}));
+    assert_holds(&ctx.get(old, "a").ok(), &json!({"spec": ctx.sample.old_spec()}));
     // A change in one version is seen in the other, and is what is stored.
-    scene.patch(old, "a", &json!({"metadata": {"labels": {"changed": "at-old"}}})).ok();
-    scene.patch(new, "b", &json!({"metadata": {"labels": {"changed": "at-new"}}})).ok();
+    ctx.patch(old, "a", &json!({"metadata": {"labels": {"changed": "at-old"}}})).ok();
+    ctx.patch(new, "b", &json!({"metadata": {"labels": {"changed": "at-new"}}})).ok();
     for version in [old, new] {
-        assert_eq!(scene.get(version, "a").ok()["metadata"]["labels"]["changed"], "at-old");
-        assert_eq!(scene.get(version, "b").ok()["metadata"]["labels"]["changed"], "at-new");
+        assert_eq!(ctx.get(version, "a").ok()["metadata"]["labels"]["changed"], "at-old");
+        assert_eq!(ctx.get(version, "b").ok()["metadata"]["labels"]["changed"], "at-new");
     }
-    assert_holds(&scene.etcd("a"), &json!({"spec": scene.sample.new_spec()}));
-    assert_eq!(scene.etcd("a")["apiVersion"], format!("{}/{new}", scene.group));
+    assert_holds(&ctx.etcd("a"), &json!({"spec": ctx.sample.new_spec()}));
+    assert_eq!(ctx.etcd("a")["apiVersion"], format!("{}/{new}", ctx.group));
 }
 
-fn flip_and_back(scene: &Scene<'_>) {
-    let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.enable(old);
+fn flip_and_back(ctx: &TestContext<'_>) {
+    let (old, new) = (ctx.sample.old, ctx.sample.new);
+    ctx.enable(old);
     let mut seen: Vec<(String, &str, Value)> = Vec::new();
     for (round, storage) in [old, new, old].into_iter().enumerate() {
         if round > 0 {
-            scene.store(storage);
+            ctx.store(storage);
         }
         for version in [old, new] {
             let name = format!("{round}-{version}");
-            scene.create(version, &scene.object(version, &name)).ok();
-            assert_eq!(scene.etcd(&name)["apiVersion"], format!("{}/{storage}", scene.group));
+            ctx.create(version, &ctx.object(version, &name)).ok();
+            assert_eq!(ctx.etcd(&name)["apiVersion"], format!("{}/{storage}", ctx.group));
             for reader in [old, new] {
-                seen.push((name.clone(), reader, scene.get(reader, &name).ok()));
+                seen.push((name.clone(), reader, ctx.get(reader, &name).ok()));
             }
         }
         // Whatever was read before reads the same, wherever it is stored by now.
         for (name, reader, before) in &seen {
-            let now = scene.get(reader, name).ok();
+            let now = ctx.get(reader, name).ok();
             assert_eq!(&now, before, "{name} at {reader}, {storage} stored");
         }
     }
     // Rewriting what is stored in the old form changes the form and nothing else.
-    scene.store(new);
+    ctx.store(new);
     for (name, reader, before) in &seen {
-        scene.patch(new, name, &json!({})).ok();
-        assert_eq!(scene.etcd(name)["apiVersion"], format!("{}/{new}", scene.group));
-        let now = scene.get(reader, name).ok();
+        ctx.patch(new, name, &json!({})).ok();
+        assert_eq!(ctx.etcd(name)["apiVersion"], format!("{}/{new}", ctx.group));
+        let now = ctx.get(reader, name).ok();
         assert_eq!(content(&now), content(before), "{name} at {reader}, rewritten");
     }
 }
 
-fn unserved(scene: &Scene<'_>) {
-    let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.enable(new);
-    scene.create(old, &scene.object(old, "a")).ok();
-    let before = scene.get(old, "a").ok();
-    serve(scene, old, false);
-    scene.eventually(|| (scene.get(old, "a").code == 404).then_some(()));
-    assert_holds(&scene.get(new, "a").ok(), &json!({"spec": scene.sample.new_spec()}));
-    serve(scene, old, true);
-    let now = scene.eventually(|| Some(scene.get(old, "a")).filter(|answer| answer.code != 404));
+fn unserved(ctx: &TestContext<'_>) {
+    let (old, new) = (ctx.sample.old, ctx.sample.new);
+    ctx.enable(new);
+    ctx.create(old, &ctx.object(old, "a")).ok();
+    let before = ctx.get(old, "a").ok();
+    serve(ctx, old, false);
+    ctx.eventually(|| (ctx.get(old, "a").code == 404).then_some(()));
+    assert_holds(&ctx.get(new, "a").ok(), &json!({"spec": ctx.sample.new_spec()}));
+    serve(ctx, old, true);
+    let now = ctx.eventually(|| Some(ctx.get(old, "a")).filter(|answer| answer.code != 404));
     assert_eq!(now.ok(), before);
 }
 
-fn serve(scene: &Scene<'_>, version: &str, served: bool) {
-    scene.change_crd(|crd| {
+fn serve(ctx: &TestContext<'_>, version: &str, served: bool) {
+    ctx.change_crd(|crd| {
         for entry in crd["spec"]["versions"].as_array_mut().unwrap() {
             if entry["name"] == version {
                 entry["served"] = json!(served);
@@ -92,31 +92,31 @@ fn serve(scene: &Scene<'_>, version: &str, served: bool) {
     });
 }
 
-fn stored_differently(scene: &Scene<'_>) {
-    let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.enable(old);
-    scene.create(old, &scene.object(old, "a")).ok();
-    scene.store(new);
-    scene.create(old, &scene.object(old, "b")).ok();
-    assert_ne!(scene.etcd("a")["apiVersion"], scene.etcd("b")["apiVersion"]);
+fn stored_differently(ctx: &TestContext<'_>) {
+    let (old, new) = (ctx.sample.old, ctx.sample.new);
+    ctx.enable(old);
+    ctx.create(old, &ctx.object(old, "a")).ok();
+    ctx.store(new);
+    ctx.create(old, &ctx.object(old, "b")).ok();
+    assert_ne!(ctx.etcd("a")["apiVersion"], ctx.etcd("b")["apiVersion"]);
     for version in [old, new] {
-        let specs = ["a", "b"].map(|name| scene.get(version, name).ok()["spec"].clone());
+        let specs = ["a", "b"].map(|name| ctx.get(version, name).ok()["spec"].clone());
         assert_eq!(specs[0], specs[1], "at {version}");
-        assert_holds(&specs[0], &scene.sample.spec(version));
+        assert_holds(&specs[0], &ctx.sample.spec(version));
     }
 }
 
-fn lists(scene: &Scene<'_>) {
-    let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.enable(old);
+fn lists(ctx: &TestContext<'_>) {
+    let (old, new) = (ctx.sample.old, ctx.sample.new);
+    ctx.enable(old);
     let mut names = Vec::new();
     for storage in [old, new] {
         if storage == new {
-            scene.store(new);
+            ctx.store(new);
         }
         for version in [old, new] {
             let name = format!("{version}-stored-{storage}");
-            scene.create(version, &scene.object(version, &name)).ok();
+            ctx.create(version, &ctx.object(version, &name)).ok();
             names.push(name);
         }
     }
@@ -124,31 +124,31 @@ fn lists(scene: &Scene<'_>) {
     for version in [old, new] {
         // From the cache, page by page from etcd, and as a table.
         for query in ["", "?limit=3", "?resourceVersion=0"] {
-            let list = scene.call_get(&format!("{}{query}", scene.all(version)));
+            let list = ctx.call_get(&format!("{}{query}", ctx.all(version)));
             let items = list["items"].as_array().unwrap();
             let expected = if query == "?limit=3" { 3 } else { 4 };
             assert_eq!(items.len(), expected, "{query}");
             for item in items {
                 let name = item["metadata"]["name"].as_str().unwrap();
-                assert_eq!(item["apiVersion"], format!("{}/{version}", scene.group));
-                assert_eq!(item, &scene.get(version, name).ok(), "{name} in a list and alone");
+                assert_eq!(item["apiVersion"], format!("{}/{version}", ctx.group));
+                assert_eq!(item, &ctx.get(version, name).ok(), "{name} in a list and alone");
             }
         }
-        assert_eq!(scene.names(version), names);
+        assert_eq!(ctx.names(version), names);
     }
 }
 
-fn unused(scene: &Scene<'_>) {
-    let (old, new) = (scene.sample.old, scene.sample.new);
-    let mut crd = scene.enabled(new);
+fn unused(ctx: &TestContext<'_>) {
+    let (old, new) = (ctx.sample.old, ctx.sample.new);
+    let mut crd = ctx.enabled(new);
     for entry in crd["spec"]["versions"].as_array_mut().unwrap() {
         entry["served"] = json!(entry["name"] == new);
     }
-    scene.install(&crd);
-    scene.apply(new, "a", &scene.object(new, "a"), "one").ok();
-    scene.patch(new, "a", &json!({"metadata": {"labels": {"x": "y"}}})).ok();
-    scene.list(new).ok();
-    assert_eq!(scene.get(old, "a").code, 404);
-    scene.delete(new, "a").ok();
-    assert_eq!(scene.conversions(), (0, 0));
+    ctx.install(&crd);
+    ctx.apply(new, "a", &ctx.object(new, "a"), "one").ok();
+    ctx.patch(new, "a", &json!({"metadata": {"labels": {"x": "y"}}})).ok();
+    ctx.list(new).ok();
+    assert_eq!(ctx.get(old, "a").code, 404);
+    ctx.delete(new, "a").ok();
+    assert_eq!(ctx.conversions(), (0, 0));
 }

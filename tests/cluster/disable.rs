@@ -12,7 +12,7 @@ use crate::scenario::Scenario;
 use crate::support::process::Process;
 use crate::support::proxy::{Fate, Proxy};
 use crate::support::sample::{Sample, WIDGET};
-use crate::support::scene::{CRDS, MERGE, Scene};
+use crate::support::ctx::{CRDS, MERGE, TestContext};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("disable_loses_nothing_and_calls_end", left).failing(),
@@ -27,143 +27,143 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
 
 static WIDGETS: [&Sample; 1] = [&WIDGET];
 
-fn left(scene: &Scene<'_>) {
-    let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.enable(old);
-    let spec = |name: &str| scene.get(new, name).ok()["spec"].clone();
+fn left(ctx: &TestContext<'_>) {
+    let (old, new) = (ctx.sample.old, ctx.sample.new);
+    ctx.enable(old);
+    let spec = |name: &str| ctx.get(new, name).ok()["spec"].clone();
     let before: Vec<Value> = ["a", "b"]
         .map(|name| {
-            scene.create(old, &scene.object(old, name)).ok();
+            ctx.create(old, &ctx.object(old, name)).ok();
             spec(name)
         })
         .into();
-    scene.commanded(&["migrate", &scene.crd_name(), "--to", new, "--settle=2s"]);
+    ctx.commanded(&["migrate", &ctx.crd_name(), "--to", new, "--settle=2s"]);
     // Nothing is guessed, and nothing is done in a dry run.
-    let enabled = crd(scene);
-    assert!(refused(scene, &[]).contains(&format!("--served {new}")));
-    assert!(refused(scene, &["--served", old]).contains(&format!("stores {new}, not {old}")));
+    let enabled = crd(ctx);
+    assert!(refused(ctx, &[]).contains(&format!("--served {new}")));
+    assert!(refused(ctx, &["--served", old]).contains(&format!("stores {new}, not {old}")));
     for mode in ["--dry-run", "--dry-run=server"] {
-        let (code, text, errors) = disable(scene, &["--served", new, mode]);
+        let (code, text, errors) = disable(ctx, &["--served", new, mode]);
         assert_eq!(code, 0, "{errors}");
         assert!(text.contains("can be disabled"), "{text}");
         assert!(errors.contains(&format!("1. serve {new} alone")) && errors.contains("strategy None"), "{errors}");
         let is_tried = errors.contains(&format!("would serve {new} alone"));
         assert!(!errors.contains("done: ") && is_tried == (mode == "--dry-run=server"), "{errors}");
     }
-    assert_eq!(crd(scene)["spec"], enabled["spec"]);
-    let (code, text, errors) = disable(scene, &["--served", new, "--settle=2s"]);
+    assert_eq!(crd(ctx)["spec"], enabled["spec"]);
+    let (code, text, errors) = disable(ctx, &["--served", new, "--settle=2s"]);
     assert_eq!(code, 0, "{text}{errors}");
     assert!(text.contains(&format!("is disabled: 2 objects listed at {new}")), "{text}");
-    scene.stop_pointsman();
-    gone(scene, new);
-    assert_eq!(scene.list(old).code, 404);
+    ctx.stop_pointsman();
+    gone(ctx, new);
+    assert_eq!(ctx.list(old).code, 404);
     assert_eq!(["a", "b"].map(spec).to_vec(), before);
-    scene.create(new, &scene.object(new, "c")).ok();
-    assert_eq!(scene.names(new), ["a", "b", "c"]);
+    ctx.create(new, &ctx.object(new, "c")).ok();
+    assert_eq!(ctx.names(new), ["a", "b", "c"]);
     // Again, as a program reads it.
-    let generation = crd(scene)["metadata"]["generation"].clone();
-    let (code, text, errors) = disable(scene, &["-o", "json"]);
+    let generation = crd(ctx)["metadata"]["generation"].clone();
+    let (code, text, errors) = disable(ctx, &["-o", "json"]);
     assert_eq!(code, 0, "{errors}");
     let result: Value = serde_json::from_str(&text).unwrap();
     assert_eq!((&result["steps"], &result["objects"], &result["version"]), (&json!([]), &json!(3), &json!(new)));
-    assert_eq!(crd(scene)["metadata"]["generation"], generation);
+    assert_eq!(crd(ctx)["metadata"]["generation"], generation);
 }
 
 /// In the moment in which the conversion leads to nobody, and a moment before.
-fn killed(scene: &Scene<'_>) {
-    let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.enable(new);
-    scene.create(new, &scene.object(new, "a")).ok();
-    let args = ["disable", &scene.crd_name(), &scene.server(), "--served", new, "--settle=30s"];
-    let log = scene.dir.join("disable.log");
+fn killed(ctx: &TestContext<'_>) {
+    let (old, new) = (ctx.sample.old, ctx.sample.new);
+    ctx.enable(new);
+    ctx.create(new, &ctx.object(new, "a")).ok();
+    let args = ["disable", &ctx.crd_name(), &ctx.server(), "--served", new, "--settle=30s"];
+    let log = ctx.dir.join("disable.log");
     for seen in ["1. serve", "done: serve", "waiting 30 s", "waiting 30 s"] {
         let program = env!("CARGO_BIN_EXE_pointsman").as_ref();
         let _ = std::fs::remove_file(&log);
-        let mut process = Process::start("disable", program, &scene.on_the_cluster(&args), &log);
+        let mut process = Process::start("disable", program, &ctx.on_the_cluster(&args), &log);
         // The one before may have come further than it was seen.
         let is_seen = |log: String| log.contains(seen) || log.contains("waiting 30 s");
-        scene.eventually(|| std::fs::read_to_string(&log).is_ok_and(is_seen).then_some(()));
+        ctx.eventually(|| std::fs::read_to_string(&log).is_ok_and(is_seen).then_some(()));
         process.kill();
-        scene.eventually(|| scene.get(new, "a").is_ok().then_some(()));
+        ctx.eventually(|| ctx.get(new, "a").is_ok().then_some(()));
     }
-    assert_eq!(client(&crd(scene))["url"], "https://127.0.0.1:1/disabling");
-    let (code, text, _) = scene.command(&["status", &scene.crd_name()]);
+    assert_eq!(client(&crd(ctx))["url"], "https://127.0.0.1:1/disabling");
+    let (code, text, _) = ctx.command(&["status", &ctx.crd_name()]);
     assert!(code == 1 && text.contains("its conversion is being taken away, and that was not ended"), "{text}");
-    let (code, text, errors) = disable(scene, &["--settle=1s"]);
+    let (code, text, errors) = disable(ctx, &["--settle=1s"]);
     assert_eq!(code, 0, "{text}{errors}");
-    gone(scene, new);
-    assert_eq!(scene.list(old).code, 404);
-    assert_eq!(crd(scene)["metadata"]["annotations"]["pointsman.dev/disabling"], Value::Null);
+    gone(ctx, new);
+    assert_eq!(ctx.list(old).code, 404);
+    assert_eq!(crd(ctx)["metadata"]["annotations"]["pointsman.dev/disabling"], Value::Null);
 }
 
 /// SIGKILL after the first call, after the second, and so on.
-fn each_call(scene: &Scene<'_>) {
-    let (old, new, name) = (scene.sample.old, scene.sample.new, scene.crd_name());
-    scene.enable(new);
-    scene.create(new, &scene.object(new, "a")).ok();
-    let enabled = crd(scene)["spec"].clone();
+fn each_call(ctx: &TestContext<'_>) {
+    let (old, new, name) = (ctx.sample.old, ctx.sample.new, ctx.crd_name());
+    ctx.enable(new);
+    ctx.create(new, &ctx.object(new, "a")).ok();
+    let enabled = crd(ctx)["spec"].clone();
     for last in (0..).step_by(if thorough() { 1 } else { 2 }) {
-        let (ended, calls) = scene.killed_after(last, |kubeconfig| {
+        let (ended, calls) = ctx.killed_after(last, |kubeconfig| {
             let kubeconfig = format!("--kubeconfig={}", kubeconfig.display());
             let flags = ["--served", new, "--settle=0s", &kubeconfig];
-            scene.on_the_cluster(&[&["disable", &name, &scene.server()], &flags[..]].concat())
+            ctx.on_the_cluster(&[&["disable", &name, &ctx.server()], &flags[..]].concat())
         });
-        let (code, text, errors) = disable(scene, &["--served", new, "--settle=0s"]);
+        let (code, text, errors) = disable(ctx, &["--served", new, "--settle=0s"]);
         assert_eq!(code, 0, "after call {last}, {:?}: {text}{errors}", calls.last());
-        gone(scene, new);
-        assert_eq!(crd(scene)["metadata"]["annotations"]["pointsman.dev/disabling"], Value::Null);
-        assert_eq!(scene.get(new, "a").ok()["spec"], scene.sample.new_spec());
+        gone(ctx, new);
+        assert_eq!(crd(ctx)["metadata"]["annotations"]["pointsman.dev/disabling"], Value::Null);
+        assert_eq!(ctx.get(new, "a").ok()["spec"], ctx.sample.new_spec());
         if ended.is_some() {
             println!("     killed up to call {last}");
             assert!(last > 12, "{calls:?}");
             return;
         }
-        scene.change_crd(|crd| crd["spec"] = enabled.clone());
-        scene.eventually(|| scene.get(old, "a").is_ok().then_some(()));
+        ctx.change_crd(|crd| crd["spec"] = enabled.clone());
+        ctx.eventually(|| ctx.get(old, "a").is_ok().then_some(()));
     }
 }
 
 /// Somebody has edited `status.storedVersions`, as pages on the web tell people to.
-fn lying(scene: &Scene<'_>) {
-    let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.enable(old);
+fn lying(ctx: &TestContext<'_>) {
+    let (old, new) = (ctx.sample.old, ctx.sample.new);
+    ctx.enable(old);
     // At the newer version, so that no field owner has to be translated: that would store it anew.
-    scene.create(new, &scene.object(new, "a")).ok();
-    scene.store(new);
-    stored(scene, &[new]);
-    let before = crd(scene)["spec"]["conversion"].clone();
-    let (code, _, errors) = disable(scene, &["--served", new, "--settle=2s"]);
+    ctx.create(new, &ctx.object(new, "a")).ok();
+    ctx.store(new);
+    stored(ctx, &[new]);
+    let before = crd(ctx)["spec"]["conversion"].clone();
+    let (code, _, errors) = disable(ctx, &["--served", new, "--settle=2s"]);
     assert_eq!(code, 1, "{errors}");
     assert!(errors.contains("an object is stored in another version, whatever storedVersions says"), "{errors}");
     assert!(errors.contains("the conversion is again what it was"), "{errors}");
-    assert_eq!(crd(scene)["spec"]["conversion"], before);
-    assert_eq!(crd(scene)["metadata"]["annotations"]["pointsman.dev/disabling"], Value::Null);
-    scene.eventually(|| scene.get(new, "a").is_ok().then_some(()));
+    assert_eq!(crd(ctx)["spec"]["conversion"], before);
+    assert_eq!(crd(ctx)["metadata"]["annotations"]["pointsman.dev/disabling"], Value::Null);
+    ctx.eventually(|| ctx.get(new, "a").is_ok().then_some(()));
     // What it says to do helps.
-    stored(scene, &[old, new]);
-    assert!(refused(scene, &[]).contains(&format!("migrate {} --to {new}", scene.crd_name())));
-    scene.commanded(&["migrate", &scene.crd_name(), "--to", new, "--settle=1s"]);
-    let (code, text, errors) = disable(scene, &["--settle=1s"]);
+    stored(ctx, &[old, new]);
+    assert!(refused(ctx, &[]).contains(&format!("migrate {} --to {new}", ctx.crd_name())));
+    ctx.commanded(&["migrate", &ctx.crd_name(), "--to", new, "--settle=1s"]);
+    let (code, text, errors) = disable(ctx, &["--settle=1s"]);
     assert_eq!(code, 0, "{text}{errors}");
-    assert_eq!(scene.get(new, "a").ok()["spec"], scene.sample.new_spec());
+    assert_eq!(ctx.get(new, "a").ok()["spec"], ctx.sample.new_spec());
 }
 
 /// Objects appear at whatever moment, at the version that stays and at the one that goes; one waits for a finalizer.
-fn busy(scene: &Scene<'_>) {
-    let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.enable(new);
-    scene.create(new, &scene.object(new, "held")).ok();
-    scene.patch(new, "held", &json!({"metadata": {"finalizers": ["example.com/hold"]}})).ok();
-    scene.delete(new, "held").ok();
-    let path = format!("/{}?", scene.crd_name());
-    let proxy = Proxy::start(&scene.bed.api.client, move |_, method, asked| {
+fn busy(ctx: &TestContext<'_>) {
+    let (old, new) = (ctx.sample.old, ctx.sample.new);
+    ctx.enable(new);
+    ctx.create(new, &ctx.object(new, "held")).ok();
+    ctx.patch(new, "held", &json!({"metadata": {"finalizers": ["example.com/hold"]}})).ok();
+    ctx.delete(new, "held").ok();
+    let path = format!("/{}?", ctx.crd_name());
+    let proxy = Proxy::start(&ctx.test_cluster.api.client, move |_, method, asked| {
         let writes = method == Method::PATCH && asked.contains(&path) && !asked.contains("dryRun");
         if writes { Fate::Late(Duration::from_millis(500)) } else { Fate::Pass }
     });
-    let kubeconfig = format!("--kubeconfig={}", scene.through(proxy.port).display());
-    let name = scene.crd_name();
-    let args = scene.on_the_cluster(&["disable", &name, &scene.server(), "--served", new, "--settle=1s", &kubeconfig]);
-    let mut process = scene.started("disable", &args);
+    let kubeconfig = format!("--kubeconfig={}", ctx.through(proxy.port).display());
+    let name = ctx.crd_name();
+    let args = ctx.on_the_cluster(&["disable", &name, &ctx.server(), "--served", new, "--settle=1s", &kubeconfig]);
+    let mut process = ctx.started("disable", &args);
     let (mut turn, mut made) = (0, vec!["held".to_owned()]);
     let code = loop {
         if let Some(code) = process.end(Duration::from_millis(20)) {
@@ -171,37 +171,37 @@ fn busy(scene: &Scene<'_>) {
         }
         let version = if turn % 2 == 0 { new } else { old };
         let name = format!("w-{turn}");
-        if scene.create(version, &scene.object(version, &name)).is_ok() {
+        if ctx.create(version, &ctx.object(version, &name)).is_ok() {
             made.push(name);
         }
         turn += 1;
     };
-    assert_eq!(code, 0, "{}", std::fs::read_to_string(scene.log_of("disable")).unwrap());
-    scene.stop_pointsman();
-    gone(scene, new);
+    assert_eq!(code, 0, "{}", std::fs::read_to_string(ctx.log_of("disable")).unwrap());
+    ctx.stop_pointsman();
+    gone(ctx, new);
     println!("     {} of {turn} objects were made meanwhile", made.len() - 1);
     assert!(made.len() > 10, "{made:?}");
     for name in &made {
-        assert_eq!(scene.get(new, name).ok()["spec"], scene.sample.new_spec(), "{name}");
+        assert_eq!(ctx.get(new, name).ok()["spec"], ctx.sample.new_spec(), "{name}");
     }
-    scene.patch(new, "held", &json!({"metadata": {"finalizers": null}})).ok();
+    ctx.patch(new, "held", &json!({"metadata": {"finalizers": null}})).ok();
 }
 
 /// As many bytes of annotations as an object may have. A Job has 256 MiB.
-fn large(scene: &Scene<'_>) {
-    let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.enable(old);
+fn large(ctx: &TestContext<'_>) {
+    let (old, new) = (ctx.sample.old, ctx.sample.new);
+    ctx.enable(old);
     let text = "x".repeat(200_000);
     for at in 0..OBJECTS {
-        let mut object = scene.object(old, &format!("w-{at}"));
+        let mut object = ctx.object(old, &format!("w-{at}"));
         object["metadata"]["annotations"] = json!({"example.com/notes": text});
-        scene.create(old, &object).ok();
+        ctx.create(old, &object).ok();
     }
-    let name = scene.crd_name();
+    let name = ctx.crd_name();
     for args in [
-        scene.migrate_args(&scene.bed.api.kubeconfig, &["--to", new, "--settle=1s"]),
-        scene.on_the_cluster(&["status", &name]),
-        scene.on_the_cluster(&["disable", &name, &scene.server(), "--served", new, "--settle=1s"]),
+        ctx.migrate_args(&ctx.test_cluster.api.kubeconfig, &["--to", new, "--settle=1s"]),
+        ctx.on_the_cluster(&["status", &name]),
+        ctx.on_the_cluster(&["disable", &name, &ctx.server(), "--served", new, "--settle=1s"]),
     ] {
         let child = Command::new(env!("CARGO_BIN_EXE_pointsman")).args(&args).stdin(Stdio::null()).spawn();
         let (mut child, mut most) = (child.unwrap(), 0);
@@ -230,54 +230,54 @@ const OBJECTS: usize = 300;
 /// KiB.
 const MOST: usize = 100_000;
 
-fn in_the_way(scene: &Scene<'_>) {
-    let (old, new) = (scene.sample.old, scene.sample.new);
-    assert!(refused(scene, &[]).contains(&format!("there is no CRD {}", scene.crd_name())));
-    scene.enable(old);
-    let before = crd(scene)["spec"].clone();
-    let name = scene.crd_name();
-    let theirs = scene.refused(&["disable", &name, "--service=other/server:1", "--served", old]);
+fn in_the_way(ctx: &TestContext<'_>) {
+    let (old, new) = (ctx.sample.old, ctx.sample.new);
+    assert!(refused(ctx, &[]).contains(&format!("there is no CRD {}", ctx.crd_name())));
+    ctx.enable(old);
+    let before = crd(ctx)["spec"].clone();
+    let name = ctx.crd_name();
+    let theirs = ctx.refused(&["disable", &name, "--service=other/server:1", "--served", old]);
     assert!(theirs.contains("is converted by") && theirs.contains("nothing was changed"), "{theirs}");
-    let unread = refused(scene, &["--served", old, &scene.as_nobody()]);
+    let unread = refused(ctx, &["--served", old, &ctx.as_nobody()]);
     assert!(unread.contains("cannot get resource") && unread.contains("docs/rights.md"), "{unread}");
-    scene.create(old, &scene.object(old, "a")).ok();
-    stored(scene, &[old, new]);
-    let mixed = refused(scene, &["--served", old]);
+    ctx.create(old, &ctx.object(old, "a")).ok();
+    stored(ctx, &[old, new]);
+    let mixed = refused(ctx, &["--served", old]);
     assert!(mixed.contains(&format!("may have objects stored as {new}")), "{mixed}");
     assert!(mixed.trim_end().ends_with(&format!("pointsman migrate {name} --to {old}")), "{mixed}");
-    assert_eq!(crd(scene)["spec"], before);
-    let (code, _, errors) = scene.command(&["disable", &name]);
+    assert_eq!(crd(ctx)["spec"], before);
+    let (code, _, errors) = ctx.command(&["disable", &name]);
     assert_eq!(code, 2, "{errors}");
 }
 
 /// The server went first, and objects are stored in two versions.
-fn emergency(scene: &Scene<'_>) {
-    let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.enable(old);
-    scene.create(old, &scene.object(old, "a")).ok();
-    scene.store(new);
-    scene.create(new, &scene.object(new, "b")).ok();
-    scene.stop_pointsman();
-    let before = crd(scene)["spec"].clone();
-    let said = refused(scene, &["--served", new]);
+fn emergency(ctx: &TestContext<'_>) {
+    let (old, new) = (ctx.sample.old, ctx.sample.new);
+    ctx.enable(old);
+    ctx.create(old, &ctx.object(old, "a")).ok();
+    ctx.store(new);
+    ctx.create(new, &ctx.object(new, "b")).ok();
+    ctx.stop_pointsman();
+    let before = crd(ctx)["spec"].clone();
+    let said = refused(ctx, &["--served", new]);
     for words in ["nobody converts", "install pointsman again", "Do not take the conversion away by hand"] {
         assert!(said.contains(words), "{words}: {said}");
     }
-    assert_eq!(crd(scene)["spec"], before);
-    assert!(scene.get(new, "b").is_ok(), "as it says");
-    let pointsman = crate::support::pointsman::Pointsman::start(&scene.setup);
-    *scene.pointsman.borrow_mut() = Some(pointsman);
-    scene.eventually(|| scene.get(new, "a").is_ok().then_some(()));
+    assert_eq!(crd(ctx)["spec"], before);
+    assert!(ctx.get(new, "b").is_ok(), "as it says");
+    let pointsman = crate::support::pointsman::Pointsman::start(&ctx.setup);
+    *ctx.pointsman.borrow_mut() = Some(pointsman);
+    ctx.eventually(|| ctx.get(new, "a").is_ok().then_some(()));
 }
 
-fn gone(scene: &Scene<'_>, version: &str) {
-    let crd = crd(scene);
+fn gone(ctx: &TestContext<'_>, version: &str) {
+    let crd = crd(ctx);
     assert_eq!(crd["spec"]["conversion"], json!({"strategy": "None"}));
     assert_eq!(crd["status"]["storedVersions"], json!([version]));
 }
 
-fn crd(scene: &Scene<'_>) -> Value {
-    scene.call_get(&format!("{CRDS}/{}", scene.crd_name()))
+fn crd(ctx: &TestContext<'_>) -> Value {
+    ctx.call_get(&format!("{CRDS}/{}", ctx.crd_name()))
 }
 
 fn client(crd: &Value) -> &Value {
@@ -285,17 +285,17 @@ fn client(crd: &Value) -> &Value {
 }
 
 /// Says in the CRD's status what is stored.
-fn stored(scene: &Scene<'_>, versions: &[&str]) {
-    let path = format!("{CRDS}/{}/status", scene.crd_name());
+fn stored(ctx: &TestContext<'_>, versions: &[&str]) {
+    let path = format!("{CRDS}/{}/status", ctx.crd_name());
     let status = json!({"status": {"storedVersions": versions}});
-    scene.call(Method::PATCH, &path, Some((MERGE, status.to_string()))).ok();
+    ctx.call(Method::PATCH, &path, Some((MERGE, status.to_string()))).ok();
 }
 
-fn disable(scene: &Scene<'_>, more: &[&str]) -> (i32, String, String) {
-    scene.command(&[&["disable", &scene.crd_name(), &scene.server()], more].concat())
+fn disable(ctx: &TestContext<'_>, more: &[&str]) -> (i32, String, String) {
+    ctx.command(&[&["disable", &ctx.crd_name(), &ctx.server()], more].concat())
 }
 
 #[track_caller]
-fn refused(scene: &Scene<'_>, more: &[&str]) -> String {
-    scene.refused(&[&["disable", &scene.crd_name(), &scene.server()], more].concat())
+fn refused(ctx: &TestContext<'_>, more: &[&str]) -> String {
+    ctx.refused(&[&["disable", &ctx.crd_name(), &ctx.server()], more].concat())
 }

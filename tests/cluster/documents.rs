@@ -13,7 +13,7 @@ use crate::rotate::names;
 use crate::scenario::Scenario;
 use crate::support::pki::Authority;
 use crate::support::pointsman::{Pointsman, write_pair};
-use crate::support::scene::Scene;
+use crate::support::ctx::TestContext;
 use crate::typed_blocks::{page, typed_blocks};
 
 pub(crate) const SCENARIOS: &[Scenario] =
@@ -22,36 +22,36 @@ pub(crate) const SCENARIOS: &[Scenario] =
 /// The controller version of the examples.
 const CONTROLLER: &str = "2.17.0";
 
-fn workflow(scene: &Scene<'_>) {
-    let (old, new) = (scene.sample.old, scene.sample.new);
+fn workflow(ctx: &TestContext<'_>) {
+    let (old, new) = (ctx.sample.old, ctx.sample.new);
     assert_eq!((old, new), ("v1alpha1", "v1alpha2"), "as in the documents");
-    let mut before = scene.enabled(old);
+    let mut before = ctx.enabled(old);
     drop(before["spec"].as_object_mut().unwrap().remove("conversion"));
     before["spec"]["versions"].as_array_mut().unwrap().retain(|version| version["name"] == old);
-    scene.install(&before);
-    scene.create(old, &scene.object(old, "production")).ok();
-    scene.stop_pointsman();
-    let mut setup = scene.setup.clone();
+    ctx.install(&before);
+    ctx.create(old, &ctx.object(old, "production")).ok();
+    ctx.stop_pointsman();
+    let mut setup = ctx.setup.clone();
     setup.flags = [format!("--controller-version={CONTROLLER}"), format!("--served-versions={CONTROLLER}")].to_vec();
     setup.flags.push("--default-version".to_owned());
-    *scene.pointsman.borrow_mut() = Some(Pointsman::start(&setup));
-    let typed = Typed::new(scene);
+    *ctx.pointsman.borrow_mut() = Some(Pointsman::start(&setup));
+    let typed = Typed::new(ctx);
     typed.run("install.md", "As a kubectl plugin", 0);
-    is_a_plugin(scene);
+    is_a_plugin(ctx);
     // Printed, looked at and applied.
     assert_eq!(typed.run("install.md", "Register", 0), 1);
-    scene.eventually(|| scene.get(new, "production").is_ok().then_some(()));
+    ctx.eventually(|| ctx.get(new, "production").is_ok().then_some(()));
     // Or enabled, which finds it done.
     typed.run("running.md", "Putting it in place", 0);
     typed.run("running.md", "How it stands", 1);
     typed.run("migrate.md", "To the new version", 0);
-    assert_eq!(scene.stored_versions(), json!([new]));
+    assert_eq!(ctx.stored_versions(), json!([new]));
     // Another authority: first nobody has it.
     let next = Authority::new();
     fs::write(typed.dir.join("new-ca.crt"), &next.pem).unwrap();
     let given = thread::scope(|scope| {
-        let dir = scene.dir.clone();
-        let pair = next.issue(&names(scene));
+        let dir = ctx.dir.clone();
+        let pair = next.issue(&names(ctx));
         let gives = scope.spawn(move || {
             thread::sleep(Duration::from_secs(4));
             write_pair(&dir, &pair);
@@ -62,32 +62,32 @@ fn workflow(scene: &Scene<'_>) {
     });
     assert_eq!(given, 2);
     fs::copy(typed.dir.join("new-ca.crt"), typed.dir.join("ca.crt")).unwrap();
-    scene.eventually(|| scene.get(old, "production").is_ok().then_some(()));
+    ctx.eventually(|| ctx.get(old, "production").is_ok().then_some(()));
     typed.run("roll-back.md", "The objects go back to the old version", 0);
-    assert_eq!(scene.stored_versions(), json!([old]));
+    assert_eq!(ctx.stored_versions(), json!([old]));
     typed.run("migrate.md", "To the new version", 0);
     typed.run("upgrade.md", "A kind gets another version", 0);
     // And out.
-    let spec = scene.get(new, "production").ok()["spec"].clone();
+    let spec = ctx.get(new, "production").ok()["spec"].clone();
     assert!(typed.run("uninstall.md", "The objects stay", 0) >= 2);
-    scene.stop_pointsman();
-    assert_eq!(scene.crd_now()["spec"]["conversion"], json!({"strategy": "None"}));
-    let object = scene.get(new, "production").ok();
+    ctx.stop_pointsman();
+    assert_eq!(ctx.crd_now()["spec"]["conversion"], json!({"strategy": "None"}));
+    let object = ctx.get(new, "production").ok();
     assert_eq!(object["spec"], spec);
     let annotations = object["metadata"]["annotations"].to_string();
     assert!(!annotations.contains("pointsman.dev/kept-"), "{annotations}");
-    scene.patch(new, "production", &json!({"metadata": {"labels": {"still": "works"}}})).ok();
+    ctx.patch(new, "production", &json!({"metadata": {"labels": {"still": "works"}}})).ok();
 }
 
 /// What kubectl itself makes of the names.
-fn is_a_plugin(scene: &Scene<'_>) {
-    let dir = scene.dir.join("plugin");
+fn is_a_plugin(ctx: &TestContext<'_>) {
+    let dir = ctx.dir.join("plugin");
     fs::create_dir_all(&dir).unwrap();
     for name in ["kubectl-pointsman", "kubectl_complete-pointsman"] {
         symlink(env!("CARGO_BIN_EXE_pointsman"), dir.join(name)).unwrap();
     }
     let kubectl = |args: &[&str]| {
-        let output = Command::new(scene.bed.assets.path("kubectl")).args(args).env("PATH", &dir).output().unwrap();
+        let output = Command::new(ctx.test_cluster.assets.path("kubectl")).args(args).env("PATH", &dir).output().unwrap();
         assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap()
     };
@@ -97,22 +97,22 @@ fn is_a_plugin(scene: &Scene<'_>) {
 
 /// A shell as the reader of the documents has it, in a directory of its own.
 struct Typed<'t> {
-    scene: &'t Scene<'t>,
+    ctx: &'t TestContext<'t>,
     dir: std::path::PathBuf,
 }
 
 impl<'t> Typed<'t> {
-    fn new(scene: &'t Scene<'t>) -> Self {
-        let dir = scene.dir.join("typed");
+    fn new(ctx: &'t TestContext<'t>) -> Self {
+        let dir = ctx.dir.join("typed");
         fs::create_dir_all(&dir).unwrap();
-        fs::copy(scene.authority(), dir.join("ca.crt")).unwrap();
-        let kinds = scene.setup.kinds.display();
+        fs::copy(ctx.authority(), dir.join("ca.crt")).unwrap();
+        let kinds = ctx.setup.kinds.display();
         let pointsman = env!("CARGO_BIN_EXE_pointsman");
         let with_kinds = format!("[ \"$1\" = rotate-ca ] || set -- \"$@\" --kinds={kinds}\nexec {pointsman} \"$@\"");
         program(&dir.join("pointsman"), &with_kinds);
-        let kubectl = scene.bed.assets.path("kubectl");
+        let kubectl = ctx.test_cluster.assets.path("kubectl");
         program(&dir.join("kubectl"), &format!("exec {} \"$@\"", kubectl.display()));
-        Self { scene, dir }
+        Self { ctx, dir }
     }
 
     /// Runs the blocks of a section, but for those that say that they are not run. Every one of them has to end with 0,
@@ -129,7 +129,7 @@ impl<'t> Typed<'t> {
                 .args(["-c", &format!("set -eu -o pipefail\n{script}")])
                 .current_dir(&self.dir)
                 .env("PATH", format!("{}:{}", self.dir.display(), std::env::var("PATH").unwrap()))
-                .env("KUBECONFIG", &self.scene.bed.api.kubeconfig)
+                .env("KUBECONFIG", &self.ctx.test_cluster.api.kubeconfig)
                 .env("HOME", &self.dir)
                 .stdin(Stdio::null())
                 .output()
@@ -144,15 +144,15 @@ impl<'t> Typed<'t> {
 
     /// What the names of the examples are called here, and without waiting for other API servers.
     fn here(&self, block: &str) -> String {
-        let (scene, name) = (self.scene, self.scene.crd_name());
-        let service = format!("{}/pointsman:{}", scene.ns, scene.setup.port);
+        let (ctx, name) = (self.ctx, self.ctx.crd_name());
+        let service = format!("{}/pointsman:{}", ctx.ns, ctx.setup.port);
         let mut script = block.replace("\\\n", " ");
         for (theirs, ours) in [
             ("--cert-manager pointsman-system/pointsman", "--ca-file ca.crt"),
             ("pointsman-system/pointsman:443", "pointsman-system/pointsman"),
             ("pointsman-system/pointsman", service.as_str()),
             ("materializes.materialize.cloud", &name),
-            ("materializes.v1alpha2.materialize.cloud", &format!("materializes.v1alpha2.{}", scene.group)),
+            ("materializes.v1alpha2.materialize.cloud", &format!("materializes.v1alpha2.{}", ctx.group)),
             ("get materializes ", &format!("get {name} ")),
             ("--kind materialize ", &format!("--kind {name} ")),
         ] {

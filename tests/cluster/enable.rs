@@ -8,12 +8,12 @@ use serde_json::{Value, json};
 use crate::enable_trouble::remove_conversion;
 use crate::rotate::thorough;
 use crate::scenario::Scenario;
-use crate::support::bed::Route;
+use crate::support::test_cluster::Route;
 use crate::support::pki::Authority;
 use crate::support::pointsman::Pointsman;
 use crate::support::process::free_port;
 use crate::support::sample::{ENGINE, Sample, WIDGET};
-use crate::support::scene::{CRDS, Scene};
+use crate::support::ctx::{CRDS, TestContext};
 use crate::support::side_by_side::{A, SideBySide};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
@@ -29,105 +29,105 @@ static WIDGETS: [&Sample; 1] = [&WIDGET];
 static ENGINES: [&Sample; 1] = [&ENGINE];
 
 /// The classic outage: the CRD is applied before its webhook is up.
-fn enabled(scene: &Scene<'_>) {
-    let (old, new) = (scene.sample.old, scene.sample.new);
-    with_one_version(scene);
-    scene.create(old, &scene.object(old, "a")).ok();
-    let before = scene.crd_now();
+fn enabled(ctx: &TestContext<'_>) {
+    let (old, new) = (ctx.sample.old, ctx.sample.new);
+    with_one_version(ctx);
+    ctx.create(old, &ctx.object(old, "a")).ok();
+    let before = ctx.crd_now();
     let untouched = |said: &str, more: &[&str]| {
-        let (code, _, errors) = scene.enables(more);
+        let (code, _, errors) = ctx.enables(more);
         assert_eq!(code, 1, "{errors}");
         assert!(errors.contains(said) && errors.contains("nothing was changed"), "{said}: {errors}");
-        assert_eq!(scene.crd_now()["spec"], before["spec"]);
-        assert!(scene.list(old).is_ok());
+        assert_eq!(ctx.crd_now()["spec"], before["spec"]);
+        assert!(ctx.list(old).is_ok());
     };
     // Nobody is there.
-    scene.stop_pointsman();
+    ctx.stop_pointsman();
     untouched("cannot be reached from here", &[]);
     // Somebody else is.
-    let mut setup = scene.setup.clone();
-    setup.kinds = scene.dir.join("others");
-    scene.sample.install("others.example.com", &setup.kinds);
+    let mut setup = ctx.setup.clone();
+    setup.kinds = ctx.dir.join("others");
+    ctx.sample.install("others.example.com", &setup.kinds);
     let mut stranger = Pointsman::start(&setup);
     untouched("is not served here", &[]);
     stranger.kill();
-    *scene.pointsman.borrow_mut() = Some(Pointsman::start(&scene.setup));
+    *ctx.pointsman.borrow_mut() = Some(Pointsman::start(&ctx.setup));
     // Under an authority that the API server would not be told of.
-    let other = scene.dir.join("other.crt");
+    let other = ctx.dir.join("other.crt");
     fs::write(&other, &Authority::new().pem).unwrap();
     untouched("TLS as", &[&format!("--ca-file={}", other.display())]);
     // All is well: tested, and with that in a dry run nothing else. Who else says something of it is said before.
     untouched("conflict with", &["--dry-run=server"]);
-    let (code, text, errors) = scene.enables(&["--dry-run=server", "--force-conflicts"]);
+    let (code, text, errors) = ctx.enables(&["--dry-run=server", "--force-conflicts"]);
     assert_eq!(code, 0, "{errors}");
     assert!(text.contains("can be enabled"), "{text}");
-    assert_eq!(scene.crd_now()["spec"], before["spec"]);
-    let (code, text, errors) = scene.enables(&["--force-conflicts"]);
+    assert_eq!(ctx.crd_now()["spec"], before["spec"]);
+    let (code, text, errors) = ctx.enables(&["--force-conflicts"]);
     assert_eq!(code, 0, "{errors}");
     assert!(text.contains("is enabled; 1 endpoint tested"), "{text}");
-    assert_eq!(scene.etcd("a")["apiVersion"], format!("{}/{old}", scene.group));
-    assert_eq!(scene.get(new, "a").ok()["apiVersion"], format!("{}/{new}", scene.group));
+    assert_eq!(ctx.etcd("a")["apiVersion"], format!("{}/{old}", ctx.group));
+    assert_eq!(ctx.get(new, "a").ok()["apiVersion"], format!("{}/{new}", ctx.group));
     // Again, and nothing changes.
-    let generation = scene.crd_now()["metadata"]["generation"].clone();
-    let (code, _, errors) = scene.enables(&[]);
+    let generation = ctx.crd_now()["metadata"]["generation"].clone();
+    let (code, _, errors) = ctx.enables(&[]);
     assert_eq!(code, 0, "{errors}");
-    assert_eq!(scene.crd_now()["metadata"]["generation"], generation);
+    assert_eq!(ctx.crd_now()["metadata"]["generation"], generation);
 }
 
 /// The endpoint answers us, and not the API server, which is led elsewhere.
-fn put_back(scene: &Scene<'_>) {
-    let old = scene.sample.old;
-    with_one_version(scene);
-    scene.create(old, &scene.object(old, "a")).ok();
-    let before = scene.crd_now();
-    let (host, port) = (&scene.setup.host, scene.setup.port);
+fn put_back(ctx: &TestContext<'_>) {
+    let old = ctx.sample.old;
+    with_one_version(ctx);
+    ctx.create(old, &ctx.object(old, "a")).ok();
+    let before = ctx.crd_now();
+    let (host, port) = (&ctx.setup.host, ctx.setup.port);
     let endpoint = format!("--endpoint={host}:{port}");
-    let wrong = match scene.route {
-        Route::Service => format!("--service={}/pointsman:{}", scene.ns, free_port()),
+    let wrong = match ctx.route {
+        Route::Service => format!("--service={}/pointsman:{}", ctx.ns, free_port()),
         Route::Url => format!("--url=https://127.0.0.1:{}", free_port()),
     };
-    let (code, _, errors) = scene.enables(&[&wrong, &endpoint, "--force-conflicts"]);
+    let (code, _, errors) = ctx.enables(&[&wrong, &endpoint, "--force-conflicts"]);
     assert_eq!(code, 1, "{errors}");
     assert!(errors.contains("cannot be read") && errors.contains("the CRD is again what it was"), "{errors}");
-    assert_eq!(scene.crd_now()["spec"], before["spec"]);
-    scene.eventually(|| scene.get(old, "a").is_ok().then_some(()));
+    assert_eq!(ctx.crd_now()["spec"], before["spec"]);
+    ctx.eventually(|| ctx.get(old, "a").is_ok().then_some(()));
 }
 
 /// Webhook configurations come last, are tried, and go where nobody answers them.
-fn registered(scene: &Scene<'_>) {
-    let old = scene.sample.old;
-    with_one_version(scene);
-    scene.create(old, &scene.object(old, "a")).ok();
-    let _servers = SideBySide::start(scene, &[A], &[]);
+fn registered(ctx: &TestContext<'_>) {
+    let old = ctx.sample.old;
+    with_one_version(ctx);
+    ctx.create(old, &ctx.object(old, "a")).ok();
+    let _servers = SideBySide::start(ctx, &[A], &[]);
     let file = |name: &str, service: &str| {
-        let file = scene.dir.join(name);
-        let service = format!("--service={}/{service}:{}", scene.ns, scene.setup.port);
+        let file = ctx.dir.join(name);
+        let service = format!("--service={}/{service}:{}", ctx.ns, ctx.setup.port);
         let versions = [format!("--controller-version={A}"), format!("--default={A}"), format!("--served={A}")];
         let all = ["webhooks", &versions[0], &versions[1], &versions[2], &service];
-        fs::write(&file, scene.pointsman_prints(&all)).unwrap();
+        fs::write(&file, ctx.pointsman_prints(&all)).unwrap();
         format!("--webhooks={}", file.display())
     };
     let there = |kind: &str| -> Vec<Value> {
-        let list = scene.call_get(&format!("/apis/admissionregistration.k8s.io/v1/{kind}"));
-        let end = format!(".{}", scene.crd_name());
+        let list = ctx.call_get(&format!("/apis/admissionregistration.k8s.io/v1/{kind}"));
+        let end = format!(".{}", ctx.crd_name());
         let ours = |item: &&Value| item["metadata"]["name"].as_str().unwrap().ends_with(&end);
         list["items"].as_array().unwrap().iter().filter(ours).cloned().collect()
     };
     let all = || (there("validatingwebhookconfigurations"), there("mutatingwebhookconfigurations"));
     // A Service that there is not: nobody is asked, and every write would fail.
-    let before = scene.crd_now();
+    let before = ctx.crd_now();
     let nowhere = file("nowhere.json", "nowhere");
-    let (code, _, errors) = scene.enables(&["--force-conflicts", &nowhere]);
+    let (code, _, errors) = ctx.enables(&["--force-conflicts", &nowhere]);
     assert_eq!(code, 1, "{errors}");
     for said in ["no object can be created", "the CRD is again what it was", "so is what was registered"] {
         assert!(errors.contains(said), "{said}: {errors}");
     }
     assert_eq!(all(), (Vec::new(), Vec::new()));
-    assert_eq!(scene.crd_now()["spec"], before["spec"]);
-    scene.eventually(|| scene.create(old, &scene.object(old, "b")).is_ok().then_some(()));
+    assert_eq!(ctx.crd_now()["spec"], before["spec"]);
+    ctx.eventually(|| ctx.create(old, &ctx.object(old, "b")).is_ok().then_some(()));
     // What would be done, for programs.
     let there_is = file("there.json", &format!("engine-{}", A.replace('.', "-")));
-    let (code, text, errors) = scene.enables(&[&there_is, "--dry-run=client", "-o", "json"]);
+    let (code, text, errors) = ctx.enables(&[&there_is, "--dry-run=client", "-o", "json"]);
     assert_eq!(code, 0, "{errors}");
     let plan: Value = serde_json::from_str(&text).unwrap();
     let steps: Vec<&str> = plan["steps"].as_array().unwrap().iter().map(|step| step.as_str().unwrap()).collect();
@@ -137,15 +137,15 @@ fn registered(scene: &Scene<'_>) {
     assert!(steps.last().unwrap().starts_with("read "), "{steps:?}");
     assert_eq!((plan["dryRun"].as_str(), all()), (Some("client"), (Vec::new(), Vec::new())));
     // Something that is never registered.
-    let crd = scene.dir.join("crd.json");
-    fs::write(&crd, scene.enabled(old).to_string()).unwrap();
-    let (code, _, errors) = scene.enables(&[&format!("--webhooks={}", crd.display())]);
+    let crd = ctx.dir.join("crd.json");
+    fs::write(&crd, ctx.enabled(old).to_string()).unwrap();
+    let (code, _, errors) = ctx.enables(&[&format!("--webhooks={}", crd.display())]);
     assert!(code == 2 && errors.contains("CustomResourceDefinition is no webhook configuration"), "{errors}");
     // All is well, also the second time.
     for _ in 0..2 {
-        let (code, _, errors) = scene.enables(&["--force-conflicts", &there_is]);
+        let (code, _, errors) = ctx.enables(&["--force-conflicts", &there_is]);
         assert_eq!(code, 0, "{errors}");
-        for version in [old, scene.sample.new] {
+        for version in [old, ctx.sample.new] {
             assert!(errors.matches(&format!("an object can be created at {version}")).count() >= 2, "{errors}");
         }
     }
@@ -155,83 +155,83 @@ fn registered(scene: &Scene<'_>) {
 }
 
 /// SIGKILL after the first call, after the second, and so on, each time from the beginning.
-fn killed(scene: &Scene<'_>) {
-    let old = scene.sample.old;
-    with_one_version(scene);
-    scene.create(old, &scene.object(old, "a")).ok();
-    let _servers = SideBySide::start(scene, &[A], &[]);
-    let service = format!("--service={}/engine-{}:{}", scene.ns, A.replace('.', "-"), scene.setup.port);
+fn killed(ctx: &TestContext<'_>) {
+    let old = ctx.sample.old;
+    with_one_version(ctx);
+    ctx.create(old, &ctx.object(old, "a")).ok();
+    let _servers = SideBySide::start(ctx, &[A], &[]);
+    let service = format!("--service={}/engine-{}:{}", ctx.ns, A.replace('.', "-"), ctx.setup.port);
     let versions = [format!("--controller-version={A}"), format!("--default={A}"), format!("--served={A}")];
-    let text = scene.pointsman_prints(&["webhooks", &versions[0], &versions[1], &versions[2], &service]);
-    let (file, printed) = (scene.dir.join("webhooks.json"), serde_json::from_str(&text).unwrap());
+    let text = ctx.pointsman_prints(&["webhooks", &versions[0], &versions[1], &versions[2], &service]);
+    let (file, printed) = (ctx.dir.join("webhooks.json"), serde_json::from_str(&text).unwrap());
     fs::write(&file, &text).unwrap();
     let flags = ["--force-conflicts".to_owned(), format!("--webhooks={}", file.display())];
     let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
     for last in (0..).step_by(if thorough() { 1 } else { 12 }) {
-        let (ended, calls) = scene.killed_after(last, |kubeconfig| scene.enable_args(kubeconfig, &flags));
-        let (code, _, errors) = scene.enables(&flags);
+        let (ended, calls) = ctx.killed_after(last, |kubeconfig| ctx.enable_args(kubeconfig, &flags));
+        let (code, _, errors) = ctx.enables(&flags);
         assert_eq!(code, 0, "after call {last}, {:?}: {errors}", calls.last());
-        scene.get(scene.sample.new, "a").ok();
-        let made = scene.create(old, &scene.object(old, "b")).ok();
-        assert_eq!(made["metadata"]["labels"][scene.kind().version_label()], A, "after call {last}");
-        scene.delete(old, "b").ok();
-        scene.kubectl(&["delete"], &printed);
+        ctx.get(ctx.sample.new, "a").ok();
+        let made = ctx.create(old, &ctx.object(old, "b")).ok();
+        assert_eq!(made["metadata"]["labels"][ctx.kind().version_label()], A, "after call {last}");
+        ctx.delete(old, "b").ok();
+        ctx.kubectl(&["delete"], &printed);
         if ended.is_some() {
             println!("     killed up to call {last}");
             assert!(last > 20, "{calls:?}");
             return;
         }
-        remove_conversion(scene);
+        remove_conversion(ctx);
     }
 }
 
-fn others(scene: &Scene<'_>) {
-    let old = scene.sample.old;
-    scene.enable(old);
-    let elsewhere = format!("--service={}/other:{}", scene.ns, scene.setup.port);
-    let (code, _, errors) = scene.enables(&[&elsewhere]);
+fn others(ctx: &TestContext<'_>) {
+    let old = ctx.sample.old;
+    ctx.enable(old);
+    let elsewhere = format!("--service={}/other:{}", ctx.ns, ctx.setup.port);
+    let (code, _, errors) = ctx.enables(&[&elsewhere]);
     assert_eq!(code, 1, "{errors}");
     assert!(errors.contains("is converted by Service") && errors.contains("--repoint"), "{errors}");
     // Fields that somebody else applied are theirs.
-    let (code, _, errors) = scene.enables(&["--no-rules"]);
+    let (code, _, errors) = ctx.enables(&["--no-rules"]);
     let conflict = errors.contains("--force-conflicts");
     assert!(code == 0 || conflict, "{errors}");
     // A version that we do not know has objects, perhaps.
-    let path = format!("{CRDS}/{}/status", scene.crd_name());
-    scene.change_crd(|crd| {
+    let path = format!("{CRDS}/{}/status", ctx.crd_name());
+    ctx.change_crd(|crd| {
         let versions = crd["spec"]["versions"].as_array_mut().unwrap();
         let mut strange = versions[0].clone();
         (strange["name"], strange["storage"], strange["served"]) = (json!("v0strange"), json!(false), json!(false));
         versions.push(strange);
     });
     let stored = json!({"status": {"storedVersions": [old, "v0strange"]}});
-    scene.call(Method::PATCH, &path, Some(("application/merge-patch+json", stored.to_string()))).ok();
-    let (code, _, errors) = scene.enables(&["--force-conflicts"]);
+    ctx.call(Method::PATCH, &path, Some(("application/merge-patch+json", stored.to_string()))).ok();
+    let (code, _, errors) = ctx.enables(&["--force-conflicts"]);
     assert_eq!(code, 1, "{errors}");
     assert!(errors.contains("may have objects stored as v0strange"), "{errors}");
 }
 
 /// The CRD as it was before there was anything to convert.
-fn with_one_version(scene: &Scene<'_>) {
-    let old = scene.sample.old;
+fn with_one_version(ctx: &TestContext<'_>) {
+    let old = ctx.sample.old;
     // The Service, too.
-    let mut crd = scene.enabled(old);
+    let mut crd = ctx.enabled(old);
     drop(crd["spec"].as_object_mut().unwrap().remove("conversion"));
     crd["spec"]["versions"].as_array_mut().unwrap().retain(|version| version["name"] == old);
-    scene.install(&crd);
+    ctx.install(&crd);
 }
 
 /// An API server takes one address of a webhook, so that an apply alone fails.
-fn led_elsewhere(scene: &Scene<'_>) {
-    with_one_version(scene);
-    let _servers = SideBySide::start(scene, &[A], &[]);
-    let (code, _, errors) = scene.enables(&["--force-conflicts"]);
+fn led_elsewhere(ctx: &TestContext<'_>) {
+    with_one_version(ctx);
+    let _servers = SideBySide::start(ctx, &[A], &[]);
+    let (code, _, errors) = ctx.enables(&["--force-conflicts"]);
     assert_eq!(code, 0, "{errors}");
     let versions = [format!("--controller-version={A}"), format!("--default={A}"), format!("--served={A}")];
     let printed = |service: &str| {
-        let service = format!("--service={}/{service}:{}", scene.ns, scene.setup.port);
-        let text = scene.pointsman_prints(&["webhooks", &versions[0], &versions[1], &versions[2], &service]);
-        let file = scene.dir.join(format!("{service}.json").replace('/', "-"));
+        let service = format!("--service={}/{service}:{}", ctx.ns, ctx.setup.port);
+        let text = ctx.pointsman_prints(&["webhooks", &versions[0], &versions[1], &versions[2], &service]);
+        let file = ctx.dir.join(format!("{service}.json").replace('/', "-"));
         fs::write(&file, &text).unwrap();
         (serde_json::from_str::<Value>(&text).unwrap(), format!("--webhooks={}", file.display()))
     };
@@ -243,37 +243,37 @@ fn led_elsewhere(scene: &Scene<'_>) {
     for hook in &mut elsewhere {
         hook["webhooks"][0]["clientConfig"] = json!({"url": "https://127.0.0.1:1/mutate"});
         hook["webhooks"][0]["namespaceSelector"] = selector.clone();
-        scene.kubectl(&["apply"], hook);
+        ctx.kubectl(&["apply"], hook);
     }
     let at = |hook: &Value| {
         let name = hook["metadata"]["name"].as_str().unwrap();
         format!("/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/{name}")
     };
-    let there = || elsewhere.iter().map(|hook| scene.call_get(&at(hook))).collect::<Vec<_>>();
+    let there = || elsewhere.iter().map(|hook| ctx.call_get(&at(hook))).collect::<Vec<_>>();
     let before = there();
     for flags in [&[here.as_str()][..], &[&here, "--repoint"], &[&here, "--dry-run=server"]] {
-        let (code, _, errors) = scene.enables(flags);
+        let (code, _, errors) = ctx.enables(flags);
         assert_eq!(code, 1, "{errors}");
         assert!(errors.contains("leads to https://127.0.0.1:1/mutate, says kubectl"), "{errors}");
         assert!(errors.contains("nothing was changed") && errors.contains("--force-conflicts"), "{errors}");
         assert_eq!(there(), before);
     }
-    let (code, _, errors) = scene.enables(&[&here, "--force-conflicts", "--dry-run=server"]);
+    let (code, _, errors) = ctx.enables(&[&here, "--force-conflicts", "--dry-run=server"]);
     assert_eq!(code, 0, "{errors}");
     assert!(errors.contains("would take ownership of") && errors.contains("https://127.0.0.1:1/mutate"), "{errors}");
     assert_eq!(there(), before, "a dry run writes nothing");
     // To where nobody answers: it goes back to where it led.
-    let (code, _, errors) = scene.enables(&[&printed("engine-gone").1, "--force-conflicts"]);
+    let (code, _, errors) = ctx.enables(&[&printed("engine-gone").1, "--force-conflicts"]);
     assert_eq!(code, 1, "{errors}");
     assert!(errors.contains("so is what was registered"), "{errors}");
     for (now, before) in there().iter().zip(&before) {
         assert_eq!(now["webhooks"], before["webhooks"]);
         assert_eq!(now["metadata"]["labels"], before["metadata"]["labels"]);
     }
-    let (code, _, errors) = scene.enables(&[&here]);
+    let (code, _, errors) = ctx.enables(&[&here]);
     assert_eq!(code, 1, "what was put back is not ours: {errors}");
     assert!(errors.contains("--force-conflicts"), "{errors}");
-    let (code, _, errors) = scene.enables(&[&here, "--force-conflicts"]);
+    let (code, _, errors) = ctx.enables(&[&here, "--force-conflicts"]);
     assert_eq!(code, 0, "{errors}");
     for hook in there() {
         let webhook = &hook["webhooks"][0];
@@ -281,8 +281,8 @@ fn led_elsewhere(scene: &Scene<'_>) {
         assert_eq!(webhook["namespaceSelector"], selector, "what else they wrote stays");
     }
     let now = there();
-    let (code, _, errors) = scene.enables(&[&here]);
+    let (code, _, errors) = ctx.enables(&[&here]);
     assert_eq!(code, 0, "what is ours needs no word: {errors}");
     assert_eq!(there(), now);
-    scene.kubectl(&["delete"], &ours);
+    ctx.kubectl(&["delete"], &ours);
 }

@@ -20,7 +20,7 @@ use crate::support::pointsman::{Pointsman, Setup};
 use crate::support::process::{Process, SOON, free_port};
 use crate::support::proxy::{Fate, Proxy};
 use crate::support::sample::{Sample, WIDGET};
-use crate::support::scene::{CRDS, MERGE, Scene};
+use crate::support::ctx::{CRDS, MERGE, TestContext};
 
 /// Those without a webhook for a while are alone: the garbage collector waits for every kind that there is.
 pub(crate) const SCENARIOS: &[Scenario] = &[
@@ -49,57 +49,57 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
 static WIDGETS: [&Sample; 1] = [&WIDGET];
 
 /// The CRD as it was before there was anything to convert, and one object of it.
-pub(crate) fn assert_no_conversion(scene: &Scene<'_>) {
-    let old = scene.sample.old;
-    let mut crd = scene.enabled(old);
+pub(crate) fn assert_no_conversion(ctx: &TestContext<'_>) {
+    let old = ctx.sample.old;
+    let mut crd = ctx.enabled(old);
     drop(crd["spec"].as_object_mut().unwrap().remove("conversion"));
     crd["spec"]["versions"].as_array_mut().unwrap().retain(|version| version["name"] == old);
-    scene.install(&crd);
-    scene.create(old, &scene.object(old, "a")).ok();
+    ctx.install(&crd);
+    ctx.create(old, &ctx.object(old, "a")).ok();
 }
 
-pub(crate) fn remove_conversion(scene: &Scene<'_>) {
-    let old = scene.sample.old;
-    scene.change_crd(|crd| {
+pub(crate) fn remove_conversion(ctx: &TestContext<'_>) {
+    let old = ctx.sample.old;
+    ctx.change_crd(|crd| {
         drop(crd["spec"].as_object_mut().unwrap().remove("conversion"));
         crd["spec"]["versions"].as_array_mut().unwrap().retain(|version| version["name"] == old);
     });
-    scene.eventually(|| (scene.list(scene.sample.new).code == 404).then_some(()));
+    ctx.eventually(|| (ctx.list(ctx.sample.new).code == 404).then_some(()));
 }
 
-fn start(scene: &Scene<'_>, port: u16, more: &[&str]) -> Process {
-    let args = scene.enable_args(&scene.through(port), more);
-    Process::start("enable", env!("CARGO_BIN_EXE_pointsman").as_ref(), &args, &scene.dir.join("enable.log"))
+fn start(ctx: &TestContext<'_>, port: u16, more: &[&str]) -> Process {
+    let args = ctx.enable_args(&ctx.through(port), more);
+    Process::start("enable", env!("CARGO_BIN_EXE_pointsman").as_ref(), &args, &ctx.dir.join("enable.log"))
 }
 
 /// SIGKILL after the first call, after the second, and so on.
-fn killed(scene: &Scene<'_>) {
-    assert_no_conversion(scene);
+fn killed(ctx: &TestContext<'_>) {
+    assert_no_conversion(ctx);
     let mut enabled = Value::Null;
     for last in 0.. {
         let (ended, calls) =
-            scene.killed_after(last, |kubeconfig| scene.enable_args(kubeconfig, &["--force-conflicts"]));
+            ctx.killed_after(last, |kubeconfig| ctx.enable_args(kubeconfig, &["--force-conflicts"]));
         // Handlers of the CRD as it was may be on their way out.
-        scene.eventually(|| scene.list(scene.sample.old).is_ok().then_some(()));
-        let (code, _, errors) = scene.enables(&["--force-conflicts"]);
+        ctx.eventually(|| ctx.list(ctx.sample.old).is_ok().then_some(()));
+        let (code, _, errors) = ctx.enables(&["--force-conflicts"]);
         assert_eq!(code, 0, "after call {last}, {:?}: {errors}", calls.last());
-        let spec = scene.crd_now()["spec"].clone();
+        let spec = ctx.crd_now()["spec"].clone();
         assert!(enabled.is_null() || enabled == spec, "the same end");
         enabled = spec;
-        scene.get(scene.sample.new, "a").ok();
+        ctx.get(ctx.sample.new, "a").ok();
         if ended.is_some() {
             println!("     killed after each of {last} calls");
             assert!(last > 8, "{calls:?}");
             return;
         }
-        remove_conversion(scene);
+        remove_conversion(ctx);
     }
 }
 
-fn three(scene: &Scene<'_>) {
-    assert_no_conversion(scene);
+fn three(ctx: &TestContext<'_>) {
+    assert_no_conversion(ctx);
     for _ in 0..3 {
-        let args = scene.enable_args(&scene.bed.api.kubeconfig, &["--force-conflicts"]);
+        let args = ctx.enable_args(&ctx.test_cluster.api.kubeconfig, &["--force-conflicts"]);
         thread::scope(|scope| {
             let all: Vec<_> = (0..3).map(|_| scope.spawn(|| run(&args))).collect();
             for one in all {
@@ -107,15 +107,15 @@ fn three(scene: &Scene<'_>) {
                 assert_eq!(code, 0, "{errors}");
             }
         });
-        scene.get(scene.sample.new, "a").ok();
-        remove_conversion(scene);
+        ctx.get(ctx.sample.new, "a").ok();
+        remove_conversion(ctx);
     }
 }
 
 /// Endpoints that answer wrong, half, late or without an end, and one of another version beside one that is right.
-fn wrong(scene: &Scene<'_>) {
-    assert_no_conversion(scene);
-    let before = scene.crd_now();
+fn wrong(ctx: &TestContext<'_>) {
+    assert_no_conversion(ctx);
+    let before = ctx.crd_now();
     let spoken = |text: &str| format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{text}", text.len());
     let review = |uid: &str, result: Value| {
         let response = json!({"uid": uid, "result": result, "convertedObjects": []});
@@ -134,18 +134,18 @@ fn wrong(scene: &Scene<'_>) {
         (String::new(), "no answer within 10 s"),
     ];
     for (answer, said) in cases {
-        let port = misbehaving(scene, answer);
+        let port = misbehaving(ctx, answer);
         let endpoint = format!("--endpoint=127.0.0.1:{port}");
-        let good = format!("--endpoint=127.0.0.1:{}", scene.setup.port);
-        let (code, text, errors) = scene.enables(&[&good, &endpoint, "--force-conflicts", "-o", "json"]);
+        let good = format!("--endpoint=127.0.0.1:{}", ctx.setup.port);
+        let (code, text, errors) = ctx.enables(&[&good, &endpoint, "--force-conflicts", "-o", "json"]);
         assert_eq!((code, text.as_str()), (1, ""), "{errors}");
         assert!(errors.contains(said) && errors.contains("nothing was changed"), "{said}: {errors}");
         assert!(errors.contains(&format!("127.0.0.1:{port}")), "who it is: {errors}");
     }
     // The same kind in another release: one field is not known there.
-    let mut setup = Setup { port: free_port(), kinds: scene.dir.join("older"), ..scene.setup.clone() };
+    let mut setup = Setup { port: free_port(), kinds: ctx.dir.join("older"), ..ctx.setup.clone() };
     std::fs::create_dir_all(&setup.kinds).unwrap();
-    for file in std::fs::read_dir(&scene.setup.kinds).unwrap() {
+    for file in std::fs::read_dir(&ctx.setup.kinds).unwrap() {
         let file = file.unwrap();
         let text = std::fs::read_to_string(file.path()).unwrap();
         std::fs::write(setup.kinds.join(file.file_name()), text.replace("separator: \":\"", "separator: \";\""))
@@ -154,31 +154,31 @@ fn wrong(scene: &Scene<'_>) {
     setup.flags.clear();
     let other = Pointsman::start(&setup);
     let (one, two) =
-        (format!("--endpoint=127.0.0.1:{}", scene.setup.port), format!("--endpoint=127.0.0.1:{}", setup.port));
-    let (code, _, errors) = scene.enables(&[&one, &two, "--force-conflicts"]);
+        (format!("--endpoint=127.0.0.1:{}", ctx.setup.port), format!("--endpoint=127.0.0.1:{}", setup.port));
+    let (code, _, errors) = ctx.enables(&[&one, &two, "--force-conflicts"]);
     drop(other);
     assert_eq!(code, 1, "{errors}");
     assert!(errors.contains(&format!("127.0.0.1:{}: converts to", setup.port)), "{errors}");
-    assert_eq!(scene.crd_now()["metadata"]["resourceVersion"], before["metadata"]["resourceVersion"], "untouched");
+    assert_eq!(ctx.crd_now()["metadata"]["resourceVersion"], before["metadata"]["resourceVersion"], "untouched");
     // By IPv6.
-    let setup = Setup { port: free_port(), host: "[::1]".to_owned(), ..scene.setup.clone() };
+    let setup = Setup { port: free_port(), host: "[::1]".to_owned(), ..ctx.setup.clone() };
     let six = Pointsman::start(&setup);
     let endpoint = format!("--endpoint=[::1]:{}", setup.port);
-    let (code, text, errors) = scene.enables(&[&endpoint, "--dry-run=server", "--force-conflicts"]);
+    let (code, text, errors) = ctx.enables(&[&endpoint, "--dry-run=server", "--force-conflicts"]);
     drop(six);
     assert_eq!(code, 0, "{text}{errors}");
 }
 
 /// A server with our certificate that says this to whoever asks, and keeps silent where it has nothing to say.
-fn misbehaving(scene: &Scene<'_>, answer: String) -> u16 {
-    answering(scene, move |_| answer.clone())
+fn misbehaving(ctx: &TestContext<'_>, answer: String) -> u16 {
+    answering(ctx, move |_| answer.clone())
 }
 
 /// The same of a server that looks at the body.
-fn answering(scene: &Scene<'_>, answer: impl Fn(&[u8]) -> String + Send + 'static) -> u16 {
+fn answering(ctx: &TestContext<'_>, answer: impl Fn(&[u8]) -> String + Send + 'static) -> u16 {
     let read = |file| std::fs::read(file).unwrap();
-    let chain = CertificateDer::pem_slice_iter(&read(&scene.setup.cert)).map(Result::unwrap).collect();
-    let key = PrivateKeyDer::from_pem_slice(&read(&scene.setup.key)).unwrap();
+    let chain = CertificateDer::pem_slice_iter(&read(&ctx.setup.cert)).map(Result::unwrap).collect();
+    let key = PrivateKeyDer::from_pem_slice(&read(&ctx.setup.key)).unwrap();
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let builder = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
     let config = Arc::new(builder.with_no_client_auth().with_single_cert(chain, key).unwrap());
@@ -208,17 +208,17 @@ fn answering(scene: &Scene<'_>, answer: impl Fn(&[u8]) -> String + Send + 'stati
 }
 
 /// Somebody else changes the CRD while endpoints are asked: that is not overwritten unseen.
-fn meanwhile(scene: &Scene<'_>) {
-    assert_no_conversion(scene);
-    let path = format!("/customresourcedefinitions/{}?fieldManager", scene.crd_name());
-    let proxy = Proxy::start(&scene.bed.api.client, move |_, method, asked| {
+fn meanwhile(ctx: &TestContext<'_>) {
+    assert_no_conversion(ctx);
+    let path = format!("/customresourcedefinitions/{}?fieldManager", ctx.crd_name());
+    let proxy = Proxy::start(&ctx.test_cluster.api.client, move |_, method, asked| {
         let is_it = method == Method::PATCH && asked.contains(&path) && !asked.contains("dryRun");
         if is_it { Fate::HeldBefore } else { Fate::Pass }
     });
-    let mut process = start(scene, proxy.port, &["--force-conflicts"]);
+    let mut process = start(ctx, proxy.port, &["--force-conflicts"]);
     let held = |call: &String| call.starts_with("PATCH") && call.contains("customresource") && !call.contains("dryRun");
-    scene.eventually(|| proxy.calls().iter().any(held).then_some(()));
-    scene.change_crd(|crd| {
+    ctx.eventually(|| proxy.calls().iter().any(held).then_some(()));
+    ctx.change_crd(|crd| {
         let versions = crd["spec"]["versions"].as_array_mut().unwrap();
         let mut more = versions[0].clone();
         (more["name"], more["storage"]) = (json!("v3"), json!(false));
@@ -226,46 +226,46 @@ fn meanwhile(scene: &Scene<'_>) {
     });
     proxy.release();
     assert_eq!(process.end(SOON), Some(1));
-    let log = std::fs::read_to_string(scene.dir.join("enable.log")).unwrap();
+    let log = std::fs::read_to_string(ctx.dir.join("enable.log")).unwrap();
     assert!(log.contains("serves v3, which the definition does not know"), "{log}");
-    assert_eq!(scene.crd_now()["spec"]["versions"].as_array().unwrap().len(), 2, "nothing was dropped");
+    assert_eq!(ctx.crd_now()["spec"]["versions"].as_array().unwrap().len(), 2, "nothing was dropped");
 }
 
 /// Who owned what is said, for the policy as for the CRD; without the flag nothing at all is written.
-fn taken_over(scene: &Scene<'_>) {
-    assert_no_conversion(scene);
-    let mut policy = scene.printed_policy(scene.sample.old);
+fn taken_over(ctx: &TestContext<'_>) {
+    assert_no_conversion(ctx);
+    let mut policy = ctx.printed_policy(ctx.sample.old);
     policy["items"][0]["spec"]["failurePolicy"] = json!("Ignore");
-    scene.kubectl(&["apply", "--server-side", "--field-manager=theirs"], &policy);
+    ctx.kubectl(&["apply", "--server-side", "--field-manager=theirs"], &policy);
     let name = policy["items"][0]["metadata"]["name"].as_str().unwrap();
     let at = format!("/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/{name}");
-    let before = (scene.call_get(&at), scene.crd_now());
-    let (code, _, errors) = scene.enables(&[]);
+    let before = (ctx.call_get(&at), ctx.crd_now());
+    let (code, _, errors) = ctx.enables(&[]);
     assert_eq!(code, 1, "{errors}");
     assert!(errors.contains("nothing was changed") && errors.contains("\"theirs\""), "{errors}");
     assert!(errors.contains(name) && errors.contains(".spec.failurePolicy"), "{errors}");
-    assert_eq!((scene.call_get(&at), scene.crd_now()), before);
-    let (code, _, errors) = scene.enables(&["--force-conflicts", "--dry-run=server"]);
+    assert_eq!((ctx.call_get(&at), ctx.crd_now()), before);
+    let (code, _, errors) = ctx.enables(&["--force-conflicts", "--dry-run=server"]);
     assert_eq!(code, 0, "{errors}");
-    assert_eq!((scene.call_get(&at), scene.crd_now()), before, "a dry run writes nothing");
-    let (code, _, errors) = scene.enables(&["--force-conflicts"]);
+    assert_eq!((ctx.call_get(&at), ctx.crd_now()), before, "a dry run writes nothing");
+    let (code, _, errors) = ctx.enables(&["--force-conflicts"]);
     assert_eq!(code, 0, "{errors}");
     assert!(
         errors.contains("takes ownership of ValidatingAdmissionPolicy") && errors.contains("\"theirs\""),
         "{errors}"
     );
-    assert_eq!(scene.call_get(&at)["spec"]["failurePolicy"], "Fail");
+    assert_eq!(ctx.call_get(&at)["spec"]["failurePolicy"], "Fail");
 }
 
 /// A policy of somebody else's refuses the CRD; a webhook of theirs is dead, changes what is created, or takes no dry
 /// runs.
-fn judged(scene: &Scene<'_>) {
-    assert_no_conversion(scene);
-    let before = scene.crd_now()["spec"].clone();
+fn judged(ctx: &TestContext<'_>) {
+    assert_no_conversion(ctx);
+    let before = ctx.crd_now()["spec"].clone();
     let hooks = "/apis/admissionregistration.k8s.io/v1";
     let rule = |group: &str, resource: &str, operation: &str| json!({"apiGroups": [group], "apiVersions": ["*"], "operations": [operation], "resources": [resource]});
-    let (name, metadata) = (format!("{}-theirs", scene.ns), json!({"name": format!("{}-theirs", scene.ns)}));
-    let is_ours = format!("object.metadata.name == '{}'", scene.crd_name());
+    let (name, metadata) = (format!("{}-theirs", ctx.ns), json!({"name": format!("{}-theirs", ctx.ns)}));
+    let is_ours = format!("object.metadata.name == '{}'", ctx.crd_name());
     let policy = json!({
         "matchConstraints": {"resourceRules": [rule("apiextensions.k8s.io", "customresourcedefinitions", "UPDATE")]},
         "matchConditions": [{"name": "one", "expression": is_ours}],
@@ -273,54 +273,54 @@ fn judged(scene: &Scene<'_>) {
     });
     let binding = json!({"policyName": name, "validationActions": ["Deny"]});
     for (plural, spec) in [("validatingadmissionpolicies", policy), ("validatingadmissionpolicybindings", binding)] {
-        scene.post(&format!("{hooks}/{plural}"), &json!({"metadata": metadata, "spec": spec})).ok();
+        ctx.post(&format!("{hooks}/{plural}"), &json!({"metadata": metadata, "spec": spec})).ok();
     }
     // A policy takes a moment until it is followed, and until it is forgotten.
-    let tried = format!("{CRDS}/{}?dryRun=All", scene.crd_name());
+    let tried = format!("{CRDS}/{}?dryRun=All", ctx.crd_name());
     let touched = || (MERGE, json!({"metadata": {"labels": {"touched": "yes"}}}).to_string());
-    let is_followed = || !scene.call(Method::PATCH, &tried, Some(touched())).is_ok();
-    scene.eventually(|| is_followed().then_some(()));
-    let (_, _, errors) = scene.enables(&["--force-conflicts"]);
+    let is_followed = || !ctx.call(Method::PATCH, &tried, Some(touched())).is_ok();
+    ctx.eventually(|| is_followed().then_some(()));
+    let (_, _, errors) = ctx.enables(&["--force-conflicts"]);
     assert!(errors.contains("CRDs are frozen this week"), "{errors}");
-    assert_eq!(scene.crd_now()["spec"], before);
+    assert_eq!(ctx.crd_now()["spec"], before);
     for plural in ["validatingadmissionpolicybindings", "validatingadmissionpolicies"] {
-        scene.call(Method::DELETE, &format!("{hooks}/{plural}/{name}"), None).ok();
+        ctx.call(Method::DELETE, &format!("{hooks}/{plural}/{name}"), None).ok();
     }
-    scene.eventually(|| (!is_followed()).then_some(()));
+    ctx.eventually(|| (!is_followed()).then_some(()));
     let hook = |kind: &str, port: u16, effects: &str| {
         let webhook = json!({
-            "name": format!("theirs.{}", scene.group), "failurePolicy": "Fail", "sideEffects": effects,
-            "clientConfig": {"url": format!("https://127.0.0.1:{port}/"), "caBundle": STANDARD.encode(&scene.bed.authority.pem)},
-            "rules": [rule(&scene.group, "*", "CREATE")], "admissionReviewVersions": ["v1"],
+            "name": format!("theirs.{}", ctx.group), "failurePolicy": "Fail", "sideEffects": effects,
+            "clientConfig": {"url": format!("https://127.0.0.1:{port}/"), "caBundle": STANDARD.encode(&ctx.test_cluster.authority.pem)},
+            "rules": [rule(&ctx.group, "*", "CREATE")], "admissionReviewVersions": ["v1"],
         });
         let path = format!("{hooks}/{kind}");
-        scene.post(&path, &json!({"metadata": metadata, "webhooks": [webhook]})).ok();
+        ctx.post(&path, &json!({"metadata": metadata, "webhooks": [webhook]})).ok();
         format!("{path}/{name}")
     };
     // One that is dead: nobody can say whether objects can be created, and who it is is said.
     let dead = hook("validatingwebhookconfigurations", free_port(), "None");
-    let old = scene.sample.old;
+    let old = ctx.sample.old;
     // Not stored: one that was made before the API server has heard of a webhook could not be made again.
-    let made = || scene.post(&format!("{}?dryRun=All", scene.all(old)), &scene.object(old, "b"));
-    scene.eventually(|| (!made().is_ok()).then_some(()));
-    let (code, _, errors) = scene.enables(&["--force-conflicts"]);
+    let made = || ctx.post(&format!("{}?dryRun=All", ctx.all(old)), &ctx.object(old, "b"));
+    ctx.eventually(|| (!made().is_ok()).then_some(()));
+    let (code, _, errors) = ctx.enables(&["--force-conflicts"]);
     assert!(code == 1 && errors.contains("failed calling webhook \"theirs."), "{errors}");
     assert!(errors.contains("the CRD is again what it was"), "{errors}");
-    assert_eq!(scene.crd_now()["spec"], before);
-    scene.call(Method::DELETE, &dead, None).ok();
+    assert_eq!(ctx.crd_now()["spec"], before);
+    ctx.call(Method::DELETE, &dead, None).ok();
     // One that is not asked in a dry run says no more than that.
     let some = hook("mutatingwebhookconfigurations", free_port(), "NoneOnDryRun");
-    scene.eventually(|| (!made().is_ok()).then_some(()));
-    scene.call(Method::DELETE, &some, None).ok();
+    ctx.eventually(|| (!made().is_ok()).then_some(()));
+    ctx.call(Method::DELETE, &some, None).ok();
     // One that changes every object: it is created as they want it.
-    let changes = hook("mutatingwebhookconfigurations", admitting(scene, &labelling()), "None");
-    scene.eventually(|| {
+    let changes = hook("mutatingwebhookconfigurations", admitting(ctx, &labelling()), "None");
+    ctx.eventually(|| {
         let made = made();
         (made.is_ok() && made.body["metadata"]["labels"]["theirs"] == "yes").then_some(())
     });
-    let (code, text, errors) = scene.enables(&["--force-conflicts"]);
+    let (code, text, errors) = ctx.enables(&["--force-conflicts"]);
     assert_eq!(code, 0, "{text}{errors}");
-    scene.call(Method::DELETE, &changes, None).ok();
+    ctx.call(Method::DELETE, &changes, None).ok();
 }
 
 /// A review's answer that gives every object a label.
@@ -332,9 +332,9 @@ fn labelling() -> String {
 }
 
 /// A server that says this to each review, with the review's own uid.
-fn admitting(scene: &Scene<'_>, review: &str) -> u16 {
+fn admitting(ctx: &TestContext<'_>, review: &str) -> u16 {
     let review = review.to_owned();
-    answering(scene, move |asked| {
+    answering(ctx, move |asked| {
         let asked: Value = serde_json::from_slice(asked).unwrap_or_default();
         let text = review.replace("UID", asked["request"]["uid"].as_str().unwrap_or_default());
         format!("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{text}", text.len())
@@ -342,118 +342,118 @@ fn admitting(scene: &Scene<'_>, review: &str) -> u16 {
 }
 
 /// What we wrote in putting it back is not somebody else's.
-fn again(scene: &Scene<'_>) {
-    assert_no_conversion(scene);
-    let own = format!("--endpoint=127.0.0.1:{}", scene.setup.port);
-    let nobody = format!("--service={}/pointsman:{}", scene.ns, free_port());
+fn again(ctx: &TestContext<'_>) {
+    assert_no_conversion(ctx);
+    let own = format!("--endpoint=127.0.0.1:{}", ctx.setup.port);
+    let nobody = format!("--service={}/pointsman:{}", ctx.ns, free_port());
     // So that there is no conflict with whoever made it.
-    let (code, _, errors) = scene.enables(&["--force-conflicts"]);
+    let (code, _, errors) = ctx.enables(&["--force-conflicts"]);
     assert_eq!(code, 0, "{errors}");
-    let before = scene.crd_now();
-    let (code, _, errors) = scene.enables(&[&nobody, &own, "--repoint"]);
+    let before = ctx.crd_now();
+    let (code, _, errors) = ctx.enables(&[&nobody, &own, "--repoint"]);
     assert_eq!(code, 1, "{errors}");
     assert!(errors.contains("the CRD is again what it was"), "{errors}");
-    let now = scene.crd_now();
+    let now = ctx.crd_now();
     assert_eq!(now["spec"], before["spec"]);
     assert_eq!(now["metadata"]["annotations"], before["metadata"]["annotations"]);
-    scene.change_crd(|crd| drop(crd["spec"].as_object_mut().unwrap().remove("conversion")));
-    let (code, _, errors) = scene.enables(&["--force-conflicts"]);
+    ctx.change_crd(|crd| drop(crd["spec"].as_object_mut().unwrap().remove("conversion")));
+    let (code, _, errors) = ctx.enables(&["--force-conflicts"]);
     assert_eq!(code, 0, "{errors}");
-    let (code, _, errors) = scene.enables(&[]);
+    let (code, _, errors) = ctx.enables(&[]);
     assert_eq!(code, 0, "with what we wrote ourselves there is no conflict: {errors}");
     // Enabled already, and nobody answers the API server: that is not called what it was.
-    scene.change_crd(|crd| {
+    ctx.change_crd(|crd| {
         crd["spec"]["conversion"]["webhook"]["clientConfig"]["service"]["port"] = json!(free_port());
     });
-    let port = scene.crd_now()["spec"]["conversion"]["webhook"]["clientConfig"]["service"]["port"].clone();
-    let dead = format!("--service={}/pointsman:{port}", scene.ns);
-    scene.eventually(|| (!scene.list(scene.sample.new).is_ok()).then_some(()));
-    let (code, _, errors) = scene.enables(&[&dead, &own, "--force-conflicts"]);
+    let port = ctx.crd_now()["spec"]["conversion"]["webhook"]["clientConfig"]["service"]["port"].clone();
+    let dead = format!("--service={}/pointsman:{port}", ctx.ns);
+    ctx.eventually(|| (!ctx.list(ctx.sample.new).is_ok()).then_some(()));
+    let (code, _, errors) = ctx.enables(&[&dead, &own, "--force-conflicts"]);
     assert_eq!(code, 1, "{errors}");
     assert!(errors.contains("the CRD said so before, and stays as it is"), "{errors}");
-    let (code, _, errors) = scene.enables(&["--repoint", "--force-conflicts"]);
+    let (code, _, errors) = ctx.enables(&["--repoint", "--force-conflicts"]);
     assert_eq!(code, 0, "{errors}");
 }
 
 /// An operator, a chart or a Helm sync applies its own CRD, without the stanza.
-fn dropped(scene: &Scene<'_>) {
-    let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.enable(old);
-    scene.create(old, &scene.object(old, "a")).ok();
-    scene.change_crd(|crd| drop(crd["spec"].as_object_mut().unwrap().remove("conversion")));
+fn dropped(ctx: &TestContext<'_>) {
+    let (old, new) = (ctx.sample.old, ctx.sample.new);
+    ctx.enable(old);
+    ctx.create(old, &ctx.object(old, "a")).ok();
+    ctx.change_crd(|crd| drop(crd["spec"].as_object_mut().unwrap().remove("conversion")));
     // What is read is relabelled; what is stored is as it was, and migrating it is refused.
-    scene.eventually(|| scene.get(new, "a").body["spec"]["host"].is_null().then_some(()));
-    let (code, _, errors) = scene.migrate(&["--to", new]);
+    ctx.eventually(|| ctx.get(new, "a").body["spec"]["host"].is_null().then_some(()));
+    let (code, _, errors) = ctx.migrate(&["--to", new]);
     assert!(
         code == 1 && errors.contains("no webhook that converts") && errors.contains("pointsman enable"),
         "{errors}"
     );
     // Flipped early, too: what is written now is relabelled, and what was not is as it was.
-    scene.change_crd(|crd| {
+    ctx.change_crd(|crd| {
         for version in crd["spec"]["versions"].as_array_mut().unwrap() {
             version["storage"] = json!(version["name"] == new);
         }
     });
-    let (code, _, errors) = scene.migrate(&[]);
+    let (code, _, errors) = ctx.migrate(&[]);
     assert!(code == 1 && errors.contains("no webhook that converts"), "{errors}");
-    let (code, _, errors) = scene.enables(&["--force-conflicts"]);
+    let (code, _, errors) = ctx.enables(&["--force-conflicts"]);
     assert_eq!(code, 0, "{errors}");
-    scene.eventually(|| (scene.get(new, "a").body["spec"]["host"] == "example.com").then_some(()));
-    let (code, text, errors) = scene.migrate(&["--settle=1s"]);
+    ctx.eventually(|| (ctx.get(new, "a").body["spec"]["host"] == "example.com").then_some(()));
+    let (code, text, errors) = ctx.migrate(&["--settle=1s"]);
     assert_eq!(code, 0, "{text}{errors}");
-    assert_eq!(scene.get(old, "a").ok()["spec"], scene.sample.old_spec());
+    assert_eq!(ctx.get(old, "a").ok()["spec"], ctx.sample.old_spec());
 }
 
 /// Somebody takes a version off storedVersions by hand, and then out of the CRD, with objects stored in it.
-fn removed(scene: &Scene<'_>) {
-    let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.enable(old);
-    scene.create(old, &scene.object(old, "a")).ok();
-    scene.store(new);
-    let status = format!("{CRDS}/{}/status", scene.crd_name());
+fn removed(ctx: &TestContext<'_>) {
+    let (old, new) = (ctx.sample.old, ctx.sample.new);
+    ctx.enable(old);
+    ctx.create(old, &ctx.object(old, "a")).ok();
+    ctx.store(new);
+    let status = format!("{CRDS}/{}/status", ctx.crd_name());
     let trimmed = json!({"status": {"storedVersions": [new]}}).to_string();
-    scene.call(Method::PATCH, &status, Some((MERGE, trimmed))).ok();
-    scene.change_crd(|crd| crd["spec"]["versions"].as_array_mut().unwrap().retain(|version| version["name"] == new));
-    scene.eventually(|| (!scene.get(new, "a").is_ok()).then_some(()));
-    let (code, _, errors) = scene.enables(&["--force-conflicts"]);
+    ctx.call(Method::PATCH, &status, Some((MERGE, trimmed))).ok();
+    ctx.change_crd(|crd| crd["spec"]["versions"].as_array_mut().unwrap().retain(|version| version["name"] == new));
+    ctx.eventually(|| (!ctx.get(new, "a").is_ok()).then_some(()));
+    let (code, _, errors) = ctx.enables(&["--force-conflicts"]);
     assert_eq!(code, 0, "enabling brings the version back: {errors}");
-    scene.eventually(|| scene.get(new, "a").is_ok().then_some(()));
+    ctx.eventually(|| ctx.get(new, "a").is_ok().then_some(()));
     // Nothing says that it is stored in the old one. There and back writes it.
     for to in [old, new] {
-        let (code, text, errors) = scene.migrate(&["--to", to, "--settle=1s"]);
+        let (code, text, errors) = ctx.migrate(&["--to", to, "--settle=1s"]);
         assert_eq!(code, 0, "{text}{errors}");
     }
-    assert_eq!(scene.etcd("a")["apiVersion"], format!("{}/{new}", scene.group));
-    assert_eq!(scene.get(old, "a").ok()["spec"], scene.sample.old_spec());
+    assert_eq!(ctx.etcd("a")["apiVersion"], format!("{}/{new}", ctx.group));
+    assert_eq!(ctx.get(old, "a").ok()["spec"], ctx.sample.old_spec());
 }
 
 /// The Service goes first, and objects are left that only it converts.
-fn webhook_first(scene: &Scene<'_>) {
-    let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.enable(old);
-    scene.create(old, &scene.object(old, "a")).ok();
-    scene.store(new);
-    let service = format!("/api/v1/namespaces/{}/services/pointsman", scene.ns);
-    let there = scene.call_get(&service);
-    scene.call(Method::DELETE, &service, None).ok();
+fn webhook_first(ctx: &TestContext<'_>) {
+    let (old, new) = (ctx.sample.old, ctx.sample.new);
+    ctx.enable(old);
+    ctx.create(old, &ctx.object(old, "a")).ok();
+    ctx.store(new);
+    let service = format!("/api/v1/namespaces/{}/services/pointsman", ctx.ns);
+    let there = ctx.call_get(&service);
+    ctx.call(Method::DELETE, &service, None).ok();
     // Connections that are open go on without it.
-    scene.stop_pointsman();
-    scene.eventually(|| scene.get(new, "a").message().contains("not found").then_some(()));
+    ctx.stop_pointsman();
+    ctx.eventually(|| ctx.get(new, "a").message().contains("not found").then_some(()));
     // Its cache would do for the API server, and who manages which field would be forgotten.
-    let args = scene.migrate_args(&scene.bed.api.kubeconfig, &["--settle=0s"]);
-    let log = scene.dir.join("migrate.log");
+    let args = ctx.migrate_args(&ctx.test_cluster.api.kubeconfig, &["--settle=0s"]);
+    let log = ctx.dir.join("migrate.log");
     let mut process = Process::start("migrate", env!("CARGO_BIN_EXE_pointsman").as_ref(), &args, &log);
     let said = || std::fs::read_to_string(&log).unwrap();
-    scene.eventually(|| said().contains("\"pointsman\" not found (HTTP 500); trying again in").then_some(()));
+    ctx.eventually(|| said().contains("\"pointsman\" not found (HTTP 500); trying again in").then_some(()));
     assert!(said().contains("conversion webhook for"), "{}", said());
-    assert_eq!(scene.etcd("a")["apiVersion"], format!("{}/{old}", scene.group));
-    let (code, _, errors) = scene.enables(&[]);
-    assert!(code == 1 && errors.contains(&format!("there is no Service {}/pointsman", scene.ns)), "{errors}");
+    assert_eq!(ctx.etcd("a")["apiVersion"], format!("{}/{old}", ctx.group));
+    let (code, _, errors) = ctx.enables(&[]);
+    assert!(code == 1 && errors.contains(&format!("there is no Service {}/pointsman", ctx.ns)), "{errors}");
     let again = json!({"metadata": {"name": "pointsman"}, "spec": there["spec"]});
-    scene.post(&format!("/api/v1/namespaces/{}/services", scene.ns), &again).ok();
-    *scene.pointsman.borrow_mut() = Some(Pointsman::start(&scene.setup));
+    ctx.post(&format!("/api/v1/namespaces/{}/services", ctx.ns), &again).ok();
+    *ctx.pointsman.borrow_mut() = Some(Pointsman::start(&ctx.setup));
     assert_eq!(process.end(SOON), Some(0), "{}", said());
-    let stored = scene.etcd("a");
-    assert_eq!(stored["apiVersion"], format!("{}/{new}", scene.group));
+    let stored = ctx.etcd("a");
+    assert_eq!(stored["apiVersion"], format!("{}/{new}", ctx.group));
     assert!(stored["metadata"]["managedFields"].is_array(), "{stored}");
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::incomplete::guard;
 use crate::scenario::Scenario;
 use crate::support::client::Answer;
-use crate::support::scene::{APPLY, JSON, MERGE, Scene};
+use crate::support::ctx::{APPLY, JSON, MERGE, TestContext};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("conversion_errors_reach_every_verb", conversion_errors).failing(),
@@ -17,39 +17,39 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
 ];
 
 /// An object whose spec is text: written by somebody who can write to etcd, or by an older CRD.
-fn conversion_errors(scene: &Scene<'_>) {
-    let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.enable(new);
-    let object = scene.create(old, &scene.object(old, "bad")).ok();
-    let mut bad = scene.etcd("bad");
+fn conversion_errors(ctx: &TestContext<'_>) {
+    let (old, new) = (ctx.sample.old, ctx.sample.new);
+    ctx.enable(new);
+    let object = ctx.create(old, &ctx.object(old, "bad")).ok();
+    let mut bad = ctx.etcd("bad");
     bad["spec"] = json!("text");
-    scene.bed.etcd.write(&scene.key("bad"), &bad);
+    ctx.test_cluster.etcd.write(&ctx.key("bad"), &bad);
     let mut verbs = vec![("bad", Method::GET), ("bad", Method::PUT), ("bad", Method::PATCH), ("bad", Method::DELETE)];
     verbs.extend([("", Method::GET), ("", Method::DELETE)]);
     verbs.extend(
         ["bad/status"].into_iter().flat_map(|name| [(name, Method::GET), (name, Method::PUT), (name, Method::PATCH)]),
     );
-    if scene.sample.scale {
+    if ctx.sample.scale {
         verbs.extend([("bad/scale", Method::GET), ("bad/scale", Method::PUT), ("bad/scale", Method::PATCH)]);
     }
     let mut seen = BTreeSet::new();
     for (name, method) in verbs {
         let body = body(&method, name, &object);
-        let message = scene.eventually(|| {
-            let answer = scene.call(method.clone(), &scene.one(old, name), body.clone());
+        let message = ctx.eventually(|| {
+            let answer = ctx.call(method.clone(), &ctx.one(old, name), body.clone());
             // A cache that cannot be filled sends its readers away for a moment.
             (answer.code != 429).then(|| explained(&answer, &format!("{method} {name}")))
         });
         assert!(message.contains("spec"), "{message}");
         seen.insert(message);
     }
-    let apply = Some((APPLY, scene.object(old, "bad").to_string()));
-    let path = format!("{}?fieldManager=x&force=true", scene.one(old, "bad"));
-    explained(&scene.call(Method::PATCH, &path, apply), "apply");
+    let apply = Some((APPLY, ctx.object(old, "bad").to_string()));
+    let path = format!("{}?fieldManager=x&force=true", ctx.one(old, "bad"));
+    explained(&ctx.call(Method::PATCH, &path, apply), "apply");
     assert_eq!(seen.len(), 1, "one reason for all: {seen:?}");
     // In its own version it can be had, and removed.
-    scene.delete(new, "bad").ok();
-    scene.eventually(|| scene.list(old).is_ok().then_some(()));
+    ctx.delete(new, "bad").ok();
+    ctx.eventually(|| ctx.list(old).is_ok().then_some(()));
 }
 
 fn body(method: &Method, name: &str, object: &Value) -> Option<(&'static str, String)> {
@@ -74,52 +74,52 @@ fn explained(answer: &Answer, what: &str) -> String {
 }
 
 /// A value that only one version can say, and that is too big for an annotation.
-fn too_big(scene: &Scene<'_>) {
-    let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.enable(new);
-    let mut marked = scene.object(new, "probe");
+fn too_big(ctx: &TestContext<'_>) {
+    let (old, new) = (ctx.sample.old, ctx.sample.new);
+    ctx.enable(new);
+    let mut marked = ctx.object(new, "probe");
     marked["metadata"]["annotations"] = json!({"pointsman.dev/incomplete": "by hand"});
-    guard(scene, new, new, &marked);
-    scene.create(old, &scene.object(old, "bad")).ok();
-    let before = scene.etcd("bad");
+    guard(ctx, new, new, &marked);
+    ctx.create(old, &ctx.object(old, "bad")).ok();
+    let before = ctx.etcd("bad");
     let big = "x".repeat(300_000);
     let spec =
         json!({"environmentdIamRoleArn": big, "serviceAccountAnnotations": {"eks.amazonaws.com/role-arn": "other"}});
-    let mut object = scene.get(old, "bad").ok();
+    let mut object = ctx.get(old, "bad").ok();
     object["spec"].as_object_mut().unwrap().extend(spec.as_object().unwrap().clone());
-    let mut fresh = scene.object(old, "bad-2");
+    let mut fresh = ctx.object(old, "bad-2");
     fresh["spec"] = object["spec"].clone();
-    let mut applied = scene.object(old, "bad");
+    let mut applied = ctx.object(old, "bad");
     applied["spec"] = object["spec"].clone();
     for (what, answer) in [
-        ("create", scene.create(old, &fresh)),
-        ("update", scene.update(old, "bad", &object)),
-        ("patch", scene.patch(old, "bad", &json!({"spec": spec}))),
-        ("apply", scene.force_apply(old, "bad", &applied, "x")),
+        ("create", ctx.create(old, &fresh)),
+        ("update", ctx.update(old, "bad", &object)),
+        ("patch", ctx.patch(old, "bad", &json!({"spec": spec}))),
+        ("apply", ctx.force_apply(old, "bad", &applied, "x")),
     ] {
         let message = answer.fails(422);
         assert!(message.contains("kept-v1alpha1") && message.contains("256 KiB"), "{what}: {message}");
         assert!(message.len() < 2000, "{what}: the value itself is not in the message");
     }
-    assert_eq!(scene.etcd("bad"), before);
-    assert!(scene.bed.etcd.read(&scene.key("bad-2")).is_none());
-    scene.forget_policy(new);
+    assert_eq!(ctx.etcd("bad"), before);
+    assert!(ctx.test_cluster.etcd.read(&ctx.key("bad-2")).is_none());
+    ctx.forget_policy(new);
 }
 
-fn one_of_many(scene: &Scene<'_>) {
-    let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.enable(new);
+fn one_of_many(ctx: &TestContext<'_>) {
+    let (old, new) = (ctx.sample.old, ctx.sample.new);
+    ctx.enable(new);
     for name in ["good", "bad"] {
-        scene.create(old, &scene.object(old, name)).ok();
+        ctx.create(old, &ctx.object(old, name)).ok();
     }
-    let mut bad = scene.etcd("bad");
+    let mut bad = ctx.etcd("bad");
     bad["spec"] = json!(["not", "a", "spec"]);
-    scene.bed.etcd.write(&scene.key("bad"), &bad);
-    scene.eventually(|| (!scene.get(old, "bad").is_ok()).then_some(()));
-    scene.get(old, "good").ok();
-    scene.patch(old, "good", &json!({"metadata": {"labels": {"a": "b"}}})).ok();
-    assert_eq!(scene.names(new), ["bad", "good"]);
-    scene.delete(new, "bad").ok();
-    scene.eventually(|| scene.list(old).is_ok().then_some(()));
-    assert_eq!(scene.names(old), ["good"]);
+    ctx.test_cluster.etcd.write(&ctx.key("bad"), &bad);
+    ctx.eventually(|| (!ctx.get(old, "bad").is_ok()).then_some(()));
+    ctx.get(old, "good").ok();
+    ctx.patch(old, "good", &json!({"metadata": {"labels": {"a": "b"}}})).ok();
+    assert_eq!(ctx.names(new), ["bad", "good"]);
+    ctx.delete(new, "bad").ok();
+    ctx.eventually(|| ctx.list(old).is_ok().then_some(()));
+    assert_eq!(ctx.names(old), ["good"]);
 }

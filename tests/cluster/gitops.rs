@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::scenario::Scenario;
 use crate::support::client::Answer;
-use crate::support::scene::Scene;
+use crate::support::ctx::TestContext;
 use crate::support::verbs::assert_holds;
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
@@ -16,155 +16,155 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
 ];
 
 /// A way to apply a manifest.
-type Apply = fn(&Scene<'_>, &str, &str, &Value) -> Answer;
+type Apply = fn(&TestContext<'_>, &str, &str, &Value) -> Answer;
 
 const WAYS: [(&str, Apply); 3] = [
-    ("client-side", |scene, version, name, manifest| {
+    ("client-side", |ctx, version, name, manifest| {
         // What kubectl sends: a patch with the manifest, which it keeps in an annotation as well.
         let mut patch = manifest.clone();
         let kept = json!({"kubectl.kubernetes.io/last-applied-configuration": manifest.to_string()});
         patch["metadata"]["annotations"] = kept;
-        match scene.get(version, name).code {
-            404 => scene.create(version, &patch),
-            _ => scene.patch(version, name, &patch),
+        match ctx.get(version, name).code {
+            404 => ctx.create(version, &patch),
+            _ => ctx.patch(version, name, &patch),
         }
     }),
-    ("server-side", |scene, version, name, manifest| scene.apply(version, name, manifest, "git")),
-    ("forced", |scene, version, name, manifest| scene.force_apply(version, name, manifest, "git")),
+    ("server-side", |ctx, version, name, manifest| ctx.apply(version, name, manifest, "git")),
+    ("forced", |ctx, version, name, manifest| ctx.force_apply(version, name, manifest, "git")),
 ];
 
-fn again_and_again(scene: &Scene<'_>) {
-    let (old, new) = (scene.sample.old, scene.sample.new);
+fn again_and_again(ctx: &TestContext<'_>) {
+    let (old, new) = (ctx.sample.old, ctx.sample.new);
     for storage in [old, new] {
         if storage == old {
-            scene.enable(old);
+            ctx.enable(old);
         } else {
-            scene.store(new);
+            ctx.store(new);
         }
         for version in [old, new] {
             for (way, apply) in WAYS {
                 let name = format!("{way}-{version}-in-{storage}");
-                let manifest = scene.object(version, &name);
-                apply(scene, version, &name, &manifest).ok();
-                let before = everything(scene, &name);
-                for round in 0..times(scene) {
-                    apply(scene, version, &name, &manifest).ok();
+                let manifest = ctx.object(version, &name);
+                apply(ctx, version, &name, &manifest).ok();
+                let before = everything(ctx, &name);
+                for round in 0..times(ctx) {
+                    apply(ctx, version, &name, &manifest).ok();
                     if round == 0 {
-                        assert_eq!(everything(scene, &name), before, "{name}, the second time");
+                        assert_eq!(everything(ctx, &name), before, "{name}, the second time");
                     }
                 }
-                assert_eq!(everything(scene, &name), before, "{name}");
+                assert_eq!(everything(ctx, &name), before, "{name}");
             }
         }
     }
 }
 
 /// All there is to see of an object: stored and in both versions, managed fields and all.
-fn everything(scene: &Scene<'_>, name: &str) -> [Value; 3] {
-    let (old, new) = (scene.sample.old, scene.sample.new);
-    [scene.etcd(name), scene.get(old, name).ok(), scene.get(new, name).ok()]
+fn everything(ctx: &TestContext<'_>, name: &str) -> [Value; 3] {
+    let (old, new) = (ctx.sample.old, ctx.sample.new);
+    [ctx.etcd(name), ctx.get(old, name).ok(), ctx.get(new, name).ok()]
 }
 
 /// Once everywhere is not enough, and a hundred times everywhere takes long.
-fn times(scene: &Scene<'_>) -> usize {
-    if scene.bed.plan.name == "1.36" { 100 } else { 10 }
+fn times(ctx: &TestContext<'_>) -> usize {
+    if ctx.test_cluster.plan.name == "1.36" { 100 } else { 10 }
 }
 
-fn with_kubectl(scene: &Scene<'_>) {
-    let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.enable(new);
+fn with_kubectl(ctx: &TestContext<'_>) {
+    let (old, new) = (ctx.sample.old, ctx.sample.new);
+    ctx.enable(new);
     for version in [old, new] {
         for flags in [&["apply"][..], &["apply", "--server-side"]] {
             let name = format!("{version}-{}", flags.len());
-            let manifest = scene.object(version, &name);
-            scene.kubectl(flags, &manifest);
-            let before = everything(scene, &name);
+            let manifest = ctx.object(version, &name);
+            ctx.kubectl(flags, &manifest);
+            let before = everything(ctx, &name);
             for _ in 0..3 {
-                let said = scene.kubectl(flags, &manifest);
+                let said = ctx.kubectl(flags, &manifest);
                 let quiet = said.contains("unchanged") || said.contains("serverside-applied");
                 assert!(quiet, "{said}");
             }
-            assert_eq!(everything(scene, &name), before, "{name}");
-            let (same, difference) = scene.try_kubectl(&["diff"], &manifest);
+            assert_eq!(everything(ctx, &name), before, "{name}");
+            let (same, difference) = ctx.try_kubectl(&["diff"], &manifest);
             assert!(same, "kubectl diff: {difference}");
         }
     }
 }
 
-fn two_managers(scene: &Scene<'_>) {
-    let (old, new) = (scene.sample.old, scene.sample.new);
+fn two_managers(ctx: &TestContext<'_>) {
+    let (old, new) = (ctx.sample.old, ctx.sample.new);
     for storage in [old, new] {
         if storage == old {
-            scene.enable(old);
+            ctx.enable(old);
         } else {
-            scene.store(new);
+            ctx.store(new);
         }
         let name = &format!("in-{storage}");
-        let (at_old, at_new) = (scene.object(old, name), scene.object(new, name));
+        let (at_old, at_new) = (ctx.object(old, name), ctx.object(new, name));
         // The second one says the same, in the other version's words: no conflict.
-        scene.apply(old, name, &at_old, "one").ok();
-        scene.apply(new, name, &at_new, "two").ok();
-        let before = everything(scene, name);
-        for _ in 0..times(scene) / 4 {
-            scene.apply(old, name, &at_old, "one").ok();
-            scene.apply(new, name, &at_new, "two").ok();
-            scene.force_apply(old, name, &at_old, "one").ok();
-            scene.force_apply(new, name, &at_new, "two").ok();
+        ctx.apply(old, name, &at_old, "one").ok();
+        ctx.apply(new, name, &at_new, "two").ok();
+        let before = everything(ctx, name);
+        for _ in 0..times(ctx) / 4 {
+            ctx.apply(old, name, &at_old, "one").ok();
+            ctx.apply(new, name, &at_new, "two").ok();
+            ctx.force_apply(old, name, &at_old, "one").ok();
+            ctx.force_apply(new, name, &at_new, "two").ok();
         }
-        assert_eq!(everything(scene, name), before, "{storage} stored");
+        assert_eq!(everything(ctx, name), before, "{storage} stored");
         // A third one has a field of its own, and gives it up again.
-        let mut third = scene.with_spec(new, name, json!({}));
+        let mut third = ctx.with_spec(new, name, json!({}));
         third["metadata"]["labels"] = json!({"third": "yes"});
-        scene.apply(new, name, &third, "three").ok();
-        scene.apply(old, name, &at_old, "one").ok();
-        assert_eq!(scene.get(old, name).ok()["metadata"]["labels"]["third"], "yes");
+        ctx.apply(new, name, &third, "three").ok();
+        ctx.apply(old, name, &at_old, "one").ok();
+        assert_eq!(ctx.get(old, name).ok()["metadata"]["labels"]["third"], "yes");
         third["metadata"].as_object_mut().unwrap().remove("labels");
-        scene.apply(new, name, &third, "three").ok();
-        let now = everything(scene, name);
+        ctx.apply(new, name, &third, "three").ok();
+        let now = everything(ctx, name);
         assert_eq!(now[1]["spec"], before[1]["spec"]);
         assert_eq!(now[2]["spec"], before[2]["spec"]);
         assert_eq!(now[0]["metadata"].get("labels"), None);
     }
 }
 
-fn conflicts(scene: &Scene<'_>) {
-    let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.enable(new);
-    scene.apply(old, "a", &scene.object(old, "a"), "one").ok();
-    let mut changed = scene.object(new, "a");
-    let field = if scene.sample.scale { "host" } else { "backendSecretName" };
+fn conflicts(ctx: &TestContext<'_>) {
+    let (old, new) = (ctx.sample.old, ctx.sample.new);
+    ctx.enable(new);
+    ctx.apply(old, "a", &ctx.object(old, "a"), "one").ok();
+    let mut changed = ctx.object(new, "a");
+    let field = if ctx.sample.scale { "host" } else { "backendSecretName" };
     changed["spec"][field] = json!("another");
-    let refusal = scene.apply(new, "a", &changed, "two");
+    let refusal = ctx.apply(new, "a", &changed, "two");
     assert!(refusal.fails(409).contains("conflict with \"one\""), "{}", refusal.message());
-    scene.force_apply(new, "a", &changed, "two").ok();
-    assert_holds(&scene.get(new, "a").ok(), &json!({"spec": {field: "another"}}));
-    let refusal = scene.apply(old, "a", &scene.object(old, "a"), "one");
+    ctx.force_apply(new, "a", &changed, "two").ok();
+    assert_holds(&ctx.get(new, "a").ok(), &json!({"spec": {field: "another"}}));
+    let refusal = ctx.apply(old, "a", &ctx.object(old, "a"), "one");
     assert!(refusal.fails(409).contains("conflict with \"two\""), "{}", refusal.message());
-    scene.force_apply(old, "a", &scene.object(old, "a"), "one").ok();
-    assert_holds(&scene.get(old, "a").ok(), &json!({"spec": scene.sample.old_spec()}));
+    ctx.force_apply(old, "a", &ctx.object(old, "a"), "one").ok();
+    assert_holds(&ctx.get(old, "a").ok(), &json!({"spec": ctx.sample.old_spec()}));
     // What nobody applies any more is gone, in both versions.
     let manager = |entry: &Value| entry["manager"].as_str().unwrap().to_owned();
-    let managed = scene.get(old, "a").ok()["metadata"]["managedFields"].clone();
+    let managed = ctx.get(old, "a").ok()["metadata"]["managedFields"].clone();
     let managers: Vec<String> = managed.as_array().unwrap().iter().map(manager).collect();
     assert!(managers.contains(&"one".to_owned()), "{managers:?}");
 }
 
-fn replaces(scene: &Scene<'_>) {
-    let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.enable(new);
-    scene.create(new, &scene.object(new, "a")).ok();
+fn replaces(ctx: &TestContext<'_>) {
+    let (old, new) = (ctx.sample.old, ctx.sample.new);
+    ctx.enable(new);
+    ctx.create(new, &ctx.object(new, "a")).ok();
     // A replace at the older version with what kubectl showed there changes nothing.
-    let before = everything(scene, "a");
-    let read = scene.get(old, "a").ok();
-    scene.kubectl(&["replace"], &read);
-    let now = everything(scene, "a");
+    let before = everything(ctx, "a");
+    let read = ctx.get(old, "a").ok();
+    ctx.kubectl(&["replace"], &read);
+    let now = everything(ctx, "a");
     assert_eq!(now[2]["spec"], before[2]["spec"]);
     assert_eq!(now[1]["spec"], before[1]["spec"]);
     // And so does one with what a user has in a file, as far as that file speaks.
-    scene.create(old, &scene.object(old, "b")).ok();
-    let before = everything(scene, "b");
-    scene.kubectl(&["replace"], &scene.object(old, "b"));
-    assert_eq!(everything(scene, "b")[1]["spec"], before[1]["spec"]);
-    scene.kubectl(&["delete"], &scene.object(old, "a"));
-    assert_eq!(scene.get(new, "a").code, 404);
+    ctx.create(old, &ctx.object(old, "b")).ok();
+    let before = everything(ctx, "b");
+    ctx.kubectl(&["replace"], &ctx.object(old, "b"));
+    assert_eq!(everything(ctx, "b")[1]["spec"], before[1]["spec"]);
+    ctx.kubectl(&["delete"], &ctx.object(old, "a"));
+    assert_eq!(ctx.get(new, "a").code, 404);
 }

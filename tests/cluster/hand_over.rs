@@ -10,14 +10,14 @@ use serde_json::{Value, json};
 
 use crate::rollout_kinds::killed_after_each_write;
 use crate::scenario::Scenario;
-use crate::stages::{FINISHED, NAMES, NEEDS_COMPLETE, commands, generation, offline};
+use crate::mutations::{FINISHED, NAMES, NEEDS_COMPLETE, commands, generation, offline};
 use crate::support::balancer::Balancer;
 use crate::support::garden::{Landscape, of_example};
 use crate::support::pointsman::{Pointsman, Setup};
 use crate::support::process::{Process, SOON, eventually, free_port};
 use crate::support::proxy::{Fate, Proxy};
 use crate::support::sample::{SHOOT, Sample};
-use crate::support::scene::{MERGE, Scene};
+use crate::support::ctx::{MERGE, TestContext};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("shoots_are_handed_over_safely", whole)
@@ -46,28 +46,28 @@ static SHOOTS: [&Sample; 1] = [&SHOOT];
 fn are(garden: &Landscape<'_>, full: &str, fact: &str) {
     for name in NAMES {
         let now = commands(&garden.deployment(full, name));
-        assert_eq!(now, offline(garden.scene, &of_example(name, full), fact), "{full}/{name}");
+        assert_eq!(now, offline(garden.ctx, &of_example(name, full), fact), "{full}/{name}");
     }
 }
 
-fn status(scene: &Scene<'_>, name: &str) -> Value {
-    scene.call_get(&format!("/apis/pointsman.dev/v1/stagedrollouts/{name}"))["status"].clone()
+fn status(ctx: &TestContext<'_>, name: &str) -> Value {
+    ctx.call_get(&format!("/apis/pointsman.dev/v1/stagedrollouts/{name}"))["status"].clone()
 }
 
 /// Runs a rollout beside what else happens.
-fn runs(scene: &Scene<'_>, name: &str) -> Process {
-    let namespace = format!("--namespace={}", scene.ns);
-    let args = scene.on_the_cluster(&["rollout", "run", name, "--holder=test", &namespace]);
-    scene.started(&format!("runs-{name}"), &args)
+fn runs(ctx: &TestContext<'_>, name: &str) -> Process {
+    let namespace = format!("--namespace={}", ctx.ns);
+    let args = ctx.on_the_cluster(&["rollout", "run", name, "--holder=test", &namespace]);
+    ctx.started(&format!("runs-{name}"), &args)
 }
 
 #[track_caller]
-fn is_complete(scene: &Scene<'_>, name: &str) {
+fn is_complete(ctx: &TestContext<'_>, name: &str) {
     let place = std::panic::Location::caller();
     let mut last = Value::Null;
     let began = Instant::now();
     while began.elapsed() < Duration::from_secs(240) {
-        last = status(scene, name);
+        last = status(ctx, name);
         if last["phase"] == "Complete" {
             return;
         }
@@ -77,8 +77,8 @@ fn is_complete(scene: &Scene<'_>, name: &str) {
 }
 
 /// What the rollout says of an object that it has not moved.
-fn unmoved(scene: &Scene<'_>, rollout: &str, full: &str) -> String {
-    let status = status(scene, rollout);
+fn unmoved(ctx: &TestContext<'_>, rollout: &str, full: &str) -> String {
+    let status = status(ctx, rollout);
     let all = status["blocked"].as_array().cloned().unwrap_or_default();
     let one = all.iter().find(|one| one["object"] == full);
     one.map(|one| format!("{}: {}", one["state"].as_str().unwrap(), one["message"].as_str().unwrap()))
@@ -86,7 +86,7 @@ fn unmoved(scene: &Scene<'_>, rollout: &str, full: &str) -> String {
 }
 
 /// Accepted patches of Deployments by rollouts, by namespace and name.
-fn sent(scene: &Scene<'_>) -> Vec<String> {
+fn sent(ctx: &TestContext<'_>) -> Vec<String> {
     let is_one = |event: &&Value| {
         event["verb"] == "patch"
             && event["objectRef"]["resource"] == "deployments"
@@ -98,13 +98,13 @@ fn sent(scene: &Scene<'_>) -> Vec<String> {
         format!("{}/{}", of["namespace"].as_str().unwrap(), of["name"].as_str().unwrap())
     };
     // Of the shoots of this scenario.
-    let own = format!("{}-", scene.ns);
-    scene.bed.audit().iter().filter(is_one).map(title).filter(|title| title.starts_with(&own)).collect()
+    let own = format!("{}-", ctx.ns);
+    ctx.test_cluster.audit().iter().filter(is_one).map(title).filter(|title| title.starts_with(&own)).collect()
 }
 
 /// S40 and S43, and the second run of S44.
-fn whole(scene: &Scene<'_>) {
-    let garden = Landscape::begins(scene, &scene.bed.api.kubeconfig);
+fn whole(ctx: &TestContext<'_>) {
+    let garden = Landscape::begins(ctx, &ctx.test_cluster.api.kubeconfig);
     garden.node("new", "v1.18.20");
     garden.class("default", "kubernetes.io/aws-ebs");
     garden.class("gp2", "ebs.csi.aws.com");
@@ -115,9 +115,9 @@ fn whole(scene: &Scene<'_>) {
     are(&garden, &old, "false");
     let before: Vec<Value> = NAMES.iter().map(|name| garden.deployment(&old, name)).collect();
 
-    garden.rollouts(&scene.ns, &json!({"waves": [{"name": "all", "maxInFlight": 3}]}));
-    let mut process = runs(scene, &scene.ns);
-    is_complete(scene, &scene.ns);
+    garden.rollouts(&ctx.ns, &json!({"waves": [{"name": "all", "maxInFlight": 3}]}));
+    let mut process = runs(ctx, &ctx.ns);
+    is_complete(ctx, &ctx.ns);
     process.end(Duration::from_secs(10));
     are(&garden, &old, "true");
     for (name, before) in NAMES.iter().zip(&before) {
@@ -130,21 +130,21 @@ fn whole(scene: &Scene<'_>) {
     assert_eq!(garden.cluster(&failed)["metadata"]["annotations"], Value::Null);
     are(&garden, &failed, "false");
     assert_eq!(garden.classes(), ["gp2", "mine"]);
-    let mut touched = sent(scene);
+    let mut touched = sent(ctx);
     touched.dedup();
     assert_eq!(touched, NAMES.map(|name| format!("{old}/{name}")), "no other Deployment is sent");
 
     // A second roll over the same shoots writes nothing but itself.
     let was = |full: &str| garden.cluster(full)["metadata"]["resourceVersion"].clone();
     let versions = [&old, &failed, &new].map(|full| was(full));
-    let (again, count) = (format!("{}-again", scene.ns), sent(scene).len());
+    let (again, count) = (format!("{}-again", ctx.ns), sent(ctx).len());
     garden.rollouts(&again, &json!({}));
-    let mut process = runs(scene, &again);
-    is_complete(scene, &again);
+    let mut process = runs(ctx, &again);
+    is_complete(ctx, &again);
     process.end(Duration::from_secs(10));
     assert_eq!([&old, &failed, &new].map(|full| was(full)), versions);
-    assert_eq!(sent(scene).len(), count);
-    garden.ends(&[&scene.ns, &again]);
+    assert_eq!(sent(ctx).len(), count);
+    garden.ends(&[&ctx.ns, &again]);
 }
 
 /// Shoots of which each is to wait for something else: one that sleeps, one that does not answer, one whose credentials
@@ -181,20 +181,20 @@ const WORDS: [&str; 5] = [
 ];
 
 /// S42.
-fn waits(scene: &Scene<'_>) {
-    let garden = Landscape::begins(scene, &scene.bed.api.kubeconfig);
+fn waits(ctx: &TestContext<'_>) {
+    let garden = Landscape::begins(ctx, &ctx.test_cluster.api.kubeconfig);
     let (all, through) = in_trouble(&garden);
-    garden.rollouts(&scene.ns, &json!({}));
-    let mut process = runs(scene, &scene.ns);
+    garden.rollouts(&ctx.ns, &json!({}));
+    let mut process = runs(ctx, &ctx.ns);
     for (full, said) in all.iter().zip(WORDS) {
         let mut last = String::new();
         eventually(&format!("{full}: {said}"), SOON, || {
-            last = unmoved(scene, &scene.ns, full);
+            last = unmoved(ctx, &ctx.ns, full);
             (last.starts_with("Waiting: ") && last.contains(said)).then_some(())
         });
         assert!(!garden.says(full, NEEDS_COMPLETE), "{full}: {last}");
     }
-    assert_eq!(status(scene, &scene.ns)["phase"], "Waiting");
+    assert_eq!(status(ctx, &ctx.ns)["phase"], "Waiting");
     assert_eq!(garden.classes(), ["default"]);
     // Nobody is asked all the time.
     let asked = through.calls().len();
@@ -202,10 +202,10 @@ fn waits(scene: &Scene<'_>) {
     let more = through.calls().len() - asked;
     assert!(more <= 1, "{more} more in 25 s: {:?}", through.calls());
     each_goes_on(&garden, &all);
-    is_complete(scene, &scene.ns);
+    is_complete(ctx, &ctx.ns);
     process.end(Duration::from_secs(10));
     all.iter().for_each(|full| are(&garden, full, "true"));
-    garden.ends(&[&scene.ns]);
+    garden.ends(&[&ctx.ns]);
 }
 
 /// Each goes on once nothing is in its way.
@@ -222,14 +222,14 @@ fn each_goes_on(garden: &Landscape<'_>, all: &[String; 5]) {
     [away, dead, exec].iter().for_each(|full| garden.knows_way(full, &garden.kubeconfig()));
     // The one before keeps its place until it was healthy for a minute.
     let more = json!({"spec": {"waves": [{"name": "all", "maxInFlight": 5}]}}).to_string();
-    let rollout = format!("/apis/pointsman.dev/v1/stagedrollouts/{}", garden.scene.ns);
-    garden.scene.call(Method::PATCH, &rollout, Some((MERGE, more))).ok();
+    let rollout = format!("/apis/pointsman.dev/v1/stagedrollouts/{}", garden.ctx.ns);
+    garden.ctx.call(Method::PATCH, &rollout, Some((MERGE, more))).ok();
     [asleep, away, dead, exec].into_iter().for_each(goes_on);
 }
 
 /// Between a server and the API server: what it hears of facts is held for a while.
-fn hears_late(scene: &Scene<'_>) -> Proxy {
-    Proxy::start(&scene.bed.api.client, |_, _, path| match path.contains("watch=") {
+fn hears_late(ctx: &TestContext<'_>) -> Proxy {
+    Proxy::start(&ctx.test_cluster.api.client, |_, _, path| match path.contains("watch=") {
         true => Fate::HeldBefore,
         false => Fate::Pass,
     })
@@ -240,41 +240,41 @@ fn sent_in_vain(garden: &Landscape<'_>) -> (String, Process) {
     garden.node("new", "v1.18.20");
     let one = garden.plants("one", &json!({}));
     are(garden, &one, "false");
-    garden.rollouts(&garden.scene.ns, &json!({}));
-    let process = runs(garden.scene, &garden.scene.ns);
-    eventually("it is sent in vain", SOON, || (sent(garden.scene).len() >= 3).then_some(()));
+    garden.rollouts(&garden.ctx.ns, &json!({}));
+    let process = runs(garden.ctx, &garden.ctx.ns);
+    eventually("it is sent in vain", SOON, || (sent(garden.ctx).len() >= 3).then_some(()));
     (one, process)
 }
 
 /// S41.
-fn behind(scene: &Scene<'_>) {
-    let proxy = hears_late(scene);
-    let garden = Landscape::begins(scene, &scene.through(proxy.port));
+fn behind(ctx: &TestContext<'_>) {
+    let proxy = hears_late(ctx);
+    let garden = Landscape::begins(ctx, &ctx.through(proxy.port));
     let (one, mut process) = sent_in_vain(&garden);
     assert!(garden.says(&one, NEEDS_COMPLETE) && !garden.says(&one, FINISHED));
     are(&garden, &one, "false");
-    let said = std::fs::read_to_string(scene.log_of(&format!("runs-{}", scene.ns))).unwrap();
+    let said = std::fs::read_to_string(ctx.log_of(&format!("runs-{}", ctx.ns))).unwrap();
     assert!(said.contains("not mutated: spec.template.spec.containers"), "{said}");
     proxy.release();
     eventually("it is finished", SOON, || garden.says(&one, FINISHED).then_some(()));
     are(&garden, &one, "true");
     process.interrupt();
     process.end(Duration::from_secs(10));
-    garden.ends(&[&scene.ns]);
+    garden.ends(&[&ctx.ns]);
 }
 
 /// S41: of two servers one hears nothing of facts, and calls go to either.
-fn one_of_two(scene: &Scene<'_>) {
-    let proxy = hears_late(scene);
-    let garden = Landscape::begins(scene, &scene.bed.api.kubeconfig);
-    scene.stop_pointsman();
-    let balancer = Balancer::start(scene.setup.port);
+fn one_of_two(ctx: &TestContext<'_>) {
+    let proxy = hears_late(ctx);
+    let garden = Landscape::begins(ctx, &ctx.test_cluster.api.kubeconfig);
+    ctx.stop_pointsman();
+    let balancer = Balancer::start(ctx.setup.port);
     let starts = |kubeconfig: &Path, log: &str| {
-        let mut setup = Setup { port: free_port(), log: scene.log_of(log), ..scene.setup.clone() };
+        let mut setup = Setup { port: free_port(), log: ctx.log_of(log), ..ctx.setup.clone() };
         setup.flags.push(format!("--kubeconfig={}", kubeconfig.display()));
         Pointsman::start(&setup)
     };
-    let (behind, ahead) = (starts(&scene.through(proxy.port), "behind"), starts(&scene.bed.api.kubeconfig, "ahead"));
+    let (behind, ahead) = (starts(&ctx.through(proxy.port), "behind"), starts(&ctx.test_cluster.api.kubeconfig, "ahead"));
     balancer.set(&[behind.backend()]);
     let (one, mut process) = sent_in_vain(&garden);
     balancer.set(&[behind.backend(), ahead.backend()]);
@@ -287,26 +287,26 @@ fn one_of_two(scene: &Scene<'_>) {
     are(&garden, &one, "true");
     process.interrupt();
     process.end(Duration::from_secs(10));
-    garden.ends(&[&scene.ns]);
+    garden.ends(&[&ctx.ns]);
     proxy.release();
-    scene.keep((balancer, behind, ahead));
+    ctx.keep((balancer, behind, ahead));
 }
 
 /// S44.
-fn killed(scene: &Scene<'_>) {
-    let garden = Landscape::begins(scene, &scene.bed.api.kubeconfig);
+fn killed(ctx: &TestContext<'_>) {
+    let garden = Landscape::begins(ctx, &ctx.test_cluster.api.kubeconfig);
     garden.node("new", "v1.18.20");
     garden.class("default", "kubernetes.io/aws-ebs");
     garden.class("gp2", "kubernetes.io/aws-ebs");
     let one = garden.plants("one", &json!({}));
     let before: Vec<Value> = NAMES.iter().map(|name| garden.deployment(&one, name)).collect();
-    garden.rollouts(&scene.ns, &json!({}));
-    let writes = killed_after_each_write(scene, &scene.ns, usize::MAX, || garden.says(&one, FINISHED));
+    garden.rollouts(&ctx.ns, &json!({}));
+    let writes = killed_after_each_write(ctx, &ctx.ns, usize::MAX, || garden.says(&one, FINISHED));
     assert!(writes.len() > 8, "{writes:#?}");
     are(&garden, &one, "true");
     for (name, before) in NAMES.iter().zip(&before) {
         assert_eq!(generation(&garden.deployment(&one, name)), generation(before) + 1, "{name}: {writes:#?}");
     }
     assert_eq!(garden.classes(), Vec::<String>::new());
-    garden.ends(&[&scene.ns]);
+    garden.ends(&[&ctx.ns]);
 }

@@ -10,10 +10,10 @@ use std::time::Instant;
 
 use crate::scenario::{Job, PLANS, Scenario, jobs};
 use crate::support::assets::Assets;
-use crate::support::bed::{Bed, Plan, log_dir};
+use crate::support::test_cluster::{TestCluster, Plan, log_dir};
 use crate::support::client::trail;
 use crate::support::metrics;
-use crate::support::scene::{Scene, group_of};
+use crate::support::ctx::{TestContext, group_of};
 
 /// Runs what the arguments select. Returns whether all of it held.
 pub(crate) fn main(scenarios: &[Scenario]) -> bool {
@@ -24,7 +24,7 @@ pub(crate) fn main(scenarios: &[Scenario]) -> bool {
     remember_panics();
     let began = Instant::now();
     let mut report = Report { held: true, ..Report::default() };
-    // The first bed takes longest: its tasks come first, and everything else runs beside them.
+    // The first test_cluster takes longest: its tasks come first, and everything else runs beside them.
     let mut tasks = Vec::new();
     for plan in &PLANS {
         let mut jobs = jobs(plan, scenarios);
@@ -113,18 +113,18 @@ impl Report {
     }
 }
 
-/// What there is to do of a plan, bed by bed. Those that want to be alone have beds of their own. Of these, those that
+/// What there is to do of a plan, test_cluster by test_cluster. Those that want to be alone have beds of their own. Of these, those that
 /// wait for the controllers of Kubernetes, and let no webhook die, are not in each other's way.
 fn tasks_of(plan: &'static Plan, assets: &Assets, jobs: Vec<Job>) -> impl Iterator<Item = Task> {
     let waits = |of: &Scenario| of.needs == "kube-controller-manager" && !of.may_fail;
     let mut beds: BTreeMap<(&str, usize), Vec<Job>> = BTreeMap::new();
     for job in jobs {
-        let bed = match job.scenario.alone {
+        let test_cluster = match job.scenario.alone {
             None => ("", WORKERS),
             Some("-alone") if waits(&job.scenario) => ("-controlled", FEW_WORKERS),
-            Some(bed) => (bed, 1),
+            Some(test_cluster) => (test_cluster, 1),
         };
-        beds.entry(bed).or_default().push(job);
+        beds.entry(test_cluster).or_default().push(job);
     }
     beds.into_iter().map(move |((of, workers), jobs)| {
         let name = format!("{}{of}", plan.name);
@@ -132,7 +132,7 @@ fn tasks_of(plan: &'static Plan, assets: &Assets, jobs: Vec<Job>) -> impl Iterat
     })
 }
 
-/// What is run on one bed.
+/// What is run on one test_cluster.
 struct Task {
     plan: &'static Plan,
     name: String,
@@ -142,7 +142,7 @@ struct Task {
     workers: usize,
 }
 
-/// What is said at the end of a bed, and whether all of it held.
+/// What is said at the end of a test_cluster, and whether all of it held.
 struct Outcome {
     held: bool,
     lines: String,
@@ -157,7 +157,7 @@ fn whole(task: Task) -> Outcome {
 
 fn run(task: Task) -> Outcome {
     let Task { plan, name, assets, jobs, workers } = task;
-    let Ok(mut bed) = panic::catch_unwind(|| Bed::start(plan, &name, assets)) else {
+    let Ok(mut test_cluster) = panic::catch_unwind(|| TestCluster::start(plan, &name, assets)) else {
         let logs = log_dir(&name);
         return Outcome {
             held: false,
@@ -166,13 +166,13 @@ fn run(task: Task) -> Outcome {
     };
     let (count, began) = (jobs.len(), Instant::now());
     let shared = Shared::default();
-    work(&bed, jobs.into_iter().enumerate().collect(), workers, &shared);
+    work(&test_cluster, jobs.into_iter().enumerate().collect(), workers, &shared);
     let took = began.elapsed();
     let mut failed = shared.failed.into_inner().unwrap();
     let provoking = shared.provoking.into_inner().unwrap();
     let of = shared.crds.into_inner().unwrap();
     // Once for all: an API server that has seen hundreds of kinds takes a tenth of a second to say it.
-    let by_crd = metrics::by_crd(&bed);
+    let by_crd = metrics::by_crd(&test_cluster);
     let conversions: u64 = by_crd.values().map(|(good, bad)| good + bad).sum();
     for (crd, (_, bad)) in &by_crd {
         if *bad > 0 && !provoking.contains(crd) {
@@ -183,15 +183,15 @@ fn run(task: Task) -> Outcome {
     let mut lines = format!(
         "{name}: {count} scenarios, {} failed, in {took:.1?} after {:.1?} to start; {conversions} conversions, {} failed unprovoked; calls: {}",
         failed.len(),
-        bed.started_in,
+        test_cluster.started_in,
         by_crd.iter().filter(|(crd, _)| !provoking.contains(*crd)).map(|(_, (_, bad))| bad).sum::<u64>(),
-        metrics::calls(&bed).iter().map(|(result, count)| format!("{count} {result}")).collect::<Vec<_>>().join(", "),
+        metrics::calls(&test_cluster).iter().map(|(result, count)| format!("{count} {result}")).collect::<Vec<_>>().join(", "),
     );
-    bed.stop();
+    test_cluster.stop();
     if failed.is_empty() {
-        let _ = fs::remove_dir_all(&bed.logs);
+        let _ = fs::remove_dir_all(&test_cluster.logs);
     } else {
-        lines.push_str(&format!("\n{name} FAILED, logs in {}:\n  {}", bed.logs.display(), failed.join("\n  ")));
+        lines.push_str(&format!("\n{name} FAILED, logs in {}:\n  {}", test_cluster.logs.display(), failed.join("\n  ")));
     }
     Outcome { held: failed.is_empty(), lines }
 }
@@ -205,7 +205,7 @@ struct Shared {
     crds: Mutex<BTreeMap<String, String>>,
 }
 
-fn work(bed: &Bed, jobs: VecDeque<(usize, Job)>, workers: usize, shared: &Shared) {
+fn work(test_cluster: &TestCluster, jobs: VecDeque<(usize, Job)>, workers: usize, shared: &Shared) {
     let queue = Mutex::new(jobs);
     thread::scope(|scope| {
         for _ in 0..workers {
@@ -213,7 +213,7 @@ fn work(bed: &Bed, jobs: VecDeque<(usize, Job)>, workers: usize, shared: &Shared
                 loop {
                     let next = queue.lock().unwrap().pop_front();
                     let Some((number, job)) = next else { return };
-                    if !attempt(bed, &job, number, shared) {
+                    if !attempt(test_cluster, &job, number, shared) {
                         shared.failed.lock().unwrap().push(job.id);
                     }
                 }
@@ -223,32 +223,32 @@ fn work(bed: &Bed, jobs: VecDeque<(usize, Job)>, workers: usize, shared: &Shared
 }
 
 /// Runs one scenario and says how it went.
-fn attempt(bed: &Bed, job: &Job, number: usize, shared: &Shared) -> bool {
+fn attempt(test_cluster: &TestCluster, job: &Job, number: usize, shared: &Shared) -> bool {
     let began = Instant::now();
     trail();
     let name = format!("{}-{number}", &job.sample.name[..3]);
-    let log = bed.logs.join(format!("{}-{}.log", job.sample.name, job.scenario.name));
+    let log = test_cluster.logs.join(format!("{}-{}.log", job.sample.name, job.scenario.name));
     let result = panic::catch_unwind(AssertUnwindSafe(|| {
-        let scene = Scene::new(bed, job.sample, &name, job.scenario.group, log);
-        shared.crds.lock().unwrap().insert(scene.crd_name(), job.id.clone());
+        let ctx = TestContext::new(test_cluster, job.sample, &name, job.scenario.group, log);
+        shared.crds.lock().unwrap().insert(ctx.crd_name(), job.id.clone());
         if job.scenario.may_fail {
-            shared.provoking.lock().unwrap().insert(scene.crd_name());
+            shared.provoking.lock().unwrap().insert(ctx.crd_name());
         }
-        (job.scenario.run)(&scene);
-        scene.clean();
+        (job.scenario.run)(&ctx);
+        ctx.clean();
     }));
     let took = began.elapsed().as_secs_f64();
     match &result {
         Ok(()) => println!("ok   {} ({took:.1} s)", job.id),
-        Err(_) => println!("FAIL {} ({took:.1} s)\n{}\n{}", job.id, last_panic(), evidence(bed, job, &name)),
+        Err(_) => println!("FAIL {} ({took:.1} s)\n{}\n{}", job.id, last_panic(), evidence(test_cluster, job, &name)),
     }
     result.is_ok()
 }
 
 /// What was asked and answered last, and what is stored.
-fn evidence(bed: &Bed, job: &Job, name: &str) -> String {
+fn evidence(test_cluster: &TestCluster, job: &Job, name: &str) -> String {
     let group = job.scenario.group.map_or_else(|| group_of(name), str::to_owned);
-    let stored = bed.etcd.below(&format!("/registry/{group}/"));
+    let stored = test_cluster.etcd.below(&format!("/registry/{group}/"));
     let line = |(key, text): &(String, String)| format!("stored   {key} {text}").chars().take(1500).collect::<String>();
     let mut lines = vec![trail()];
     lines.extend(stored.iter().take(10).map(line));

@@ -12,7 +12,7 @@ use crate::support::acting::{Told, run};
 use crate::support::pki::Authority;
 use crate::support::proxy::{Fate, Proxy};
 use crate::support::sample::{Sample, WIDGET};
-use crate::support::scene::{CRDS, Scene};
+use crate::support::ctx::{CRDS, TestContext};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("unreachable_cluster_explains_itself", unreached).of(&WIDGETS).newest(),
@@ -27,9 +27,9 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
 static WIDGETS: [&Sample; 1] = [&WIDGET];
 
 /// Each command in the form that changes nothing, or would not get so far.
-fn commands(scene: &Scene<'_>) -> Vec<Vec<String>> {
-    let (name, server, new) = (scene.crd_name(), scene.server(), scene.sample.new);
-    let file = format!("--ca-file={}", scene.authority().display());
+fn commands(ctx: &TestContext<'_>) -> Vec<Vec<String>> {
+    let (name, server, new) = (ctx.crd_name(), ctx.server(), ctx.sample.new);
+    let file = format!("--ca-file={}", ctx.authority().display());
     let all: [&[&str]; 10] = [
         &["enable", &name, &server, &file, "--force-conflicts", "--dry-run=server"],
         &["disable", &name, &server, "--served", new, "--admission", "--dry-run=server"],
@@ -46,22 +46,22 @@ fn commands(scene: &Scene<'_>) -> Vec<Vec<String>> {
 }
 
 /// What a command says at a cluster: exit code, stdout, stderr.
-fn said(scene: &Scene<'_>, command: &[String], kubeconfig: &Path) -> Told {
+fn said(ctx: &TestContext<'_>, command: &[String], kubeconfig: &Path) -> Told {
     let mut args = command.to_vec();
     args.push(format!("--kubeconfig={}", kubeconfig.display()));
     // These need no definition.
     if !["rotate-ca", "list"].iter().any(|one| command[..2].iter().any(|word| word == one)) {
-        args.push(format!("--kinds={}", scene.setup.kinds.display()));
+        args.push(format!("--kinds={}", ctx.setup.kinds.display()));
     }
     run(&args)
 }
 
-fn unreached(scene: &Scene<'_>) {
-    scene.enable(scene.sample.old);
-    let config = fs::read_to_string(&scene.bed.api.kubeconfig).unwrap();
+fn unreached(ctx: &TestContext<'_>) {
+    ctx.enable(ctx.sample.old);
+    let config = fs::read_to_string(&ctx.test_cluster.api.kubeconfig).unwrap();
     let config: Value = serde_saphyr::from_str(&config).unwrap();
     let real = &config["clusters"][0]["cluster"];
-    let stranger = scene.dir.join("stranger.crt");
+    let stranger = ctx.dir.join("stranger.crt");
     fs::write(&stranger, Authority::new().pem).unwrap();
     let token = json!({"token": "secret-token"});
     let nobody = json!({"server": "https://127.0.0.1:1", "insecure-skip-tls-verify": true});
@@ -79,9 +79,9 @@ fn unreached(scene: &Scene<'_>) {
         ),
     ];
     for (name, cluster, user, words) in cases {
-        let kubeconfig = scene.kubeconfig(name, cluster, user);
-        for command in commands(scene) {
-            let (code, text, errors) = said(scene, &command, &kubeconfig);
+        let kubeconfig = ctx.kubeconfig(name, cluster, user);
+        for command in commands(ctx) {
+            let (code, text, errors) = said(ctx, &command, &kubeconfig);
             assert_eq!((code, text.as_str()), (1, ""), "{name}, {command:?}: {errors}");
             assert!(errors.contains(words) && !errors.contains("secret-token"), "{name}, {command:?}: {errors}");
         }
@@ -89,13 +89,13 @@ fn unreached(scene: &Scene<'_>) {
 }
 
 /// Before 1.30 there are no policies; `migration.rs` has what becomes of `--means`.
-fn old_cluster(scene: &Scene<'_>) {
-    let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.enable(new);
-    scene.create(new, &scene.object(new, "a")).ok();
+fn old_cluster(ctx: &TestContext<'_>) {
+    let (old, new) = (ctx.sample.old, ctx.sample.new);
+    ctx.enable(new);
+    ctx.create(new, &ctx.object(new, "a")).ok();
     let known = json!({"kind": "APIResourceList", "resources": []}).to_string();
     let lacking = json!({"kind": "Status", "message": "the server could not find the requested resource"}).to_string();
-    let proxy = Proxy::start(&scene.bed.api.client, move |_, _, path| {
+    let proxy = Proxy::start(&ctx.test_cluster.api.client, move |_, _, path| {
         let group = "/apis/admissionregistration.k8s.io/v1";
         match path.split('?').next().unwrap_or_default() {
             path if path == group => Fate::Answer(200, None, known.clone()),
@@ -104,13 +104,13 @@ fn old_cluster(scene: &Scene<'_>) {
             _ => Fate::Pass,
         }
     });
-    let through = scene.through(proxy.port);
+    let through = ctx.through(proxy.port);
     let policies = ["has no ValidatingAdmissionPolicy in", "hint: docs/install.md names the oldest Kubernetes"];
-    let mut all = commands(scene);
-    all.push(vec!["migrate".to_owned(), scene.crd_name(), "--to".to_owned(), old.to_owned()]);
-    let before = scene.crd_now();
+    let mut all = commands(ctx);
+    all.push(vec!["migrate".to_owned(), ctx.crd_name(), "--to".to_owned(), old.to_owned()]);
+    let before = ctx.crd_now();
     for command in all {
-        let (code, text, errors) = said(scene, &command, &through);
+        let (code, text, errors) = said(ctx, &command, &through);
         let wanted: &[&str] = match command.iter().map(String::as_str).collect::<Vec<_>>()[..] {
             ["enable", ..] | ["migrate", _, "--to", ..] => &policies,
             ["rollout", ..] => &["this cluster does not know StagedRollouts", "pointsman rollout crd"],
@@ -123,30 +123,30 @@ fn old_cluster(scene: &Scene<'_>) {
         assert_eq!(code, i32::from(!wanted.is_empty()), "{command:?}: {text}{errors}");
         assert!(wanted.iter().all(|words| errors.contains(words)), "{command:?}: {text}{errors}");
     }
-    assert_eq!(scene.crd_now()["spec"], before["spec"], "nothing was changed");
+    assert_eq!(ctx.crd_now()["spec"], before["spec"], "nothing was changed");
 }
 
-fn not_ours(scene: &Scene<'_>) {
-    let (new, name) = (scene.sample.new, scene.crd_name());
-    scene.conversion();
-    let config = &scene.bed.api.kubeconfig;
-    for command in commands(scene) {
+fn not_ours(ctx: &TestContext<'_>) {
+    let (new, name) = (ctx.sample.new, ctx.crd_name());
+    ctx.conversion();
+    let config = &ctx.test_cluster.api.kubeconfig;
+    for command in commands(ctx) {
         let words = match command[0].as_str() {
             // There it is made.
             "enable" | "rollout" => continue,
             "rotate-ca" => "no CRD and no webhook configuration of this cluster leads to".to_owned(),
             _ => format!("there is no CRD {name} in this cluster"),
         };
-        let (code, text, errors) = said(scene, &command, config);
+        let (code, text, errors) = said(ctx, &command, config);
         assert!(code == 1 && text.is_empty() && errors.contains(&words), "{command:?}: {text}{errors}");
     }
     // Somebody else converts it, who knows a version that we do not.
-    let mut crd = scene.enabled(new);
+    let mut crd = ctx.enabled(new);
     crd["spec"]["conversion"]["webhook"]["clientConfig"]["service"]["name"] = json!("theirs");
-    scene.post(CRDS, &crd).ok();
-    scene.eventually(|| scene.list(new).is_ok().then_some(()));
-    let theirs = format!("is converted by Service {}/theirs:", scene.ns);
-    for command in commands(scene) {
+    ctx.post(CRDS, &crd).ok();
+    ctx.eventually(|| ctx.list(new).is_ok().then_some(()));
+    let theirs = format!("is converted by Service {}/theirs:", ctx.ns);
+    for command in commands(ctx) {
         let words: &[&str] = match command[0].as_str() {
             "enable" => &["nothing was changed", &theirs, "--repoint"],
             "disable" => &["whoever runs that needs it"],
@@ -154,9 +154,9 @@ fn not_ours(scene: &Scene<'_>) {
             "status" | "doctor" => &["there is no Service", "install pointsman first"],
             _ => continue,
         };
-        let (code, text, errors) = said(scene, &command, config);
+        let (code, text, errors) = said(ctx, &command, config);
         let all = format!("{text}{errors}");
         assert!(code == 1 && words.iter().all(|words| all.contains(words)), "{command:?}: {all}");
     }
-    assert_eq!(scene.crd_now()["spec"]["conversion"], crd["spec"]["conversion"]);
+    assert_eq!(ctx.crd_now()["spec"]["conversion"], crd["spec"]["conversion"]);
 }

@@ -8,7 +8,7 @@ use crate::losses::PARCELS;
 use crate::scenario::Scenario;
 use crate::support::client::Answer;
 use crate::support::process::{SOON, eventually};
-use crate::support::scene::Scene;
+use crate::support::ctx::TestContext;
 use crate::support::side_by_side::{A, SideBySide};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
@@ -24,45 +24,45 @@ fn big() -> String {
     "x".repeat(300_000)
 }
 
-fn parcel(scene: &Scene<'_>, version: &str, name: &str, field: &str, value: &str) -> Value {
-    scene.with_spec(version, name, json!({"image": "i", field: value}))
+fn parcel(ctx: &TestContext<'_>, version: &str, name: &str, field: &str, value: &str) -> Value {
+    ctx.with_spec(version, name, json!({"image": "i", field: value}))
 }
 
 /// Lists and gets answer at both versions. Returns the marks, by version.
 #[track_caller]
-fn readable(scene: &Scene<'_>, name: &str) -> [Option<String>; 2] {
-    [scene.sample.old, scene.sample.new].map(|version| {
+fn readable(ctx: &TestContext<'_>, name: &str) -> [Option<String>; 2] {
+    [ctx.sample.old, ctx.sample.new].map(|version| {
         for query in ["", "?resourceVersion=0", "?limit=2"] {
-            let path = format!("{}{query}", scene.all(version));
+            let path = format!("{}{query}", ctx.all(version));
             // After a change of the CRD caches are filled anew, and send readers away until they are.
-            let list = || Some(scene.call(Method::GET, &path, None)).filter(|answer| answer.code != 429);
-            scene.eventually(list).ok();
+            let list = || Some(ctx.call(Method::GET, &path, None)).filter(|answer| answer.code != 429);
+            ctx.eventually(list).ok();
         }
-        let object = scene.get(version, name).ok();
+        let object = ctx.get(version, name).ok();
         object["metadata"]["annotations"][MARK].as_str().map(str::to_owned)
     })
 }
 
 /// However it is written at this version, it is refused, and what is stored stays as it is.
 #[track_caller]
-fn refused(scene: &Scene<'_>, version: &str, name: &str, kept: &str) {
-    let stored = scene.etcd(name);
-    let read = scene.get(version, name).ok();
+fn refused(ctx: &TestContext<'_>, version: &str, name: &str, kept: &str) {
+    let stored = ctx.etcd(name);
+    let read = ctx.get(version, name).ok();
     let mut fresh = read.clone();
     fresh["metadata"].as_object_mut().unwrap().remove("annotations");
-    let applied = scene.with_spec(version, name, json!({"image": "other"}));
+    let applied = ctx.with_spec(version, name, json!({"image": "other"}));
     let label = json!({"metadata": {"labels": {"a": "b"}}});
     let answers = [
-        ("an update", scene.update(version, name, &read)),
-        ("a patch", scene.patch(version, name, &label)),
-        ("a status", scene.patch(version, &format!("{name}/status"), &json!({"status": {"phase": "x"}}))),
-        ("an apply", scene.force_apply(version, name, &applied, "x")),
-        ("a replacement", scene.update(version, name, &fresh)),
+        ("an update", ctx.update(version, name, &read)),
+        ("a patch", ctx.patch(version, name, &label)),
+        ("a status", ctx.patch(version, &format!("{name}/status"), &json!({"status": {"phase": "x"}}))),
+        ("an apply", ctx.force_apply(version, name, &applied, "x")),
+        ("a replacement", ctx.update(version, name, &fresh)),
     ];
     for (what, answer) in answers {
         explained(&answer, kept, what);
     }
-    assert_eq!(scene.etcd(name), stored);
+    assert_eq!(ctx.etcd(name), stored);
 }
 
 #[track_caller]
@@ -73,114 +73,114 @@ fn explained(answer: &Answer, kept: &str, what: &str) {
 }
 
 /// Applies the policy that is printed for a stored version, and waits until it refuses this object at that version.
-pub(crate) fn guard(scene: &Scene<'_>, storage: &str, version: &str, refused: &Value) {
-    let policy = scene.printed_policy(storage);
-    scene.kubectl(&["apply"], &policy);
-    let path = format!("{}?dryRun=All", scene.all(version));
+pub(crate) fn guard(ctx: &TestContext<'_>, storage: &str, version: &str, refused: &Value) {
+    let policy = ctx.printed_policy(storage);
+    ctx.kubectl(&["apply"], &policy);
+    let path = format!("{}?dryRun=All", ctx.all(version));
     eventually("the policy is in force", SOON, || {
-        let answer = scene.post(&path, refused);
+        let answer = ctx.post(&path, refused);
         (answer.code == 422 && answer.message().contains(&format!("{storage} is stored"))).then_some(())
     });
 }
 
-fn flip(scene: &Scene<'_>) {
-    let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.enable(old);
-    guard(scene, old, new, &parcel(scene, new, "probe", "extra", &big()));
+fn flip(ctx: &TestContext<'_>) {
+    let (old, new) = (ctx.sample.old, ctx.sample.new);
+    ctx.enable(old);
+    guard(ctx, old, new, &parcel(ctx, new, "probe", "extra", &big()));
     // Before: the old version is stored.
-    scene.create(old, &scene.object(old, "small")).ok();
+    ctx.create(old, &ctx.object(old, "small")).ok();
     for name in ["a", "b", "c"] {
-        scene.create(old, &parcel(scene, old, name, "note", &big())).ok();
+        ctx.create(old, &parcel(ctx, old, name, "note", &big())).ok();
     }
     let of_old = "pointsman.dev/kept-v1";
-    assert_eq!(readable(scene, "a"), [None, Some(of_old.to_owned())]);
-    refused(scene, new, "a", of_old);
-    explained(&scene.create(new, &parcel(scene, new, "d", "extra", &big())), "pointsman.dev/kept-v2", "a creation");
-    scene.patch(old, "a", &json!({"metadata": {"labels": {"c": "d"}}})).ok();
-    scene.patch(new, "small", &json!({"metadata": {"labels": {"c": "d"}}})).ok();
+    assert_eq!(readable(ctx, "a"), [None, Some(of_old.to_owned())]);
+    refused(ctx, new, "a", of_old);
+    explained(&ctx.create(new, &parcel(ctx, new, "d", "extra", &big())), "pointsman.dev/kept-v2", "a creation");
+    ctx.patch(old, "a", &json!({"metadata": {"labels": {"c": "d"}}})).ok();
+    ctx.patch(new, "small", &json!({"metadata": {"labels": {"c": "d"}}})).ok();
     // What goes may go, at whatever version.
-    scene.patch(old, "c", &json!({"metadata": {"finalizers": ["example.com/hold"]}})).ok();
-    scene.delete(new, "c").ok();
-    scene.patch(new, "c", &json!({"metadata": {"finalizers": null}})).ok();
-    assert_eq!(scene.get(new, "c").code, 404);
+    ctx.patch(old, "c", &json!({"metadata": {"finalizers": ["example.com/hold"]}})).ok();
+    ctx.delete(new, "c").ok();
+    ctx.patch(new, "c", &json!({"metadata": {"finalizers": null}})).ok();
+    assert_eq!(ctx.get(new, "c").code, 404);
     // During: the new version is stored, and these objects are not yet.
-    guard(scene, new, old, &parcel(scene, old, "probe", "note", &big()));
-    scene.store(new);
-    assert_eq!(readable(scene, "a"), [None, Some(of_old.to_owned())]);
-    refused(scene, new, "a", of_old);
+    guard(ctx, new, old, &parcel(ctx, old, "probe", "note", &big()));
+    ctx.store(new);
+    assert_eq!(readable(ctx, "a"), [None, Some(of_old.to_owned())]);
+    refused(ctx, new, "a", of_old);
     let label = json!({"metadata": {"labels": {"e": "f"}}});
-    explained(&scene.patch(old, "a", &label), of_old, "what the new version cannot hold");
-    scene.patch(old, "a", &json!({"spec": {"note": "n"}})).ok();
-    assert_eq!(scene.etcd("a")["apiVersion"], format!("{}/{new}", scene.group));
-    assert_eq!(readable(scene, "a"), [None, None]);
-    scene.patch(new, "small", &label).ok();
-    assert_eq!(readable(scene, "b"), [None, Some(of_old.to_owned())]);
-    scene.delete(new, "b").ok();
+    explained(&ctx.patch(old, "a", &label), of_old, "what the new version cannot hold");
+    ctx.patch(old, "a", &json!({"spec": {"note": "n"}})).ok();
+    assert_eq!(ctx.etcd("a")["apiVersion"], format!("{}/{new}", ctx.group));
+    assert_eq!(readable(ctx, "a"), [None, None]);
+    ctx.patch(new, "small", &label).ok();
+    assert_eq!(readable(ctx, "b"), [None, Some(of_old.to_owned())]);
+    ctx.delete(new, "b").ok();
     // After: the policy of the old version goes, with which large objects of the new one were refused.
-    explained(&scene.create(new, &parcel(scene, new, "d", "extra", &big())), "pointsman.dev/kept-v2", "too early");
-    scene.forget_policy(old);
-    scene.eventually(|| scene.create(new, &parcel(scene, new, "d", "extra", &big())).is_ok().then_some(()));
-    assert_eq!(readable(scene, "d"), [Some("pointsman.dev/kept-v2".to_owned()), None]);
-    refused(scene, old, "d", "pointsman.dev/kept-v2");
-    explained(&scene.create(old, &parcel(scene, old, "e", "note", &big())), of_old, "a creation");
-    scene.patch(new, "d", &label).ok();
-    assert_eq!(scene.get(old, "a").ok()["spec"]["note"], "n");
-    scene.forget_policy(new);
+    explained(&ctx.create(new, &parcel(ctx, new, "d", "extra", &big())), "pointsman.dev/kept-v2", "too early");
+    ctx.forget_policy(old);
+    ctx.eventually(|| ctx.create(new, &parcel(ctx, new, "d", "extra", &big())).is_ok().then_some(()));
+    assert_eq!(readable(ctx, "d"), [Some("pointsman.dev/kept-v2".to_owned()), None]);
+    refused(ctx, old, "d", "pointsman.dev/kept-v2");
+    explained(&ctx.create(old, &parcel(ctx, old, "e", "note", &big())), of_old, "a creation");
+    ctx.patch(new, "d", &label).ok();
+    assert_eq!(ctx.get(old, "a").ok()["spec"]["note"], "n");
+    ctx.forget_policy(new);
 }
 
-fn validated(scene: &Scene<'_>) {
-    let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.enable(new);
-    scene.create(new, &parcel(scene, new, "before", "extra", &big())).ok();
-    let servers = SideBySide::start(scene, &[A], &[]);
+fn validated(ctx: &TestContext<'_>) {
+    let (old, new) = (ctx.sample.old, ctx.sample.new);
+    ctx.enable(new);
+    ctx.create(new, &parcel(ctx, new, "before", "extra", &big())).ok();
+    let servers = SideBySide::start(ctx, &[A], &[]);
     servers.register("deny");
     // What no served version may lack, in whichever it is written.
     for (version, field) in [(old, "note"), (new, "extra")] {
-        let answer = scene.create(version, &parcel(scene, version, "a", field, &big()));
+        let answer = ctx.create(version, &parcel(ctx, version, "a", field, &big()));
         explained(&answer, "cannot hold this object", "a creation");
-        scene.create(version, &parcel(scene, version, version, field, "short")).ok();
+        ctx.create(version, &parcel(ctx, version, version, field, "short")).ok();
         explained(
-            &scene.patch(version, version, &json!({"spec": {field: big()}})),
+            &ctx.patch(version, version, &json!({"spec": {field: big()}})),
             "cannot hold this object",
             "a patch",
         );
     }
     // What was there before may stay, and is not written by who cannot see all of it.
-    let warned = scene.patch(new, "before", &json!({"metadata": {"labels": {"a": "b"}}}));
+    let warned = ctx.patch(new, "before", &json!({"metadata": {"labels": {"a": "b"}}}));
     assert!(warned.warnings.concat().contains("it was so before"), "{:?}", warned.warnings);
     warned.ok();
-    assert_eq!(readable(scene, "before"), [Some("pointsman.dev/kept-v2".to_owned()), None]);
-    let seen = scene.get(old, "before").ok();
-    explained(&scene.update(old, "before", &seen), "pointsman.dev/kept-v2", "an update");
-    assert_eq!(scene.etcd("before")["spec"]["extra"], big());
-    scene.keep(servers.servers);
+    assert_eq!(readable(ctx, "before"), [Some("pointsman.dev/kept-v2".to_owned()), None]);
+    let seen = ctx.get(old, "before").ok();
+    explained(&ctx.update(old, "before", &seen), "pointsman.dev/kept-v2", "an update");
+    assert_eq!(ctx.etcd("before")["spec"]["extra"], big());
+    ctx.keep(servers.servers);
 }
 
 /// Nobody refuses, and nobody who reads fails. What is gone can be seen.
-fn unguarded(scene: &Scene<'_>) {
-    let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.enable(new);
-    scene.create(old, &parcel(scene, old, "a", "note", &big())).ok();
-    assert_eq!(scene.etcd("a")["metadata"]["annotations"][MARK], "pointsman.dev/kept-v1");
+fn unguarded(ctx: &TestContext<'_>) {
+    let (old, new) = (ctx.sample.old, ctx.sample.new);
+    ctx.enable(new);
+    ctx.create(old, &parcel(ctx, old, "a", "note", &big())).ok();
+    assert_eq!(ctx.etcd("a")["metadata"]["annotations"][MARK], "pointsman.dev/kept-v1");
     let mark = Some("pointsman.dev/kept-v1".to_owned());
-    assert_eq!(readable(scene, "a"), [mark.clone(), mark]);
+    assert_eq!(readable(ctx, "a"), [mark.clone(), mark]);
     // Annotations that leave no room for any of ours.
-    let mut full = scene.object(new, "full");
+    let mut full = ctx.object(new, "full");
     full["metadata"]["annotations"] = json!({"a": "x".repeat(262_143)});
     full["spec"]["extra"] = json!("e");
-    scene.create(new, &full).ok();
-    assert_eq!(readable(scene, "full"), [None, None]);
+    ctx.create(new, &full).ok();
+    assert_eq!(readable(ctx, "full"), [None, None]);
     // A mark that somebody made up is carried, and can be removed.
-    let mut forged = scene.object(old, "forged");
+    let mut forged = ctx.object(old, "forged");
     forged["metadata"]["annotations"] = json!({MARK: "made up"});
-    scene.create(old, &forged).ok();
+    ctx.create(old, &forged).ok();
     let made_up = Some("made up".to_owned());
-    assert_eq!(readable(scene, "forged"), [made_up.clone(), made_up]);
-    scene.store(old);
-    readable(scene, "forged");
-    guard(scene, old, new, &parcel(scene, new, "probe", "extra", &big()));
-    scene.patch(old, "forged", &json!({"metadata": {"annotations": {MARK: null}}})).ok();
-    assert_eq!(readable(scene, "forged"), [None, None]);
-    assert_eq!(scene.call(Method::GET, &scene.one(new, "full"), None).code, 200);
-    scene.forget_policy(old);
+    assert_eq!(readable(ctx, "forged"), [made_up.clone(), made_up]);
+    ctx.store(old);
+    readable(ctx, "forged");
+    guard(ctx, old, new, &parcel(ctx, new, "probe", "extra", &big()));
+    ctx.patch(old, "forged", &json!({"metadata": {"annotations": {MARK: null}}})).ok();
+    assert_eq!(readable(ctx, "forged"), [None, None]);
+    assert_eq!(ctx.call(Method::GET, &ctx.one(new, "full"), None).code, 200);
+    ctx.forget_policy(old);
 }

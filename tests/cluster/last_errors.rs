@@ -12,7 +12,7 @@ use crate::rotate_trouble::own_address;
 use crate::scenario::Scenario;
 use crate::support::proxy::{Fate, Proxy};
 use crate::support::sample::{Sample, WIDGET};
-use crate::support::scene::{MERGE, Scene};
+use crate::support::ctx::{MERGE, TestContext};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("status_prints_last_errors", told).of(&WIDGETS).newest().failing(),
@@ -22,17 +22,17 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
 static WIDGETS: [&Sample; 1] = [&WIDGET];
 
 /// Whoever cannot be asked is a line, and nothing that needs a person.
-fn told(scene: &Scene<'_>) {
-    let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.enable(new);
-    let own = format!("127.0.0.1:{}", admin(scene));
-    assert_eq!(errors(scene, 0, &[&own]), (json!([]), json!({&own: env!("CARGO_PKG_VERSION")}), json!([])));
-    assert!(screen(scene, &[&own]).contains(&format!("\n  last errors   none of {own}\n")));
+fn told(ctx: &TestContext<'_>) {
+    let (old, new) = (ctx.sample.old, ctx.sample.new);
+    ctx.enable(new);
+    let own = format!("127.0.0.1:{}", admin(ctx));
+    assert_eq!(errors(ctx, 0, &[&own]), (json!([]), json!({&own: env!("CARGO_PKG_VERSION")}), json!([])));
+    assert!(screen(ctx, &[&own]).contains(&format!("\n  last errors   none of {own}\n")));
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let silent = format!("127.0.0.1:{}", silent.local_addr().unwrap().port());
-    let older = Proxy::start(&scene.bed.api.client, |_, _, _| Fate::Answer(404, None, "no such path".to_owned()));
+    let older = Proxy::start(&ctx.test_cluster.api.client, |_, _, _| Fate::Answer(404, None, "no such path".to_owned()));
     let (older, other) = (format!("127.0.0.1:{}", older.port), format!("127.0.0.1:{}", web_server()));
-    let (_, told_by, unknown) = errors(scene, 0, &["127.0.0.1:1", &silent, &older, &other, &own]);
+    let (_, told_by, unknown) = errors(ctx, 0, &["127.0.0.1:1", &silent, &older, &other, &own]);
     assert_eq!(told_by, json!({&own: env!("CARGO_PKG_VERSION")}), "the others are asked all the same");
     for (at, words) in
         ["127.0.0.1:1: Connection refused", "no answer within 3 s", "older than this one", "is that the admin port?"]
@@ -43,46 +43,46 @@ fn told(scene: &Scene<'_>) {
     }
     // Two pointsmen of different versions.
     let next = json!({"version": "99.0.0", "errors": []}).to_string();
-    let next = Proxy::start(&scene.bed.api.client, move |_, _, _| Fate::Answer(200, None, next.clone()));
+    let next = Proxy::start(&ctx.test_cluster.api.client, move |_, _, _| Fate::Answer(200, None, next.clone()));
     let (calls, next) = (|| next.calls().len(), format!("127.0.0.1:{}", next.port));
-    let name = scene.crd_name();
-    let (_, text, _) = scene.command(&["status", &name, &name, &format!("--admin={next}")]);
+    let name = ctx.crd_name();
+    let (_, text, _) = ctx.command(&["status", &name, &name, &format!("--admin={next}")]);
     assert_eq!((text.matches(&name).count() > 1, calls()), (true, 1), "two kinds of one server: {text}");
-    let text = screen(scene, &[&own, &next]);
+    let text = screen(ctx, &[&own, &next]);
     let words = format!("99.0.0 at {next}");
     assert!(text.contains(&words) && text.contains("have one of them everywhere, docs/upgrade.md"), "{text}");
-    assert!(!screen(scene, &[&own]).contains("docs/upgrade.md"));
-    // The Service of this bed leads to no Pod.
-    assert!(screen(scene, &[]).contains("\n  last errors   not known: no Pod is named that answers"));
-    spoil(scene);
-    scene.eventually(|| (scene.get(old, "bad").code == 500).then_some(()));
-    let (seen, ..) = errors(scene, 1, &[&own]);
+    assert!(!screen(ctx, &[&own]).contains("docs/upgrade.md"));
+    // The Service of this test_cluster leads to no Pod.
+    assert!(screen(ctx, &[]).contains("\n  last errors   not known: no Pod is named that answers"));
+    spoil(ctx);
+    ctx.eventually(|| (ctx.get(old, "bad").code == 500).then_some(()));
+    let (seen, ..) = errors(ctx, 1, &[&own]);
     let one = &seen[0];
     assert_eq!(seen.as_array().unwrap().len(), 1, "{seen}");
     let said = ["endpoint", "webhook", "kind", "from", "to", "object", "path"].map(|name| one[name].as_str().unwrap());
-    let bad = format!("{}/bad", scene.ns);
-    assert_eq!(said, [&own, "convert", scene.kind().name(), new, old, &bad, "spec"]);
+    let bad = format!("{}/bad", ctx.ns);
+    assert_eq!(said, [&own, "convert", ctx.kind().name(), new, old, &bad, "spec"]);
     assert!(one["reason"].as_str().unwrap().contains("must be an object, not a string"), "{one}");
     assert!(one["times"].as_u64() >= Some(1) && one["first"].as_str() <= one["last"].as_str(), "{one}");
-    let text = screen(scene, &[&own]);
+    let text = screen(ctx, &[&own]);
     assert!(text.contains("\n  last error    20") && text.contains(&format!("{bad} (object 0): spec: ")), "{text}");
     assert!(!format!("{seen}{text}").contains("secret"), "nothing of what is in an object is told");
 }
 
 /// By the API server, from wherever it is asked: for whoever has the right, and nobody else.
-fn asked(scene: &Scene<'_>) {
+fn asked(ctx: &TestContext<'_>) {
     let Some(host) = own_address() else {
         println!("     LEFT OUT: this machine has no address but its own");
         return;
     };
-    let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.enable(new);
-    spoil(scene);
-    scene.eventually(|| (scene.get(old, "bad").code == 500).then_some(()));
-    pod(scene, &host);
-    let port = format!("--admin-port={}", admin(scene));
+    let (old, new) = (ctx.sample.old, ctx.sample.new);
+    ctx.enable(new);
+    spoil(ctx);
+    ctx.eventually(|| (ctx.get(old, "bad").code == 500).then_some(()));
+    pod(ctx, &host);
+    let port = format!("--admin-port={}", admin(ctx));
     let asks = |who: &Path| {
-        let ask = || scene.command(&["status", &scene.crd_name(), &port, &as_(who)]);
+        let ask = || ctx.command(&["status", &ctx.crd_name(), &port, &as_(who)]);
         let (mut answer, began) = (ask(), Instant::now());
         // On a busy machine three seconds may not be enough.
         while answer.1.contains("not within") && began.elapsed() < Duration::from_secs(30) {
@@ -94,10 +94,10 @@ fn asked(scene: &Scene<'_>) {
         assert!(is_told || text.contains("\n  last errors   not known: "), "{all}");
         (i32::from(!is_told), text, errors)
     };
-    each_right(scene, &["pointsman-status-errors", "pointsman-status"], &|_| true, &asks);
+    each_right(ctx, &["pointsman-status-errors", "pointsman-status"], &|_| true, &asks);
     // Somebody else is at that port, or nobody.
     let at = |port: u16| {
-        let (code, text, _) = scene.command(&["status", &scene.crd_name(), &format!("--admin-port={port}")]);
+        let (code, text, _) = ctx.command(&["status", &ctx.crd_name(), &format!("--admin-port={port}")]);
         assert_eq!(code, 1, "the object is found all the same");
         text
     };
@@ -105,78 +105,78 @@ fn asked(scene: &Scene<'_>) {
     assert!(gone.contains("not known: ") && gone.contains("connection refused"), "{gone}");
     // Whoever runs in that Pod says more than anybody wants to hear.
     let endless = format!("{{\"errors\": [{}{{}}]}}", "{},".repeat(1 << 20));
-    let proxy = Proxy::start(&scene.bed.api.client, move |_, _, path| match path.contains("/proxy/errors") {
+    let proxy = Proxy::start(&ctx.test_cluster.api.client, move |_, _, path| match path.contains("/proxy/errors") {
         true => Fate::Answer(200, None, endless.clone()),
         false => Fate::Pass,
     });
-    let (_, text, _) = scene.command(&["status", &scene.crd_name(), &as_(&scene.through(proxy.port))]);
+    let (_, text, _) = ctx.command(&["status", &ctx.crd_name(), &as_(&ctx.through(proxy.port))]);
     assert!(text.contains("not known: ") && text.contains("which is more than is read"), "{text}");
     // A Pod that has gone.
-    scene.call(Method::DELETE, &format!("/api/v1/namespaces/{}/pods/p?gracePeriodSeconds=0", scene.ns), None).ok();
-    let gone = at(admin(scene));
+    ctx.call(Method::DELETE, &format!("/api/v1/namespaces/{}/pods/p?gracePeriodSeconds=0", ctx.ns), None).ok();
+    let gone = at(admin(ctx));
     assert!(gone.contains("or the Pod has just gone"), "{gone}");
 }
 
 /// An object whose spec is text, which somebody wrote who can write to etcd.
-fn spoil(scene: &Scene<'_>) {
-    scene.create(scene.sample.new, &scene.object(scene.sample.new, "bad")).ok();
-    let mut bad = scene.etcd("bad");
+fn spoil(ctx: &TestContext<'_>) {
+    ctx.create(ctx.sample.new, &ctx.object(ctx.sample.new, "bad")).ok();
+    let mut bad = ctx.etcd("bad");
     bad["spec"] = json!("secret");
-    scene.bed.etcd.write(&scene.key("bad"), &bad);
+    ctx.test_cluster.etcd.write(&ctx.key("bad"), &bad);
 }
 
 /// A Service that leads to a Pod, and a CRD that leads there. Nobody runs it: its address is that of this machine.
-fn pod(scene: &Scene<'_>, host: &str) {
-    let namespace = format!("/api/v1/namespaces/{}", scene.ns);
+fn pod(ctx: &TestContext<'_>, host: &str) {
+    let namespace = format!("/api/v1/namespaces/{}", ctx.ns);
     let spec = json!({"ports": [{"port": 443}]});
-    scene.post(&format!("{namespace}/services"), &json!({"metadata": {"name": "pods"}, "spec": spec})).ok();
-    scene.post(&format!("{namespace}/serviceaccounts"), &json!({"metadata": {"name": "default"}}));
+    ctx.post(&format!("{namespace}/services"), &json!({"metadata": {"name": "pods"}, "spec": spec})).ok();
+    ctx.post(&format!("{namespace}/serviceaccounts"), &json!({"metadata": {"name": "default"}}));
     let pod = json!({"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}]}});
-    scene.eventually(|| scene.post(&format!("{namespace}/pods"), &pod).is_ok().then_some(()));
+    ctx.eventually(|| ctx.post(&format!("{namespace}/pods"), &pod).is_ok().then_some(()));
     let status = json!({"status": {"phase": "Running", "podIP": host, "podIPs": [{"ip": host}]}}).to_string();
-    scene.call(Method::PATCH, &format!("{namespace}/pods/p/status"), Some((MERGE, status))).ok();
-    let reference = json!({"kind": "Pod", "namespace": scene.ns, "name": "p"});
+    ctx.call(Method::PATCH, &format!("{namespace}/pods/p/status"), Some((MERGE, status))).ok();
+    let reference = json!({"kind": "Pod", "namespace": ctx.ns, "name": "p"});
     let slice = json!({
         "metadata": {"name": "pods-1", "labels": {"kubernetes.io/service-name": "pods"}},
         "addressType": "IPv4",
-        "ports": [{"name": "", "port": scene.setup.port}],
+        "ports": [{"name": "", "port": ctx.setup.port}],
         "endpoints": [{"addresses": [host], "conditions": {"ready": true}, "targetRef": reference}],
     });
-    let slices = format!("/apis/discovery.k8s.io/v1/namespaces/{}/endpointslices", scene.ns);
-    scene.post(&slices, &slice).ok();
-    scene.change_crd(|crd| {
+    let slices = format!("/apis/discovery.k8s.io/v1/namespaces/{}/endpointslices", ctx.ns);
+    ctx.post(&slices, &slice).ok();
+    ctx.change_crd(|crd| {
         let client = &mut crd["spec"]["conversion"]["webhook"]["clientConfig"]["service"];
         (client["name"], client["port"]) = (json!("pods"), json!(443));
     });
 }
 
-fn admin(scene: &Scene<'_>) -> u16 {
-    scene.pointsman.borrow().as_ref().unwrap().backend().1
+fn admin(ctx: &TestContext<'_>) -> u16 {
+    ctx.pointsman.borrow().as_ref().unwrap().backend().1
 }
 
 fn as_(who: &Path) -> String {
     format!("--kubeconfig={}", who.display())
 }
 
-fn status(scene: &Scene<'_>, admins: &[&str], form: &str) -> (i32, String) {
+fn status(ctx: &TestContext<'_>, admins: &[&str], form: &str) -> (i32, String) {
     let admins: Vec<String> = admins.iter().map(|one| format!("--admin={one}")).collect();
     let mut args = vec!["status", form];
-    let name = scene.crd_name();
+    let name = ctx.crd_name();
     args.push(&name);
     args.extend(admins.iter().map(String::as_str));
-    let (code, text, errors) = scene.command(&args);
+    let (code, text, errors) = ctx.command(&args);
     assert!(code < 2, "{text}{errors}");
     (code, text)
 }
 
-fn screen(scene: &Scene<'_>, admins: &[&str]) -> String {
-    status(scene, admins, "-otext").1
+fn screen(ctx: &TestContext<'_>, admins: &[&str]) -> String {
+    status(ctx, admins, "-otext").1
 }
 
 /// The errors, who told them, and of whom they are not known.
 #[track_caller]
-fn errors(scene: &Scene<'_>, wanted: i32, admins: &[&str]) -> (Value, Value, Value) {
-    let (code, text) = status(scene, admins, "-ojson");
+fn errors(ctx: &TestContext<'_>, wanted: i32, admins: &[&str]) -> (Value, Value, Value) {
+    let (code, text) = status(ctx, admins, "-ojson");
     assert_eq!(code, wanted, "{text}");
     let mut seen: Value = serde_json::from_str(&text).unwrap();
     let seen = &mut seen["lastErrors"];

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::support::scene::Scene;
+use crate::support::ctx::TestContext;
 
 /// Requests that show that nobody notices, where `POINTSMAN_THOROUGH` is set.
 pub(crate) const MANY: usize = 20_000;
@@ -19,25 +19,25 @@ pub(crate) struct Load {
 }
 
 /// Keeps `writers` busy at both versions while `work` runs.
-pub(crate) fn under_load<T>(scene: &Scene<'_>, writers: usize, work: impl FnOnce() -> T) -> (Load, T) {
-    under_counted_load(scene, writers, |_| work())
+pub(crate) fn under_load<T>(ctx: &TestContext<'_>, writers: usize, work: impl FnOnce() -> T) -> (Load, T) {
+    under_counted_load(ctx, writers, |_| work())
 }
 
 /// The same; `work` sees how many requests were begun.
 pub(crate) fn under_counted_load<T>(
-    scene: &Scene<'_>,
+    ctx: &TestContext<'_>,
     writers: usize,
     work: impl FnOnce(&AtomicUsize) -> T,
 ) -> (Load, T) {
     let (done, requests) = (AtomicBool::new(false), AtomicUsize::new(0));
     let errors = Mutex::new(Vec::new());
-    let (client, versions) = (&scene.bed.api.client, [scene.sample.old, scene.sample.new]);
+    let (client, versions) = (&ctx.test_cluster.api.client, [ctx.sample.old, ctx.sample.new]);
     let result = thread::scope(|scope| {
         for writer in 0..writers {
             let name = format!("w{writer}");
-            let object = scene.object(versions[writer % 2], &name);
-            scene.create(versions[writer % 2], &object).ok();
-            let paths = versions.map(|version| scene.one(version, &name));
+            let object = ctx.object(versions[writer % 2], &name);
+            ctx.create(versions[writer % 2], &object).ok();
+            let paths = versions.map(|version| ctx.one(version, &name));
             let (done, requests, errors) = (&done, &requests, &errors);
             scope.spawn(move || {
                 while !done.load(Ordering::Relaxed) {
@@ -45,7 +45,7 @@ pub(crate) fn under_counted_load<T>(
                     let path = &paths[round % 2];
                     // A change at one version, read at the other.
                     let patch = json!({"metadata": {"labels": {"round": round.to_string()}}}).to_string();
-                    let patch = Some((crate::support::scene::MERGE, patch));
+                    let patch = Some((crate::support::ctx::MERGE, patch));
                     let answer = match round % 3 {
                         0 => client.call(hyper::Method::GET, path, None),
                         _ => client.call(hyper::Method::PATCH, path, patch),

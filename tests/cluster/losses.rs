@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::scenario::Scenario;
 use crate::support::client::Answer;
 use crate::support::sample::{PARCEL, Sample};
-use crate::support::scene::{JSON, Scene};
+use crate::support::ctx::{JSON, TestContext};
 use crate::support::side_by_side::{A, SideBySide};
 
 pub(crate) static PARCELS: [&Sample; 1] = [&PARCEL];
@@ -23,143 +23,143 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
 ];
 
 /// Something that must hold whichever version is stored.
-fn with_either_stored(scene: &Scene<'_>, holds: fn(&Scene<'_>, &str)) {
-    let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.enable(new);
-    holds(scene, "stored-new");
-    scene.store(old);
-    holds(scene, "stored-old");
+fn with_either_stored(ctx: &TestContext<'_>, holds: fn(&TestContext<'_>, &str)) {
+    let (old, new) = (ctx.sample.old, ctx.sample.new);
+    ctx.enable(new);
+    holds(ctx, "stored-new");
+    ctx.store(old);
+    holds(ctx, "stored-old");
 }
 
 /// An object of this spec and its image.
-fn create(scene: &Scene<'_>, version: &str, name: &str, mut spec: Value) -> Value {
+fn create(ctx: &TestContext<'_>, version: &str, name: &str, mut spec: Value) -> Value {
     spec["image"] = json!("i");
-    scene.create(version, &scene.with_spec(version, name, spec)).ok()
+    ctx.create(version, &ctx.with_spec(version, name, spec)).ok()
 }
 
 /// Reads an object and writes back the very text.
-fn write_nothing(scene: &Scene<'_>, version: &str, name: &str) -> Answer {
-    let read = scene.get(version, name);
-    scene.call(Method::PUT, &scene.one(version, name), Some((JSON, read.text)))
+fn write_nothing(ctx: &TestContext<'_>, version: &str, name: &str) -> Answer {
+    let read = ctx.get(version, name);
+    ctx.call(Method::PUT, &ctx.one(version, name), Some((JSON, read.text)))
 }
 
 /// Whoever reads and writes it back at the other version changes nothing at home.
 #[track_caller]
-fn quiet(scene: &Scene<'_>, home: &str, other: &str, name: &str) {
-    let before = scene.get(home, name).ok();
-    write_nothing(scene, other, name).ok();
-    let after = scene.get(home, name).ok();
+fn quiet(ctx: &TestContext<'_>, home: &str, other: &str, name: &str) {
+    let before = ctx.get(home, name).ok();
+    write_nothing(ctx, other, name).ok();
+    let after = ctx.get(home, name).ok();
     assert_eq!(after["spec"], before["spec"], "{name} after a write of nothing at {other}");
     assert_eq!(after["metadata"]["annotations"], before["metadata"]["annotations"], "{name} after it");
 }
 
-fn respelled(scene: &Scene<'_>) {
-    with_either_stored(scene, |scene, stored| {
-        let (old, new) = (scene.sample.old, scene.sample.new);
+fn respelled(ctx: &TestContext<'_>) {
+    with_either_stored(ctx, |ctx, stored| {
+        let (old, new) = (ctx.sample.old, ctx.sample.new);
         let texts =
             ["1.10", "1.0", "1e3", "18446744073709551615", "9007199254740993", "-0", "0.1e-7", "1E400", "", "x"];
         for (at, text) in texts.into_iter().enumerate() {
             let name = format!("{stored}-{at}");
-            create(scene, new, &name, json!({"ratio": text}));
-            quiet(scene, new, old, &name);
-            assert_eq!(scene.get(new, &name).ok()["spec"]["ratio"], text);
+            create(ctx, new, &name, json!({"ratio": text}));
+            quiet(ctx, new, old, &name);
+            assert_eq!(ctx.get(new, &name).ok()["spec"]["ratio"], text);
         }
     });
 }
 
-fn unreadable(scene: &Scene<'_>) {
-    with_either_stored(scene, |scene, stored| {
-        let (old, new) = (scene.sample.old, scene.sample.new);
+fn unreadable(ctx: &TestContext<'_>) {
+    with_either_stored(ctx, |ctx, stored| {
+        let (old, new) = (ctx.sample.old, ctx.sample.new);
         let texts = [format!("1{}", "0".repeat(309)), "1E400".to_owned(), "-1e309".to_owned(), "80".to_owned()];
         for (at, text) in texts.iter().enumerate() {
-            create(scene, old, &format!("{stored}-{at}"), json!({"port": text}));
+            create(ctx, old, &format!("{stored}-{at}"), json!({"port": text}));
         }
         for version in [new, old] {
             // Of all namespaces: who may create in one of them must not be able to fail this.
-            scene.call_get(&format!("/apis/{}/{version}/{}", scene.group, scene.sample.plural));
+            ctx.call_get(&format!("/apis/{}/{version}/{}", ctx.group, ctx.sample.plural));
         }
         for (at, text) in texts.iter().enumerate() {
             let name = format!("{stored}-{at}");
-            quiet(scene, old, new, &name);
-            assert_eq!(scene.get(old, &name).ok()["spec"]["port"], **text);
+            quiet(ctx, old, new, &name);
+            assert_eq!(ctx.get(old, &name).ok()["spec"]["port"], **text);
         }
     });
 }
 
-fn removed(scene: &Scene<'_>) {
-    with_either_stored(scene, |scene, name| {
-        let (old, new) = (scene.sample.old, scene.sample.new);
-        create(scene, old, name, json!({"backup": {"size": 1, "legacy": "y"}, "note": "n"}));
-        let mut seen = scene.get(new, name).ok();
+fn removed(ctx: &TestContext<'_>) {
+    with_either_stored(ctx, |ctx, name| {
+        let (old, new) = (ctx.sample.old, ctx.sample.new);
+        create(ctx, old, name, json!({"backup": {"size": 1, "legacy": "y"}, "note": "n"}));
+        let mut seen = ctx.get(new, name).ok();
         assert_eq!(seen["spec"]["backup"], json!({"size": 1}));
         seen["spec"].as_object_mut().unwrap().remove("backup");
-        scene.update(new, name, &seen).ok();
-        let home = scene.get(old, name).ok();
+        ctx.update(new, name, &seen).ok();
+        let home = ctx.get(old, name).ok();
         assert_eq!(home["spec"].get("backup"), None);
         assert_eq!(home["spec"]["note"], "n", "what hung on nothing that was removed");
     });
 }
 
-fn defaults_inside(scene: &Scene<'_>) {
-    with_either_stored(scene, |scene, name| {
-        let (old, new) = (scene.sample.old, scene.sample.new);
-        create(scene, new, name, json!({}));
-        quiet(scene, new, old, name);
-        assert_eq!(scene.get(old, name).ok()["spec"]["tuning"], json!({"level": 3}));
-        assert_eq!(scene.get(new, name).ok()["metadata"].get("annotations"), None);
+fn defaults_inside(ctx: &TestContext<'_>) {
+    with_either_stored(ctx, |ctx, name| {
+        let (old, new) = (ctx.sample.old, ctx.sample.new);
+        create(ctx, new, name, json!({}));
+        quiet(ctx, new, old, name);
+        assert_eq!(ctx.get(old, name).ok()["spec"]["tuning"], json!({"level": 3}));
+        assert_eq!(ctx.get(new, name).ok()["metadata"].get("annotations"), None);
     });
 }
 
-fn optional_object(scene: &Scene<'_>) {
-    with_either_stored(scene, |scene, stored| {
-        let (old, new) = (scene.sample.old, scene.sample.new);
+fn optional_object(ctx: &TestContext<'_>) {
+    with_either_stored(ctx, |ctx, stored| {
+        let (old, new) = (ctx.sample.old, ctx.sample.new);
         for (at, spec) in [json!({}), json!({"limits": {}}), json!({"limits": {"cpu": "1"}})].into_iter().enumerate() {
             let name = format!("{stored}-{at}");
-            create(scene, new, &name, spec.clone());
-            quiet(scene, new, old, &name);
-            assert_eq!(scene.get(new, &name).ok()["spec"].get("limits"), spec.get("limits"), "{name}");
+            create(ctx, new, &name, spec.clone());
+            quiet(ctx, new, old, &name);
+            assert_eq!(ctx.get(new, &name).ok()["spec"].get("limits"), spec.get("limits"), "{name}");
         }
     });
 }
 
 /// A tool reads at the old version, sets `apiVersion` to the new one, and writes.
-fn by_hand(scene: &Scene<'_>) {
-    with_either_stored(scene, |scene, name| {
-        let (old, new) = (scene.sample.old, scene.sample.new);
-        create(scene, new, name, json!({"extra": "\\\"e\"", "limits": {"cpu": "1"}}));
+fn by_hand(ctx: &TestContext<'_>) {
+    with_either_stored(ctx, |ctx, name| {
+        let (old, new) = (ctx.sample.old, ctx.sample.new);
+        create(ctx, new, name, json!({"extra": "\\\"e\"", "limits": {"cpu": "1"}}));
         for round in 0..16 {
-            let mut seen = scene.get(old, name).ok();
-            seen["apiVersion"] = json!(format!("{}/{new}", scene.group));
+            let mut seen = ctx.get(old, name).ok();
+            seen["apiVersion"] = json!(format!("{}/{new}", ctx.group));
             seen["spec"]["extra"] = json!(format!("e{round}"));
-            scene.update(new, name, &seen).ok();
-            let size = scene.get(old, name).ok()["metadata"]["annotations"].to_string().len();
+            ctx.update(new, name, &seen).ok();
+            let size = ctx.get(old, name).ok()["metadata"]["annotations"].to_string().len();
             assert!(size < 1000, "{size} bytes after {round} rounds");
         }
-        scene.list(old).ok();
-        scene.list(new).ok();
+        ctx.list(old).ok();
+        ctx.list(new).ok();
     });
 }
 
 /// While `/mutate` looks on: what a kept value hung on is changed, and changed back.
-fn stale(scene: &Scene<'_>) {
-    let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.enable(new);
-    let servers = SideBySide::start(scene, &[A], &[]);
+fn stale(ctx: &TestContext<'_>) {
+    let (old, new) = (ctx.sample.old, ctx.sample.new);
+    ctx.enable(new);
+    let servers = SideBySide::start(ctx, &[A], &[]);
     servers.register("deny");
     let routes = json!([{"name": "a", "weight": 1, "comment": "of a"}, {"name": "b", "comment": "of b"}]);
-    create(scene, old, "a", json!({"policy": "forever", "routes": routes}));
-    assert_eq!(scene.get(old, "a").ok()["spec"]["policy"], "forever");
+    create(ctx, old, "a", json!({"policy": "forever", "routes": routes}));
+    assert_eq!(ctx.get(old, "a").ok()["spec"]["policy"], "forever");
     for policy in ["Always", "Never", "Always"] {
-        scene.patch(new, "a", &json!({"spec": {"policy": policy}})).ok();
+        ctx.patch(new, "a", &json!({"spec": {"policy": policy}})).ok();
     }
     for routes in [json!([{"name": "b"}]), json!([{"name": "a", "weight": 1}, {"name": "b"}])] {
-        let mut seen = scene.get(new, "a").ok();
+        let mut seen = ctx.get(new, "a").ok();
         seen["spec"]["routes"] = routes;
-        scene.update(new, "a", &seen).ok();
+        ctx.update(new, "a", &seen).ok();
     }
-    let home = scene.get(old, "a").ok();
+    let home = ctx.get(old, "a").ok();
     assert_eq!(home["spec"]["policy"], "always", "what it was before somebody said Never");
     let expected = json!([{"name": "a", "weight": 1}, {"name": "b", "comment": "of b"}]);
     assert_eq!(home["spec"]["routes"], expected, "the comment of an item that was removed");
-    scene.keep(servers.servers);
+    ctx.keep(servers.servers);
 }

@@ -54,7 +54,7 @@ mod migrate;
 mod migrate_trouble;
 mod migration;
 mod model;
-mod nasty_stages;
+mod nasty_mutations;
 mod outage;
 mod ownership;
 mod plan;
@@ -85,9 +85,9 @@ mod rotate_trouble;
 mod scenario;
 mod schema;
 mod speed;
-mod stage_policies;
-mod stage_policies_by_hand;
-mod stages;
+mod mutation_policies;
+mod mutation_policies_by_hand;
+mod mutations;
 mod status;
 mod stories;
 mod support;
@@ -135,9 +135,9 @@ const SCENARIOS: &[&[scenario::Scenario]] = &[
     disable::SCENARIOS,
     crd_guard::SCENARIOS,
     status::SCENARIOS,
-    stage_policies::SCENARIOS,
-    stage_policies_by_hand::SCENARIOS,
-    stages::SCENARIOS,
+    mutation_policies::SCENARIOS,
+    mutation_policies_by_hand::SCENARIOS,
+    mutations::SCENARIOS,
     hand_over::SCENARIOS,
     rollout_bounds::SCENARIOS,
     rollout_controllers::SCENARIOS,

@@ -15,7 +15,7 @@ use crate::scenario::Scenario;
 use crate::support::pki::Authority;
 use crate::support::process::Process;
 use crate::support::sample::{Sample, WIDGET};
-use crate::support::scene::Scene;
+use crate::support::ctx::TestContext;
 
 pub(crate) const SCENARIOS: &[Scenario] =
     &[Scenario::new("concurrent_killed_commands_lose_nothing", chaos)
@@ -30,32 +30,32 @@ const WRITERS: usize = 6;
 /// Commands that are killed, however quick the others are.
 const ENOUGH: usize = 10;
 
-fn chaos(scene: &Scene<'_>) {
-    let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.enable(old);
-    let both = |name: &str| [old, new].map(|version| scene.get(version, name).ok()["spec"].clone());
+fn chaos(ctx: &TestContext<'_>) {
+    let (old, new) = (ctx.sample.old, ctx.sample.new);
+    ctx.enable(old);
+    let both = |name: &str| [old, new].map(|version| ctx.get(version, name).ok()["spec"].clone());
     let wanted: Vec<[Value; 2]> = [old, new]
         .into_iter()
         .map(|version| {
             let name = format!("reference-{version}");
-            scene.create(version, &scene.object(version, &name)).ok();
+            ctx.create(version, &ctx.object(version, &name)).ok();
             both(&name)
         })
         .collect();
     let seed = std::env::var("POINTSMAN_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(0);
     let mut random = Random::new(seed);
-    let (load, (begun, killed)) = under_load(scene, WRITERS, || at_random(scene, &mut random));
+    let (load, (begun, killed)) = under_load(ctx, WRITERS, || at_random(ctx, &mut random));
     println!(
         "     POINTSMAN_SEED={seed}: {begun} commands, {killed} of them killed, under {} calls, {} of them refused",
         load.requests,
         load.errors.len()
     );
     // Whoever comes then has it as it should be with what the documents say.
-    let (code, text, errors) = scene.enables(&["--repoint", "--force-conflicts"]);
+    let (code, text, errors) = ctx.enables(&["--repoint", "--force-conflicts"]);
     assert_eq!(code, 0, "POINTSMAN_SEED={seed}: {text}{errors}");
-    let (code, text, errors) = scene.migrate(&["--to", new, "--settle=2s"]);
+    let (code, text, errors) = ctx.migrate(&["--to", new, "--settle=2s"]);
     assert_eq!(code, 0, "POINTSMAN_SEED={seed}: {text}{errors}");
-    assert_eq!(scene.stored_versions(), json!([new]));
+    assert_eq!(ctx.stored_versions(), json!([new]));
     for writer in 0..WRITERS {
         assert_eq!(both(&format!("w{writer}")), wanted[writer % 2], "POINTSMAN_SEED={seed}: w{writer}");
     }
@@ -65,7 +65,7 @@ fn chaos(scene: &Scene<'_>) {
 }
 
 /// Three commands at a time. Returns how many there were, and how many were killed.
-fn at_random(scene: &Scene<'_>, random: &mut Random) -> (usize, usize) {
+fn at_random(ctx: &TestContext<'_>, random: &mut Random) -> (usize, usize) {
     let (began, lasts) = (Instant::now(), Duration::from_secs(if thorough() { 120 } else { 20 }));
     let mut running: [Option<(Process, Instant)>; 3] = [None, None, None];
     let (mut begun, mut killed) = (0, 0);
@@ -76,7 +76,7 @@ fn at_random(scene: &Scene<'_>, random: &mut Random) -> (usize, usize) {
                 None => {
                     let name = format!("command-{begun}");
                     let until = Instant::now() + Duration::from_millis(random.below(3000) as u64);
-                    *slot = Some((scene.started(&name, &command(scene, random)), until));
+                    *slot = Some((ctx.started(&name, &command(ctx, random)), until));
                     begun += 1;
                 }
                 Some((process, until)) => {
@@ -97,18 +97,18 @@ fn at_random(scene: &Scene<'_>, random: &mut Random) -> (usize, usize) {
     (begun, killed)
 }
 
-fn command(scene: &Scene<'_>, random: &mut Random) -> Vec<String> {
-    let (old, new, name, server) = (scene.sample.old, scene.sample.new, scene.crd_name(), scene.server());
-    let config = &scene.bed.api.kubeconfig;
-    let disables = |served: &str| scene.on_the_cluster(&["disable", &name, &server, "--served", served, "--settle=1s"]);
+fn command(ctx: &TestContext<'_>, random: &mut Random) -> Vec<String> {
+    let (old, new, name, server) = (ctx.sample.old, ctx.sample.new, ctx.crd_name(), ctx.server());
+    let config = &ctx.test_cluster.api.kubeconfig;
+    let disables = |served: &str| ctx.on_the_cluster(&["disable", &name, &server, "--served", served, "--settle=1s"]);
     match random.below(6) {
-        0 | 1 => scene.enable_args(config, &["--repoint", "--force-conflicts"]),
-        2 => scene.migrate_args(config, &["--to", old, "--settle=1s", "--page=2"]),
-        3 => scene.migrate_args(config, &["--to", new, "--settle=1s", "--page=2"]),
+        0 | 1 => ctx.enable_args(config, &["--repoint", "--force-conflicts"]),
+        2 => ctx.migrate_args(config, &["--to", old, "--settle=1s", "--page=2"]),
+        3 => ctx.migrate_args(config, &["--to", new, "--settle=1s", "--page=2"]),
         // Else it is refused, which is tested elsewhere.
-        4 => disables(scene.stored_versions()[0].as_str().unwrap()),
+        4 => disables(ctx.stored_versions()[0].as_str().unwrap()),
         _ => {
-            let file = ca_file(scene, "other.crt", &Authority::new());
+            let file = ca_file(ctx, "other.crt", &Authority::new());
             ["rotate-ca", &server, &file, "--settle=0s", &format!("--kubeconfig={}", config.display())]
                 .map(str::to_owned)
                 .to_vec()

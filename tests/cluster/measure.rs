@@ -11,9 +11,9 @@ use serde_json::json;
 use crate::actions::ROWS;
 use crate::scenario::PLANS;
 use crate::support::assets::Assets;
-use crate::support::bed::Bed;
+use crate::support::test_cluster::TestCluster;
 use crate::support::sample::WIDGET;
-use crate::support::scene::{JSON, Scene};
+use crate::support::ctx::{JSON, TestContext};
 
 /// Prints the page. Returns whether there was something to measure with.
 pub(crate) fn main() -> bool {
@@ -26,31 +26,31 @@ pub(crate) fn main() -> bool {
                 return false;
             }
         };
-        let mut bed = Bed::start(plan, "measure", assets);
-        columns.push((plan.version, actions(&bed), cold(&bed)));
-        bed.stop();
+        let mut test_cluster = TestCluster::start(plan, "measure", assets);
+        columns.push((plan.version, actions(&test_cluster), cold(&test_cluster)));
+        test_cluster.stop();
     }
     print_page(&columns);
     true
 }
 
 /// The calls of every row, at the stored version and at the other.
-fn actions(bed: &Bed) -> Vec<[u64; 2]> {
-    let scene = Scene::new(bed, &WIDGET, "measured", None, bed.logs.join("measured.log"));
+fn actions(test_cluster: &TestCluster) -> Vec<[u64; 2]> {
+    let ctx = TestContext::new(test_cluster, &WIDGET, "measured", None, test_cluster.logs.join("measured.log"));
     let (stored, other) = (WIDGET.new, WIDGET.old);
-    scene.enable(stored);
+    ctx.enable(stored);
     // Both caches are warm from here on.
     for version in [stored, other] {
-        scene.list(version).ok();
+        ctx.list(version).ok();
         let name = format!("it-{version}");
-        scene.create(version, &scene.object(version, &name)).ok();
+        ctx.create(version, &ctx.object(version, &name)).ok();
         // One that both versions' managers have written.
         let name = format!("{name}-mixed");
-        scene.create(version, &scene.object(version, &name)).ok();
+        ctx.create(version, &ctx.object(version, &name)).ok();
         for writer in [stored, other] {
             let mine = format!("from-{writer}");
             let patch = json!({"metadata": {"labels": {mine: "yes"}}});
-            scene.patch(writer, &name, &patch).ok();
+            ctx.patch(writer, &name, &patch).ok();
         }
     }
     ROWS.iter()
@@ -58,21 +58,21 @@ fn actions(bed: &Bed) -> Vec<[u64; 2]> {
             [stored, other].map(|version| {
                 let name = format!("it-{version}");
                 // An UPDATE begins with a GET, which is not what is measured.
-                let before = settled(&scene);
+                let before = settled(&ctx);
                 let gets = if row.action.starts_with("UPDATE") && version == other { 1 } else { 0 };
-                (row.act)(&scene, version, &name);
-                settled(&scene) - before - gets
+                (row.act)(&ctx, version, &name);
+                settled(&ctx) - before - gets
             })
         })
         .collect()
 }
 
 /// What we were asked so far, once the caches have caught up.
-fn settled(scene: &Scene<'_>) -> u64 {
-    let mut last = ours(scene);
+fn settled(ctx: &TestContext<'_>) -> u64 {
+    let mut last = ours(ctx);
     loop {
         thread::sleep(Duration::from_millis(150));
-        let now = ours(scene);
+        let now = ours(ctx);
         if now == last {
             return now;
         }
@@ -81,8 +81,8 @@ fn settled(scene: &Scene<'_>) -> u64 {
 }
 
 /// Conversions as we count them: the API server also counts those it did not need us for.
-fn ours(scene: &Scene<'_>) -> u64 {
-    let page = scene.pointsman.borrow().as_ref().unwrap().metrics();
+fn ours(ctx: &TestContext<'_>) -> u64 {
+    let page = ctx.pointsman.borrow().as_ref().unwrap().metrics();
     let objects = |line: &&str| !line.starts_with('#') && line.contains("conversions_total");
     let value = |line: &str| line.rsplit(' ').next().unwrap().parse::<f64>().unwrap() as u64;
     page.lines().filter(objects).map(value).sum()
@@ -95,14 +95,14 @@ struct Cold {
 }
 
 /// The first LIST at the other version when nothing of it is cached.
-fn cold(bed: &Bed) -> Cold {
-    let scene = Scene::new(bed, &WIDGET, "cold", None, bed.logs.join("cold.log"));
-    scene.enable(WIDGET.new);
+fn cold(test_cluster: &TestCluster) -> Cold {
+    let ctx = TestContext::new(test_cluster, &WIDGET, "cold", None, test_cluster.logs.join("cold.log"));
+    ctx.enable(WIDGET.new);
     thread::scope(|scope| {
         for writer in 0..8 {
-            let (client, path) = (&bed.api.client, scene.all(WIDGET.new));
+            let (client, path) = (&test_cluster.api.client, ctx.all(WIDGET.new));
             let objects: Vec<String> = (0..OBJECTS / 8)
-                .map(|number| scene.object(WIDGET.new, &format!("w{writer}-{number}")).to_string())
+                .map(|number| ctx.object(WIDGET.new, &format!("w{writer}-{number}")).to_string())
                 .collect();
             scope.spawn(move || {
                 for object in objects {
@@ -112,15 +112,15 @@ fn cold(bed: &Bed) -> Cold {
         }
     });
     // Any change of the CRD's spec throws the caches away.
-    scene.change_crd(|crd| crd["spec"]["names"]["shortNames"] = json!(["w"]));
+    ctx.change_crd(|crd| crd["spec"]["names"]["shortNames"] = json!(["w"]));
     thread::sleep(Duration::from_secs(2));
-    let (before, began) = (ours(&scene), Instant::now());
+    let (before, began) = (ours(&ctx), Instant::now());
     crate::support::process::eventually("the cold list", Duration::from_secs(300), || {
-        let path = format!("{}?resourceVersion=0", scene.all(WIDGET.old));
-        let answer = scene.call(Method::GET, &path, None);
+        let path = format!("{}?resourceVersion=0", ctx.all(WIDGET.old));
+        let answer = ctx.call(Method::GET, &path, None);
         (answer.is_ok() && answer.body["items"].as_array().unwrap().len() == OBJECTS).then_some(())
     });
-    Cold { objects: OBJECTS, calls: ours(&scene) - before, took: began.elapsed() }
+    Cold { objects: OBJECTS, calls: ours(&ctx) - before, took: began.elapsed() }
 }
 
 fn print_page(columns: &[(&str, Vec<[u64; 2]>, Cold)]) {

@@ -11,7 +11,7 @@ use crate::scenario::Scenario;
 use crate::support::process::{Process, eventually};
 use crate::support::proxy::{Fate, Proxy};
 use crate::support::sample::{Sample, WIDGET};
-use crate::support::scene::{CRDS, MERGE, Scene};
+use crate::support::ctx::{CRDS, MERGE, TestContext};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("killed_migration_resumes", killed).of(&WIDGETS).newest(),
@@ -23,74 +23,74 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
 static WIDGETS: [&Sample; 1] = [&WIDGET];
 
 /// SIGKILL five times: it completes all the same, and no object is written more often than once.
-fn killed(scene: &Scene<'_>) {
-    let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.enable(old);
+fn killed(ctx: &TestContext<'_>) {
+    let (old, new) = (ctx.sample.old, ctx.sample.new);
+    ctx.enable(old);
     let count = std::env::var("POINTSMAN_OBJECTS").map_or(300, |count| count.parse().unwrap());
     let names: Vec<String> = (0..count).map(|at| format!("w-{at}")).collect();
     for name in &names {
-        scene.create(old, &scene.object(old, name)).ok();
+        ctx.create(old, &ctx.object(old, name)).ok();
     }
     let first =
-        scene.migrate_args(&scene.bed.api.kubeconfig, &["--to", new, "--settle=1s", "--page=40", "--max-in-flight=2"]);
-    let log = scene.dir.join("migrate.log");
+        ctx.migrate_args(&ctx.test_cluster.api.kubeconfig, &["--to", new, "--settle=1s", "--page=40", "--max-in-flight=2"]);
+    let log = ctx.dir.join("migrate.log");
     let pages = || fs::read_to_string(&log).unwrap_or_default().matches(" written, ").count();
     for killed in 0..5 {
         let mut process = Process::start("migrate", env!("CARGO_BIN_EXE_pointsman").as_ref(), &first, &log);
         // In the middle of its second page.
-        scene.eventually(|| (pages() > killed).then_some(()));
+        ctx.eventually(|| (pages() > killed).then_some(()));
         process.kill();
-        assert_eq!(scene.stored_versions(), json!([old, new]), "it was not through");
+        assert_eq!(ctx.stored_versions(), json!([old, new]), "it was not through");
     }
-    let (code, text, errors) = scene.migrate(&["--settle=1s"]);
+    let (code, text, errors) = ctx.migrate(&["--settle=1s"]);
     assert_eq!(code, 0, "{text}{errors}");
     assert!(text.contains(&format!("everything is stored as {new}")), "{text}");
     for name in &names {
-        assert_eq!(scene.etcd(name)["apiVersion"], format!("{}/{new}", scene.group), "{name}");
-        assert_eq!(scene.bed.etcd.writes(&scene.key(name)), 2, "{name}: created, and rewritten once");
+        assert_eq!(ctx.etcd(name)["apiVersion"], format!("{}/{new}", ctx.group), "{name}");
+        assert_eq!(ctx.test_cluster.etcd.writes(&ctx.key(name)), 2, "{name}: created, and rewritten once");
     }
-    assert_eq!(scene.stored_versions(), json!([new]));
-    assert_eq!(scene.crd_now()["metadata"]["annotations"]["pointsman.dev/rewriting"], Value::Null);
+    assert_eq!(ctx.stored_versions(), json!([new]));
+    assert_eq!(ctx.crd_now()["metadata"]["annotations"]["pointsman.dev/rewriting"], Value::Null);
     // No object is read again: the CRD says it all. A policy of the version before could be left.
-    let proxy = Proxy::start(&scene.bed.api.client, |_, _, _| Fate::Pass);
-    let (code, text, _) = scene.migrate_at(&scene.through(proxy.port), &[]);
+    let proxy = Proxy::start(&ctx.test_cluster.api.client, |_, _, _| Fate::Pass);
+    let (code, text, _) = ctx.migrate_at(&ctx.through(proxy.port), &[]);
     assert_eq!((code, text.ends_with("there was nothing to do\n")), (0, true), "{text}");
     assert_eq!(proxy.calls().len(), 3, "{:?}", proxy.calls());
     // A fleet takes its time to go.
-    let path = format!("{CRDS}/{}", scene.crd_name());
-    scene.call(Method::DELETE, &path, None).ok();
+    let path = format!("{CRDS}/{}", ctx.crd_name());
+    ctx.call(Method::DELETE, &path, None).ok();
     eventually("the fleet is gone", Duration::from_secs(600), || {
-        (scene.call(Method::GET, &path, None).code == 404).then_some(())
+        (ctx.call(Method::GET, &path, None).code == 404).then_some(())
     });
 }
 
 /// Nothing of an object changes but how it is stored, and afterwards nobody needs the old version, or us.
-fn there_and_back(scene: &Scene<'_>) {
-    let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.enable(old);
+fn there_and_back(ctx: &TestContext<'_>) {
+    let (old, new) = (ctx.sample.old, ctx.sample.new);
+    ctx.enable(old);
     let before: Vec<Value> = ["a", "b"]
         .map(|name| {
-            scene.create(old, &scene.object(old, name)).ok();
-            scene.get(old, name).ok()
+            ctx.create(old, &ctx.object(old, name)).ok();
+            ctx.get(old, name).ok()
         })
         .into();
-    let (code, text, _) = scene.migrate(&["--to", new, "--dry-run"]);
+    let (code, text, _) = ctx.migrate(&["--to", new, "--dry-run"]);
     assert_eq!(code, 0);
     assert!(text.contains("would look at 2 objects"), "{text}");
-    assert_eq!(scene.stored_versions(), json!([old]));
+    assert_eq!(ctx.stored_versions(), json!([old]));
     for (to, stored) in [(new, [old]), (old, [new])] {
-        let (code, text, errors) = scene.migrate(&["--to", to, "--settle=2s", "-o", "json"]);
+        let (code, text, errors) = ctx.migrate(&["--to", to, "--settle=2s", "-o", "json"]);
         assert_eq!(code, 0, "{text}{errors}");
         let result: Value = serde_json::from_str(text.lines().last().unwrap()).unwrap();
         assert_eq!((&result["written"], &result["stored"]), (&json!(2), &json!([to])));
         assert_eq!(result["storedBefore"], json!(stored));
-        assert_eq!(scene.stored_versions(), json!([to]));
+        assert_eq!(ctx.stored_versions(), json!([to]));
         for name in ["a", "b"] {
-            assert_eq!(scene.etcd(name)["apiVersion"], format!("{}/{to}", scene.group));
+            assert_eq!(ctx.etcd(name)["apiVersion"], format!("{}/{to}", ctx.group));
         }
     }
     for object in before {
-        let now = scene.get(old, object["metadata"]["name"].as_str().unwrap()).ok();
+        let now = ctx.get(old, object["metadata"]["name"].as_str().unwrap()).ok();
         assert_eq!(
             (&now["spec"], &now["metadata"]["generation"]),
             (&object["spec"], &object["metadata"]["generation"])
@@ -99,59 +99,59 @@ fn there_and_back(scene: &Scene<'_>) {
         assert_eq!(annotations(&now), annotations(&object));
     }
     // The policies of both versions are there, and go with the CRD's scenario.
-    let (code, _, errors) = scene.migrate(&["--to", new, "--settle=2s"]);
+    let (code, _, errors) = ctx.migrate(&["--to", new, "--settle=2s"]);
     assert_eq!(code, 0, "{errors}");
-    scene.leave_alone(new, old);
-    assert_eq!(scene.names(new), ["a", "b"]);
+    ctx.leave_alone(new, old);
+    assert_eq!(ctx.names(new), ["a", "b"]);
 }
 
 /// The rest is written, storedVersions stays, and afterwards only that object is.
-fn refused(scene: &Scene<'_>) {
-    let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.enable(old);
+fn refused(ctx: &TestContext<'_>) {
+    let (old, new) = (ctx.sample.old, ctx.sample.new);
+    ctx.enable(old);
     for name in ["a", "bad", "c"] {
-        scene.create(old, &scene.object(old, name)).ok();
+        ctx.create(old, &ctx.object(old, name)).ok();
     }
-    let policy = policy(scene);
-    freeze(scene, &policy);
-    let (code, text, _) = scene.migrate(&["--to", new, "--settle=2s"]);
+    let policy = policy(ctx);
+    freeze(ctx, &policy);
+    let (code, text, _) = ctx.migrate(&["--to", new, "--settle=2s"]);
     assert_eq!(code, 1, "{text}");
     assert!(text.contains("not everything is stored") && text.contains("bad") && text.contains("frozen"), "{text}");
-    assert_eq!(scene.stored_versions(), json!([old, new]));
-    assert_eq!(scene.etcd("c")["apiVersion"], format!("{}/{new}", scene.group));
-    scene.kubectl(&["delete"], &policy);
-    scene.eventually(|| {
-        let (code, text, _) = scene.migrate(&["--settle=0s"]);
+    assert_eq!(ctx.stored_versions(), json!([old, new]));
+    assert_eq!(ctx.etcd("c")["apiVersion"], format!("{}/{new}", ctx.group));
+    ctx.kubectl(&["delete"], &policy);
+    ctx.eventually(|| {
+        let (code, text, _) = ctx.migrate(&["--settle=0s"]);
         (code == 0 && text.contains("1 object written")).then_some(())
     });
-    assert_eq!(scene.stored_versions(), json!([new]));
-    assert_eq!(scene.bed.etcd.writes(&scene.key("a")), 2);
+    assert_eq!(ctx.stored_versions(), json!([new]));
+    assert_eq!(ctx.test_cluster.etcd.writes(&ctx.key("a")), 2);
 }
 
-fn in_the_way(scene: &Scene<'_>) {
-    let (old, new) = (scene.sample.old, scene.sample.new);
-    let (code, _, errors) = scene.migrate(&[]);
+fn in_the_way(ctx: &TestContext<'_>) {
+    let (old, new) = (ctx.sample.old, ctx.sample.new);
+    let (code, _, errors) = ctx.migrate(&[]);
     assert_eq!(code, 1);
-    assert!(errors.contains(&format!("there is no CRD {}", scene.crd_name())), "{errors}");
-    scene.enable(old);
-    let (_, _, errors) = scene.migrate(&["--to", "v9"]);
+    assert!(errors.contains(&format!("there is no CRD {}", ctx.crd_name())), "{errors}");
+    ctx.enable(old);
+    let (_, _, errors) = ctx.migrate(&["--to", "v9"]);
     assert!(errors.contains("has no version v9; it has"), "{errors}");
     // Relabelled only, fields would be lost.
-    scene.change_crd(|crd| drop(crd["spec"].as_object_mut().unwrap().remove("conversion")));
-    let (code, _, errors) = scene.migrate(&["--to", new]);
+    ctx.change_crd(|crd| drop(crd["spec"].as_object_mut().unwrap().remove("conversion")));
+    let (code, _, errors) = ctx.migrate(&["--to", new]);
     assert_eq!(code, 1);
     assert!(errors.contains("no webhook that converts"), "{errors}");
-    assert_eq!(scene.stored_versions(), json!([old]));
+    assert_eq!(ctx.stored_versions(), json!([old]));
     // Nobody there.
-    let nowhere = scene.dir.join("nowhere");
-    let text = fs::read_to_string(&scene.bed.api.kubeconfig).unwrap();
+    let nowhere = ctx.dir.join("nowhere");
+    let text = fs::read_to_string(&ctx.test_cluster.api.kubeconfig).unwrap();
     let (before, after) = text.split_once("https://127.0.0.1:").unwrap();
     let (_, after) = after.split_once('\'').unwrap();
     fs::write(&nowhere, format!("{before}https://127.0.0.1:1'{after}")).unwrap();
-    for (file, said) in [(nowhere, "no answer from https://127.0.0.1:1"), (scene.dir.join("no"), "check --kubeconfig")]
+    for (file, said) in [(nowhere, "no answer from https://127.0.0.1:1"), (ctx.dir.join("no"), "check --kubeconfig")]
     {
         let output = Command::new(env!("CARGO_BIN_EXE_pointsman"))
-            .args(["migrate", &scene.crd_name(), &format!("--kubeconfig={}", file.display())])
+            .args(["migrate", &ctx.crd_name(), &format!("--kubeconfig={}", file.display())])
             .stdin(Stdio::null())
             .output()
             .unwrap();
@@ -162,18 +162,18 @@ fn in_the_way(scene: &Scene<'_>) {
 }
 
 /// Applies it, and waits until it is in force.
-pub(crate) fn freeze(scene: &Scene<'_>, policy: &Value) {
-    scene.kubectl(&["apply"], policy);
-    let path = format!("{}?dryRun=All", scene.one(scene.sample.old, "bad"));
+pub(crate) fn freeze(ctx: &TestContext<'_>, policy: &Value) {
+    ctx.kubectl(&["apply"], policy);
+    let path = format!("{}?dryRun=All", ctx.one(ctx.sample.old, "bad"));
     let patch = json!({"metadata": {"labels": {"x": "y"}}}).to_string();
-    scene.eventually(|| (!scene.call(Method::PATCH, &path, Some((MERGE, patch.clone()))).is_ok()).then_some(()));
+    ctx.eventually(|| (!ctx.call(Method::PATCH, &path, Some((MERGE, patch.clone()))).is_ok()).then_some(()));
 }
 
 /// Refuses every write of the object that is called bad.
-pub(crate) fn policy(scene: &Scene<'_>) -> Value {
-    let name = format!("{}-frozen", scene.ns);
+pub(crate) fn policy(ctx: &TestContext<'_>) -> Value {
+    let name = format!("{}-frozen", ctx.ns);
     let rule = json!({
-        "apiGroups": [scene.group], "apiVersions": ["*"], "operations": ["UPDATE"], "resources": [scene.sample.plural],
+        "apiGroups": [ctx.group], "apiVersions": ["*"], "operations": ["UPDATE"], "resources": [ctx.sample.plural],
     });
     json!({"apiVersion": "v1", "kind": "List", "items": [
         {

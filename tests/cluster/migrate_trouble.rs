@@ -15,7 +15,7 @@ use crate::support::apiserver::ApiServer;
 use crate::support::process::{Process, SOON};
 use crate::support::proxy::{Fate, Proxy, status};
 use crate::support::sample::{Sample, WIDGET};
-use crate::support::scene::{CRDS, MERGE, Scene};
+use crate::support::ctx::{CRDS, MERGE, TestContext};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("migration_survives_kill_at_any_call", killed).of(&WIDGETS).newest(),
@@ -42,49 +42,49 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
 
 static WIDGETS: [&Sample; 1] = [&WIDGET];
 
-fn create(scene: &Scene<'_>, count: usize) -> Vec<String> {
+fn create(ctx: &TestContext<'_>, count: usize) -> Vec<String> {
     let names: Vec<String> = (0..count).map(|at| format!("w-{at}")).collect();
     for name in &names {
-        scene.create(scene.sample.old, &scene.object(scene.sample.old, name)).ok();
+        ctx.create(ctx.sample.old, &ctx.object(ctx.sample.old, name)).ok();
     }
     names
 }
 
-fn writes(scene: &Scene<'_>, names: &[String]) -> Vec<u64> {
-    names.iter().map(|name| scene.bed.etcd.writes(&scene.key(name))).collect()
+fn writes(ctx: &TestContext<'_>, names: &[String]) -> Vec<u64> {
+    names.iter().map(|name| ctx.test_cluster.etcd.writes(&ctx.key(name))).collect()
 }
 
-fn start(scene: &Scene<'_>, kubeconfig: &Path, more: &[&str]) -> Process {
-    let args = scene.migrate_args(kubeconfig, more);
-    Process::start("migrate", env!("CARGO_BIN_EXE_pointsman").as_ref(), &args, &scene.dir.join("migrate.log"))
+fn start(ctx: &TestContext<'_>, kubeconfig: &Path, more: &[&str]) -> Process {
+    let args = ctx.migrate_args(kubeconfig, more);
+    Process::start("migrate", env!("CARGO_BIN_EXE_pointsman").as_ref(), &args, &ctx.dir.join("migrate.log"))
 }
 
 /// All is stored in this version, each object was written once more than before, and nothing else is left.
 #[track_caller]
-fn assert_migrated(scene: &Scene<'_>, to: &str, names: &[String], before: &[u64]) {
+fn assert_migrated(ctx: &TestContext<'_>, to: &str, names: &[String], before: &[u64]) {
     for (name, before) in names.iter().zip(before) {
-        assert_eq!(scene.etcd(name)["apiVersion"], format!("{}/{to}", scene.group), "{name}");
-        assert_eq!(scene.bed.etcd.writes(&scene.key(name)), before + 1, "{name}: written once");
+        assert_eq!(ctx.etcd(name)["apiVersion"], format!("{}/{to}", ctx.group), "{name}");
+        assert_eq!(ctx.test_cluster.etcd.writes(&ctx.key(name)), before + 1, "{name}: written once");
     }
-    let crd = scene.crd_now();
+    let crd = ctx.crd_now();
     assert_eq!(crd["status"]["storedVersions"], json!([to]));
     assert_eq!(crd["metadata"]["annotations"]["pointsman.dev/rewriting"], Value::Null, "nothing is left on the CRD");
 }
 
 /// SIGKILL after the first call, after the second, and so on, until it comes to its end.
-fn killed(scene: &Scene<'_>) {
-    let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.enable(old);
-    let names = create(scene, 3);
+fn killed(ctx: &TestContext<'_>) {
+    let (old, new) = (ctx.sample.old, ctx.sample.new);
+    ctx.enable(old);
+    let names = create(ctx, 3);
     for last in 0.. {
         let (to, from) = if last % 2 == 0 { (new, old) } else { (old, new) };
-        let before = writes(scene, &names);
-        let (ended, calls) = scene.killed_after(last, |kubeconfig| {
-            scene.migrate_args(kubeconfig, &["--to", to, "--settle=0s", "--max-in-flight=1"])
+        let before = writes(ctx, &names);
+        let (ended, calls) = ctx.killed_after(last, |kubeconfig| {
+            ctx.migrate_args(kubeconfig, &["--to", to, "--settle=0s", "--max-in-flight=1"])
         });
-        let (code, text, errors) = scene.migrate(&["--to", to, "--settle=0s"]);
+        let (code, text, errors) = ctx.migrate(&["--to", to, "--settle=0s"]);
         assert_eq!(code, 0, "after call {last}, {:?}: {text}{errors}", calls.last());
-        assert_migrated(scene, to, &names, &before);
+        assert_migrated(ctx, to, &names, &before);
         if ended.is_some() {
             assert_eq!(ended, Some(0), "it was not killed");
             println!("     killed after each of {last} calls, {from} to {to} at last");
@@ -95,21 +95,21 @@ fn killed(scene: &Scene<'_>) {
 }
 
 /// SIGINT while a call is under way, whichever: exit code 130, soon, and what is left is said.
-fn interrupted(scene: &Scene<'_>) {
-    let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.enable(old);
-    let names = create(scene, 3);
+fn interrupted(ctx: &TestContext<'_>) {
+    let (old, new) = (ctx.sample.old, ctx.sample.new);
+    ctx.enable(old);
+    let names = create(ctx, 3);
     let mut log = String::new();
     for last in 0..40 {
-        let before = writes(scene, &names);
+        let before = writes(ctx, &names);
         let (to, _) = if last % 2 == 0 { (new, old) } else { (old, new) };
-        let proxy = Proxy::start(&scene.bed.api.client, move |at, _, _| match at {
+        let proxy = Proxy::start(&ctx.test_cluster.api.client, move |at, _, _| match at {
             at if at >= last => Fate::HeldBefore,
             _ => Fate::Pass,
         });
-        let mut process = start(scene, &scene.through(proxy.port), &["--to", to, "--settle=0s", "-o", "json"]);
+        let mut process = start(ctx, &ctx.through(proxy.port), &["--to", to, "--settle=0s", "-o", "json"]);
         let mut ended = None;
-        scene.eventually(|| {
+        ctx.eventually(|| {
             ended = process.end(Duration::from_millis(20));
             (ended.is_some() || proxy.calls().len() > last).then_some(())
         });
@@ -120,7 +120,7 @@ fn interrupted(scene: &Scene<'_>) {
             let took = began.elapsed();
             assert!(took < Duration::from_secs(3) + 10 * a_start(), "call {last}: {took:?}");
             assert_eq!(ended, Some(130), "call {last}, {:?}", proxy.calls().last());
-            let text = std::fs::read_to_string(scene.dir.join("migrate.log")).unwrap();
+            let text = std::fs::read_to_string(ctx.dir.join("migrate.log")).unwrap();
             let said = text.strip_prefix(log.as_str()).unwrap();
             assert!(said.contains("Run the same command again to continue"), "{said}");
             let result = said.lines().find(|line| line.contains("\"event\":\"result\"")).expect("a result");
@@ -129,10 +129,10 @@ fn interrupted(scene: &Scene<'_>) {
             log = text;
         }
         proxy.release();
-        let (code, text, errors) = scene.migrate(&["--to", to, "--settle=0s"]);
+        let (code, text, errors) = ctx.migrate(&["--to", to, "--settle=0s"]);
         assert_eq!(code, 0, "{text}{errors}");
-        scene.eventually(|| (scene.stored_versions() == json!([to])).then_some(()));
-        let after = writes(scene, &names);
+        ctx.eventually(|| (ctx.stored_versions() == json!([to])).then_some(()));
+        let after = writes(ctx, &names);
         assert!(after.iter().zip(&before).all(|(after, before)| after <= &(before + 1)), "{before:?} {after:?}");
         if ended == Some(0) {
             assert!(last > 10);
@@ -140,10 +140,10 @@ fn interrupted(scene: &Scene<'_>) {
         }
     }
     // In a pause as well.
-    let to = if scene.stored_versions() == json!([old]) { new } else { old };
-    let mut process = start(scene, &scene.bed.api.kubeconfig, &["--to", to, "--settle=1h"]);
-    scene.eventually(|| {
-        let text = std::fs::read_to_string(scene.dir.join("migrate.log")).unwrap();
+    let to = if ctx.stored_versions() == json!([old]) { new } else { old };
+    let mut process = start(ctx, &ctx.test_cluster.api.kubeconfig, &["--to", to, "--settle=1h"]);
+    ctx.eventually(|| {
+        let text = std::fs::read_to_string(ctx.dir.join("migrate.log")).unwrap();
         text.strip_prefix(log.as_str()).unwrap().contains("waiting 3600 s").then_some(())
     });
     let began = Instant::now();
@@ -160,16 +160,16 @@ fn a_start() -> Duration {
 }
 
 /// Every fifth call fails in a way that passes, each time in another one.
-fn passing(scene: &Scene<'_>) {
-    let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.enable(old);
-    let names = create(scene, 24);
-    let before = writes(scene, &names);
-    let collection = format!("/{}?limit", scene.sample.plural);
+fn passing(ctx: &TestContext<'_>) {
+    let (old, new) = (ctx.sample.old, ctx.sample.new);
+    ctx.enable(old);
+    let names = create(ctx, 24);
+    let before = writes(ctx, &names);
+    let collection = format!("/{}?limit", ctx.sample.plural);
     let continued = Arc::new(AtomicUsize::new(0));
     let seen = continued.clone();
-    let (object, asked) = (format!("/{}/w-", scene.sample.plural), AtomicUsize::new(0));
-    let proxy = Proxy::start(&scene.bed.api.client, move |_, method, path| {
+    let (object, asked) = (format!("/{}/w-", ctx.sample.plural), AtomicUsize::new(0));
+    let proxy = Proxy::start(&ctx.test_cluster.api.client, move |_, method, path| {
         let is_object = method == Method::PATCH && path.contains(&object);
         let is_page = method == Method::GET && path.contains(&collection) && path.contains("limit=10");
         if path.contains("continue=") && seen.fetch_add(1, Ordering::Relaxed) == 0 {
@@ -191,34 +191,34 @@ fn passing(scene: &Scene<'_>) {
             _ => Fate::Answer(502, None, "<html>bad gateway".to_owned()),
         }
     });
-    let (code, text, errors) = scene.migrate_at(&scene.through(proxy.port), &["--to", new, "--settle=0s", "--page=10"]);
+    let (code, text, errors) = ctx.migrate_at(&ctx.through(proxy.port), &["--to", new, "--settle=0s", "--page=10"]);
     assert_eq!(code, 0, "{text}{errors}");
     assert!(errors.contains("too many requests") && errors.contains("retrying in 1 s"), "{errors}");
     assert!(continued.load(Ordering::Relaxed) > 1);
-    assert_migrated(scene, new, &names, &before);
+    assert_migrated(ctx, new, &names, &before);
 }
 
 /// Three at once, from the beginning, with enabling beside them.
-fn several(scene: &Scene<'_>) {
-    let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.enable(old);
-    let (code, _, errors) = scene.enables(&["--force-conflicts"]);
+fn several(ctx: &TestContext<'_>) {
+    let (old, new) = (ctx.sample.old, ctx.sample.new);
+    ctx.enable(old);
+    let (code, _, errors) = ctx.enables(&["--force-conflicts"]);
     assert_eq!(code, 0, "{errors}");
-    let names = create(scene, 120);
+    let names = create(ctx, 120);
     for to in [new, old] {
-        let before = writes(scene, &names);
+        let before = writes(ctx, &names);
         let run =
-            |_| start(scene, &scene.bed.api.kubeconfig, &["--to", to, "--settle=1s", "--page=20", "--max-in-flight=2"]);
+            |_| start(ctx, &ctx.test_cluster.api.kubeconfig, &["--to", to, "--settle=1s", "--page=20", "--max-in-flight=2"]);
         let mut processes: Vec<Process> = (0..3).map(run).collect();
         for _ in 0..3 {
-            let (code, _, errors) = scene.enables(&[]);
+            let (code, _, errors) = ctx.enables(&[]);
             assert_eq!(code, 0, "{errors}");
         }
         for process in &mut processes {
             let code = process.end(SOON);
-            assert_eq!(code, Some(0), "{}", std::fs::read_to_string(scene.dir.join("migrate.log")).unwrap());
+            assert_eq!(code, Some(0), "{}", std::fs::read_to_string(ctx.dir.join("migrate.log")).unwrap());
         }
-        assert_migrated(scene, to, &names, &before);
+        assert_migrated(ctx, to, &names, &before);
     }
 }
 
@@ -246,33 +246,33 @@ fn changes_of_crd(old: &str) -> [(&'static str, Change<'_>); 3] {
 }
 
 /// Somebody changes the CRD under it: it stops, nothing is trimmed, and what it writes after that is a handful.
-fn another_crd(scene: &Scene<'_>) {
-    let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.enable(old);
-    let names = create(scene, 150);
+fn another_crd(ctx: &TestContext<'_>) {
+    let (old, new) = (ctx.sample.old, ctx.sample.new);
+    ctx.enable(old);
+    let names = create(ctx, 150);
     for (what, change) in changes_of_crd(old) {
         // As it was.
-        let (code, _, errors) = scene.migrate(&["--to", old, "--settle=0s"]);
+        let (code, _, errors) = ctx.migrate(&["--to", old, "--settle=0s"]);
         assert_eq!(code, 0, "{what}: {errors}");
-        let one = format!("/{}/w-", scene.sample.plural);
+        let one = format!("/{}/w-", ctx.sample.plural);
         let writes = Arc::new(AtomicUsize::new(0));
         let seen = writes.clone();
-        let proxy = Proxy::start(&scene.bed.api.client, move |_, method, path| {
+        let proxy = Proxy::start(&ctx.test_cluster.api.client, move |_, method, path| {
             if method == Method::PATCH && path.contains(&one) && seen.fetch_add(1, Ordering::Relaxed) == 30 {
                 return Fate::HeldBefore;
             }
             Fate::Pass
         });
-        let through = scene.through(proxy.port);
-        let mut process = start(scene, &through, &["--to", new, "--settle=0s", "--page=40", "--max-in-flight=1"]);
-        scene.eventually(|| {
+        let through = ctx.through(proxy.port);
+        let mut process = start(ctx, &through, &["--to", new, "--settle=0s", "--page=40", "--max-in-flight=1"]);
+        ctx.eventually(|| {
             assert_eq!(process.obituary(), None, "{what}");
             (writes.load(Ordering::Relaxed) > 30).then_some(())
         });
-        scene.change_crd(change);
+        ctx.change_crd(change);
         proxy.release();
         let code = process.end(SOON);
-        let log = std::fs::read_to_string(scene.dir.join("migrate.log")).unwrap();
+        let log = std::fs::read_to_string(ctx.dir.join("migrate.log")).unwrap();
         assert_eq!(code, Some(1), "{what}: {log}");
         assert!(log.lines().last().unwrap().contains("was changed, or made again, by somebody else"), "{what}: {log}");
         let after = writes.load(Ordering::Relaxed) - 31;
@@ -280,150 +280,150 @@ fn another_crd(scene: &Scene<'_>) {
         assert!(after <= 30, "{what}: {after} of 120 were written after that");
         let mut stored = vec![old, new];
         stored.sort_unstable();
-        assert_eq!(scene.stored_versions(), json!(stored), "{what}");
+        assert_eq!(ctx.stored_versions(), json!(stored), "{what}");
         if what == "the stanza is dropped" {
-            let (code, _, errors) = scene.migrate(&["--to", new, "--settle=0s"]);
+            let (code, _, errors) = ctx.migrate(&["--to", new, "--settle=0s"]);
             assert!(code == 1 && errors.contains("no webhook that converts"), "{errors}");
         }
     }
     // Enabling again mends it: nothing but what was written meanwhile lost anything.
-    let (code, _, errors) = scene.enables(&["--force-conflicts"]);
+    let (code, _, errors) = ctx.enables(&["--force-conflicts"]);
     assert!(code == 1 && errors.contains("serves") || code == 0 || errors.contains("v3"), "{errors}");
-    scene.change_crd(|crd| crd["spec"]["versions"].as_array_mut().unwrap().retain(|version| version["name"] != "v3"));
-    let (code, _, errors) = scene.enables(&["--force-conflicts"]);
+    ctx.change_crd(|crd| crd["spec"]["versions"].as_array_mut().unwrap().retain(|version| version["name"] != "v3"));
+    let (code, _, errors) = ctx.enables(&["--force-conflicts"]);
     assert_eq!(code, 0, "{errors}");
-    let (code, text, errors) = scene.migrate(&["--to", new, "--settle=1s"]);
+    let (code, text, errors) = ctx.migrate(&["--to", new, "--settle=1s"]);
     assert_eq!(code, 0, "{text}{errors}");
-    assert_eq!(scene.get(old, &names[149]).ok()["spec"], scene.sample.old_spec());
+    assert_eq!(ctx.get(old, &names[149]).ok()["spec"], ctx.sample.old_spec());
 }
 
 /// A CRD that was deleted and made again from a backup has the mark of the other one, and a generation like it.
-fn another_mark(scene: &Scene<'_>) {
-    let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.enable(old);
-    create(scene, 3);
-    let proxy = Proxy::start(&scene.bed.api.client, |_, method, path| match path.contains("/widgets/w-1") {
+fn another_mark(ctx: &TestContext<'_>) {
+    let (old, new) = (ctx.sample.old, ctx.sample.new);
+    ctx.enable(old);
+    create(ctx, 3);
+    let proxy = Proxy::start(&ctx.test_cluster.api.client, |_, method, path| match path.contains("/widgets/w-1") {
         true if method == Method::PATCH => Fate::HeldBefore,
         _ => Fate::Pass,
     });
-    let mut process = start(scene, &scene.through(proxy.port), &["--to", new, "--settle=0s", "--max-in-flight=1"]);
-    scene.eventually(|| proxy.calls().iter().any(|call| call.contains("/w-1")).then_some(()));
+    let mut process = start(ctx, &ctx.through(proxy.port), &["--to", new, "--settle=0s", "--max-in-flight=1"]);
+    ctx.eventually(|| proxy.calls().iter().any(|call| call.contains("/w-1")).then_some(()));
     process.kill();
-    let marked = scene.crd_now();
+    let marked = ctx.crd_now();
     let mark = marked["metadata"]["annotations"]["pointsman.dev/rewriting"].clone();
     assert!(mark.is_string());
-    scene.clean();
-    let mut again = scene.enabled(old);
+    ctx.clean();
+    let mut again = ctx.enabled(old);
     again["metadata"]["annotations"] = json!({"pointsman.dev/rewriting": mark});
-    scene.install(&again);
-    let names = create(scene, 3);
+    ctx.install(&again);
+    let names = create(ctx, 3);
     // By hand, as far as the other one had come.
-    scene.store(new);
-    assert_eq!(scene.crd_now()["metadata"]["generation"], marked["metadata"]["generation"]);
-    let before = writes(scene, &names);
-    let (code, text, errors) = scene.migrate(&["--settle=0s"]);
+    ctx.store(new);
+    assert_eq!(ctx.crd_now()["metadata"]["generation"], marked["metadata"]["generation"]);
+    let before = writes(ctx, &names);
+    let (code, text, errors) = ctx.migrate(&["--settle=0s"]);
     assert_eq!(code, 0, "{text}{errors}");
-    assert_migrated(scene, new, &names, &before);
+    assert_migrated(ctx, new, &names, &before);
 }
 
 /// Others create, change and delete all the time, at both versions.
-fn busy(scene: &Scene<'_>) {
-    let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.enable(old);
-    create(scene, 100);
+fn busy(ctx: &TestContext<'_>) {
+    let (old, new) = (ctx.sample.old, ctx.sample.new);
+    ctx.enable(old);
+    create(ctx, 100);
     let mut turn = 0;
     for to in [new, old, new] {
         let more = ["--to", to, "--settle=2s", "--page=30"];
-        let mut process = start(scene, &scene.bed.api.kubeconfig, &more);
+        let mut process = start(ctx, &ctx.test_cluster.api.kubeconfig, &more);
         let code = loop {
             if let Some(code) = process.end(Duration::from_millis(1)) {
                 break code;
             }
             let version = if turn % 2 == 0 { old } else { new };
             let name = format!("w-{}", turn * 7 % 100);
-            scene.patch(version, &name, &json!({"metadata": {"labels": {"turn": turn.to_string()}}}));
+            ctx.patch(version, &name, &json!({"metadata": {"labels": {"turn": turn.to_string()}}}));
             if turn % 5 == 0 {
-                scene.delete(version, &name);
-                scene.create(version, &scene.object(version, &name));
+                ctx.delete(version, &name);
+                ctx.create(version, &ctx.object(version, &name));
             }
-            scene.create(version, &scene.object(version, &format!("n-{turn}")));
-            scene.delete(version, &format!("n-{}", turn - 3));
+            ctx.create(version, &ctx.object(version, &format!("n-{turn}")));
+            ctx.delete(version, &format!("n-{}", turn - 3));
             turn += 1;
         };
-        assert_eq!(code, 0, "{}", std::fs::read_to_string(scene.dir.join("migrate.log")).unwrap());
-        assert_eq!(scene.stored_versions(), json!([to]));
-        let stored = scene.bed.etcd.below(&format!("/registry/{}/", scene.group));
-        let other = stored.iter().find(|(_, text)| !text.contains(&format!("{}/{to}\"", scene.group)));
+        assert_eq!(code, 0, "{}", std::fs::read_to_string(ctx.dir.join("migrate.log")).unwrap());
+        assert_eq!(ctx.stored_versions(), json!([to]));
+        let stored = ctx.test_cluster.etcd.below(&format!("/registry/{}/", ctx.group));
+        let other = stored.iter().find(|(_, text)| !text.contains(&format!("{}/{to}\"", ctx.group)));
         assert_eq!(other, None);
     }
     println!("     {turn} rounds of writes by others");
 }
 
 /// A second API server of the same etcd goes away in the middle, and another one comes.
-fn restarted(scene: &Scene<'_>) {
-    let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.enable(old);
-    let names = create(scene, 60);
-    let before = writes(scene, &names);
+fn restarted(ctx: &TestContext<'_>) {
+    let (old, new) = (ctx.sample.old, ctx.sample.new);
+    ctx.enable(old);
+    let names = create(ctx, 60);
+    let before = writes(ctx, &names);
     let start_one = |name: &str| {
-        let dir = scene.dir.join(name);
+        let dir = ctx.dir.join(name);
         std::fs::create_dir_all(&dir).unwrap();
-        ApiServer::start(&scene.bed.assets, &scene.bed.etcd, &dir, &dir, &[])
+        ApiServer::start(&ctx.test_cluster.assets, &ctx.test_cluster.etcd, &dir, &dir, &[])
     };
     let mut first = start_one("first");
     let proxy = Proxy::start(&first.client, |_, _, _| Fate::Late(Duration::from_millis(20)));
-    let through = scene.through(proxy.port);
-    let mut process = start(scene, &through, &["--to", new, "--settle=1s", "--page=10", "--max-in-flight=2"]);
-    scene.eventually(|| (proxy.calls().iter().filter(|call| call.contains("/w-")).count() > 10).then_some(()));
+    let through = ctx.through(proxy.port);
+    let mut process = start(ctx, &through, &["--to", new, "--settle=1s", "--page=10", "--max-in-flight=2"]);
+    ctx.eventually(|| (proxy.calls().iter().filter(|call| call.contains("/w-")).count() > 10).then_some(()));
     first.stop();
     let second = start_one("second");
     proxy.lead_to(&second.client);
     let code = process.end(SOON);
-    let log = std::fs::read_to_string(scene.dir.join("migrate.log")).unwrap();
+    let log = std::fs::read_to_string(ctx.dir.join("migrate.log")).unwrap();
     assert_eq!(code, Some(0), "{log}");
     assert!(log.contains("trying again in"), "{log}");
-    assert_migrated(scene, new, &names, &before);
+    assert_migrated(ctx, new, &names, &before);
 }
 
 /// Its Pods are replaced just now.
-fn webhook_away(scene: &Scene<'_>) {
-    let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.enable(old);
-    let names = create(scene, 20);
-    let before = writes(scene, &names);
-    scene.stop_pointsman();
-    let mut process = start(scene, &scene.bed.api.kubeconfig, &["--to", new, "--settle=0s"]);
-    let log = || std::fs::read_to_string(scene.dir.join("migrate.log")).unwrap();
+fn webhook_away(ctx: &TestContext<'_>) {
+    let (old, new) = (ctx.sample.old, ctx.sample.new);
+    ctx.enable(old);
+    let names = create(ctx, 20);
+    let before = writes(ctx, &names);
+    ctx.stop_pointsman();
+    let mut process = start(ctx, &ctx.test_cluster.api.kubeconfig, &["--to", new, "--settle=0s"]);
+    let log = || std::fs::read_to_string(ctx.dir.join("migrate.log")).unwrap();
     // Long enough for a list and a write to fail, had nobody waited.
     thread::sleep(Duration::from_secs(5));
-    *scene.pointsman.borrow_mut() = Some(crate::support::pointsman::Pointsman::start(&scene.setup));
+    *ctx.pointsman.borrow_mut() = Some(crate::support::pointsman::Pointsman::start(&ctx.setup));
     assert_eq!(process.end(SOON), Some(0), "{}", log());
-    assert_migrated(scene, new, &names, &before);
+    assert_migrated(ctx, new, &names, &before);
     for name in names {
-        assert!(scene.etcd(&name)["metadata"]["managedFields"].is_array(), "{name}");
+        assert!(ctx.etcd(&name)["metadata"]["managedFields"].is_array(), "{name}");
     }
 }
 
-fn cluster_scoped(scene: &Scene<'_>) {
-    let (old, new) = (scene.sample.old, scene.sample.new);
-    let mut crd = scene.enabled(old);
+fn cluster_scoped(ctx: &TestContext<'_>) {
+    let (old, new) = (ctx.sample.old, ctx.sample.new);
+    let mut crd = ctx.enabled(old);
     crd["spec"]["scope"] = json!("Cluster");
-    scene.post(CRDS, &crd).ok();
-    let all = |version: &str| format!("/apis/{}/{version}/{}", scene.group, scene.sample.plural);
-    scene.eventually(|| scene.call(Method::GET, &all(old), None).is_ok().then_some(()));
+    ctx.post(CRDS, &crd).ok();
+    let all = |version: &str| format!("/apis/{}/{version}/{}", ctx.group, ctx.sample.plural);
+    ctx.eventually(|| ctx.call(Method::GET, &all(old), None).is_ok().then_some(()));
     // Nothing there yet.
-    let (code, text, errors) = scene.migrate(&["--to", new, "--settle=0s"]);
+    let (code, text, errors) = ctx.migrate(&["--to", new, "--settle=0s"]);
     assert_eq!(code, 0, "{text}{errors}");
     assert!(text.contains("0 objects written") && text.contains("storedVersions was"), "{text}");
-    let mut object = scene.object(old, "a");
+    let mut object = ctx.object(old, "a");
     drop(object["metadata"].as_object_mut().unwrap().remove("namespace"));
-    scene.eventually(|| scene.post(&all(old), &object).is_ok().then_some(()));
-    let (code, text, errors) = scene.migrate(&["--to", old, "--settle=2s"]);
+    ctx.eventually(|| ctx.post(&all(old), &object).is_ok().then_some(()));
+    let (code, text, errors) = ctx.migrate(&["--to", old, "--settle=2s"]);
     assert_eq!(code, 0, "{text}{errors}");
     assert!(text.contains("1 object written"), "{text}");
-    let key = format!("/registry/{}/{}/a", scene.group, scene.sample.plural);
-    let stored = scene.bed.etcd.read(&key).expect("stored");
-    assert_eq!(stored["apiVersion"], format!("{}/{old}", scene.group));
+    let key = format!("/registry/{}/{}/a", ctx.group, ctx.sample.plural);
+    let stored = ctx.test_cluster.etcd.read(&key).expect("stored");
+    assert_eq!(stored["apiVersion"], format!("{}/{old}", ctx.group));
     let path = format!("{}/a", all(old));
-    scene.call(Method::PATCH, &path, Some((MERGE, "{}".to_owned()))).ok();
+    ctx.call(Method::PATCH, &path, Some((MERGE, "{}".to_owned()))).ok();
 }

@@ -10,7 +10,7 @@ use crate::scenario::Scenario;
 use crate::support::process::{SOON, eventually};
 use crate::support::proxy::{Fate, Proxy, status};
 use crate::support::sample::{Sample, WIDGET};
-use crate::support::scene::{CRDS, Scene};
+use crate::support::ctx::{CRDS, TestContext};
 use crate::support::verbs::assert_holds;
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
@@ -28,143 +28,143 @@ static WIDGETS: [&Sample; 1] = [&WIDGET];
 
 /// There and back by the cluster's own controller, killed in the middle, with an object that it cannot write, and by
 /// one that does not begin.
-fn delegated(scene: &Scene<'_>) {
-    let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.enable(old);
+fn delegated(ctx: &TestContext<'_>) {
+    let (old, new) = (ctx.sample.old, ctx.sample.new);
+    ctx.enable(old);
     for name in ["a", "bad", "c"] {
-        scene.create(old, &scene.object(old, name)).ok();
+        ctx.create(old, &ctx.object(old, name)).ok();
     }
     let svm = "/apis/storagemigration.k8s.io/v1beta1/storageversionmigrations";
-    let path = format!("{svm}/pointsman.{}", scene.crd_name());
+    let path = format!("{svm}/pointsman.{}", ctx.crd_name());
     let flags = ["--settle=1s", "--means=storage-version-migration"];
     let assert_stored = |version: &str| {
         for name in ["a", "bad", "c"] {
-            assert_eq!(version_of(&scene.etcd(name)), version, "{name}");
+            assert_eq!(version_of(&ctx.etcd(name)), version, "{name}");
         }
-        assert_eq!(scene.stored_versions(), json!([version]));
-        assert_eq!(scene.call(Method::GET, &path, None).code, 404, "nothing of it is left");
+        assert_eq!(ctx.stored_versions(), json!([version]));
+        assert_eq!(ctx.call(Method::GET, &path, None).code, 404, "nothing of it is left");
     };
     // Killed while the cluster writes, or is about to: the same command goes on.
-    let args = scene.migrate_args(&scene.bed.api.kubeconfig, &[&["--to", new], &flags[..]].concat());
-    let mut process = scene.started("migrate", &args);
-    scene.eventually(|| scene.call(Method::GET, &path, None).is_ok().then_some(()));
+    let args = ctx.migrate_args(&ctx.test_cluster.api.kubeconfig, &[&["--to", new], &flags[..]].concat());
+    let mut process = ctx.started("migrate", &args);
+    ctx.eventually(|| ctx.call(Method::GET, &path, None).is_ok().then_some(()));
     process.kill();
-    let (code, text, errors) = scene.migrate(&flags);
+    let (code, text, errors) = ctx.migrate(&flags);
     println!("     {}", errors.replace('\n', "\n     "));
     assert_eq!(code, 0, "{text}{errors}");
     assert!(errors.contains("the cluster rewrites them: StorageVersionMigration pointsman."), "{errors}");
     assert_stored(new);
     // One that cannot be written is named, as without the cluster.
-    let policy = policy(scene);
-    freeze(scene, &policy);
-    let (code, text, errors) = scene.migrate(&[&["--to", old], &flags[..]].concat());
+    let policy = policy(ctx);
+    freeze(ctx, &policy);
+    let (code, text, errors) = ctx.migrate(&[&["--to", old], &flags[..]].concat());
     println!("     {}", errors.replace('\n', "\n     "));
     assert_eq!(code, 1, "{text}{errors}");
     assert!(text.contains("not everything is stored") && text.contains("bad") && text.contains("frozen"), "{text}");
     // Its controller takes both off the list although it has failed. They are back also where we look and see nothing.
-    let lists = format!("/{}?", scene.sample.plural);
+    let lists = format!("/{}?", ctx.sample.plural);
     let forbidden = status(403, "lists are forbidden");
-    let proxy = Proxy::start(&scene.bed.api.client, move |_, method, path| {
+    let proxy = Proxy::start(&ctx.test_cluster.api.client, move |_, method, path| {
         match method == Method::GET && path.contains(&lists) {
             true => Fate::Answer(403, None, forbidden.clone()),
             false => Fate::Pass,
         }
     });
-    let (code, text, errors) = scene.migrate_at(&scene.through(proxy.port), &[&["--to", old], &flags[..]].concat());
+    let (code, text, errors) = ctx.migrate_at(&ctx.through(proxy.port), &[&["--to", old], &flags[..]].concat());
     println!("     {}", errors.replace('\n', "\n     "));
     assert!(code == 1 && errors.contains("lists are forbidden"), "{text}{errors}");
-    let stored = scene.stored_versions();
+    let stored = ctx.stored_versions();
     let stored = stored.as_array().unwrap();
     assert!(stored.contains(&json!(old)) && stored.contains(&json!(new)), "{stored:?}");
-    scene.kubectl(&["delete"], &policy);
-    scene.eventually(|| (scene.migrate(&["--settle=0s", "--means=auto"]).0 == 0).then_some(()));
+    ctx.kubectl(&["delete"], &policy);
+    ctx.eventually(|| (ctx.migrate(&["--settle=0s", "--means=auto"]).0 == 0).then_some(()));
     assert_stored(old);
     // Its controller says nothing.
     let asked = path.clone();
     let silent = json!({"metadata": {"name": "x"}, "spec": {}}).to_string();
-    let proxy = Proxy::start(&scene.bed.api.client, move |_, method, path| match path == asked {
+    let proxy = Proxy::start(&ctx.test_cluster.api.client, move |_, method, path| match path == asked {
         true if method != Method::DELETE => Fate::Answer(200, None, silent.clone()),
         _ => Fate::Pass,
     });
-    let through = scene.through(proxy.port);
-    let (code, text, errors) = scene.migrate_at(&through, &[&["--to", new], &flags[..]].concat());
+    let through = ctx.through(proxy.port);
+    let (code, text, errors) = ctx.migrate_at(&through, &[&["--to", new], &flags[..]].concat());
     assert_eq!(code, 0, "{text}{errors}");
     assert!(errors.contains("it was not begun within 30 s: does its controller run?"), "{errors}");
     assert_stored(new);
 }
 
 /// With a message that says what does without it.
-fn not_offered(scene: &Scene<'_>) {
-    if scene.call(Method::GET, "/apis/storagemigration.k8s.io", None).is_ok() {
+fn not_offered(ctx: &TestContext<'_>) {
+    if ctx.call(Method::GET, "/apis/storagemigration.k8s.io", None).is_ok() {
         return;
     }
-    let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.enable(old);
-    scene.create(old, &scene.object(old, "a")).ok();
-    let (code, _, errors) = scene.migrate(&["--to", new, "--settle=1s", "--means=storage-version-migration"]);
+    let (old, new) = (ctx.sample.old, ctx.sample.new);
+    ctx.enable(old);
+    ctx.create(old, &ctx.object(old, "a")).ok();
+    let (code, _, errors) = ctx.migrate(&["--to", new, "--settle=1s", "--means=storage-version-migration"]);
     assert!(code == 1 && errors.contains("offers no StorageVersionMigration"), "{errors}");
     assert!(errors.contains("--means=loop"), "{errors}");
-    let (code, text, errors) = scene.migrate(&["--to", new, "--settle=0s", "--means=auto"]);
+    let (code, text, errors) = ctx.migrate(&["--to", new, "--settle=0s", "--means=auto"]);
     assert_eq!(code, 0, "{text}{errors}");
-    assert_eq!(version_of(&scene.etcd("a")), new);
+    assert_eq!(version_of(&ctx.etcd("a")), new);
 }
 
 /// Kubernetes' own `TestStorageVersionMigrationWithCRD`, step by step.
-fn migration(scene: &Scene<'_>) {
-    let (old, new) = (scene.sample.old, scene.sample.new);
+fn migration(ctx: &TestContext<'_>) {
+    let (old, new) = (ctx.sample.old, ctx.sample.new);
     // One version, no webhook.
-    let both = scene.enabled(old);
+    let both = ctx.enabled(old);
     let mut crd = both.clone();
     crd["spec"].as_object_mut().unwrap().remove("conversion");
     crd["spec"]["versions"].as_array_mut().unwrap().retain(|version| version["name"] == old);
-    scene.install(&crd);
+    ctx.install(&crd);
     let names = ["a", "b", "c"];
     for name in names {
-        scene.create(old, &scene.object(old, name)).ok();
+        ctx.create(old, &ctx.object(old, name)).ok();
     }
-    let seen = names.map(|name| scene.get(old, name).ok());
+    let seen = names.map(|name| ctx.get(old, name).ok());
     // A second one, and us.
-    scene.change_crd(|crd| {
+    ctx.change_crd(|crd| {
         crd["spec"]["conversion"] = both["spec"]["conversion"].clone();
         crd["spec"]["versions"] = both["spec"]["versions"].clone();
     });
-    scene.eventually(|| scene.list(new).is_ok().then_some(()));
-    scene.eventually(|| scene.create(new, &scene.object(new, "d")).is_ok().then_some(()));
-    assert_eq!(version_of(&scene.etcd("d")), old);
-    scene.store(new);
-    scene.create(old, &scene.object(old, "e")).ok();
-    assert_eq!(version_of(&scene.etcd("e")), new);
-    assert_eq!(version_of(&scene.etcd("a")), old, "nothing is rewritten by itself");
-    let before = ["a", "b", "c", "d", "e"].map(|name| scene.get(new, name).ok());
-    assert_eq!(names.map(|name| scene.get(old, name).ok()["spec"].clone()), seen.map(|object| object["spec"].clone()));
-    migrate(scene);
+    ctx.eventually(|| ctx.list(new).is_ok().then_some(()));
+    ctx.eventually(|| ctx.create(new, &ctx.object(new, "d")).is_ok().then_some(()));
+    assert_eq!(version_of(&ctx.etcd("d")), old);
+    ctx.store(new);
+    ctx.create(old, &ctx.object(old, "e")).ok();
+    assert_eq!(version_of(&ctx.etcd("e")), new);
+    assert_eq!(version_of(&ctx.etcd("a")), old, "nothing is rewritten by itself");
+    let before = ["a", "b", "c", "d", "e"].map(|name| ctx.get(new, name).ok());
+    assert_eq!(names.map(|name| ctx.get(old, name).ok()["spec"].clone()), seen.map(|object| object["spec"].clone()));
+    migrate(ctx);
     for object in before {
         let name = object["metadata"]["name"].as_str().unwrap();
-        assert_eq!(version_of(&scene.etcd(name)), new, "{name}");
-        let now = scene.get(new, name).ok();
+        assert_eq!(version_of(&ctx.etcd(name)), new, "{name}");
+        let now = ctx.get(new, name).ok();
         assert_eq!(now["spec"], object["spec"], "{name}");
         assert_eq!(now["metadata"]["generation"], object["metadata"]["generation"], "{name}");
     }
     // Nobody needs the old version any more, and nobody needs us.
-    scene.leave_alone(new, old);
-    assert_eq!(scene.names(new), ["a", "b", "c", "d", "e"]);
-    assert_holds(&scene.get(new, "a").ok(), &json!({"spec": scene.sample.new_spec()}));
-    scene.patch(new, "a", &json!({"metadata": {"labels": {"still": "works"}}})).ok();
-    scene.delete(new, "b").ok();
+    ctx.leave_alone(new, old);
+    assert_eq!(ctx.names(new), ["a", "b", "c", "d", "e"]);
+    assert_holds(&ctx.get(new, "a").ok(), &json!({"spec": ctx.sample.new_spec()}));
+    ctx.patch(new, "a", &json!({"metadata": {"labels": {"still": "works"}}})).ok();
+    ctx.delete(new, "b").ok();
 }
 
 fn version_of(object: &Value) -> &str {
     object["apiVersion"].as_str().unwrap().split('/').next_back().unwrap()
 }
 
-fn migrate(scene: &Scene<'_>) {
+fn migrate(ctx: &TestContext<'_>) {
     let path = "/apis/storagemigration.k8s.io/v1beta1/storageversionmigrations";
-    let spec = json!({"resource": {"group": scene.group, "resource": scene.sample.plural}});
-    scene.post(path, &json!({"metadata": {"name": scene.ns}, "spec": spec})).ok();
-    let path = format!("{path}/{}", scene.ns);
+    let spec = json!({"resource": {"group": ctx.group, "resource": ctx.sample.plural}});
+    ctx.post(path, &json!({"metadata": {"name": ctx.ns}, "spec": spec})).ok();
+    let path = format!("{path}/{}", ctx.ns);
     let mut turn = 0;
     eventually("the migration", SOON, || {
-        let migration = scene.call_get(&path);
+        let migration = ctx.call_get(&path);
         let conditions = migration["status"]["conditions"].as_array().cloned().unwrap_or_default();
         let has = |kind: &str| conditions.iter().any(|it| it["type"] == kind && it["status"] == "True");
         assert!(!has("Failed"), "{migration:#}");
@@ -172,11 +172,11 @@ fn migrate(scene: &Scene<'_>) {
         if migration["status"]["resourceVersion"].is_string() {
             turn += 1;
             let label = json!({"metadata": {"labels": {"turn": turn.to_string()}}});
-            scene.patch(scene.sample.new, "e", &label).ok();
+            ctx.patch(ctx.sample.new, "e", &label).ok();
             std::thread::sleep(Duration::from_millis(300));
         }
         has("Succeeded").then_some(())
     });
-    let crd = scene.call(Method::GET, &format!("{CRDS}/{}", scene.crd_name()), None).ok();
-    assert_eq!(crd["status"]["storedVersions"], json!([scene.sample.new]));
+    let crd = ctx.call(Method::GET, &format!("{CRDS}/{}", ctx.crd_name()), None).ok();
+    assert_eq!(crd["status"]["storedVersions"], json!([ctx.sample.new]));
 }

@@ -20,26 +20,26 @@ use crate::support::client::Answer;
 use crate::support::pointsman::Pointsman;
 use crate::support::process::{SOON, eventually};
 use crate::support::sample::{FIGURE, Sample};
-use crate::support::scene::{CRDS, JSON, Scene};
+use crate::support::ctx::{CRDS, JSON, TestContext};
 
 pub(crate) const SCENARIOS: &[Scenario] =
     &[Scenario::new("model_matches_real_apiserver", as_the_model_says).of(&FIGURES).newest()];
 
 static FIGURES: [&Sample; 1] = [&FIGURE];
 
-fn as_the_model_says(scene: &Scene<'_>) {
+fn as_the_model_says(ctx: &TestContext<'_>) {
     let number = |name: &str| -> Option<u64> { std::env::var(name).ok()?.parse().ok() };
     let (wanted, cases) = (number("POINTSMAN_SEED"), number("POINTSMAN_CASES").unwrap_or(40));
     let seed = wanted.unwrap_or(0);
-    let kinds = install(scene, seed);
+    let kinds = install(ctx, seed);
     let mut tally = Tally::default();
     for (at, kind) in kinds.iter().enumerate() {
-        let case = |number: u64| Case { scene, kind, name: format!("c{number}"), seed, told: Vec::new() };
+        let case = |number: u64| Case { ctx, kind, name: format!("c{number}"), seed, told: Vec::new() };
         // The one with every keyword first, and more of it.
         let count = if at == 0 { cases * 3 } else { cases };
         (0..count).for_each(|number| case(number).holds(number, &mut tally));
         let path = format!("{CRDS}/{}", kind.crd_name());
-        scene.call(Method::DELETE, &path, None).ok();
+        ctx.call(Method::DELETE, &path, None).ok();
     }
     let Tally { stored, refused, undecodable, converted, rewritten } = tally;
     println!(
@@ -119,7 +119,7 @@ impl From<WriteError> for Refusal {
 
 /// One object on its way.
 struct Case<'a> {
-    scene: &'a Scene<'a>,
+    ctx: &'a TestContext<'a>,
     kind: &'a Modelled,
     name: String,
     seed: u64,
@@ -181,7 +181,7 @@ impl Case<'_> {
     fn reads(&mut self, version: &str) -> Value {
         let stored = self.etcd();
         let path = format!("{}/{}", self.path(version), self.name);
-        let answer = self.scene.call(Method::GET, &path, None);
+        let answer = self.ctx.call(Method::GET, &path, None);
         self.told.push(format!("asked    GET {path}"));
         self.told.push(format!("answered {} {}", answer.code, answer.text));
         let found = self.accepted(&answer);
@@ -218,13 +218,13 @@ impl Case<'_> {
         object.set("kind", Value::text(kind.kind()));
         let mut metadata = Value::object();
         metadata.set("name", Value::text(&self.name));
-        metadata.set("namespace", Value::text(&self.scene.ns));
+        metadata.set("namespace", Value::text(&self.ctx.ns));
         object.set("metadata", metadata);
         object
     }
 
     fn path(&self, version: &str) -> String {
-        let (kind, ns) = (self.kind.kind(), &self.scene.ns);
+        let (kind, ns) = (self.kind.kind(), &self.ctx.ns);
         format!("/apis/{}/{version}/namespaces/{ns}/{}", kind.group(), kind.plural())
     }
 
@@ -233,7 +233,7 @@ impl Case<'_> {
         let path = format!("{}{one}", self.path(version));
         let text = object.to_text();
         self.told.push(format!("asked    {method} {path} {text}"));
-        let answer = self.scene.call(method, &path, Some((JSON, text)));
+        let answer = self.ctx.call(method, &path, Some((JSON, text)));
         self.told.push(format!("answered {} {}", answer.code, answer.text));
         answer
     }
@@ -255,8 +255,8 @@ impl Case<'_> {
 
     fn etcd(&mut self) -> Value {
         let kind = self.kind.kind();
-        let key = format!("/registry/{}/{}/{}/{}", kind.group(), kind.plural(), self.scene.ns, self.name);
-        let text = self.scene.bed.etcd.text(&key).unwrap_or_else(|| panic!("nothing stored\n{}", self.story()));
+        let key = format!("/registry/{}/{}/{}/{}", kind.group(), kind.plural(), self.ctx.ns, self.name);
+        let text = self.ctx.test_cluster.etcd.text(&key).unwrap_or_else(|| panic!("nothing stored\n{}", self.story()));
         self.told.push(format!("stored   {text}"));
         Value::read(&text).unwrap()
     }
@@ -357,42 +357,42 @@ const SPELLINGS: [&str; 32] = [
 ];
 
 /// Puts the kinds up, and starts a server that knows them all.
-fn install(scene: &Scene<'_>, seed: u64) -> Vec<Modelled> {
-    let mut kinds = vec![modelled(scene.kind())];
-    let mut crds = vec![scene.enabled(scene.sample.old)];
+fn install(ctx: &TestContext<'_>, seed: u64) -> Vec<Modelled> {
+    let mut kinds = vec![modelled(ctx.kind())];
+    let mut crds = vec![ctx.enabled(ctx.sample.old)];
     let drafts = (0..).map(|number| Draft::random(seed.wrapping_mul(1000).wrapping_add(number), Manner::Sensible));
     for (number, mut draft) in drafts.enumerate() {
         if kinds.len() == KINDS {
             break;
         }
-        let group = format!("g{number}.{}", scene.group);
+        let group = format!("g{number}.{}", ctx.group);
         let text = draft.crd.to_string().replace("example.com", &group);
         draft.crd = serde_json::from_str(&text).unwrap();
         let Ok(kind) = draft.load() else { continue };
         let mut crd = kind.crd().clone();
-        crd["spec"]["conversion"] = scene.conversion();
+        crd["spec"]["conversion"] = ctx.conversion();
         // What the API server refuses as a schema is no schema of a kind.
-        if !scene.post(&format!("{CRDS}?dryRun=All"), &crd).is_ok() {
+        if !ctx.post(&format!("{CRDS}?dryRun=All"), &crd).is_ok() {
             continue;
         }
         let file = format!("thing-{number}.crd.yaml");
         draft.definition["crd"] = file.clone().into();
         draft.definition["name"] = format!("thing-{number}").into();
-        fs::write(scene.setup.kinds.join(&file), text).unwrap();
-        fs::write(scene.setup.kinds.join(format!("thing-{number}.yaml")), draft.definition.to_string()).unwrap();
+        fs::write(ctx.setup.kinds.join(&file), text).unwrap();
+        fs::write(ctx.setup.kinds.join(format!("thing-{number}.yaml")), draft.definition.to_string()).unwrap();
         crds.push(crd);
         kinds.push(modelled(kind));
     }
-    scene.stop_pointsman();
-    scene.pointsman.replace(Some(Pointsman::start(&scene.setup)));
+    ctx.stop_pointsman();
+    ctx.pointsman.replace(Some(Pointsman::start(&ctx.setup)));
     for crd in &crds {
-        scene.post(CRDS, crd).ok();
+        ctx.post(CRDS, crd).ok();
     }
     for kind in &kinds {
         for version in &kind.versions {
             let path = format!("/apis/{}/{version}/{}", kind.kind().group(), kind.kind().plural());
             eventually(&format!("{path} is served"), SOON, || {
-                scene.call(Method::GET, &path, None).is_ok().then_some(())
+                ctx.call(Method::GET, &path, None).is_ok().then_some(())
             });
         }
     }

@@ -11,7 +11,7 @@ use crate::scenario::Scenario;
 use crate::support::balancer::Balancer;
 use crate::support::pointsman::{Pointsman, Setup};
 use crate::support::process::{eventually, free_port};
-use crate::support::scene::Scene;
+use crate::support::ctx::TestContext;
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("rolling_restart_fails_no_request", rolled).materialize().newest().failing().alone(),
@@ -24,23 +24,23 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("restarted_replica_recovers", the_only_one).materialize().newest().failing().alone(),
 ];
 
-fn another(scene: &Scene<'_>) -> Pointsman {
-    let setup = Setup { port: free_port(), ..scene.setup.clone() };
+fn another(ctx: &TestContext<'_>) -> Pointsman {
+    let setup = Setup { port: free_port(), ..ctx.setup.clone() };
     Pointsman::start(&setup)
 }
 
 /// What a Deployment does: the next one first, then the old one is asked to go. And what somebody does who deletes
 /// Pods.
-fn rolled(scene: &Scene<'_>) {
-    let balancer = behind_balancer(scene);
-    let (mut one, mut two) = (another(scene), another(scene));
+fn rolled(ctx: &TestContext<'_>) {
+    let balancer = behind_balancer(ctx);
+    let (mut one, mut two) = (another(ctx), another(ctx));
     balancer.set(&[one.backend(), two.backend()]);
-    scene.enable(scene.sample.new);
-    let (load, rollouts) = under_counted_load(scene, 20, |requests| {
+    ctx.enable(ctx.sample.new);
+    let (load, rollouts) = under_counted_load(ctx, 20, |requests| {
         let mut rollouts = 0;
         while rollouts < ROLLOUTS || (thorough() && requests.load(Ordering::Relaxed) < MANY) {
             rollouts += 1;
-            let next = another(scene);
+            let next = another(ctx);
             balancer.set(&[one.backend(), two.backend(), next.backend()]);
             one.drain();
             one = std::mem::replace(&mut two, next);
@@ -50,38 +50,38 @@ fn rolled(scene: &Scene<'_>) {
     });
     println!("     {rollouts} instances rolled under {} requests: {} errors", load.requests, load.errors.len());
     assert_eq!(load.errors, [""; 0]);
-    assert_eq!(scene.conversions().1, 0);
+    assert_eq!(ctx.conversions().1, 0);
     // Both at once, and the next ones when they are gone.
-    forget(scene);
-    let (naive, ()) = under_load(scene, 20, || {
+    forget(ctx);
+    let (naive, ()) = under_load(ctx, 20, || {
         one.kill();
         two.kill();
         thread::sleep(Duration::from_secs(1));
-        (one, two) = (another(scene), another(scene));
+        (one, two) = (another(ctx), another(ctx));
         balancer.set(&[one.backend(), two.backend()]);
     });
     println!("     deleted and made anew under {} requests: {} errors", naive.requests, naive.errors.len());
     assert!(!naive.errors.is_empty(), "the test can fail");
     // Caches may be behind still, and the CRD's deletion converts as well.
-    scene.keep((balancer, one, two));
+    ctx.keep((balancer, one, two));
 }
 
 /// Two replicas take over one leaf after the other, while they run. And what somebody does who restarts them for it.
-fn leaves(scene: &Scene<'_>) {
-    let balancer = behind_balancer(scene);
-    let authority = &scene.bed.authority;
-    let mut replicas = [Replica::start(scene, "one", authority), Replica::start(scene, "two", authority)];
+fn leaves(ctx: &TestContext<'_>) {
+    let balancer = behind_balancer(ctx);
+    let authority = &ctx.test_cluster.authority;
+    let mut replicas = [Replica::start(ctx, "one", authority), Replica::start(ctx, "two", authority)];
     let set = |replicas: &[Replica; 2]| {
         balancer.set(&[replicas[0].running.backend(), replicas[1].running.backend()]);
     };
     set(&replicas);
-    scene.enable(scene.sample.new);
-    let (load, given) = under_counted_load(scene, 20, |requests| {
+    ctx.enable(ctx.sample.new);
+    let (load, given) = under_counted_load(ctx, 20, |requests| {
         let mut given = 0;
         while given < LEAVES || (thorough() && requests.load(Ordering::Relaxed) < MANY) {
             let replica = &replicas[given % 2];
             let before = reloads(&replica.running.metrics());
-            replica.give(scene, authority);
+            replica.give(ctx, authority);
             eventually("the leaf is taken over", Duration::from_secs(20), || {
                 (reloads(&replica.running.metrics()) > before).then_some(())
             });
@@ -91,12 +91,12 @@ fn leaves(scene: &Scene<'_>) {
     });
     println!("     {given} leaves under {} requests: {} errors", load.requests, load.errors.len());
     assert_eq!(load.errors, [""; 0]);
-    assert_eq!(scene.conversions().1, 0);
-    forget(scene);
-    let (naive, ()) = under_load(scene, 20, || {
+    assert_eq!(ctx.conversions().1, 0);
+    forget(ctx);
+    let (naive, ()) = under_load(ctx, 20, || {
         for replica in &mut replicas {
             replica.running.kill();
-            replica.give(scene, authority);
+            replica.give(ctx, authority);
             thread::sleep(Duration::from_millis(500));
             replica.running = Pointsman::start(&replica.setup);
         }
@@ -104,21 +104,21 @@ fn leaves(scene: &Scene<'_>) {
     });
     println!("     restarted for it under {} requests: {} errors", naive.requests, naive.errors.len());
     assert!(!naive.errors.is_empty(), "the test can fail");
-    scene.keep((balancer, replicas.map(|replica| replica.running)));
+    ctx.keep((balancer, replicas.map(|replica| replica.running)));
 }
 
 /// Makes room for the next load.
-fn forget(scene: &Scene<'_>) {
-    scene.call(hyper::Method::DELETE, &scene.all(scene.sample.new), None).ok();
+fn forget(ctx: &TestContext<'_>) {
+    ctx.call(hyper::Method::DELETE, &ctx.all(ctx.sample.new), None).ok();
 }
 
 /// What nobody can help: requests that were with the dead one, and those sent there until that is noticed.
-fn one_of_two(scene: &Scene<'_>) {
-    let balancer = behind_balancer(scene);
-    let (mut one, two) = (another(scene), another(scene));
+fn one_of_two(ctx: &TestContext<'_>) {
+    let balancer = behind_balancer(ctx);
+    let (mut one, two) = (another(ctx), another(ctx));
     balancer.set(&[one.backend(), two.backend()]);
-    scene.enable(scene.sample.new);
-    let (load, ()) = under_load(scene, 10, || {
+    ctx.enable(ctx.sample.new);
+    let (load, ()) = under_load(ctx, 10, || {
         thread::sleep(Duration::from_secs(1));
         one.kill();
         thread::sleep(Duration::from_secs(1));
@@ -128,38 +128,38 @@ fn one_of_two(scene: &Scene<'_>) {
         assert!(error.contains("conversion webhook for"), "{error}");
     }
     balancer.set(&[two.backend()]);
-    assert_quiet(scene);
+    assert_quiet(ctx);
 }
 
 /// With one instance, a crash is an outage of the other version until it is back. What is asked for then fails, by
 /// name; what was stored is untouched.
-fn the_only_one(scene: &Scene<'_>) {
-    scene.enable(scene.sample.new);
-    let (load, ()) = under_load(scene, 10, || {
+fn the_only_one(ctx: &TestContext<'_>) {
+    ctx.enable(ctx.sample.new);
+    let (load, ()) = under_load(ctx, 10, || {
         thread::sleep(Duration::from_millis(500));
-        scene.pointsman.borrow_mut().as_mut().unwrap().kill();
+        ctx.pointsman.borrow_mut().as_mut().unwrap().kill();
         thread::sleep(Duration::from_millis(500));
-        *scene.pointsman.borrow_mut() = Some(Pointsman::start(&scene.setup));
+        *ctx.pointsman.borrow_mut() = Some(Pointsman::start(&ctx.setup));
     });
     println!("     the only one killed under {} requests: {} errors", load.requests, load.errors.len());
     assert!(!load.errors.is_empty(), "conversion fails while nobody converts");
     for error in &load.errors {
         assert!(error.contains("conversion webhook for"), "{error}");
     }
-    assert_quiet(scene);
-    assert_eq!(scene.names(scene.sample.old), scene.names(scene.sample.new));
+    assert_quiet(ctx);
+    assert_eq!(ctx.names(ctx.sample.old), ctx.names(ctx.sample.new));
 }
 
 /// Nothing is left of the trouble.
-fn assert_quiet(scene: &Scene<'_>) {
-    forget(scene);
-    let (load, ()) = under_load(scene, 10, || thread::sleep(Duration::from_secs(1)));
+fn assert_quiet(ctx: &TestContext<'_>) {
+    forget(ctx);
+    let (load, ()) = under_load(ctx, 10, || thread::sleep(Duration::from_secs(1)));
     assert_eq!(load.errors, [""; 0]);
 }
 
-fn behind_balancer(scene: &Scene<'_>) -> Balancer {
-    scene.stop_pointsman();
-    Balancer::start(scene.setup.port)
+fn behind_balancer(ctx: &TestContext<'_>) -> Balancer {
+    ctx.stop_pointsman();
+    Balancer::start(ctx.setup.port)
 }
 
 const ROLLOUTS: usize = 6;

@@ -10,7 +10,7 @@ use crate::scenario::Scenario;
 use crate::support::pointsman::Pointsman;
 use crate::support::process::Process;
 use crate::support::sample::{Sample, WIDGET};
-use crate::support::scene::{APPLY, MERGE, Scene};
+use crate::support::ctx::{APPLY, MERGE, TestContext};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("flickering_webhook_loses_no_owner", flickering).of(&WIDGETS).failing(),
@@ -25,26 +25,26 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
 static WIDGETS: [&Sample; 1] = [&WIDGET];
 
 /// One manager applies the address, another one the replicas, and a third one writes a label, all at the old version.
-fn create(scene: &Scene<'_>, name: &str) {
-    let old = scene.sample.old;
-    applies(scene, old, name, "owner", &json!({"hostPort": "example.com:8080"}));
-    applies(scene, old, name, "scaler", &json!({"replicas": 2}));
+fn create(ctx: &TestContext<'_>, name: &str) {
+    let old = ctx.sample.old;
+    applies(ctx, old, name, "owner", &json!({"hostPort": "example.com:8080"}));
+    applies(ctx, old, name, "scaler", &json!({"replicas": 2}));
     let label = json!({"metadata": {"labels": {"x": "y"}}}).to_string();
-    let path = format!("{}?fieldManager=labeler", scene.one(old, name));
-    scene.call(Method::PATCH, &path, Some((MERGE, label))).ok();
+    let path = format!("{}?fieldManager=labeler", ctx.one(old, name));
+    ctx.call(Method::PATCH, &path, Some((MERGE, label))).ok();
 }
 
 /// Server-side apply by a manager, without force.
 #[track_caller]
-fn applies(scene: &Scene<'_>, version: &str, name: &str, manager: &str, spec: &Value) -> Value {
-    let object = scene.with_spec(version, name, spec.clone());
-    let path = format!("{}?fieldManager={manager}", scene.one(version, name));
-    scene.call(Method::PATCH, &path, Some((APPLY, object.to_string()))).ok()
+fn applies(ctx: &TestContext<'_>, version: &str, name: &str, manager: &str, spec: &Value) -> Value {
+    let object = ctx.with_spec(version, name, spec.clone());
+    let path = format!("{}?fieldManager={manager}", ctx.one(version, name));
+    ctx.call(Method::PATCH, &path, Some((APPLY, object.to_string()))).ok()
 }
 
 /// Manager, version and fields of each entry, as stored.
-fn owners(scene: &Scene<'_>, name: &str) -> Vec<(String, String, Value)> {
-    let stored = scene.etcd(name);
+fn owners(ctx: &TestContext<'_>, name: &str) -> Vec<(String, String, Value)> {
+    let stored = ctx.etcd(name);
     let entries = stored["metadata"]["managedFields"].as_array().cloned().unwrap_or_default();
     let text = |entry: &Value, field: &str| entry[field].as_str().unwrap_or_default().to_owned();
     let mut owners: Vec<_> = entries
@@ -56,9 +56,9 @@ fn owners(scene: &Scene<'_>, name: &str) -> Vec<(String, String, Value)> {
 }
 
 /// The entries that are expected once the old version is gone.
-fn translated(scene: &Scene<'_>) -> Vec<(String, String, Value)> {
+fn translated(ctx: &TestContext<'_>) -> Vec<(String, String, Value)> {
     let entry =
-        |manager: &str, fields: Value| (manager.to_owned(), format!("{}/{}", scene.group, scene.sample.new), fields);
+        |manager: &str, fields: Value| (manager.to_owned(), format!("{}/{}", ctx.group, ctx.sample.new), fields);
     vec![
         entry("labeler", Value::Null),
         entry("owner", json!({"f:host": {}, "f:port": {}})),
@@ -67,13 +67,13 @@ fn translated(scene: &Scene<'_>) -> Vec<(String, String, Value)> {
 }
 
 /// Each manager can apply, and a field that its only owner leaves out goes.
-fn assert_owned(scene: &Scene<'_>, name: &str) {
-    let new = scene.sample.new;
-    assert_eq!(owners(scene, name), translated(scene), "{name}");
-    applies(scene, new, name, "owner", &json!({"host": "example.com", "port": 8080}));
-    let after = applies(scene, new, name, "scaler", &json!({}));
+fn assert_owned(ctx: &TestContext<'_>, name: &str) {
+    let new = ctx.sample.new;
+    assert_eq!(owners(ctx, name), translated(ctx), "{name}");
+    applies(ctx, new, name, "owner", &json!({"host": "example.com", "port": 8080}));
+    let after = applies(ctx, new, name, "scaler", &json!({}));
     assert_eq!(after["spec"].get("replicas"), None, "{after}");
-    let after = applies(scene, new, name, "owner", &json!({"host": "example.com"}));
+    let after = applies(ctx, new, name, "owner", &json!({"host": "example.com"}));
     assert_eq!(after["spec"].get("port"), None, "{after}");
 }
 
@@ -82,30 +82,30 @@ fn assert_owned(scene: &Scene<'_>, name: &str) {
 const ANSWERED: [u64; 4] = [150, 5, 80, 20];
 
 /// The webhook is killed again and again while objects are written: every manager owns what it owned.
-fn flickering(scene: &Scene<'_>) {
-    let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.enable(old);
+fn flickering(ctx: &TestContext<'_>) {
+    let (old, new) = (ctx.sample.old, ctx.sample.new);
+    ctx.enable(old);
     let names: Vec<String> = (0..150).map(|at| format!("w-{at}")).collect();
-    names.iter().for_each(|name| create(scene, name));
-    let before: Vec<_> = names.iter().map(|name| owners(scene, name)).collect();
+    names.iter().for_each(|name| create(ctx, name));
+    let before: Vec<_> = names.iter().map(|name| owners(ctx, name)).collect();
     assert_eq!(before[0].len(), 3, "{:?}", before[0]);
-    let args = scene.migrate_args(&scene.bed.api.kubeconfig, &["--to", new, "--settle=1s", "--max-in-flight=4"]);
-    let log = scene.dir.join("migrate.log");
+    let args = ctx.migrate_args(&ctx.test_cluster.api.kubeconfig, &["--to", new, "--settle=1s", "--max-in-flight=4"]);
+    let log = ctx.dir.join("migrate.log");
     let mut process = Process::start("migrate", env!("CARGO_BIN_EXE_pointsman").as_ref(), &args, &log);
     let mut ended = None;
     let mut flickers = 0;
-    scene.eventually(|| {
+    ctx.eventually(|| {
         // SIGKILL, so that calls break in the middle.
-        drop(scene.pointsman.borrow_mut().take());
+        drop(ctx.pointsman.borrow_mut().take());
         thread::sleep(Duration::from_millis(60));
-        let pointsman = Pointsman::start(&scene.setup);
+        let pointsman = Pointsman::start(&ctx.setup);
         let answers = ANSWERED[flickers % ANSWERED.len()];
         flickers += 1;
         // Counted in answers, not in time: a slow machine makes progress as well.
         while ended.is_none() && pointsman.answered() < answers {
             ended = process.end(Duration::from_millis(10));
         }
-        *scene.pointsman.borrow_mut() = Some(pointsman);
+        *ctx.pointsman.borrow_mut() = Some(pointsman);
         ended.map(drop)
     });
     let log = std::fs::read_to_string(log).unwrap();
@@ -113,84 +113,84 @@ fn flickering(scene: &Scene<'_>) {
     let failed: Vec<&str> = log.lines().filter(|line| !line.contains("trying again")).collect();
     assert_eq!(ended, Some(0), "{failed:#?}");
     for (name, before) in names.iter().zip(&before) {
-        assert_eq!(scene.etcd(name)["apiVersion"], format!("{}/{new}", scene.group), "{name}");
+        assert_eq!(ctx.etcd(name)["apiVersion"], format!("{}/{new}", ctx.group), "{name}");
         // Where the API server could not tell who owns what just then, all of it is written down in the new version.
-        let now = owners(scene, name);
-        assert!(now == *before || now == translated(scene), "{name}: {now:?}");
+        let now = owners(ctx, name);
+        assert!(now == *before || now == translated(ctx), "{name}: {now:?}");
     }
 }
 
 /// The old version is not served any more, and then not known.
-fn disabled(scene: &Scene<'_>) {
-    let (old, new, crd) = (scene.sample.old, scene.sample.new, scene.crd_name());
-    scene.enable(old);
-    ["a", "b", "c"].iter().for_each(|name| create(scene, name));
-    let (code, text, errors) = scene.migrate(&["--to", new, "--settle=1s"]);
+fn disabled(ctx: &TestContext<'_>) {
+    let (old, new, crd) = (ctx.sample.old, ctx.sample.new, ctx.crd_name());
+    ctx.enable(old);
+    ["a", "b", "c"].iter().for_each(|name| create(ctx, name));
+    let (code, text, errors) = ctx.migrate(&["--to", new, "--settle=1s"]);
     assert_eq!(code, 0, "{text}{errors}");
-    scene.commanded(&["disable", &crd, &scene.server(), "--served", new, "--settle=1s"]);
-    assert_owned(scene, "a");
+    ctx.commanded(&["disable", &crd, &ctx.server(), "--served", new, "--settle=1s"]);
+    assert_owned(ctx, "a");
     // Once more, there is nothing to do.
-    scene.commanded(&["disable", &crd, &scene.server(), "--settle=0s"]);
-    scene.change_crd(|crd| crd["spec"]["versions"].as_array_mut().unwrap().retain(|version| version["name"] != old));
-    scene.eventually(|| scene.patch(new, "c", &json!({"metadata": {"labels": {"z": "z"}}})).is_ok().then_some(()));
-    assert_owned(scene, "b");
+    ctx.commanded(&["disable", &crd, &ctx.server(), "--settle=0s"]);
+    ctx.change_crd(|crd| crd["spec"]["versions"].as_array_mut().unwrap().retain(|version| version["name"] != old));
+    ctx.eventually(|| ctx.patch(new, "c", &json!({"metadata": {"labels": {"z": "z"}}})).is_ok().then_some(()));
+    assert_owned(ctx, "b");
 }
 
 /// The conversion was taken away by hand, so that entries name a version that is not served.
-fn forgotten(scene: &Scene<'_>) {
-    let (old, new, crd) = (scene.sample.old, scene.sample.new, scene.crd_name());
-    scene.enable(old);
-    create(scene, "a");
-    let (code, text, errors) = scene.migrate(&["--to", new, "--settle=1s"]);
+fn forgotten(ctx: &TestContext<'_>) {
+    let (old, new, crd) = (ctx.sample.old, ctx.sample.new, ctx.crd_name());
+    ctx.enable(old);
+    create(ctx, "a");
+    let (code, text, errors) = ctx.migrate(&["--to", new, "--settle=1s"]);
     assert_eq!(code, 0, "{text}{errors}");
-    scene.change_crd(|crd| {
+    ctx.change_crd(|crd| {
         crd["spec"]["conversion"] = json!({"strategy": "None"});
         for version in crd["spec"]["versions"].as_array_mut().unwrap() {
             version["served"] = json!(version["name"] == new);
         }
     });
-    scene.eventually(|| (scene.list(old).code == 404).then_some(()));
-    let text = scene.commanded(&["migrate", &crd, "--forget", old]);
+    ctx.eventually(|| (ctx.list(old).code == 404).then_some(()));
+    let text = ctx.commanded(&["migrate", &crd, "--forget", old]);
     assert!(text.contains("1 object"), "{text}");
-    assert_owned(scene, "a");
+    assert_owned(ctx, "a");
 }
 
 /// Owner references to the version that goes are counted within the kind, and found in other kinds by the documented
 /// command.
-fn referred(scene: &Scene<'_>) {
-    let (old, new, crd) = (scene.sample.old, scene.sample.new, scene.crd_name());
-    scene.enable(new);
-    let uid = scene.create(new, &scene.object(new, "parent")).ok()["metadata"]["uid"].clone();
+fn referred(ctx: &TestContext<'_>) {
+    let (old, new, crd) = (ctx.sample.old, ctx.sample.new, ctx.crd_name());
+    ctx.enable(new);
+    let uid = ctx.create(new, &ctx.object(new, "parent")).ok()["metadata"]["uid"].clone();
     let reference = json!({
-        "apiVersion": format!("{}/{old}", scene.group), "kind": scene.sample.kind, "name": "parent", "uid": uid,
+        "apiVersion": format!("{}/{old}", ctx.group), "kind": ctx.sample.kind, "name": "parent", "uid": uid,
     });
-    let mut child = scene.object(new, "child");
+    let mut child = ctx.object(new, "child");
     child["metadata"]["ownerReferences"] = json!([reference]);
-    scene.create(new, &child).ok();
+    ctx.create(new, &child).ok();
     let map = json!({"metadata": {"name": "child", "ownerReferences": [reference]}});
-    scene.post(&format!("/api/v1/namespaces/{}/configmaps", scene.ns), &map).ok();
-    let text = scene.commanded(&["status", &crd]);
+    ctx.post(&format!("/api/v1/namespaces/{}/configmaps", ctx.ns), &map).ok();
+    let text = ctx.commanded(&["status", &crd]);
     assert!(text.contains(&format!("owners in     {old}: 1\n")), "{text}");
     let named = format!("may go        {old}: no, it is named in owner references of 1: pointsman disable {crd}, ");
     assert!(text.contains(&named), "{text}");
     // Once the version is not served, the garbage collector deletes such children for a while.
-    assert_eq!(children(scene), format!("ConfigMap {}/child\n", scene.ns));
-    let (code, text, errors) = scene.command(&["disable", &crd, &scene.server(), "--served", new, "--settle=1s"]);
+    assert_eq!(children(ctx), format!("ConfigMap {}/child\n", ctx.ns));
+    let (code, text, errors) = ctx.command(&["disable", &crd, &ctx.server(), "--served", new, "--settle=1s"]);
     assert!(code == 0 && !text.contains("left: "), "{text}{errors}");
     assert!(errors.contains("renamed: owner references in 1 object\n"), "{errors}");
     assert!(errors.contains(&format!("whose owner references name {old} may be deleted")), "{errors}");
-    let now = scene.get(new, "child").ok()["metadata"]["ownerReferences"].clone();
-    assert_eq!(now[0]["apiVersion"], format!("{}/{new}", scene.group), "{now}");
-    scene.commanded(&["status", &crd]);
+    let now = ctx.get(new, "child").ok()["metadata"]["ownerReferences"].clone();
+    assert_eq!(now[0]["apiVersion"], format!("{}/{new}", ctx.group), "{now}");
+    ctx.commanded(&["status", &crd]);
 }
 
 /// The ConfigMaps that refer to the old version, as docs/uninstall.md finds them.
-fn children(scene: &Scene<'_>) -> String {
+fn children(ctx: &TestContext<'_>) -> String {
     let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/uninstall.md")).unwrap();
     let template = page.split("go-template='").nth(1).unwrap().split('\'').next().unwrap();
-    let template = template.replace("materialize.cloud/v1alpha1", &format!("{}/{}", scene.group, scene.sample.old));
-    let output = std::process::Command::new(scene.bed.assets.path("kubectl"))
-        .arg(format!("--kubeconfig={}", scene.bed.api.kubeconfig.display()))
+    let template = template.replace("materialize.cloud/v1alpha1", &format!("{}/{}", ctx.group, ctx.sample.old));
+    let output = std::process::Command::new(ctx.test_cluster.assets.path("kubectl"))
+        .arg(format!("--kubeconfig={}", ctx.test_cluster.api.kubeconfig.display()))
         .args(["get", "configmaps", "-A", "--ignore-not-found", "-o", &format!("go-template={template}")])
         .output()
         .unwrap();
@@ -199,42 +199,42 @@ fn children(scene: &Scene<'_>) -> String {
 }
 
 /// With the webhook down, the version that is stored can be written, whichever way the migration went.
-fn outage(scene: &Scene<'_>) {
-    let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.conversion();
-    let (code, _, errors) = scene.enables(&[]);
+fn outage(ctx: &TestContext<'_>) {
+    let (old, new) = (ctx.sample.old, ctx.sample.new);
+    ctx.conversion();
+    let (code, _, errors) = ctx.enables(&[]);
     assert_eq!(code, 0, "{errors}");
     for to in [new, old, new] {
-        let (code, text, errors) = scene.migrate(&["--to", to, "--settle=1s"]);
+        let (code, text, errors) = ctx.migrate(&["--to", to, "--settle=1s"]);
         assert_eq!(code, 0, "{text}{errors}");
         for version in [old, new] {
             let path = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies";
-            let name = format!("pointsman-incomplete.{version}.{}", scene.crd_name());
-            let there = scene.call(Method::GET, &format!("{path}/{name}"), None).is_ok();
+            let name = format!("pointsman-incomplete.{version}.{}", ctx.crd_name());
+            let there = ctx.call(Method::GET, &format!("{path}/{name}"), None).is_ok();
             assert_eq!(there, version == to, "{name}");
         }
     }
-    scene.stop_pointsman();
+    ctx.stop_pointsman();
     // The API server looks at policies as they were a moment ago.
-    scene.eventually(|| scene.create(new, &scene.object(new, "a")).is_ok().then_some(()));
-    scene.patch(new, "a", &json!({"metadata": {"labels": {"x": "y"}, "finalizers": ["e.com/f"]}})).ok();
+    ctx.eventually(|| ctx.create(new, &ctx.object(new, "a")).is_ok().then_some(()));
+    ctx.patch(new, "a", &json!({"metadata": {"labels": {"x": "y"}, "finalizers": ["e.com/f"]}})).ok();
     let status = json!({"status": {"observedGeneration": 1}}).to_string();
-    scene.call(Method::PATCH, &scene.one(new, "a/status"), Some((MERGE, status))).ok();
-    scene.patch(new, "a", &json!({"metadata": {"finalizers": null}})).ok();
+    ctx.call(Method::PATCH, &ctx.one(new, "a/status"), Some((MERGE, status))).ok();
+    ctx.patch(new, "a", &json!({"metadata": {"finalizers": null}})).ok();
 }
 
 /// What is printed can be applied by two managers, one after the other.
-fn printed_twice(scene: &Scene<'_>) {
-    let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.conversion();
-    let (code, _, errors) = scene.enables(&[]);
+fn printed_twice(ctx: &TestContext<'_>) {
+    let (old, new) = (ctx.sample.old, ctx.sample.new);
+    ctx.conversion();
+    let (code, _, errors) = ctx.enables(&[]);
     assert_eq!(code, 0, "{errors}");
     for version in [old, new] {
-        scene.kubectl(&["apply", "--server-side"], &scene.printed_policy(version));
-        scene.kubectl(&["apply", "--server-side", "--field-manager=another"], &scene.printed_policy(version));
+        ctx.kubectl(&["apply", "--server-side"], &ctx.printed_policy(version));
+        ctx.kubectl(&["apply", "--server-side", "--field-manager=another"], &ctx.printed_policy(version));
     }
-    let service = format!("--service={}/pointsman:{}", scene.ns, scene.setup.port);
-    let printed = scene.pointsman_prints(&[
+    let service = format!("--service={}/pointsman:{}", ctx.ns, ctx.setup.port);
+    let printed = ctx.pointsman_prints(&[
         "webhooks",
         "--controller-version=1.0.0",
         "--default=1.0.0",
@@ -242,15 +242,15 @@ fn printed_twice(scene: &Scene<'_>) {
         &service,
     ]);
     let printed: Value = serde_json::from_str(&printed).unwrap();
-    scene.kubectl(&["apply", "--server-side"], &printed);
-    scene.kubectl(&["apply", "--server-side", "--field-manager=another"], &printed);
-    scene.kubectl(&["delete"], &printed);
+    ctx.kubectl(&["apply", "--server-side"], &printed);
+    ctx.kubectl(&["apply", "--server-side", "--field-manager=another"], &printed);
+    ctx.kubectl(&["delete"], &printed);
 }
 
 /// Versions with one schema need no conversion: migrate stores them anew.
-fn one_schema(scene: &Scene<'_>) {
-    let (old, new, crd) = (scene.sample.old, scene.sample.new, scene.crd_name());
-    let mut same = scene.crd.clone();
+fn one_schema(ctx: &TestContext<'_>) {
+    let (old, new, crd) = (ctx.sample.old, ctx.sample.new, ctx.crd_name());
+    let mut same = ctx.crd.clone();
     same["spec"]["conversion"] = json!({"strategy": "None"});
     let schema = same["spec"]["versions"][0].clone();
     for version in same["spec"]["versions"].as_array_mut().unwrap() {
@@ -259,19 +259,19 @@ fn one_schema(scene: &Scene<'_>) {
         }
         version["storage"] = json!(version["name"] == old);
     }
-    scene.post(crate::support::scene::CRDS, &same).ok();
+    ctx.post(crate::support::ctx::CRDS, &same).ok();
     let name = same["spec"]["versions"][0]["name"].as_str().unwrap().to_owned();
-    let object = scene.with_spec(old, "a", scene.sample.spec(&name));
-    scene.eventually(|| scene.create(old, &object).is_ok().then_some(()));
-    scene.change_crd(|crd| {
+    let object = ctx.with_spec(old, "a", ctx.sample.spec(&name));
+    ctx.eventually(|| ctx.create(old, &object).is_ok().then_some(()));
+    ctx.change_crd(|crd| {
         for version in crd["spec"]["versions"].as_array_mut().unwrap() {
             version["storage"] = json!(version["name"] == new);
         }
     });
-    let (_, text, errors) = scene.command(&["status", &crd]);
+    let (_, text, errors) = ctx.command(&["status", &crd]);
     assert!(!format!("{text}{errors}").contains("lose fields"), "{text}{errors}");
-    let (code, text, errors) = scene.migrate(&["--settle=2s"]);
+    let (code, text, errors) = ctx.migrate(&["--settle=2s"]);
     assert_eq!(code, 0, "{text}{errors}");
-    assert_eq!(scene.stored_versions(), json!([new]));
-    assert_eq!(scene.etcd("a")["apiVersion"], format!("{}/{new}", scene.group));
+    assert_eq!(ctx.stored_versions(), json!([new]));
+    assert_eq!(ctx.etcd("a")["apiVersion"], format!("{}/{new}", ctx.group));
 }

@@ -1,23 +1,23 @@
-//! A definition of stages as policies on the real API server, beside what a server of ours makes of the same objects.
+//! A definition of mutations as policies on the real API server, beside what a server of ours makes of the same objects.
 
 use std::time::{Duration, Instant};
 
 use hyper::Method;
-use pointsman_core::definition::StagedKind;
-use pointsman_core::registration::{StagePolicies, stage_policies};
+use pointsman_core::definition::MutatedKind;
+use pointsman_core::registration::{MutationPolicies, mutation_policies};
 use pointsman_core::webhook::{KnownFacts, Metadata, PatchOperation, FactValue, Webhook};
 use serde_json::{Value, json};
 
 use crate::support::process::eventually;
-use crate::support::scene::{APPLY, CRDS, JSON, MERGE, Scene};
+use crate::support::ctx::{APPLY, CRDS, JSON, MERGE, TestContext};
 
-/// A definition of stages, each of which is about objects with one label.
+/// A definition of mutations, each of which is about objects with one label.
 pub(crate) struct PolicyCase {
     pub(crate) definition: String,
     /// What of it is no policy, and why.
     pub(crate) others: Vec<(String, String)>,
     policies: Vec<Value>,
-    stages: Vec<String>,
+    mutations: Vec<String>,
     server: Webhook,
     /// Where its objects are.
     all: String,
@@ -45,17 +45,17 @@ pub(crate) enum Writing {
 impl PolicyCase {
     /// Nothing where the definition is refused, as operations are against each other.
     pub(crate) fn load(definition: &str, all: &str) -> Result<Self, String> {
-        let staged = StagedKind::load("stages.yaml", definition).map_err(|bad| bad.to_string())?;
-        let StagePolicies { documents: policies, others } = stage_policies(&staged);
-        let stages = staged.stages().map(str::to_owned).collect();
-        let server = Webhook::new(Vec::new(), Metadata::Identity).unwrap().staging(vec![staged]).unwrap();
-        Ok(Self { definition: definition.to_owned(), others, policies, stages, server, all: all.to_owned() })
+        let mutated = MutatedKind::load("mutations.yaml", definition).map_err(|bad| bad.to_string())?;
+        let MutationPolicies { documents: policies, others } = mutation_policies(&mutated);
+        let mutations = mutated.mutations().map(str::to_owned).collect();
+        let server = Webhook::new(Vec::new(), Metadata::Identity).unwrap().with_mutations(vec![mutated]).unwrap();
+        Ok(Self { definition: definition.to_owned(), others, policies, mutations, server, all: all.to_owned() })
     }
 
     /// Has the API server evaluate it; the answer where it does not take it.
-    pub(crate) fn install(&self, scene: &Scene<'_>) -> Result<(), String> {
+    pub(crate) fn install(&self, ctx: &TestContext<'_>) -> Result<(), String> {
         for policy in &self.policies {
-            let answer = scene.post(&all_like(policy), policy);
+            let answer = ctx.post(&all_like(policy), policy);
             if !answer.is_ok() {
                 return Err(format!("refused: {}", answer.message()));
             }
@@ -63,10 +63,10 @@ impl PolicyCase {
         Ok(())
     }
 
-    pub(crate) fn remove(&self, scene: &Scene<'_>) {
+    pub(crate) fn remove(&self, ctx: &TestContext<'_>) {
         for policy in &self.policies {
             let one = format!("{}/{}", all_like(policy), policy["metadata"]["name"].as_str().unwrap());
-            scene.call(Method::DELETE, &one, None).ok();
+            ctx.call(Method::DELETE, &one, None).ok();
         }
     }
 
@@ -79,7 +79,7 @@ impl PolicyCase {
     /// What would be stored of an object that is written, or why it is refused.
     fn write(
         &self,
-        scene: &Scene<'_>,
+        ctx: &TestContext<'_>,
         object: &Value,
         (writing, version): (Writing, Option<&Value>),
     ) -> Result<String, String> {
@@ -88,21 +88,21 @@ impl PolicyCase {
         let answer = match (writing, version) {
             (Writing::Apply, _) => {
                 let applied = format!("{one}&fieldManager=somebody&force=true");
-                scene.call(Method::PATCH, &applied, Some((APPLY, object.to_string())))
+                ctx.call(Method::PATCH, &applied, Some((APPLY, object.to_string())))
             }
-            (_, None) => scene.post(&format!("{all}?dryRun=All"), object),
+            (_, None) => ctx.post(&format!("{all}?dryRun=All"), object),
             (_, Some(version)) => {
                 let mut object = object.clone();
                 object["metadata"]["resourceVersion"] = version.clone();
-                scene.call(Method::PUT, &one, Some((JSON, object.to_string())))
+                ctx.call(Method::PUT, &one, Some((JSON, object.to_string())))
             }
         };
         if answer.is_ok() { Ok(parts(&answer.body)) } else { Err(answer.message()) }
     }
 
     /// Waits until the API server decides by it, which was just installed, before its facts are true.
-    pub(crate) fn comes_into_force(&self, scene: &Scene<'_>, object: &Value) {
-        let said = self.compare(scene, object, (FactValue::False, Writing::Create), IN_FORCE);
+    pub(crate) fn comes_into_force(&self, ctx: &TestContext<'_>, object: &Value) {
+        let said = self.compare(ctx, object, (FactValue::False, Writing::Create), IN_FORCE);
         said.unwrap_or_else(|why| panic!("{why}"));
     }
 
@@ -110,29 +110,29 @@ impl PolicyCase {
     /// where the API server takes no such object.
     pub(crate) fn compare(
         &self,
-        scene: &Scene<'_>,
+        ctx: &TestContext<'_>,
         object: &Value,
         (is, writing): (FactValue, Writing),
         patience: Duration,
     ) -> Result<Option<bool>, String> {
         let mut facts = KnownFacts::default();
-        for stage in &self.stages {
-            facts.say(stage, is);
+        for mutation in &self.mutations {
+            facts.say(mutation, is);
         }
         let old = without_case(object);
         let version = match writing {
             Writing::Create | Writing::Apply => None,
             Writing::Update => {
-                let made = scene.post(&self.all_of(object), &old);
+                let made = ctx.post(&self.all_of(object), &old);
                 if !made.is_ok() {
                     return Ok(None);
                 }
                 Some(made.body["metadata"]["resourceVersion"].clone())
             }
         };
-        let write = |object: &Value| self.write(scene, object, (writing, version.as_ref()));
+        let write = |object: &Value| self.write(ctx, object, (writing, version.as_ref()));
         let sent = write(&old);
-        let patch = self.server.stage(&object.to_string(), None, &facts).unwrap().expect("a stage").unwrap().0;
+        let patch = self.server.mutation(&object.to_string(), None, &facts).unwrap().expect("a mutation").unwrap().0;
         let made = patched(object, &patch);
         let wanted = write(&without_case(&made));
         let deadline = Instant::now() + patience;
@@ -158,7 +158,7 @@ impl PolicyCase {
         };
         if version.is_some() {
             let one = format!("{}/{}", self.all_of(object), object["metadata"]["name"].as_str().unwrap());
-            scene.call(Method::DELETE, &format!("{one}?gracePeriodSeconds=0"), None).ok();
+            ctx.call(Method::DELETE, &format!("{one}?gracePeriodSeconds=0"), None).ok();
         }
         compared
     }
@@ -172,33 +172,33 @@ pub(crate) fn all_like(policy: &Value) -> String {
 }
 
 /// A kind whose objects may have any form, so that they may be wrong in all ways.
-pub(crate) fn anything_is_taken(scene: &Scene<'_>) {
+pub(crate) fn anything_is_taken(ctx: &TestContext<'_>) {
     let any = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
     let crd = json!({
         "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
-        "metadata": {"name": format!("boxes.{}", scene.group)},
+        "metadata": {"name": format!("boxes.{}", ctx.group)},
         "spec": {
-            "group": scene.group, "scope": "Namespaced", "names": {"kind": "Box", "plural": "boxes"},
+            "group": ctx.group, "scope": "Namespaced", "names": {"kind": "Box", "plural": "boxes"},
             "versions": [
                 {"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": any}},
                 {"name": "v2", "served": true, "storage": false, "schema": {"openAPIV3Schema": any}},
             ],
         },
     });
-    scene.post(CRDS, &crd).ok();
-    scene.eventually(|| (scene.call(Method::GET, &boxes(scene), None).code == 200).then_some(()));
+    ctx.post(CRDS, &crd).ok();
+    ctx.eventually(|| (ctx.call(Method::GET, &boxes(ctx), None).code == 200).then_some(()));
 }
 
-pub(crate) fn boxes(scene: &Scene<'_>) -> String {
-    format!("/apis/{}/v1/namespaces/{}/boxes", scene.group, scene.ns)
+pub(crate) fn boxes(ctx: &TestContext<'_>) -> String {
+    format!("/apis/{}/v1/namespaces/{}/boxes", ctx.group, ctx.ns)
 }
 
 /// Makes all facts true, or none.
-pub(crate) fn turn(scene: &Scene<'_>, is: FactValue) {
+pub(crate) fn turn(ctx: &TestContext<'_>, is: FactValue) {
     let is = is == FactValue::True;
     let word = if is { "yes" } else { "no" };
-    let namespace = format!("/api/v1/namespaces/{}", scene.ns);
-    let change = |path: &str, fields: Value| scene.call(Method::PATCH, path, Some((MERGE, fields.to_string()))).ok();
+    let namespace = format!("/api/v1/namespaces/{}", ctx.ns);
+    let change = |path: &str, fields: Value| ctx.call(Method::PATCH, path, Some((MERGE, fields.to_string()))).ok();
     let said = json!({"metadata": {"labels": {"moved": word}, "annotations": {"example.com/moved": word}}});
     change(&namespace, said);
     let there = if is { json!("") } else { Value::Null };
@@ -208,13 +208,13 @@ pub(crate) fn turn(scene: &Scene<'_>, is: FactValue) {
         "text": if is { "7" } else { "07" }, "here": if is { json!({"x": []}) } else { Value::Null },
         "list": if is { json!(1.5) } else { json!(["1.5"]) },
     });
-    change(&format!("{}/facts", boxes(scene)), json!({"spec": said}));
+    change(&format!("{}/facts", boxes(ctx)), json!({"spec": said}));
 }
 
 /// A policy about a ConfigMap, which stays as long as the API server. Where the last such policy goes, an API server
 /// stops listening to ConfigMaps, and it never begins again: those that come later see them as they were.
 /// Source: `k8s.io/apiserver pkg/admission/plugin/policy/generic/policy_source.go`, `ensureParamsForPolicyLocked`.
-fn keeps_hearing_of_maps(scene: &Scene<'_>) {
+fn keeps_hearing_of_maps(ctx: &TestContext<'_>) {
     let (metadata, api) = (json!({"name": "keeps-hearing-of-maps"}), "admissionregistration.k8s.io/v1");
     let rule = json!({
         "apiGroups": ["example.com"], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["nobodies"],
@@ -228,23 +228,23 @@ fn keeps_hearing_of_maps(scene: &Scene<'_>) {
         "policyName": metadata["name"], "paramRef": {"name": "nobody", "parameterNotFoundAction": "Allow"},
     }});
     for document in [policy, binding] {
-        let made = scene.post(&all_like(&document), &document);
+        let made = ctx.post(&all_like(&document), &document);
         assert!(made.is_ok() || made.code == 409, "{}", made.message());
     }
 }
 
 /// The objects that say facts, and the facts that they say.
-pub(crate) fn facts(scene: &Scene<'_>) -> Vec<String> {
-    keeps_hearing_of_maps(scene);
+pub(crate) fn facts(ctx: &TestContext<'_>) -> Vec<String> {
+    keeps_hearing_of_maps(ctx);
     let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "facts"}, "data": {"moved": "no"}});
-    scene.post(&format!("/api/v1/namespaces/{}/configmaps", scene.ns), &map).ok();
-    let api = format!("{}/v1", scene.group);
+    ctx.post(&format!("/api/v1/namespaces/{}/configmaps", ctx.ns), &map).ok();
+    let api = format!("{}/v1", ctx.group);
     let facts = json!({"apiVersion": api, "kind": "Box", "metadata": {"name": "facts"}, "spec": {}});
-    scene.post(&boxes(scene), &facts).ok();
+    ctx.post(&boxes(ctx), &facts).ok();
     let of_namespace = "{resource: namespaces, name: '{namespace}', ";
     let of_map = "{resource: configmaps, version: v1, kind: ConfigMap, namespace: '{namespace}', name: facts, ";
     let of_box =
-        format!("{{resource: boxes.{}, version: v1, kind: Box, namespace: '{}', name: facts, ", scene.group, scene.ns);
+        format!("{{resource: boxes.{}, version: v1, kind: Box, namespace: '{}', name: facts, ", ctx.group, ctx.ns);
     let said = |of: &str, what: &str| format!("{of}{what}}}");
     [
         said(of_namespace, "label: moved, is: 'yes'"),
@@ -282,7 +282,7 @@ pub(crate) fn without_case(object: &Value) -> Value {
     object
 }
 
-/// What stages are about.
+/// What mutations are about.
 pub(crate) fn parts(object: &Value) -> String {
     let mut object = object.clone();
     let mut labels = object["metadata"]["labels"].take();

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::scenario::Scenario;
 use crate::support::rolling::Controllers;
 use crate::support::sample::{ENGINE, Sample};
-use crate::support::scene::{MERGE, Scene};
+use crate::support::ctx::{MERGE, TestContext};
 use crate::support::side_by_side::{A, B};
 
 static ENGINES: [&Sample; 1] = [&ENGINE];
@@ -27,13 +27,13 @@ fn filled(text: &str) -> String {
 }
 
 /// The table by which the reader of StagedRollouts is held to them as well, in crates/core/tests/rollouts/bounds.rs.
-fn bounded(scene: &Scene<'_>) {
-    scene.install(&scene.printed_crd(&[]));
-    scene.knows_rollouts();
+fn bounded(ctx: &TestContext<'_>) {
+    ctx.install(&ctx.printed_crd(&[]));
+    ctx.knows_rollouts();
     let document: Value = serde_saphyr::from_str(&filled(include_str!("../data/rollout_bounds.yaml"))).unwrap();
     let judged = |rollout: &Value| {
         let path = "/apis/pointsman.dev/v1/stagedrollouts?dryRun=All";
-        let answer = scene.call(Method::POST, path, Some(("application/json", rollout.to_string())));
+        let answer = ctx.call(Method::POST, path, Some(("application/json", rollout.to_string())));
         (answer.code, answer.body["message"].as_str().unwrap_or_default().to_owned())
     };
     assert_eq!(judged(&document["rollout"]), (201, String::new()));
@@ -51,42 +51,42 @@ fn bounded(scene: &Scene<'_>) {
 }
 
 /// An order by a field that is nowhere: no schema of StagedRollouts knows of that.
-fn unreadable(scene: &Scene<'_>) {
-    scene.install(&scene.printed_crd(&[]));
-    scene.knows_rollouts();
-    scene.engines(&["e-0", "e-1", "e-2"].map(str::to_owned), Some(A));
-    scene.starts_rollout(&json!({"waves": [{"name": "all", "maxInFlight": 1}], "timeout": "10m"}));
-    let mut running = scene.rollouts_on("one");
-    scene.rollout_says("all 0/3, 1 under way");
-    scene.eventually(|| (scene.versions().get(B) == Some(&1)).then_some(()));
-    let path = format!("/apis/pointsman.dev/v1/stagedrollouts/{}", scene.ns);
+fn unreadable(ctx: &TestContext<'_>) {
+    ctx.install(&ctx.printed_crd(&[]));
+    ctx.knows_rollouts();
+    ctx.engines(&["e-0", "e-1", "e-2"].map(str::to_owned), Some(A));
+    ctx.starts_rollout(&json!({"waves": [{"name": "all", "maxInFlight": 1}], "timeout": "10m"}));
+    let mut running = ctx.rollouts_on("one");
+    ctx.rollout_says("all 0/3, 1 under way");
+    ctx.eventually(|| (ctx.versions().get(B) == Some(&1)).then_some(()));
+    let path = format!("/apis/pointsman.dev/v1/stagedrollouts/{}", ctx.ns);
     let orders = |order: Value| {
         let patch = json!({"spec": {"order": order}}).to_string();
-        scene.call(Method::PATCH, &path, Some((MERGE, patch))).ok();
+        ctx.call(Method::PATCH, &path, Some((MERGE, patch))).ok();
     };
     orders(json!({"by": "spec.nothing"}));
-    let status = scene.rollout_says("(\"Unreadable\")");
+    let status = ctx.rollout_says("(\"Unreadable\")");
     assert_eq!((&status["phase"], status["inFlight"].as_array().unwrap().len()), (&json!("Paused"), 1), "{status}");
     assert!(status["message"].as_str().unwrap().contains("has no field spec.nothing"), "{status}");
-    scene.rollout_tells(&scene.ns, "Unreadable", "has no field spec.nothing");
-    assert!(scene.does(&["status"]).contains(&format!("next      kubectl edit stagedrollouts {}", scene.ns)));
+    ctx.rollout_tells(&ctx.ns, "Unreadable", "has no field spec.nothing");
+    assert!(ctx.does(&["status"]).contains(&format!("next      kubectl edit stagedrollouts {}", ctx.ns)));
     // Others who look, once or for all rollouts, say the same, and none of them moves anything.
-    scene.eventually(|| {
-        let (code, text, errors) = scene.runs_rollout(&["--once"]);
+    ctx.eventually(|| {
+        let (code, text, errors) = ctx.runs_rollout(&["--once"]);
         assert_eq!(code, 1, "{text} {errors}");
         // For a moment now and then the other one runs it.
         text.contains(" Paused: it says what nobody can read").then_some(())
     });
-    let mut all = scene.rollouts_all_on("all");
+    let mut all = ctx.rollouts_all_on("all");
     std::thread::sleep(Duration::from_secs(8));
     assert_eq!((running.obituary(), all.obituary()), (None, None), "each waits until it is mended");
-    assert_eq!(scene.versions(), [(A.to_owned(), 2), (B.to_owned(), 1)].into());
+    assert_eq!(ctx.versions(), [(A.to_owned(), 2), (B.to_owned(), 1)].into());
     all.kill();
     orders(Value::Null);
-    scene.rollout_says("all 0/3, 1 under way");
-    let _controllers = Controllers::start(scene, |_, _| Some(true));
-    scene.rollout_says("Complete");
+    ctx.rollout_says("all 0/3, 1 under way");
+    let _controllers = Controllers::start(ctx, |_, _| Some(true));
+    ctx.rollout_says("Complete");
     assert_eq!(running.end(Duration::from_secs(20)), Some(0));
-    assert_eq!(scene.rollout_writes().len(), 3);
-    scene.forgets_rollout();
+    assert_eq!(ctx.rollout_writes().len(), 3);
+    ctx.forgets_rollout();
 }

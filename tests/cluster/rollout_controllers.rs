@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::scenario::Scenario;
 use crate::support::rolling::{Controllers, status};
 use crate::support::sample::{ENGINE, Sample};
-use crate::support::scene::{MERGE, Scene};
+use crate::support::ctx::{MERGE, TestContext};
 use crate::support::side_by_side::{A, B};
 
 static ENGINES: [&Sample; 1] = [&ENGINE];
@@ -28,16 +28,16 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
 ];
 
 /// A cluster with some healthy engines at A, whose definition tells their controllers from each other.
-fn begins(scene: &Scene<'_>, count: usize) {
-    let file = scene.setup.kinds.join("kind.yaml");
+fn begins(ctx: &TestContext<'_>, count: usize) {
+    let file = ctx.setup.kinds.join("kind.yaml");
     let definition = fs::read_to_string(&file).unwrap();
-    let lease = format!("lease: {{namespace: {}, name: \"engine-v{{version}}\"}}", scene.ns);
+    let lease = format!("lease: {{namespace: {}, name: \"engine-v{{version}}\"}}", ctx.ns);
     let managers = format!("managers: {{{A}: old-controller, {B}: engine-controller}}");
     let admission = format!("admission:\n  {lease}\n  {managers}\n");
     fs::write(&file, definition.replace("admission:\n", &admission)).unwrap();
-    scene.install(&scene.printed_crd(&[]));
-    scene.knows_rollouts();
-    scene.engines(&names(count), Some(A));
+    ctx.install(&ctx.printed_crd(&[]));
+    ctx.knows_rollouts();
+    ctx.engines(&names(count), Some(A));
 }
 
 /// The Lease of a controller, and whoever renews it; dropped, it is renewed no more.
@@ -47,17 +47,17 @@ struct Renewed {
 }
 
 impl Renewed {
-    fn start(scene: &Scene<'_>, version: &str) -> Self {
+    fn start(ctx: &TestContext<'_>, version: &str) -> Self {
         let ends = Arc::new(AtomicBool::new(false));
-        let (ended, client) = (ends.clone(), scene.bed.api.client.another());
-        let all = format!("/apis/coordination.k8s.io/v1/namespaces/{}/leases", scene.ns);
+        let (ended, client) = (ends.clone(), ctx.test_cluster.api.client.another());
+        let all = format!("/apis/coordination.k8s.io/v1/namespaces/{}/leases", ctx.ns);
         let name = format!("engine-v{}", version.replace('.', "-"));
         let one = format!("{all}/{name}");
         let lease = json!({
             "apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": name},
             "spec": {"holderIdentity": "played", "leaseDurationSeconds": 5, "renewTime": renewed_at()},
         });
-        scene.call(Method::POST, &all, Some(("application/json", lease.to_string())));
+        ctx.call(Method::POST, &all, Some(("application/json", lease.to_string())));
         let works = thread::spawn(move || {
             while !ended.load(Ordering::Relaxed) {
                 let renewed = json!({"spec": {"renewTime": renewed_at()}}).to_string();
@@ -83,121 +83,121 @@ fn renewed_at() -> String {
     rfc3339(now.as_secs()).replace('Z', &format!(".{:06}Z", now.subsec_micros()))
 }
 
-fn at(scene: &Scene<'_>, version: &str) -> usize {
-    scene.versions().get(version).copied().unwrap_or_default()
+fn at(ctx: &TestContext<'_>, version: &str) -> usize {
+    ctx.versions().get(version).copied().unwrap_or_default()
 }
 
 /// Its objects look healthy all the time: it was the old controller that said so.
-fn dead(scene: &Scene<'_>) {
+fn dead(ctx: &TestContext<'_>) {
     // They take longer than it takes a Lease to run out, and to be looked at.
-    begins(scene, 18);
-    let file = scene
+    begins(ctx, 18);
+    let file = ctx
         .rollout_file(&json!({"waves": [{"name": "all", "maxInFlight": 1}], "timeout": "120s"}))
         .display()
         .to_string();
-    let not_there = format!("controller {A} does not run: Lease {}/engine-v2-16-0 is not there", scene.ns);
-    let (code, text, errors) = scene.command(&["rollout", "plan", "-f", &file]);
+    let not_there = format!("controller {A} does not run: Lease {}/engine-v2-16-0 is not there", ctx.ns);
+    let (code, text, errors) = ctx.command(&["rollout", "plan", "-f", &file]);
     assert_eq!(code, 1, "{text}{errors}");
     assert!(text.contains(&format!("\nnothing would be moved: {not_there}\n")), "{text}");
-    scene.commanded(&["rollout", "start", "-f", &file]);
-    let (code, text, errors) = scene.runs_rollout(&["--once"]);
+    ctx.commanded(&["rollout", "start", "-f", &file]);
+    let (code, text, errors) = ctx.runs_rollout(&["--once"]);
     assert_eq!(code, 0, "it waits: {text}{errors}");
     assert!(text.contains(&not_there), "{text}");
-    assert_eq!(scene.rollout_status()["reason"], "Shut");
+    assert_eq!(ctx.rollout_status()["reason"], "Shut");
 
-    let (_old, new) = (Renewed::start(scene, A), Renewed::start(scene, B));
-    let controllers = Controllers::start(scene, |_, _| Some(true));
-    let mut running = scene.rollouts_on("one");
-    scene.eventually(|| (at(scene, B) >= 1).then_some(()));
+    let (_old, new) = (Renewed::start(ctx, A), Renewed::start(ctx, B));
+    let controllers = Controllers::start(ctx, |_, _| Some(true));
+    let mut running = ctx.rollouts_on("one");
+    ctx.eventually(|| (at(ctx, B) >= 1).then_some(()));
     // It looks at nothing any more either.
     drop((new, controllers));
-    let status = scene.rollout_says("controller 2.17.0 does not run");
+    let status = ctx.rollout_says("controller 2.17.0 does not run");
     let message = status["message"].as_str().unwrap();
     assert!(message.contains("engine-v2-17-0 was not renewed for") && message.contains("lasts 5 s"), "{message}");
     let under_way = || {
-        let status = scene.rollout_status();
+        let status = ctx.rollout_status();
         let uids: Vec<Value> = status["inFlight"].as_array().unwrap().iter().map(|one| one["uid"].clone()).collect();
-        (uids, status["counts"]["updated"].clone(), at(scene, B))
+        (uids, status["counts"]["updated"].clone(), at(ctx, B))
     };
     let before = under_way();
     sleep(Duration::from_secs(5));
     assert_eq!(under_way(), before, "nothing more was moved, and what was is not taken for healthy");
     assert!(before.2 < 18, "{before:?}");
-    let _new = Renewed::start(scene, B);
-    let controllers = Controllers::start(scene, |_, _| Some(true));
-    scene.rollout_says("Complete");
+    let _new = Renewed::start(ctx, B);
+    let controllers = Controllers::start(ctx, |_, _| Some(true));
+    ctx.rollout_says("Complete");
     assert_eq!(running.end(Duration::from_secs(20)), Some(0));
     drop(controllers);
-    assert_eq!(scene.rollout_writes().len(), 18);
-    scene.forgets_rollout();
+    assert_eq!(ctx.rollout_writes().len(), 18);
+    ctx.forgets_rollout();
 }
 
 /// Its Lease is renewed, and nobody looks at what was moved: that it is healthy was said before.
-fn silent(scene: &Scene<'_>) {
-    begins(scene, 3);
-    let _leases = [A, B].map(|version| Renewed::start(scene, version));
-    scene.starts_rollout(&json!({"waves": [{"name": "all", "maxInFlight": 1}], "timeout": "5s"}));
-    let (code, text, errors) = scene.runs_rollout(&["--once"]);
+fn silent(ctx: &TestContext<'_>) {
+    begins(ctx, 3);
+    let _leases = [A, B].map(|version| Renewed::start(ctx, version));
+    ctx.starts_rollout(&json!({"waves": [{"name": "all", "maxInFlight": 1}], "timeout": "5s"}));
+    let (code, text, errors) = ctx.runs_rollout(&["--once"]);
     assert_eq!(code, 0, "{text}{errors}");
     sleep(Duration::from_secs(6));
-    let (code, text, errors) = scene.runs_rollout(&["--once"]);
+    let (code, text, errors) = ctx.runs_rollout(&["--once"]);
     assert_eq!(code, 1, "{text}{errors}");
-    let status = scene.rollout_status();
+    let status = ctx.rollout_status();
     assert_eq!((&status["phase"], &status["reason"]), (&json!("Paused"), &json!("TimedOut")), "{status}");
     let message = status["message"].as_str().unwrap();
     assert!(
         message.contains("not healthy within 5s") && message.contains("engine-controller has not written"),
         "{message}"
     );
-    assert_eq!(scene.rollout_writes(), ["e-00"]);
-    scene.forgets_rollout();
+    assert_eq!(ctx.rollout_writes(), ["e-00"]);
+    ctx.forgets_rollout();
 }
 
-fn contested(scene: &Scene<'_>) {
-    begins(scene, 3);
-    let _leases = [A, B].map(|version| Renewed::start(scene, version));
-    let _controllers = Controllers::start(scene, |_, _| Some(true));
+fn contested(ctx: &TestContext<'_>) {
+    begins(ctx, 3);
+    let _leases = [A, B].map(|version| Renewed::start(ctx, version));
+    let _controllers = Controllers::start(ctx, |_, _| Some(true));
     let wave = json!({"name": "first", "selector": {"labels": "rollout=first"}, "after": "approval"});
-    scene.patch(scene.sample.new, "e-01", &json!({"metadata": {"labels": {"rollout": "first"}}})).ok();
-    scene.starts_rollout(&json!({"waves": [wave, {"name": "rest"}]}));
-    let mut running = scene.rollouts_on("one");
-    scene.rollout_says("waiting for approval");
+    ctx.patch(ctx.sample.new, "e-01", &json!({"metadata": {"labels": {"rollout": "first"}}})).ok();
+    ctx.starts_rollout(&json!({"waves": [wave, {"name": "rest"}]}));
+    let mut running = ctx.rollouts_on("one");
+    ctx.rollout_says("waiting for approval");
     let writes = |manager: &str| -> Value {
-        let path = format!("{}/status?fieldManager={manager}", scene.one(scene.sample.new, "e-01"));
+        let path = format!("{}/status?fieldManager={manager}", ctx.one(ctx.sample.new, "e-01"));
         let said = json!({"status": status(true, &renewed_at())["status"]}).to_string();
-        scene.call(Method::PATCH, &path, Some((MERGE, said))).ok()
+        ctx.call(Method::PATCH, &path, Some((MERGE, said))).ok()
     };
     // Longer than the old one may take to end what it had begun.
     sleep(Duration::from_secs(12));
     writes("old-controller");
     // The fleet as a whole is looked at now and then.
-    let stopped = scene.rollout_says("TwoControllers");
+    let stopped = ctx.rollout_says("TwoControllers");
     assert_eq!(stopped["phase"], "Paused");
-    let said = format!("{}/e-01: two controllers: old-controller wrote to it at", scene.ns);
+    let said = format!("{}/e-01: two controllers: old-controller wrote to it at", ctx.ns);
     assert!(stopped["message"].as_str().unwrap().starts_with(&said), "{stopped}");
-    scene.rollout_tells("e-01", "TwoControllers", "");
+    ctx.rollout_tells("e-01", "TwoControllers", "");
     // The old one has learned its lesson.
-    scene.does(&["resume"]);
-    scene.does(&["approve", "first"]);
-    scene.rollout_says("Complete");
+    ctx.does(&["resume"]);
+    ctx.does(&["approve", "first"]);
+    ctx.rollout_says("Complete");
     assert_eq!(running.end(Duration::from_secs(20)), Some(0));
-    assert_eq!(at(scene, B), 3);
-    scene.forgets_rollout();
+    assert_eq!(at(ctx, B), 3);
+    ctx.forgets_rollout();
 }
 
 /// The controllers of both versions write as one field manager.
-fn of_one_manager(scene: &Scene<'_>) {
-    scene.install(&scene.printed_crd(&[]));
-    scene.knows_rollouts();
-    scene.engines(&names(20), Some(A));
-    answer(scene, |_| "engine-controller");
+fn of_one_manager(ctx: &TestContext<'_>) {
+    ctx.install(&ctx.printed_crd(&[]));
+    ctx.knows_rollouts();
+    ctx.engines(&names(20), Some(A));
+    answer(ctx, |_| "engine-controller");
 }
 
 /// Each version has a controller that writes as a field manager of its own.
-fn of_two_managers(scene: &Scene<'_>) {
-    begins(scene, 20);
-    let _leases = [A, B].map(|version| Renewed::start(scene, version));
-    answer(scene, |version| if version == A { "old-controller" } else { "engine-controller" });
+fn of_two_managers(ctx: &TestContext<'_>) {
+    begins(ctx, 20);
+    let _leases = [A, B].map(|version| Renewed::start(ctx, version));
+    answer(ctx, |version| if version == A { "old-controller" } else { "engine-controller" });
 }
 
 fn names(count: usize) -> Vec<String> {
@@ -205,16 +205,16 @@ fn names(count: usize) -> Vec<String> {
 }
 
 /// Each object is answered once, however soon: all of them go there, and back.
-fn answer(scene: &Scene<'_>, manager: fn(&str) -> &'static str) {
+fn answer(ctx: &TestContext<'_>, manager: fn(&str) -> &'static str) {
     for delay in [0, 20, 200, 1_100] {
-        let _controllers = Controllers::start_after(scene, Duration::from_millis(delay), manager, |_, _| Some(true));
-        scene.starts_rollout(&json!({"waves": [{"name": "all", "maxInFlight": 5}], "timeout": "20s"}));
-        let (code, text, errors) = scene.runs_rollout(&[]);
-        assert_eq!((code, at(scene, B)), (0, 20), "{delay} ms: {text}{errors}");
-        scene.does(&["undo"]);
-        let (code, text, errors) = scene.runs_rollout(&[]);
-        assert_eq!((code, at(scene, A)), (0, 20), "{delay} ms: {text}{errors}");
-        assert_eq!(scene.rollout_status()["reason"], "RolledBack", "{delay} ms");
-        scene.forgets_rollout();
+        let _controllers = Controllers::start_after(ctx, Duration::from_millis(delay), manager, |_, _| Some(true));
+        ctx.starts_rollout(&json!({"waves": [{"name": "all", "maxInFlight": 5}], "timeout": "20s"}));
+        let (code, text, errors) = ctx.runs_rollout(&[]);
+        assert_eq!((code, at(ctx, B)), (0, 20), "{delay} ms: {text}{errors}");
+        ctx.does(&["undo"]);
+        let (code, text, errors) = ctx.runs_rollout(&[]);
+        assert_eq!((code, at(ctx, A)), (0, 20), "{delay} ms: {text}{errors}");
+        assert_eq!(ctx.rollout_status()["reason"], "RolledBack", "{delay} ms");
+        ctx.forgets_rollout();
     }
 }

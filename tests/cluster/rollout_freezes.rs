@@ -12,7 +12,7 @@ use crate::support::client::Answer;
 use crate::support::process::eventually;
 use crate::support::rolling::Controllers;
 use crate::support::sample::{ENGINE, Sample};
-use crate::support::scene::{CRDS, MERGE, Scene};
+use crate::support::ctx::{CRDS, MERGE, TestContext};
 use crate::support::side_by_side::{A, B};
 
 static ENGINES: [&Sample; 1] = [&ENGINE];
@@ -26,39 +26,39 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
 ];
 
 /// A cluster with two healthy engines.
-fn begins(scene: &Scene<'_>) {
-    scene.install(&scene.printed_crd(&[]));
-    scene.knows_rollouts();
-    scene.engines(&["e-00", "e-01"].map(str::to_owned), Some(A));
+fn begins(ctx: &TestContext<'_>) {
+    ctx.install(&ctx.printed_crd(&[]));
+    ctx.knows_rollouts();
+    ctx.engines(&["e-00", "e-01"].map(str::to_owned), Some(A));
 }
 
 /// ConfigMaps but for their deletion, and Services with a label.
-fn freeze(scene: &Scene<'_>) -> Value {
+fn freeze(ctx: &TestContext<'_>) -> Value {
     json!({"timeout": "5m", "freeze": [
-        {"resources": ["configmaps"], "operations": ["CREATE", "UPDATE"], "namespaces": [scene.ns]},
-        {"resources": ["services"], "namespaces": [scene.ns], "labels": "app in (search), !free"},
+        {"resources": ["configmaps"], "operations": ["CREATE", "UPDATE"], "namespaces": [ctx.ns]},
+        {"resources": ["services"], "namespaces": [ctx.ns], "labels": "app in (search), !free"},
     ]})
 }
 
-fn core(scene: &Scene<'_>, plural: &str) -> String {
-    format!("/api/v1/namespaces/{}/{plural}", scene.ns)
+fn core(ctx: &TestContext<'_>, plural: &str) -> String {
+    format!("/api/v1/namespaces/{}/{plural}", ctx.ns)
 }
 
-fn makes(scene: &Scene<'_>, name: &str) -> Answer {
-    scene.post(&core(scene, "configmaps"), &json!({"metadata": {"name": name}}))
+fn makes(ctx: &TestContext<'_>, name: &str) -> Answer {
+    ctx.post(&core(ctx, "configmaps"), &json!({"metadata": {"name": name}}))
 }
 
-fn tries(scene: &Scene<'_>) -> Answer {
-    scene.post(&format!("{}?dryRun=All", core(scene, "configmaps")), &json!({"metadata": {"name": "tried"}}))
+fn tries(ctx: &TestContext<'_>) -> Answer {
+    ctx.post(&format!("{}?dryRun=All", core(ctx, "configmaps")), &json!({"metadata": {"name": "tried"}}))
 }
 
 fn service(name: &str, labels: &Value) -> Value {
     json!({"metadata": {"name": name, "labels": labels}, "spec": {"ports": [{"port": 80}]}})
 }
 
-fn policy(scene: &Scene<'_>) -> [String; 2] {
+fn policy(ctx: &TestContext<'_>) -> [String; 2] {
     ["validatingadmissionpolicies", "validatingadmissionpolicybindings"]
-        .map(|plural| format!("/apis/admissionregistration.k8s.io/v1/{plural}/pointsman-freeze.{}", scene.ns))
+        .map(|plural| format!("/apis/admissionregistration.k8s.io/v1/{plural}/pointsman-freeze.{}", ctx.ns))
 }
 
 /// How often policies of an API server look for kinds that they have not found before.
@@ -66,8 +66,8 @@ fn policy(scene: &Scene<'_>) -> [String; 2] {
 const NEW_KINDS: Duration = Duration::from_secs(30);
 
 /// For how long policies may still have to find StagedRollouts.
-fn rollouts_are_new_for(scene: &Scene<'_>) -> Duration {
-    NEW_KINDS.saturating_sub(scene.bed.rollouts_since.get().unwrap().elapsed())
+fn rollouts_are_new_for(ctx: &TestContext<'_>) -> Duration {
+    NEW_KINDS.saturating_sub(ctx.test_cluster.rollouts_since.get().unwrap().elapsed())
 }
 
 /// How long it took until the API server had heard of it, where it knows StagedRollouts.
@@ -80,68 +80,68 @@ fn within_a_second(what: &str, new: Duration, mut is_so: impl FnMut() -> bool) {
     assert!(took < new + Duration::from_secs(5), "{what} after {took:?}, and for {new:?} StagedRollouts were new");
 }
 
-fn frozen(scene: &Scene<'_>) {
-    begins(scene);
-    scene.post(&core(scene, "services"), &service("there", &json!({"app": "search"}))).ok();
-    let file = scene.rollout_file(&freeze(scene)).display().to_string();
-    let plan = || scene.command(&["rollout", "plan", "-f", &file, "--server"]);
+fn frozen(ctx: &TestContext<'_>) {
+    begins(ctx);
+    ctx.post(&core(ctx, "services"), &service("there", &json!({"app": "search"}))).ok();
+    let file = ctx.rollout_file(&freeze(ctx)).display().to_string();
+    let plan = || ctx.command(&["rollout", "plan", "-f", &file, "--server"]);
     let (_, text, errors) = plan();
     let not_yet = format!(
         "frozen meanwhile: configmaps, services; not yet: ValidatingAdmissionPolicy \
                            pointsman-freeze.{} is not there, and pointsman rollout start applies it\n",
-        scene.ns
+        ctx.ns
     );
     assert!(text.contains(&not_yet), "{text}{errors}");
-    scene.commanded(&["rollout", "start", "-f", &file]);
+    ctx.commanded(&["rollout", "start", "-f", &file]);
     let (_, text, errors) = plan();
     assert!(text.contains("configmaps, services; the policy that refuses it is there\n"), "{text}{errors}");
     // Nothing is under way.
-    makes(scene, "before").ok();
+    makes(ctx, "before").ok();
 
-    let mut running = scene.rollouts_on("one");
-    scene.rollout_says("under way");
-    within_a_second("frozen", rollouts_are_new_for(scene), || !tries(scene).is_ok());
-    let said = makes(scene, "meanwhile").fails(403);
+    let mut running = ctx.rollouts_on("one");
+    ctx.rollout_says("under way");
+    within_a_second("frozen", rollouts_are_new_for(ctx), || !tries(ctx).is_ok());
+    let said = makes(ctx, "meanwhile").fails(403);
     let words = format!(
         "rollout {} is Rolling: configmaps are frozen meanwhile; see pointsman rollout status {}",
-        scene.ns, scene.ns
+        ctx.ns, ctx.ns
     );
     assert!(said.contains(&words), "{said}");
-    refuses_what_it_names_and_nothing_else(scene);
+    refuses_what_it_names_and_nothing_else(ctx);
     // Nobody of us is there.
     running.kill();
-    scene.stop_pointsman();
+    ctx.stop_pointsman();
     std::thread::sleep(Duration::from_secs(2));
-    tries(scene).fails(403);
+    tries(ctx).fails(403);
 
-    let _controllers = Controllers::start(scene, |_, _| Some(true));
-    let (code, text, errors) = scene.runs_rollout(&[]);
+    let _controllers = Controllers::start(ctx, |_, _| Some(true));
+    let (code, text, errors) = ctx.runs_rollout(&[]);
     assert_eq!(code, 0, "{text}{errors}");
-    within_a_second("thawed", Duration::ZERO, || tries(scene).is_ok());
-    makes(scene, "after").ok();
-    assert_eq!(scene.versions(), [(B.to_owned(), 2)].into());
-    assert_eq!(scene.does(&["clean"]), format!("rollout {}: 2 objects cleaned\n", scene.ns));
-    for path in policy(scene) {
-        assert_eq!(scene.call(Method::GET, &path, None).code, 404, "{path}");
+    within_a_second("thawed", Duration::ZERO, || tries(ctx).is_ok());
+    makes(ctx, "after").ok();
+    assert_eq!(ctx.versions(), [(B.to_owned(), 2)].into());
+    assert_eq!(ctx.does(&["clean"]), format!("rollout {}: 2 objects cleaned\n", ctx.ns));
+    for path in policy(ctx) {
+        assert_eq!(ctx.call(Method::GET, &path, None).code, 404, "{path}");
     }
-    scene.forgets_rollout();
+    ctx.forgets_rollout();
 }
 
-fn refuses_what_it_names_and_nothing_else(scene: &Scene<'_>) {
-    let dry = |plural: &str| format!("{}?dryRun=All", core(scene, plural));
+fn refuses_what_it_names_and_nothing_else(ctx: &TestContext<'_>) {
+    let dry = |plural: &str| format!("{}?dryRun=All", core(ctx, plural));
     let patch = |path: &str, patch: Value| {
-        scene.call(Method::PATCH, &format!("{}{path}?dryRun=All", core(scene, "")), Some((MERGE, patch.to_string())))
+        ctx.call(Method::PATCH, &format!("{}{path}?dryRun=All", core(ctx, "")), Some((MERGE, patch.to_string())))
     };
     // Operations, namespaces, labels before and after.
     patch("configmaps/before", json!({"data": {"a": "b"}})).fails(403);
-    scene.call(Method::DELETE, &dry("configmaps/before"), None).ok();
-    scene.post("/api/v1/namespaces/default/configmaps?dryRun=All", &json!({"metadata": {"name": "tried"}})).ok();
-    scene.post(&dry("services"), &service("new", &json!({"app": "search"}))).fails(403);
-    scene.post(&dry("services"), &service("new", &json!({"app": "other"}))).ok();
-    scene.post(&dry("services"), &service("new", &json!({"app": "search", "free": "yes"}))).ok();
-    scene.post(&dry("services"), &service("new", &json!(null))).ok();
+    ctx.call(Method::DELETE, &dry("configmaps/before"), None).ok();
+    ctx.post("/api/v1/namespaces/default/configmaps?dryRun=All", &json!({"metadata": {"name": "tried"}})).ok();
+    ctx.post(&dry("services"), &service("new", &json!({"app": "search"}))).fails(403);
+    ctx.post(&dry("services"), &service("new", &json!({"app": "other"}))).ok();
+    ctx.post(&dry("services"), &service("new", &json!({"app": "search", "free": "yes"}))).ok();
+    ctx.post(&dry("services"), &service("new", &json!(null))).ok();
     patch("services/there", json!({"metadata": {"labels": {"app": null}}})).fails(403);
-    scene.call(Method::DELETE, &dry("services/there"), None).fails(403);
+    ctx.call(Method::DELETE, &dry("services/there"), None).fails(403);
     // What is below an object is no part of it.
     let condition = json!({
         "type": "example.com/seen", "status": "True", "reason": "Seen", "message": "",
@@ -152,134 +152,134 @@ fn refuses_what_it_names_and_nothing_else(scene: &Scene<'_>) {
     let runner =
         ["apply", "--as=system:serviceaccount:pointsman-system:pointsman-rollout", "--as-group=system:masters"];
     let own = json!({
-        "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "own", "namespace": scene.ns},
+        "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "own", "namespace": ctx.ns},
     });
-    scene.kubectl(&runner, &own);
+    ctx.kubectl(&runner, &own);
 }
 
 /// What is made needs the new version, and what is deleted the old one.
-fn bound(scene: &Scene<'_>) {
-    begins(scene);
-    let of = |operation: &str, what: &str, version: &str| json!({"resources": ["configmaps"], "operations": [operation], "namespaces": [scene.ns], what: version});
-    makes(scene, "there").ok();
-    let deletes = || scene.call(Method::DELETE, &format!("{}?dryRun=All", core(scene, "configmaps/there")), None);
+fn bound(ctx: &TestContext<'_>) {
+    begins(ctx);
+    let of = |operation: &str, what: &str, version: &str| json!({"resources": ["configmaps"], "operations": [operation], "namespaces": [ctx.ns], what: version});
+    makes(ctx, "there").ok();
+    let deletes = || ctx.call(Method::DELETE, &format!("{}?dryRun=All", core(ctx, "configmaps/there")), None);
     let freeze = json!([of("CREATE", "atLeast", B), of("DELETE", "atMost", A)]);
-    scene.starts_rollout(&json!({"timeout": "5m", "waves": [{"name": "all", "maxInFlight": 1}], "freeze": freeze}));
-    eventually("frozen", rollouts_are_new_for(scene) + Duration::from_secs(20), || {
-        (!tries(scene).is_ok()).then_some(())
+    ctx.starts_rollout(&json!({"timeout": "5m", "waves": [{"name": "all", "maxInFlight": 1}], "freeze": freeze}));
+    eventually("frozen", rollouts_are_new_for(ctx) + Duration::from_secs(20), || {
+        (!tries(ctx).is_ok()).then_some(())
     });
-    let said = tries(scene).fails(403);
+    let said = tries(ctx).fails(403);
     assert!(said.contains("the lowest version that runs is not known"), "{said}");
-    assert_eq!(scene.runs_rollout(&["--once"]).0, 0);
+    assert_eq!(ctx.runs_rollout(&["--once"]).0, 0);
     let words = format!(
         "rollout {}: configmaps wait until every object is at least 2.17.0; the lowest version that runs is 2.16.0",
-        scene.ns
+        ctx.ns
     );
-    scene.eventually(|| tries(scene).fails(403).contains(&words).then_some(()));
+    ctx.eventually(|| tries(ctx).fails(403).contains(&words).then_some(()));
     let words = "until every object is at most 2.16.0; the highest version that runs is 2.17.0";
-    scene.eventually(|| deletes().fails(403).contains(words).then_some(()));
-    assert!(scene.does(&["status"]).contains("\n  runs      2.16.0 to 2.17.0\n"));
-    let _controllers = Controllers::start(scene, |_, _| Some(true));
-    let (code, text, errors) = scene.runs_rollout(&[]);
+    ctx.eventually(|| deletes().fails(403).contains(words).then_some(()));
+    assert!(ctx.does(&["status"]).contains("\n  runs      2.16.0 to 2.17.0\n"));
+    let _controllers = Controllers::start(ctx, |_, _| Some(true));
+    let (code, text, errors) = ctx.runs_rollout(&[]);
     assert_eq!(code, 0, "{text}{errors}");
-    scene.eventually(|| tries(scene).is_ok().then_some(()));
+    ctx.eventually(|| tries(ctx).is_ok().then_some(()));
     deletes().fails(403);
     // Back at the old one everywhere.
-    scene.does(&["undo"]);
-    scene.runs_rollout(&[]);
-    scene.eventually(|| deletes().is_ok().then_some(()));
-    tries(scene).fails(403);
-    scene.does(&["clean"]);
-    scene.eventually(|| tries(scene).is_ok().then_some(()));
-    scene.forgets_rollout();
+    ctx.does(&["undo"]);
+    ctx.runs_rollout(&[]);
+    ctx.eventually(|| deletes().is_ok().then_some(()));
+    tries(ctx).fails(403);
+    ctx.does(&["clean"]);
+    ctx.eventually(|| tries(ctx).is_ok().then_some(()));
+    ctx.forgets_rollout();
 }
 
-fn unfrozen(scene: &Scene<'_>) {
-    begins(scene);
-    let never = scene.rollout_file(&json!({"name": "never", "freeze": [
-        {"resources": ["deployments"]}, {"resources": ["nodes"], "namespaces": [scene.ns]},
+fn unfrozen(ctx: &TestContext<'_>) {
+    begins(ctx);
+    let never = ctx.rollout_file(&json!({"name": "never", "freeze": [
+        {"resources": ["deployments"]}, {"resources": ["nodes"], "namespaces": [ctx.ns]},
     ]}));
-    let said = scene.refused(&["rollout", "start", "-f", &never.display().to_string()]);
+    let said = ctx.refused(&["rollout", "start", "-f", &never.display().to_string()]);
     assert!(said.contains("freeze: this cluster has no deployments, did you mean \"deployments.apps\"?"), "{said}");
     assert!(said.contains("freeze: nodes are in no namespace: leave out `namespaces` to freeze them"), "{said}");
-    let (code, text, errors) = scene.command(&["rollout", "plan", "-f", &never.display().to_string()]);
+    let (code, text, errors) = ctx.command(&["rollout", "plan", "-f", &never.display().to_string()]);
     assert!(code == 1 && text.contains("freeze: this cluster has no deployments"), "{text}{errors}");
 
-    let file = scene.rollout_file(&freeze(scene)).display().to_string();
-    let rollout = format!("/apis/pointsman.dev/v1/stagedrollouts/{}", scene.ns);
+    let file = ctx.rollout_file(&freeze(ctx)).display().to_string();
+    let rollout = format!("/apis/pointsman.dev/v1/stagedrollouts/{}", ctx.ns);
     for mode in ["client", "server"] {
-        let text = scene.commanded(&["rollout", "start", "-f", &file, &format!("--dry-run={mode}")]);
-        assert!(text.contains(&format!("rollout {} would be applied ({mode} dry run)", scene.ns)), "{text}");
-        for path in policy(scene).iter().chain([&rollout]) {
-            assert_eq!(scene.call(Method::GET, path, None).code, 404, "{path}");
+        let text = ctx.commanded(&["rollout", "start", "-f", &file, &format!("--dry-run={mode}")]);
+        assert!(text.contains(&format!("rollout {} would be applied ({mode} dry run)", ctx.ns)), "{text}");
+        for path in policy(ctx).iter().chain([&rollout]) {
+            assert_eq!(ctx.call(Method::GET, path, None).code, 404, "{path}");
         }
     }
     // A tool applies the StagedRollout, and nothing else.
     let document: Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
-    scene.kubectl(&["apply"], &document);
+    ctx.kubectl(&["apply"], &document);
     let refused = |why: &str| {
-        let (code, text, errors) = scene.runs_rollout(&[]);
+        let (code, text, errors) = ctx.runs_rollout(&[]);
         let said = format!("Refused: what it freezes would not be frozen: {why}");
         assert!(code == 1 && text.contains(&said), "{said}: {text}{errors}");
-        let next = format!("pointsman rollout policies {} | kubectl apply -f -", scene.ns);
+        let next = format!("pointsman rollout policies {} | kubectl apply -f -", ctx.ns);
         assert!(text.contains(&next), "{text}");
     };
-    refused(&format!("ValidatingAdmissionPolicy pointsman-freeze.{} is not there", scene.ns));
-    let printed = scene.commanded(&["rollout", "policies", &scene.ns, "-o", "json", "--service-account=flux/rollouts"]);
+    refused(&format!("ValidatingAdmissionPolicy pointsman-freeze.{} is not there", ctx.ns));
+    let printed = ctx.commanded(&["rollout", "policies", &ctx.ns, "-o", "json", "--service-account=flux/rollouts"]);
     let mut printed: Value = serde_json::from_str(&printed).unwrap();
     assert!(printed.to_string().contains("system:serviceaccount:flux:rollouts"), "{printed}");
     printed["items"][1]["spec"]["validationActions"] = json!(["Audit"]);
-    scene.kubectl(&["apply"], &printed);
+    ctx.kubectl(&["apply"], &printed);
     refused(&format!(
         "ValidatingAdmissionPolicyBinding pointsman-freeze.{}: spec.validationActions is [\"Audit\"], and [\"Deny\"] is printed",
-        scene.ns
+        ctx.ns
     ));
     printed["items"][1]["spec"]["validationActions"] = json!(["Deny"]);
-    scene.kubectl(&["apply"], &printed);
-    let _controllers = Controllers::start(scene, |_, _| Some(true));
-    let (code, text, errors) = scene.runs_rollout(&[]);
+    ctx.kubectl(&["apply"], &printed);
+    let _controllers = Controllers::start(ctx, |_, _| Some(true));
+    let (code, text, errors) = ctx.runs_rollout(&[]);
     assert_eq!(code, 0, "{text}{errors}");
-    scene.does(&["clean"]);
-    scene.forgets_rollout();
+    ctx.does(&["clean"]);
+    ctx.forgets_rollout();
 }
 
 /// Who starts, looks at and cleans a rollout that never began.
-fn rights(scene: &Scene<'_>) {
-    begins(scene);
-    let file = scene.rollout_file(&freeze(scene)).display().to_string();
-    let rollout = format!("/apis/pointsman.dev/v1/stagedrollouts/{}", scene.ns);
+fn rights(ctx: &TestContext<'_>) {
+    begins(ctx);
+    let file = ctx.rollout_file(&freeze(ctx)).display().to_string();
+    let rollout = format!("/apis/pointsman.dev/v1/stagedrollouts/{}", ctx.ns);
     let acts = |who: &Path| {
         let who = format!("--kubeconfig={}", who.display());
-        scene.call(Method::DELETE, &rollout, None);
-        policy(scene).iter().for_each(|path| drop(scene.call(Method::DELETE, path, None)));
+        ctx.call(Method::DELETE, &rollout, None);
+        policy(ctx).iter().for_each(|path| drop(ctx.call(Method::DELETE, path, None)));
         // What is there is patched.
         let start = ["rollout", "start", "-f", &file, &who];
         let calls: [&[&str]; 4] = [
             &start,
             &start,
             &["rollout", "plan", "-f", &file, "--server", &who],
-            &["rollout", "clean", &scene.ns, &who],
+            &["rollout", "clean", &ctx.ns, &who],
         ];
-        let failed = calls.iter().map(|args| scene.command(args)).find(|(code, _, _)| *code != 0);
+        let failed = calls.iter().map(|args| ctx.command(args)).find(|(code, _, _)| *code != 0);
         failed.unwrap_or_default()
     };
-    each_right(scene, &["pointsman-rollout-freeze", "pointsman-rollout", "pointsman-rollout-change"], &|_| true, &acts);
-    each_right(scene, &["pointsman-rollout-change", "pointsman-rollout", "pointsman-rollout-freeze"], &|_| true, &acts);
-    scene.forgets_rollout();
+    each_right(ctx, &["pointsman-rollout-freeze", "pointsman-rollout", "pointsman-rollout-change"], &|_| true, &acts);
+    each_right(ctx, &["pointsman-rollout-change", "pointsman-rollout", "pointsman-rollout-freeze"], &|_| true, &acts);
+    ctx.forgets_rollout();
 }
 
 /// Somebody has taken StagedRollouts away with all that they were, and left the policy behind.
-fn forgotten(scene: &Scene<'_>) {
-    begins(scene);
-    scene.starts_rollout(&freeze(scene));
-    assert_eq!(scene.runs_rollout(&["--once"]).0, 0);
-    within_a_second("frozen", rollouts_are_new_for(scene), || !tries(scene).is_ok());
+fn forgotten(ctx: &TestContext<'_>) {
+    begins(ctx);
+    ctx.starts_rollout(&freeze(ctx));
+    assert_eq!(ctx.runs_rollout(&["--once"]).0, 0);
+    within_a_second("frozen", rollouts_are_new_for(ctx), || !tries(ctx).is_ok());
     let crd = format!("{CRDS}/stagedrollouts.pointsman.dev");
-    scene.call(Method::DELETE, &crd, None).ok();
-    scene.eventually(|| (scene.call(Method::GET, &crd, None).code == 404).then_some(()));
-    scene.eventually(|| tries(scene).is_ok().then_some(()));
+    ctx.call(Method::DELETE, &crd, None).ok();
+    ctx.eventually(|| (ctx.call(Method::GET, &crd, None).code == 404).then_some(()));
+    ctx.eventually(|| tries(ctx).is_ok().then_some(()));
     // It stays so, once the API server has found out that there is no parameter of that kind.
     std::thread::sleep(Duration::from_secs(5));
-    makes(scene, "after").ok();
-    policy(scene).iter().for_each(|path| drop(scene.call(Method::DELETE, path, None).ok()));
+    makes(ctx, "after").ok();
+    policy(ctx).iter().for_each(|path| drop(ctx.call(Method::DELETE, path, None).ok()));
 }

@@ -12,7 +12,7 @@ use crate::support::process::eventually;
 use crate::support::proxy::{Fate, Proxy};
 use crate::support::rolling::Controllers;
 use crate::support::sample::{ENGINE, Sample};
-use crate::support::scene::Scene;
+use crate::support::ctx::TestContext;
 use crate::support::side_by_side::{A, B, SideBySide, UNKNOWN};
 
 static ENGINES: [&Sample; 1] = [&ENGINE];
@@ -30,40 +30,40 @@ const HELD: &str = "pointsman.dev/hold";
 const WANTED: &str = "pointsman.dev/wanted-version";
 
 /// A fleet of five, held, with a canary that is through.
-fn begins<'a>(scene: &'a Scene<'a>) -> SideBySide<'a> {
-    scene.install(&scene.printed_crd(&[]));
-    scene.knows_rollouts();
+fn begins<'a>(ctx: &'a TestContext<'a>) -> SideBySide<'a> {
+    ctx.install(&ctx.printed_crd(&[]));
+    ctx.knows_rollouts();
     let names: Vec<String> = (0..6).map(|at| format!("e-{at}")).collect();
-    scene.engines(&names, Some(A));
-    scene.patch(scene.sample.new, "e-0", &json!({"metadata": {"labels": {"rollout": "canary"}}})).ok();
-    let servers = SideBySide::start(scene, &[A, B], &[]);
+    ctx.engines(&names, Some(A));
+    ctx.patch(ctx.sample.new, "e-0", &json!({"metadata": {"labels": {"rollout": "canary"}}})).ok();
+    let servers = SideBySide::start(ctx, &[A, B], &[]);
     servers.register("deny");
     let canary =
         json!({"name": "canary", "selector": {"labels": "rollout=canary"}, "maxInFlight": 1, "after": "approval"});
-    scene.starts_rollout(&json!({"hold": true, "waves": [canary, {"name": "rest", "maxInFlight": 2}]}));
+    ctx.starts_rollout(&json!({"hold": true, "waves": [canary, {"name": "rest", "maxInFlight": 2}]}));
     servers
 }
 
-fn one(scene: &Scene<'_>, name: &str) -> Value {
-    scene.get(scene.sample.new, name).ok()
+fn one(ctx: &TestContext<'_>, name: &str) -> Value {
+    ctx.get(ctx.sample.new, name).ok()
 }
 
-fn label(scene: &Scene<'_>, name: &str) -> Value {
-    one(scene, name)["metadata"]["labels"][scene.label_key()].clone()
+fn label(ctx: &TestContext<'_>, name: &str) -> Value {
+    one(ctx, name)["metadata"]["labels"][ctx.label_key()].clone()
 }
 
-fn note(scene: &Scene<'_>, name: &str, key: &str) -> Value {
-    one(scene, name)["metadata"]["annotations"][key].clone()
+fn note(ctx: &TestContext<'_>, name: &str, key: &str) -> Value {
+    one(ctx, name)["metadata"]["annotations"][key].clone()
 }
 
-fn version(scene: &Scene<'_>, name: &str) -> Value {
-    one(scene, name)["metadata"]["resourceVersion"].clone()
+fn version(ctx: &TestContext<'_>, name: &str) -> Value {
+    one(ctx, name)["metadata"]["resourceVersion"].clone()
 }
 
 /// Who owns the version label, and how.
-fn owners(scene: &Scene<'_>, name: &str) -> Vec<String> {
-    let label = format!("f:{}", scene.label_key());
-    let object = one(scene, name);
+fn owners(ctx: &TestContext<'_>, name: &str) -> Vec<String> {
+    let label = format!("f:{}", ctx.label_key());
+    let object = one(ctx, name);
     let entries = object["metadata"]["managedFields"].as_array().unwrap().iter();
     let owns = |entry: &&Value| !entry["fieldsV1"]["f:metadata"]["f:labels"][&label].is_null();
     let owners = entries.filter(owns);
@@ -72,227 +72,227 @@ fn owners(scene: &Scene<'_>, name: &str) -> Vec<String> {
 
 /// Says that it stays where it was, and is noted.
 #[track_caller]
-fn stays(scene: &Scene<'_>, name: &str, answer: &Answer, wanted: &str) {
+fn stays(ctx: &TestContext<'_>, name: &str, answer: &Answer, wanted: &str) {
     assert!(answer.is_ok(), "{}", answer.message());
     let warned = answer.warnings.concat();
     assert!(
-        warned.contains(&format!("stays \"{A}\": rollout {} holds this object until its turn", scene.ns)),
+        warned.contains(&format!("stays \"{A}\": rollout {} holds this object until its turn", ctx.ns)),
         "{warned}"
     );
-    assert_eq!((label(scene, name), note(scene, name, WANTED)), (json!(A), json!(wanted)), "{name}");
-    assert!(note(scene, name, HELD).as_str().is_some_and(|text| text.contains(&scene.ns)), "{name}");
+    assert_eq!((label(ctx, name), note(ctx, name, WANTED)), (json!(A), json!(wanted)), "{name}");
+    assert!(note(ctx, name, HELD).as_str().is_some_and(|text| text.contains(&ctx.ns)), "{name}");
 }
 
-fn held(scene: &Scene<'_>) {
-    let servers = begins(scene);
-    let controllers = Controllers::start(scene, |_, _| Some(true));
-    let new = scene.sample.new;
-    let mut running = scene.rollouts_on("one");
-    scene.rollout_says("canary 1/1, waiting for approval");
-    assert_eq!((label(scene, "e-0"), note(scene, "e-0", HELD)), (json!(B), Value::Null), "its turn is over");
-    let manifest = scene.labelled(new, "e-2", Some(B));
+fn held(ctx: &TestContext<'_>) {
+    let servers = begins(ctx);
+    let controllers = Controllers::start(ctx, |_, _| Some(true));
+    let new = ctx.sample.new;
+    let mut running = ctx.rollouts_on("one");
+    ctx.rollout_says("canary 1/1, waiting for approval");
+    assert_eq!((label(ctx, "e-0"), note(ctx, "e-0", HELD)), (json!(B), Value::Null), "its turn is over");
+    let manifest = ctx.labelled(new, "e-2", Some(B));
     // By then the controllers have looked at all of them, and write nothing more.
     std::thread::sleep(Duration::from_secs(3));
-    everybody_asks(scene, &manifest);
-    scene.does(&["approve", "canary"]);
-    scene.rollout_says("Complete");
+    everybody_asks(ctx, &manifest);
+    ctx.does(&["approve", "canary"]);
+    ctx.rollout_says("Complete");
     assert_eq!(running.end(Duration::from_secs(20)), Some(0));
     // They may still look at what was moved last, and nobody but Git is to write below.
     drop(controllers);
-    let log = std::fs::read_to_string(scene.dir.join("rollout.log")).unwrap();
+    let log = std::fs::read_to_string(ctx.dir.join("rollout.log")).unwrap();
     assert!(!log.contains("others can move it"), "{log}");
-    assert_eq!(scene.versions(), [(B.to_owned(), 6)].into());
+    assert_eq!(ctx.versions(), [(B.to_owned(), 6)].into());
     for name in ["e-1", "e-2", "e-3"] {
-        assert_eq!((note(scene, name, HELD), note(scene, name, WANTED)), (Value::Null, Value::Null), "{name}");
+        assert_eq!((note(ctx, name, HELD), note(ctx, name, WANTED)), (Value::Null, Value::Null), "{name}");
     }
-    assert_eq!(note(scene, "e-4", WANTED), json!(UNKNOWN), "what it did not get is told");
-    assert_eq!(owners(scene, "e-2"), ["pointsman-rollout Update"]);
+    assert_eq!(note(ctx, "e-4", WANTED), json!(UNKNOWN), "what it did not get is told");
+    assert_eq!(owners(ctx, "e-2"), ["pointsman-rollout Update"]);
     // Git says what is so: it owns the label as well, and is quiet from then on.
-    let answer = scene.apply(new, "e-2", &manifest, "git");
+    let answer = ctx.apply(new, "e-2", &manifest, "git");
     assert!(answer.is_ok() && answer.warnings.is_empty(), "{} {:?}", answer.message(), answer.warnings);
-    assert_eq!(owners(scene, "e-2"), ["git Apply", "pointsman-rollout Update"]);
-    let before = version(scene, "e-2");
-    scene.apply(new, "e-2", &manifest, "git").ok();
-    assert_eq!(version(scene, "e-2"), before);
+    assert_eq!(owners(ctx, "e-2"), ["git Apply", "pointsman-rollout Update"]);
+    let before = version(ctx, "e-2");
+    ctx.apply(new, "e-2", &manifest, "git").ok();
+    assert_eq!(version(ctx, "e-2"), before);
     drop(servers);
-    scene.forgets_rollout();
+    ctx.forgets_rollout();
 }
 
 /// Whoever asks in whichever way.
-fn everybody_asks(scene: &Scene<'_>, manifest: &Value) {
-    let (new, key) = (scene.sample.new, scene.label_key());
+fn everybody_asks(ctx: &TestContext<'_>, manifest: &Value) {
+    let (new, key) = (ctx.sample.new, ctx.label_key());
     let asks = |version: &str| json!({"metadata": {"labels": {&key: version}}});
     // By hand.
-    stays(scene, "e-1", &scene.patch(new, "e-1", &asks(B)), B);
-    assert!(owners(scene, "e-1").iter().all(|owner| owner.ends_with(" Update")), "{:?}", owners(scene, "e-1"));
+    stays(ctx, "e-1", &ctx.patch(new, "e-1", &asks(B)), B);
+    assert!(owners(ctx, "e-1").iter().all(|owner| owner.ends_with(" Update")), "{:?}", owners(ctx, "e-1"));
     // By server-side apply, again and again, as a GitOps tool does.
-    stays(scene, "e-2", &scene.force_apply(new, "e-2", manifest, "git"), B);
-    assert_eq!(owners(scene, "e-2"), ["git Apply"]);
-    let before = version(scene, "e-2");
+    stays(ctx, "e-2", &ctx.force_apply(new, "e-2", manifest, "git"), B);
+    assert_eq!(owners(ctx, "e-2"), ["git Apply"]);
+    let before = version(ctx, "e-2");
     for _ in 0..3 {
         std::thread::sleep(Duration::from_millis(1_100));
-        stays(scene, "e-2", &scene.apply(new, "e-2", manifest, "git"), B);
-        assert_eq!(version(scene, "e-2"), before, "whoever applies again and again writes nothing");
+        stays(ctx, "e-2", &ctx.apply(new, "e-2", manifest, "git"), B);
+        assert_eq!(version(ctx, "e-2"), before, "whoever applies again and again writes nothing");
     }
-    let tried = scene.apply(new, "e-2", manifest, "git&dryRun=All").ok();
-    assert_eq!(tried["metadata"], one(scene, "e-2")["metadata"], "whoever asks for the difference is told of none");
+    let tried = ctx.apply(new, "e-2", manifest, "git&dryRun=All").ok();
+    assert_eq!(tried["metadata"], one(ctx, "e-2")["metadata"], "whoever asks for the difference is told of none");
     // By a whole object that knows nothing of annotations.
-    let mut replaced = one(scene, "e-3");
+    let mut replaced = one(ctx, "e-3");
     replaced["metadata"]["labels"][&key] = json!(B);
     replaced["metadata"].as_object_mut().unwrap().remove("annotations");
     let body = Some(("application/json", replaced.to_string()));
-    stays(scene, "e-3", &scene.call(Method::PUT, &scene.one(new, "e-3"), body), B);
+    stays(ctx, "e-3", &ctx.call(Method::PUT, &ctx.one(new, "e-3"), body), B);
     // What nobody serves is noted as well.
-    stays(scene, "e-4", &scene.patch(new, "e-4", &asks(UNKNOWN)), UNKNOWN);
+    stays(ctx, "e-4", &ctx.patch(new, "e-4", &asks(UNKNOWN)), UNKNOWN);
     // Who knows of the hold lets go.
     let mut lets_go = asks(B);
     lets_go["metadata"]["annotations"] = json!({HELD: ""});
-    assert!(scene.patch(new, "e-5", &lets_go).is_ok());
-    assert_eq!(label(scene, "e-5"), json!(B));
+    assert!(ctx.patch(new, "e-5", &lets_go).is_ok());
+    assert_eq!(label(ctx, "e-5"), json!(B));
 }
 
-fn stopped(scene: &Scene<'_>) {
-    let _servers = begins(scene);
-    let _controllers = Controllers::start(scene, |_, _| Some(true));
-    let new = scene.sample.new;
-    let mut running = scene.rollouts_on("one");
-    scene.rollout_says("canary 1/1, waiting for approval");
-    let asks = json!({"metadata": {"labels": {scene.label_key(): B}}});
-    stays(scene, "e-1", &scene.patch(new, "e-1", &asks), B);
-    scene.does(&["abort"]);
-    scene.rollout_says("Aborted");
+fn stopped(ctx: &TestContext<'_>) {
+    let _servers = begins(ctx);
+    let _controllers = Controllers::start(ctx, |_, _| Some(true));
+    let new = ctx.sample.new;
+    let mut running = ctx.rollouts_on("one");
+    ctx.rollout_says("canary 1/1, waiting for approval");
+    let asks = json!({"metadata": {"labels": {ctx.label_key(): B}}});
+    stays(ctx, "e-1", &ctx.patch(new, "e-1", &asks), B);
+    ctx.does(&["abort"]);
+    ctx.rollout_says("Aborted");
     running.end(Duration::from_secs(20));
     for at in 1..6 {
         let name = format!("e-{at}");
-        assert_eq!(label(scene, &name), json!(A), "{name}");
-        assert!(note(scene, &name, HELD).as_str().is_some_and(|text| text.starts_with("released ")), "{name}");
+        assert_eq!(label(ctx, &name), json!(A), "{name}");
+        assert!(note(ctx, &name, HELD).as_str().is_some_and(|text| text.starts_with("released ")), "{name}");
     }
-    assert_eq!(note(scene, "e-1", WANTED), json!(B), "what somebody has asked for is not forgotten");
-    assert!(scene.patch(new, "e-1", &asks).is_ok());
-    assert_eq!(label(scene, "e-1"), json!(B));
-    scene.does(&["clean"]);
-    assert_eq!(note(scene, "e-2", HELD), Value::Null);
-    scene.forgets_rollout();
+    assert_eq!(note(ctx, "e-1", WANTED), json!(B), "what somebody has asked for is not forgotten");
+    assert!(ctx.patch(new, "e-1", &asks).is_ok());
+    assert_eq!(label(ctx, "e-1"), json!(B));
+    ctx.does(&["clean"]);
+    assert_eq!(note(ctx, "e-2", HELD), Value::Null);
+    ctx.forgets_rollout();
 }
 
-fn deleted(scene: &Scene<'_>) {
-    let _servers = begins(scene);
-    let _controllers = Controllers::start(scene, |_, _| Some(true));
-    let new = scene.sample.new;
-    let mut running = scene.rollouts_on("one");
-    scene.rollout_says("canary 1/1, waiting for approval");
+fn deleted(ctx: &TestContext<'_>) {
+    let _servers = begins(ctx);
+    let _controllers = Controllers::start(ctx, |_, _| Some(true));
+    let new = ctx.sample.new;
+    let mut running = ctx.rollouts_on("one");
+    ctx.rollout_says("canary 1/1, waiting for approval");
     running.kill();
-    scene.forgets_rollout();
+    ctx.forgets_rollout();
     // Nobody is there any more who lets go, and whoever asks is told what does.
-    let asks = json!({"metadata": {"labels": {scene.label_key(): B}}});
-    let answer = scene.patch(new, "e-1", &asks);
-    stays(scene, "e-1", &answer, B);
+    let asks = json!({"metadata": {"labels": {ctx.label_key(): B}}});
+    let answer = ctx.patch(new, "e-1", &asks);
+    stays(ctx, "e-1", &answer, B);
     assert!(answer.warnings.concat().contains("To change it now, set annotation pointsman.dev/hold to"));
-    scene.patch(new, "e-1", &json!({"metadata": {"annotations": {HELD: ""}}})).ok();
-    assert!(scene.patch(new, "e-1", &asks).is_ok());
-    assert_eq!(label(scene, "e-1"), json!(B));
+    ctx.patch(new, "e-1", &json!({"metadata": {"annotations": {HELD: ""}}})).ok();
+    assert!(ctx.patch(new, "e-1", &asks).is_ok());
+    assert_eq!(label(ctx, "e-1"), json!(B));
     let left = json!({"metadata": {"labels": {"rollout": "left"}}});
-    scene.patch(new, "e-2", &left).ok();
+    ctx.patch(new, "e-2", &left).ok();
     // The next one is of the same name, holds nobody, and is not about all of them.
     let all = json!({"name": "all", "maxInFlight": 4});
-    scene.starts_rollout(&json!({"selector": {"labels": "rollout!=left"}, "waves": [all]}));
-    let (code, text, errors) = scene.runs_rollout(&[]);
+    ctx.starts_rollout(&json!({"selector": {"labels": "rollout!=left"}, "waves": [all]}));
+    let (code, text, errors) = ctx.runs_rollout(&[]);
     assert_eq!(code, 0, "{text}{errors}");
-    let labels = ["e-0", "e-1", "e-2", "e-3", "e-4", "e-5"].map(|name| label(scene, name));
+    let labels = ["e-0", "e-1", "e-2", "e-3", "e-4", "e-5"].map(|name| label(ctx, name));
     assert_eq!(labels, [B, B, A, B, B, B].map(|version| json!(version)));
     for name in ["e-2", "e-3", "e-4", "e-5"] {
-        assert!(note(scene, name, HELD).as_str().is_some_and(|text| text.starts_with("released ")), "{name}");
+        assert!(note(ctx, name, HELD).as_str().is_some_and(|text| text.starts_with("released ")), "{name}");
     }
-    scene.does(&["clean"]);
-    assert_eq!(note(scene, "e-3", HELD), Value::Null);
-    scene.forgets_rollout();
+    ctx.does(&["clean"]);
+    assert_eq!(note(ctx, "e-3", HELD), Value::Null);
+    ctx.forgets_rollout();
 }
 
-fn unregistered(scene: &Scene<'_>) {
-    scene.install(&scene.printed_crd(&[]));
-    scene.knows_rollouts();
-    scene.engines(&["e-0", "e-1"].map(str::to_owned), Some(A));
-    let _controllers = Controllers::start(scene, |_, _| Some(true));
-    scene.starts_rollout(&json!({"hold": true}));
-    let (code, text, errors) = scene.runs_rollout(&[]);
+fn unregistered(ctx: &TestContext<'_>) {
+    ctx.install(&ctx.printed_crd(&[]));
+    ctx.knows_rollouts();
+    ctx.engines(&["e-0", "e-1"].map(str::to_owned), Some(A));
+    let _controllers = Controllers::start(ctx, |_, _| Some(true));
+    ctx.starts_rollout(&json!({"hold": true}));
+    let (code, text, errors) = ctx.runs_rollout(&[]);
     assert_eq!(code, 0, "{text}{errors}");
     assert_eq!(errors.matches("e-0 is held, and others can move it all the same").count(), 1, "{errors}");
     assert!(!errors.contains("e-1 is held"), "{errors}");
-    assert_eq!(scene.versions(), [(B.to_owned(), 2)].into());
+    assert_eq!(ctx.versions(), [(B.to_owned(), 2)].into());
     for name in ["e-0", "e-1"] {
-        assert_eq!(note(scene, name, HELD), Value::Null, "{name}");
+        assert_eq!(note(ctx, name, HELD), Value::Null, "{name}");
     }
-    scene.forgets_rollout();
+    ctx.forgets_rollout();
 }
 
 /// An object that is created meanwhile is held when it is seen, and so is one that comes with the hold of an export: at
 /// its turn each of them moves, and not before.
-fn created(scene: &Scene<'_>) {
-    let _servers = begins(scene);
-    let _controllers = Controllers::start(scene, |_, _| Some(true));
-    let new = scene.sample.new;
-    let mut running = scene.rollouts_on("one");
-    scene.rollout_says("canary 1/1, waiting for approval");
-    let export = note(scene, "e-1", HELD);
+fn created(ctx: &TestContext<'_>) {
+    let _servers = begins(ctx);
+    let _controllers = Controllers::start(ctx, |_, _| Some(true));
+    let new = ctx.sample.new;
+    let mut running = ctx.rollouts_on("one");
+    ctx.rollout_says("canary 1/1, waiting for approval");
+    let export = note(ctx, "e-1", HELD);
     let of_another = json!({"rollout": "gone", "name": "gone", "at": "2026-01-01T00:00:00Z"}).to_string();
     for (name, held) in [("late-0", Value::Null), ("late-1", export), ("late-2", json!(of_another))] {
-        let mut object = scene.labelled(new, name, Some(A));
+        let mut object = ctx.labelled(new, name, Some(A));
         if !held.is_null() {
             object["metadata"]["annotations"] = json!({HELD: held});
         }
-        scene.create(new, &object).ok();
-        scene.report(name, true);
+        ctx.create(new, &object).ok();
+        ctx.report(name, true);
     }
-    scene
-        .eventually(|| note(scene, "late-0", HELD).as_str().is_some_and(|text| text.contains(&scene.ns)).then_some(()));
-    let asks = json!({"metadata": {"labels": {scene.label_key(): B}}});
+    ctx
+        .eventually(|| note(ctx, "late-0", HELD).as_str().is_some_and(|text| text.contains(&ctx.ns)).then_some(()));
+    let asks = json!({"metadata": {"labels": {ctx.label_key(): B}}});
     for name in ["late-0", "late-1", "late-2"] {
-        let answer = scene.patch(new, name, &asks);
+        let answer = ctx.patch(new, name, &asks);
         let warned = answer.warnings.concat();
         assert!(answer.is_ok() && warned.contains("holds this object until its turn"), "{name}: {warned}");
-        assert_eq!((label(scene, name), note(scene, name, WANTED)), (json!(A), json!(B)), "{name}");
+        assert_eq!((label(ctx, name), note(ctx, name, WANTED)), (json!(A), json!(B)), "{name}");
     }
-    scene.does(&["approve", "canary"]);
-    scene.rollout_says("Complete");
+    ctx.does(&["approve", "canary"]);
+    ctx.rollout_says("Complete");
     assert_eq!(running.end(Duration::from_secs(20)), Some(0));
-    assert_eq!(scene.versions(), [(B.to_owned(), 9)].into());
+    assert_eq!(ctx.versions(), [(B.to_owned(), 9)].into());
     for name in ["late-0", "late-1"] {
-        assert_eq!((note(scene, name, HELD), note(scene, name, WANTED)), (Value::Null, Value::Null), "{name}");
+        assert_eq!((note(ctx, name, HELD), note(ctx, name, WANTED)), (Value::Null, Value::Null), "{name}");
     }
     // Whoever held that one before is told that it is let go.
-    assert!(note(scene, "late-2", HELD).as_str().is_some_and(|text| text.starts_with("released ")));
-    let mut writes = scene.rollout_writes();
+    assert!(note(ctx, "late-2", HELD).as_str().is_some_and(|text| text.starts_with("released ")));
+    let mut writes = ctx.rollout_writes();
     writes.retain(|name| name.starts_with("late-0"));
     assert_eq!(writes.len(), 2, "it was held and moved: {writes:?}");
-    scene.forgets_rollout();
+    ctx.forgets_rollout();
 }
 
 /// Held, and moved: nothing else is asked of an object, however many there are. `POINTSMAN_OBJECTS` says how many.
-fn many(scene: &Scene<'_>) {
+fn many(ctx: &TestContext<'_>) {
     let count = std::env::var("POINTSMAN_OBJECTS").map_or(60, |count| count.parse().unwrap());
-    scene.install(&scene.printed_crd(&[]));
-    scene.knows_rollouts();
+    ctx.install(&ctx.printed_crd(&[]));
+    ctx.knows_rollouts();
     let names: Vec<String> = (0..count).map(|at| format!("e-{at:04}")).collect();
-    scene.engines(&names, Some(A));
-    let servers = SideBySide::start(scene, &[A, B], &[]);
+    ctx.engines(&names, Some(A));
+    let servers = SideBySide::start(ctx, &[A, B], &[]);
     servers.register("deny");
-    let _controllers = Controllers::start(scene, |_, _| Some(true));
+    let _controllers = Controllers::start(ctx, |_, _| Some(true));
     let waves = json!([{"name": "all", "maxInFlight": 40, "before": "approval"}]);
-    scene.starts_rollout(&json!({"hold": true, "waves": waves, "timeout": "10m"}));
-    let proxy = Proxy::start(&scene.bed.api.client, |_, _, _| Fate::Pass);
+    ctx.starts_rollout(&json!({"hold": true, "waves": waves, "timeout": "10m"}));
+    let proxy = Proxy::start(&ctx.test_cluster.api.client, |_, _, _| Fate::Pass);
     let began = Instant::now();
-    let mut running = scene.rollouts_through("one", &scene.through(proxy.port));
-    let waits = || (scene.rollout_status()["reason"] == "Approval").then_some(());
+    let mut running = ctx.rollouts_through("one", &ctx.through(proxy.port));
+    let waits = || (ctx.rollout_status()["reason"] == "Approval").then_some(());
     let patience = Duration::from_secs(180 + count as u64);
     eventually("all are held", patience, waits);
     let (held_after, held) = (began.elapsed(), proxy.calls());
-    assert!(names.iter().all(|name| note(scene, name, HELD).is_string()));
-    scene.does(&["approve", "all"]);
-    eventually("it is complete", patience, || (scene.rollout_status()["phase"] == "Complete").then_some(()));
+    assert!(names.iter().all(|name| note(ctx, name, HELD).is_string()));
+    ctx.does(&["approve", "all"]);
+    eventually("it is complete", patience, || (ctx.rollout_status()["phase"] == "Complete").then_some(()));
     assert_eq!(running.end(Duration::from_secs(20)), Some(0));
     let calls = proxy.calls();
     let of = |calls: &[String], what: &str| calls.iter().filter(|call| call.contains(what)).count();
-    let object = |method: &str| format!("{method} {}/e-", scene.all(scene.sample.new));
+    let object = |method: &str| format!("{method} {}/e-", ctx.all(ctx.sample.new));
     let (patch, get) = (object("PATCH"), object("GET"));
     println!(
         "{count} objects: held after {:.1} s, through after {:.1} s; {} calls, of which {} patches of objects, {} of \
@@ -310,7 +310,7 @@ fn many(scene: &Scene<'_>) {
     // And one: whether the mark of its move is kept.
     assert_eq!(of(&calls, &patch), 2 * count + 2, "and moved by one");
     assert!(of(&calls, &get) * 20 <= count, "{} GETs of one", of(&calls, &get));
-    assert!(names.iter().all(|name| note(scene, name, HELD).is_null()));
-    assert_eq!(scene.versions(), [(B.to_owned(), count)].into());
-    scene.forgets_rollout();
+    assert!(names.iter().all(|name| note(ctx, name, HELD).is_null()));
+    assert_eq!(ctx.versions(), [(B.to_owned(), count)].into());
+    ctx.forgets_rollout();
 }

@@ -15,8 +15,8 @@ use crate::support::installations::{Belongings, LABEL, REPLICAS};
 use crate::support::process::{SOON, eventually};
 use crate::support::proxy::{Fate, Proxy};
 use crate::support::sample::{MATTERMOST, Sample};
-use crate::support::scene::{MERGE, Scene};
-use crate::support::town::Town;
+use crate::support::ctx::{MERGE, TestContext};
+use crate::support::fake_operators::FakeOperators;
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("installations_migrate_without_downtime", whole)
@@ -73,64 +73,64 @@ pub(crate) struct Before {
     pub(crate) sets: Vec<Value>,
 }
 
-pub(crate) fn core(scene: &Scene<'_>, plural: &str) -> String {
-    format!("/api/v1/namespaces/{}/{plural}", scene.ns)
+pub(crate) fn core(ctx: &TestContext<'_>, plural: &str) -> String {
+    format!("/api/v1/namespaces/{}/{plural}", ctx.ns)
 }
 
-pub(crate) fn apps(scene: &Scene<'_>, plural: &str) -> String {
-    format!("/apis/apps/v1/namespaces/{}/{plural}", scene.ns)
+pub(crate) fn apps(ctx: &TestContext<'_>, plural: &str) -> String {
+    format!("/apis/apps/v1/namespaces/{}/{plural}", ctx.ns)
 }
 
-pub(crate) fn before(scene: &Scene<'_>, name: &str) -> Before {
-    let get = |path: &str| scene.call_get(&format!("{path}/{name}"));
-    let deployment = get(&scene.deployments());
+pub(crate) fn before(ctx: &TestContext<'_>, name: &str) -> Before {
+    let get = |path: &str| ctx.call_get(&format!("{path}/{name}"));
+    let deployment = get(&ctx.deployments());
     Before {
-        object: get(&scene.installations()),
-        sets: scene.sets_of(&deployment["metadata"]["uid"]),
+        object: get(&ctx.installations()),
+        sets: ctx.sets_of(&deployment["metadata"]["uid"]),
         deployment,
-        service: get(&core(scene, "services")),
-        claim: get(&core(scene, "persistentvolumeclaims")),
+        service: get(&core(ctx, "services")),
+        claim: get(&core(ctx, "persistentvolumeclaims")),
     }
 }
 
 /// Starts a roll over installations, and returns its name.
-pub(crate) fn starts(scene: &Scene<'_>, name: &str, more: &Value) {
-    let file = scene.migration(name, more);
-    scene.commanded(&["rollout", "start", "-f", &file.display().to_string()]);
+pub(crate) fn starts(ctx: &TestContext<'_>, name: &str, more: &Value) {
+    let file = ctx.migration(name, more);
+    ctx.commanded(&["rollout", "start", "-f", &file.display().to_string()]);
 }
 
-pub(crate) fn runs(scene: &Scene<'_>, name: &str) -> (i32, String, String) {
-    let namespace = format!("--namespace={}", scene.ns);
-    scene.command(&["rollout", "run", name, "--holder=test", &namespace])
+pub(crate) fn runs(ctx: &TestContext<'_>, name: &str) -> (i32, String, String) {
+    let namespace = format!("--namespace={}", ctx.ns);
+    ctx.command(&["rollout", "run", name, "--holder=test", &namespace])
 }
 
 /// Has a rollout go the other way.
-pub(crate) fn goes(scene: &Scene<'_>, rollout: &str, direction: &str) {
+pub(crate) fn goes(ctx: &TestContext<'_>, rollout: &str, direction: &str) {
     let patch = json!({"spec": {"direction": direction}}).to_string();
-    scene.call(Method::PATCH, &format!("/apis/pointsman.dev/v1/stagedrollouts/{rollout}"), Some((MERGE, patch))).ok();
+    ctx.call(Method::PATCH, &format!("/apis/pointsman.dev/v1/stagedrollouts/{rollout}"), Some((MERGE, patch))).ok();
 }
 
-pub(crate) fn status(scene: &Scene<'_>, name: &str) -> Value {
-    scene.call_get(&format!("/apis/pointsman.dev/v1/stagedrollouts/{name}"))["status"].clone()
+pub(crate) fn status(ctx: &TestContext<'_>, name: &str) -> Value {
+    ctx.call_get(&format!("/apis/pointsman.dev/v1/stagedrollouts/{name}"))["status"].clone()
 }
 
 /// What is so at the end of each migration, whatever happened on the way.
 #[track_caller]
-pub(crate) fn has_become(scene: &Scene<'_>, town: &Town, name: &str, before: &Before) {
-    has_become_among(scene, town, &scene.belongings(), name, before);
+pub(crate) fn has_become(ctx: &TestContext<'_>, fake_operators: &FakeOperators, name: &str, before: &Before) {
+    has_become_among(ctx, fake_operators, &ctx.belongings(), name, before);
 }
 
 /// The same, of one of many.
 #[track_caller]
-fn has_become_among(scene: &Scene<'_>, town: &Town, others: &Belongings, name: &str, before: &Before) {
+fn has_become_among(ctx: &TestContext<'_>, fake_operators: &FakeOperators, others: &Belongings, name: &str, before: &Before) {
     let uid = before.object["metadata"]["uid"].as_str().unwrap();
-    let gone = scene.call(Method::GET, &format!("{}/{name}", scene.installations()), None);
+    let gone = ctx.call(Method::GET, &format!("{}/{name}", ctx.installations()), None);
     assert_eq!(gone.code, 404, "{name} is gone");
-    let target = scene.get("v1beta1", name).ok();
+    let target = ctx.get("v1beta1", name).ok();
     assert_eq!(target["status"]["state"], "stable");
     assert_eq!(target["spec"]["version"], before.object["spec"]["version"]);
     assert_eq!(target["spec"]["ingressName"], before.object["spec"]["ingressName"]);
-    let deployment = scene.call_get(&format!("{}/{name}", scene.deployments()));
+    let deployment = ctx.call_get(&format!("{}/{name}", ctx.deployments()));
     assert_eq!(deployment["spec"]["selector"]["matchLabels"][LABEL], name);
     // All but the labels of the selector is what it was.
     let stripped = |deployment: &Value| {
@@ -147,7 +147,7 @@ fn has_become_among(scene: &Scene<'_>, town: &Town, others: &Belongings, name: &
         assert!(!is_old || !set["metadata"]["deletionTimestamp"].is_null(), "{set:#}");
     }
     for (plural, was) in [("services", &before.service), ("persistentvolumeclaims", &before.claim)] {
-        let now = scene.call_get(&format!("{}/{name}", core(scene, plural)));
+        let now = ctx.call_get(&format!("{}/{name}", core(ctx, plural)));
         assert_eq!(now["metadata"]["uid"], was["metadata"]["uid"], "{plural}");
         let owners = now["metadata"]["ownerReferences"].as_array().unwrap();
         assert_eq!(owners.len(), 1, "{owners:?}");
@@ -155,32 +155,32 @@ fn has_become_among(scene: &Scene<'_>, town: &Town, others: &Belongings, name: &
     }
     assert_eq!(others.of(uid), Vec::<String>::new(), "nothing belongs to what is gone");
     assert!(others.saved.iter().all(|one| one["metadata"]["labels"]["pointsman.dev/workflow"] != uid), "{name}");
-    assert!(town.fewest(name) >= REPLICAS, "{} Pods of {name} were ready at a time", town.fewest(name));
+    assert!(fake_operators.fewest(name) >= REPLICAS, "{} Pods of {name} were ready at a time", fake_operators.fewest(name));
 }
 
 /// S30.
-fn whole(scene: &Scene<'_>) {
-    let town = Town::begins(scene);
+fn whole(ctx: &TestContext<'_>) {
+    let fake_operators = FakeOperators::begins(ctx);
     let names = ["mm-abcd", "mm-efgh"];
-    names.iter().for_each(|name| drop(scene.installs(name, &json!({}))));
-    names.iter().for_each(|name| scene.serves(&town, name));
-    let all: Vec<Before> = names.iter().map(|name| before(scene, name)).collect();
-    starts(scene, &scene.ns, &json!({}));
-    let (code, text, errors) = runs(scene, &scene.ns);
+    names.iter().for_each(|name| drop(ctx.installs(name, &json!({}))));
+    names.iter().for_each(|name| ctx.serves(&fake_operators, name));
+    let all: Vec<Before> = names.iter().map(|name| before(ctx, name)).collect();
+    starts(ctx, &ctx.ns, &json!({}));
+    let (code, text, errors) = runs(ctx, &ctx.ns);
     assert_eq!(code, 0, "{text}{errors}");
     for (name, before) in names.iter().zip(&all) {
-        has_become(scene, &town, name, before);
+        has_become(ctx, &fake_operators, name, before);
     }
-    let status = status(scene, &scene.ns);
+    let status = status(ctx, &ctx.ns);
     assert_eq!((&status["phase"], &status["convertedCounts"]), (&json!("Complete"), &json!({"all": 2})), "{status:#}");
     assert_eq!(status["history"][0]["accepted"], json!(["old-object"]));
-    scene.leaves_town(&[&scene.ns]);
+    ctx.leaves_fake_operators(&[&ctx.ns]);
 }
 
 /// Runs a rollout, and kills whoever does after each write. Returns how many writes it took, and what they were. With
 /// `most`, so many of them.
 pub(crate) fn killed_after_each_write(
-    scene: &Scene<'_>,
+    ctx: &TestContext<'_>,
     name: &str,
     most: usize,
     ends: impl Fn() -> bool,
@@ -188,13 +188,13 @@ pub(crate) fn killed_after_each_write(
     let mut writes = Vec::new();
     let deadline = Instant::now() + Duration::from_secs(400);
     while !ends() && writes.len() < most {
-        assert!(Instant::now() < deadline, "{writes:#?} {:#}", status(scene, name));
-        let proxy = Proxy::start(&scene.bed.api.client, |_, method, path| match is_write(method.as_str(), path) {
+        assert!(Instant::now() < deadline, "{writes:#?} {:#}", status(ctx, name));
+        let proxy = Proxy::start(&ctx.test_cluster.api.client, |_, method, path| match is_write(method.as_str(), path) {
             true => Fate::HeldAfter,
             false => Fate::Pass,
         });
-        let kubeconfig = scene.through(proxy.port);
-        let mut process = run_through(scene, name, &kubeconfig);
+        let kubeconfig = ctx.through(proxy.port);
+        let mut process = run_through(ctx, name, &kubeconfig);
         let written =
             || proxy.calls().iter().find(|call| call.split_once(' ').is_some_and(|(m, p)| is_write(m, p))).cloned();
         eventually("a write, or the end", Duration::from_secs(200), || {
@@ -208,11 +208,11 @@ pub(crate) fn killed_after_each_write(
     writes
 }
 
-fn run_through(scene: &Scene<'_>, name: &str, kubeconfig: &Path) -> crate::support::process::Process {
-    let namespace = format!("--namespace={}", scene.ns);
+fn run_through(ctx: &TestContext<'_>, name: &str, kubeconfig: &Path) -> crate::support::process::Process {
+    let namespace = format!("--namespace={}", ctx.ns);
     let kubeconfig = format!("--kubeconfig={}", kubeconfig.display());
-    let args = scene.on_the_cluster(&["rollout", "run", name, "--holder=test", &namespace, &kubeconfig]);
-    scene.started("killed", &args)
+    let args = ctx.on_the_cluster(&["rollout", "run", name, "--holder=test", &namespace, &kubeconfig]);
+    ctx.started("killed", &args)
 }
 
 /// Leases, events and dry runs change nothing of what a rollout is about; and who asks what time it is changes nothing
@@ -223,19 +223,19 @@ fn is_write(method: &str, path: &str) -> bool {
 }
 
 /// S31.
-fn killed(scene: &Scene<'_>) {
-    let town = Town::begins(scene);
+fn killed(ctx: &TestContext<'_>) {
+    let fake_operators = FakeOperators::begins(ctx);
     let name = "mm-abcd";
-    scene.installs(name, &json!({}));
-    scene.serves(&town, name);
-    let was = before(scene, name);
-    starts(scene, &scene.ns, &json!({}));
+    ctx.installs(name, &json!({}));
+    ctx.serves(&fake_operators, name);
+    let was = before(ctx, name);
+    starts(ctx, &ctx.ns, &json!({}));
     let writes =
-        killed_after_each_write(scene, &scene.ns, usize::MAX, || status(scene, &scene.ns)["phase"] == "Complete");
+        killed_after_each_write(ctx, &ctx.ns, usize::MAX, || status(ctx, &ctx.ns)["phase"] == "Complete");
     let deletes = writes.iter().filter(|write| write.starts_with("DELETE") && write.contains("/deployments/")).count();
     assert_eq!(deletes, 1, "the Deployment is deleted once: {writes:#?}");
-    has_become(scene, &town, name, &was);
-    scene.leaves_town(&[&scene.ns]);
+    has_become(ctx, &fake_operators, name, &was);
+    ctx.leaves_fake_operators(&[&ctx.ns]);
 }
 
 /// Where installations turn back: so many steps are done, and so many writes of the next one.
@@ -263,8 +263,8 @@ const TURNS: [(usize, usize); 13] = [
 const STEPS: usize = 8;
 
 /// How many steps of its workflow an installation says that are done.
-fn steps_done(scene: &Scene<'_>, name: &str) -> usize {
-    let object = scene.call_get(&format!("{}/{name}", scene.installations()));
+fn steps_done(ctx: &TestContext<'_>, name: &str) -> usize {
+    let object = ctx.call_get(&format!("{}/{name}", ctx.installations()));
     let mark = object["metadata"]["annotations"]["pointsman.dev/rollout"].as_str();
     let mark = mark.map(|mark| serde_json::from_str::<Value>(mark).unwrap()).unwrap_or_default();
     usize::try_from(mark["step"]["all"].as_u64().unwrap_or_default()).unwrap()
@@ -272,52 +272,52 @@ fn steps_done(scene: &Scene<'_>, name: &str) -> usize {
 
 /// S32: one installation goes back from each step before the last one, and from the middle of those that write more
 /// than once. Whoever runs it is killed after each write on the way there.
-fn back(scene: &Scene<'_>) {
-    let town = Town::begins(scene);
+fn back(ctx: &TestContext<'_>) {
+    let fake_operators = FakeOperators::begins(ctx);
     let name = |(done, more): (usize, usize)| format!("mm-{done}-{more}");
-    TURNS.iter().for_each(|turn| drop(scene.installs(&name(*turn), &json!({}))));
-    TURNS.iter().for_each(|turn| scene.serves(&town, &name(*turn)));
+    TURNS.iter().for_each(|turn| drop(ctx.installs(&name(*turn), &json!({}))));
+    TURNS.iter().for_each(|turn| ctx.serves(&fake_operators, &name(*turn)));
     let mut taken = Vec::new();
     for turn in TURNS {
         let (done, more) = turn;
-        let (name, rollout) = (name(turn), format!("{}-{done}-{more}", scene.ns));
-        let was = before(scene, &name);
-        starts(scene, &rollout, &json!({"selector": {"labels": format!("one={name}")}}));
-        killed_after_each_write(scene, &rollout, usize::MAX, || steps_done(scene, &name) >= done);
-        killed_after_each_write(scene, &rollout, more, || false);
-        assert_eq!(steps_done(scene, &name), done, "{name} is where it turns");
-        goes(scene, &rollout, "Undo");
+        let (name, rollout) = (name(turn), format!("{}-{done}-{more}", ctx.ns));
+        let was = before(ctx, &name);
+        starts(ctx, &rollout, &json!({"selector": {"labels": format!("one={name}")}}));
+        killed_after_each_write(ctx, &rollout, usize::MAX, || steps_done(ctx, &name) >= done);
+        killed_after_each_write(ctx, &rollout, more, || false);
+        assert_eq!(steps_done(ctx, &name), done, "{name} is where it turns");
+        goes(ctx, &rollout, "Undo");
         taken.push((name, rollout, was, done));
     }
     let steps: BTreeSet<usize> = taken.iter().map(|(.., done)| *done).collect();
     assert_eq!(steps, (0..STEPS).collect(), "each step before the end of the last one");
-    let namespace = format!("--namespace={}", scene.ns);
-    let args = scene.on_the_cluster(&["rollout", "run", "--holder=test", &namespace]);
-    let mut runs_all = scene.started("all", &args);
+    let namespace = format!("--namespace={}", ctx.ns);
+    let args = ctx.on_the_cluster(&["rollout", "run", "--holder=test", &namespace]);
+    let mut runs_all = ctx.started("all", &args);
     for (name, rollout, was, _) in &taken {
         eventually(&format!("{rollout} is taken back"), Duration::from_secs(240), || {
-            (status(scene, rollout)["phase"] == "Aborted").then_some(())
+            (status(ctx, rollout)["phase"] == "Aborted").then_some(())
         });
-        is_as_before(scene, &town, name, was);
+        is_as_before(ctx, &fake_operators, name, was);
     }
     runs_all.interrupt();
     runs_all.end(Duration::from_secs(10));
     let rollouts: Vec<&str> = taken.iter().map(|(_, rollout, ..)| rollout.as_str()).collect();
-    scene.leaves_town(&rollouts);
+    ctx.leaves_fake_operators(&rollouts);
 }
 
 #[track_caller]
-pub(crate) fn is_as_before(scene: &Scene<'_>, town: &Town, name: &str, was: &Before) {
-    is_as_before_among(scene, town, &scene.belongings(), name, was);
+pub(crate) fn is_as_before(ctx: &TestContext<'_>, fake_operators: &FakeOperators, name: &str, was: &Before) {
+    is_as_before_among(ctx, fake_operators, &ctx.belongings(), name, was);
 }
 
 #[track_caller]
-fn is_as_before_among(scene: &Scene<'_>, town: &Town, others: &Belongings, name: &str, was: &Before) {
-    let object = scene.call_get(&format!("{}/{name}", scene.installations()));
+fn is_as_before_among(ctx: &TestContext<'_>, fake_operators: &FakeOperators, others: &Belongings, name: &str, was: &Before) {
+    let object = ctx.call_get(&format!("{}/{name}", ctx.installations()));
     assert_eq!(object["spec"], was.object["spec"], "{name}");
     assert_eq!(object["metadata"]["annotations"], was.object["metadata"]["annotations"], "{name}");
-    assert_eq!(scene.get("v1beta1", name).code, 404, "{name}");
-    let deployment = scene.call_get(&format!("{}/{name}", scene.deployments()));
+    assert_eq!(ctx.get("v1beta1", name).code, 404, "{name}");
+    let deployment = ctx.call_get(&format!("{}/{name}", ctx.deployments()));
     assert_eq!(deployment["spec"], was.deployment["spec"], "{name}");
     assert_eq!(deployment["metadata"]["labels"], was.deployment["metadata"]["labels"]);
     let annotations = deployment["metadata"]["annotations"].as_object().cloned().unwrap_or_default();
@@ -336,151 +336,151 @@ fn is_as_before_among(scene: &Scene<'_>, town: &Town, others: &Belongings, name:
         assert!(others.of(uid).contains(&format!("{plural} {name}")), "{plural}: {:?}", others.of(uid));
     }
     assert!(others.saved.iter().all(|one| one["metadata"]["labels"]["pointsman.dev/workflow"] != uid), "{name}");
-    assert!(town.fewest(name) >= REPLICAS, "{} Pods of {name} were ready at a time", town.fewest(name));
+    assert!(fake_operators.fewest(name) >= REPLICAS, "{} Pods of {name} were ready at a time", fake_operators.fewest(name));
 }
 
 /// S33 and S35.
-fn refused(scene: &Scene<'_>) {
-    let town = Town::begins(scene);
-    scene.installs("blue", &json!({"blueGreen": {"enable": true}}));
-    scene.installs("secret", &json!({"database": {"secret": "nowhere"}}));
-    ["blue", "secret"].iter().for_each(|name| scene.serves(&town, name));
-    let all = ["blue", "secret"].map(|name| before(scene, name));
-    starts(scene, &scene.ns, &json!({}));
-    runs_once(scene);
-    let (state, why) = unmoved(scene, "blue");
+fn refused(ctx: &TestContext<'_>) {
+    let fake_operators = FakeOperators::begins(ctx);
+    ctx.installs("blue", &json!({"blueGreen": {"enable": true}}));
+    ctx.installs("secret", &json!({"database": {"secret": "nowhere"}}));
+    ["blue", "secret"].iter().for_each(|name| ctx.serves(&fake_operators, name));
+    let all = ["blue", "secret"].map(|name| before(ctx, name));
+    starts(ctx, &ctx.ns, &json!({}));
+    runs_once(ctx);
+    let (state, why) = unmoved(ctx, "blue");
     assert_eq!(state, "Refused");
     assert!(why.contains("Set spec.blueGreen.enable to false first"), "{why}");
-    let told = scene.call_get(&format!("{}/blue", scene.installations()))["status"]["migration"]["error"].clone();
+    let told = ctx.call_get(&format!("{}/blue", ctx.installations()))["status"]["migration"]["error"].clone();
     assert_eq!(told, why.as_str(), "its owner is told");
-    let (state, why) = unmoved(scene, "secret");
+    let (state, why) = unmoved(ctx, "secret");
     assert_eq!(state, "Waiting");
     assert!(why.contains("there is no secret") && why.contains("/nowhere"), "{why}");
     for (name, was) in ["blue", "secret"].iter().zip(&all) {
-        is_untouched(scene, name, was);
+        is_untouched(ctx, name, was);
     }
-    scene.installs("full", &json!({}));
-    scene.serves(&town, "full");
-    let was = before(scene, "full");
+    ctx.installs("full", &json!({}));
+    ctx.serves(&fake_operators, "full");
+    let was = before(ctx, "full");
     let quota = json!({"metadata": {"name": "tight"}, "spec": {"hard": {"pods": "7"}}});
-    scene.post(&core(scene, "resourcequotas"), &quota).ok();
-    scene.eventually(|| {
-        let quota = scene.call_get(&format!("{}/tight", core(scene, "resourcequotas")));
+    ctx.post(&core(ctx, "resourcequotas"), &quota).ok();
+    ctx.eventually(|| {
+        let quota = ctx.call_get(&format!("{}/tight", core(ctx, "resourcequotas")));
         (quota["status"]["used"]["pods"] == "6").then_some(())
     });
-    runs_once(scene);
-    let (state, why) = unmoved(scene, "full");
+    runs_once(ctx);
+    let (state, why) = unmoved(ctx, "full");
     assert_eq!(state, "Refused");
     assert!(why.contains("resourcequotas tight leaves 1 of pods, where 2 are needed"), "{why}");
-    is_untouched(scene, "full", &was);
+    is_untouched(ctx, "full", &was);
     // With its Secret, and with room, they go.
     let secret = json!({"metadata": {"name": "nowhere"}, "stringData": {"DB_CONNECTION_STRING": "postgres://a"}});
-    scene.post(&core(scene, "secrets"), &secret).ok();
-    scene.call(Method::DELETE, &format!("{}/tight", core(scene, "resourcequotas")), None).ok();
-    let mut runs_on = scene.rollouts_on("test");
+    ctx.post(&core(ctx, "secrets"), &secret).ok();
+    ctx.call(Method::DELETE, &format!("{}/tight", core(ctx, "resourcequotas")), None).ok();
+    let mut runs_on = ctx.rollouts_on("test");
     eventually("both have gone", Duration::from_secs(200), || {
-        (status(scene, &scene.ns)["convertedCounts"]["all"] == 2).then_some(())
+        (status(ctx, &ctx.ns)["convertedCounts"]["all"] == 2).then_some(())
     });
     runs_on.interrupt();
     runs_on.end(Duration::from_secs(10));
-    has_become(scene, &town, "full", &was);
-    let target = scene.get("v1beta1", "secret").ok();
+    has_become(ctx, &fake_operators, "full", &was);
+    let target = ctx.get("v1beta1", "secret").ok();
     assert_eq!(target["spec"]["database"]["external"]["secret"], "nowhere", "{target:#}");
-    scene.leaves_town(&[&scene.ns]);
+    ctx.leaves_fake_operators(&[&ctx.ns]);
 }
 
-fn runs_once(scene: &Scene<'_>) {
-    let namespace = format!("--namespace={}", scene.ns);
-    let (code, text, errors) = scene.command(&["rollout", "run", &scene.ns, "--once", "--holder=test", &namespace]);
+fn runs_once(ctx: &TestContext<'_>) {
+    let namespace = format!("--namespace={}", ctx.ns);
+    let (code, text, errors) = ctx.command(&["rollout", "run", &ctx.ns, "--once", "--holder=test", &namespace]);
     assert_eq!(code, 0, "{text}{errors}");
 }
 
 /// How an object stands that is not moved, and why.
 #[track_caller]
-fn unmoved(scene: &Scene<'_>, name: &str) -> (String, String) {
-    let status = status(scene, &scene.ns);
-    let object = format!("{}/{name}", scene.ns);
+fn unmoved(ctx: &TestContext<'_>, name: &str) -> (String, String) {
+    let status = status(ctx, &ctx.ns);
+    let object = format!("{}/{name}", ctx.ns);
     let mut all = status["blocked"].as_array().into_iter().flatten();
     let one = all.find(|one| one["object"] == object.as_str()).unwrap_or_else(|| panic!("{name}: {status:#}"));
     (one["state"].as_str().unwrap().to_owned(), one["message"].as_str().unwrap().to_owned())
 }
 
 #[track_caller]
-fn is_untouched(scene: &Scene<'_>, name: &str, was: &Before) {
-    let now = before(scene, name);
+fn is_untouched(ctx: &TestContext<'_>, name: &str, was: &Before) {
+    let now = before(ctx, name);
     assert_eq!(now.object["spec"], was.object["spec"], "{name}");
     assert_eq!(now.object["metadata"]["annotations"], was.object["metadata"]["annotations"], "{name}");
     assert_eq!(now.deployment["metadata"]["uid"], was.deployment["metadata"]["uid"], "{name}");
-    assert_eq!(scene.get("v1beta1", name).code, 404);
+    assert_eq!(ctx.get("v1beta1", name).code, 404);
 }
 
 /// S37, and what a runner may do that has the printed rights and no others.
-fn guarded(scene: &Scene<'_>) {
-    let town = Town::begins(scene);
+fn guarded(ctx: &TestContext<'_>) {
+    let fake_operators = FakeOperators::begins(ctx);
     let name = "mm-abcd";
-    scene.installs(name, &json!({}));
-    scene.serves(&town, name);
-    town.seen.lock().unwrap().never.push(name.to_owned());
-    let was = before(scene, name);
-    let file = scene.migration(&scene.ns, &json!({})).display().to_string();
-    let (user, account) = (format!("system:serviceaccount:{}:mover", scene.ns), format!("{}/mover", scene.ns));
-    let role: Value = serde_saphyr::from_str(&scene.commanded(&["rollout", "rights", "-f", &file])).unwrap();
+    ctx.installs(name, &json!({}));
+    ctx.serves(&fake_operators, name);
+    fake_operators.seen.lock().unwrap().never.push(name.to_owned());
+    let was = before(ctx, name);
+    let file = ctx.migration(&ctx.ns, &json!({})).display().to_string();
+    let (user, account) = (format!("system:serviceaccount:{}:mover", ctx.ns), format!("{}/mover", ctx.ns));
+    let role: Value = serde_saphyr::from_str(&ctx.commanded(&["rollout", "rights", "-f", &file])).unwrap();
     let rbac = "/apis/rbac.authorization.k8s.io/v1";
-    scene.post(&format!("{rbac}/clusterroles"), &role).ok();
+    ctx.post(&format!("{rbac}/clusterroles"), &role).ok();
     let subject = json!({"kind": "User", "name": user, "apiGroup": "rbac.authorization.k8s.io"});
     let role = &role["metadata"]["name"];
     let reference = json!({"kind": "ClusterRole", "name": role, "apiGroup": "rbac.authorization.k8s.io"});
     let binding = json!({"metadata": {"name": role}, "subjects": [subject], "roleRef": reference});
-    scene.post(&format!("{rbac}/clusterrolebindings"), &binding).ok();
+    ctx.post(&format!("{rbac}/clusterrolebindings"), &binding).ok();
     let flag = format!("--service-account={account}");
-    let policies = scene.commanded(&["rollout", "policies", "-f", &file, &flag]);
+    let policies = ctx.commanded(&["rollout", "policies", "-f", &file, &flag]);
     let policies: Vec<Value> = serde_saphyr::from_multiple(&policies).unwrap();
     let place = |policy: &Value| {
         let plural = format!("{}s", policy["kind"].as_str().unwrap().to_lowercase()).replace("policys", "policies");
         format!("/apis/admissionregistration.k8s.io/v1/{plural}")
     };
     assert_eq!(policies.len(), 4);
-    policies.iter().for_each(|policy| drop(scene.post(&place(policy), policy).ok()));
-    scene.commanded(&["rollout", "start", "-f", &file]);
-    let text = std::fs::read_to_string(&scene.bed.api.kubeconfig).unwrap();
-    let kubeconfig = scene.dir.join("mover");
+    policies.iter().for_each(|policy| drop(ctx.post(&place(policy), policy).ok()));
+    ctx.commanded(&["rollout", "start", "-f", &file]);
+    let text = std::fs::read_to_string(&ctx.test_cluster.api.kubeconfig).unwrap();
+    let kubeconfig = ctx.dir.join("mover");
     let as_user = format!("{{token: secret-token, as: '{user}'}}");
     std::fs::write(&kubeconfig, text.replace("{token: secret-token}", &as_user)).unwrap();
-    let mut runs_on = run_through(scene, &scene.ns, &kubeconfig);
-    eventually("it waits for the target", SOON, || scene.does(&["objects"]).contains("step stable").then_some(()));
-    let one = format!("{}/{name}", scene.installations());
+    let mut runs_on = run_through(ctx, &ctx.ns, &kubeconfig);
+    eventually("it waits for the target", SOON, || ctx.does(&["objects"]).contains("step stable").then_some(()));
+    let one = format!("{}/{name}", ctx.installations());
     let changed = json!({"spec": {"version": "5.32.0"}}).to_string();
-    let refused = scene.eventually(|| {
-        let answer = scene.call(Method::PATCH, &format!("{one}?dryRun=All"), Some((MERGE, changed.clone())));
+    let refused = ctx.eventually(|| {
+        let answer = ctx.call(Method::PATCH, &format!("{one}?dryRun=All"), Some((MERGE, changed.clone())));
         (!answer.is_ok()).then(|| answer.fails(403))
     });
     assert!(refused.contains("ClusterInstallation mm-abcd is becoming Mattermost mm-abcd"), "{refused}");
     // Whoever undoes the trigger takes the mark away with it, from wherever that is run.
     let back =
         json!({"metadata": {"annotations": {"pointsman.dev/rollout": null}}, "spec": {"migrate": null}}).to_string();
-    scene.call(Method::PATCH, &format!("{one}?dryRun=All"), Some((MERGE, back))).ok();
+    ctx.call(Method::PATCH, &format!("{one}?dryRun=All"), Some((MERGE, back))).ok();
     let state = json!({"status": {"state": "reconciling"}}).to_string();
-    scene.call(Method::PATCH, &format!("{one}/status"), Some((MERGE, state))).ok();
+    ctx.call(Method::PATCH, &format!("{one}/status"), Some((MERGE, state))).ok();
     let mut another = was.object.clone();
-    another["metadata"] = json!({"name": "mm-late", "namespace": scene.ns});
-    let refused = scene.post(&scene.installations(), &another).fails(403);
+    another["metadata"] = json!({"name": "mm-late", "namespace": ctx.ns});
+    let refused = ctx.post(&ctx.installations(), &another).fails(403);
     assert!(refused.contains("no new ClusterInstallation is made any more: make a Mattermost"), "{refused}");
-    town.seen.lock().unwrap().never.clear();
-    assert_eq!(runs_on.end(SOON), Some(0), "{}", log(scene));
-    has_become(scene, &town, name, &was);
+    fake_operators.seen.lock().unwrap().never.clear();
+    assert_eq!(runs_on.end(SOON), Some(0), "{}", log(ctx));
+    has_become(ctx, &fake_operators, name, &was);
     for policy in &policies {
         let path = format!("{}/{}", place(policy), policy["metadata"]["name"].as_str().unwrap());
-        scene.call(Method::DELETE, &path, None);
+        ctx.call(Method::DELETE, &path, None);
     }
-    scene.leaves_town(&[&scene.ns]);
+    ctx.leaves_fake_operators(&[&ctx.ns]);
 }
 
-fn log(scene: &Scene<'_>) -> String {
-    std::fs::read_to_string(scene.log_of("killed")).unwrap_or_default()
+fn log(ctx: &TestContext<'_>) -> String {
+    std::fs::read_to_string(ctx.log_of("killed")).unwrap_or_default()
 }
 
 /// S34, smaller; with `POINTSMAN_INSTALLATIONS=100` as it is. With more of them, ten go at once.
-fn never_stable(scene: &Scene<'_>) {
+fn never_stable(ctx: &TestContext<'_>) {
     let count: usize = std::env::var("POINTSMAN_INSTALLATIONS").map_or(6, |count| count.parse().unwrap());
     let max_in_flight = match count {
         0..MANY => 3,
@@ -488,24 +488,24 @@ fn never_stable(scene: &Scene<'_>) {
         _ => 10,
     };
     let bad: Vec<usize> = (0..(count * 3 / 100).max(1)).map(|at| at * 33 + 3).collect();
-    let file = scene.setup.kinds.join("kind.yaml");
+    let file = ctx.setup.kinds.join("kind.yaml");
     let definition = std::fs::read_to_string(&file).unwrap();
     std::fs::write(&file, definition.replace("timeout: 30m", "timeout: 20s")).unwrap();
-    let town = Town::begins(scene);
+    let fake_operators = FakeOperators::begins(ctx);
     let name = |at: usize| format!("mm-{at}");
     let never: Vec<String> = bad.iter().map(|at| name(*at)).collect();
-    town.seen.lock().unwrap().never.clone_from(&never);
+    fake_operators.seen.lock().unwrap().never.clone_from(&never);
     let names: Vec<String> = (0..count).map(name).collect();
-    names.iter().for_each(|name| drop(scene.installs(name, &json!({}))));
-    names.iter().for_each(|name| scene.serves(&town, name));
-    let all: Vec<Before> = names.iter().map(|name| before(scene, name)).collect();
+    names.iter().for_each(|name| drop(ctx.installs(name, &json!({}))));
+    names.iter().for_each(|name| ctx.serves(&fake_operators, name));
+    let all: Vec<Before> = names.iter().map(|name| before(ctx, name)).collect();
     let waves = json!([{"name": "all", "maxInFlight": max_in_flight}]);
-    starts(scene, &scene.ns, &json!({"waves": waves, "onFailure": "Undo", "maxUnhealthy": bad.len() + 2}));
+    starts(ctx, &ctx.ns, &json!({"waves": waves, "onFailure": "Undo", "maxUnhealthy": bad.len() + 2}));
     let (began, mut minute) = (Instant::now(), 0);
-    let mut runs_on = scene.rollouts_on("test");
+    let mut runs_on = ctx.rollouts_on("test");
     println!("| minute | have become others | under way | went back |\n|---|---|---|---|");
     let told = eventually("it is over", Duration::from_secs(60 + 20 * count as u64), || {
-        let told = status(scene, &scene.ns);
+        let told = status(ctx, &ctx.ns);
         let under_way = told["inFlight"].as_array().map_or(0, Vec::len);
         assert!(under_way <= max_in_flight, "{under_way} are under way");
         if began.elapsed().as_secs() / 60 >= minute {
@@ -524,130 +524,130 @@ fn never_stable(scene: &Scene<'_>) {
         "{told:#}"
     );
     for name in &never {
-        let object = format!("{}/{name}", scene.ns);
+        let object = format!("{}/{name}", ctx.ns);
         let mut failures = told["failures"].as_array().unwrap().iter();
         let why = failures.find(|failure| failure["object"] == object.as_str()).unwrap()["message"].as_str().unwrap();
         assert!(why.contains("step stable: not done within 20s") && why.contains("status.state is"), "{why}");
     }
-    let others = scene.belongings();
+    let others = ctx.belongings();
     for (name, was) in names.iter().zip(&all) {
         if never.contains(name) {
-            is_as_before_among(scene, &town, &others, name, was);
+            is_as_before_among(ctx, &fake_operators, &others, name, was);
         } else {
-            has_become_among(scene, &town, &others, name, was);
+            has_become_among(ctx, &fake_operators, &others, name, was);
         }
     }
-    scene.leaves_town(&[&scene.ns]);
+    ctx.leaves_fake_operators(&[&ctx.ns]);
 }
 
 /// From so many installations on, five go at once.
 const MANY: usize = 20;
 
 /// S36: the old operator does not leave its Deployment alone.
-fn contested(scene: &Scene<'_>) {
-    let town = Town::begins(scene);
+fn contested(ctx: &TestContext<'_>) {
+    let fake_operators = FakeOperators::begins(ctx);
     let name = "mm-abcd";
-    let made = scene.installs(name, &json!({}));
-    scene.serves(&town, name);
-    let was = before(scene, name);
-    starts(scene, &scene.ns, &json!({}));
-    let path = format!("{}/{name}", scene.deployments());
-    let is_gone = || scene.call(Method::GET, &path, None).code == 404;
+    let made = ctx.installs(name, &json!({}));
+    ctx.serves(&fake_operators, name);
+    let was = before(ctx, name);
+    starts(ctx, &ctx.ns, &json!({}));
+    let path = format!("{}/{name}", ctx.deployments());
+    let is_gone = || ctx.call(Method::GET, &path, None).code == 404;
     let is_deleted = |write: &String| write.starts_with("DELETE") && write.contains("/deployments/");
     let mut writes = Vec::new();
     while !writes.iter().any(is_deleted) {
-        writes.extend(killed_after_each_write(scene, &scene.ns, 1, || false));
+        writes.extend(killed_after_each_write(ctx, &ctx.ns, 1, || false));
     }
-    scene.eventually(|| is_gone().then_some(()));
-    let other = scene.post(&scene.deployments(), &scene.old_deployment(&made)).ok()["metadata"]["uid"].clone();
-    let namespace = format!("--namespace={}", scene.ns);
-    let (code, ..) = scene.command(&["rollout", "run", &scene.ns, "--once", "--holder=test", &namespace]);
+    ctx.eventually(|| is_gone().then_some(()));
+    let other = ctx.post(&ctx.deployments(), &ctx.old_deployment(&made)).ok()["metadata"]["uid"].clone();
+    let namespace = format!("--namespace={}", ctx.ns);
+    let (code, ..) = ctx.command(&["rollout", "run", &ctx.ns, "--once", "--holder=test", &namespace]);
     assert_eq!(code, 1);
-    let told = status(scene, &scene.ns);
+    let told = status(ctx, &ctx.ns);
     assert_eq!((&told["phase"], &told["reason"]), (&json!("Paused"), &json!("ManualActionRequired")));
-    let said = format!("step deployment: somebody else created deployments.apps {}/{name}", scene.ns);
+    let said = format!("step deployment: somebody else created deployments.apps {}/{name}", ctx.ns);
     assert!(told["message"].as_str().unwrap().contains(&said), "{told:#}");
-    assert_eq!(scene.call_get(&path)["metadata"]["uid"], other, "it is not deleted");
-    leaves_pods(scene, name);
-    scene.does(&["resume"]);
-    let (code, text, errors) = runs(scene, &scene.ns);
+    assert_eq!(ctx.call_get(&path)["metadata"]["uid"], other, "it is not deleted");
+    leaves_pods(ctx, name);
+    ctx.does(&["resume"]);
+    let (code, text, errors) = runs(ctx, &ctx.ns);
     assert_eq!(code, 0, "{text}{errors}");
-    has_become(scene, &town, name, &was);
-    let from = &scene.call_get(&path)["metadata"]["annotations"]["pointsman.dev/recreated-from"];
+    has_become(ctx, &fake_operators, name, &was);
+    let from = &ctx.call_get(&path)["metadata"]["annotations"]["pointsman.dev/recreated-from"];
     assert_eq!(*from, was.deployment["metadata"]["uid"], "nothing was deleted twice");
-    scene.leaves_town(&[&scene.ns]);
+    ctx.leaves_fake_operators(&[&ctx.ns]);
 }
 
 /// Somebody deletes a Deployment, and leaves its Pods: once it has them, and the garbage collector knows that.
-fn leaves_pods(scene: &Scene<'_>, name: &str) {
-    let path = format!("{}/{name}", scene.deployments());
-    let uid = scene.call_get(&path)["metadata"]["uid"].clone();
-    scene.eventually(|| (!scene.sets_of(&uid).is_empty()).then_some(()));
-    scene.collector_hears();
+fn leaves_pods(ctx: &TestContext<'_>, name: &str) {
+    let path = format!("{}/{name}", ctx.deployments());
+    let uid = ctx.call_get(&path)["metadata"]["uid"].clone();
+    ctx.eventually(|| (!ctx.sets_of(&uid).is_empty()).then_some(()));
+    ctx.collector_hears();
     let orphan = json!({"propagationPolicy": "Orphan"}).to_string();
-    scene.call(Method::DELETE, &path, Some((crate::support::scene::JSON, orphan))).ok();
-    scene.eventually(|| (scene.call(Method::GET, &path, None).code == 404).then_some(()));
+    ctx.call(Method::DELETE, &path, Some((crate::support::ctx::JSON, orphan))).ok();
+    ctx.eventually(|| (ctx.call(Method::GET, &path, None).code == 404).then_some(()));
 }
 
 /// A Deployment that has taken its Pods over just now: the garbage collector may not know that yet, and would delete
 /// them with it.
-fn taken_over(scene: &Scene<'_>) {
-    let town = Town::begins(scene);
+fn taken_over(ctx: &TestContext<'_>) {
+    let fake_operators = FakeOperators::begins(ctx);
     let name = "mm-abcd";
-    let made = scene.installs(name, &json!({}));
-    scene.serves(&town, name);
-    leaves_pods(scene, name);
-    let again = scene.post(&scene.deployments(), &scene.old_deployment(&made)).ok()["metadata"]["uid"].clone();
-    scene.eventually(|| (!scene.sets_of(&again).is_empty()).then_some(()));
-    let was = before(scene, name);
+    let made = ctx.installs(name, &json!({}));
+    ctx.serves(&fake_operators, name);
+    leaves_pods(ctx, name);
+    let again = ctx.post(&ctx.deployments(), &ctx.old_deployment(&made)).ok()["metadata"]["uid"].clone();
+    ctx.eventually(|| (!ctx.sets_of(&again).is_empty()).then_some(()));
+    let was = before(ctx, name);
     let began = Instant::now();
-    starts(scene, &scene.ns, &json!({}));
-    let mut runs_on = scene.rollouts_on("test");
+    starts(ctx, &ctx.ns, &json!({}));
+    let mut runs_on = ctx.rollouts_on("test");
     eventually("it is waited for", SOON, || {
-        scene.does(&["status"]).contains("the garbage collector may hear of that as late as").then_some(())
+        ctx.does(&["status"]).contains("the garbage collector may hear of that as late as").then_some(())
     });
-    let uid = || scene.call_get(&format!("{}/{name}", scene.deployments()))["metadata"]["uid"].clone();
+    let uid = || ctx.call_get(&format!("{}/{name}", ctx.deployments()))["metadata"]["uid"].clone();
     while began.elapsed() < Duration::from_secs(7) {
         assert_eq!(uid(), again, "it is there");
     }
-    assert_eq!(runs_on.end(SOON), Some(0), "{:#}", status(scene, &scene.ns));
-    has_become(scene, &town, name, &was);
-    scene.leaves_town(&[&scene.ns]);
+    assert_eq!(runs_on.end(SOON), Some(0), "{:#}", status(ctx, &ctx.ns));
+    has_become(ctx, &fake_operators, name, &was);
+    ctx.leaves_fake_operators(&[&ctx.ns]);
 }
 
 /// S38.
-fn belongs(scene: &Scene<'_>) {
-    let town = Town::begins(scene);
-    scene.installs("mm-owns", &json!({}));
-    scene.serves(&town, "mm-owns");
-    let was = before(scene, "mm-owns");
+fn belongs(ctx: &TestContext<'_>) {
+    let fake_operators = FakeOperators::begins(ctx);
+    ctx.installs("mm-owns", &json!({}));
+    ctx.serves(&fake_operators, "mm-owns");
+    let was = before(ctx, "mm-owns");
     let uid = was.object["metadata"]["uid"].as_str().unwrap();
     let map = json!({
         "metadata": {"name": "notes", "ownerReferences": was.service["metadata"]["ownerReferences"]},
     });
-    scene.post(&core(scene, "configmaps"), &map).ok();
-    starts(scene, &scene.ns, &json!({}));
-    let mut runs_on = scene.rollouts_on("test");
-    scene.rollout_says("under way");
+    ctx.post(&core(ctx, "configmaps"), &map).ok();
+    starts(ctx, &ctx.ns, &json!({}));
+    let mut runs_on = ctx.rollouts_on("test");
+    ctx.rollout_says("under way");
     let said = "step old-object: configmaps notes still belongs to it";
     eventually(said, SOON, || {
-        let objects = scene.does(&["objects"]);
+        let objects = ctx.does(&["objects"]);
         objects.contains("configmaps notes still belongs to it").then_some(())
     });
-    assert_eq!(scene.belonging(uid), ["configmaps notes"]);
-    let path = format!("{}/notes", core(scene, "configmaps"));
-    scene.call(Method::PATCH, &path, Some((MERGE, json!({"metadata": {"ownerReferences": null}}).to_string()))).ok();
+    assert_eq!(ctx.belonging(uid), ["configmaps notes"]);
+    let path = format!("{}/notes", core(ctx, "configmaps"));
+    ctx.call(Method::PATCH, &path, Some((MERGE, json!({"metadata": {"ownerReferences": null}}).to_string()))).ok();
     assert_eq!(runs_on.end(SOON), Some(0));
-    has_become(scene, &town, "mm-owns", &was);
-    assert!(scene.call(Method::GET, &path, None).is_ok(), "it was not deleted with it");
-    scene.leaves_town(&[&scene.ns]);
+    has_become(ctx, &fake_operators, "mm-owns", &was);
+    assert!(ctx.call(Method::GET, &path, None).is_ok(), "it was not deleted with it");
+    ctx.leaves_fake_operators(&[&ctx.ns]);
 }
 
 const POLICIES: &str = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies";
 const BINDINGS: &str = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings";
 
 /// A policy by which no Deployment is made in the namespace of which this CEL expression does not hold, once it works.
-fn policy(scene: &Scene<'_>, name: &str, expression: &str, refused: &Value) {
+fn policy(ctx: &TestContext<'_>, name: &str, expression: &str, refused: &Value) {
     let rules = json!([{
         "apiGroups": ["apps"], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["deployments"],
     }]);
@@ -656,66 +656,66 @@ fn policy(scene: &Scene<'_>, name: &str, expression: &str, refused: &Value) {
         "failurePolicy": "Fail", "matchConstraints": {"resourceRules": rules},
         "validations": [{"expression": expression, "message": "no such Deployment today"}],
     });
-    scene.post(POLICIES, &json!({"metadata": metadata, "spec": spec})).ok();
-    let namespaces = json!({"matchLabels": {"kubernetes.io/metadata.name": scene.ns}});
+    ctx.post(POLICIES, &json!({"metadata": metadata, "spec": spec})).ok();
+    let namespaces = json!({"matchLabels": {"kubernetes.io/metadata.name": ctx.ns}});
     let spec = json!({
         "policyName": name, "validationActions": ["Deny"], "matchResources": {"namespaceSelector": namespaces},
     });
-    scene.post(BINDINGS, &json!({"metadata": metadata, "spec": spec})).ok();
-    scene.eventually(|| is_denied(scene, refused).then_some(()));
+    ctx.post(BINDINGS, &json!({"metadata": metadata, "spec": spec})).ok();
+    ctx.eventually(|| is_denied(ctx, refused).then_some(()));
 }
 
 /// Whether the policy is heard, whatever a quota says.
-fn is_denied(scene: &Scene<'_>, deployment: &Value) -> bool {
-    let answer = scene.post(&format!("{}?dryRun=All", scene.deployments()), deployment);
+fn is_denied(ctx: &TestContext<'_>, deployment: &Value) -> bool {
+    let answer = ctx.post(&format!("{}?dryRun=All", ctx.deployments()), deployment);
     answer.body["message"].as_str().is_some_and(|message| message.contains("no such Deployment today"))
 }
 
-fn no_policy(scene: &Scene<'_>, name: &str, allowed: &Value) {
+fn no_policy(ctx: &TestContext<'_>, name: &str, allowed: &Value) {
     for all in [BINDINGS, POLICIES] {
-        scene.call(Method::DELETE, &format!("{all}/{name}"), None).ok();
+        ctx.call(Method::DELETE, &format!("{all}/{name}"), None).ok();
     }
-    scene.eventually(|| (!is_denied(scene, allowed)).then_some(()));
+    ctx.eventually(|| (!is_denied(ctx, allowed)).then_some(()));
 }
 
 /// Whoever admits objects would not let the new Deployment through, or on the way back the old one: each stays. A quota
 /// that counts Deployments, and is full with the one that goes, is in nobody's way.
-fn refused_successor(scene: &Scene<'_>) {
-    let town = Town::begins(scene);
+fn refused_successor(ctx: &TestContext<'_>) {
+    let fake_operators = FakeOperators::begins(ctx);
     let name = "mm-abcd";
-    let made = scene.installs(name, &json!({}));
-    scene.serves(&town, name);
-    let was = before(scene, name);
+    let made = ctx.installs(name, &json!({}));
+    ctx.serves(&fake_operators, name);
+    let was = before(ctx, name);
     let quota = json!({"metadata": {"name": "one"}, "spec": {"hard": {"count/deployments.apps": "1"}}});
-    scene.post(&core(scene, "resourcequotas"), &quota).ok();
-    let path = format!("{}/{name}", scene.deployments());
-    let uid = || scene.call_get(&path)["metadata"]["uid"].clone();
+    ctx.post(&core(ctx, "resourcequotas"), &quota).ok();
+    let path = format!("{}/{name}", ctx.deployments());
+    let uid = || ctx.call_get(&path)["metadata"]["uid"].clone();
     let is_new = format!("object.spec.selector.matchLabels.exists(label, label == '{LABEL}')");
-    let old = scene.old_deployment(&made);
+    let old = ctx.old_deployment(&made);
     let mut new = old.clone();
     new["spec"]["selector"]["matchLabels"] = json!({LABEL: name});
     new["spec"]["template"]["metadata"]["labels"][LABEL] = json!(name);
-    policy(scene, &scene.ns, &format!("!{is_new}"), &new);
-    starts(scene, &scene.ns, &json!({}));
-    let mut runs_on = scene.rollouts_on("test");
-    let said = scene.rollout_says("so that nothing was deleted")["message"].clone();
+    policy(ctx, &ctx.ns, &format!("!{is_new}"), &new);
+    starts(ctx, &ctx.ns, &json!({}));
+    let mut runs_on = ctx.rollouts_on("test");
+    let said = ctx.rollout_says("so that nothing was deleted")["message"].clone();
     assert!(said.as_str().unwrap().contains("no such Deployment today"), "{said}");
     assert_eq!(uid(), was.deployment["metadata"]["uid"], "it is there");
-    town.seen.lock().unwrap().never.push(name.to_owned());
-    no_policy(scene, &scene.ns, &new);
-    eventually("it is made anew", SOON, || scene.does(&["objects"]).contains("step stable").then_some(()));
+    fake_operators.seen.lock().unwrap().never.push(name.to_owned());
+    no_policy(ctx, &ctx.ns, &new);
+    eventually("it is made anew", SOON, || ctx.does(&["objects"]).contains("step stable").then_some(()));
     let anew = uid();
     assert_ne!(anew, was.deployment["metadata"]["uid"]);
-    policy(scene, &scene.ns, &is_new, &old);
-    goes(scene, &scene.ns, "Undo");
-    scene.rollout_says(
+    policy(ctx, &ctx.ns, &is_new, &old);
+    goes(ctx, &ctx.ns, "Undo");
+    ctx.rollout_says(
         "undoing step deployment: what is to be made in its place is refused, so that nothing was deleted",
     );
     assert_eq!(uid(), anew, "it is there");
-    no_policy(scene, &scene.ns, &old);
-    eventually("it is taken back", SOON, || (status(scene, &scene.ns)["phase"] == "Aborted").then_some(()));
+    no_policy(ctx, &ctx.ns, &old);
+    eventually("it is taken back", SOON, || (status(ctx, &ctx.ns)["phase"] == "Aborted").then_some(()));
     runs_on.end(Duration::from_secs(30));
-    is_as_before(scene, &town, name, &was);
-    scene.call(Method::DELETE, &format!("{}/one", core(scene, "resourcequotas")), None).ok();
-    scene.leaves_town(&[&scene.ns]);
+    is_as_before(ctx, &fake_operators, name, &was);
+    ctx.call(Method::DELETE, &format!("{}/one", core(ctx, "resourcequotas")), None).ok();
+    ctx.leaves_fake_operators(&[&ctx.ns]);
 }

@@ -13,9 +13,9 @@ use crate::support::process::{Process, SOON, eventually};
 use crate::support::proxy::{Fate, Proxy};
 use crate::support::rolling::Controllers;
 use crate::support::sample::{ENGINE, MATTERMOST, Sample};
-use crate::support::scene::Scene;
+use crate::support::ctx::TestContext;
 use crate::support::side_by_side::A;
-use crate::support::town::Town;
+use crate::support::fake_operators::FakeOperators;
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("late_move_is_reverted", moved).of(&ENGINES).newest(),
@@ -32,9 +32,9 @@ static MATTERMOSTS: [&Sample; 1] = [&MATTERMOST];
 const LATE: Duration = Duration::from_secs(20);
 
 /// Loses the answer to the first call of this method whose path has this, before the API server has it.
-fn loses(scene: &Scene<'_>, method: Method, part: String) -> Proxy {
+fn loses(ctx: &TestContext<'_>, method: Method, part: String) -> Proxy {
     let was_lost = AtomicBool::new(false);
-    Proxy::start(&scene.bed.api.client, move |_, asked, path| {
+    Proxy::start(&ctx.test_cluster.api.client, move |_, asked, path| {
         let is_it = *asked == method && path.contains(&part) && !path.contains("dryRun=All");
         if is_it && !was_lost.swap(true, Ordering::Relaxed) { Fate::CutAndLate(LATE) } else { Fate::Pass }
     })
@@ -50,56 +50,56 @@ struct Waiting {
 
 impl Waiting {
     /// Turns it, once it says so.
-    fn turns(&self, scene: &Scene<'_>, lost: &str) {
-        let said = || status(scene, &self.rollout)["message"].as_str().is_some_and(|message| message.contains(lost));
+    fn turns(&self, ctx: &TestContext<'_>, lost: &str) {
+        let said = || status(ctx, &self.rollout)["message"].as_str().is_some_and(|message| message.contains(lost));
         eventually("it waits", SOON, || said().then_some(()));
-        goes(scene, &self.rollout, "Undo");
+        goes(ctx, &self.rollout, "Undo");
     }
 
-    fn is_taken_back(&mut self, scene: &Scene<'_>) {
-        eventually("it is taken back", SOON, || (status(scene, &self.rollout)["phase"] == "Aborted").then_some(()));
+    fn is_taken_back(&mut self, ctx: &TestContext<'_>) {
+        eventually("it is taken back", SOON, || (status(ctx, &self.rollout)["phase"] == "Aborted").then_some(()));
         assert_eq!(self.running.end(SOON), Some(0));
     }
 }
 
-fn moved(scene: &Scene<'_>) {
-    scene.install(&scene.printed_crd(&[]));
-    scene.knows_rollouts();
+fn moved(ctx: &TestContext<'_>) {
+    ctx.install(&ctx.printed_crd(&[]));
+    ctx.knows_rollouts();
     let names = ["e-00", "e-01"].map(str::to_owned);
-    scene.engines(&names, Some(A));
-    let _controllers = Controllers::start(scene, |_, _| Some(true));
-    let proxy = loses(scene, Method::PATCH, format!("/{}/e-00", scene.sample.plural));
-    scene.starts_rollout(&json!({}));
-    let running = scene.rollouts_through("one", &scene.through(proxy.port));
-    let mut waiting = Waiting { rollout: scene.ns.clone(), running, _proxy: proxy };
-    waiting.turns(scene, "e-00 was to be changed, and nobody has said whether it is");
-    waiting.is_taken_back(scene);
-    let moved = scene.rollout_writes();
+    ctx.engines(&names, Some(A));
+    let _controllers = Controllers::start(ctx, |_, _| Some(true));
+    let proxy = loses(ctx, Method::PATCH, format!("/{}/e-00", ctx.sample.plural));
+    ctx.starts_rollout(&json!({}));
+    let running = ctx.rollouts_through("one", &ctx.through(proxy.port));
+    let mut waiting = Waiting { rollout: ctx.ns.clone(), running, _proxy: proxy };
+    waiting.turns(ctx, "e-00 was to be changed, and nobody has said whether it is");
+    waiting.is_taken_back(ctx);
+    let moved = ctx.rollout_writes();
     assert_eq!(moved, ["e-00", "e-00"], "it came, and was taken back");
-    assert_eq!(scene.versions(), [(A.to_owned(), 2)].into());
+    assert_eq!(ctx.versions(), [(A.to_owned(), 2)].into());
     for name in names {
-        let object = scene.get(scene.sample.new, &name).ok();
+        let object = ctx.get(ctx.sample.new, &name).ok();
         assert_eq!(object["metadata"]["annotations"]["pointsman.dev/rollout"], Value::Null, "{object}");
     }
-    scene.forgets_rollout();
+    ctx.forgets_rollout();
 }
 
 /// How often this was done to an object, a change by a rollout, by the audit log.
-fn done(scene: &Scene<'_>, (method, plural, name): (&str, &str, &str)) -> usize {
+fn done(ctx: &TestContext<'_>, (method, plural, name): (&str, &str, &str)) -> usize {
     let is_it = |event: &&Value| {
         let of = &event["objectRef"];
         event["verb"] == method.to_lowercase()
-            && (&of["resource"], &of["namespace"], &of["name"]) == (&json!(plural), &json!(scene.ns), &json!(name))
+            && (&of["resource"], &of["namespace"], &of["name"]) == (&json!(plural), &json!(ctx.ns), &json!(name))
             && event["responseStatus"]["code"] == 200
             && (method == "DELETE" || event["requestURI"].as_str().is_some_and(|uri| uri.contains("pointsman-rollout")))
     };
-    scene.bed.audit().iter().filter(is_it).count()
+    ctx.test_cluster.audit().iter().filter(is_it).count()
 }
 
 /// What was handed over to an object that is gone meanwhile would be collected, and so would what is deleted for one
 /// that is not made any more be missed.
-fn handed_over(scene: &Scene<'_>) {
-    let town = Town::begins(scene);
+fn handed_over(ctx: &TestContext<'_>) {
+    let fake_operators = FakeOperators::begins(ctx);
     let lost = [
         ("mm-abcd", Method::PATCH, "services", "changed"),
         ("mm-efgh", Method::PATCH, "persistentvolumeclaims", "changed"),
@@ -108,26 +108,26 @@ fn handed_over(scene: &Scene<'_>) {
     let mut all = Vec::new();
     for (name, method, plural, word) in &lost {
         let (method, plural) = (method.clone(), *plural);
-        scene.installs(name, &json!({}));
-        scene.serves(&town, name);
-        let was = before(scene, name);
-        let rollout = format!("{}-{name}", scene.ns);
-        let proxy = loses(scene, method, format!("/{plural}/{name}"));
-        starts(scene, &rollout, &json!({"selector": {"labels": format!("one={name}")}}));
-        let kubeconfig = format!("--kubeconfig={}", scene.through(proxy.port).display());
-        let namespace = format!("--namespace={}", scene.ns);
-        let args = scene.on_the_cluster(&["rollout", "run", &rollout, "--holder=test", &namespace, &kubeconfig]);
-        let waiting = Waiting { rollout, running: scene.started(name, &args), _proxy: proxy };
+        ctx.installs(name, &json!({}));
+        ctx.serves(&fake_operators, name);
+        let was = before(ctx, name);
+        let rollout = format!("{}-{name}", ctx.ns);
+        let proxy = loses(ctx, method, format!("/{plural}/{name}"));
+        starts(ctx, &rollout, &json!({"selector": {"labels": format!("one={name}")}}));
+        let kubeconfig = format!("--kubeconfig={}", ctx.through(proxy.port).display());
+        let namespace = format!("--namespace={}", ctx.ns);
+        let args = ctx.on_the_cluster(&["rollout", "run", &rollout, "--holder=test", &namespace, &kubeconfig]);
+        let waiting = Waiting { rollout, running: ctx.started(name, &args), _proxy: proxy };
         all.push((name, was, waiting, format!("was to be {word}, and nobody has said whether it is")));
     }
-    all.iter().for_each(|(_, _, waiting, lost)| waiting.turns(scene, lost));
+    all.iter().for_each(|(_, _, waiting, lost)| waiting.turns(ctx, lost));
     for (name, was, waiting, _) in &mut all {
-        waiting.is_taken_back(scene);
-        is_as_before(scene, &town, name, was);
+        waiting.is_taken_back(ctx);
+        is_as_before(ctx, &fake_operators, name, was);
     }
     for (name, method, plural, _) in &lost {
-        assert!(done(scene, (method.as_str(), plural, name)) > 0, "{plural} {name} were written late, and put back");
+        assert!(done(ctx, (method.as_str(), plural, name)) > 0, "{plural} {name} were written late, and put back");
     }
     let rollouts: Vec<&str> = all.iter().map(|(_, _, waiting, _)| waiting.rollout.as_str()).collect();
-    scene.leaves_town(&rollouts);
+    ctx.leaves_fake_operators(&rollouts);
 }

@@ -15,7 +15,7 @@ use crate::scenario::Scenario;
 use crate::support::process::Process;
 use crate::support::rolling::Controllers;
 use crate::support::sample::{ENGINE, Sample};
-use crate::support::scene::Scene;
+use crate::support::ctx::TestContext;
 use crate::support::side_by_side::{A, B};
 
 static ENGINES: [&Sample; 1] = [&ENGINE];
@@ -104,8 +104,8 @@ fn answer(mut stream: TcpStream, says: &Mutex<Says>) {
 }
 
 /// A cluster with healthy engines at A, whose definition asks both, before a rollout begins and while it goes on.
-fn begins(scene: &Scene<'_>, outside: &Outside) {
-    let file = scene.setup.kinds.join("kind.yaml");
+fn begins(ctx: &TestContext<'_>, outside: &Outside) {
+    let file = ctx.setup.kinds.join("kind.yaml");
     let definition = fs::read_to_string(&file).unwrap();
     let checks = format!(
         "- {{name: errors, prometheus: {{query: \"{QUERY}\", atMost: 0.1}}}}\n  - {{name: app, http: \
@@ -113,28 +113,28 @@ fn begins(scene: &Scene<'_>, outside: &Outside) {
         outside.port
     );
     fs::write(&file, format!("{definition}\nchecks:\n  start:\n  {checks}\n  during:\n  {checks}\n")).unwrap();
-    scene.install(&scene.printed_crd(&[]));
-    scene.knows_rollouts();
+    ctx.install(&ctx.printed_crd(&[]));
+    ctx.knows_rollouts();
     let names: Vec<String> = (0..4).map(|at| format!("e-{at:02}")).collect();
-    scene.engines(&names, Some(A));
-    scene.patch(scene.sample.new, "e-00", &json!({"metadata": {"labels": {"rollout": "first"}}})).ok();
+    ctx.engines(&names, Some(A));
+    ctx.patch(ctx.sample.new, "e-00", &json!({"metadata": {"labels": {"rollout": "first"}}})).ok();
 }
 
-fn moved(scene: &Scene<'_>) -> usize {
-    scene.versions().get(B).copied().unwrap_or_default()
+fn moved(ctx: &TestContext<'_>) -> usize {
+    ctx.versions().get(B).copied().unwrap_or_default()
 }
 
-fn asked(scene: &Scene<'_>) {
+fn asked(ctx: &TestContext<'_>) {
     let outside = Outside::start();
-    begins(scene, &outside);
+    begins(ctx, &outside);
     let wave =
         json!([{"name": "first", "selector": {"labels": "rollout=first"}, "after": "approval"}, {"name": "rest"}]);
-    let file = scene.rollout_file(&json!({"waves": wave, "timeout": "120s"})).display().to_string();
+    let file = ctx.rollout_file(&json!({"waves": wave, "timeout": "120s"})).display().to_string();
     // Nobody says where Prometheus is.
     let unknown = format!(
         "errors: {QUERY} cannot be read: nobody says where Prometheus is: give --prometheus URL, or set POINTSMAN_PROMETHEUS"
     );
-    let (code, text, errors) = scene.command(&["rollout", "plan", "-f", &file]);
+    let (code, text, errors) = ctx.command(&["rollout", "plan", "-f", &file]);
     assert_eq!(code, 1, "{text}{errors}");
     assert!(text.contains(&format!("\nit would not begin: {unknown}\n")), "{text}");
     assert!(text.contains(&format!("\nnothing would be moved: {unknown}\n")), "{text}");
@@ -148,49 +148,49 @@ fn asked(scene: &Scene<'_>) {
         (&["0"], 503, format!("{app} HTTP 503")),
     ] {
         outside.say(samples, status);
-        let errors = scene.refused(&["rollout", "start", "-f", &file, &flag]);
+        let errors = ctx.refused(&["rollout", "start", "-f", &file, &flag]);
         let lines: Vec<&str> = errors.lines().collect();
         assert_eq!((lines.len(), lines[0]), (2, format!("error: {said}").as_str()), "{errors}");
-        let rollout = format!("/apis/pointsman.dev/v1/stagedrollouts/{}", scene.ns);
-        assert_eq!(scene.call(Method::GET, &rollout, None).code, 404, "nothing was written");
+        let rollout = format!("/apis/pointsman.dev/v1/stagedrollouts/{}", ctx.ns);
+        assert_eq!(ctx.call(Method::GET, &rollout, None).code, 404, "nothing was written");
     }
     outside.say(&["0.05"], 204);
-    scene.commanded(&["rollout", "plan", "-f", &file, &flag]);
-    scene.commanded(&["rollout", "start", "-f", &file, &flag]);
-    under_way(scene, &outside);
-    scene.forgets_rollout();
+    ctx.commanded(&["rollout", "plan", "-f", &file, &flag]);
+    ctx.commanded(&["rollout", "start", "-f", &file, &flag]);
+    under_way(ctx, &outside);
+    ctx.forgets_rollout();
 }
 
 /// What was fine when it began turns, and turns back.
-fn under_way(scene: &Scene<'_>, outside: &Outside) {
-    let _controllers = Controllers::start(scene, |_, _| Some(true));
+fn under_way(ctx: &TestContext<'_>, outside: &Outside) {
+    let _controllers = Controllers::start(ctx, |_, _| Some(true));
     let (began, before) = (Instant::now(), outside.queries());
-    let mut running = runs(scene, outside);
-    scene.rollout_says("waiting for approval");
-    assert_eq!(moved(scene), 1);
+    let mut running = runs(ctx, outside);
+    ctx.rollout_says("waiting for approval");
+    assert_eq!(moved(ctx), 1);
     outside.say(&["0.3"], 200);
     // It is asked every 5 s.
     sleep(Duration::from_secs(6));
-    scene.does(&["approve", "first"]);
-    let status = scene.rollout_says(&format!("errors: {QUERY} is 0.3, and must be at most 0.1"));
+    ctx.does(&["approve", "first"]);
+    let status = ctx.rollout_says(&format!("errors: {QUERY} is 0.3, and must be at most 0.1"));
     assert_eq!((&status["phase"], &status["reason"]), (&json!("Waiting"), &json!("Shut")));
     outside.say(&[], 200);
-    scene.rollout_says("Prometheus has no sample of it");
+    ctx.rollout_says("Prometheus has no sample of it");
     outside.say(&["0"], 500);
-    scene.rollout_says("does not answer with 2xx: HTTP 500");
-    assert_eq!(moved(scene), 1, "nothing more is moved");
+    ctx.rollout_says("does not answer with 2xx: HTTP 500");
+    assert_eq!(moved(ctx), 1, "nothing more is moved");
     // Twice before it begins, the one question for both lists; then every 5 s.
     let most = 4 + usize::try_from(began.elapsed().as_secs()).unwrap() / 5;
     assert!(outside.queries() - before <= most, "{} queries, {most} at most", outside.queries() - before);
     outside.say(&["0"], 200);
-    scene.rollout_says("Complete");
+    ctx.rollout_says("Complete");
     assert_eq!(running.end(Duration::from_secs(20)), Some(0));
-    assert_eq!(moved(scene), 4);
+    assert_eq!(moved(ctx), 4);
 }
 
 /// Runs the rollout beside what else happens.
-fn runs(scene: &Scene<'_>, outside: &Outside) -> Process {
-    let namespace = format!("--namespace={}", scene.ns);
-    let args = scene.on_the_cluster(&["rollout", "run", &scene.ns, "--holder=one", &namespace, &outside.flag()]);
-    Process::start("rollout", Path::new(env!("CARGO_BIN_EXE_pointsman")), &args, &scene.dir.join("rollout.log"))
+fn runs(ctx: &TestContext<'_>, outside: &Outside) -> Process {
+    let namespace = format!("--namespace={}", ctx.ns);
+    let args = ctx.on_the_cluster(&["rollout", "run", &ctx.ns, "--holder=one", &namespace, &outside.flag()]);
+    Process::start("rollout", Path::new(env!("CARGO_BIN_EXE_pointsman")), &args, &ctx.dir.join("rollout.log"))
 }

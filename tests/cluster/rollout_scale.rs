@@ -18,7 +18,7 @@ use crate::support::process::Process;
 use crate::support::proxy::{Fate, Proxy, status};
 use crate::support::rolling::{self, Over};
 use crate::support::sample::{ENGINE, Sample};
-use crate::support::scene::{JSON, MERGE, Scene};
+use crate::support::ctx::{JSON, MERGE, TestContext};
 use crate::support::side_by_side::{A, B};
 
 static ENGINES: [&Sample; 1] = [&ENGINE];
@@ -33,42 +33,42 @@ pub(crate) const SCENARIOS: &[Scenario] =
 type Asked = Arc<Mutex<Vec<(Instant, String)>>>;
 
 /// The list at the beginning and the one at the end, one PATCH for each object, one status for each batch.
-fn frugal(scene: &Scene<'_>) {
+fn frugal(ctx: &TestContext<'_>) {
     let count = std::env::var("POINTSMAN_OBJECTS").map_or(60, |count| count.parse().unwrap());
     // Of a whole fleet it is of interest what it costs where nothing is in the way.
     let busy = (count <= MANY).then_some(BUSY);
     // Everybody works at the version that is stored: what is converted, the rollout has had converted.
-    let mut crd = scene.printed_crd(&[]);
+    let mut crd = ctx.printed_crd(&[]);
     for version in crd["spec"]["versions"].as_array_mut().unwrap() {
-        version["storage"] = json!(version["name"] == scene.sample.new);
+        version["storage"] = json!(version["name"] == ctx.sample.new);
     }
-    scene.install(&crd);
-    scene.knows_rollouts();
-    fleet(scene, count);
-    scene.starts_rollout(&json!({"waves": [{"name": "all", "maxInFlight": AT_ONCE}], "timeout": "10m"}));
+    ctx.install(&crd);
+    ctx.knows_rollouts();
+    fleet(ctx, count);
+    ctx.starts_rollout(&json!({"waves": [{"name": "all", "maxInFlight": AT_ONCE}], "timeout": "10m"}));
     let ends = AtomicBool::new(false);
     let asked = Asked::default();
-    let proxy = Proxy::start(&scene.bed.api.client, judge(scene, &asked, busy));
-    caches_know_all(scene);
-    let (converted, checked) = (scene.conversions(), consistency_checks(scene));
-    let alone = others_wait(scene, || sleep(ALONE));
+    let proxy = Proxy::start(&ctx.test_cluster.api.client, judge(ctx, &asked, busy));
+    caches_know_all(ctx);
+    let (converted, checked) = (ctx.conversions(), consistency_checks(ctx));
+    let alone = others_wait(ctx, || sleep(ALONE));
     let (began, mut memory) = (Instant::now(), 0);
     let controller = Controller {
-        client: scene.bed.api.client.another(),
-        all: scene.all(scene.sample.new),
-        label: scene.label_key(),
+        client: ctx.test_cluster.api.client.another(),
+        all: ctx.all(ctx.sample.new),
+        label: ctx.label_key(),
     };
     let beside = thread::scope(|scope| {
         let _over = Over(&ends);
         scope.spawn(|| controller.looks_after_all(&ends));
-        let mut running = scene.rollouts_through("one", &scene.through(proxy.port));
-        others_wait(scene, || memory = ends_well(&mut running, count))
+        let mut running = ctx.rollouts_through("one", &ctx.through(proxy.port));
+        others_wait(ctx, || memory = ends_well(&mut running, count))
     });
     let took = began.elapsed();
-    assert_eq!(scene.versions(), [(B.to_owned(), count)].into());
-    let more = scene.conversions().0 - converted.0;
-    let checked = consistency_checks(scene) - checked;
-    let told = Told::of(scene, &asked.lock().unwrap());
+    assert_eq!(ctx.versions(), [(B.to_owned(), count)].into());
+    let more = ctx.conversions().0 - converted.0;
+    let checked = consistency_checks(ctx) - checked;
+    let told = Told::of(ctx, &asked.lock().unwrap());
     let late = beside.iter().filter(|took| **took > LATE).count();
     let seconds = took.as_secs_f64();
     println!("{count} objects, {AT_ONCE} at once, {seconds:.0} s, {memory} KiB of memory at most, {more} conversions");
@@ -85,28 +85,28 @@ fn frugal(scene: &Scene<'_>) {
     // with what is stored, for which it converts everything (`apiserver pkg/storage/cacher/delegator.go`,
     // `consistencyChecker`).
     assert!(more <= (2 + checked) * count as u64, "{more} conversions");
-    told.is_frugal(scene, count, (took, late), busy.is_some());
+    told.is_frugal(ctx, count, (took, late), busy.is_some());
     assert!(memory <= MEMORY, "{memory} KiB");
-    scene.forgets_rollout();
+    ctx.forgets_rollout();
 }
 
 /// How often the API server has compared its caches of these objects with its storage.
-fn consistency_checks(scene: &Scene<'_>) -> u64 {
-    let group = format!("group=\"{}\"", scene.group);
-    sum(scene.bed, "apiserver_storage_consistency_checks_total", &group) as u64
+fn consistency_checks(ctx: &TestContext<'_>) -> u64 {
+    let group = format!("group=\"{}\"", ctx.group);
+    sum(ctx.test_cluster, "apiserver_storage_consistency_checks_total", &group) as u64
 }
 
 /// Healthy engines, made by several at a time.
-fn fleet(scene: &Scene<'_>, count: usize) {
-    let (all, next) = (scene.all(scene.sample.new), AtomicUsize::new(0));
+fn fleet(ctx: &TestContext<'_>, count: usize) {
+    let (all, next) = (ctx.all(ctx.sample.new), AtomicUsize::new(0));
     let one = |name: String| {
-        let object = scene.labelled(scene.sample.new, &name, Some(A)).to_string();
+        let object = ctx.labelled(ctx.sample.new, &name, Some(A)).to_string();
         (name, object)
     };
     let objects: Vec<(String, String)> = (0..count).map(|at| one(format!("e-{at:05}"))).collect();
     thread::scope(|scope| {
         for _ in 0..4 {
-            let (client, all, next, objects) = (scene.bed.api.client.another(), &all, &next, &objects);
+            let (client, all, next, objects) = (ctx.test_cluster.api.client.another(), &all, &next, &objects);
             scope.spawn(move || {
                 while let Some((name, object)) = objects.get(next.fetch_add(1, Ordering::Relaxed)) {
                     client.call(Method::POST, all, Some((JSON, object.clone()))).ok();
@@ -119,12 +119,12 @@ fn fleet(scene: &Scene<'_>, count: usize) {
 
 /// Waits until the API server's cache of the other version has heard of all there is, for which it converts.
 /// Source: `apiserver pkg/storage/cacher/watch_cache.go`, `WaitUntilFreshAndGetList`.
-fn caches_know_all(scene: &Scene<'_>) {
-    let client = &scene.bed.api.client;
-    let list = client.call(Method::GET, &scene.all(scene.sample.new), None).ok();
+fn caches_know_all(ctx: &TestContext<'_>) {
+    let client = &ctx.test_cluster.api.client;
+    let list = client.call(Method::GET, &ctx.all(ctx.sample.new), None).ok();
     let now = list["metadata"]["resourceVersion"].as_str().unwrap();
     let fresh = format!("resourceVersion={now}&resourceVersionMatch=NotOlderThan");
-    client.call(Method::GET, &format!("{}?{fresh}", scene.all(scene.sample.old)), None).ok();
+    client.call(Method::GET, &format!("{}?{fresh}", ctx.all(ctx.sample.old)), None).ok();
 }
 
 /// What is said as before is no write: who says it, says when.
@@ -166,11 +166,11 @@ impl Controller {
 
 /// Answers one write in the middle with 429, where there is one to be answered so.
 fn judge(
-    scene: &Scene<'_>,
+    ctx: &TestContext<'_>,
     asked: &Asked,
     busy: Option<usize>,
 ) -> impl Fn(usize, &Method, &str) -> Fate + Send + Sync + 'static {
-    let (asked, object, writes) = (asked.clone(), format!("/{}/e-", scene.sample.plural), AtomicUsize::new(0));
+    let (asked, object, writes) = (asked.clone(), format!("/{}/e-", ctx.sample.plural), AtomicUsize::new(0));
     move |_, method, path| {
         asked.lock().unwrap().push((Instant::now(), format!("{method} {path}")));
         let is_write = method == Method::PATCH && path.contains(&object);
@@ -200,9 +200,9 @@ fn ends_well(running: &mut Process, count: usize) -> u64 {
 }
 
 /// How long somebody else waits for a GET each time, while something is done.
-fn others_wait(scene: &Scene<'_>, work: impl FnOnce()) -> Vec<Duration> {
+fn others_wait(ctx: &TestContext<'_>, work: impl FnOnce()) -> Vec<Duration> {
     let ends = AtomicBool::new(false);
-    let (client, path) = (scene.bed.api.client.another(), format!("/api/v1/namespaces/{}", scene.ns));
+    let (client, path) = (ctx.test_cluster.api.client.another(), format!("/api/v1/namespaces/{}", ctx.ns));
     thread::scope(|scope| {
         let asks = scope.spawn(|| {
             let mut took = Vec::new();
@@ -238,9 +238,9 @@ struct Told {
 }
 
 impl Told {
-    fn of(scene: &Scene<'_>, asked: &[(Instant, String)]) -> Self {
+    fn of(ctx: &TestContext<'_>, asked: &[(Instant, String)]) -> Self {
         let count = |is_one: &dyn Fn(&str) -> bool| asked.iter().filter(|(_, call)| is_one(call)).count();
-        let (all, rollout) = (format!("/{}", scene.sample.plural), format!("/stagedrollouts/{}", scene.ns));
+        let (all, rollout) = (format!("/{}", ctx.sample.plural), format!("/stagedrollouts/{}", ctx.ns));
         let one = format!("{all}/e-");
         let busy = asked.iter().position(|(_, call)| call == "429");
         let mut told = Self {
@@ -263,7 +263,7 @@ impl Told {
     }
 
     /// `late` is how often somebody else waited for long who asked for little.
-    fn is_frugal(&self, scene: &Scene<'_>, count: usize, (took, late): (Duration, usize), was_busy: bool) {
+    fn is_frugal(&self, ctx: &TestContext<'_>, count: usize, (took, late): (Duration, usize), was_busy: bool) {
         assert_eq!(self.lists, 2, "{self:?}");
         // The API server ends a watch after half an hour at the earliest (`--min-request-timeout`).
         let watches = 1 + took.as_secs() / 1800;
@@ -271,7 +271,7 @@ impl Told {
         // And the one that was to come later.
         assert_eq!(self.writes, count + usize::from(was_busy), "{self:?}");
         assert_eq!(self.dry_runs, 1, "whether the mark of a move is kept: {self:?}");
-        let mut written = scene.rollout_writes();
+        let mut written = ctx.rollout_writes();
         written.sort();
         written.dedup();
         assert_eq!(written.len(), count, "each once");

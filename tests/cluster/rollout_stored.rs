@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::controllers::{Phase, new_controller, rollouts};
 use crate::scenario::Scenario;
 use crate::support::sample::{ENGINE, Sample};
-use crate::support::scene::Scene;
+use crate::support::ctx::TestContext;
 
 static ENGINES: [&Sample; 1] = [&ENGINE];
 
@@ -17,11 +17,11 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("rewrite_triggers_no_rollout", settled).materialize().newest(),
 ];
 
-fn stored(scene: &Scene<'_>) {
-    scene.enable(scene.sample.old);
-    stores_anew(scene, |name| {
-        scene.create(scene.sample.old, &scene.object(scene.sample.old, name)).ok();
-        scene.report(name, true);
+fn stored(ctx: &TestContext<'_>) {
+    ctx.enable(ctx.sample.old);
+    stores_anew(ctx, |name| {
+        ctx.create(ctx.sample.old, &ctx.object(ctx.sample.old, name)).ok();
+        ctx.report(name, true);
     });
 }
 
@@ -34,57 +34,57 @@ healthy:
 ";
 
 /// Each has done what is asked of it, and has to do nothing more.
-fn settled(scene: &Scene<'_>) {
-    let file = scene.setup.kinds.join("kind.yaml");
+fn settled(ctx: &TestContext<'_>) {
+    let file = ctx.setup.kinds.join("kind.yaml");
     let definition = fs::read_to_string(&file).unwrap();
     fs::write(&file, definition + HEALTHY).unwrap();
-    scene.enable(scene.sample.old);
-    let names = stores_anew(scene, |name| {
-        scene.create(scene.sample.old, &scene.object(scene.sample.old, name)).ok();
-        new_controller(scene, name, Phase::Settled);
-        assert!(!rollouts(scene, name), "{name}");
+    ctx.enable(ctx.sample.old);
+    let names = stores_anew(ctx, |name| {
+        ctx.create(ctx.sample.old, &ctx.object(ctx.sample.old, name)).ok();
+        new_controller(ctx, name, Phase::Settled);
+        assert!(!rollouts(ctx, name), "{name}");
     });
-    names.iter().for_each(|name| assert!(!rollouts(scene, name), "{name} is rolled out"));
+    names.iter().for_each(|name| assert!(!rollouts(ctx, name), "{name} is rolled out"));
 }
 
 /// A fleet is stored in the new version, by a rollout that is killed five times, and once more. Returns its names.
-fn stores_anew(scene: &Scene<'_>, make: impl Fn(&str)) -> Vec<String> {
-    let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.knows_rollouts();
+fn stores_anew(ctx: &TestContext<'_>, make: impl Fn(&str)) -> Vec<String> {
+    let (old, new) = (ctx.sample.old, ctx.sample.new);
+    ctx.knows_rollouts();
     let count = std::env::var("POINTSMAN_OBJECTS").map_or(60, |count| count.parse().unwrap());
     let names: Vec<String> = (0..count).map(|at| format!("e-{at:04}")).collect();
     names.iter().for_each(|name| make(name));
     let waves = json!([{"name": "all", "maxInFlight": 20.max(count / 16).min(256)}]);
-    let file = scene.rollout_file(&json!({"workflow": "rewrite", "from": null, "to": new, "waves": waves}));
+    let file = ctx.rollout_file(&json!({"workflow": "rewrite", "from": null, "to": new, "waves": waves}));
     let file = file.display().to_string();
-    let errors = scene.refused(&["rollout", "start", "-f", &file]);
+    let errors = ctx.refused(&["rollout", "start", "-f", &file]);
     assert!(errors.contains(&format!("stores {old}: have it store {new} first")), "{errors}");
-    scene.store(new);
-    let plan = scene.commanded(&["rollout", "plan", "-f", &file]);
+    ctx.store(new);
+    let plan = ctx.commanded(&["rollout", "plan", "-f", &file]);
     assert!(plan.contains(&format!("writes nothing but how far it is, by which it is stored as {new}\n")), "{plan}");
-    scene.commanded(&["rollout", "start", "-f", &file]);
-    let writes = || names.iter().map(|name| scene.bed.etcd.writes(&scene.key(name))).collect::<Vec<_>>();
+    ctx.commanded(&["rollout", "start", "-f", &file]);
+    let writes = || names.iter().map(|name| ctx.test_cluster.etcd.writes(&ctx.key(name))).collect::<Vec<_>>();
     let before = writes();
     for round in 0_u64..5 {
-        let mut running = scene.rollouts_on("test");
+        let mut running = ctx.rollouts_on("test");
         // Some of them while API servers may still have to hear of it.
         std::thread::sleep(Duration::from_millis(2_000 + round * 713));
         running.kill();
     }
-    let (code, text, errors) = scene.runs_rollout(&[]);
+    let (code, text, errors) = ctx.runs_rollout(&[]);
     assert_eq!(code, 0, "{text}{errors}");
     for name in &names {
-        assert_eq!(scene.etcd(name)["apiVersion"], format!("{}/{new}", scene.group), "{name}");
-        assert_eq!(scene.get(new, name).ok()["metadata"]["generation"], 1, "{name}: nothing else of it has changed");
+        assert_eq!(ctx.etcd(name)["apiVersion"], format!("{}/{new}", ctx.group), "{name}");
+        assert_eq!(ctx.get(new, name).ok()["metadata"]["generation"], 1, "{name}: nothing else of it has changed");
     }
     let after = writes();
     assert!(before.iter().zip(&after).all(|(before, after)| before + 1 == *after), "each was written once: {after:?}");
-    assert_eq!(scene.stored_versions(), json!([old, new]), "that is asked for by itself");
-    let (code, text, errors) = scene.runs_rollout(&[]);
+    assert_eq!(ctx.stored_versions(), json!([old, new]), "that is asked for by itself");
+    let (code, text, errors) = ctx.runs_rollout(&[]);
     assert_eq!((code, writes()), (0, after.clone()), "nothing is written again: {text}{errors}");
-    let (code, text, errors) = scene.migrate(&["--settle=1s"]);
+    let (code, text, errors) = ctx.migrate(&["--settle=1s"]);
     assert_eq!((code, writes()), (0, after), "what is stored so is not written: {text}{errors}");
-    assert_eq!(scene.stored_versions(), json!([new]));
-    scene.forgets_rollout();
+    assert_eq!(ctx.stored_versions(), json!([new]));
+    ctx.forgets_rollout();
     names
 }

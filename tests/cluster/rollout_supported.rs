@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::rollout_outside::{asked_for, replies};
 use crate::rollout_versions::{HOSTS, NEW, OLD, agents, application, begins, document, node, patch, rollout, stored};
 use crate::scenario::Scenario;
-use crate::support::scene::{MERGE, Scene};
+use crate::support::ctx::{MERGE, TestContext};
 
 pub(crate) const SCENARIOS: &[Scenario] =
     &[Scenario::new("start_needs_supported_version", supported)
@@ -70,75 +70,75 @@ fn answer(mut stream: TcpStream, seen: &Mutex<Seen>) {
 const IMAGES: &str = "/v2/kube-apiserver/manifests/";
 
 /// The application says up to which Kubernetes it runs.
-fn bears(scene: &Scene<'_>, newest: &str) {
-    let path = format!("/apis/apps/v1/namespaces/{}/deployments/portal", scene.ns);
+fn bears(ctx: &TestContext<'_>, newest: &str) {
+    let path = format!("/apis/apps/v1/namespaces/{}/deployments/portal", ctx.ns);
     let change = json!({"metadata": {"annotations": {"example.com/kubernetes-max": newest}}});
-    scene.call(Method::PATCH, &path, Some((MERGE, change.to_string()))).ok();
+    ctx.call(Method::PATCH, &path, Some((MERGE, change.to_string()))).ok();
 }
 
 /// The hosts of `tests/data`, whose definition asks the registry for the image of the version that comes, too.
-fn with_registry(scene: &Scene<'_>, registry: &Registry) {
-    begins(scene);
-    let file = scene.setup.kinds.join("kind.yaml");
+fn with_registry(ctx: &TestContext<'_>, registry: &Registry) {
+    begins(ctx);
+    let file = ctx.setup.kinds.join("kind.yaml");
     let definition = fs::read_to_string(&file).unwrap();
     let check = format!("  - {{name: images, http: \"{}\"}}\n  during:\n", registry.image("{to}"));
     assert_eq!(definition.matches("  during:\n").count(), 1);
     fs::write(&file, definition.replace("  during:\n", &check)).unwrap();
-    patch(scene, "patch.y", "Applied");
-    patch(scene, "patch.z", "Available");
-    application(scene, true);
-    node(scene, true);
+    patch(ctx, "patch.y", "Applied");
+    patch(ctx, "patch.z", "Available");
+    application(ctx, true);
+    node(ctx, true);
 }
 
-fn supported(scene: &Scene<'_>) {
+fn supported(ctx: &TestContext<'_>) {
     let registry = Registry::start();
-    with_registry(scene, &registry);
+    with_registry(ctx, &registry);
     registry.has(OLD);
-    bears(scene, OLD);
-    let file = rollout(scene, &json!({}));
+    bears(ctx, OLD);
+    let file = rollout(ctx, &json!({}));
     let max = "metadata.annotations[\"example.com/kubernetes-max\"]";
     let application =
-        format!("supported: deployments.apps {}/portal: {max} is \"{OLD}\", and must be at least \"{NEW}\"", scene.ns);
+        format!("supported: deployments.apps {}/portal: {max} is \"{OLD}\", and must be at least \"{NEW}\"", ctx.ns);
     let image = format!("images: {} does not answer with 2xx: HTTP 404", registry.image(NEW));
-    refused(scene, &file, &[&application, &image]);
+    refused(ctx, &file, &[&application, &image]);
     // Each alone, and then it is mended.
     registry.has(NEW);
-    refused(scene, &file, &[&application]);
-    bears(scene, "v1.17");
-    refused(scene, &file, &[&application.replace(&format!("is \"{OLD}\""), "is \"v1.17\"")]);
-    bears(scene, "v1.18.3");
+    refused(ctx, &file, &[&application]);
+    bears(ctx, "v1.17");
+    refused(ctx, &file, &[&application.replace(&format!("is \"{OLD}\""), "is \"v1.17\"")]);
+    bears(ctx, "v1.18.3");
     registry.seen.lock().unwrap().tags.remove(NEW);
-    refused(scene, &file, &[&image]);
+    refused(ctx, &file, &[&image]);
     // Whoever applies a StagedRollout without asking us is told by `run`, before anything moves.
-    scene.kubectl(&["apply"], &document(&file));
-    let (code, text, errors) = scene.runs_rollout(&[]);
+    ctx.kubectl(&["apply"], &document(&file));
+    let (code, text, errors) = ctx.runs_rollout(&[]);
     assert_eq!(code, 1, "{text}{errors}");
     assert!(text.contains(&format!("Refused: {image}")), "{text}{errors}");
-    assert_eq!(scene.versions(), [(OLD.to_owned(), 4)].into());
-    assert!(scene.rollout_writes().is_empty());
+    assert_eq!(ctx.versions(), [(OLD.to_owned(), 4)].into());
+    assert!(ctx.rollout_writes().is_empty());
     registry.has(NEW);
-    let _controllers = agents(scene);
-    let (code, text, errors) = scene.runs_rollout(&[]);
+    let _controllers = agents(ctx);
+    let (code, text, errors) = ctx.runs_rollout(&[]);
     assert_eq!(code, 0, "{text}{errors}");
-    assert_eq!(scene.versions(), [(NEW.to_owned(), 4)].into());
+    assert_eq!(ctx.versions(), [(NEW.to_owned(), 4)].into());
     assert_eq!(registry.was_asked_for(), [format!("{IMAGES}{NEW}")].into(), "no other version was asked for");
-    scene.forgets_rollout();
-    scene.call(Method::DELETE, &format!("/api/v1/nodes/{}", scene.ns), None).ok();
+    ctx.forgets_rollout();
+    ctx.call(Method::DELETE, &format!("/api/v1/nodes/{}", ctx.ns), None).ok();
 }
 
 /// Neither `start` nor `plan` would begin, for these reasons and no others, and nothing was written.
-fn refused(scene: &Scene<'_>, file: &str, why: &[&str]) {
-    let before: (Value, u16) = stored(scene);
-    let errors = scene.refused(&["rollout", "start", "-f", file]);
+fn refused(ctx: &TestContext<'_>, file: &str, why: &[&str]) {
+    let before: (Value, u16) = stored(ctx);
+    let errors = ctx.refused(&["rollout", "start", "-f", file]);
     let mut said: Vec<&str> = errors.lines().filter_map(|line| line.strip_prefix("error: ")).collect();
     let last = said.pop().unwrap_or_default();
     assert_eq!(said, why, "{errors}");
     assert!(last.ends_with("is not started: nothing was written"), "{errors}");
-    let (code, text, errors) = scene.command(&["rollout", "plan", "-f", file]);
+    let (code, text, errors) = ctx.command(&["rollout", "plan", "-f", file]);
     assert_eq!(code, 1, "{text}{errors}");
     for why in why {
         assert!(text.contains(&format!("\nit would not begin: {why}\n")), "{why}: {text}{errors}");
     }
     assert_eq!(before.1, 404);
-    assert_eq!(stored(scene), before);
+    assert_eq!(stored(ctx), before);
 }

@@ -13,7 +13,7 @@ use crate::access::each_right;
 use crate::scenario::Scenario;
 use crate::support::rolling::Controllers;
 use crate::support::sample::{HOST, Sample};
-use crate::support::scene::{CRDS, MERGE, Scene};
+use crate::support::ctx::{CRDS, MERGE, TestContext};
 
 pub(crate) static HOSTS: [&Sample; 1] = [&HOST];
 
@@ -35,38 +35,38 @@ pub(crate) const NAMES: [&str; 4] = ["controller-0", "controller-1", "compute-0"
 
 /// A cluster with two controllers and two workers at the old version, whose definition looks at what is of this
 /// scenario.
-pub(crate) fn begins(scene: &Scene<'_>) {
-    let file = scene.setup.kinds.join("kind.yaml");
+pub(crate) fn begins(ctx: &TestContext<'_>) {
+    let file = ctx.setup.kinds.join("kind.yaml");
     let definition = fs::read_to_string(&file).unwrap();
-    let own = |what: &str| what.replace("kube-system", &scene.ns).replace("=application", &format!("={}", scene.ns));
-    fs::write(&file, own(&definition).replace("inventory=here", &format!("inventory={}", scene.ns))).unwrap();
-    scene.install(&scene.printed_crd(&[]));
-    scene.knows_rollouts();
+    let own = |what: &str| what.replace("kube-system", &ctx.ns).replace("=application", &format!("={}", ctx.ns));
+    fs::write(&file, own(&definition).replace("inventory=here", &format!("inventory={}", ctx.ns))).unwrap();
+    ctx.install(&ctx.printed_crd(&[]));
+    ctx.knows_rollouts();
     for name in NAMES {
-        scene.create("v1", &scene.labelled("v1", name, Some(OLD))).ok();
-        runs(scene, name, OLD, OLD);
+        ctx.create("v1", &ctx.labelled("v1", name, Some(OLD))).ok();
+        runs(ctx, name, OLD, OLD);
     }
 }
 
 /// A host reports what runs there: a controller its control plane as well.
-pub(crate) fn runs(scene: &Scene<'_>, name: &str, control_plane: &str, kubelet: &str) {
+pub(crate) fn runs(ctx: &TestContext<'_>, name: &str, control_plane: &str, kubelet: &str) {
     let mut status = json!({"kubelet": kubelet, "conditions": [{"type": "Ready", "status": "True"}]});
     if name.starts_with("controller") {
         status["controlPlane"] = json!({"image": format!("registry.local:9001/kube-apiserver:{control_plane}@sha256:00"), "version": control_plane});
     }
-    let path = format!("{}/status?fieldManager=host-agent", scene.one("v1", name));
-    scene.call(Method::PATCH, &path, Some((MERGE, json!({"status": status}).to_string()))).ok();
+    let path = format!("{}/status?fieldManager=host-agent", ctx.one("v1", name));
+    ctx.call(Method::PATCH, &path, Some((MERGE, json!({"status": status}).to_string()))).ok();
 }
 
 /// The rows of the table, word by word.
-fn rows(scene: &Scene<'_>) -> Vec<Vec<String>> {
-    let table = scene.commanded(&["rollout", "versions", &scene.crd_name()]);
+fn rows(ctx: &TestContext<'_>) -> Vec<Vec<String>> {
+    let table = ctx.commanded(&["rollout", "versions", &ctx.crd_name()]);
     let words = |line: &str| line.split_whitespace().map(str::to_owned).collect();
     table.lines().map(words).collect()
 }
 
-fn standing(scene: &Scene<'_>) {
-    begins(scene);
+fn standing(ctx: &TestContext<'_>) {
+    begins(ctx);
     let head = ["VERSION", "TARGET", "STATE"];
     let told = |states: [[&str; 2]; 3]| {
         let row = |(version, [target, state]): (&str, [&str; 2])| {
@@ -76,23 +76,23 @@ fn standing(scene: &Scene<'_>) {
         [head.map(str::to_owned).to_vec()].into_iter().chain(rows).collect::<Vec<_>>()
     };
     let (away, before) = (["False", "unavailable"], [["True", "active"], ["False", "available"]]);
-    assert_eq!(rows(scene), told([before[0], before[1], away]));
+    assert_eq!(rows(ctx), told([before[0], before[1], away]));
     // A rollout is under way.
-    scene.kubectl(&["apply"], &serde_json::from_str(&fs::read_to_string(rollout(scene, &json!({}))).unwrap()).unwrap());
-    set_phase(scene, "Rolling");
-    assert_eq!(rows(scene), told([["False", "active"], ["True", "available"], away]));
-    runs(scene, "controller-0", NEW, OLD);
+    ctx.kubectl(&["apply"], &serde_json::from_str(&fs::read_to_string(rollout(ctx, &json!({}))).unwrap()).unwrap());
+    set_phase(ctx, "Rolling");
+    assert_eq!(rows(ctx), told([["False", "active"], ["True", "available"], away]));
+    runs(ctx, "controller-0", NEW, OLD);
     let mixed = told([["False", "partial"], ["True", "partial"], away]);
-    assert_eq!(rows(scene), mixed, "nothing is available");
+    assert_eq!(rows(ctx), mixed, "nothing is available");
     for name in NAMES {
-        runs(scene, name, NEW, if name == "compute-1" { OLD } else { NEW });
+        runs(ctx, name, NEW, if name == "compute-1" { OLD } else { NEW });
     }
-    assert_eq!(rows(scene), mixed);
-    runs(scene, "compute-1", NEW, NEW);
-    set_phase(scene, "Complete");
-    assert_eq!(rows(scene), told([away, ["True", "active"], ["False", "available"]]));
+    assert_eq!(rows(ctx), mixed);
+    runs(ctx, "compute-1", NEW, NEW);
+    set_phase(ctx, "Complete");
+    assert_eq!(rows(ctx), told([away, ["True", "active"], ["False", "available"]]));
     let one: Value =
-        serde_json::from_str(&scene.commanded(&["rollout", "versions", &scene.crd_name(), "1.17.1", "-o", "json"]))
+        serde_json::from_str(&ctx.commanded(&["rollout", "versions", &ctx.crd_name(), "1.17.1", "-o", "json"]))
             .unwrap();
     assert_eq!(
         one,
@@ -102,129 +102,129 @@ fn standing(scene: &Scene<'_>) {
         })
     );
     // Of one host nobody knows.
-    scene.create("v1", &scene.labelled("v1", "new", None)).ok();
-    let (code, text, errors) = scene.command(&["rollout", "versions", &scene.crd_name(), "-o", "json"]);
+    ctx.create("v1", &ctx.labelled("v1", "new", None)).ok();
+    let (code, text, errors) = ctx.command(&["rollout", "versions", &ctx.crd_name(), "-o", "json"]);
     let told: Value = serde_json::from_str(&text).unwrap();
-    let why = json!({"object": format!("{}/new", scene.ns), "why": "status.kubelet is not set"});
+    let why = json!({"object": format!("{}/new", ctx.ns), "why": "status.kubelet is not set"});
     assert_eq!((code, &told["unread"]["count"], &told["unread"]["objects"][0]), (0, &json!(1), &why));
     assert_eq!(told["versions"][1]["state"], "partial");
     assert!(errors.contains("nobody knows which version runs of 1 of 5 objects"), "{errors}");
-    scene.forgets_rollout();
+    ctx.forgets_rollout();
 }
 
 /// A StagedRollout of the hosts to the new version.
-pub(crate) fn rollout(scene: &Scene<'_>, more: &Value) -> String {
+pub(crate) fn rollout(ctx: &TestContext<'_>, more: &Value) -> String {
     let mut members = json!({"from": OLD, "to": NEW, "acceptedRisks": ["no-way-back"]});
     members.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-    scene.rollout_file(&members).display().to_string()
+    ctx.rollout_file(&members).display().to_string()
 }
 
 /// What a rollout has come to, played.
-fn set_phase(scene: &Scene<'_>, phase: &str) {
-    let path = format!("/apis/pointsman.dev/v1/stagedrollouts/{}/status", scene.ns);
+fn set_phase(ctx: &TestContext<'_>, phase: &str) {
+    let path = format!("/apis/pointsman.dev/v1/stagedrollouts/{}/status", ctx.ns);
     let status = json!({"status": {"phase": phase}});
-    scene.call(Method::PATCH, &path, Some((MERGE, status.to_string()))).ok();
+    ctx.call(Method::PATCH, &path, Some((MERGE, status.to_string()))).ok();
 }
 
 /// A patch of the version, as something of the cluster keeps it.
-pub(crate) fn patch(scene: &Scene<'_>, name: &str, state: &str) {
-    let all = format!("/api/v1/namespaces/{}/configmaps", scene.ns);
+pub(crate) fn patch(ctx: &TestContext<'_>, name: &str, state: &str) {
+    let all = format!("/api/v1/namespaces/{}/configmaps", ctx.ns);
     let map = json!({"metadata": {"name": name}, "data": {"state": state}});
-    if scene.post(&all, &map).code == 409 {
-        scene.call(Method::PATCH, &format!("{all}/{name}"), Some((MERGE, map.to_string()))).ok();
+    if ctx.post(&all, &map).code == 409 {
+        ctx.call(Method::PATCH, &format!("{all}/{name}"), Some((MERGE, map.to_string()))).ok();
     }
 }
 
 /// An application that runs with every version that there is, and whether it is available.
-pub(crate) fn application(scene: &Scene<'_>, available: bool) {
-    let all = format!("/apis/apps/v1/namespaces/{}/deployments", scene.ns);
-    let labels = json!({"tier": scene.ns});
+pub(crate) fn application(ctx: &TestContext<'_>, available: bool) {
+    let all = format!("/apis/apps/v1/namespaces/{}/deployments", ctx.ns);
+    let labels = json!({"tier": ctx.ns});
     let template = json!({"metadata": {"labels": labels}, "spec": {"containers": [{"name": "a", "image": "a"}]}});
     // Nobody makes Pods of it.
     let spec = json!({"replicas": 0, "paused": true, "selector": {"matchLabels": labels}, "template": template});
     let annotations = json!({"example.com/kubernetes-max": "v1.18.1"});
     let metadata = json!({"name": "portal", "labels": labels, "annotations": annotations});
-    let made = scene.post(&all, &json!({"metadata": metadata, "spec": spec}));
+    let made = ctx.post(&all, &json!({"metadata": metadata, "spec": spec}));
     assert!(made.is_ok() || made.code == 409, "{}", made.message());
     let status = if available { "True" } else { "False" };
     let status = json!({"status": {"conditions": [{"type": "Available", "status": status, "reason": "Said"}]}});
-    scene.call(Method::PATCH, &format!("{all}/portal/status"), Some((MERGE, status.to_string()))).ok();
+    ctx.call(Method::PATCH, &format!("{all}/portal/status"), Some((MERGE, status.to_string()))).ok();
 }
 
-pub(crate) fn node(scene: &Scene<'_>, ready: bool) {
-    let name = scene.ns.clone();
+pub(crate) fn node(ctx: &TestContext<'_>, ready: bool) {
+    let name = ctx.ns.clone();
     let node = json!({"metadata": {"name": name, "labels": {"inventory": name}}});
-    let made = scene.post("/api/v1/nodes", &node);
+    let made = ctx.post("/api/v1/nodes", &node);
     assert!(made.is_ok() || made.code == 409, "{}", made.message());
     let status = if ready { "True" } else { "False" };
     let status = json!({"status": {"conditions": [{"type": "Ready", "status": status}]}});
-    scene.call(Method::PATCH, &format!("/api/v1/nodes/{name}/status"), Some((MERGE, status.to_string()))).ok();
+    ctx.call(Method::PATCH, &format!("/api/v1/nodes/{name}/status"), Some((MERGE, status.to_string()))).ok();
 }
 
 /// The members of each host that a rollout could change, and whether there is a StagedRollout.
-pub(crate) fn stored(scene: &Scene<'_>) -> (Value, u16) {
+pub(crate) fn stored(ctx: &TestContext<'_>) -> (Value, u16) {
     // A CRD that was changed a moment ago has no handler for a moment.
-    let list = scene.eventually(|| Some(scene.list("v1")).filter(|answer| answer.is_ok())).ok();
+    let list = ctx.eventually(|| Some(ctx.list("v1")).filter(|answer| answer.is_ok())).ok();
     let hosts = list["items"].as_array().unwrap().iter().map(|host| host["metadata"].clone()).collect();
-    (hosts, scene.call(Method::GET, &format!("/apis/pointsman.dev/v1/stagedrollouts/{}", scene.ns), None).code)
+    (hosts, ctx.call(Method::GET, &format!("/apis/pointsman.dev/v1/stagedrollouts/{}", ctx.ns), None).code)
 }
 
-fn checked(scene: &Scene<'_>) {
-    begins(scene);
-    patch(scene, "patch.y", "Applied");
-    patch(scene, "patch.z", "Available");
-    application(scene, true);
-    node(scene, true);
-    let file = rollout(scene, &json!({}));
+fn checked(ctx: &TestContext<'_>) {
+    begins(ctx);
+    patch(ctx, "patch.y", "Applied");
+    patch(ctx, "patch.z", "Available");
+    application(ctx, true);
+    node(ctx, true);
+    let file = rollout(ctx, &json!({}));
     // Each alone, and then it is mended.
     let refused = |file: &str, said: &str| {
-        let before = stored(scene);
-        let (code, _, errors) = scene.command(&["rollout", "start", "-f", file]);
+        let before = stored(ctx);
+        let (code, _, errors) = ctx.command(&["rollout", "start", "-f", file]);
         assert_eq!(code, 1, "{errors}");
         let lines: Vec<&str> = errors.lines().collect();
         assert_eq!(lines.len(), 2, "one sentence for one thing: {errors}");
         assert!(lines[0].starts_with("error: ") && lines[0].contains(said), "{said}: {errors}");
         assert!(lines[1].ends_with("is not started: nothing was written"), "{errors}");
         for more in [&["--server"][..], &[]] {
-            let (code, text, errors) = scene.command(&[&["rollout", "plan", "-f", file][..], more].concat());
+            let (code, text, errors) = ctx.command(&[&["rollout", "plan", "-f", file][..], more].concat());
             assert_eq!(code, 1, "{text}{errors}");
             assert!(text.contains("\nit would not begin: ") && text.contains(said), "{said}: {text}{errors}");
         }
-        assert_eq!(stored(scene), before, "nothing was written");
+        assert_eq!(stored(ctx), before, "nothing was written");
         assert_eq!(before.1, 404);
     };
-    let maps = format!("configmaps {}", scene.ns);
-    patch(scene, "patch.y", "Available");
+    let maps = format!("configmaps {}", ctx.ns);
+    patch(ctx, "patch.y", "Available");
     let must = "needs: PATCH.Y must be applied before a rollout to v1.17.1 begins, and";
     refused(&file, &format!("{must} {maps}/patch.y says \"Available\""));
-    patch(scene, "patch.y", "Applied");
-    scene.call(Method::DELETE, &format!("/api/v1/namespaces/{}/configmaps/patch.z", scene.ns), None).ok();
+    patch(ctx, "patch.y", "Applied");
+    ctx.call(Method::DELETE, &format!("/api/v1/namespaces/{}/configmaps/patch.z", ctx.ns), None).ok();
     let must = "needs: PATCH.Z must be available before a rollout to v1.17.1 begins, and";
     refused(&file, &format!("{must} there is no {maps}/patch.z"));
-    patch(scene, "patch.z", "Applied");
+    patch(ctx, "patch.z", "Applied");
     refused(&file, &format!("{must} {maps}/patch.z says \"Applied\""));
-    patch(scene, "patch.z", "Available");
-    let skips = rollout(scene, &json!({"to": "v1.18.1"}));
+    patch(ctx, "patch.z", "Available");
+    let skips = rollout(ctx, &json!({"to": "v1.18.1"}));
     refused(&skips, "paths: no upgrade from v1.16.4 to v1.18.1 is allowed; go to v1.17.1 first");
-    let file = rollout(scene, &json!({}));
-    application(scene, false);
-    refused(&file, &format!("applications: deployments.apps {}/portal: condition Available is False", scene.ns));
-    application(scene, true);
-    node(scene, false);
-    refused(&file, &format!("nodes: nodes {}: condition Ready is False, and must be True", scene.ns));
-    node(scene, true);
-    lacking(scene, &file, &refused);
-    let other = format!("{}-other", scene.ns);
-    scene.kubectl(&["apply"], &document(&rollout(scene, &json!({"name": other}))));
+    let file = rollout(ctx, &json!({}));
+    application(ctx, false);
+    refused(&file, &format!("applications: deployments.apps {}/portal: condition Available is False", ctx.ns));
+    application(ctx, true);
+    node(ctx, false);
+    refused(&file, &format!("nodes: nodes {}: condition Ready is False, and must be True", ctx.ns));
+    node(ctx, true);
+    lacking(ctx, &file, &refused);
+    let other = format!("{}-other", ctx.ns);
+    ctx.kubectl(&["apply"], &document(&rollout(ctx, &json!({"name": other}))));
     let path = format!("/apis/pointsman.dev/v1/stagedrollouts/{other}");
     let rolling = json!({"status": {"phase": "Rolling"}}).to_string();
-    scene.call(Method::PATCH, &format!("{path}/status"), Some((MERGE, rolling))).ok();
+    ctx.call(Method::PATCH, &format!("{path}/status"), Some((MERGE, rolling))).ok();
     refused(&file, &format!("rollout {other} is under way over 4 of the same objects"));
     let over = json!({"status": {"phase": "Complete"}}).to_string();
-    scene.call(Method::PATCH, &format!("{path}/status"), Some((MERGE, over))).ok();
-    scene.eventually(|| matches!(scene.call(Method::DELETE, &path, None).code, 200 | 404).then_some(()));
-    unasked(scene, &file);
-    scene.call(Method::DELETE, &format!("/api/v1/nodes/{}", scene.ns), None).ok();
+    ctx.call(Method::PATCH, &format!("{path}/status"), Some((MERGE, over))).ok();
+    ctx.eventually(|| matches!(ctx.call(Method::DELETE, &path, None).code, 200 | 404).then_some(()));
+    unasked(ctx, &file);
+    ctx.call(Method::DELETE, &format!("/api/v1/nodes/{}", ctx.ns), None).ok();
 }
 
 pub(crate) fn document(file: &str) -> Value {
@@ -232,11 +232,11 @@ pub(crate) fn document(file: &str) -> Value {
 }
 
 /// The CRD in the cluster is an older one, without a field that the definition knows.
-fn lacking(scene: &Scene<'_>, file: &str, refused: &dyn Fn(&str, &str)) {
+fn lacking(ctx: &TestContext<'_>, file: &str, refused: &dyn Fn(&str, &str)) {
     let fields = "/spec/versions/0/schema/openAPIV3Schema/properties/status/properties";
-    let kubelet = scene.call_get(&format!("{CRDS}/{}", scene.crd_name())).pointer(fields).unwrap()["kubelet"].clone();
+    let kubelet = ctx.call_get(&format!("{CRDS}/{}", ctx.crd_name())).pointer(fields).unwrap()["kubelet"].clone();
     let change = |with: bool| {
-        scene.change_crd(|crd| {
+        ctx.change_crd(|crd| {
             let fields = crd.pointer_mut(fields).unwrap().as_object_mut().unwrap();
             match with {
                 true => drop(fields.insert("kubelet".to_owned(), kubelet.clone())),
@@ -245,114 +245,114 @@ fn lacking(scene: &Scene<'_>, file: &str, refused: &dyn Fn(&str, &str)) {
         });
     };
     change(false);
-    refused(file, &format!("crd: the CRD {} lacks what the definition knows: ", scene.crd_name()));
+    refused(file, &format!("crd: the CRD {} lacks what the definition knows: ", ctx.crd_name()));
     change(true);
 }
 
 /// Whoever applies a StagedRollout without asking us is told by `run`, also where something cannot be read; and once
 /// all of it is as it has to be, it goes.
-fn unasked(scene: &Scene<'_>, file: &str) {
-    let definition = fs::read_to_string(scene.setup.kinds.join("kind.yaml")).unwrap();
+fn unasked(ctx: &TestContext<'_>, file: &str) {
+    let definition = fs::read_to_string(ctx.setup.kinds.join("kind.yaml")).unwrap();
     let broken = definition.replace("list: deployments.apps", "list: helmreleases.helm.toolkit.fluxcd.io");
-    fs::write(scene.setup.kinds.join("kind.yaml"), broken).unwrap();
-    scene.kubectl(&["apply"], &document(file));
-    let (code, text, errors) = scene.runs_rollout(&[]);
+    fs::write(ctx.setup.kinds.join("kind.yaml"), broken).unwrap();
+    ctx.kubectl(&["apply"], &document(file));
+    let (code, text, errors) = ctx.runs_rollout(&[]);
     assert_eq!(code, 1, "{text}{errors}");
     let said = "Refused: applications: helmreleases.helm.toolkit.fluxcd.io cannot be read: ";
     assert!(text.contains(said), "{text}{errors}");
-    assert_eq!(scene.versions(), [(OLD.to_owned(), 4)].into());
-    assert!(scene.rollout_writes().is_empty());
-    fs::write(scene.setup.kinds.join("kind.yaml"), definition).unwrap();
-    let _controllers = agents(scene);
-    let (code, text, errors) = scene.runs_rollout(&[]);
+    assert_eq!(ctx.versions(), [(OLD.to_owned(), 4)].into());
+    assert!(ctx.rollout_writes().is_empty());
+    fs::write(ctx.setup.kinds.join("kind.yaml"), definition).unwrap();
+    let _controllers = agents(ctx);
+    let (code, text, errors) = ctx.runs_rollout(&[]);
     assert_eq!(code, 0, "{text}{errors}");
-    assert_eq!(scene.versions(), [(NEW.to_owned(), 4)].into());
-    scene.forgets_rollout();
+    assert_eq!(ctx.versions(), [(NEW.to_owned(), 4)].into());
+    ctx.forgets_rollout();
 }
 
 /// Hosts get healthy in whatever hands they are.
-pub(crate) fn agents(scene: &Scene<'_>) -> Controllers {
-    Controllers::start_as(scene, |_| "host-agent", |_, _| Some(true))
+pub(crate) fn agents(ctx: &TestContext<'_>) -> Controllers {
+    Controllers::start_as(ctx, |_| "host-agent", |_, _| Some(true))
 }
 
-fn during(scene: &Scene<'_>) {
-    begins(scene);
-    patch(scene, "patch.y", "Applied");
-    patch(scene, "patch.z", "Available");
-    application(scene, true);
-    let _controllers = agents(scene);
+fn during(ctx: &TestContext<'_>) {
+    begins(ctx);
+    patch(ctx, "patch.y", "Applied");
+    patch(ctx, "patch.z", "Available");
+    application(ctx, true);
+    let _controllers = agents(ctx);
     let wave =
         json!([{"name": "first", "selector": {"labels": "rollout=first"}, "after": "approval"}, {"name": "rest"}]);
-    scene.patch("v1", "compute-0", &json!({"metadata": {"labels": {"rollout": "first"}}})).ok();
-    scene.commanded(&["rollout", "start", "-f", &rollout(scene, &json!({"waves": wave, "timeout": "120s"}))]);
-    let mut running = scene.rollouts_on("one");
-    scene.rollout_says("waiting for approval");
-    application(scene, false);
+    ctx.patch("v1", "compute-0", &json!({"metadata": {"labels": {"rollout": "first"}}})).ok();
+    ctx.commanded(&["rollout", "start", "-f", &rollout(ctx, &json!({"waves": wave, "timeout": "120s"}))]);
+    let mut running = ctx.rollouts_on("one");
+    ctx.rollout_says("waiting for approval");
+    application(ctx, false);
     // It is looked at every 5 s.
     sleep(Duration::from_secs(6));
-    scene.does(&["approve", "first"]);
-    let status = scene.rollout_says("condition Available is False");
+    ctx.does(&["approve", "first"]);
+    let status = ctx.rollout_says("condition Available is False");
     assert_eq!((&status["phase"], &status["reason"]), (&json!("Waiting"), &json!("Shut")));
-    let moved = scene.versions()[NEW];
+    let moved = ctx.versions()[NEW];
     sleep(Duration::from_secs(5));
-    assert_eq!((scene.versions()[NEW], moved < 4), (moved, true), "nothing more is moved");
-    application(scene, true);
-    scene.rollout_says("Complete");
+    assert_eq!((ctx.versions()[NEW], moved < 4), (moved, true), "nothing more is moved");
+    application(ctx, true);
+    ctx.rollout_says("Complete");
     assert_eq!(running.end(Duration::from_secs(20)), Some(0));
-    scene.forgets_rollout();
+    ctx.forgets_rollout();
 }
 
-fn rights(scene: &Scene<'_>) {
-    begins(scene);
-    patch(scene, "patch.y", "Applied");
-    patch(scene, "patch.z", "Available");
-    application(scene, true);
-    node(scene, true);
+fn rights(ctx: &TestContext<'_>) {
+    begins(ctx);
+    patch(ctx, "patch.y", "Applied");
+    patch(ctx, "patch.z", "Available");
+    application(ctx, true);
+    node(ctx, true);
     let as_ = |who: &Path| format!("--kubeconfig={}", who.display());
-    let looks = |who: &Path| scene.command(&["rollout", "versions", &scene.crd_name(), &as_(who)]);
-    each_right(scene, &["pointsman-rollout-versions"], &|_| true, &looks);
-    let file = rollout(scene, &json!({}));
-    let path = format!("/apis/pointsman.dev/v1/stagedrollouts/{}", scene.ns);
+    let looks = |who: &Path| ctx.command(&["rollout", "versions", &ctx.crd_name(), &as_(who)]);
+    each_right(ctx, &["pointsman-rollout-versions"], &|_| true, &looks);
+    let file = rollout(ctx, &json!({}));
+    let path = format!("/apis/pointsman.dev/v1/stagedrollouts/{}", ctx.ns);
     let starts = |who: &Path| {
-        scene.eventually(|| (scene.call(Method::DELETE, &path, None).code == 404).then_some(()));
-        scene.command(&["rollout", "start", "-f", &file, &as_(who)])
+        ctx.eventually(|| (ctx.call(Method::DELETE, &path, None).code == 404).then_some(()));
+        ctx.command(&["rollout", "start", "-f", &file, &as_(who)])
     };
-    each_right(scene, &["pointsman-rollout-start"], &|_| true, &starts);
-    scene.call(Method::DELETE, &path, None);
-    scene.call(Method::DELETE, &format!("/api/v1/nodes/{}", scene.ns), None).ok();
+    each_right(ctx, &["pointsman-rollout-start"], &|_| true, &starts);
+    ctx.call(Method::DELETE, &path, None);
+    ctx.call(Method::DELETE, &format!("/api/v1/nodes/{}", ctx.ns), None).ok();
 }
 
 /// While a rollout goes there, that is where they are to be.
-fn is_the_target_of_a_rollout(scene: &Scene<'_>) {
-    scene.kubectl(&["apply"], &document(&rollout(scene, &json!({"paused": true}))));
-    set_phase(scene, "Rolling");
-    let states: Vec<String> = rows(scene).into_iter().map(|row| row.join(" ")).collect();
+fn is_the_target_of_a_rollout(ctx: &TestContext<'_>) {
+    ctx.kubectl(&["apply"], &document(&rollout(ctx, &json!({"paused": true}))));
+    set_phase(ctx, "Rolling");
+    let states: Vec<String> = rows(ctx).into_iter().map(|row| row.join(" ")).collect();
     assert_eq!(states[1..3], [format!("{OLD} False partial"), format!("{NEW} True partial")]);
-    scene.forgets_rollout();
+    ctx.forgets_rollout();
 }
 
 /// Pods and Nodes say what runs on a host; what it says itself is not looked at.
-fn watched(scene: &Scene<'_>) {
-    begins(scene);
-    asks_pods_and_nodes(scene);
-    let states = || rows(scene).into_iter().map(|row| row.join(" ")).collect::<Vec<_>>();
-    api_server(scene, "controller-0", OLD);
+fn watched(ctx: &TestContext<'_>) {
+    begins(ctx);
+    asks_pods_and_nodes(ctx);
+    let states = || rows(ctx).into_iter().map(|row| row.join(" ")).collect::<Vec<_>>();
+    api_server(ctx, "controller-0", OLD);
     assert_eq!(states()[1..3], [format!("{OLD} True active"), format!("{NEW} False available")]);
-    api_server(scene, "controller-0", NEW);
+    api_server(ctx, "controller-0", NEW);
     assert_eq!(states()[1..3], [format!("{OLD} False partial"), format!("{NEW} False partial")]);
-    is_the_target_of_a_rollout(scene);
+    is_the_target_of_a_rollout(ctx);
     // The StagedRollout is looked at, and moves nothing.
     let freeze = json!([{
-        "resources": ["configmaps"], "operations": ["CREATE"], "namespaces": [scene.ns], "part": "control-plane",
+        "resources": ["configmaps"], "operations": ["CREATE"], "namespaces": [ctx.ns], "part": "control-plane",
         "atLeast": NEW,
     }]);
     let waves = json!([{"name": "all"}]);
-    scene.kubectl(&["apply"], &document(&rollout(scene, &json!({"paused": true, "freeze": freeze, "waves": waves}))));
-    let policies = scene.commanded(&["rollout", "policies", &scene.ns, "-o", "json"]);
-    scene.kubectl(&["apply"], &serde_json::from_str(&policies).unwrap());
+    ctx.kubectl(&["apply"], &document(&rollout(ctx, &json!({"paused": true, "freeze": freeze, "waves": waves}))));
+    let policies = ctx.commanded(&["rollout", "policies", &ctx.ns, "-o", "json"]);
+    ctx.kubectl(&["apply"], &serde_json::from_str(&policies).unwrap());
     let looks = || {
-        scene.runs_rollout(&["--once"]);
-        let parts = scene.rollout_status()["parts"].clone();
+        ctx.runs_rollout(&["--once"]);
+        let parts = ctx.rollout_status()["parts"].clone();
         let span = |part: &str| {
             let version = |end: &str| parts[part][end]["version"].as_str().unwrap_or("none").to_owned();
             format!("{}..{}", version("lowest"), version("highest"))
@@ -360,45 +360,45 @@ fn watched(scene: &Scene<'_>) {
         [span("control-plane"), span("kubelet")]
     };
     let tries = || {
-        let path = format!("/api/v1/namespaces/{}/configmaps?dryRun=All", scene.ns);
-        scene.post(&path, &json!({"metadata": {"name": "tried"}}))
+        let path = format!("/api/v1/namespaces/{}/configmaps?dryRun=All", ctx.ns);
+        ctx.post(&path, &json!({"metadata": {"name": "tried"}}))
     };
     assert_eq!(looks(), [format!("{OLD}..{NEW}"), format!("{OLD}..{OLD}")]);
     let words = format!(
         "wait until every control-plane is at least {NEW}; the lowest version of control-plane that runs is {OLD}"
     );
-    scene.eventually(|| Some(tries()).filter(|answer| answer.code == 403 && answer.message().contains(&words)));
-    let told: Value = serde_json::from_str(&scene.does(&["objects", "-o", "json"])).unwrap();
+    ctx.eventually(|| Some(tries()).filter(|answer| answer.code == 403 && answer.message().contains(&words)));
+    let told: Value = serde_json::from_str(&ctx.does(&["objects", "-o", "json"])).unwrap();
     let host = |name: &str| told.as_array().unwrap().iter().find(|host| host["name"] == name).unwrap();
     let runs = |versions: &[&str]| json!({"versions": versions});
     assert_eq!(host("controller-1")["parts"], json!({"control-plane": runs(&[OLD]), "kubelet": runs(&[OLD])}));
     assert_eq!(host("compute-0")["parts"], json!({"control-plane": runs(&[]), "kubelet": runs(&[OLD])}));
     // Nothing of the hosts changes.
-    api_server(scene, "controller-1", NEW);
-    kubelet(scene, "compute-0", NEW);
+    api_server(ctx, "controller-1", NEW);
+    kubelet(ctx, "compute-0", NEW);
     assert_eq!(looks(), [format!("{NEW}..{NEW}"), format!("{OLD}..{NEW}")]);
-    scene.eventually(|| tries().is_ok().then_some(()));
-    NAMES.iter().for_each(|name| kubelet(scene, name, NEW));
+    ctx.eventually(|| tries().is_ok().then_some(()));
+    NAMES.iter().for_each(|name| kubelet(ctx, name, NEW));
     assert_eq!(states()[1..3], [format!("{OLD} False unavailable"), format!("{NEW} True active")]);
     // A Pod of another namespace that is called so, and one that runs something else, are about nobody here.
-    strangers(scene);
+    strangers(ctx);
     assert_eq!(states()[1..3], [format!("{OLD} False unavailable"), format!("{NEW} True active")]);
-    kubelet(scene, "controller-1", OLD);
+    kubelet(ctx, "controller-1", OLD);
     assert_eq!(looks(), [format!("{NEW}..{NEW}"), format!("{OLD}..{NEW}")]);
-    scene.call(Method::DELETE, "/api/v1/nodes/compute-0", None).ok();
+    ctx.call(Method::DELETE, "/api/v1/nodes/compute-0", None).ok();
     assert_eq!(looks(), [format!("{NEW}..{NEW}"), "none..none".to_owned()]);
-    let (_, _, errors) = scene.command(&["rollout", "versions", &scene.crd_name()]);
+    let (_, _, errors) = ctx.command(&["rollout", "versions", &ctx.crd_name()]);
     assert!(errors.contains("compute-0: none of nodes says it by metadata.name"), "{errors}");
     for name in NAMES {
-        scene.call(Method::DELETE, &format!("/api/v1/nodes/{name}"), None);
+        ctx.call(Method::DELETE, &format!("/api/v1/nodes/{name}"), None);
     }
-    scene.does(&["clean"]);
-    scene.forgets_rollout();
+    ctx.does(&["clean"]);
+    ctx.forgets_rollout();
 }
 
 /// The definition reads versions from Pods and Nodes, of which each host has some.
-fn asks_pods_and_nodes(scene: &Scene<'_>) {
-    let file = scene.setup.kinds.join("kind.yaml");
+fn asks_pods_and_nodes(ctx: &TestContext<'_>) {
+    let file = ctx.setup.kinds.join("kind.yaml");
     let definition = fs::read_to_string(&file).unwrap();
     let (before, after) = definition.split_once("  - {part: control-plane").unwrap();
     let (_, after) = after.split_once("  role:").unwrap();
@@ -407,32 +407,32 @@ fn asks_pods_and_nodes(scene: &Scene<'_>) {
          \x20     by: spec.nodeName\n      item: {{list: spec.containers, name: kube-apiserver}}\n    field: image\n    as: \
          imageTag\n    optional: true\n  - {{part: kubelet, from: {{list: nodes, by: metadata.name}}, field: \
          status.nodeInfo.kubeletVersion}}\n",
-        scene.ns
+        ctx.ns
     );
     fs::write(&file, format!("{before}{places}  role:{after}")).unwrap();
     for name in NAMES {
         let node = json!({"metadata": {"name": name}});
-        let made = scene.post("/api/v1/nodes", &node);
+        let made = ctx.post("/api/v1/nodes", &node);
         assert!(made.is_ok() || made.code == 409, "{}", made.message());
-        kubelet(scene, name, OLD);
+        kubelet(ctx, name, OLD);
     }
-    scene.post(&format!("/api/v1/namespaces/{}/serviceaccounts", scene.ns), &json!({"metadata": {"name": "default"}}));
-    api_server(scene, "controller-0", NEW);
-    api_server(scene, "controller-1", OLD);
+    ctx.post(&format!("/api/v1/namespaces/{}/serviceaccounts", ctx.ns), &json!({"metadata": {"name": "default"}}));
+    api_server(ctx, "controller-0", NEW);
+    api_server(ctx, "controller-1", OLD);
 }
 
 /// The kubelet of a host reports its version.
-fn kubelet(scene: &Scene<'_>, host: &str, version: &str) {
+fn kubelet(ctx: &TestContext<'_>, host: &str, version: &str) {
     let status = json!({"status": {"nodeInfo": {"kubeletVersion": version}}}).to_string();
-    scene.call(Method::PATCH, &format!("/api/v1/nodes/{host}/status"), Some((MERGE, status))).ok();
+    ctx.call(Method::PATCH, &format!("/api/v1/nodes/{host}/status"), Some((MERGE, status))).ok();
 }
 
 /// Pods that are none of what the definition looks at, of the hosts.
-fn strangers(scene: &Scene<'_>) {
-    let other = format!("{}-other", scene.ns);
-    scene.post("/api/v1/namespaces", &json!({"metadata": {"name": other}})).ok();
-    for namespace in [&other, &scene.ns] {
-        scene.post(
+fn strangers(ctx: &TestContext<'_>) {
+    let other = format!("{}-other", ctx.ns);
+    ctx.post("/api/v1/namespaces", &json!({"metadata": {"name": other}})).ok();
+    for namespace in [&other, &ctx.ns] {
+        ctx.post(
             &format!("/api/v1/namespaces/{namespace}/serviceaccounts"),
             &json!({"metadata": {"name": "default"}}),
         );
@@ -441,16 +441,16 @@ fn strangers(scene: &Scene<'_>) {
         let metadata = json!({"name": "stranger", "labels": labels});
         let pod = json!({"metadata": metadata, "spec": {"nodeName": "controller-1", "containers": containers}});
         let pods = format!("/api/v1/namespaces/{namespace}/pods");
-        scene.eventually(|| scene.post(&pods, &pod).is_ok().then_some(()));
+        ctx.eventually(|| ctx.post(&pods, &pod).is_ok().then_some(()));
     }
 }
 
 /// A host runs this API server, and no other one.
-fn api_server(scene: &Scene<'_>, host: &str, version: &str) {
-    let (pods, name) = (format!("/api/v1/namespaces/{}/pods", scene.ns), format!("kube-apiserver-{host}"));
-    scene.call(Method::DELETE, &format!("{pods}/{name}?gracePeriodSeconds=0"), None);
+fn api_server(ctx: &TestContext<'_>, host: &str, version: &str) {
+    let (pods, name) = (format!("/api/v1/namespaces/{}/pods", ctx.ns), format!("kube-apiserver-{host}"));
+    ctx.call(Method::DELETE, &format!("{pods}/{name}?gracePeriodSeconds=0"), None);
     let metadata = json!({"name": name, "labels": {"component": "kube-apiserver"}});
     let containers = json!([{"name": "kube-apiserver", "image": format!("registry:9001/kube-apiserver:{version}")}]);
     let pod = json!({"metadata": metadata, "spec": {"nodeName": host, "containers": containers}});
-    scene.eventually(|| scene.post(&pods, &pod).is_ok().then_some(()));
+    ctx.eventually(|| ctx.post(&pods, &pod).is_ok().then_some(()));
 }

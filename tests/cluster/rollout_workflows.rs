@@ -17,7 +17,7 @@ use crate::scenario::Scenario;
 use crate::support::client::Answer;
 use crate::support::process::{Process, eventually};
 use crate::support::proxy::{Fate, Proxy};
-use crate::support::scene::{MERGE, Scene};
+use crate::support::ctx::{MERGE, TestContext};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("cluster_upgrade_follows_its_states", whole).of(&HOSTS).newest(),
@@ -49,10 +49,10 @@ struct Seen {
 }
 
 impl Yard {
-    fn start(scene: &Scene<'_>) -> Self {
+    fn start(ctx: &TestContext<'_>) -> Self {
         let (ends, seen) = (Arc::new(AtomicBool::new(false)), Arc::new(Mutex::new(Seen::default())));
-        let (ended, saw, client) = (ends.clone(), seen.clone(), scene.bed.api.client.another());
-        let (hosts, jobs) = (scene.all("v1"), format!("/apis/batch/v1/namespaces/{}/jobs", scene.ns));
+        let (ended, saw, client) = (ends.clone(), seen.clone(), ctx.test_cluster.api.client.another());
+        let (hosts, jobs) = (ctx.all("v1"), format!("/apis/batch/v1/namespaces/{}/jobs", ctx.ns));
         let works = thread::spawn(move || {
             let set = |path: String, status: Value| {
                 let body = json!({"status": status}).to_string();
@@ -162,59 +162,59 @@ pub(crate) fn ended(conditions: [&str; 2]) -> Value {
 }
 
 /// Two controllers and two workers at the old version, with all that a rollout needs.
-fn ready(scene: &Scene<'_>) -> Yard {
-    begins(scene);
+fn ready(ctx: &TestContext<'_>) -> Yard {
+    begins(ctx);
     for name in NAMES {
         let personality = if name.starts_with("controller") { "controller" } else { "worker" };
         let labels = json!({"host": name, "personality": personality});
         let role = json!({"metadata": {"labels": labels}, "spec": {"personality": personality}});
-        scene.patch("v1", name, &role).ok();
+        ctx.patch("v1", name, &role).ok();
     }
-    patch(scene, "patch.y", "Applied");
-    patch(scene, "patch.z", "Available");
-    application(scene, true);
-    node(scene, true);
+    patch(ctx, "patch.y", "Applied");
+    patch(ctx, "patch.z", "Available");
+    application(ctx, true);
+    node(ctx, true);
     for what in ["control-plane", "kubelet", "networking"] {
         let pods = json!({"restartPolicy": "Never", "containers": [{"name": "upgrade", "image": what}]});
         let job = json!({"apiVersion": "batch/v1", "kind": "Job", "spec": {"template": {"spec": pods}}});
         let map = json!({"metadata": {"name": format!("upgrade-{what}")}, "data": {"job": job.to_string()}});
-        scene.post(&format!("/api/v1/namespaces/{}/configmaps", scene.ns), &map).ok();
+        ctx.post(&format!("/api/v1/namespaces/{}/configmaps", ctx.ns), &map).ok();
     }
-    Yard::start(scene)
+    Yard::start(ctx)
 }
 
 /// The StagedRollout of tests/data/hosts, over the hosts of this scenario.
-fn starts(scene: &Scene<'_>) {
-    starts_changed(scene, &|_| ());
+fn starts(ctx: &TestContext<'_>) {
+    starts_changed(ctx, &|_| ());
 }
 
 /// The same, with something else in its spec.
-fn starts_changed(scene: &Scene<'_>, change: &dyn Fn(&mut Value)) {
-    let text = include_str!("../data/hosts/rollout.yaml").replace("kube-system", &scene.ns);
+fn starts_changed(ctx: &TestContext<'_>, change: &dyn Fn(&mut Value)) {
+    let text = include_str!("../data/hosts/rollout.yaml").replace("kube-system", &ctx.ns);
     let mut rollout: Value = serde_saphyr::from_str(&text).unwrap();
-    rollout["metadata"]["name"] = json!(scene.ns);
-    rollout["spec"]["kind"] = json!(scene.crd_name());
+    rollout["metadata"]["name"] = json!(ctx.ns);
+    rollout["spec"]["kind"] = json!(ctx.crd_name());
     change(&mut rollout["spec"]);
-    let file = scene.dir.join("workflow.yaml");
+    let file = ctx.dir.join("workflow.yaml");
     fs::write(&file, rollout.to_string()).unwrap();
-    scene.commanded(&["rollout", "start", "-f", &file.display().to_string()]);
+    ctx.commanded(&["rollout", "start", "-f", &file.display().to_string()]);
 }
 
 /// Every word that the StagedRollout has said for how far it is, in their order.
 struct Words(Process, std::path::PathBuf);
 
 impl Words {
-    fn watch(scene: &Scene<'_>) -> Self {
-        let log = scene.dir.join("words.log");
+    fn watch(ctx: &TestContext<'_>) -> Self {
+        let log = ctx.dir.join("words.log");
         let args = [
-            format!("--kubeconfig={}", scene.bed.api.kubeconfig.display()),
+            format!("--kubeconfig={}", ctx.test_cluster.api.kubeconfig.display()),
             "get".to_owned(),
             "stagedrollouts".to_owned(),
-            scene.ns.clone(),
+            ctx.ns.clone(),
             "--watch".to_owned(),
             "--output=jsonpath={.status.state}{\"\\n\"}".to_owned(),
         ];
-        Self(Process::start("words", &scene.bed.assets.path("kubectl"), &args, &log), log)
+        Self(Process::start("words", &ctx.test_cluster.assets.path("kubectl"), &args, &log), log)
     }
 
     fn said(&mut self) -> Vec<String> {
@@ -226,14 +226,14 @@ impl Words {
     }
 }
 
-fn host(scene: &Scene<'_>, name: &str) -> Value {
-    scene.get("v1", name).ok()
+fn host(ctx: &TestContext<'_>, name: &str) -> Value {
+    ctx.get("v1", name).ok()
 }
 
 /// What runs on each host: its control plane, if it has one, and its kubelet.
-fn running(scene: &Scene<'_>) -> Vec<(String, String)> {
+fn running(ctx: &TestContext<'_>) -> Vec<(String, String)> {
     let of = |name: &&str| {
-        let status = &host(scene, name)["status"];
+        let status = &host(ctx, name)["status"];
         let text = |value: &Value| value.as_str().unwrap_or("N/A").to_owned();
         (text(&status["controlPlane"]["version"]), text(&status["kubelet"]))
     };
@@ -244,25 +244,25 @@ fn pair(control_plane: &str, kubelet: &str) -> (String, String) {
     (control_plane.to_owned(), kubelet.to_owned())
 }
 
-fn nobody_is_locked(scene: &Scene<'_>) {
+fn nobody_is_locked(ctx: &TestContext<'_>) {
     for name in NAMES {
-        let host = host(scene, name);
+        let host = host(ctx, name);
         assert!(host["spec"]["administrative"] != "locked" && host["status"]["taint"].is_null(), "{host:#}");
     }
 }
 
-fn ends(scene: &Scene<'_>) {
-    scene.call(Method::DELETE, &format!("/api/v1/nodes/{}", scene.ns), None);
-    scene.forgets_rollout();
+fn ends(ctx: &TestContext<'_>) {
+    ctx.call(Method::DELETE, &format!("/api/v1/nodes/{}", ctx.ns), None);
+    ctx.forgets_rollout();
 }
 
 /// S24.
-fn whole(scene: &Scene<'_>) {
-    let yard = ready(scene);
-    starts(scene);
-    let mut words = Words::watch(scene);
+fn whole(ctx: &TestContext<'_>) {
+    let yard = ready(ctx);
+    starts(ctx);
+    let mut words = Words::watch(ctx);
     sleep(Duration::from_secs(1));
-    let (code, text, errors) = scene.runs_rollout(&[]);
+    let (code, text, errors) = ctx.runs_rollout(&[]);
     assert_eq!(code, 0, "{text}{errors}");
     sleep(Duration::from_secs(1));
     let said = [
@@ -277,64 +277,64 @@ fn whole(scene: &Scene<'_>) {
         "upgrade-complete",
     ];
     assert_eq!(words.said(), said);
-    assert_eq!(running(scene), [pair(NEW, NEW), pair(NEW, NEW), pair("N/A", NEW), pair("N/A", NEW)]);
+    assert_eq!(running(ctx), [pair(NEW, NEW), pair(NEW, NEW), pair("N/A", NEW), pair("N/A", NEW)]);
     table_says(
-        scene,
+        ctx,
         &[],
         &[("controller-0", &["controllers", NEW, NEW, "Updated"]), ("compute-1", &["workers", "-", NEW, "Updated"])],
     );
-    nobody_is_locked(scene);
+    nobody_is_locked(ctx);
     let locked = yard.seen(|seen| seen.locked.clone());
     assert_eq!(locked, [("controller".to_owned(), 1), ("worker".to_owned(), 2)].into());
     let jobs = yard.jobs();
     assert!(jobs.len() == 7 && jobs.values().all(|times| *times == 1), "{jobs:?}");
-    let status = scene.rollout_status();
+    let status = ctx.rollout_status();
     assert_eq!(status["lowest"]["version"], NEW, "{status:#}");
     let history = &status["history"][0];
     assert_eq!(
         (&history["state"], &history["accepted"]),
         (&json!("Complete"), &json!(["no-way-back", "control-plane", "networking"]))
     );
-    ends(scene);
+    ends(ctx);
 }
 
 /// The connection breaks as the first Job is made, and the API server makes it much later. Meanwhile somebody turns the
 /// rollout back, and forward again: a second attempt would run beside the first one.
-fn unanswered(scene: &Scene<'_>) {
-    let yard = ready(scene);
-    starts(scene);
+fn unanswered(ctx: &TestContext<'_>) {
+    let yard = ready(ctx);
+    starts(ctx);
     let was_cut = AtomicBool::new(false);
-    let proxy = Proxy::start(&scene.bed.api.client, move |_, method, path| {
+    let proxy = Proxy::start(&ctx.test_cluster.api.client, move |_, method, path| {
         let is_job = method == Method::POST && path.contains("/jobs?");
         if is_job && !was_cut.swap(true, Ordering::Relaxed) { Fate::CutAndLate(LATE) } else { Fate::Pass }
     });
-    let mut running_on = scene.rollouts_through("one", &scene.through(proxy.port));
-    let status = scene.rollout_says("was asked for, and nobody has said whether it is made");
+    let mut running_on = ctx.rollouts_through("one", &ctx.through(proxy.port));
+    let status = ctx.rollout_says("was asked for, and nobody has said whether it is made");
     assert_eq!((&status["phase"], &status["reason"]), (&json!("Waiting"), &json!("APIError")), "{status:#}");
     for direction in ["Undo", "Forward"] {
-        goes(scene, &scene.ns, direction);
+        goes(ctx, &ctx.ns, direction);
         sleep(Duration::from_secs(4));
     }
     assert_eq!(yard.jobs(), BTreeMap::new(), "nothing else is made meanwhile");
-    scene.rollout_says("Complete");
+    ctx.rollout_says("Complete");
     assert_eq!(running_on.end(Duration::from_secs(20)), Some(0));
     let jobs = yard.jobs();
     assert!(jobs.len() == 7 && jobs.values().all(|times| *times == 1), "{jobs:?}");
-    ends(scene);
+    ends(ctx);
 }
 
 /// How late it is: longer than somebody takes to turn a rollout twice, and less than it takes until it is sure.
 const LATE: Duration = Duration::from_secs(20);
 
 /// S25: (a) the second attempt does it; (b) somebody has done it by hand.
-fn failed(scene: &Scene<'_>) {
-    let yard = ready(scene);
+fn failed(ctx: &TestContext<'_>) {
+    let yard = ready(ctx);
     let [first, second] =
         ["first-master: control-plane of controller-0", "second-master: control-plane of controller-1"];
     yard.seen(|seen| seen.fails.extend([first.to_owned(), second.to_owned()]));
-    starts(scene);
-    let mut running_on = scene.rollouts_on("one");
-    let status = scene.rollout_says("controller-0: wave first-master, step control-plane: job ");
+    starts(ctx);
+    let mut running_on = ctx.rollouts_on("one");
+    let status = ctx.rollout_says("controller-0: wave first-master, step control-plane: job ");
     assert_eq!(
         (&status["phase"], &status["reason"], &status["state"]),
         (&json!("Paused"), &json!("JobFailed"), &json!("upgrade-failed"))
@@ -344,75 +344,75 @@ fn failed(scene: &Scene<'_>) {
     sleep(Duration::from_secs(3));
     assert_eq!(yard.jobs(), [(first.to_owned(), 1)].into(), "until somebody resumes it, it is run no second time");
     yard.seen(|seen| seen.fails.remove(first));
-    scene.does(&["resume"]);
-    let status = scene.rollout_says("controller-1: wave second-master, step control-plane: job ");
+    ctx.does(&["resume"]);
+    let status = ctx.rollout_says("controller-1: wave second-master, step control-plane: job ");
     assert_eq!(status["state"], "upgrade-failed");
     assert_eq!(yard.jobs()[first], 2);
-    runs(scene, "controller-1", NEW, OLD);
-    let mut words = Words::watch(scene);
+    runs(ctx, "controller-1", NEW, OLD);
+    let mut words = Words::watch(ctx);
     sleep(Duration::from_secs(1));
-    scene.does(&["resume"]);
-    scene.rollout_says("Complete");
+    ctx.does(&["resume"]);
+    ctx.rollout_says("Complete");
     assert_eq!(running_on.end(Duration::from_secs(20)), Some(0));
     assert_eq!(yard.jobs()[second], 1, "what was done by hand takes no Job");
     let said = words.said();
     assert_eq!(said[0], "upgrade-failed");
     let is_through = said.iter().position(|word| word == "upgraded-second-master");
     assert!(is_through.is_some_and(|at| at <= 2), "{said:?}");
-    assert_eq!(running(scene)[1], pair(NEW, NEW));
-    ends(scene);
+    assert_eq!(running(ctx)[1], pair(NEW, NEW));
+    ends(ctx);
 }
 
 /// S26: before anything was moved, and in the middle of the kubelets.
-fn aborted(scene: &Scene<'_>) {
-    let yard = ready(scene);
-    let before: Vec<Value> = NAMES.iter().map(|name| host(scene, name)["metadata"].clone()).collect();
-    starts(scene);
-    scene.does(&["abort"]);
-    scene.runs_rollout(&[]);
-    assert_eq!(scene.rollout_status()["phase"], "Aborted");
-    let after: Vec<Value> = NAMES.iter().map(|name| host(scene, name)["metadata"].clone()).collect();
+fn aborted(ctx: &TestContext<'_>) {
+    let yard = ready(ctx);
+    let before: Vec<Value> = NAMES.iter().map(|name| host(ctx, name)["metadata"].clone()).collect();
+    starts(ctx);
+    ctx.does(&["abort"]);
+    ctx.runs_rollout(&[]);
+    assert_eq!(ctx.rollout_status()["phase"], "Aborted");
+    let after: Vec<Value> = NAMES.iter().map(|name| host(ctx, name)["metadata"].clone()).collect();
     assert_eq!((after, yard.jobs().len()), (before, 0), "nothing was touched");
-    scene.forgets_rollout();
+    ctx.forgets_rollout();
     let held = "controllers: kubelet of controller-0";
     yard.seen(|seen| seen.holds.insert(held.to_owned()));
-    starts(scene);
-    let mut running_on = scene.rollouts_on("one");
+    starts(ctx);
+    let mut running_on = ctx.rollouts_on("one");
     // Behind both masters, each of which has to stay healthy for a minute.
     eventually("the kubelets begin", Duration::from_secs(240), || yard.jobs().contains_key(held).then_some(()));
-    assert_eq!(host(scene, "controller-0")["spec"]["administrative"], "locked");
-    scene.does(&["abort"]);
+    assert_eq!(host(ctx, "controller-0")["spec"]["administrative"], "locked");
+    ctx.does(&["abort"]);
     sleep(Duration::from_secs(3));
-    assert_ne!(scene.rollout_status()["phase"], "Aborted", "what is half done ends first");
+    assert_ne!(ctx.rollout_status()["phase"], "Aborted", "what is half done ends first");
     yard.seen(|seen| seen.holds.clear());
-    scene.rollout_says("Aborted");
+    ctx.rollout_says("Aborted");
     running_on.end(Duration::from_secs(20));
-    nobody_is_locked(scene);
-    assert_eq!(running(scene), [pair(NEW, NEW), pair(NEW, OLD), pair("N/A", OLD), pair("N/A", OLD)]);
-    let versions = scene.commanded(&["rollout", "versions", &scene.crd_name()]);
+    nobody_is_locked(ctx);
+    assert_eq!(running(ctx), [pair(NEW, NEW), pair(NEW, OLD), pair("N/A", OLD), pair("N/A", OLD)]);
+    let versions = ctx.commanded(&["rollout", "versions", &ctx.crd_name()]);
     for version in [OLD, NEW] {
         let row = versions.lines().find(|line| line.starts_with(version)).unwrap();
         assert!(row.contains("partial"), "{versions}");
     }
-    ends(scene);
+    ends(ctx);
 }
 
 /// What the kubelets need is applied between the masters and the kubelets, and everybody sees what runs where.
-fn bound(scene: &Scene<'_>) {
-    let yard = ready(scene);
-    let all = |plural: &str| format!("/api/v1/namespaces/{}/{plural}", scene.ns);
-    scene.post(&all("services"), &json!({"metadata": {"name": "there"}, "spec": {"ports": [{"port": 80}]}})).ok();
+fn bound(ctx: &TestContext<'_>) {
+    let yard = ready(ctx);
+    let all = |plural: &str| format!("/api/v1/namespaces/{}/{plural}", ctx.ns);
+    ctx.post(&all("services"), &json!({"metadata": {"name": "there"}, "spec": {"ports": [{"port": 80}]}})).ok();
     let tries = |plural: &str| {
         let object = json!({"metadata": {"name": "tried"}, "spec": {"ports": [{"port": 80}]}});
-        scene.post(&format!("{}?dryRun=All", all(plural)), &object)
+        ctx.post(&format!("{}?dryRun=All", all(plural)), &object)
     };
-    let deletes = || scene.call(Method::DELETE, &format!("{}/there?dryRun=All", all("services")), None);
+    let deletes = || ctx.call(Method::DELETE, &format!("{}/there?dryRun=All", all("services")), None);
     let refuses = |answer: &dyn Fn() -> Answer, words: &str| {
-        scene.eventually(|| Some(answer()).filter(|answer| answer.code == 403 && answer.message().contains(words)));
+        ctx.eventually(|| Some(answer()).filter(|answer| answer.code == 403 && answer.message().contains(words)));
     };
-    starts_changed(scene, &|spec| {
+    starts_changed(ctx, &|spec| {
         let of = |plural: &str, operation: &str, part: &str, bound: &str, version: &str| {
-            let mut freeze = json!({"resources": [plural], "operations": [operation], "namespaces": [scene.ns]});
+            let mut freeze = json!({"resources": [plural], "operations": [operation], "namespaces": [ctx.ns]});
             freeze[bound] = json!(version);
             if !part.is_empty() {
                 freeze["part"] = json!(part);
@@ -428,44 +428,44 @@ fn bound(scene: &Scene<'_>) {
     });
     // Nobody has looked yet.
     refuses(&|| tries("services"), "the lowest version of control-plane that runs is not known");
-    let mut running_on = scene.rollouts_on("one");
+    let mut running_on = ctx.rollouts_on("one");
     let words = format!(
         "rollout {}: services wait until every control-plane is at least {NEW}; the lowest version of control-plane that \
          runs is {OLD}",
-        scene.ns
+        ctx.ns
     );
     refuses(&|| tries("services"), &words);
     // Each master has to be seen healthy behind it.
     eventually("the masters are through", Duration::from_secs(240), || {
-        Some(()).filter(|()| scene.rollout_status()["reason"] == "Approval")
+        Some(()).filter(|()| ctx.rollout_status()["reason"] == "Approval")
     });
-    scene.eventually(|| tries("services").is_ok().then_some(()));
+    ctx.eventually(|| tries("services").is_ok().then_some(()));
     deletes().ok();
     refuses(
         &|| tries("serviceaccounts"),
         &format!("every object is at least {NEW}; the lowest version that runs is {OLD}"),
     );
-    let shown = scene.does(&["status"]);
+    let shown = ctx.does(&["status"]);
     for line in [&format!("{OLD} to {NEW}"), &format!("control-plane {NEW}"), &format!("kubelet {OLD}")] {
         assert!(shown.contains(&format!("\n  runs      {line}\n")), "{line}: {shown}");
     }
-    tells_each_host(scene);
-    scene.does(&["approve", "controllers"]);
+    tells_each_host(ctx);
+    ctx.does(&["approve", "controllers"]);
     eventually("the kubelets are through", Duration::from_secs(240), || {
-        Some(()).filter(|()| scene.rollout_status()["phase"] == "Complete")
+        Some(()).filter(|()| ctx.rollout_status()["phase"] == "Complete")
     });
     assert_eq!(running_on.end(Duration::from_secs(20)), Some(0));
-    scene.eventually(|| tries("serviceaccounts").is_ok().then_some(()));
+    ctx.eventually(|| tries("serviceaccounts").is_ok().then_some(()));
     tries("services").ok();
     refuses(&deletes, &format!("every kubelet is at most {OLD}; the highest version of kubelet that runs is {NEW}"));
     assert_eq!(yard.jobs().len(), 7);
-    scene.does(&["clean"]);
-    ends(scene);
+    ctx.does(&["clean"]);
+    ends(ctx);
 }
 
 /// What the table of the hosts says of these, from their waves on. Returns its head.
-fn table_says(scene: &Scene<'_>, more: &[&str], hosts: &[(&str, &[&str])]) -> Vec<String> {
-    let table = scene.does(&[&["objects"][..], more].concat());
+fn table_says(ctx: &TestContext<'_>, more: &[&str], hosts: &[(&str, &[&str])]) -> Vec<String> {
+    let table = ctx.does(&[&["objects"][..], more].concat());
     let words = |line: &str| line.split_whitespace().map(str::to_owned).collect();
     let rows: Vec<Vec<String>> = table.lines().map(words).collect();
     for (name, cells) in hosts {
@@ -476,17 +476,17 @@ fn table_says(scene: &Scene<'_>, more: &[&str], hosts: &[(&str, &[&str])]) -> Ve
 }
 
 /// The table of the hosts, between the masters and the kubelets.
-fn tells_each_host(scene: &Scene<'_>) {
+fn tells_each_host(ctx: &TestContext<'_>) {
     let (master, worker): (&[&str], &[&str]) = (&["controllers", NEW, OLD], &["workers", "-", OLD]);
     let hosts = [("controller-0", master), ("controller-1", master), ("compute-0", worker), ("compute-1", worker)];
-    let head = table_says(scene, &[], &hosts);
+    let head = table_says(ctx, &[], &hosts);
     assert_eq!(head, ["NAMESPACE", "NAME", "WAVE", "CONTROL-PLANE", "KUBELET", "STATE"]);
     let (master, worker): (&[&str], &[&str]) =
         (&["controller", "controllers", NEW, NEW, OLD], &["worker", "workers", NEW, "-", OLD]);
     let hosts = hosts.map(|(name, _)| (name, if name.starts_with("controller") { master } else { worker }));
-    let head = table_says(scene, &["-o", "wide"], &hosts);
+    let head = table_says(ctx, &["-o", "wide"], &hosts);
     assert_eq!(head[2..5], ["ROLE", "WAVE", "TARGET"]);
-    let told: Value = serde_json::from_str(&scene.does(&["objects", "-o", "json"])).unwrap();
+    let told: Value = serde_json::from_str(&ctx.does(&["objects", "-o", "json"])).unwrap();
     let host = |name: &str| told.as_array().unwrap().iter().find(|host| host["name"] == name).unwrap();
     assert_eq!(
         (&host("controller-0")["role"], &host("controller-0")["parts"]),

@@ -15,7 +15,7 @@ use crate::support::process::{Process, SOON};
 use crate::support::proxy::{Fate, Proxy, status};
 use crate::support::rolling::{Controllers, Over};
 use crate::support::sample::{ENGINE, Sample};
-use crate::support::scene::{MERGE, Scene};
+use crate::support::ctx::{MERGE, TestContext};
 use crate::support::side_by_side::{A, B, C, SideBySide};
 
 static ENGINES: [&Sample; 1] = [&ENGINE];
@@ -53,31 +53,31 @@ fn names(count: usize) -> Vec<String> {
 }
 
 /// A cluster with some healthy engines at A.
-fn begins(scene: &Scene<'_>, count: usize) {
-    scene.install(&scene.printed_crd(&[]));
-    scene.knows_rollouts();
-    scene.engines(&names(count), Some(A));
+fn begins(ctx: &TestContext<'_>, count: usize) {
+    ctx.install(&ctx.printed_crd(&[]));
+    ctx.knows_rollouts();
+    ctx.engines(&names(count), Some(A));
 }
 
-fn count(scene: &Scene<'_>, version: &str) -> usize {
-    scene.versions().get(version).copied().unwrap_or_default()
+fn count(ctx: &TestContext<'_>, version: &str) -> usize {
+    ctx.versions().get(version).copied().unwrap_or_default()
 }
 
 /// Whoever approves, labels or reorders it just then.
-fn written_meanwhile(scene: &Scene<'_>) {
-    begins(scene, 1);
-    let _controllers = Controllers::start(scene, |_, _| Some(true));
-    scene.starts_rollout(&json!({}));
+fn written_meanwhile(ctx: &TestContext<'_>) {
+    begins(ctx, 1);
+    let _controllers = Controllers::start(ctx, |_, _| Some(true));
+    ctx.starts_rollout(&json!({}));
     let writes = AtomicUsize::new(0);
-    let proxy = Proxy::start(&scene.bed.api.client, move |_, method, asked| {
+    let proxy = Proxy::start(&ctx.test_cluster.api.client, move |_, method, asked| {
         let is_status = method == Method::PUT && asked.contains("/stagedrollouts/");
         match is_status && writes.fetch_add(1, Ordering::Relaxed) < 2 {
             true => Fate::Answer(409, None, status(409, "the object has been modified")),
             false => Fate::Pass,
         }
     });
-    let (code, text, errors) = scene.runs_rollout(&[&format!("--kubeconfig={}", scene.through(proxy.port).display())]);
-    assert_eq!((code, count(scene, B)), (0, 1), "{text}{errors}");
+    let (code, text, errors) = ctx.runs_rollout(&[&format!("--kubeconfig={}", ctx.through(proxy.port).display())]);
+    assert_eq!((code, count(ctx, B)), (0, 1), "{text}{errors}");
 }
 
 /// Canary and approval.
@@ -88,74 +88,74 @@ fn conditions(status: &Value) -> Vec<String> {
     status["conditions"].as_array().unwrap().iter().map(words).collect()
 }
 
-fn approval(scene: &Scene<'_>) {
-    begins(scene, 3);
+fn approval(ctx: &TestContext<'_>) {
+    begins(ctx, 3);
     let canary = json!({"metadata": {"labels": {"rollout": "canary"}}});
-    scene.patch(scene.sample.new, "e-01", &canary).ok();
-    let _controllers = Controllers::start(scene, |_, _| Some(true));
+    ctx.patch(ctx.sample.new, "e-01", &canary).ok();
+    let _controllers = Controllers::start(ctx, |_, _| Some(true));
     let wave =
         json!({"name": "canary", "selector": {"labels": "rollout=canary"}, "maxInFlight": 1, "after": "approval"});
     let file =
-        scene.rollout_file(&json!({"waves": [wave, {"name": "rest", "maxInFlight": "50%"}]})).display().to_string();
+        ctx.rollout_file(&json!({"waves": [wave, {"name": "rest", "maxInFlight": "50%"}]})).display().to_string();
     // From where to where it goes, and its state.
-    let said = scene.commanded(&["rollout", "start", "-f", &file]);
+    let said = ctx.commanded(&["rollout", "start", "-f", &file]);
     let cells = |line: usize| said.lines().nth(line).unwrap().split_whitespace().collect::<Vec<_>>();
     assert_eq!(cells(0)[..5], ["NAME", "KIND", "FROM", "TO", "PHASE"], "{said}");
     assert_eq!(cells(1)[2..5], [A, B, "Pending"], "{said}");
-    let proxy = Proxy::start(&scene.bed.api.client, |_, _, _| Fate::Pass);
-    let mut running = scene.rollouts_through("one", &scene.through(proxy.port));
-    let status = scene.rollout_says("canary 1/1, waiting for approval");
+    let proxy = Proxy::start(&ctx.test_cluster.api.client, |_, _, _| Fate::Pass);
+    let mut running = ctx.rollouts_through("one", &ctx.through(proxy.port));
+    let status = ctx.rollout_says("canary 1/1, waiting for approval");
     assert_eq!((&status["phase"], &status["wave"]), (&json!("Waiting"), &json!("canary")));
     assert_eq!(
         conditions(&status),
         ["Progressing False Approval", "Paused False Waiting", "Complete False Waiting", "Failed False Waiting"]
     );
-    assert_eq!((count(scene, B), scene.rollout_writes()), (1, vec!["e-01".to_owned()]), "one was moved, and no other");
+    assert_eq!((count(ctx, B), ctx.rollout_writes()), (1, vec!["e-01".to_owned()]), "one was moved, and no other");
     // The controllers have looked at everything that was there.
     sleep(Duration::from_secs(3));
-    let others = || ["e-00", "e-02"].map(|name| scene.get(scene.sample.new, name).ok());
-    let page = format!("/{}?limit=", scene.sample.plural);
+    let others = || ["e-00", "e-02"].map(|name| ctx.get(ctx.sample.new, name).ok());
+    let page = format!("/{}?limit=", ctx.sample.plural);
     let lists = || proxy.calls().iter().filter(|call| call.contains(&page)).count();
     let (before, listed) = (others(), lists());
     assert!(listed > 0);
     sleep(Duration::from_secs(10));
     assert_eq!(others(), before, "the others are left alone");
     assert!(lists() - listed <= 1, "now and then, to see whether others turn red: {}", lists() - listed);
-    let (shown, next) = (scene.does(&["status"]), format!("next      pointsman rollout approve {} canary", scene.ns));
+    let (shown, next) = (ctx.does(&["status"]), format!("next      pointsman rollout approve {} canary", ctx.ns));
     assert!(shown.contains(&next) && shown.contains("canary 1/1"), "{shown}");
-    scene.does(&["approve", "canary"]);
-    let document = json!({"apiVersion": "pointsman.dev/v1", "kind": "StagedRollout", "metadata": {"name": scene.ns}});
-    let waited = scene.kubectl(&["wait", "--for=condition=Complete", "--timeout=60s"], &document);
+    ctx.does(&["approve", "canary"]);
+    let document = json!({"apiVersion": "pointsman.dev/v1", "kind": "StagedRollout", "metadata": {"name": ctx.ns}});
+    let waited = ctx.kubectl(&["wait", "--for=condition=Complete", "--timeout=60s"], &document);
     assert!(waited.contains("condition met"), "{waited}");
-    assert_eq!(scene.rollout_status()["observedGeneration"], 1);
+    assert_eq!(ctx.rollout_status()["observedGeneration"], 1);
     assert_eq!(running.end(Duration::from_secs(20)), Some(0));
-    assert_eq!(count(scene, B), 3);
-    assert_eq!(scene.rollout_writes().len(), 3);
-    scene.forgets_rollout();
+    assert_eq!(count(ctx, B), 3);
+    assert_eq!(ctx.rollout_writes().len(), 3);
+    ctx.forgets_rollout();
 }
 
-fn never_healthy(scene: &Scene<'_>) {
-    begins(scene, 20);
-    scene.starts_rollout(&json!({"timeout": "5s"}));
-    let mut running = scene.rollouts_on("one");
-    let status = scene.rollout_says("Paused");
+fn never_healthy(ctx: &TestContext<'_>) {
+    begins(ctx, 20);
+    ctx.starts_rollout(&json!({"timeout": "5s"}));
+    let mut running = ctx.rollouts_on("one");
+    let status = ctx.rollout_says("Paused");
     sleep(Duration::from_secs(3));
-    assert_eq!(scene.rollout_writes(), ["e-00", "e-01", "e-02"], "exactly three labels were ever changed");
-    let counts = &scene.rollout_status()["counts"];
+    assert_eq!(ctx.rollout_writes(), ["e-00", "e-01", "e-02"], "exactly three labels were ever changed");
+    let counts = &ctx.rollout_status()["counts"];
     assert_eq!((&counts["failed"], &counts["pending"]), (&json!(3), &json!(17)), "{counts}");
     let message = status["message"].as_str().unwrap();
     for said in
-        [&format!("{}/e-00", scene.ns), "to 2.17.0", "not healthy within 5s", "engine-controller has not written"]
+        [&format!("{}/e-00", ctx.ns), "to 2.17.0", "not healthy within 5s", "engine-controller has not written"]
     {
         assert!(message.contains(said), "{said}: {message}");
     }
-    let names = scene.does(&["list", "-o", "name"]);
-    assert!(names.lines().any(|name| name == scene.ns), "{names}");
-    let wide = scene.does(&["list", "-o", "wide"]);
-    let line = wide.lines().find(|line| line.starts_with(&scene.ns)).unwrap();
+    let names = ctx.does(&["list", "-o", "name"]);
+    assert!(names.lines().any(|name| name == ctx.ns), "{names}");
+    let wide = ctx.does(&["list", "-o", "wide"]);
+    let line = wide.lines().find(|line| line.starts_with(&ctx.ns)).unwrap();
     assert!(wide.starts_with("NAME ") && line.contains("TimedOut") && line.contains("not healthy within"), "{wide}");
-    let metrics = scene.does(&["list", "-o", "prometheus"]);
-    let of = format!("{{rollout=\"{}\",kind=\"{}\"", scene.ns, scene.crd_name());
+    let metrics = ctx.does(&["list", "-o", "prometheus"]);
+    let of = format!("{{rollout=\"{}\",kind=\"{}\"", ctx.ns, ctx.crd_name());
     for sample in [
         format!("pointsman_rollout_phase{of},phase=\"Paused\",reason=\"TimedOut\"}} 1"),
         format!("pointsman_rollout_objects{of},state=\"failed\"}} 3"),
@@ -164,58 +164,58 @@ fn never_healthy(scene: &Scene<'_>) {
         assert!(metrics.lines().any(|line| line == sample), "{sample}: {metrics}");
     }
     for (about, reason, said) in [
-        (&scene.ns[..], "Rolling", "under way"),
-        (&scene.ns[..], "TimedOut", "not healthy within 5s"),
+        (&ctx.ns[..], "Rolling", "under way"),
+        (&ctx.ns[..], "TimedOut", "not healthy within 5s"),
         ("e-00", "TimedOut", "engine-controller has not written"),
-        ("e-02", "TimedOut", &format!("rollout {}: ", scene.ns)),
+        ("e-02", "TimedOut", &format!("rollout {}: ", ctx.ns)),
     ] {
-        scene.rollout_tells(about, reason, said);
+        ctx.rollout_tells(about, reason, said);
     }
     running.interrupt();
     assert_eq!(running.end(Duration::from_secs(20)), Some(130));
     // In CI it is a failure.
-    assert_eq!(scene.runs_rollout(&["--once"]).0, 1);
-    scene.forgets_rollout();
+    assert_eq!(ctx.runs_rollout(&["--once"]).0, 1);
+    ctx.forgets_rollout();
 }
 
-fn red(scene: &Scene<'_>) {
-    begins(scene, 8);
-    let _controllers = Controllers::start(scene, |_, _| Some(true));
+fn red(ctx: &TestContext<'_>) {
+    begins(ctx, 8);
+    let _controllers = Controllers::start(ctx, |_, _| Some(true));
     // They have looked at everything that was there.
     sleep(Duration::from_secs(3));
-    scene.starts_rollout(&json!({"waves": [{"name": "all", "maxInFlight": 1}], "maxUnhealthy": 1}));
-    let mut running = scene.rollouts_on("one");
-    scene.eventually(|| (count(scene, B) >= 1).then_some(()));
+    ctx.starts_rollout(&json!({"waves": [{"name": "all", "maxInFlight": 1}], "maxUnhealthy": 1}));
+    let mut running = ctx.rollouts_on("one");
+    ctx.eventually(|| (count(ctx, B) >= 1).then_some(()));
     for name in ["e-06", "e-07"] {
-        scene.report(name, false);
+        ctx.report(name, false);
     }
-    let status = scene.rollout_says("Unhealthy");
+    let status = ctx.rollout_says("Unhealthy");
     assert_eq!((&status["phase"], &status["reason"]), (&json!("Paused"), &json!("Unhealthy")), "{status}");
     assert!(status["message"].as_str().unwrap().contains("e-06"), "{status}");
-    let moved = count(scene, B);
+    let moved = count(ctx, B);
     sleep(Duration::from_secs(3));
-    assert_eq!((count(scene, B), moved < 6), (moved, true), "none more is moved");
+    assert_eq!((count(ctx, B), moved < 6), (moved, true), "none more is moved");
     // As a kubelet ends it.
     assert_eq!(running.terminate(Duration::from_secs(20)).and_then(|ended| ended.code()), Some(130));
     // Green again is not enough: somebody has looked.
     for name in ["e-06", "e-07"] {
-        scene.report(name, true);
+        ctx.report(name, true);
     }
-    assert_eq!(scene.runs_rollout(&["--once"]).0, 1);
-    assert_eq!(count(scene, B), moved);
-    scene.does(&["resume"]);
-    let (code, text, errors) = scene.runs_rollout(&[]);
+    assert_eq!(ctx.runs_rollout(&["--once"]).0, 1);
+    assert_eq!(count(ctx, B), moved);
+    ctx.does(&["resume"]);
+    let (code, text, errors) = ctx.runs_rollout(&[]);
     assert_eq!(code, 0, "{text}{errors}");
     assert!(text.contains("Complete: 8 objects at 2.17.0"), "{text}");
-    scene.forgets_rollout();
+    ctx.forgets_rollout();
 }
 
 /// SIGKILL at fifty instants: twenty objects, and exactly twenty writes of labels.
-fn killed(scene: &Scene<'_>) {
-    begins(scene, 20);
-    let _controllers = Controllers::start(scene, |_, _| Some(true));
-    scene.starts_rollout(&json!({"timeout": "60s"}));
-    let (all, label, client) = (scene.all(scene.sample.new), scene.label_key(), scene.bed.api.client.another());
+fn killed(ctx: &TestContext<'_>) {
+    begins(ctx, 20);
+    let _controllers = Controllers::start(ctx, |_, _| Some(true));
+    ctx.starts_rollout(&json!({"timeout": "60s"}));
+    let (all, label, client) = (ctx.all(ctx.sample.new), ctx.label_key(), ctx.test_cluster.api.client.another());
     let (ends, is_heard) = (&AtomicBool::new(false), &AtomicBool::new(false));
     let followed = std::thread::scope(|scope| {
         let over = Over(ends);
@@ -231,38 +231,38 @@ fn killed(scene: &Scene<'_>) {
             });
             followed
         });
-        scene.eventually(|| is_heard.load(Ordering::Relaxed).then_some(()));
+        ctx.eventually(|| is_heard.load(Ordering::Relaxed).then_some(()));
         for round in 0_u64..50 {
-            let mut running = scene.rollouts_on("test");
+            let mut running = ctx.rollouts_on("test");
             // Not by chance, so that what is found is found again: every instant of a pass has its turn.
             sleep(Duration::from_millis(30 + round * 37 % 400));
             running.kill();
         }
         // On a slow machine none of them may have come that far.
         for round in 1..20 {
-            if count(scene, B) > 0 {
+            if count(ctx, B) > 0 {
                 break;
             }
-            let mut running = scene.rollouts_on("test");
+            let mut running = ctx.rollouts_on("test");
             sleep(Duration::from_millis(500 * round));
             running.kill();
         }
-        assert!(count(scene, B) > 0, "some were killed as they wrote");
-        let (code, text, errors) = scene.runs_rollout(&[]);
+        assert!(count(ctx, B) > 0, "some were killed as they wrote");
+        let (code, text, errors) = ctx.runs_rollout(&[]);
         assert_eq!(code, 0, "{text}{errors}");
         drop(over);
         following.join().unwrap()
     });
-    assert_eq!(count(scene, B), 20);
+    assert_eq!(count(ctx, B), 20);
     assert_eq!((followed.moves, followed.most <= 3), (20, true), "{} moving at a time", followed.most);
     // A write whose client was killed before the answer is in the log with another code than 200.
-    let mut writes = scene.rollout_writes();
+    let mut writes = ctx.rollout_writes();
     writes.sort();
     let all = writes.len();
     writes.dedup();
     assert_eq!(writes.len(), all, "no label was written twice: {writes:?}");
     assert!(all >= 15, "{writes:?}");
-    scene.forgets_rollout();
+    ctx.forgets_rollout();
 }
 
 /// What whoever watches a fleet has seen of it.
@@ -294,86 +294,86 @@ impl Followed {
     }
 }
 
-fn frozen(scene: &Scene<'_>) {
-    begins(scene, 6);
-    scene.starts_rollout(&json!({"waves": [{"name": "all", "maxInFlight": 2}], "timeout": "5m"}));
-    let mut first = scene.rollouts_on("first");
-    scene.eventually(|| (count(scene, B) == 2).then_some(()));
+fn frozen(ctx: &TestContext<'_>) {
+    begins(ctx, 6);
+    ctx.starts_rollout(&json!({"waves": [{"name": "all", "maxInFlight": 2}], "timeout": "5m"}));
+    let mut first = ctx.rollouts_on("first");
+    ctx.eventually(|| (count(ctx, B) == 2).then_some(()));
     first.freeze();
-    let mut second = scene.rollouts_on("second");
+    let mut second = ctx.rollouts_on("second");
     sleep(Duration::from_secs(40));
     first.thaw();
-    let (ended, log) = (first.end(SOON), || std::fs::read_to_string(scene.dir.join("rollout.log")).unwrap());
+    let (ended, log) = (first.end(SOON), || std::fs::read_to_string(ctx.dir.join("rollout.log")).unwrap());
     assert_eq!(ended, Some(1), "{}", log());
-    assert_eq!(count(scene, B), 2, "nobody is healthy yet");
-    let _controllers = Controllers::start(scene, |_, _| Some(true));
-    assert!(log().contains(&format!("lost rollout {} to second", scene.ns)), "{}", log());
+    assert_eq!(count(ctx, B), 2, "nobody is healthy yet");
+    let _controllers = Controllers::start(ctx, |_, _| Some(true));
+    assert!(log().contains(&format!("lost rollout {} to second", ctx.ns)), "{}", log());
     assert_eq!(second.end(SOON), Some(0));
-    let mut writes = scene.rollout_writes();
+    let mut writes = ctx.rollout_writes();
     writes.sort();
     assert_eq!(writes, names(6), "each was moved once");
-    scene.forgets_rollout();
+    ctx.forgets_rollout();
 }
 
 /// In CI nobody waits for whoever runs it already; one that was killed does not run it.
-fn killed_before(scene: &Scene<'_>) {
-    begins(scene, 3);
-    scene.starts_rollout(&json!({"waves": [{"name": "all", "maxInFlight": 1}], "timeout": "5m"}));
-    let mut first = scene.rollouts_on("first");
-    scene.eventually(|| (count(scene, B) == 1).then_some(()));
-    let namespace = format!("--namespace={}", scene.ns);
-    let once = || scene.command(&["rollout", "run", &scene.ns, "--once", "--holder=second", &namespace]);
+fn killed_before(ctx: &TestContext<'_>) {
+    begins(ctx, 3);
+    ctx.starts_rollout(&json!({"waves": [{"name": "all", "maxInFlight": 1}], "timeout": "5m"}));
+    let mut first = ctx.rollouts_on("first");
+    ctx.eventually(|| (count(ctx, B) == 1).then_some(()));
+    let namespace = format!("--namespace={}", ctx.ns);
+    let once = || ctx.command(&["rollout", "run", &ctx.ns, "--once", "--holder=second", &namespace]);
     let (code, _, errors) = once();
     assert_eq!(code, 1, "{errors}");
-    assert!(errors.contains(&format!("rollout {} is run by first", scene.ns)), "{errors}");
+    assert!(errors.contains(&format!("rollout {} is run by first", ctx.ns)), "{errors}");
     first.kill();
     let (code, text, errors) = once();
     assert_eq!(code, 0, "{text}{errors}");
     assert!(errors.contains("first runs it: waiting until it is gone"), "{errors}");
-    let _controllers = Controllers::start(scene, |_, _| Some(true));
-    assert_eq!(scene.runs_rollout(&[]).0, 0);
-    assert_eq!(count(scene, B), 3);
-    scene.forgets_rollout();
+    let _controllers = Controllers::start(ctx, |_, _| Some(true));
+    assert_eq!(ctx.runs_rollout(&[]).0, 0);
+    assert_eq!(count(ctx, B), 3);
+    ctx.forgets_rollout();
 }
 
 /// The first list of the fleet takes longer than a Lease lasts.
-fn slow(scene: &Scene<'_>) {
-    begins(scene, 2);
-    let _controllers = Controllers::start(scene, |_, _| Some(true));
-    scene.starts_rollout(&json!({}));
-    let page = format!("/{}?limit=", scene.sample.plural);
+fn slow(ctx: &TestContext<'_>) {
+    begins(ctx, 2);
+    let _controllers = Controllers::start(ctx, |_, _| Some(true));
+    ctx.starts_rollout(&json!({}));
+    let page = format!("/{}?limit=", ctx.sample.plural);
     let is_first = AtomicBool::new(true);
-    let proxy = Proxy::start(&scene.bed.api.client, move |_, _, path| {
+    let proxy = Proxy::start(&ctx.test_cluster.api.client, move |_, _, path| {
         match path.contains(&page) && is_first.swap(false, Ordering::Relaxed) {
             true => Fate::Late(Duration::from_secs(25)),
             false => Fate::Pass,
         }
     });
-    let mut first = scene.rollouts_through("first", &scene.through(proxy.port));
-    scene.eventually(|| proxy.calls().iter().any(|call| call.contains("?limit=")).then_some(()));
+    let mut first = ctx.rollouts_through("first", &ctx.through(proxy.port));
+    ctx.eventually(|| proxy.calls().iter().any(|call| call.contains("?limit=")).then_some(()));
     // Whoever waits takes over as soon as it may.
-    let mut second = scene.rollouts_on("second");
+    let mut second = ctx.rollouts_on("second");
     assert_eq!(first.end(SOON), Some(0));
     second.end(Duration::from_secs(30));
-    let mut writes = scene.rollout_writes();
+    let mut writes = ctx.rollout_writes();
     writes.sort();
     assert_eq!(writes, names(2));
-    let log = std::fs::read_to_string(scene.dir.join("first.log")).unwrap();
+    let log = std::fs::read_to_string(ctx.dir.join("first.log")).unwrap();
     assert!(log.contains("moved") && !log.contains("lost"), "{log}");
-    scene.forgets_rollout();
+    ctx.forgets_rollout();
 }
 
-fn busy(scene: &Scene<'_>) {
-    begins(scene, 3);
-    let _controllers = Controllers::start(scene, |_, _| Some(true));
+fn busy(ctx: &TestContext<'_>) {
+    begins(ctx, 3);
+    let _controllers = Controllers::start(ctx, |_, _| Some(true));
     let ends = AtomicBool::new(false);
-    scene.starts_rollout(&json!({}));
+    ctx.starts_rollout(&json!({}));
     let (began, noise) = (Instant::now(), AtomicUsize::new(0));
     std::thread::scope(|scope| {
         let _over = Over(&ends);
         for name in names(3) {
-            let path = format!("{}/status?fieldManager=noise", scene.one(scene.sample.new, &name));
-            let (client, ends, noise) = (scene.bed.api.client.another(), &ends, &noise);
+            let path = format!("{}/status?fieldManager=noise", ctx.one(ctx.sample.new, &name));
+            let (client, ends, noise) = (ctx.test_cluster.api.client.another(), &ends, &noise);
             scope.spawn(move || {
                 for round in 0.. {
                     if ends.load(Ordering::Relaxed) {
@@ -385,7 +385,7 @@ fn busy(scene: &Scene<'_>) {
                 }
             });
         }
-        let (code, text, errors) = scene.runs_rollout(&[]);
+        let (code, text, errors) = ctx.runs_rollout(&[]);
         assert_eq!(code, 0, "{text}{errors}");
         assert!(!errors.contains("looked at again") && !errors.contains("trying again"), "{errors}");
     });
@@ -393,192 +393,192 @@ fn busy(scene: &Scene<'_>) {
     assert!(noise >= 30, "{noise}: others wrote as well");
     let each = noise as f64 / began.elapsed().as_secs_f64() / 3.0;
     println!("     others wrote the status of each object {each:.0} times a second");
-    let mut writes = scene.rollout_writes();
+    let mut writes = ctx.rollout_writes();
     writes.sort();
     assert_eq!(writes, names(3), "no write was lost, and none repeated");
-    scene.forgets_rollout();
+    ctx.forgets_rollout();
 }
 
 /// Two rollouts, one of them begun while the other is under way, and one more of a kind that nobody knows here.
-fn every(scene: &Scene<'_>) {
-    begins(scene, 4);
+fn every(ctx: &TestContext<'_>) {
+    begins(ctx, 4);
     for (at, name) in names(4).iter().enumerate() {
         let part = if at < 2 { "a" } else { "b" };
-        scene.patch(scene.sample.new, name, &json!({"metadata": {"labels": {"part": part}}})).ok();
+        ctx.patch(ctx.sample.new, name, &json!({"metadata": {"labels": {"part": part}}})).ok();
     }
-    let _controllers = Controllers::start(scene, |_, _| Some(true));
-    let other = format!("{}-other", scene.ns);
-    let stranger = format!("{}-stranger", scene.ns);
-    scene.starts_rollout(&json!({"selector": {"labels": "part=a"}}));
+    let _controllers = Controllers::start(ctx, |_, _| Some(true));
+    let other = format!("{}-other", ctx.ns);
+    let stranger = format!("{}-stranger", ctx.ns);
+    ctx.starts_rollout(&json!({"selector": {"labels": "part=a"}}));
     let unknown = json!({
         "apiVersion": "pointsman.dev/v1", "kind": "StagedRollout", "metadata": {"name": stranger},
         "spec": {"kind": "stranger", "to": B, "waves": [{"name": "all"}]},
     });
-    scene.kubectl(&["apply"], &unknown);
-    let mut running = scene.rollouts_all_on("one");
-    scene.rollout_says("Complete");
-    assert_eq!(count(scene, B), 2);
-    scene.starts_rollout(&json!({"name": other, "selector": {"labels": "part=b"}}));
-    scene.eventually(|| (count(scene, B) == 4).then_some(()));
+    ctx.kubectl(&["apply"], &unknown);
+    let mut running = ctx.rollouts_all_on("one");
+    ctx.rollout_says("Complete");
+    assert_eq!(count(ctx, B), 2);
+    ctx.starts_rollout(&json!({"name": other, "selector": {"labels": "part=b"}}));
+    ctx.eventually(|| (count(ctx, B) == 4).then_some(()));
     // What is over is begun again where somebody asks for something else.
-    scene.does(&["undo"]);
-    scene.rollout_says("RolledBack");
-    assert_eq!((count(scene, A), count(scene, B)), (2, 2));
+    ctx.does(&["undo"]);
+    ctx.rollout_says("RolledBack");
+    assert_eq!((count(ctx, A), count(ctx, B)), (2, 2));
     let path = |name: &str| format!("/apis/pointsman.dev/v1/stagedrollouts/{name}");
-    scene.eventually(|| (scene.call_get(&path(&other))["status"]["phase"] == "Complete").then_some(()));
+    ctx.eventually(|| (ctx.call_get(&path(&other))["status"]["phase"] == "Complete").then_some(()));
     running.interrupt();
     assert_eq!(running.end(Duration::from_secs(20)), Some(130));
-    let log = std::fs::read_to_string(scene.dir.join("rollout.log")).unwrap();
+    let log = std::fs::read_to_string(ctx.dir.join("rollout.log")).unwrap();
     for said in [
-        &format!("{}: Complete: 2 objects at 2.17.0", scene.ns),
-        &format!("{other}: moved {}/e-02", scene.ns),
+        &format!("{}: Complete: 2 objects at 2.17.0", ctx.ns),
+        &format!("{other}: moved {}/e-02", ctx.ns),
         &format!("{stranger}: left alone: no kind \"stranger\""),
     ] {
         assert!(log.contains(said), "{said}: {log}");
     }
-    assert_eq!(scene.rollout_writes().len(), 6, "each was moved once, and two were taken back");
+    assert_eq!(ctx.rollout_writes().len(), 6, "each was moved once, and two were taken back");
     for name in [other, stranger] {
-        scene.call(Method::DELETE, &path(&name), None).ok();
+        ctx.call(Method::DELETE, &path(&name), None).ok();
     }
-    scene.forgets_rollout();
+    ctx.forgets_rollout();
 }
 
-fn late(scene: &Scene<'_>) {
-    begins(scene, 3);
+fn late(ctx: &TestContext<'_>) {
+    begins(ctx, 3);
     // Whoever gives an object no label gets that of the default version.
-    let servers = SideBySide::start(scene, &[A, B], &[]);
+    let servers = SideBySide::start(ctx, &[A, B], &[]);
     servers.register("deny");
-    let _controllers = Controllers::start(scene, |_, _| Some(true));
-    scene.starts_rollout(&json!({"waves": [{"name": "all", "maxInFlight": 1}]}));
-    let mut running = scene.rollouts_on("one");
-    scene.eventually(|| (count(scene, B) >= 2).then_some(()));
+    let _controllers = Controllers::start(ctx, |_, _| Some(true));
+    ctx.starts_rollout(&json!({"waves": [{"name": "all", "maxInFlight": 1}]}));
+    let mut running = ctx.rollouts_on("one");
+    ctx.eventually(|| (count(ctx, B) >= 2).then_some(()));
     for at in 0..5 {
-        let new = scene.sample.new;
-        let made = scene.create(new, &scene.object(new, &format!("late-{at}"))).ok();
-        assert_eq!(made["metadata"]["labels"][scene.label_key()], A, "{made}");
-        scene.report(&format!("late-{at}"), true);
+        let new = ctx.sample.new;
+        let made = ctx.create(new, &ctx.object(new, &format!("late-{at}"))).ok();
+        assert_eq!(made["metadata"]["labels"][ctx.label_key()], A, "{made}");
+        ctx.report(&format!("late-{at}"), true);
     }
     assert_eq!(running.end(SOON), Some(0));
-    assert_eq!(scene.versions(), [(B.to_owned(), 8)].into());
-    scene.forgets_rollout();
+    assert_eq!(ctx.versions(), [(B.to_owned(), 8)].into());
+    ctx.forgets_rollout();
 }
 
-fn turned_back(scene: &Scene<'_>) {
-    begins(scene, 4);
-    let _controllers = Controllers::start(scene, |_, _| Some(true));
-    scene.starts_rollout(&json!({"waves": [{"name": "all", "maxInFlight": 1}]}));
-    let mut running = scene.rollouts_on("one");
-    scene.eventually(|| (count(scene, B) >= 1).then_some(()));
+fn turned_back(ctx: &TestContext<'_>) {
+    begins(ctx, 4);
+    let _controllers = Controllers::start(ctx, |_, _| Some(true));
+    ctx.starts_rollout(&json!({"waves": [{"name": "all", "maxInFlight": 1}]}));
+    let mut running = ctx.rollouts_on("one");
+    ctx.eventually(|| (count(ctx, B) >= 1).then_some(()));
     let own = json!({
-        "apiVersion": format!("{}/{}", scene.group, scene.sample.new), "kind": scene.sample.kind,
-        "metadata": {"name": "e-00", "namespace": scene.ns, "labels": {scene.label_key(): A}},
+        "apiVersion": format!("{}/{}", ctx.group, ctx.sample.new), "kind": ctx.sample.kind,
+        "metadata": {"name": "e-00", "namespace": ctx.ns, "labels": {ctx.label_key(): A}},
     });
-    scene.force_apply(scene.sample.new, "e-00", &own, "kustomize-controller").ok();
-    let status = scene.rollout_says("Paused");
+    ctx.force_apply(ctx.sample.new, "e-00", &own, "kustomize-controller").ok();
+    let status = ctx.rollout_says("Paused");
     assert_eq!(status["reason"], "Held");
     assert!(status["message"].as_str().unwrap().contains("kustomize-controller turned it back to 2.16.0"), "{status}");
     // Whoever has looked may go on with the others; that one is left alone.
-    scene.does(&["resume"]);
+    ctx.does(&["resume"]);
     assert_eq!(running.end(SOON), Some(0));
-    let writes = scene.rollout_writes();
+    let writes = ctx.rollout_writes();
     assert_eq!(writes.iter().filter(|name| *name == "e-00").count(), 1, "{writes:?}");
-    assert_eq!((count(scene, A), count(scene, B)), (1, 3));
-    let objects = scene.does(&["objects"]);
+    assert_eq!((count(ctx, A), count(ctx, B)), (1, 3));
+    let objects = ctx.does(&["objects"]);
     assert!(
         objects.lines().any(|line| line.contains("e-00") && line.ends_with("Held      kustomize-controller")),
         "{objects}"
     );
-    scene.forgets_rollout();
+    ctx.forgets_rollout();
 }
 
-fn deleted(scene: &Scene<'_>) {
-    begins(scene, 2);
-    scene.starts_rollout(&json!({}));
-    assert_eq!(scene.runs_rollout(&["--once"]).0, 0);
-    let path = format!("/apis/pointsman.dev/v1/stagedrollouts/{}", scene.ns);
+fn deleted(ctx: &TestContext<'_>) {
+    begins(ctx, 2);
+    ctx.starts_rollout(&json!({}));
+    assert_eq!(ctx.runs_rollout(&["--once"]).0, 0);
+    let path = format!("/apis/pointsman.dev/v1/stagedrollouts/{}", ctx.ns);
     let dry = format!("{path}?dryRun=All");
-    let message = scene.eventually(|| {
-        let answer = scene.call(Method::DELETE, &dry, None);
+    let message = ctx.eventually(|| {
+        let answer = ctx.call(Method::DELETE, &dry, None);
         (!answer.is_ok()).then(|| answer.fails(403))
     });
-    assert!(message.contains(&format!("rollout {} is Rolling: end the rollout first", scene.ns)), "{message}");
+    assert!(message.contains(&format!("rollout {} is Rolling: end the rollout first", ctx.ns)), "{message}");
     // What may not change any more.
     let other = json!({"spec": {"to": "2.18.0"}}).to_string();
-    let message = scene.call(Method::PATCH, &path, Some((MERGE, other))).fails(422);
+    let message = ctx.call(Method::PATCH, &path, Some((MERGE, other))).fails(422);
     assert!(message.contains("cannot change after the start"), "{message}");
-    let _controllers = Controllers::start(scene, |_, _| Some(true));
-    let (code, text, errors) = scene.runs_rollout(&[]);
+    let _controllers = Controllers::start(ctx, |_, _| Some(true));
+    let (code, text, errors) = ctx.runs_rollout(&[]);
     assert_eq!(code, 0, "{text}{errors}");
-    assert_eq!(scene.does(&["clean"]), format!("rollout {}: 2 objects cleaned\n", scene.ns));
-    assert_eq!(scene.rollout_writes().len(), 4, "one more each");
+    assert_eq!(ctx.does(&["clean"]), format!("rollout {}: 2 objects cleaned\n", ctx.ns));
+    assert_eq!(ctx.rollout_writes().len(), 4, "one more each");
     for name in names(2) {
         assert_eq!(
-            scene.get(scene.sample.new, &name).ok()["metadata"]["annotations"]["pointsman.dev/rollout"],
+            ctx.get(ctx.sample.new, &name).ok()["metadata"]["annotations"]["pointsman.dev/rollout"],
             Value::Null
         );
     }
-    scene.call(Method::DELETE, &path, None).ok();
-    assert_eq!(scene.call(Method::GET, &path, None).code, 404, "at once");
+    ctx.call(Method::DELETE, &path, None).ok();
+    assert_eq!(ctx.call(Method::GET, &path, None).code, 404, "at once");
 }
 
 /// What is over takes no request but those that move something again.
-fn without_effect(scene: &Scene<'_>) {
-    begins(scene, 3);
-    let _controllers = Controllers::start(scene, |_, _| Some(true));
+fn without_effect(ctx: &TestContext<'_>) {
+    begins(ctx, 3);
+    let _controllers = Controllers::start(ctx, |_, _| Some(true));
     let more = json!({"waves": [{"name": "all", "maxInFlight": 3, "before": "approval"}]});
     let fails = |what: &[&str], said: &str| {
-        let kubeconfig = format!("--kubeconfig={}", scene.bed.api.kubeconfig.display());
+        let kubeconfig = format!("--kubeconfig={}", ctx.test_cluster.api.kubeconfig.display());
         let mut args = match what[0] {
             "start" => vec!["rollout", "start", "-f", what[1]],
-            verb => [&["rollout", verb, scene.ns.as_str()], &what[1..]].concat(),
+            verb => [&["rollout", verb, ctx.ns.as_str()], &what[1..]].concat(),
         };
         args.push(&kubeconfig);
-        let (code, text, errors) = scene.command(&args);
+        let (code, text, errors) = ctx.command(&args);
         assert!(code == 1 && errors.contains(said), "{what:?}: {code} {text}{errors}");
     };
-    let file = scene.rollout_file(&more).display().to_string();
-    scene.starts_rollout(&more);
-    assert_eq!(scene.runs_rollout(&["--once"]).0, 0);
+    let file = ctx.rollout_file(&more).display().to_string();
+    ctx.starts_rollout(&more);
+    assert_eq!(ctx.runs_rollout(&["--once"]).0, 0);
     fails(&["resume"], "it is Waiting (Approval)");
-    scene.does(&["approve", "all"]);
+    ctx.does(&["approve", "all"]);
     fails(&["approve", "all"], "before all is approved already");
-    let shown = scene.does(&["status"]);
+    let shown = ctx.does(&["status"]);
     assert!(shown.contains("next      pointsman rollout run"), "{shown}");
-    assert_eq!((scene.runs_rollout(&[]).0, count(scene, B)), (0, 3));
+    assert_eq!((ctx.runs_rollout(&[]).0, count(ctx, B)), (0, 3));
     for what in ["resume", "pause", "abort"] {
-        fails(&[what], &format!("cannot {what} rollout {}: it is Complete", scene.ns));
+        fails(&[what], &format!("cannot {what} rollout {}: it is Complete", ctx.ns));
     }
     fails(&["start", &file], "it is Complete, and says the same already");
-    fails(&["prioritize", &format!("{}/e-00", scene.ns)], "is Complete: nothing more is moved");
-    scene.does(&["undo"]);
+    fails(&["prioritize", &format!("{}/e-00", ctx.ns)], "is Complete: nothing more is moved");
+    ctx.does(&["undo"]);
     fails(&["undo"], "it goes back already");
-    assert_eq!((scene.runs_rollout(&[]).0, count(scene, A)), (0, 3));
+    assert_eq!((ctx.runs_rollout(&[]).0, count(ctx, A)), (0, 3));
     fails(&["undo"], "pointsman rollout start -f FILE");
     // The same document goes forward again.
-    scene.starts_rollout(&more);
-    assert_eq!(scene.runs_rollout(&["--once"]).0, 0);
-    scene.does(&["approve", "all"]);
-    assert_eq!((scene.runs_rollout(&[]).0, count(scene, B)), (0, 3));
-    scene.does(&["clean"]);
+    ctx.starts_rollout(&more);
+    assert_eq!(ctx.runs_rollout(&["--once"]).0, 0);
+    ctx.does(&["approve", "all"]);
+    assert_eq!((ctx.runs_rollout(&[]).0, count(ctx, B)), (0, 3));
+    ctx.does(&["clean"]);
     fails(&["clean"], "it has left nothing in the cluster");
-    scene.forgets_rollout();
+    ctx.forgets_rollout();
 }
 
 /// Under the budget of its wave, also after a kill.
-fn told(scene: &Scene<'_>) {
-    begins(scene, 5);
-    scene.starts_rollout(&json!({"waves": [{"name": "all", "maxInFlight": 1}]}));
-    assert_eq!(scene.runs_rollout(&["--once"]).0, 0);
-    assert_eq!(scene.rollout_writes(), ["e-00"]);
-    let tells = |name: &str| scene.command(&["rollout", "prioritize", &scene.ns, &format!("{}/{name}", scene.ns)]);
-    let title = |name: &str| format!("{}/{name}", scene.ns);
+fn told(ctx: &TestContext<'_>) {
+    begins(ctx, 5);
+    ctx.starts_rollout(&json!({"waves": [{"name": "all", "maxInFlight": 1}]}));
+    assert_eq!(ctx.runs_rollout(&["--once"]).0, 0);
+    assert_eq!(ctx.rollout_writes(), ["e-00"]);
+    let tells = |name: &str| ctx.command(&["rollout", "prioritize", &ctx.ns, &format!("{}/{name}", ctx.ns)]);
+    let title = |name: &str| format!("{}/{name}", ctx.ns);
     for (name, said) in [
-        ("e-04", format!("rollout {}: {} goes next in wave all\n", scene.ns, title("e-04"))),
+        ("e-04", format!("rollout {}: {} goes next in wave all\n", ctx.ns, title("e-04"))),
         (
             "e-02",
             format!(
                 "rollout {}: {} goes next in wave all, behind one that was told so before\n",
-                scene.ns,
+                ctx.ns,
                 title("e-02")
             ),
         ),
@@ -592,117 +592,117 @@ fn told(scene: &Scene<'_>) {
     }
     let (code, _, errors) = tells("nobody");
     assert!(code == 1 && errors.contains(&format!("is about no object {}", title("nobody"))), "{errors}");
-    let mut running = scene.rollouts_on("test");
+    let mut running = ctx.rollouts_on("test");
     sleep(Duration::from_secs(2));
     running.kill();
-    assert_eq!(scene.rollout_writes(), ["e-00"], "it waits for its turn");
-    let _controllers = Controllers::start(scene, |_, _| Some(true));
-    let (code, text, errors) = scene.runs_rollout(&[]);
+    assert_eq!(ctx.rollout_writes(), ["e-00"], "it waits for its turn");
+    let _controllers = Controllers::start(ctx, |_, _| Some(true));
+    let (code, text, errors) = ctx.runs_rollout(&[]);
     assert_eq!(code, 0, "{text}{errors}");
-    assert_eq!(scene.rollout_writes(), ["e-00", "e-04", "e-02", "e-01", "e-03"]);
+    assert_eq!(ctx.rollout_writes(), ["e-00", "e-04", "e-02", "e-01", "e-03"]);
     assert!(
-        scene
-            .refused(&["rollout", "prioritize", &scene.ns, &title("e-01")])
+        ctx
+            .refused(&["rollout", "prioritize", &ctx.ns, &title("e-01")])
             .contains("is Complete: nothing more is moved")
     );
-    scene.forgets_rollout();
+    ctx.forgets_rollout();
 }
 
 /// The second one is over four of the first one's six.
-fn overlapping(scene: &Scene<'_>) {
-    begins(scene, 6);
+fn overlapping(ctx: &TestContext<'_>) {
+    begins(ctx, 6);
     for name in &names(6)[..4] {
-        scene.patch(scene.sample.new, name, &json!({"metadata": {"labels": {"part": "a"}}})).ok();
+        ctx.patch(ctx.sample.new, name, &json!({"metadata": {"labels": {"part": "a"}}})).ok();
     }
-    scene.starts_rollout(&json!({}));
-    assert_eq!(scene.runs_rollout(&["--once"]).0, 0);
-    let (other, before) = (format!("{}-other", scene.ns), scene.rollout_writes());
+    ctx.starts_rollout(&json!({}));
+    assert_eq!(ctx.runs_rollout(&["--once"]).0, 0);
+    let (other, before) = (format!("{}-other", ctx.ns), ctx.rollout_writes());
     // By another of the names of its kind.
-    let kind = format!("engine.v2.{}", scene.group);
+    let kind = format!("engine.v2.{}", ctx.group);
     let members = json!({
         "name": other, "kind": kind, "to": "2.18.0", "from": null, "selector": {"labels": "part=a"}, "paused": true,
     });
-    let file = scene.rollout_file(&members).display().to_string();
-    let four: Vec<String> = names(4).iter().map(|name| format!("{}/{name}", scene.ns)).collect();
-    let message = format!("rollout {} is under way over 4 of the same objects: {}", scene.ns, four.join(", "));
-    let errors = scene.refused(&["rollout", "start", "-f", &file]);
+    let file = ctx.rollout_file(&members).display().to_string();
+    let four: Vec<String> = names(4).iter().map(|name| format!("{}/{name}", ctx.ns)).collect();
+    let message = format!("rollout {} is under way over 4 of the same objects: {}", ctx.ns, four.join(", "));
+    let errors = ctx.refused(&["rollout", "start", "-f", &file]);
     assert!(errors.contains(&message) && errors.contains("nothing was written"), "{errors}");
     let path = format!("/apis/pointsman.dev/v1/stagedrollouts/{other}");
-    assert_eq!(scene.call(Method::GET, &path, None).code, 404);
+    assert_eq!(ctx.call(Method::GET, &path, None).code, 404);
     // Whoever applies it without asking us is told by run.
-    scene.kubectl(&["apply"], &serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap());
+    ctx.kubectl(&["apply"], &serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap());
     let run = |more: &[&str]| {
-        let namespace = format!("--namespace={}", scene.ns);
-        scene.command(&[&["rollout", "run", &other, &namespace][..], more].concat())
+        let namespace = format!("--namespace={}", ctx.ns);
+        ctx.command(&[&["rollout", "run", &other, &namespace][..], more].concat())
     };
     let (code, text, errors) = run(&[]);
     assert_eq!(code, 1, "{text}{errors}");
-    let status = scene.call_get(&path)["status"].clone();
+    let status = ctx.call_get(&path)["status"].clone();
     assert_eq!((&status["phase"], &status["message"]), (&json!("Refused"), &json!(message)));
     assert!(text.contains(&format!("Refused: {message}")), "{text}");
-    assert_eq!(scene.rollout_writes(), before, "it has moved nothing");
+    assert_eq!(ctx.rollout_writes(), before, "it has moved nothing");
     // Once the first one is over, it may.
-    let _controllers = Controllers::start(scene, |_, _| Some(true));
-    assert_eq!(scene.runs_rollout(&[]).0, 0);
+    let _controllers = Controllers::start(ctx, |_, _| Some(true));
+    assert_eq!(ctx.runs_rollout(&[]).0, 0);
     let (code, text, errors) = run(&["--once"]);
     assert_eq!(code, 1, "it is paused: {text}{errors}");
-    assert_eq!(scene.call_get(&path)["status"]["phase"], "Paused");
+    assert_eq!(ctx.call_get(&path)["status"]["phase"], "Paused");
     // And then the first one does not turn, until that one is over.
-    scene.does(&["undo"]);
-    let before = scene.rollout_writes();
-    let (code, text, errors) = scene.runs_rollout(&[]);
+    ctx.does(&["undo"]);
+    let before = ctx.rollout_writes();
+    let (code, text, errors) = ctx.runs_rollout(&[]);
     let message =
-        format!("rollout {} is over, and does not go Undo: rollout {other} is under way over 4 of the same", scene.ns);
+        format!("rollout {} is over, and does not go Undo: rollout {other} is under way over 4 of the same", ctx.ns);
     assert!(code != 0 && errors.contains(&message), "{code} {text}{errors}");
-    assert_eq!(scene.rollout_writes(), before, "it has moved nothing");
-    let kubeconfig = format!("--kubeconfig={}", scene.bed.api.kubeconfig.display());
-    scene.pointsman_prints_plainly(&["rollout", "resume", &other, &kubeconfig]);
+    assert_eq!(ctx.rollout_writes(), before, "it has moved nothing");
+    let kubeconfig = format!("--kubeconfig={}", ctx.test_cluster.api.kubeconfig.display());
+    ctx.pointsman_prints_plainly(&["rollout", "resume", &other, &kubeconfig]);
     let (code, text, errors) = run(&[]);
     assert_eq!(code, 0, "{text}{errors}");
-    assert_eq!(scene.versions(), [(B.to_owned(), 2), (C.to_owned(), 4)].into());
-    assert_eq!(scene.runs_rollout(&[]).0, 0);
-    assert_eq!(scene.versions(), [(A.to_owned(), 2), (C.to_owned(), 4)].into(), "what the other one moved is its own");
-    scene.call(Method::DELETE, &path, None).ok();
-    scene.forgets_rollout();
+    assert_eq!(ctx.versions(), [(B.to_owned(), 2), (C.to_owned(), 4)].into());
+    assert_eq!(ctx.runs_rollout(&[]).0, 0);
+    assert_eq!(ctx.versions(), [(A.to_owned(), 2), (C.to_owned(), 4)].into(), "what the other one moved is its own");
+    ctx.call(Method::DELETE, &path, None).ok();
+    ctx.forgets_rollout();
 }
 
 /// By two processes, and by one.
-fn max_in_flight(scene: &Scene<'_>) {
-    begins(scene, 4);
-    let rollouts = ["one", "two"].map(|name| format!("{}-{name}", scene.ns));
-    let files = rollouts.each_ref().map(|name| scene.rollout_file(&json!({"name": name})));
+fn max_in_flight(ctx: &TestContext<'_>) {
+    begins(ctx, 4);
+    let rollouts = ["one", "two"].map(|name| format!("{}-{name}", ctx.ns));
+    let files = rollouts.each_ref().map(|name| ctx.rollout_file(&json!({"name": name})));
     let path = |name: &str| format!("/apis/pointsman.dev/v1/stagedrollouts/{name}");
     // Each has looked for others before any has said that it has begun.
-    let proxy = Proxy::start(&scene.bed.api.client, |_, method, asked| match asked.contains("/status") {
+    let proxy = Proxy::start(&ctx.test_cluster.api.client, |_, method, asked| match asked.contains("/status") {
         true if method == Method::PUT => Fate::Late(Duration::from_millis(700)),
         _ => Fate::Pass,
     });
-    let kubeconfig = format!("--kubeconfig={}", scene.through(proxy.port).display());
-    let namespace = format!("--namespace={}", scene.ns);
+    let kubeconfig = format!("--kubeconfig={}", ctx.through(proxy.port).display());
+    let namespace = format!("--namespace={}", ctx.ns);
     for round in 0..4 {
         for file in &files {
-            scene.kubectl(&["apply"], &serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap());
+            ctx.kubectl(&["apply"], &serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap());
         }
         if round % 2 == 0 {
             let mut both = rollouts.each_ref().map(|name| {
                 let holder = format!("--holder={name}");
-                let args = scene.on_the_cluster(&["rollout", "run", name, "--once", &holder, &namespace, &kubeconfig]);
-                let log = scene.dir.join(format!("{name}.log"));
+                let args = ctx.on_the_cluster(&["rollout", "run", name, "--once", &holder, &namespace, &kubeconfig]);
+                let log = ctx.dir.join(format!("{name}.log"));
                 Process::start("rollout", env!("CARGO_BIN_EXE_pointsman").as_ref(), &args, &log)
             });
             both.iter_mut().for_each(|one| assert!(one.end(SOON).is_some()));
         } else {
             let (code, text, errors) =
-                scene.command(&["rollout", "run", "--once", "--holder=both", &namespace, &kubeconfig]);
+                ctx.command(&["rollout", "run", "--once", "--holder=both", &namespace, &kubeconfig]);
             assert_eq!(code, 1, "one of them is refused: {text}{errors}");
         }
-        let all = rollouts.each_ref().map(|name| scene.call_get(&path(name))["status"].clone());
+        let all = rollouts.each_ref().map(|name| ctx.call_get(&path(name))["status"].clone());
         let begun = all.iter().filter(|status| status["started"].is_string()).count();
         let refused = all.iter().filter(|status| status["phase"] == "Refused").count();
         assert_eq!((begun <= 1, begun + refused), (true, 2), "{all:#?}");
         assert!(begun == 1 || round % 2 == 0, "in one process there is always one that begins: {all:#?}");
         let mark = |name: String| {
-            scene.get(scene.sample.new, &name).ok()["metadata"]["annotations"]["pointsman.dev/rollout"].clone()
+            ctx.get(ctx.sample.new, &name).ok()["metadata"]["annotations"]["pointsman.dev/rollout"].clone()
         };
         let marks: Vec<Value> = names(4).into_iter().map(mark).filter(Value::is_string).collect();
         let by = |mark: &Value| serde_json::from_str::<Value>(mark.as_str().unwrap()).unwrap()["rollout"].to_string();
@@ -711,74 +711,74 @@ fn max_in_flight(scene: &Scene<'_>) {
         for name in &rollouts {
             // Nobody deletes one that is under way.
             let over = json!({"status": {"phase": "Aborted"}}).to_string();
-            scene.call(Method::PATCH, &format!("{}/status", path(name)), Some((MERGE, over))).ok();
-            scene.call(Method::DELETE, &path(name), None).ok();
+            ctx.call(Method::PATCH, &format!("{}/status", path(name)), Some((MERGE, over))).ok();
+            ctx.call(Method::DELETE, &path(name), None).ok();
         }
         for name in names(4) {
-            let (label, annotations) = (scene.label_key(), json!({"pointsman.dev/rollout": null}));
+            let (label, annotations) = (ctx.label_key(), json!({"pointsman.dev/rollout": null}));
             let as_before = json!({"metadata": {"labels": {label: A}, "annotations": annotations}});
-            scene.patch(scene.sample.new, &name, &as_before).ok();
+            ctx.patch(ctx.sample.new, &name, &as_before).ok();
         }
     }
 }
 
-fn adopted(scene: &Scene<'_>) {
-    scene.install(&scene.printed_crd(&[]));
-    scene.knows_rollouts();
-    scene.engines(&names(30), None);
+fn adopted(ctx: &TestContext<'_>) {
+    ctx.install(&ctx.printed_crd(&[]));
+    ctx.knows_rollouts();
+    ctx.engines(&names(30), None);
     let content = |name: &str| {
-        let mut object = scene.get(scene.sample.new, name).ok();
+        let mut object = ctx.get(ctx.sample.new, name).ok();
         let metadata = object["metadata"].as_object_mut().unwrap();
         metadata.retain(|member, _| !["resourceVersion", "managedFields", "labels"].contains(&member.as_str()));
         metadata["annotations"].as_object_mut().map(|all| all.remove("pointsman.dev/rollout"));
         object.as_object_mut().unwrap().remove("status");
         object
     };
-    let _controllers = Controllers::start(scene, |_, _| Some(true));
+    let _controllers = Controllers::start(ctx, |_, _| Some(true));
     let annotate = json!({"metadata": {"annotations": {"own": "text"}}});
-    names(30).iter().for_each(|name| drop(scene.patch(scene.sample.new, name, &annotate).ok()));
+    names(30).iter().for_each(|name| drop(ctx.patch(ctx.sample.new, name, &annotate).ok()));
     let before: Vec<Value> = names(30).iter().map(|name| content(name)).collect();
-    scene.starts_rollout(&json!({"from": null, "to": A, "waves": [{"name": "all", "maxInFlight": 10}]}));
-    let (code, text, errors) = scene.runs_rollout(&[]);
+    ctx.starts_rollout(&json!({"from": null, "to": A, "waves": [{"name": "all", "maxInFlight": 10}]}));
+    let (code, text, errors) = ctx.runs_rollout(&[]);
     assert_eq!(code, 0, "{text}{errors}");
-    assert_eq!(scene.versions(), [(A.to_owned(), 30)].into());
+    assert_eq!(ctx.versions(), [(A.to_owned(), 30)].into());
     let after: Vec<Value> = names(30).iter().map(|name| content(name)).collect();
     // Nor is anything rolled out: the hash is of the spec, and of an annotation that is compared as well.
     assert_eq!(before, after, "nothing else of them has changed");
-    scene.forgets_rollout();
+    ctx.forgets_rollout();
 }
 
 /// The API server and both webhooks judge every first write, and nothing of it is stored.
-fn planned(scene: &Scene<'_>) {
-    let new = scene.sample.new;
-    begins(scene, 7);
+fn planned(ctx: &TestContext<'_>) {
+    let new = ctx.sample.new;
+    begins(ctx, 7);
     for name in ["weak-0", "weak-1"] {
-        let mut object = scene.labelled(new, name, Some(A));
+        let mut object = ctx.labelled(new, name, Some(A));
         object["spec"]["power"] = json!(20);
-        scene.create(new, &object).ok();
+        ctx.create(new, &object).ok();
     }
-    scene.create(new, &scene.labelled(new, "promoting", Some(A))).ok();
+    ctx.create(new, &ctx.labelled(new, "promoting", Some(A))).ok();
     let promoting = json!({"status": {"conditions": [{"type": "Ready", "status": "True", "reason": "Promoting"}]}});
-    scene.patch(new, "promoting/status", &promoting).ok();
-    scene.apply(new, "applied", &scene.labelled(new, "applied", Some(A)), "kustomize-controller").ok();
-    scene.create(new, &scene.object(new, "unlabelled")).ok();
+    ctx.patch(new, "promoting/status", &promoting).ok();
+    ctx.apply(new, "applied", &ctx.labelled(new, "applied", Some(A)), "kustomize-controller").ok();
+    ctx.create(new, &ctx.object(new, "unlabelled")).ok();
     for name in ["weak-0", "weak-1", "applied", "unlabelled"] {
-        scene.report(name, true);
+        ctx.report(name, true);
     }
-    let servers = SideBySide::start(scene, &[A, B], &[]);
+    let servers = SideBySide::start(ctx, &[A, B], &[]);
     servers.register("deny");
     let versions = || -> Vec<Value> {
-        let list = scene.list(new).ok();
+        let list = ctx.list(new).ok();
         list["items"].as_array().unwrap().iter().map(|one| one["metadata"]["resourceVersion"].clone()).collect()
     };
     let before = versions();
-    let file = scene.rollout_file(&json!({})).display().to_string();
-    let proxy = Proxy::start(&scene.bed.api.client, |_, _, _| Fate::Pass);
-    let through = format!("--kubeconfig={}", scene.through(proxy.port).display());
-    let (code, text, errors) = scene.command(&["rollout", "plan", "-f", &file, "--server", &through]);
+    let file = ctx.rollout_file(&json!({})).display().to_string();
+    let proxy = Proxy::start(&ctx.test_cluster.api.client, |_, _, _| Fate::Pass);
+    let through = format!("--kubeconfig={}", ctx.through(proxy.port).display());
+    let (code, text, errors) = ctx.command(&["rollout", "plan", "-f", &file, "--server", &through]);
     assert_eq!(code, 1, "{text}{errors}");
     let writes: Vec<String> = proxy.calls().into_iter().filter(|call| !call.starts_with("GET ")).collect();
-    planned_lately(scene, &file, &text);
+    planned_lately(ctx, &file, &text);
     // Each that is to go is asked for once, and nothing else is.
     assert_eq!(writes.len(), 10, "{writes:#?}");
     assert!(writes.iter().all(|call| call.starts_with("PATCH ") && call.contains("dryRun=All")), "{writes:#?}");
@@ -794,13 +794,13 @@ fn planned(scene: &Scene<'_>) {
     assert!(line("applied").ends_with("Held      kustomize-controller"), "{text}");
     assert!(line("unlabelled").contains("Outside"), "{text}");
     assert_eq!(versions(), before, "all of them are quiet");
-    let (_, json, _) = scene.command(&["rollout", "plan", "-f", &file, "-o", "json"]);
+    let (_, json, _) = ctx.command(&["rollout", "plan", "-f", &file, "-o", "json"]);
     let json: Value = serde_json::from_str(&json).unwrap();
     // Without --server nobody was asked: what can be seen is told.
     assert_eq!((&json["moves"], &json["stays"], &json["dryRuns"]), (&json!(10), &json!(2), &json!(0)));
-    let (code, page, errors) = scene.command(&["rollout", "plan", "-f", &file, "--server", "-o", "html"]);
+    let (code, page, errors) = ctx.command(&["rollout", "plan", "-f", &file, "--server", "-o", "html"]);
     assert_eq!(code, 1, "{page}{errors}");
-    let lines: Vec<&str> = page.lines().filter(|line| line.contains(&format!(">{}/", scene.ns))).collect();
+    let lines: Vec<&str> = page.lines().filter(|line| line.contains(&format!(">{}/", ctx.ns))).collect();
     let stopping = lines.iter().filter(|line| line.contains("class=\"stop\"")).count();
     assert_eq!((lines.len(), stopping), (12, 5), "{page}");
     assert!(page.contains("<li>move 7, refused 2, waiting 1, held 1, outside 1; unhealthy now: 0</li>"), "{page}");
@@ -811,165 +811,165 @@ fn planned(scene: &Scene<'_>) {
 }
 
 /// Whoever plans as soon as the CRD of StagedRollouts is applied.
-fn planned_lately(scene: &Scene<'_>, file: &str, plan: &str) {
-    let lately = Proxy::start(&scene.bed.api.client, |at, _, _| match at {
+fn planned_lately(ctx: &TestContext<'_>, file: &str, plan: &str) {
+    let lately = Proxy::start(&ctx.test_cluster.api.client, |at, _, _| match at {
         0 => Fate::Answer(429, Some(1), status(429, "storage is (re)initializing")),
         _ => Fate::Pass,
     });
-    let through = format!("--kubeconfig={}", scene.through(lately.port).display());
-    let (_, again, errors) = scene.command(&["rollout", "plan", "-f", file, "--server", &through]);
+    let through = format!("--kubeconfig={}", ctx.through(lately.port).display());
+    let (_, again, errors) = ctx.command(&["rollout", "plan", "-f", file, "--server", &through]);
     assert_eq!(again, plan, "{errors}");
     assert!(errors.contains("storage is (re)initializing (HTTP 429); retrying in 1 s"), "{errors}");
 }
 
-fn taken_back(scene: &Scene<'_>) {
-    begins(scene, 6);
-    let servers = SideBySide::start(scene, &[A, B], &[]);
+fn taken_back(ctx: &TestContext<'_>) {
+    begins(ctx, 6);
+    let servers = SideBySide::start(ctx, &[A, B], &[]);
     servers.register("deny");
-    let _controllers = Controllers::start(scene, |name, version| Some(name != "e-04" || version != B));
-    scene.starts_rollout(
+    let _controllers = Controllers::start(ctx, |name, version| Some(name != "e-04" || version != B));
+    ctx.starts_rollout(
         &json!({"waves": [{"name": "all", "maxInFlight": 1}], "timeout": "6s", "onFailure": "UndoAll"}),
     );
-    let ((code, text, errors), heard) = servers.answered(|| scene.runs_rollout(&[]));
+    let ((code, text, errors), heard) = servers.answered(|| ctx.runs_rollout(&[]));
     assert_eq!(code, 1, "{text}{errors}");
     assert!(text.contains("Aborted: every object with the mark of its move is what it was before"), "{text}");
     let (there, mut home) = (names(5), names(5));
     home.reverse();
-    assert_eq!(scene.rollout_writes(), [there, home].concat());
+    assert_eq!(ctx.rollout_writes(), [there, home].concat());
     for server in ["A", "B"] {
         let judged = heard.split("; ").find_map(|of| of.strip_prefix(&format!("{server}: "))).unwrap_or_default();
         let allowed = judged.split("validate allow x").nth(1).map(|rest| rest.split([',', '+']).next().unwrap());
         let allowed: usize = allowed.and_then(|count| count.parse().ok()).unwrap_or_default();
         assert!(allowed >= 10 && !heard.contains("deny"), "{server} judged each flip: {heard}");
     }
-    assert_eq!(scene.versions(), [(A.to_owned(), 6)].into());
+    assert_eq!(ctx.versions(), [(A.to_owned(), 6)].into());
     for name in names(6) {
-        let object = scene.get(scene.sample.new, &name).ok();
+        let object = ctx.get(ctx.sample.new, &name).ok();
         assert_eq!(object["metadata"]["annotations"]["pointsman.dev/rollout"], Value::Null, "{object}");
     }
-    assert_eq!(scene.rollout_status()["history"][0]["state"], "Partial");
-    scene.forgets_rollout();
+    assert_eq!(ctx.rollout_status()["history"][0]["state"], "Partial");
+    ctx.forgets_rollout();
 }
 
-fn one_way(scene: &Scene<'_>) {
-    scene.install(&scene.printed_crd(&[]));
-    scene.knows_rollouts();
-    scene.engines(&names(2), Some(B));
+fn one_way(ctx: &TestContext<'_>) {
+    ctx.install(&ctx.printed_crd(&[]));
+    ctx.knows_rollouts();
+    ctx.engines(&names(2), Some(B));
     let members = json!({"from": B, "to": C});
-    let file = scene.rollout_file(&members).display().to_string();
-    let (code, text, errors) = scene.command(&["rollout", "start", "-f", &file]);
+    let file = ctx.rollout_file(&members).display().to_string();
+    let (code, text, errors) = ctx.command(&["rollout", "start", "-f", &file]);
     assert_eq!(code, 1, "{text}{errors}");
     assert!(errors.contains("no way back: no downgrade from 2.18.0 to 2.17.0 is allowed"), "{errors}");
     assert!(errors.contains("acceptedRisks: [no-way-back]"), "{errors}");
     // Whoever applies it without asking us is told by run.
     let document: Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
-    scene.kubectl(&["apply"], &document);
-    let (code, text, _) = scene.runs_rollout(&[]);
+    ctx.kubectl(&["apply"], &document);
+    let (code, text, _) = ctx.runs_rollout(&[]);
     assert_eq!((code, text.contains("Refused: no way back")), (1, true), "{text}");
-    let _controllers = Controllers::start(scene, |_, _| Some(true));
+    let _controllers = Controllers::start(ctx, |_, _| Some(true));
     let mut accepted = document;
     accepted["spec"]["acceptedRisks"] = json!(["no-way-back"]);
-    scene.kubectl(&["apply"], &accepted);
-    let (code, text, errors) = scene.runs_rollout(&[]);
+    ctx.kubectl(&["apply"], &accepted);
+    let (code, text, errors) = ctx.runs_rollout(&[]);
     assert_eq!(code, 0, "{text}{errors}");
-    assert_eq!(scene.rollout_status()["history"][0]["accepted"], json!(["no-way-back"]));
-    assert_eq!(scene.versions(), [(C.to_owned(), 2)].into());
-    scene.forgets_rollout();
+    assert_eq!(ctx.rollout_status()["history"][0]["accepted"], json!(["no-way-back"]));
+    assert_eq!(ctx.versions(), [(C.to_owned(), 2)].into());
+    ctx.forgets_rollout();
 }
 
 /// Half a day from now it is open, and for an hour.
-fn closed(scene: &Scene<'_>) {
-    begins(scene, 2);
+fn closed(ctx: &TestContext<'_>) {
+    begins(ctx, 2);
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() / 3600;
     let hour = |hours: u64| format!("{:02}:00", (now + hours) % 24);
     let window = |from: String, to: String| json!([{"from": from, "to": to, "zone": "Etc/UTC"}]);
-    let file = scene.rollout_file(&json!({"windows": window(hour(12), hour(13))}));
-    let (_, text, errors) = scene.command(&["rollout", "plan", "-f", &file.display().to_string()]);
+    let file = ctx.rollout_file(&json!({"windows": window(hour(12), hour(13))}));
+    let (_, text, errors) = ctx.command(&["rollout", "plan", "-f", &file.display().to_string()]);
     assert!(text.contains("nothing would be moved now: outside its windows: daily "), "{text}{errors}");
     let unknown =
-        scene.rollout_file(&json!({"name": "nowhere", "windows": [{"from": "00:00", "to": "24:00", "zone": "Mars"}]}));
-    let (code, _, errors) = scene.command(&["rollout", "start", "-f", &unknown.display().to_string()]);
+        ctx.rollout_file(&json!({"name": "nowhere", "windows": [{"from": "00:00", "to": "24:00", "zone": "Mars"}]}));
+    let (code, _, errors) = ctx.command(&["rollout", "start", "-f", &unknown.display().to_string()]);
     assert_eq!((code, errors.contains("no time zone \"Mars\" is known")), (1, true), "{errors}");
-    scene.commanded(&["rollout", "start", "-f", &file.display().to_string()]);
-    let (code, text, errors) = scene.runs_rollout(&["--once"]);
+    ctx.commanded(&["rollout", "start", "-f", &file.display().to_string()]);
+    let (code, text, errors) = ctx.runs_rollout(&["--once"]);
     assert_eq!(code, 0, "{text}{errors}");
-    let status = scene.rollout_status();
-    assert_eq!((&status["phase"], count(scene, B)), (&json!("Waiting"), 0), "{status}");
+    let status = ctx.rollout_status();
+    assert_eq!((&status["phase"], count(ctx, B)), (&json!("Waiting"), 0), "{status}");
     assert!(status["message"].as_str().unwrap().contains("outside its windows"), "{status}");
-    let _controllers = Controllers::start(scene, |_, _| Some(true));
-    scene.starts_rollout(&json!({"windows": window(hour(23), hour(2))}));
-    let (code, text, errors) = scene.runs_rollout(&[]);
-    assert_eq!((code, count(scene, B)), (0, 2), "{text}{errors}");
-    scene.forgets_rollout();
+    let _controllers = Controllers::start(ctx, |_, _| Some(true));
+    ctx.starts_rollout(&json!({"windows": window(hour(23), hour(2))}));
+    let (code, text, errors) = ctx.runs_rollout(&[]);
+    assert_eq!((code, count(ctx, B)), (0, 2), "{text}{errors}");
+    ctx.forgets_rollout();
 }
 
-fn down(scene: &Scene<'_>) {
-    begins(scene, 6);
-    let mut servers = SideBySide::start(scene, &[A, B], &[]);
+fn down(ctx: &TestContext<'_>) {
+    begins(ctx, 6);
+    let mut servers = SideBySide::start(ctx, &[A, B], &[]);
     servers.register("deny");
-    let _controllers = Controllers::start(scene, |_, _| Some(true));
-    scene.starts_rollout(&json!({"waves": [{"name": "all", "maxInFlight": 2}], "timeout": "2m"}));
-    let mut running = scene.rollouts_on("one");
-    scene.eventually(|| (count(scene, B) >= 2).then_some(()));
+    let _controllers = Controllers::start(ctx, |_, _| Some(true));
+    ctx.starts_rollout(&json!({"waves": [{"name": "all", "maxInFlight": 2}], "timeout": "2m"}));
+    let mut running = ctx.rollouts_on("one");
+    ctx.eventually(|| (count(ctx, B) >= 2).then_some(()));
     servers.servers[1].running = None;
-    let status = scene.rollout_says("APIError");
+    let status = ctx.rollout_says("APIError");
     assert_eq!(status["phase"], "Waiting");
     assert!(status["message"].as_str().unwrap().contains("failed calling webhook"), "{status}");
     assert!(status["inFlight"].as_array().unwrap().len() <= 2, "{status}");
     servers.servers[1].running = Some(Pointsman::start(&servers.servers[1].setup));
     assert_eq!(running.end(SOON), Some(0));
-    assert_eq!(scene.versions(), [(B.to_owned(), 6)].into());
-    scene.forgets_rollout();
+    assert_eq!(ctx.versions(), [(B.to_owned(), 6)].into());
+    ctx.forgets_rollout();
 }
 
 /// The name of a reserved object is given to another one before it is moved.
-fn made_again(scene: &Scene<'_>) {
-    begins(scene, 1);
-    let policy = freeze(scene);
-    scene.starts_rollout(&json!({}));
-    let mut running = scene.rollouts_on("one");
-    scene.rollout_says("cannot be moved");
-    let uid = |scene: &Scene<'_>| scene.get(scene.sample.new, "e-00").ok()["metadata"]["uid"].clone();
-    let before = uid(scene);
-    scene.delete(scene.sample.new, "e-00").ok();
-    scene.engines(&names(1), Some(A));
-    assert_ne!(uid(scene), before);
-    assert_eq!(scene.rollout_writes().len(), 0);
-    scene.kubectl(&["delete"], &policy);
-    let _controllers = Controllers::start(scene, |_, _| Some(true));
+fn made_again(ctx: &TestContext<'_>) {
+    begins(ctx, 1);
+    let policy = freeze(ctx);
+    ctx.starts_rollout(&json!({}));
+    let mut running = ctx.rollouts_on("one");
+    ctx.rollout_says("cannot be moved");
+    let uid = |ctx: &TestContext<'_>| ctx.get(ctx.sample.new, "e-00").ok()["metadata"]["uid"].clone();
+    let before = uid(ctx);
+    ctx.delete(ctx.sample.new, "e-00").ok();
+    ctx.engines(&names(1), Some(A));
+    assert_ne!(uid(ctx), before);
+    assert_eq!(ctx.rollout_writes().len(), 0);
+    ctx.kubectl(&["delete"], &policy);
+    let _controllers = Controllers::start(ctx, |_, _| Some(true));
     // Planned anew, and moved once.
     assert_eq!(running.end(SOON), Some(0));
-    assert_eq!(scene.rollout_writes(), ["e-00"]);
-    assert_eq!(scene.names(scene.sample.new), ["e-00"], "no skeleton was made");
-    scene.forgets_rollout();
+    assert_eq!(ctx.rollout_writes(), ["e-00"]);
+    assert_eq!(ctx.names(ctx.sample.new), ["e-00"], "no skeleton was made");
+    ctx.forgets_rollout();
 }
 
 /// The same while the write is on its way: it is about the one that is gone.
-fn replaced(scene: &Scene<'_>) {
-    begins(scene, 1);
-    let one = format!("/{}/e-00?", scene.sample.plural);
+fn replaced(ctx: &TestContext<'_>) {
+    begins(ctx, 1);
+    let one = format!("/{}/e-00?", ctx.sample.plural);
     let is_move = move |call: &str| call.starts_with("PATCH ") && call.contains(&one) && !call.contains("dryRun");
     let (moves, is_first) = (is_move.clone(), AtomicBool::new(true));
-    let proxy = Proxy::start(&scene.bed.api.client, move |_, method, path| {
+    let proxy = Proxy::start(&ctx.test_cluster.api.client, move |_, method, path| {
         match moves(&format!("{method} {path}")) && is_first.swap(false, Ordering::Relaxed) {
             true => Fate::HeldBefore,
             false => Fate::Pass,
         }
     });
-    scene.starts_rollout(&json!({}));
-    let mut running = scene.rollouts_through("one", &scene.through(proxy.port));
-    scene.eventually(|| proxy.calls().iter().any(|call| is_move(call)).then_some(()));
-    scene.delete(scene.sample.new, "e-00").ok();
-    scene.engines(&names(1), Some(A));
-    let there = scene.get(scene.sample.new, "e-00").ok();
+    ctx.starts_rollout(&json!({}));
+    let mut running = ctx.rollouts_through("one", &ctx.through(proxy.port));
+    ctx.eventually(|| proxy.calls().iter().any(|call| is_move(call)).then_some(()));
+    ctx.delete(ctx.sample.new, "e-00").ok();
+    ctx.engines(&names(1), Some(A));
+    let there = ctx.get(ctx.sample.new, "e-00").ok();
     proxy.release();
-    let said = format!("{}/e-00 was replaced, or moved by somebody else", scene.ns);
-    let log = || std::fs::read_to_string(scene.dir.join("one.log")).unwrap();
-    scene.eventually(|| log().contains(&said).then_some(()));
-    let audit = scene.bed.audit();
+    let said = format!("{}/e-00 was replaced, or moved by somebody else", ctx.ns);
+    let log = || std::fs::read_to_string(ctx.dir.join("one.log")).unwrap();
+    ctx.eventually(|| log().contains(&said).then_some(()));
+    let audit = ctx.test_cluster.audit();
     let codes: Vec<&Value> = audit
         .iter()
-        .filter(|event| event["verb"] == "patch" && event["objectRef"]["namespace"] == scene.ns.as_str())
+        .filter(|event| event["verb"] == "patch" && event["objectRef"]["namespace"] == ctx.ns.as_str())
         .filter(|event| {
             let asked = event["requestURI"].as_str();
             asked.is_some_and(|uri| uri.contains("pointsman-rollout") && !uri.contains("dryRun=All"))
@@ -977,21 +977,21 @@ fn replaced(scene: &Scene<'_>) {
         .map(|event| &event["responseStatus"]["code"])
         .collect();
     assert_eq!(codes[0], 422, "{codes:?}");
-    let _controllers = Controllers::start(scene, |_, _| Some(true));
+    let _controllers = Controllers::start(ctx, |_, _| Some(true));
     // Planned anew, and moved once.
     assert_eq!(running.end(SOON), Some(0));
-    assert_eq!(scene.rollout_writes(), ["e-00"]);
-    let moved = scene.get(scene.sample.new, "e-00").ok();
+    assert_eq!(ctx.rollout_writes(), ["e-00"]);
+    let moved = ctx.get(ctx.sample.new, "e-00").ok();
     assert_eq!(moved["metadata"]["uid"], there["metadata"]["uid"]);
-    assert_eq!(scene.names(scene.sample.new), ["e-00"], "no skeleton was made");
-    scene.forgets_rollout();
+    assert_eq!(ctx.names(ctx.sample.new), ["e-00"], "no skeleton was made");
+    ctx.forgets_rollout();
 }
 
 /// Nobody changes the label for now.
-fn freeze(scene: &Scene<'_>) -> Value {
-    let name = format!("{}-frozen", scene.ns);
+fn freeze(ctx: &TestContext<'_>) -> Value {
+    let name = format!("{}-frozen", ctx.ns);
     let rule = json!({
-        "apiGroups": [scene.group], "apiVersions": ["*"], "operations": ["UPDATE"], "resources": [scene.sample.plural],
+        "apiGroups": [ctx.group], "apiVersions": ["*"], "operations": ["UPDATE"], "resources": [ctx.sample.plural],
     });
     let expression = "object.metadata.?labels.orValue({}) == oldObject.metadata.?labels.orValue({})";
     let policy = json!({"apiVersion": "v1", "kind": "List", "items": [
@@ -1009,9 +1009,9 @@ fn freeze(scene: &Scene<'_>) -> Value {
             "spec": {"policyName": name, "validationActions": ["Deny"]},
         },
     ]});
-    scene.kubectl(&["apply"], &policy);
-    let path = format!("{}?dryRun=All", scene.one(scene.sample.new, "e-00"));
+    ctx.kubectl(&["apply"], &policy);
+    let path = format!("{}?dryRun=All", ctx.one(ctx.sample.new, "e-00"));
     let patch = json!({"metadata": {"labels": {"x": "y"}}}).to_string();
-    scene.eventually(|| (!scene.call(Method::PATCH, &path, Some((MERGE, patch.clone()))).is_ok()).then_some(()));
+    ctx.eventually(|| (!ctx.call(Method::PATCH, &path, Some((MERGE, patch.clone()))).is_ok()).then_some(()));
     policy
 }

@@ -17,7 +17,7 @@ use crate::support::pki::Authority;
 use crate::support::pointsman::{Pointsman, Setup, write_pair};
 use crate::support::process::free_port;
 use crate::support::sample::{Sample, WIDGET};
-use crate::support::scene::{CRDS, MERGE, Scene};
+use crate::support::ctx::{CRDS, MERGE, TestContext};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("expired_authority_is_not_trusted_alone", out_of_date)
@@ -35,106 +35,106 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
 static WIDGETS: [&Sample; 1] = [&WIDGET];
 
 /// An API server judges the dates of an authority as well. Whoever was asked shows a certificate of it that is good.
-fn out_of_date(scene: &Scene<'_>) {
-    let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.enable(old);
-    scene.create(old, &scene.object(old, "a")).ok();
-    register(scene);
+fn out_of_date(ctx: &TestContext<'_>) {
+    let (old, new) = (ctx.sample.old, ctx.sample.new);
+    ctx.enable(old);
+    ctx.create(old, &ctx.object(old, "a")).ok();
+    register(ctx);
     for (name, authority, said) in [
         ("past", Authority::lasting(1990, 2000), "has expired, at 2000-01-01"),
         ("future", Authority::lasting(2090, 2100), "is not valid before 2090-01-01"),
     ] {
-        let replica = Replica::start(scene, name, &authority);
-        let file = ca_file(scene, &format!("{name}.crt"), &authority);
-        let (code, _, errors) = rotate(scene, &[&file, &replica.endpoint(), "--settle=0s"]);
+        let replica = Replica::start(ctx, name, &authority);
+        let file = ca_file(ctx, &format!("{name}.crt"), &authority);
+        let (code, _, errors) = rotate(ctx, &[&file, &replica.endpoint(), "--settle=0s"]);
         assert_eq!(code, 1, "{name}: {errors}");
         assert!(errors.contains(said) && errors.contains("Both authorities are trusted"), "{name}: {errors}");
-        scene.eventually(|| scene.get(new, "a").is_ok().then_some(()));
-        scene.patch(new, "a", &json!({"metadata": {"labels": {"still": name}}})).ok();
+        ctx.eventually(|| ctx.get(new, "a").is_ok().then_some(()));
+        ctx.patch(new, "a", &json!({"metadata": {"labels": {"still": name}}})).ok();
         // Nor is anything enabled with it.
-        let (code, _, errors) = scene.enables(&[&file, &replica.endpoint(), "--force-conflicts"]);
+        let (code, _, errors) = ctx.enables(&[&file, &replica.endpoint(), "--force-conflicts"]);
         assert!(code == 1 && errors.contains(said) && errors.contains("nothing was changed"), "{name}: {errors}");
-        trust(scene, &[&scene.bed.authority]);
+        trust(ctx, &[&ctx.test_cluster.authority]);
     }
-    unregister(scene);
+    unregister(ctx);
 }
 
 /// Two CRDs of other groups, a webhook configuration that another team shares with us, an authority that is neither the
 /// old one nor the new one, and a bundle that holds nothing.
-fn shared(scene: &Scene<'_>) {
-    let new = scene.sample.new;
-    scene.enable(new);
-    register(scene);
+fn shared(ctx: &TestContext<'_>) {
+    let new = ctx.sample.new;
+    ctx.enable(new);
+    register(ctx);
     // A kind that the server behind the Service does not know.
-    let group = format!("more.{}", scene.group);
-    let mut second = scene.sample.install(&group, &scene.dir.join("more"));
-    second["spec"]["conversion"] = scene.conversion();
-    scene.post(CRDS, &second).ok();
-    let second = format!("{CRDS}/{}.{group}", scene.sample.plural);
+    let group = format!("more.{}", ctx.group);
+    let mut second = ctx.sample.install(&group, &ctx.dir.join("more"));
+    second["spec"]["conversion"] = ctx.conversion();
+    ctx.post(CRDS, &second).ok();
+    let second = format!("{CRDS}/{}.{group}", ctx.sample.plural);
     // Somebody else's webhook in the same document, before ours, and one with an authority of its own beside ours.
     let validating = format!("{HOOKS}/validatingwebhookconfigurations");
-    let mine = scene.call_get(&format!("{validating}/{}", scene.ns))["webhooks"][0].clone();
+    let mine = ctx.call_get(&format!("{validating}/{}", ctx.ns))["webhooks"][0].clone();
     let other = Authority::new();
     let mut theirs = mine.clone();
-    theirs["name"] = json!(format!("theirs.{}", scene.group));
+    theirs["name"] = json!(format!("theirs.{}", ctx.group));
     theirs["failurePolicy"] = json!("Ignore");
     theirs["clientConfig"] = json!({
-        "service": {"namespace": scene.ns, "name": "theirs", "path": "/"}, "caBundle": STANDARD.encode(&other.pem),
+        "service": {"namespace": ctx.ns, "name": "theirs", "path": "/"}, "caBundle": STANDARD.encode(&other.pem),
     });
     let (mut beside, mut garbage) = (mine.clone(), mine);
-    beside["name"] = json!(format!("beside.{}", scene.group));
-    beside["clientConfig"]["caBundle"] = json!(STANDARD.encode(format!("{}{}", scene.bed.authority.pem, other.pem)));
-    garbage["name"] = json!(format!("garbage.{}", scene.group));
+    beside["name"] = json!(format!("beside.{}", ctx.group));
+    beside["clientConfig"]["caBundle"] = json!(STANDARD.encode(format!("{}{}", ctx.test_cluster.authority.pem, other.pem)));
+    garbage["name"] = json!(format!("garbage.{}", ctx.group));
     garbage["failurePolicy"] = json!("Ignore");
     garbage["clientConfig"]["caBundle"] = json!(STANDARD.encode("-----BEGIN CERTIFICATE-----\n*\n"));
     let webhooks = [theirs.clone(), beside, garbage];
-    let name = format!("{}-shared", scene.ns);
+    let name = format!("{}-shared", ctx.ns);
     let document = json!({"metadata": {"name": name}, "webhooks": webhooks});
-    scene.post(&validating, &document).ok();
+    ctx.post(&validating, &document).ok();
     // What is not of ours, but leads to us, is looked at as well.
-    let (code, said, errors) = scene.command(&["doctor", &scene.crd_name()]);
+    let (code, said, errors) = ctx.command(&["doctor", &ctx.crd_name()]);
     let finding = format!("ValidatingWebhookConfiguration {name}: certificate 1 of its caBundle is damaged");
     assert!(code == 1 && said.contains(&finding) && said.contains("pointsman rotate-ca --ca-file"), "{said}{errors}");
-    let (next, endpoint) = (Authority::new(), format!("--endpoint={}:{}", scene.setup.host, scene.setup.port));
-    let file = ca_file(scene, "next.crt", &next);
+    let (next, endpoint) = (Authority::new(), format!("--endpoint={}:{}", ctx.setup.host, ctx.setup.port));
+    let file = ca_file(ctx, "next.crt", &next);
     // Published everywhere, and dropped nowhere, since nobody shows it.
-    let (code, _, errors) = rotate(scene, &[&file, &endpoint, "--settle=0s"]);
+    let (code, _, errors) = rotate(ctx, &[&file, &endpoint, "--settle=0s"]);
     assert!(code == 1 && errors.contains("still shows a certificate of the old authority"), "{errors}");
-    assert_trusted(scene, &[&scene.bed.authority, &next]);
+    assert_trusted(ctx, &[&ctx.test_cluster.authority, &next]);
     let authorities = |config: &Value| {
         let bundle = STANDARD.decode(config["caBundle"].as_str().unwrap()).unwrap();
         String::from_utf8(bundle).unwrap().matches("BEGIN CERTIFICATE").count()
     };
-    let of_second = || authorities(&scene.call_get(&second)["spec"]["conversion"]["webhook"]["clientConfig"]);
+    let of_second = || authorities(&ctx.call_get(&second)["spec"]["conversion"]["webhook"]["clientConfig"]);
     let of_shared = || {
-        let webhooks = scene.call_get(&format!("{validating}/{name}"))["webhooks"].clone();
+        let webhooks = ctx.call_get(&format!("{validating}/{name}"))["webhooks"].clone();
         assert_eq!(webhooks[0]["clientConfig"]["caBundle"], theirs["clientConfig"]["caBundle"], "theirs");
         [1, 2].map(|at| authorities(&webhooks[at]["clientConfig"]))
     };
     assert_eq!((of_second(), of_shared()), (2, [3, 1]));
     // Back: the one that is served is trusted alone, by all of ours.
-    let file = ca_file(scene, "served.crt", &scene.bed.authority);
-    let (code, text, errors) = rotate(scene, &[&file, &endpoint, "--settle=0s"]);
+    let file = ca_file(ctx, "served.crt", &ctx.test_cluster.authority);
+    let (code, text, errors) = rotate(ctx, &[&file, &endpoint, "--settle=0s"]);
     assert_eq!(code, 0, "{text}{errors}");
     assert!(text.contains("trusted in 5 documents"), "{text}");
     assert_eq!((of_second(), of_shared()), (1, [1, 1]));
-    assert_trusted(scene, &[&scene.bed.authority]);
-    scene.call(Method::DELETE, &format!("{validating}/{name}"), None).ok();
-    scene.call(Method::DELETE, &second, None).ok();
-    unregister(scene);
+    assert_trusted(ctx, &[&ctx.test_cluster.authority]);
+    ctx.call(Method::DELETE, &format!("{validating}/{name}"), None).ok();
+    ctx.call(Method::DELETE, &second, None).ok();
+    unregister(ctx);
 }
 
 /// Somebody labels all documents all the time, and somebody else changes the authority at the same time to another one.
-fn meanwhile(scene: &Scene<'_>) {
-    scene.enable(scene.sample.new);
-    register(scene);
-    let (served, other) = (&scene.bed.authority, Authority::new());
-    let endpoint = format!("--endpoint={}:{}", scene.setup.host, scene.setup.port);
-    let (file, away) = (ca_file(scene, "served.crt", served), ca_file(scene, "away.crt", &other));
+fn meanwhile(ctx: &TestContext<'_>) {
+    ctx.enable(ctx.sample.new);
+    register(ctx);
+    let (served, other) = (&ctx.test_cluster.authority, Authority::new());
+    let endpoint = format!("--endpoint={}:{}", ctx.setup.host, ctx.setup.port);
+    let (file, away) = (ca_file(ctx, "served.crt", served), ca_file(ctx, "away.crt", &other));
     let paths = [
-        format!("{CRDS}/{}", scene.crd_name()),
-        format!("{HOOKS}/validatingwebhookconfigurations/{}", scene.ns),
-        format!("{HOOKS}/mutatingwebhookconfigurations/{}", scene.ns),
+        format!("{CRDS}/{}", ctx.crd_name()),
+        format!("{HOOKS}/validatingwebhookconfigurations/{}", ctx.ns),
+        format!("{HOOKS}/mutatingwebhookconfigurations/{}", ctx.ns),
     ];
     let done = AtomicBool::new(false);
     let last = thread::scope(|scope| {
@@ -144,24 +144,24 @@ fn meanwhile(scene: &Scene<'_>) {
                 turn += 1;
                 let patch = json!({"metadata": {"labels": {"turn": turn.to_string()}}}).to_string();
                 for path in &paths {
-                    scene.bed.api.client.call(Method::PATCH, path, Some((MERGE, patch.clone()))).ok();
+                    ctx.test_cluster.api.client.call(Method::PATCH, path, Some((MERGE, patch.clone()))).ok();
                 }
                 thread::sleep(Duration::from_millis(30));
             }
             turn.to_string()
         });
         for _ in 0..3 {
-            trust(scene, &[&other]);
+            trust(ctx, &[&other]);
             let (one, two) = thread::scope(|scope| {
-                let args = crate::rotate::args(scene, &[&file, &endpoint, "--settle=0s"]);
+                let args = crate::rotate::args(ctx, &[&file, &endpoint, "--settle=0s"]);
                 let one = scope.spawn(move || run(&args));
-                let two = rotate(scene, &[&away, &endpoint, "--settle=0s"]);
+                let two = rotate(ctx, &[&away, &endpoint, "--settle=0s"]);
                 (one.join().unwrap(), two)
             });
             assert_eq!(two.0, 1, "nobody shows it: {}", two.2);
             println!("     the one that is served: {} {}", one.0, one.2.lines().last().unwrap());
             // Whoever came last, the one that is shown is trusted everywhere.
-            for bundle in crate::rotate::bundles(scene) {
+            for bundle in crate::rotate::bundles(ctx) {
                 let base64 = |pem: &str| pem.lines().filter(|line| !line.starts_with('-')).collect::<String>();
                 assert!(base64(&bundle).contains(&base64(&served.pem)), "{}{}", one.2, two.2);
             }
@@ -169,34 +169,34 @@ fn meanwhile(scene: &Scene<'_>) {
         done.store(true, Ordering::Relaxed);
         writes.join().unwrap()
     });
-    let (code, _, errors) = rotate(scene, &[&file, &endpoint, "--settle=0s"]);
+    let (code, _, errors) = rotate(ctx, &[&file, &endpoint, "--settle=0s"]);
     assert_eq!(code, 0, "{errors}");
-    assert_trusted(scene, &[served]);
+    assert_trusted(ctx, &[served]);
     for path in &paths {
-        assert_eq!(scene.call_get(path)["metadata"]["labels"]["turn"], last, "{path}");
+        assert_eq!(ctx.call_get(path)["metadata"]["labels"]["turn"], last, "{path}");
     }
-    unregister(scene);
+    unregister(ctx);
 }
 
 /// A Service with several ports, and slices of both families, one of which somebody else has left behind.
-fn endpoints(scene: &Scene<'_>) {
+fn endpoints(ctx: &TestContext<'_>) {
     let Some(host) = own_address() else {
         println!("     LEFT OUT: this machine has no address but its own");
         return;
     };
-    scene.enable(scene.sample.new);
-    let setup = Setup { host: host.clone(), port: free_port(), ..scene.setup.clone() };
+    ctx.enable(ctx.sample.new);
+    let setup = Setup { host: host.clone(), port: free_port(), ..ctx.setup.clone() };
     let running = Pointsman::start(&setup);
-    let namespace = format!("/api/v1/namespaces/{}/services", scene.ns);
+    let namespace = format!("/api/v1/namespaces/{}/services", ctx.ns);
     let ports = json!([{"name": "metrics", "port": 8080}, {"name": "https", "port": 443, "targetPort": "webhooks"}]);
-    scene.post(&namespace, &json!({"metadata": {"name": "several"}, "spec": {"ports": ports}})).ok();
-    let slices = format!("/apis/discovery.k8s.io/v1/namespaces/{}/endpointslices", scene.ns);
+    ctx.post(&namespace, &json!({"metadata": {"name": "several"}, "spec": {"ports": ports}})).ok();
+    let slices = format!("/apis/discovery.k8s.io/v1/namespaces/{}/endpointslices", ctx.ns);
     let slice = |name: &str, family: &str, port: u16, endpoints: Value| {
         let labels = json!({"kubernetes.io/service-name": "several"});
         let ports = json!([{"name": "metrics", "port": 1}, {"name": "https", "port": port}]);
         let metadata = json!({"name": name, "labels": labels});
         let slice = json!({"metadata": metadata, "addressType": family, "ports": ports, "endpoints": endpoints});
-        scene.post(&slices, &slice).ok();
+        ctx.post(&slices, &slice).ok();
     };
     let dead = json!({"addresses": ["198.51.100.7"], "conditions": {"ready": false}});
     let going =
@@ -205,22 +205,22 @@ fn endpoints(scene: &Scene<'_>) {
     slice("same", "IPv4", setup.port, json!([{"addresses": [host]}]));
     slice("none", "IPv6", setup.port, json!([]));
     // The certificate is for the name of the other Service.
-    let server = format!("--service={}/several", scene.ns);
-    let (code, _, errors) = scene.enables(&[&server, "--repoint", "--dry-run=client"]);
+    let server = format!("--service={}/several", ctx.ns);
+    let (code, _, errors) = ctx.enables(&[&server, "--repoint", "--dry-run=client"]);
     assert!(code == 1 && errors.contains(&format!("{host}:{}: TLS as several.", setup.port)), "{errors}");
     assert!(!errors.contains("198.51.100"), "{errors}");
     // Asked by the right name it is; the API server has no way to a Service here, so that it stays a dry run.
-    let names = [&names(scene)[..], &[format!("several.{}.svc", scene.ns)]].concat();
-    write_pair(&scene.dir, &scene.bed.authority.issue(&names));
-    scene.eventually(|| {
-        let (code, _, errors) = scene.enables(&[&server, "--repoint", "--dry-run=client"]);
+    let names = [&names(ctx)[..], &[format!("several.{}.svc", ctx.ns)]].concat();
+    write_pair(&ctx.dir, &ctx.test_cluster.authority.issue(&names));
+    ctx.eventually(|| {
+        let (code, _, errors) = ctx.enables(&[&server, "--repoint", "--dry-run=client"]);
         let asked = errors.lines().filter(|line| line.contains(&host)).count();
         assert!(code == 1 || asked == 1, "once, by both slices: {errors}");
         (code == 0).then_some(())
     });
     // A second address of the same Pods that cannot be reached is said by its name.
     slice("six", "IPv6", setup.port, json!([{"addresses": ["2001:db8::7"]}]));
-    let (code, _, errors) = scene.enables(&[&server, "--repoint", "--dry-run=client"]);
+    let (code, _, errors) = ctx.enables(&[&server, "--repoint", "--dry-run=client"]);
     assert!(
         code == 1 && errors.contains("[2001:db8::7]:") && errors.contains("cannot be reached from here"),
         "{errors}"

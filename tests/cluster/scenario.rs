@@ -1,20 +1,20 @@
-//! What can be asked of a bed, and on which beds it is asked.
+//! What can be asked of a test_cluster, and on which beds it is asked.
 
-use crate::support::bed::{Plan, Route};
+use crate::support::test_cluster::{Plan, Route};
 use crate::support::sample::{MATERIALIZE, Sample, WIDGET};
-use crate::support::scene::Scene;
+use crate::support::ctx::TestContext;
 
 /// Something that must hold.
 #[derive(Clone, Copy)]
 pub(crate) struct Scenario {
     pub(crate) name: &'static str,
-    pub(crate) run: fn(&Scene<'_>),
+    pub(crate) run: fn(&TestContext<'_>),
     kinds: &'static [&'static Sample],
     newest: bool,
     /// A program without which there is nothing to run.
     pub(crate) needs: &'static str,
     pub(crate) may_fail: bool,
-    /// The bed that is for such scenarios only, by what its name ends in.
+    /// The test_cluster that is for such scenarios only, by what its name ends in.
     pub(crate) alone: Option<&'static str>,
     thorough: bool,
     /// The group, where it is not one of the scenario's own.
@@ -22,8 +22,8 @@ pub(crate) struct Scenario {
 }
 
 impl Scenario {
-    /// Of both kinds, on every bed. Where `POINTSMAN_THOROUGH` is not set, of one of them on all beds but the first.
-    pub(crate) const fn new(name: &'static str, run: fn(&Scene<'_>)) -> Self {
+    /// Of both kinds, on every test_cluster. Where `POINTSMAN_THOROUGH` is not set, of one of them on all beds but the first.
+    pub(crate) const fn new(name: &'static str, run: fn(&TestContext<'_>)) -> Self {
         let kinds = &KINDS;
         let needs = "kube-apiserver";
         Self { name, run, kinds, newest: false, needs, may_fail: false, alone: None, thorough: false, group: None }
@@ -40,7 +40,7 @@ impl Scenario {
         self
     }
 
-    /// On the bed of the newest version that is set up as a cluster is.
+    /// On the test_cluster of the newest version that is set up as a cluster is.
     pub(crate) const fn newest(mut self) -> Self {
         self.newest = true;
         self
@@ -73,7 +73,7 @@ impl Scenario {
         self
     }
 
-    /// On a bed where nothing else runs: others would disturb what it looks at, or hold up the controllers of
+    /// On a test_cluster where nothing else runs: others would disturb what it looks at, or hold up the controllers of
     /// Kubernetes that it waits for, which look at every kind there is, also at one whose webhook is dead. Other beds
     /// run beside it.
     pub(crate) const fn alone(mut self) -> Self {
@@ -81,27 +81,27 @@ impl Scenario {
         self
     }
 
-    /// On a bed of those that hand over: they are in each other's way only, and mostly wait.
+    /// On a test_cluster of those that hand over: they are in each other's way only, and mostly wait.
     pub(crate) const fn handing_over(mut self) -> Self {
         self.alone = Some("-handed-over");
         self
     }
 
-    /// On a bed of those that install policies for everybody's Deployments.
+    /// On a test_cluster of those that install policies for everybody's Deployments.
     pub(crate) const fn under_policies(mut self) -> Self {
         self.alone = Some("-policies");
         self
     }
 }
 
-/// A scenario for one kind on one bed.
+/// A scenario for one kind on one test_cluster.
 pub(crate) struct Job {
     pub(crate) id: String,
     pub(crate) scenario: Scenario,
     pub(crate) sample: &'static Sample,
 }
 
-/// What there is to do on a bed.
+/// What there is to do on a test_cluster.
 pub(crate) fn jobs(plan: &Plan, scenarios: &[Scenario]) -> Vec<Job> {
     let thorough = std::env::var_os("POINTSMAN_THOROUGH").is_some();
     let wanted = scenarios.iter().filter(|scenario| thorough || !scenario.thorough);
@@ -115,12 +115,12 @@ pub(crate) fn jobs(plan: &Plan, scenarios: &[Scenario]) -> Vec<Job> {
     pairs.map(job).collect()
 }
 
-/// All of them on the first bed. Beds differ in what an API server does, and kinds in what a definition does: one kind
+/// All of them on the first test_cluster. Beds differ in what an API server does, and kinds in what a definition does: one kind
 /// shows the first, and each of the other beds takes another one.
 fn kinds_on(plan: &Plan, kinds: &'static [&'static Sample]) -> &'static [&'static Sample] {
     match PLANS.iter().position(|other| other.name == plan.name) {
         None | Some(0) => kinds,
-        Some(bed) => kinds.chunks(1).cycle().nth(bed).unwrap_or(kinds),
+        Some(test_cluster) => kinds.chunks(1).cycle().nth(test_cluster).unwrap_or(kinds),
     }
 }
 

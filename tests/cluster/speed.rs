@@ -16,11 +16,11 @@ use serde_json::{Value, json};
 use crate::reviews::{self, Version};
 use crate::scenario::PLANS;
 use crate::support::assets::Assets;
-use crate::support::bed::Bed;
+use crate::support::test_cluster::TestCluster;
 use crate::support::metrics::sum;
 use crate::support::process::{Process, SOON, eventually, free_port};
 use crate::support::sample::MATERIALIZE;
-use crate::support::scene::{APPLY, JSON, Scene};
+use crate::support::ctx::{APPLY, JSON, TestContext};
 
 /// Prints the tables. Returns whether there was something to measure with.
 pub(crate) fn main(objects: usize) -> bool {
@@ -31,23 +31,23 @@ pub(crate) fn main(objects: usize) -> bool {
             return false;
         }
     };
-    let mut bed = Bed::start(&PLANS[0], "speed", assets);
-    bed.stop_controllers();
+    let mut test_cluster = TestCluster::start(&PLANS[0], "speed", assets);
+    test_cluster.stop_controllers();
     {
-        let log = bed.logs.join("speed.log");
-        let scene = Scene::new(&bed, &MATERIALIZE, "speed", Some(MATERIALIZE.group), log);
-        scene.enable(MATERIALIZE.old);
-        let servers = Servers::start(&scene);
+        let log = test_cluster.logs.join("speed.log");
+        let ctx = TestContext::new(&test_cluster, &MATERIALIZE, "speed", Some(MATERIALIZE.group), log);
+        ctx.enable(MATERIALIZE.old);
+        let servers = Servers::start(&ctx);
         let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
         println!("load average before: {load}");
-        writes(&scene, &servers);
-        cold(&scene, &servers, objects);
+        writes(&ctx, &servers);
+        cold(&ctx, &servers, objects);
         let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
         println!("load average after: {load}");
         // Nobody is asked any more when the servers go.
-        Webhooks::NONE.register(&scene);
+        Webhooks::NONE.register(&ctx);
     }
-    bed.stop();
+    test_cluster.stop();
     true
 }
 
@@ -69,23 +69,23 @@ impl Webhooks {
     }
 
     /// Puts it in the place of what is registered. Every cache of the kind is cold then.
-    fn register(self, scene: &Scene<'_>) {
+    fn register(self, ctx: &TestContext<'_>) {
         let mut conversion = json!({"strategy": "None"});
         if let Some(port) = self.port {
-            conversion = scene.conversion();
+            conversion = ctx.conversion();
             conversion["webhook"]["clientConfig"]["service"]["port"] = json!(port);
         }
-        scene.change_crd(|crd| {
+        ctx.change_crd(|crd| {
             crd["spec"]["conversion"] = conversion.clone();
             // The same conversion twice changes nothing.
             let short = if crd["spec"]["names"]["shortNames"] == json!(["x"]) { "y" } else { "x" };
             crd["spec"]["names"]["shortNames"] = json!([short]);
         });
-        let service = format!("--service={}/pointsman:{}", scene.ns, self.port.unwrap_or(scene.setup.port));
+        let service = format!("--service={}/pointsman:{}", ctx.ns, self.port.unwrap_or(ctx.setup.port));
         let version = format!("--controller-version={VERSION}");
-        let printed = scene.pointsman_prints(&["webhooks", &version, "--guard=none", &service]);
+        let printed = ctx.pointsman_prints(&["webhooks", &version, "--guard=none", &service]);
         let does: &[&str] = if self.admission { &["apply"] } else { &["delete", "--ignore-not-found"] };
-        scene.kubectl(does, &serde_json::from_str(&printed).unwrap());
+        ctx.kubectl(does, &serde_json::from_str(&printed).unwrap());
     }
 }
 
@@ -96,25 +96,25 @@ struct Servers {
 }
 
 impl Servers {
-    fn start(scene: &Scene<'_>) -> Self {
+    fn start(ctx: &TestContext<'_>) -> Self {
         let rivals = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/rivals");
         let programs = [
             ("null", std::env::current_exe().unwrap(), true),
             ("axum", rivals.join("axum"), false),
             ("controller-runtime", rivals.join("controller-runtime"), false),
         ];
-        let (mut all, mut running) = (vec![("pointsman", scene.setup.port)], Vec::new());
+        let (mut all, mut running) = (vec![("pointsman", ctx.setup.port)], Vec::new());
         for (name, program, ours) in programs {
             if !program.exists() {
                 println!("left out: {name} (benches/rivals/build.sh makes it)");
                 continue;
             }
             let port = free_port();
-            let mut args = vec![port.to_string(), scene.dir.display().to_string()];
+            let mut args = vec![port.to_string(), ctx.dir.display().to_string()];
             if ours {
                 args.insert(0, NULL.to_owned());
             }
-            running.push(Process::start(name, &program, &args, &scene.setup.log.with_extension(name)));
+            running.push(Process::start(name, &program, &args, &ctx.setup.log.with_extension(name)));
             eventually(name, SOON, || std::net::TcpStream::connect(("127.0.0.1", port)).ok());
             all.push((name, port));
         }
@@ -157,11 +157,11 @@ struct Row {
     cpu: f64,
 }
 
-fn writes(scene: &Scene<'_>, servers: &Servers) {
+fn writes(ctx: &TestContext<'_>, servers: &Servers) {
     let mut rows: Vec<Row> = Vec::new();
     for round in 0..ROUNDS {
         for webhooks in servers.registrations() {
-            webhooks.register(scene);
+            webhooks.register(ctx);
             // Informers of CRDs and of webhook configurations have no sign for having caught up.
             thread::sleep(SETTLE);
             for writers in [1, 8] {
@@ -171,13 +171,13 @@ fn writes(scene: &Scene<'_>, servers: &Servers) {
                     })
                     .collect();
                 if round == 0 {
-                    names.iter().for_each(|name| apply(scene, name, 0).then_some(()).expect("an object to begin with"));
+                    names.iter().for_each(|name| apply(ctx, name, 0).then_some(()).expect("an object to begin with"));
                 }
                 for (action, (act, _)) in ACTIONS.into_iter().enumerate() {
-                    let before = (conversions(scene), admissions(scene), cpu(scene));
-                    let (took, failed) = all_at_once(scene, &names, act, round);
-                    let (conversions, admissions) = (conversions(scene) - before.0, admissions(scene) - before.1);
-                    let cpu = cpu(scene) - before.2;
+                    let before = (conversions(ctx), admissions(ctx), cpu(ctx));
+                    let (took, failed) = all_at_once(ctx, &names, act, round);
+                    let (conversions, admissions) = (conversions(ctx) - before.0, admissions(ctx) - before.1);
+                    let cpu = cpu(ctx) - before.2;
                     rows.push(Row { webhooks, writers, action, took, failed, conversions, admissions, cpu });
                 }
             }
@@ -187,11 +187,11 @@ fn writes(scene: &Scene<'_>, servers: &Servers) {
 }
 
 /// How long what each of some writers did took, again and again.
-fn all_at_once(scene: &Scene<'_>, names: &[String], action: Action, round: usize) -> (Vec<Duration>, usize) {
+fn all_at_once(ctx: &TestContext<'_>, names: &[String], action: Action, round: usize) -> (Vec<Duration>, usize) {
     let end = Instant::now() + EACH;
-    let paths: Vec<String> = names.iter().map(|name| scene.one(MATERIALIZE.new, name)).collect();
-    let objects: Vec<Value> = names.iter().map(|name| manifest(scene, name)).collect();
-    let client = &scene.bed.api.client;
+    let paths: Vec<String> = names.iter().map(|name| ctx.one(MATERIALIZE.new, name)).collect();
+    let objects: Vec<Value> = names.iter().map(|name| manifest(ctx, name)).collect();
+    let client = &ctx.test_cluster.api.client;
     let done: Vec<(Vec<Duration>, usize)> = thread::scope(|scope| {
         let mut writers = Vec::new();
         for (path, mut object) in paths.iter().zip(objects) {
@@ -228,17 +228,17 @@ fn all_at_once(scene: &Scene<'_>, names: &[String], action: Action, round: usize
     (done.into_iter().flat_map(|(took, _)| took).collect(), failed)
 }
 
-fn apply(scene: &Scene<'_>, name: &str, change: usize) -> bool {
-    let mut object = manifest(scene, name);
+fn apply(ctx: &TestContext<'_>, name: &str, change: usize) -> bool {
+    let mut object = manifest(ctx, name);
     object["metadata"]["annotations"]["speed"] = json!(change.to_string());
-    scene.force_apply(MATERIALIZE.new, name, &object, "me").is_ok()
+    ctx.force_apply(MATERIALIZE.new, name, &object, "me").is_ok()
 }
 
 /// An object as somebody applies it in the newer version, of the size that they have.
-fn manifest(scene: &Scene<'_>, name: &str) -> Value {
+fn manifest(ctx: &TestContext<'_>, name: &str) -> Value {
     let whole: Value = serde_json::from_str(&reviews::object(Version::Newer)).unwrap();
-    let mut object = scene.with_spec(MATERIALIZE.new, name, whole["spec"].clone());
-    object["metadata"]["labels"] = json!({scene.label_key(): VERSION});
+    let mut object = ctx.with_spec(MATERIALIZE.new, name, whole["spec"].clone());
+    object["metadata"]["labels"] = json!({ctx.label_key(): VERSION});
     object
 }
 
@@ -276,14 +276,14 @@ fn print_writes(rows: &[Row], registrations: &[Webhooks]) {
 }
 
 /// How long the cache of the version that is not stored takes to fill.
-fn cold(scene: &Scene<'_>, servers: &Servers, objects: usize) {
+fn cold(ctx: &TestContext<'_>, servers: &Servers, objects: usize) {
     let whole: Value = serde_json::from_str(&reviews::object(Version::Older)).unwrap();
     for number in 0..objects {
         let (name, mut object) = (format!("cold-{number}"), whole.clone());
         object["metadata"]["name"] = json!(name);
-        object["metadata"]["namespace"] = json!(scene.ns);
+        object["metadata"]["namespace"] = json!(ctx.ns);
         object["metadata"]["uid"] = json!(format!("{number:08}-8d0e-4a57-9b1c-000000000000"));
-        scene.bed.etcd.write(&scene.key(&name), &object);
+        ctx.test_cluster.etcd.write(&ctx.key(&name), &object);
     }
     println!(
         "\n| cold cache filled by | objects | seconds | ms each | conversions | ms each, the API server says | \
@@ -291,48 +291,48 @@ fn cold(scene: &Scene<'_>, servers: &Servers, objects: usize) {
     );
     for _ in 0..COLD_ROUNDS {
         for webhooks in std::iter::once(Webhooks::NONE).chain(servers.conversions()) {
-            let (filled, waited) = (filled(scene), waited(scene));
-            let (calls, used) = (conversions(scene), cpu(scene));
-            webhooks.register(scene);
+            let (filled, waited) = (filled(ctx), waited(ctx));
+            let (calls, used) = (conversions(ctx), cpu(ctx));
+            webhooks.register(ctx);
             let began = Instant::now();
             eventually("the caches are filled", Duration::from_secs(600), || {
                 // Storage is made anew for the first who asks; asking for nothing converts nothing.
-                scene.get(MATERIALIZE.new, "nothing");
+                ctx.get(MATERIALIZE.new, "nothing");
                 thread::sleep(LOOK);
-                (self::filled(scene) >= filled + 2.0).then_some(())
+                (self::filled(ctx) >= filled + 2.0).then_some(())
             });
             let took = began.elapsed().as_secs_f64();
-            let (calls, waited) = (conversions(scene) - calls, self::waited(scene) - waited);
+            let (calls, waited) = (conversions(ctx) - calls, self::waited(ctx) - waited);
             let (each, said) = (took * 1e3 / objects as f64, waited * 1e3 / calls.max(1.0));
-            let used = (cpu(scene) - used) * 1e3 / objects as f64;
+            let used = (cpu(ctx) - used) * 1e3 / objects as f64;
             println!("| {} | {objects} | {took:.1} | {each:.2} | {calls} | {said:.2} | {used:.2} |", webhooks.label());
         }
     }
 }
 
 /// Conversions so far.
-fn conversions(scene: &Scene<'_>) -> f64 {
-    sum(scene.bed, "apiserver_conversion_webhook_duration_seconds_count", "")
+fn conversions(ctx: &TestContext<'_>) -> f64 {
+    sum(ctx.test_cluster, "apiserver_conversion_webhook_duration_seconds_count", "")
 }
 
 /// Calls of mutating and validating webhooks so far.
-fn admissions(scene: &Scene<'_>) -> f64 {
-    sum(scene.bed, "apiserver_admission_webhook_admission_duration_seconds_count", "")
+fn admissions(ctx: &TestContext<'_>) -> f64 {
+    sum(ctx.test_cluster, "apiserver_admission_webhook_admission_duration_seconds_count", "")
 }
 
 /// How long the API server has waited for them, in seconds.
-fn waited(scene: &Scene<'_>) -> f64 {
-    sum(scene.bed, "apiserver_conversion_webhook_duration_seconds_sum", "")
+fn waited(ctx: &TestContext<'_>) -> f64 {
+    sum(ctx.test_cluster, "apiserver_conversion_webhook_duration_seconds_sum", "")
 }
 
 /// How often a cache of the kind was filled: one for each version.
-fn filled(scene: &Scene<'_>) -> f64 {
-    sum(scene.bed, "apiserver_watch_cache_initializations_total", MATERIALIZE.plural)
+fn filled(ctx: &TestContext<'_>) -> f64 {
+    sum(ctx.test_cluster, "apiserver_watch_cache_initializations_total", MATERIALIZE.plural)
 }
 
 /// The CPU time of the API server, in seconds.
-fn cpu(scene: &Scene<'_>) -> f64 {
-    sum(scene.bed, "process_cpu_seconds_total", "")
+fn cpu(ctx: &TestContext<'_>) -> f64 {
+    sum(ctx.test_cluster, "process_cpu_seconds_total", "")
 }
 
 /// The argument that makes the test program be the server that does nothing.

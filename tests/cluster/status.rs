@@ -15,7 +15,7 @@ use crate::support::pki::Authority;
 use crate::support::process::{Process, SOON};
 use crate::support::proxy::{Fate, Proxy};
 use crate::support::sample::{ENGINE, Sample, WIDGET};
-use crate::support::scene::{CRDS, MERGE, Scene};
+use crate::support::ctx::{CRDS, MERGE, TestContext};
 use crate::support::side_by_side::{A, B, SideBySide};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
@@ -34,17 +34,17 @@ static ENGINES: [&Sample; 1] = [&ENGINE];
 static WIDGETS: [&Sample; 1] = [&WIDGET];
 
 /// A CRD that converts through pointsman and has no definition is named, and nothing checked is no success.
-fn unknown(scene: &Scene<'_>) {
-    let name = scene.crd_name();
-    scene.enable(scene.sample.old);
-    let others = scene.dir.join("others");
+fn unknown(ctx: &TestContext<'_>) {
+    let name = ctx.crd_name();
+    ctx.enable(ctx.sample.old);
+    let others = ctx.dir.join("others");
     fs::create_dir(&others).unwrap();
     for file in ["engines.yaml", "engines.crd.yaml"] {
         let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/kinds").join(file);
         fs::copy(from, others.join(file)).unwrap();
     }
     let with_others = |command: &str| {
-        let kubeconfig = format!("--kubeconfig={}", scene.bed.api.kubeconfig.display());
+        let kubeconfig = format!("--kubeconfig={}", ctx.test_cluster.api.kubeconfig.display());
         let kinds = format!("--kinds={}", others.display());
         run(&[command, "--no-built-in", &kinds, &kubeconfig].map(str::to_owned))
     };
@@ -59,106 +59,106 @@ fn unknown(scene: &Scene<'_>) {
     let found = format!("CustomResourceDefinition {name}: it converts through ");
     assert!(code == 1 && text.contains(&found), "{text}{errors}");
     // Another kind of the same server.
-    let mut other = crd(scene);
-    let spec = json!({"group": format!("other.{}", scene.group), "names": other["spec"]["names"], "scope": "Namespaced",
+    let mut other = crd(ctx);
+    let spec = json!({"group": format!("other.{}", ctx.group), "names": other["spec"]["names"], "scope": "Namespaced",
         "versions": other["spec"]["versions"], "conversion": other["spec"]["conversion"]});
     let plural = spec["names"]["plural"].as_str().unwrap().to_owned();
     let unknown = format!("{plural}.{}", spec["group"].as_str().unwrap());
     other = json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
         "metadata": {"name": unknown}, "spec": spec});
-    scene.post(CRDS, &other).ok();
-    let (code, text, errors) = scene.command(&["status"]);
+    ctx.post(CRDS, &other).ok();
+    let (code, text, errors) = ctx.command(&["status"]);
     assert!(code == 1 && text.contains(&name), "{text}{errors}");
     assert!(errors.contains(&format!("{unknown} converts through ")), "{errors}");
-    assert!(!scene.command(&["status", &name]).2.contains(&unknown));
-    scene.call(Method::DELETE, &format!("{CRDS}/{unknown}"), None).ok();
+    assert!(!ctx.command(&["status", &name]).2.contains(&unknown));
+    ctx.call(Method::DELETE, &format!("{CRDS}/{unknown}"), None).ok();
 }
 
 /// The version that is stored need not be one that is served.
-fn unserved(scene: &Scene<'_>) {
-    let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.enable(new);
+fn unserved(ctx: &TestContext<'_>) {
+    let (old, new) = (ctx.sample.old, ctx.sample.new);
+    ctx.enable(new);
     for name in ["a", "b"] {
-        scene.create(new, &scene.object(new, name)).ok();
+        ctx.create(new, &ctx.object(new, name)).ok();
     }
-    serve_alone(scene, old);
-    let (_, text, errors) = scene.command(&["status", &scene.crd_name(), "-o", "json"]);
+    serve_alone(ctx, old);
+    let (_, text, errors) = ctx.command(&["status", &ctx.crd_name(), "-o", "json"]);
     let seen: Value = serde_json::from_str(&text).unwrap();
     assert_eq!((&seen["objects"], &seen["storage"]), (&json!(2), &json!(new)), "{text}{errors}");
-    assert!(scene.commanded(&["plan", &scene.crd_name()]).contains("2 objects"));
+    assert!(ctx.commanded(&["plan", &ctx.crd_name()]).contains("2 objects"));
 }
 
 /// Whoever watches sees what changes, and nothing twice; a moment without a cluster ends nothing.
-fn watched(scene: &Scene<'_>) {
-    let (old, name) = (scene.sample.old, scene.crd_name());
-    scene.enable(old);
+fn watched(ctx: &TestContext<'_>) {
+    let (old, name) = (ctx.sample.old, ctx.crd_name());
+    ctx.enable(old);
     let away = Arc::new(AtomicBool::new(false));
     let is_away = away.clone();
-    let proxy = Proxy::start(&scene.bed.api.client, move |_, _, _| match is_away.load(Ordering::Relaxed) {
+    let proxy = Proxy::start(&ctx.test_cluster.api.client, move |_, _, _| match is_away.load(Ordering::Relaxed) {
         true => Fate::CutBefore,
         false => Fate::Pass,
     });
-    let through = format!("--kubeconfig={}", scene.through(proxy.port).display());
-    let args = scene.on_the_cluster(&["status", &name, "--watch", "--interval=1s", &through]);
-    let log = scene.dir.join("watch.log");
+    let through = format!("--kubeconfig={}", ctx.through(proxy.port).display());
+    let args = ctx.on_the_cluster(&["status", &name, "--watch", "--interval=1s", &through]);
+    let log = ctx.dir.join("watch.log");
     let mut process = Process::start("watch", env!("CARGO_BIN_EXE_pointsman").as_ref(), &args, &log);
     let said = || fs::read_to_string(&log).unwrap_or_default();
-    let sees = |text: &str| scene.eventually(|| said().contains(text).then_some(()));
+    let sees = |text: &str| ctx.eventually(|| said().contains(text).then_some(()));
     sees("objects       0");
-    scene.create(old, &scene.object(old, "a")).ok();
+    ctx.create(old, &ctx.object(old, "a")).ok();
     sees("objects       1");
     away.store(true, Ordering::Relaxed);
     sees("warning: ");
     away.store(false, Ordering::Relaxed);
-    scene.create(old, &scene.object(old, "b")).ok();
+    ctx.create(old, &ctx.object(old, "b")).ok();
     sees("objects       2");
     process.interrupt();
     assert_eq!(process.end(Duration::from_secs(10)), Some(130), "{}", said());
     for count in 0..3 {
         assert_eq!(said().matches(&format!("objects       {count}")).count(), 1, "{}", said());
     }
-    assert!(scene.refused(&["status", "--watch", &scene.as_nobody()]).contains("cannot get resource"));
+    assert!(ctx.refused(&["status", "--watch", &ctx.as_nobody()]).contains("cannot get resource"));
 }
 
 /// Each thing that does not fit is found in the cluster itself, with what mends it.
-fn doctored(scene: &Scene<'_>) {
-    let new = scene.sample.new;
-    forget_others(scene);
-    scene.install(&scene.printed_crd(&[]));
-    let doctor = || scene.command(&["doctor", &scene.crd_name()]);
+fn doctored(ctx: &TestContext<'_>) {
+    let new = ctx.sample.new;
+    forget_others(ctx);
+    ctx.install(&ctx.printed_crd(&[]));
+    let doctor = || ctx.command(&["doctor", &ctx.crd_name()]);
     let finds = |words: [&str; 2]| {
-        scene.eventually(|| {
+        ctx.eventually(|| {
             let (code, text, errors) = doctor();
             assert_eq!(code, 1, "{words:?}: {text}{errors}");
             words.iter().all(|word| text.contains(word)).then_some(())
         });
     };
     // An object of a version that nothing is registered for: nobody guards the label yet.
-    scene.create(new, &scene.labelled(new, "foreign", Some(B))).ok();
-    let servers = SideBySide::start(scene, &[A], &[]);
+    ctx.create(new, &ctx.labelled(new, "foreign", Some(B))).ok();
+    let servers = SideBySide::start(ctx, &[A], &[]);
     servers.register("deny");
-    scene.create(new, &scene.labelled(new, "a", Some(A))).ok();
+    ctx.create(new, &ctx.labelled(new, "a", Some(A))).ok();
     finds([&format!("={B}, and nothing is registered for that version"), "pointsman webhooks --kind"]);
-    scene.delete(new, "foreign");
-    scene.eventually(|| (doctor().0 == 0).then_some(()));
+    ctx.delete(new, "foreign");
+    ctx.eventually(|| (doctor().0 == 0).then_some(()));
     let (code, text, errors) = doctor();
     assert!(code == 0 && text == "everything fits\n", "{text}{errors}");
     // A Pod says how its server is started, and that it judges for another version.
-    let service = format!("/api/v1/namespaces/{}/services/engine-{}", scene.ns, A.replace('.', "-"));
+    let service = format!("/api/v1/namespaces/{}/services/engine-{}", ctx.ns, A.replace('.', "-"));
     let selector = json!({"spec": {"selector": {"app": "engine"}}}).to_string();
-    scene.call(Method::PATCH, &service, Some((MERGE, selector))).ok();
+    ctx.call(Method::PATCH, &service, Some((MERGE, selector))).ok();
     let container = json!({"name": "c", "image": "i", "args": ["serve", format!("--controller-version={B}")]});
     let pod = json!({"metadata": {"name": "p", "labels": {"app": "engine"}}, "spec": {"containers": [container]}});
-    let pods = format!("/api/v1/namespaces/{}/pods", scene.ns);
-    scene.post(&format!("/api/v1/namespaces/{}/serviceaccounts", scene.ns), &json!({"metadata": {"name": "default"}}));
-    scene.eventually(|| scene.post(&pods, &pod).is_ok().then_some(()));
+    let pods = format!("/api/v1/namespaces/{}/pods", ctx.ns);
+    ctx.post(&format!("/api/v1/namespaces/{}/serviceaccounts", ctx.ns), &json!({"metadata": {"name": "default"}}));
+    ctx.eventually(|| ctx.post(&pods, &pod).is_ok().then_some(()));
     finds([B, "--controller-version"]);
-    scene.call(Method::DELETE, &format!("{pods}/p?gracePeriodSeconds=0"), None);
-    scene.eventually(|| (doctor().0 == 0).then_some(()));
+    ctx.call(Method::DELETE, &format!("{pods}/p?gracePeriodSeconds=0"), None);
+    ctx.eventually(|| (doctor().0 == 0).then_some(()));
     // Another authority in what is registered alone.
     let configurations = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
-    let list = scene.call_get(configurations);
-    let end = format!(".{}", scene.crd_name());
+    let list = ctx.call_get(configurations);
+    let end = format!(".{}", ctx.crd_name());
     let ours = |item: &&Value| item["metadata"]["name"].as_str().unwrap().ends_with(&end);
     let one = list["items"].as_array().unwrap().iter().find(ours).unwrap();
     let path = format!("{configurations}/{}", one["metadata"]["name"].as_str().unwrap());
@@ -166,162 +166,162 @@ fn doctored(scene: &Scene<'_>) {
         let bundle = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, &authority.pem);
         let patch =
             json!([{"op": "replace", "path": "/webhooks/0/clientConfig/caBundle", "value": bundle}]).to_string();
-        scene.call(Method::PATCH, &path, Some(("application/json-patch+json", patch))).ok();
+        ctx.call(Method::PATCH, &path, Some(("application/json-patch+json", patch))).ok();
     };
     trusts(&Authority::new());
     finds(["the API server would not trust it", "pointsman rotate-ca"]);
-    trusts(&scene.bed.authority);
-    scene.eventually(|| (doctor().0 == 0).then_some(()));
+    trusts(&ctx.test_cluster.authority);
+    ctx.eventually(|| (doctor().0 == 0).then_some(()));
     // What the documents alone say is said of a file, too.
-    let file = scene.dir.join("registered.json");
+    let file = ctx.dir.join("registered.json");
     let mut alone = one.clone();
     alone["apiVersion"] = json!("admissionregistration.k8s.io/v1");
     alone["kind"] = json!("ValidatingWebhookConfiguration");
     fs::write(&file, alone.to_string()).unwrap();
-    let (code, text, _) = scene.command(&["doctor", "-f", &file.display().to_string(), "--kubeconfig=/nowhere"]);
+    let (code, text, _) = ctx.command(&["doctor", "-f", &file.display().to_string(), "--kubeconfig=/nowhere"]);
     assert!(code == 1 && text.contains("Configuration"), "{text}");
-    assert!(scene.refused(&["doctor", &scene.as_nobody()]).contains("cannot "));
+    assert!(ctx.refused(&["doctor", &ctx.as_nobody()]).contains("cannot "));
 }
 
-fn told(scene: &Scene<'_>) {
-    let (old, new) = (scene.sample.old, scene.sample.new);
-    let name = scene.crd_name();
-    assert!(scene.refused(&["status", &name]).contains(&format!("there is no CRD {name}")));
-    scene.enable(old);
+fn told(ctx: &TestContext<'_>) {
+    let (old, new) = (ctx.sample.old, ctx.sample.new);
+    let name = ctx.crd_name();
+    assert!(ctx.refused(&["status", &name]).contains(&format!("there is no CRD {name}")));
+    ctx.enable(old);
     for name in ["a", "b"] {
-        scene.create(old, &scene.object(old, name)).ok();
+        ctx.create(old, &ctx.object(old, name)).ok();
     }
     // All is well.
-    let text = scene.commanded(&["status", &name]);
+    let text = ctx.commanded(&["status", &name]);
     let stored = format!("stored        {old}; objects may be stored as {old}\n");
     for line in [stored.as_str(), "objects       2\n", "schemas       as in the definition\n"] {
         assert!(text.contains(line), "{line}: {text}");
     }
-    let seen = status(scene, 0);
+    let seen = status(ctx, 0);
     assert_eq!((&seen["objects"], &seen["findings"]), (&json!(2), &json!([])));
     assert_eq!(seen["authorities"].as_array().map(Vec::len), Some(1));
     assert!(seen["endpoints"][0]["expires"].is_string(), "{seen}");
     // The same for Prometheus.
     let sample = |metric: &str| {
-        let (_, text, _) = scene.command(&["status", &name, "-o", "prometheus"]);
+        let (_, text, _) = ctx.command(&["status", &name, "-o", "prometheus"]);
         let found = text.lines().find_map(|line| line.strip_prefix(&format!("{metric}{{crd=\"{name}\"}} ")));
         found.unwrap_or_else(|| panic!("{metric}: {text}")).parse::<u64>().unwrap()
     };
     assert_eq!((sample("pointsman_crd_drift"), sample("pointsman_status_findings")), (0, 0));
     // Without a name, those that there are.
-    assert!(scene.commanded(&["status"]).contains(&name));
-    let unread = scene.refused(&["status", &name, &scene.as_nobody()]);
+    assert!(ctx.commanded(&["status"]).contains(&name));
+    let unread = ctx.refused(&["status", &name, &ctx.as_nobody()]);
     assert!(unread.contains("cannot get resource"), "{unread}");
     // In the middle of a migration.
-    scene.store(new);
-    needs(scene, &format!("may still be stored as {old}"), "pointsman migrate");
-    scene.commanded(&["migrate", &name, "--settle=1s"]);
+    ctx.store(new);
+    needs(ctx, &format!("may still be stored as {old}"), "pointsman migrate");
+    ctx.commanded(&["migrate", &name, "--settle=1s"]);
     // Under another authority, and with another schema.
     let other = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, Authority::new().pem);
-    let before = crd(scene)["spec"]["conversion"]["webhook"]["clientConfig"]["caBundle"].clone();
+    let before = crd(ctx)["spec"]["conversion"]["webhook"]["clientConfig"]["caBundle"].clone();
     let bundle = |bundle: Value| json!({"spec": {"conversion": {"webhook": {"clientConfig": {"caBundle": bundle}}}}});
-    merge(scene, &bundle(json!(other)));
-    needs(scene, "invalid peer certificate", "docs/rotate.md");
-    merge(scene, &bundle(before));
-    scene.change_crd(|crd| {
+    merge(ctx, &bundle(json!(other)));
+    needs(ctx, "invalid peer certificate", "docs/rotate.md");
+    merge(ctx, &bundle(before));
+    ctx.change_crd(|crd| {
         let schema = &mut crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"];
         schema["surplus"] = json!({"type": "string"});
     });
-    needs(scene, "surplus is not in the definition's CRD", "pointsman enable");
+    needs(ctx, "surplus is not in the definition's CRD", "pointsman enable");
     assert_eq!(sample("pointsman_crd_drift"), 1);
     // Nobody answers.
-    scene.stop_pointsman();
-    needs(scene, "cannot be reached from here", "docs/rotate.md");
-    merge(scene, &json!({"spec": {"conversion": {"strategy": "None", "webhook": null}}}));
-    needs(scene, "no conversion webhook", "pointsman enable");
+    ctx.stop_pointsman();
+    needs(ctx, "cannot be reached from here", "docs/rotate.md");
+    merge(ctx, &json!({"spec": {"conversion": {"strategy": "None", "webhook": null}}}));
+    needs(ctx, "no conversion webhook", "pointsman enable");
 }
 
 /// What scenarios have registered that are over: their servers are gone.
-fn forget_others(scene: &Scene<'_>) {
+fn forget_others(ctx: &TestContext<'_>) {
     for what in [
         "mutatingwebhookconfigurations",
         "validatingwebhookconfigurations",
         "validatingadmissionpolicies",
         "validatingadmissionpolicybindings",
     ] {
-        scene.call(Method::DELETE, &format!("/apis/admissionregistration.k8s.io/v1/{what}"), None).ok();
+        ctx.call(Method::DELETE, &format!("/apis/admissionregistration.k8s.io/v1/{what}"), None).ok();
     }
 }
 
 /// Annotations of ours go, of the version that is gone and of no other; nobody else's does.
-fn forgotten(scene: &Scene<'_>) {
-    let (old, new) = (scene.sample.old, scene.sample.new);
-    let (name, key) = (scene.crd_name(), format!("pointsman.dev/kept-{old}"));
-    scene.enable(new);
-    let kept = |name: &str| scene.get(new, name).ok()["metadata"]["annotations"][&key].clone();
+fn forgotten(ctx: &TestContext<'_>) {
+    let (old, new) = (ctx.sample.old, ctx.sample.new);
+    let (name, key) = (ctx.crd_name(), format!("pointsman.dev/kept-{old}"));
+    ctx.enable(new);
+    let kept = |name: &str| ctx.get(new, name).ok()["metadata"]["annotations"][&key].clone();
     let written = |name: &str, text: &str| {
-        let mut object = scene.object(new, name);
+        let mut object = ctx.object(new, name);
         object["metadata"]["annotations"] = json!({&key: text, "mine": "stays"});
-        scene.create(new, &object).ok();
+        ctx.create(new, &object).ok();
     };
     let ours = "{\"fields\":{\"spec.none\":{\"value\":1}}}";
     written("ours", ours);
     written("theirs", "a note of somebody's");
-    scene.create(new, &scene.object(new, "plain")).ok();
+    ctx.create(new, &ctx.object(new, "plain")).ok();
     let forget = ["migrate", &name, "--forget", old];
-    assert!(scene.refused(&forget).contains(&format!("serves {old}")));
-    assert!(scene.refused(&["migrate", &name, "--forget", new]).contains(&format!("serves {new}")));
-    serve_alone(scene, new);
+    assert!(ctx.refused(&forget).contains(&format!("serves {old}")));
+    assert!(ctx.refused(&["migrate", &name, "--forget", new]).contains(&format!("serves {new}")));
+    serve_alone(ctx, new);
     let path = format!("{CRDS}/{name}/status");
     let stored = |versions: Value| {
         let status = json!({"status": {"storedVersions": versions}}).to_string();
-        scene.call(Method::PATCH, &path, Some((MERGE, status))).ok();
+        ctx.call(Method::PATCH, &path, Some((MERGE, status))).ok();
     };
     stored(json!([old, new]));
-    assert!(scene.refused(&forget).contains(&format!("stored as {old}")));
+    assert!(ctx.refused(&forget).contains(&format!("stored as {old}")));
     stored(json!([new]));
-    assert!(scene.refused(&[&forget[..], &[&scene.as_nobody()]].concat()).contains("cannot get resource"));
-    let text = scene.commanded(&[&forget[..], &["--dry-run"]].concat());
+    assert!(ctx.refused(&[&forget[..], &[&ctx.as_nobody()]].concat()).contains("cannot get resource"));
+    let text = ctx.commanded(&[&forget[..], &["--dry-run"]].concat());
     assert!(text.contains("would take it off 1 object, 3 looked at"), "{text}");
     assert_eq!(kept("ours"), ours);
-    let text = scene.commanded(&forget);
+    let text = ctx.commanded(&forget);
     assert!(text.contains("taken off 1 object, 3 looked at") && text.contains("left on 1 object"), "{text}");
     assert_eq!((kept("ours"), kept("theirs")), (Value::Null, json!("a note of somebody's")));
-    assert_eq!(scene.get(new, "ours").ok()["metadata"]["annotations"]["mine"], "stays");
+    assert_eq!(ctx.get(new, "ours").ok()["metadata"]["annotations"]["mine"], "stays");
     for (name, writes) in [("ours", 2), ("theirs", 1), ("plain", 1)] {
-        assert_eq!(scene.bed.etcd.writes(&scene.key(name)), writes, "{name}");
+        assert_eq!(ctx.test_cluster.etcd.writes(&ctx.key(name)), writes, "{name}");
     }
-    assert!(scene.commanded(&forget).contains("taken off 0 objects"));
-    assert_eq!(scene.bed.etcd.writes(&scene.key("ours")), 2);
+    assert!(ctx.commanded(&forget).contains("taken off 0 objects"));
+    assert_eq!(ctx.test_cluster.etcd.writes(&ctx.key("ours")), 2);
 }
 
 /// Objects with an annotation of ours for a version that is served no more, which is the key that is returned.
-fn keeping(scene: &Scene<'_>, count: usize) -> (Vec<String>, String) {
-    let (old, new) = (scene.sample.old, scene.sample.new);
+fn keeping(ctx: &TestContext<'_>, count: usize) -> (Vec<String>, String) {
+    let (old, new) = (ctx.sample.old, ctx.sample.new);
     let key = format!("pointsman.dev/kept-{old}");
-    scene.enable(new);
+    ctx.enable(new);
     let names: Vec<String> = (0..count).map(|at| format!("w-{at}")).collect();
     for name in &names {
-        let mut object = scene.object(new, name);
+        let mut object = ctx.object(new, name);
         object["metadata"]["annotations"] = json!({&key: "{\"sparse\":true}"});
-        scene.create(new, &object).ok();
+        ctx.create(new, &object).ok();
     }
-    serve_alone(scene, new);
+    serve_alone(ctx, new);
     (names, key)
 }
 
 /// Whoever may read the version again may read what is kept for it.
-fn served_again(scene: &Scene<'_>) {
-    let (old, name) = (scene.sample.old, scene.crd_name());
-    let (names, key) = keeping(scene, 200);
-    let one = format!("/{}/w-", scene.sample.plural);
+fn served_again(ctx: &TestContext<'_>) {
+    let (old, name) = (ctx.sample.old, ctx.crd_name());
+    let (names, key) = keeping(ctx, 200);
+    let one = format!("/{}/w-", ctx.sample.plural);
     let writes = Arc::new(AtomicUsize::new(0));
     let seen = writes.clone();
-    let proxy = Proxy::start(&scene.bed.api.client, move |_, method, path| {
+    let proxy = Proxy::start(&ctx.test_cluster.api.client, move |_, method, path| {
         let held = method == Method::PATCH && path.contains(&one) && seen.fetch_add(1, Ordering::Relaxed) == 20;
         if held { Fate::HeldBefore } else { Fate::Pass }
     });
-    let through = format!("--kubeconfig={}", scene.through(proxy.port).display());
-    let args = scene.on_the_cluster(&["migrate", &name, "--forget", old, "--max-in-flight=1", &through]);
-    let log = scene.dir.join("forget.log");
+    let through = format!("--kubeconfig={}", ctx.through(proxy.port).display());
+    let args = ctx.on_the_cluster(&["migrate", &name, "--forget", old, "--max-in-flight=1", &through]);
+    let log = ctx.dir.join("forget.log");
     let mut process = Process::start("forget", env!("CARGO_BIN_EXE_pointsman").as_ref(), &args, &log);
-    scene.eventually(|| (writes.load(Ordering::Relaxed) > 20).then_some(()));
-    scene.change_crd(|crd| {
+    ctx.eventually(|| (writes.load(Ordering::Relaxed) > 20).then_some(()));
+    ctx.change_crd(|crd| {
         for version in crd["spec"]["versions"].as_array_mut().unwrap() {
             version["served"] = json!(true);
         }
@@ -331,90 +331,90 @@ fn served_again(scene: &Scene<'_>) {
     let said = fs::read_to_string(&log).unwrap();
     assert_eq!(code, Some(1), "{said}");
     assert!(said.contains("was changed, or made again, by somebody else"), "{said}");
-    let kept = |name: &&String| scene.etcd(name)["metadata"]["annotations"][&key].is_string();
+    let kept = |name: &&String| ctx.etcd(name)["metadata"]["annotations"][&key].is_string();
     // One was under way, and the CRD is looked at ten times a second.
     let left = names.iter().filter(kept).count();
     assert!((100..=180).contains(&left), "{left} left\n{said}");
 }
 
 /// SIGKILL in the middle: no object is written twice.
-fn killed(scene: &Scene<'_>) {
-    let (old, name) = (scene.sample.old, scene.crd_name());
-    let (names, key) = keeping(scene, 120);
-    let args = scene.on_the_cluster(&["migrate", &name, "--forget", old, "--page=20", "--max-in-flight=1"]);
-    let log = scene.dir.join("forget.log");
+fn killed(ctx: &TestContext<'_>) {
+    let (old, name) = (ctx.sample.old, ctx.crd_name());
+    let (names, key) = keeping(ctx, 120);
+    let args = ctx.on_the_cluster(&["migrate", &name, "--forget", old, "--page=20", "--max-in-flight=1"]);
+    let log = ctx.dir.join("forget.log");
     let pages = || fs::read_to_string(&log).unwrap_or_default().matches(" as they should be").count();
     for killed in 0..3 {
         let mut process = Process::start("forget", env!("CARGO_BIN_EXE_pointsman").as_ref(), &args, &log);
-        scene.eventually(|| (pages() > killed).then_some(()));
+        ctx.eventually(|| (pages() > killed).then_some(()));
         process.kill();
     }
-    scene.commanded(&["migrate", &name, "--forget", old]);
+    ctx.commanded(&["migrate", &name, "--forget", old]);
     for name in &names {
-        let object = scene.etcd(name);
+        let object = ctx.etcd(name);
         assert_eq!(object["metadata"]["annotations"][&key], Value::Null, "{name}");
-        assert_eq!(scene.bed.etcd.writes(&scene.key(name)), 2, "{name}: created, and written once");
+        assert_eq!(ctx.test_cluster.etcd.writes(&ctx.key(name)), 2, "{name}: created, and written once");
     }
 }
 
 /// An annotation that is put back is still there, and who puts it back is named.
-fn mutated(scene: &Scene<'_>) {
-    let (old, new) = (scene.sample.old, scene.sample.new);
-    let (name, key) = (scene.crd_name(), format!("pointsman.dev/kept-{new}"));
-    scene.install(&scene.printed_crd(&["--storage", old]));
-    let servers = SideBySide::start(scene, &[A], &[]);
+fn mutated(ctx: &TestContext<'_>) {
+    let (old, new) = (ctx.sample.old, ctx.sample.new);
+    let (name, key) = (ctx.crd_name(), format!("pointsman.dev/kept-{new}"));
+    ctx.install(&ctx.printed_crd(&["--storage", old]));
+    let servers = SideBySide::start(ctx, &[A], &[]);
     servers.register("deny");
-    scene.create(new, &scene.object(new, "a")).ok();
-    let kept = || scene.get(old, "a").ok()["metadata"]["annotations"][&key].clone();
+    ctx.create(new, &ctx.object(new, "a")).ok();
+    let kept = || ctx.get(old, "a").ok()["metadata"]["annotations"][&key].clone();
     let before = kept();
     assert!(before.is_string(), "v2 can say more");
-    serve_alone(scene, old);
+    serve_alone(ctx, old);
     let forget = ["migrate", &name, "--forget", new];
-    let (code, text, _) = scene.command(&forget);
+    let (code, text, _) = ctx.command(&forget);
     assert!(code == 1 && text.contains("an admission webhook puts it back"), "{text}");
     assert_eq!(kept(), before);
     // What it says to do helps.
-    let text = scene.commanded(&["disable", &name, &scene.server(), "--admission", "--settle=2s"]);
+    let text = ctx.commanded(&["disable", &name, &ctx.server(), "--admission", "--settle=2s"]);
     assert!(text.contains(&format!("values of {new} in an annotation of 1")), "{text}");
-    assert!(scene.commanded(&forget).contains("taken off 1 object"));
+    assert!(ctx.commanded(&forget).contains("taken off 1 object"));
     assert_eq!(kept(), Value::Null);
 }
 
 /// Has one version served, and waits until no other one is.
-fn serve_alone(scene: &Scene<'_>, served: &str) {
-    scene.change_crd(|crd| {
+fn serve_alone(ctx: &TestContext<'_>, served: &str) {
+    ctx.change_crd(|crd| {
         for version in crd["spec"]["versions"].as_array_mut().unwrap() {
             version["served"] = json!(version["name"] == served);
         }
     });
-    let other = if served == scene.sample.new { scene.sample.old } else { scene.sample.new };
-    scene.eventually(|| (scene.list(other).code == 404).then_some(()));
+    let other = if served == ctx.sample.new { ctx.sample.old } else { ctx.sample.new };
+    ctx.eventually(|| (ctx.list(other).code == 404).then_some(()));
 }
 
 #[track_caller]
-fn needs(scene: &Scene<'_>, problem: &str, mend: &str) {
+fn needs(ctx: &TestContext<'_>, problem: &str, mend: &str) {
     let mut last = Value::Null;
     let is_it = |one: &Value| {
         one["problem"].as_str().unwrap().contains(problem) && one["mend"].as_str().unwrap().contains(mend)
     };
-    scene.eventually(|| {
-        last = status(scene, 1)["findings"].clone();
+    ctx.eventually(|| {
+        last = status(ctx, 1)["findings"].clone();
         last.as_array().unwrap().iter().any(is_it).then_some(())
     });
 }
 
 #[track_caller]
-fn status(scene: &Scene<'_>, wanted: i32) -> Value {
-    let (code, text, errors) = scene.command(&["status", &scene.crd_name(), "-o", "json"]);
+fn status(ctx: &TestContext<'_>, wanted: i32) -> Value {
+    let (code, text, errors) = ctx.command(&["status", &ctx.crd_name(), "-o", "json"]);
     assert_eq!(code, wanted, "{text}{errors}");
     serde_json::from_str(&text).unwrap()
 }
 
-fn crd(scene: &Scene<'_>) -> Value {
-    scene.call_get(&format!("{CRDS}/{}", scene.crd_name()))
+fn crd(ctx: &TestContext<'_>) -> Value {
+    ctx.call_get(&format!("{CRDS}/{}", ctx.crd_name()))
 }
 
-fn merge(scene: &Scene<'_>, patch: &Value) {
-    let path = format!("{CRDS}/{}", scene.crd_name());
-    scene.call(Method::PATCH, &path, Some((MERGE, patch.to_string()))).ok();
+fn merge(ctx: &TestContext<'_>, patch: &Value) {
+    let path = format!("{CRDS}/{}", ctx.crd_name());
+    ctx.call(Method::PATCH, &path, Some((MERGE, patch.to_string()))).ok();
 }

@@ -6,7 +6,7 @@ use crate::controllers::{
     FIRST, PHASES, Phase, SECOND, THIRD, calculated, new_controller, old_controller, reports_completion, rollouts,
 };
 use crate::scenario::Scenario;
-use crate::support::scene::Scene;
+use crate::support::ctx::TestContext;
 use crate::support::verbs::assert_holds;
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
@@ -18,182 +18,182 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("rollback_finds_the_old_objects_unchanged", rollback).materialize(),
 ];
 
-fn adopting(scene: &Scene<'_>) {
-    let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.enable(old);
-    scene.create(old, &scene.object(old, "a")).ok();
-    old_controller(scene, "a", Phase::Settled, SECOND);
+fn adopting(ctx: &TestContext<'_>) {
+    let (old, new) = (ctx.sample.old, ctx.sample.new);
+    ctx.enable(old);
+    ctx.create(old, &ctx.object(old, "a")).ok();
+    old_controller(ctx, "a", Phase::Settled, SECOND);
     for storage in [old, new, old] {
-        if storage != old || scene.etcd("a")["apiVersion"] != format!("{}/{old}", scene.group) {
-            scene.store(storage);
+        if storage != old || ctx.etcd("a")["apiVersion"] != format!("{}/{old}", ctx.group) {
+            ctx.store(storage);
         }
-        assert!(!rollouts(scene, "a"), "{storage} stored");
-        assert!(reports_completion(scene, "a"), "{storage} stored");
-        assert_eq!(scene.get(old, "a").ok()["spec"]["requestRollout"], SECOND);
+        assert!(!rollouts(ctx, "a"), "{storage} stored");
+        assert!(reports_completion(ctx, "a"), "{storage} stored");
+        assert_eq!(ctx.get(old, "a").ok()["spec"]["requestRollout"], SECOND);
         // Rewritten, and with a status of the new controller's own.
-        scene.patch(new, "a", &json!({"metadata": {"labels": {"touched-in": storage}}})).ok();
-        assert!(!rollouts(scene, "a"), "{storage} stored, rewritten");
-        new_controller(scene, "a", Phase::Settled);
-        assert!(!rollouts(scene, "a") && reports_completion(scene, "a"), "{storage} stored, new controller");
+        ctx.patch(new, "a", &json!({"metadata": {"labels": {"touched-in": storage}}})).ok();
+        assert!(!rollouts(ctx, "a"), "{storage} stored, rewritten");
+        new_controller(ctx, "a", Phase::Settled);
+        assert!(!rollouts(ctx, "a") && reports_completion(ctx, "a"), "{storage} stored, new controller");
     }
     // Fields that call for no rollout do not, in either version.
     for (version, replicas) in [(old, 3), (new, 5)] {
-        scene.patch(version, "a", &json!({"spec": {"consoleReplicas": replicas}})).ok();
-        assert!(!rollouts(scene, "a"), "consoleReplicas at {version}");
+        ctx.patch(version, "a", &json!({"spec": {"consoleReplicas": replicas}})).ok();
+        assert!(!rollouts(ctx, "a"), "consoleReplicas at {version}");
     }
 }
 
-fn under_way(scene: &Scene<'_>) {
-    let (old, new) = (scene.sample.old, scene.sample.new);
+fn under_way(ctx: &TestContext<'_>) {
+    let (old, new) = (ctx.sample.old, ctx.sample.new);
     for storage in [old, new] {
         if storage == old {
-            scene.enable(old);
+            ctx.enable(old);
         } else {
-            scene.store(new);
+            ctx.store(new);
         }
         for phase in [Phase::Fresh, Phase::Applying, Phase::Promoting] {
             let name = format!("{phase:?}-{storage}").to_lowercase();
-            scene.create(old, &scene.object(old, &name)).ok();
-            old_controller(scene, &name, phase, SECOND);
-            let seen = scene.get(new, &name).ok()["status"].clone();
+            ctx.create(old, &ctx.object(old, &name)).ok();
+            old_controller(ctx, &name, phase, SECOND);
+            let seen = ctx.get(new, &name).ok()["status"].clone();
             assert_eq!(seen.get("lastCompletedRolloutHash"), None, "{name}: {seen}");
-            let requested = (phase != Phase::Promoting).then(|| json!(calculated(scene, &name)));
+            let requested = (phase != Phase::Promoting).then(|| json!(calculated(ctx, &name)));
             assert_eq!(seen.get("requestedRolloutHash"), requested.as_ref(), "{name}");
             if phase != Phase::Fresh {
-                assert!(!reports_completion(scene, &name), "{name}");
+                assert!(!reports_completion(ctx, &name), "{name}");
             }
             // The old controller gets it done after all.
-            old_controller(scene, &name, Phase::Settled, SECOND);
-            assert!(!rollouts(scene, &name) && reports_completion(scene, &name), "{name}");
+            old_controller(ctx, &name, Phase::Settled, SECOND);
+            assert!(!rollouts(ctx, &name) && reports_completion(ctx, &name), "{name}");
         }
     }
 }
 
 /// v1alpha1 over v1alpha1, v1alpha2 over v1alpha1, and so on, with either storage version.
-fn upgrades(scene: &Scene<'_>) {
-    let (old, new) = (scene.sample.old, scene.sample.new);
+fn upgrades(ctx: &TestContext<'_>) {
+    let (old, new) = (ctx.sample.old, ctx.sample.new);
     for storage in [new, old] {
         if storage == new {
-            scene.enable(new);
+            ctx.enable(new);
         } else {
-            scene.store(old);
+            ctx.store(old);
         }
         for born in [old, new] {
             for applied in [old, new] {
                 let name = format!("{applied}-over-{born}-in-{storage}");
-                scene.force_apply(born, &name, &scene.object(born, &name), "user").ok();
-                new_controller(scene, &name, Phase::Settled);
-                assert!(!rollouts(scene, &name) && reports_completion(scene, &name), "{name} at first");
-                let mut upgraded = scene.object(applied, &name);
+                ctx.force_apply(born, &name, &ctx.object(born, &name), "user").ok();
+                new_controller(ctx, &name, Phase::Settled);
+                assert!(!rollouts(ctx, &name) && reports_completion(ctx, &name), "{name} at first");
+                let mut upgraded = ctx.object(applied, &name);
                 upgraded["spec"]["environmentdImageRef"] = json!("materialize/environmentd:v26.13.0");
                 if applied == old {
                     upgraded["spec"]["requestRollout"] = json!(THIRD);
                 }
-                scene.force_apply(applied, &name, &upgraded, "user").ok();
-                assert!(rollouts(scene, &name), "{name}");
-                assert!(!reports_completion(scene, &name), "{name}: told done before it began");
-                new_controller(scene, &name, Phase::Applying);
-                assert!(!reports_completion(scene, &name), "{name}: told done while it rollouts");
-                new_controller(scene, &name, Phase::Promoting);
-                assert!(!reports_completion(scene, &name), "{name}: told done while it promotes");
-                new_controller(scene, &name, Phase::Settled);
-                assert!(!rollouts(scene, &name) && reports_completion(scene, &name), "{name} at last");
+                ctx.force_apply(applied, &name, &upgraded, "user").ok();
+                assert!(rollouts(ctx, &name), "{name}");
+                assert!(!reports_completion(ctx, &name), "{name}: told done before it began");
+                new_controller(ctx, &name, Phase::Applying);
+                assert!(!reports_completion(ctx, &name), "{name}: told done while it rollouts");
+                new_controller(ctx, &name, Phase::Promoting);
+                assert!(!reports_completion(ctx, &name), "{name}: told done while it promotes");
+                new_controller(ctx, &name, Phase::Settled);
+                assert!(!rollouts(ctx, &name) && reports_completion(ctx, &name), "{name} at last");
                 if applied == old {
-                    assert_eq!(scene.get(old, &name).ok()["spec"]["requestRollout"], THIRD);
+                    assert_eq!(ctx.get(old, &name).ok()["spec"]["requestRollout"], THIRD);
                 }
             }
         }
     }
 }
 
-fn by_annotation(scene: &Scene<'_>) {
-    let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.enable(new);
+fn by_annotation(ctx: &TestContext<'_>) {
+    let (old, new) = (ctx.sample.old, ctx.sample.new);
+    ctx.enable(new);
     for version in [old, new] {
         let name = format!("forced-{version}");
-        scene.create(version, &scene.object(version, &name)).ok();
-        new_controller(scene, &name, Phase::Settled);
-        assert!(!rollouts(scene, &name));
+        ctx.create(version, &ctx.object(version, &name)).ok();
+        new_controller(ctx, &name, Phase::Settled);
+        assert!(!rollouts(ctx, &name));
         let patch = json!({"metadata": {"annotations": {"materialize.cloud/force-rollout": FIRST}}});
-        scene.patch(version, &name, &patch).ok();
-        assert!(rollouts(scene, &name), "{name}");
-        assert!(!reports_completion(scene, &name), "{name}");
-        new_controller(scene, &name, Phase::Settled);
-        assert!(!rollouts(scene, &name) && reports_completion(scene, &name), "{name}");
+        ctx.patch(version, &name, &patch).ok();
+        assert!(rollouts(ctx, &name), "{name}");
+        assert!(!reports_completion(ctx, &name), "{name}");
+        new_controller(ctx, &name, Phase::Settled);
+        assert!(!rollouts(ctx, &name) && reports_completion(ctx, &name), "{name}");
     }
 }
 
 /// Two controllers side by side, or a rollback half-way: the old one's word counts.
-fn old_writes(scene: &Scene<'_>) {
-    let (old, new) = (scene.sample.old, scene.sample.new);
+fn old_writes(ctx: &TestContext<'_>) {
+    let (old, new) = (ctx.sample.old, ctx.sample.new);
     for storage in [new, old] {
         if storage == new {
-            scene.enable(new);
+            ctx.enable(new);
         } else {
-            scene.store(old);
+            ctx.store(old);
         }
         for before in [Phase::Settled, Phase::Applying, Phase::Promoting] {
             // The whole status, and the one field alone.
             for whole in [true, false] {
                 let name = format!("{before:?}-{whole}-{storage}").to_lowercase();
-                scene.create(old, &scene.object(old, &name)).ok();
-                new_controller(scene, &name, before);
+                ctx.create(old, &ctx.object(old, &name)).ok();
+                new_controller(ctx, &name, before);
                 let upgrade = json!({"spec": {"environmentdImageRef": "e:v2", "requestRollout": THIRD}});
-                scene.patch(old, &name, &upgrade).ok();
-                assert!(rollouts(scene, &name) && !reports_completion(scene, &name), "{name}");
+                ctx.patch(old, &name, &upgrade).ok();
+                assert!(rollouts(ctx, &name) && !reports_completion(ctx, &name), "{name}");
                 if whole {
-                    old_controller(scene, &name, Phase::Settled, THIRD);
+                    old_controller(ctx, &name, Phase::Settled, THIRD);
                 } else {
                     let patch = json!({"status": {"lastCompletedRolloutRequest": THIRD}});
-                    scene.patch(old, &format!("{name}/status"), &patch).ok();
+                    ctx.patch(old, &format!("{name}/status"), &patch).ok();
                 }
-                assert!(reports_completion(scene, &name), "{name}");
+                assert!(reports_completion(ctx, &name), "{name}");
                 if whole || before != Phase::Promoting {
-                    assert!(!rollouts(scene, &name), "{name}: {:#}", scene.get(new, &name).ok());
+                    assert!(!rollouts(ctx, &name), "{name}: {:#}", ctx.get(new, &name).ok());
                 }
             }
         }
     }
 }
 
-fn rollback(scene: &Scene<'_>) {
-    let (old, new) = (scene.sample.old, scene.sample.new);
-    scene.enable(old);
+fn rollback(ctx: &TestContext<'_>) {
+    let (old, new) = (ctx.sample.old, ctx.sample.new);
+    ctx.enable(old);
     let mut before = Vec::new();
     for phase in PHASES {
         let name = format!("{phase:?}").to_lowercase();
-        let mut object = scene.object(old, &name);
+        let mut object = ctx.object(old, &name);
         object["metadata"]["annotations"] = json!({"example.com/mine": "yes"});
         object["spec"]["forcePromote"] = json!("");
         object["spec"]["serviceAccountAnnotations"] = json!({"example.com/other": "kept"});
-        scene.create(old, &object).ok();
-        old_controller(scene, &name, phase, SECOND);
-        before.push((name.clone(), stored(scene, &name)));
+        ctx.create(old, &object).ok();
+        old_controller(ctx, &name, phase, SECOND);
+        before.push((name.clone(), stored(ctx, &name)));
     }
     for (round, storage) in [new, old, new, old].into_iter().enumerate() {
-        scene.store(storage);
+        ctx.store(storage);
         for (name, was) in &before {
-            scene.patch(storage, name, &json!({})).ok();
+            ctx.patch(storage, name, &json!({})).ok();
             if storage == old {
-                assert_eq!(&stored(scene, name), was, "{name} after round {round}");
+                assert_eq!(&stored(ctx, name), was, "{name} after round {round}");
             } else {
-                assert_eq!(scene.etcd(name)["apiVersion"], format!("{}/{new}", scene.group));
+                assert_eq!(ctx.etcd(name)["apiVersion"], format!("{}/{new}", ctx.group));
                 // What the newer version is for: no traces of the older one in its spec.
-                assert_eq!(scene.etcd(name)["spec"].get("requestRollout"), None);
+                assert_eq!(ctx.etcd(name)["spec"].get("requestRollout"), None);
             }
         }
     }
     // With work done in between: what the old controller wrote is still there, what changed is what changed.
-    scene.store(new);
-    scene.patch(new, "settled", &json!({"spec": {"environmentdImageRef": "e:v3"}})).ok();
-    new_controller(scene, "settled", Phase::Settled);
-    scene.store(old);
-    scene.patch(old, "settled", &json!({})).ok();
-    let now = scene.etcd("settled");
+    ctx.store(new);
+    ctx.patch(new, "settled", &json!({"spec": {"environmentdImageRef": "e:v3"}})).ok();
+    new_controller(ctx, "settled", Phase::Settled);
+    ctx.store(old);
+    ctx.patch(old, "settled", &json!({})).ok();
+    let now = ctx.etcd("settled");
     assert_holds(
         &now,
         &json!({
-            "apiVersion": format!("{}/{old}", scene.group),
+            "apiVersion": format!("{}/{old}", ctx.group),
             "spec": {"environmentdImageRef": "e:v3", "requestRollout": SECOND, "inPlaceRollout": true},
             "status": {"resourcesHash": "0d1b7e", "lastCompletedRolloutRequest": SECOND},
         }),
@@ -201,8 +201,8 @@ fn rollback(scene: &Scene<'_>) {
 }
 
 /// What is stored, without what every write changes and without what is ours.
-fn stored(scene: &Scene<'_>, name: &str) -> Value {
-    let mut object = scene.etcd(name);
+fn stored(ctx: &TestContext<'_>, name: &str) -> Value {
+    let mut object = ctx.etcd(name);
     object["metadata"].as_object_mut().unwrap().remove("managedFields");
     let annotations = object["metadata"]["annotations"].as_object_mut().unwrap();
     annotations.retain(|key, _| !key.starts_with("pointsman.dev/"));

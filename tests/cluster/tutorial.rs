@@ -12,7 +12,7 @@ use crate::documents::program;
 use crate::scenario::Scenario;
 use crate::support::pointsman::{Pointsman, Setup};
 use crate::support::sample::{Sample, WIDGET};
-use crate::support::scene::Scene;
+use crate::support::ctx::TestContext;
 use crate::typed_blocks::{TypedBlock, page, typed_blocks};
 
 pub(crate) const SCENARIOS: &[Scenario] =
@@ -20,57 +20,57 @@ pub(crate) const SCENARIOS: &[Scenario] =
 
 static WIDGETS: [&Sample; 1] = [&WIDGET];
 
-fn typed(scene: &Scene<'_>) {
-    scene.stop_pointsman();
+fn typed(ctx: &TestContext<'_>) {
+    ctx.stop_pointsman();
     // The Service, which the chart would make.
-    drop(scene.conversion());
-    let dir = desk(scene);
+    drop(ctx.conversion());
+    let dir = desk(ctx);
     let mut run = 0;
     for block in typed_blocks(&page("tutorial.md")).iter().filter(|block| !block.is_left_out()) {
         run += 1;
         if block.script.contains("helm uninstall") {
-            scene.stop_pointsman();
+            ctx.stop_pointsman();
         }
-        types(scene, &dir, block);
+        types(ctx, &dir, block);
         if block.script.contains("helm install") {
-            *scene.pointsman.borrow_mut() = Some(Pointsman::start(&as_the_chart_does(scene, &dir)));
+            *ctx.pointsman.borrow_mut() = Some(Pointsman::start(&as_the_chart_does(ctx, &dir)));
         }
     }
     assert!(run > 12, "only {run} blocks are run");
 }
 
 /// The directory of the repository, as far as the tutorial needs it, with programs that know the cluster.
-fn desk(scene: &Scene<'_>) -> PathBuf {
-    let dir = scene.dir.join("tutorial");
+fn desk(ctx: &TestContext<'_>) -> PathBuf {
+    let dir = ctx.dir.join("tutorial");
     fs::create_dir_all(&dir).unwrap();
     for folder in ["manifests", "tests"] {
         symlink(Path::new(env!("CARGO_MANIFEST_DIR")).join(folder), dir.join(folder)).unwrap();
     }
-    let asset = |name: &str| scene.bed.assets.path(name).display().to_string();
+    let asset = |name: &str| ctx.test_cluster.assets.path(name).display().to_string();
     program(&dir.join("pointsman"), &format!("exec {} \"$@\"", env!("CARGO_BIN_EXE_pointsman")));
-    program(&dir.join("kubectl"), &format!("exec {} --namespace={} \"$@\"", asset("kubectl"), scene.ns));
+    program(&dir.join("kubectl"), &format!("exec {} --namespace={} \"$@\"", asset("kubectl"), ctx.ns));
     // There is nobody to run what it would install.
     let template = "[ \"$1\" != install ] || { shift; exec \"$HELM\" template \"$@\"; }";
     program(&dir.join("helm"), &format!("HELM={}\n{template}", asset("helm")));
     dir
 }
 
-fn as_the_chart_does(scene: &Scene<'_>, dir: &Path) -> Setup {
+fn as_the_chart_does(ctx: &TestContext<'_>, dir: &Path) -> Setup {
     let here = dir.join("tutorial");
-    let mut setup = scene.setup.clone();
+    let mut setup = ctx.setup.clone();
     (setup.cert, setup.key, setup.kinds) = (here.join("tls.crt"), here.join("tls.key"), here.join("kinds"));
     setup.flags =
         ["--controller-version=1.0.0", "--default-version", "--served-versions=1.0.0"].map(str::to_owned).to_vec();
     setup
 }
 
-fn types(scene: &Scene<'_>, dir: &Path, block: &TypedBlock) {
-    let script = here(scene, &block.script);
+fn types(ctx: &TestContext<'_>, dir: &Path, block: &TypedBlock) {
+    let script = here(ctx, &block.script);
     let output = Command::new("bash")
         .args(["-c", &format!("exec 2>&1\nset -eu -o pipefail\n{script}")])
         .current_dir(dir)
         .env("PATH", format!("{}:{}", dir.display(), std::env::var("PATH").unwrap()))
-        .env("KUBECONFIG", &scene.bed.api.kubeconfig)
+        .env("KUBECONFIG", &ctx.test_cluster.api.kubeconfig)
         .env("HOME", dir)
         .stdin(Stdio::null())
         .output()
@@ -83,18 +83,18 @@ fn types(scene: &Scene<'_>, dir: &Path, block: &TypedBlock) {
         other => panic!("docs/tutorial.md: what is {other:?}?"),
     };
     assert!(fits, "{}\n{script}\n{said}", output.status);
-    for line in here(scene, &block.shown).lines() {
+    for line in here(ctx, &block.shown).lines() {
         assert!(said.contains(line.trim()), "{line:?} is not in what this says:\n{script}\n{said}");
     }
 }
 
 /// What the names of the tutorial are called here, and without waiting for other API servers.
-fn here(scene: &Scene<'_>, text: &str) -> String {
-    let (ns, port) = (&scene.ns, scene.setup.port);
+fn here(ctx: &TestContext<'_>, text: &str) -> String {
+    let (ns, port) = (&ctx.ns, ctx.setup.port);
     let mut text = text.replace("\\\n", " ");
-    let group = format!("sed -i s/example.com/{}/ tutorial/kinds/*", scene.group);
+    let group = format!("sed -i s/example.com/{}/ tutorial/kinds/*", ctx.group);
     for (theirs, ours) in [
-        ("example.com", scene.group.as_str()),
+        ("example.com", ctx.group.as_str()),
         ("tutorial/kinds\npointsman crd", &format!("tutorial/kinds\n{group}\npointsman crd")),
         ("create namespace pointsman-system", "get namespace pointsman-system"),
         ("pointsman-system/pointsman:443", &format!("pointsman-system/pointsman:{port}")),

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use pointsman_core::definition::{self, Kind, StagedKind};
+use pointsman_core::definition::{self, Kind, MutatedKind};
 use pointsman_core::webhook::{Metadata, Webhook};
 use serde_json::{Value, json};
 
@@ -346,19 +346,19 @@ fn manual_names_all_admission_keys() {
 fn manual_names_all_mutation_keys() {
     let manual = manual();
     let all = blocks(&manual);
-    let (_, shown) = all.iter().find(|(info, _)| info == "yaml stages").unwrap();
-    StagedKind::load("stages.yaml", shown).unwrap();
-    let section = manual.split("\n## Stages").nth(1).unwrap().split("\n## ").next().unwrap();
+    let (_, shown) = all.iter().find(|(info, _)| info == "yaml mutations").unwrap();
+    MutatedKind::load("mutations.yaml", shown).unwrap();
+    let section = manual.split("\n## Mutations").nth(1).unwrap().split("\n## ").next().unwrap();
     let schema = definition::json_schema();
     for of in [
         "ForeignResource",
-        "Stage",
+        "Mutation",
         "Fact",
         "Flag",
         "GoneFlag",
         "FlagEntries",
         "NoFlagEntries",
-        "StageItem",
+        "MutationItem",
         "SetField",
     ] {
         let properties = schema.pointer(&format!("/$defs/{of}/properties")).and_then(Value::as_object);
@@ -366,7 +366,7 @@ fn manual_names_all_mutation_keys() {
         let missing: Vec<&String> = keys.filter(|key| !section.contains(key.as_str())).collect();
         assert!(missing.is_empty(), "{of}: {missing:?}");
     }
-    let operations = schema.pointer("/$defs/StageOperation/oneOf").and_then(Value::as_array).unwrap();
+    let operations = schema.pointer("/$defs/MutationOperation/oneOf").and_then(Value::as_array).unwrap();
     for operation in operations {
         let name = operation.pointer("/required/0").and_then(Value::as_str).unwrap();
         assert!(section.contains(&format!("\n| `{name}: ")), "{name}");

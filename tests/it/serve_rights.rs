@@ -56,7 +56,7 @@ fn chart_role_is_job_only() {
     assert!(deployment.contains("\n      automountServiceAccountToken: false\n"));
 }
 
-/// What serves stages reads the objects that say facts.
+/// What serves mutations reads the objects that say facts.
 #[test]
 fn documented_server_role_is_read_only() {
     let page = fs::read_to_string("docs/rights.md").unwrap();

@@ -8,15 +8,15 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::bed::Route;
+use super::test_cluster::Route;
 use super::process::Process;
 use super::proxy::{Fate, Proxy};
-use super::scene::{CRDS, Scene};
+use super::ctx::{CRDS, TestContext};
 
 /// Exit code, stdout and stderr.
 pub(crate) type Told = (i32, String, String);
 
-impl Scene<'_> {
+impl TestContext<'_> {
     /// What `pointsman migrate` is started with.
     pub(crate) fn migrate_args(&self, kubeconfig: &Path, more: &[&str]) -> Vec<String> {
         let own = ["migrate".to_owned(), self.crd_name()];
@@ -25,7 +25,7 @@ impl Scene<'_> {
     }
 
     pub(crate) fn migrate(&self, more: &[&str]) -> Told {
-        run(&self.migrate_args(&self.bed.api.kubeconfig, more))
+        run(&self.migrate_args(&self.test_cluster.api.kubeconfig, more))
     }
 
     pub(crate) fn migrate_at(&self, kubeconfig: &Path, more: &[&str]) -> Told {
@@ -48,7 +48,7 @@ impl Scene<'_> {
     }
 
     pub(crate) fn enables(&self, more: &[&str]) -> Told {
-        run(&self.enable_args(&self.bed.api.kubeconfig, more))
+        run(&self.enable_args(&self.test_cluster.api.kubeconfig, more))
     }
 
     pub(crate) fn enables_at(&self, kubeconfig: &Path, more: &[&str]) -> Told {
@@ -67,14 +67,14 @@ impl Scene<'_> {
     /// A file with the authority that the API server is told to trust.
     pub(crate) fn authority(&self) -> PathBuf {
         let file = self.dir.join("ca.crt");
-        fs::write(&file, &self.bed.authority.pem).unwrap();
+        fs::write(&file, &self.test_cluster.authority.pem).unwrap();
         file
     }
 
     /// What any command is given so that it finds the cluster and the kind.
     pub(crate) fn on_the_cluster(&self, args: &[&str]) -> Vec<String> {
         let mut args: Vec<String> = args.iter().map(|arg| (*arg).to_owned()).collect();
-        let [kubeconfig, kinds] = self.cluster_args(&self.bed.api.kubeconfig);
+        let [kubeconfig, kinds] = self.cluster_args(&self.test_cluster.api.kubeconfig);
         if !args.iter().any(|arg| arg.starts_with("--kubeconfig=")) {
             args.push(kubeconfig);
         }
@@ -105,7 +105,7 @@ impl Scene<'_> {
 
     /// The flag for a kubeconfig of somebody who may do nothing.
     pub(crate) fn as_nobody(&self) -> String {
-        let text = fs::read_to_string(&self.bed.api.kubeconfig).unwrap();
+        let text = fs::read_to_string(&self.test_cluster.api.kubeconfig).unwrap();
         let file = self.dir.join("nobody");
         fs::write(&file, text.replace("{token: secret-token}", "{token: secret-token, as: nobody}")).unwrap();
         format!("--kubeconfig={}", file.display())
@@ -137,7 +137,7 @@ impl Scene<'_> {
     /// Starts a command that is given the arguments for a kubeconfig, and kills it once this call is done, counted
     /// from 0, before it hears so. Returns the exit code, where it ended before, and the calls.
     pub(crate) fn killed_after(&self, last: usize, args: impl Fn(&Path) -> Vec<String>) -> (Option<i32>, Vec<String>) {
-        let proxy = Proxy::start(&self.bed.api.client, move |at, _, _| match at {
+        let proxy = Proxy::start(&self.test_cluster.api.client, move |at, _, _| match at {
             at if at == last => Fate::HeldAfter,
             _ => Fate::Pass,
         });

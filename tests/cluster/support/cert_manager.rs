@@ -11,29 +11,29 @@ use hyper::Method;
 use serde_json::{Value, json};
 
 use super::process::{Process, free_port};
-use super::scene::Scene;
+use super::ctx::TestContext;
 
 /// Its CRDs.
-pub(crate) fn install(scene: &Scene<'_>) {
-    let bed = scene.bed;
-    let output = Command::new(bed.assets.path("kubectl"))
-        .arg(format!("--kubeconfig={}", bed.api.kubeconfig.display()))
+pub(crate) fn install(ctx: &TestContext<'_>) {
+    let test_cluster = ctx.test_cluster;
+    let output = Command::new(test_cluster.assets.path("kubectl"))
+        .arg(format!("--kubeconfig={}", test_cluster.api.kubeconfig.display()))
         .args(["apply", "--server-side", "-f"])
-        .arg(bed.assets.path("cert-manager-crds"))
+        .arg(test_cluster.assets.path("cert-manager-crds"))
         .output()
         .unwrap();
     assert!(output.status.success(), "{output:?}");
 }
 
 /// cert-manager and its injector of authorities, as plain processes, and its CRDs.
-pub(crate) fn start(scene: &Scene<'_>) -> [Process; 2] {
-    let bed = scene.bed;
-    let kubeconfig = format!("--kubeconfig={}", bed.api.kubeconfig.display());
-    install(scene);
+pub(crate) fn start(ctx: &TestContext<'_>) -> [Process; 2] {
+    let test_cluster = ctx.test_cluster;
+    let kubeconfig = format!("--kubeconfig={}", test_cluster.api.kubeconfig.display());
+    install(ctx);
     let run = |name: &str, more: &[String]| {
         let args = [&[kubeconfig.clone(), "--leader-elect=false".to_owned()], more].concat();
-        let log = bed.logs.join(format!("{name}.log"));
-        Process::start(name, &bed.assets.path(name), &args, &log)
+        let log = test_cluster.logs.join(format!("{name}.log"));
+        Process::start(name, &test_cluster.assets.path(name), &args, &log)
     };
     let metrics = format!("--metrics-listen-address=127.0.0.1:{}", free_port());
     let controller = run("cert-manager-controller", &["--cluster-resource-namespace=cert-manager".to_owned(), metrics]);
@@ -41,16 +41,16 @@ pub(crate) fn start(scene: &Scene<'_>) -> [Process; 2] {
 }
 
 /// What is in a Secret with a pair, once it is issued.
-pub(crate) fn secret(scene: &Scene<'_>, name: &str) -> Option<Value> {
-    let path = format!("/api/v1/namespaces/{}/secrets/{name}", scene.ns);
-    let answer = scene.call(Method::GET, &path, None);
+pub(crate) fn secret(ctx: &TestContext<'_>, name: &str) -> Option<Value> {
+    let path = format!("/api/v1/namespaces/{}/secrets/{name}", ctx.ns);
+    let answer = ctx.call(Method::GET, &path, None);
     let data = answer.is_ok().then(|| answer.body["data"].clone())?;
     (data["tls.crt"].as_str()?.len() > 10).then_some(data)
 }
 
 /// What `cmctl renew` does.
-pub(crate) fn renew(scene: &Scene<'_>, certificate: &str) {
-    let path = format!("/apis/cert-manager.io/v1/namespaces/{}/certificates/{certificate}", scene.ns);
+pub(crate) fn renew(ctx: &TestContext<'_>, certificate: &str) {
+    let path = format!("/apis/cert-manager.io/v1/namespaces/{}/certificates/{certificate}", ctx.ns);
     let issuing = json!([{"op": "add", "path": "/status/conditions/-", "value": {
         "type": "Issuing", "status": "True", "reason": "ManuallyTriggered", "message": "renew",
         "lastTransitionTime": "2026-01-01T00:00:00Z",
@@ -62,8 +62,8 @@ pub(crate) fn renew(scene: &Scene<'_>, certificate: &str) {
         conditions.iter().any(|it| it["type"] == "Ready" && it["status"] == "True")
             && !conditions.iter().any(|it| it["type"] == "Issuing" && it["status"] == "True")
     };
-    scene.eventually(|| settled(&scene.call_get(&path)).then_some(()));
-    scene.call(Method::PATCH, &format!("{path}/status"), patch).ok();
+    ctx.eventually(|| settled(&ctx.call_get(&path)).then_some(()));
+    ctx.call(Method::PATCH, &format!("{path}/status"), patch).ok();
 }
 
 /// A stand-in for the kubelet: `tls.crt -> ..data/tls.crt`, `..data -> ..7` (kubernetes `atomic_writer.go`).

@@ -1,4 +1,4 @@
-//! Shoots of Gardener: the cluster that runs their control planes, with the stages that are about these, and another
+//! Shoots of Gardener: the cluster that runs their control planes, with the mutations that are about these, and another
 //! API server, which is every shoot.
 
 use std::fs;
@@ -11,40 +11,40 @@ use serde_json::{Value, json};
 
 use super::apiserver::ApiServer;
 use super::pointsman::Pointsman;
-use super::scene::{CRDS, MERGE, Scene};
-use crate::stages::{NAMES, configuration, example, metric};
+use super::ctx::{CRDS, MERGE, TestContext};
+use crate::mutations::{NAMES, configuration, example, metric};
 
 /// A cluster with shoots.
 pub(crate) struct Landscape<'s> {
-    pub(crate) scene: &'s Scene<'s>,
+    pub(crate) ctx: &'s TestContext<'s>,
     /// What every shoot is.
     pub(crate) shoot: ApiServer,
     configuration: Value,
 }
 
 impl<'s> Landscape<'s> {
-    /// All kinds are known, stages are served by this kubeconfig, and there is another cluster.
-    pub(crate) fn begins(scene: &'s Scene<'s>, serves_by: &Path) -> Self {
-        scene.post(CRDS, &scene.crd).ok();
+    /// All kinds are known, mutations are served by this kubeconfig, and there is another cluster.
+    pub(crate) fn begins(ctx: &'s TestContext<'s>, serves_by: &Path) -> Self {
+        ctx.post(CRDS, &ctx.crd).ok();
         // Others that have run here before may have left it behind.
-        let planes = scene.post(CRDS, &control_planes());
+        let planes = ctx.post(CRDS, &control_planes());
         assert!(planes.is_ok() || planes.code == 409, "{}", planes.message());
-        scene.knows_rollouts();
-        for path in [clusters(scene), format!("/apis/{CONTROL_PLANES}/controlplanes")] {
-            scene.eventually(|| scene.call(Method::GET, &path, None).is_ok().then_some(()));
+        ctx.knows_rollouts();
+        for path in [clusters(ctx), format!("/apis/{CONTROL_PLANES}/controlplanes")] {
+            ctx.eventually(|| ctx.call(Method::GET, &path, None).is_ok().then_some(()));
         }
-        let group = format!("clusters.{}", scene.group);
-        let stages = example("control-plane.yaml").replace("clusters.extensions.gardener.cloud", &group);
-        fs::write(scene.setup.kinds.join("control-plane.yaml"), stages).unwrap();
-        serves(scene, serves_by);
-        let configuration = configuration(scene);
-        scene.kubectl(&["apply"], &configuration);
-        let dir = scene.dir.join("shoot");
-        let logs = scene.bed.logs.join(format!("{}-shoot", scene.ns));
+        let group = format!("clusters.{}", ctx.group);
+        let mutations = example("control-plane.yaml").replace("clusters.extensions.gardener.cloud", &group);
+        fs::write(ctx.setup.kinds.join("control-plane.yaml"), mutations).unwrap();
+        serves(ctx, serves_by);
+        let configuration = configuration(ctx);
+        ctx.kubectl(&["apply"], &configuration);
+        let dir = ctx.dir.join("shoot");
+        let logs = ctx.test_cluster.logs.join(format!("{}-shoot", ctx.ns));
         [&dir, &logs].iter().for_each(|dir| fs::create_dir_all(dir).unwrap());
-        let apart = format!("--etcd-prefix=/shoot-{}", scene.ns);
-        let shoot = ApiServer::start(&scene.bed.assets, &scene.bed.etcd, &dir, &logs, &[&apart]);
-        Self { scene, shoot, configuration }
+        let apart = format!("--etcd-prefix=/shoot-{}", ctx.ns);
+        let shoot = ApiServer::start(&ctx.test_cluster.assets, &ctx.test_cluster.etcd, &dir, &logs, &[&apart]);
+        Self { ctx, shoot, configuration }
     }
 
     /// A shoot with a control plane, in a namespace of its own that is called as its Cluster. Returns its name.
@@ -53,9 +53,9 @@ impl<'s> Landscape<'s> {
         let plane = json!({
             "apiVersion": CONTROL_PLANES, "kind": "ControlPlane", "metadata": {"name": "it"}, "spec": {},
         });
-        self.scene.post(&format!("/apis/{CONTROL_PLANES}/namespaces/{full}/controlplanes"), &plane).ok();
+        self.ctx.post(&format!("/apis/{CONTROL_PLANES}/namespaces/{full}/controlplanes"), &plane).ok();
         for deployment in NAMES {
-            self.scene.post(&deployments(&full), &of_example(deployment, &full)).ok();
+            self.ctx.post(&deployments(&full), &of_example(deployment, &full)).ok();
         }
         self.knows_way(&full, &self.kubeconfig());
         full
@@ -63,18 +63,18 @@ impl<'s> Landscape<'s> {
 
     /// The same without anything in its namespace.
     pub(crate) fn plants_new(&self, name: &str, more: &Value) -> String {
-        let full = format!("{}-{name}", self.scene.ns);
-        self.scene.post("/api/v1/namespaces", &json!({"metadata": {"name": full}})).ok();
+        let full = format!("{}-{name}", self.ctx.ns);
+        self.ctx.post("/api/v1/namespaces", &json!({"metadata": {"name": full}})).ok();
         let mut shoot = json!({
             "metadata": {"name": name}, "status": {"lastOperation": {"state": "Succeeded"}},
             "spec": {"provider": {"type": "aws"}, "kubernetes": {"version": "1.18.20"}, "hibernation": {"enabled": false}},
         });
         merge(&mut shoot, more);
         let cluster = json!({
-            "apiVersion": format!("{}/v1alpha1", self.scene.group), "kind": "Cluster", "metadata": {"name": full},
+            "apiVersion": format!("{}/v1alpha1", self.ctx.group), "kind": "Cluster", "metadata": {"name": full},
             "spec": {"cloudProfile": {}, "seed": {}, "shoot": shoot},
         });
-        self.scene.post(&clusters(self.scene), &cluster).ok();
+        self.ctx.post(&clusters(self.ctx), &cluster).ok();
         full
     }
 
@@ -84,13 +84,13 @@ impl<'s> Landscape<'s> {
             "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "gardener", "namespace": full},
             "data": {"kubeconfig": STANDARD.encode(kubeconfig)},
         });
-        self.scene.kubectl(&["apply"], &secret);
+        self.ctx.kubectl(&["apply"], &secret);
     }
 
     /// How the shoot is reached: all in itself.
     pub(crate) fn kubeconfig(&self) -> String {
         let text = fs::read_to_string(&self.shoot.kubeconfig).unwrap();
-        let file = self.scene.dir.join("shoot/certs/apiserver.crt");
+        let file = self.ctx.dir.join("shoot/certs/apiserver.crt");
         let authority = STANDARD.encode(fs::read(&file).unwrap());
         text.replace(
             &format!("certificate-authority: '{}'", file.display()),
@@ -132,14 +132,14 @@ impl<'s> Landscape<'s> {
 
     /// The Cluster that stands for a shoot.
     pub(crate) fn cluster(&self, full: &str) -> Value {
-        self.scene.call_get(&format!("{}/{full}", clusters(self.scene)))
+        self.ctx.call_get(&format!("{}/{full}", clusters(self.ctx)))
     }
 
     /// Changes the copy of a shoot, as Gardener does.
     pub(crate) fn changes(&self, full: &str, shoot: &Value) {
         let patch = json!({"spec": {"shoot": shoot}}).to_string();
-        let path = format!("{}/{full}", clusters(self.scene));
-        self.scene.call(Method::PATCH, &path, Some((MERGE, patch))).ok();
+        let path = format!("{}/{full}", clusters(self.ctx));
+        self.ctx.call(Method::PATCH, &path, Some((MERGE, patch))).ok();
     }
 
     /// Whether an annotation of a Cluster says true.
@@ -148,13 +148,13 @@ impl<'s> Landscape<'s> {
     }
 
     pub(crate) fn deployment(&self, full: &str, name: &str) -> Value {
-        self.scene.call_get(&format!("{}/{name}", deployments(full)))
+        self.ctx.call_get(&format!("{}/{name}", deployments(full)))
     }
 
     /// Has a StagedRollout over all shoots begin.
     pub(crate) fn rollouts(&self, name: &str, more: &Value) {
         let file = self.rollout_file(name, more);
-        self.scene.commanded(&["rollout", "start", "-f", &file.display().to_string()]);
+        self.ctx.commanded(&["rollout", "start", "-f", &file.display().to_string()]);
     }
 
     /// Its file.
@@ -165,37 +165,37 @@ impl<'s> Landscape<'s> {
             "waves": [{"name": "all", "maxInFlight": 1}],
         });
         merge(&mut spec, more);
-        self.scene.rollout_file(&spec)
+        self.ctx.rollout_file(&spec)
     }
 
     /// Where the Clusters are that stand for shoots.
     pub(crate) fn clusters(&self) -> String {
-        clusters(self.scene)
+        clusters(self.ctx)
     }
 
     /// Ends it for good, with these StagedRollouts.
     pub(crate) fn ends(mut self, rollouts: &[&str]) {
-        self.scene.kubectl(&["delete"], &self.configuration);
+        self.ctx.kubectl(&["delete"], &self.configuration);
         for name in rollouts {
             let path = format!("/apis/pointsman.dev/v1/stagedrollouts/{name}");
             let over = json!({"status": {"phase": "Complete"}}).to_string();
-            self.scene.call(Method::PATCH, &format!("{path}/status"), Some((MERGE, over)));
-            self.scene
-                .eventually(|| matches!(self.scene.call(Method::DELETE, &path, None).code, 200 | 404).then_some(()));
+            self.ctx.call(Method::PATCH, &format!("{path}/status"), Some((MERGE, over)));
+            self.ctx
+                .eventually(|| matches!(self.ctx.call(Method::DELETE, &path, None).code, 200 | 404).then_some(()));
         }
-        self.scene.call(Method::DELETE, &format!("{CRDS}/controlplanes.extensions.gardener.cloud"), None);
+        self.ctx.call(Method::DELETE, &format!("{CRDS}/controlplanes.extensions.gardener.cloud"), None);
         self.shoot.stop();
     }
 }
 
-/// Serves stages, by a kubeconfig.
-pub(crate) fn serves(scene: &Scene<'_>, kubeconfig: &Path) {
-    scene.stop_pointsman();
-    let mut setup = scene.setup.clone();
+/// Serves mutations, by a kubeconfig.
+pub(crate) fn serves(ctx: &TestContext<'_>, kubeconfig: &Path) {
+    ctx.stop_pointsman();
+    let mut setup = ctx.setup.clone();
     setup.flags.push(format!("--kubeconfig={}", kubeconfig.display()));
-    *scene.pointsman.borrow_mut() = Some(Pointsman::start(&setup));
-    let known = format!("pointsman_fact_known{{resource=\"clusters.{}\"}} 1\n", scene.group);
-    scene.eventually(|| metric(scene, &known).then_some(()));
+    *ctx.pointsman.borrow_mut() = Some(Pointsman::start(&setup));
+    let known = format!("pointsman_fact_known{{resource=\"clusters.{}\"}} 1\n", ctx.group);
+    ctx.eventually(|| metric(ctx, &known).then_some(()));
 }
 
 /// A Deployment of the example, in a namespace.
@@ -209,8 +209,8 @@ pub(crate) fn deployments(namespace: &str) -> String {
     format!("/apis/apps/v1/namespaces/{namespace}/deployments")
 }
 
-fn clusters(scene: &Scene<'_>) -> String {
-    format!("/apis/{}/v1alpha1/clusters", scene.group)
+fn clusters(ctx: &TestContext<'_>) -> String {
+    format!("/apis/{}/v1alpha1/clusters", ctx.group)
 }
 
 /// The kind whose objects tell that a shoot is not new.

@@ -6,8 +6,8 @@ use hyper::Method;
 use serde_json::{Value, json};
 
 use super::sample::gone;
-use super::scene::{CRDS, JSON, MERGE, Scene};
-use super::town::Town;
+use super::ctx::{CRDS, JSON, MERGE, TestContext};
+use super::fake_operators::FakeOperators;
 
 /// What there is in a namespace beside installations, at a time.
 pub(crate) struct Belongings {
@@ -26,7 +26,7 @@ impl Belongings {
     }
 }
 
-impl Scene<'_> {
+impl TestContext<'_> {
     /// Where the objects are that become others.
     pub(crate) fn installations(&self) -> String {
         format!("/apis/{}/v1alpha1/namespaces/{}/clusterinstallations", gone(&self.group), self.ns)
@@ -79,8 +79,8 @@ impl Scene<'_> {
     }
 
     /// Waits until all Pods of an installation are ready.
-    pub(crate) fn serves(&self, town: &Town, name: &str) {
-        self.eventually(|| (town.fewest(name) >= REPLICAS).then_some(()));
+    pub(crate) fn serves(&self, fake_operators: &FakeOperators, name: &str) {
+        self.eventually(|| (fake_operators.fewest(name) >= REPLICAS).then_some(()));
         let path = format!("{}/{name}", self.deployments());
         self.eventually(|| (self.call_get(&path)["status"]["availableReplicas"] == REPLICAS).then_some(()));
     }
@@ -158,7 +158,7 @@ impl Scene<'_> {
     }
 
     /// Ends rollouts for good, and the kind that went.
-    pub(crate) fn leaves_town(&self, rollouts: &[&str]) {
+    pub(crate) fn leaves_fake_operators(&self, rollouts: &[&str]) {
         for name in rollouts {
             let path = format!("/apis/pointsman.dev/v1/stagedrollouts/{name}");
             let over = json!({"status": {"phase": "Complete"}}).to_string();

@@ -5,9 +5,9 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use super::scene::Scene;
+use super::ctx::TestContext;
 
-impl Scene<'_> {
+impl TestContext<'_> {
     /// Runs kubectl with a manifest in a file, and returns what it printed. Of an API server that did not come to an
     /// end in time it is asked again, as a person would.
     #[track_caller]
@@ -23,9 +23,9 @@ impl Scene<'_> {
     pub(crate) fn try_kubectl(&self, args: &[&str], manifest: &Value) -> (bool, String) {
         let file = self.dir.join("manifest.json");
         fs::write(&file, manifest.to_string()).unwrap();
-        let bed = self.bed;
-        let output = Command::new(bed.assets.path("kubectl"))
-            .arg(format!("--kubeconfig={}", bed.api.kubeconfig.display()))
+        let test_cluster = self.test_cluster;
+        let output = Command::new(test_cluster.assets.path("kubectl"))
+            .arg(format!("--kubeconfig={}", test_cluster.api.kubeconfig.display()))
             .arg(format!("--cache-dir={}/kubectl-cache", self.dir.display()))
             .args(args)
             .arg("-f")

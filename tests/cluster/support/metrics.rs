@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use hyper::Method;
 
-use super::bed::Bed;
+use super::test_cluster::TestCluster;
 
 /// Calls by result, such as `success` or `failure conversion_webhook_call_failure`.
-pub(crate) fn calls(bed: &Bed) -> BTreeMap<String, u64> {
+pub(crate) fn calls(test_cluster: &TestCluster) -> BTreeMap<String, u64> {
     let mut calls = BTreeMap::new();
-    for line in page(bed).lines() {
+    for line in page(test_cluster).lines() {
         let Some(rest) = line.strip_prefix("apiserver_conversion_webhook_request_total{") else {
             continue;
         };
@@ -20,14 +20,14 @@ pub(crate) fn calls(bed: &Bed) -> BTreeMap<String, u64> {
 }
 
 /// Conversions of one CRD: those that succeeded and those that did not.
-pub(crate) fn of_crd(bed: &Bed, crd: &str) -> (u64, u64) {
-    by_crd(bed).remove(crd).unwrap_or_default()
+pub(crate) fn of_crd(test_cluster: &TestCluster, crd: &str) -> (u64, u64) {
+    by_crd(test_cluster).remove(crd).unwrap_or_default()
 }
 
 /// The same for every CRD there ever was.
-pub(crate) fn by_crd(bed: &Bed) -> BTreeMap<String, (u64, u64)> {
+pub(crate) fn by_crd(test_cluster: &TestCluster) -> BTreeMap<String, (u64, u64)> {
     let mut all = BTreeMap::<String, (u64, u64)>::new();
-    for line in page(bed).lines() {
+    for line in page(test_cluster).lines() {
         let name = "apiserver_crd_conversion_webhook_duration_seconds_count{";
         let Some(rest) = line.strip_prefix(name) else {
             continue;
@@ -42,15 +42,15 @@ pub(crate) fn by_crd(bed: &Bed) -> BTreeMap<String, (u64, u64)> {
 }
 
 /// The sum of a metric's values, in all its series that have `label` in their labels.
-pub(crate) fn sum(bed: &Bed, name: &str, label: &str) -> f64 {
-    let page = page(bed);
+pub(crate) fn sum(test_cluster: &TestCluster, name: &str, label: &str) -> f64 {
+    let page = page(test_cluster);
     let series = page.lines().filter_map(|line| line.strip_prefix(name));
     let fitting = series.filter(|rest| rest.starts_with(['{', ' ']) && rest.contains(label));
     fitting.map(|rest| rest.rsplit(' ').next().unwrap().parse::<f64>().unwrap()).sum()
 }
 
-fn page(bed: &Bed) -> String {
-    let answer = bed.api.client.call(Method::GET, "/metrics", None);
+fn page(test_cluster: &TestCluster) -> String {
+    let answer = test_cluster.api.client.call(Method::GET, "/metrics", None);
     answer.ok().as_str().unwrap().to_owned()
 }
 

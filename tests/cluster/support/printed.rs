@@ -5,14 +5,14 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-use super::bed::Route;
-use super::scene::Scene;
+use super::test_cluster::Route;
+use super::ctx::TestContext;
 
-impl Scene<'_> {
+impl TestContext<'_> {
     /// What a command prints about this kind, as one JSON document.
     pub(crate) fn pointsman_prints(&self, args: &[&str]) -> String {
         let ca = self.dir.join("ca.crt");
-        fs::write(&ca, &self.bed.authority.pem).unwrap();
+        fs::write(&ca, &self.test_cluster.authority.pem).unwrap();
         let calls = !args.contains(&"--no-conversion");
         let output = Command::new(env!("CARGO_BIN_EXE_pointsman"))
             .args(args)

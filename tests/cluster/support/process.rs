@@ -165,7 +165,7 @@ fn tell_watchdog(what: &str, it: impl Display) {
 
 /// A loopback port that nobody listens on, and that nobody gets but who asks for it here: Linux takes the ports of
 /// outgoing connections, and those of whoever lets it choose, from 32768 up (net.ipv4.ip_local_port_range), and a
-/// connection of a busy bed would have one of these between its choice and its use.
+/// connection of a busy test_cluster would have one of these between its choice and its use.
 pub(crate) fn free_port() -> u16 {
     static NEXT: LazyLock<Mutex<u32>> = LazyLock::new(|| Mutex::new(std::process::id() * 1000));
     const FIRST: u16 = 12_000;

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::client::Client;
 use super::process::{Process, SOON, eventually};
-use super::scene::{JSON, Scene};
+use super::ctx::{JSON, TestContext};
 
 /// A verb of RBAC on a resource.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
@@ -84,7 +84,7 @@ fn without(role: &Value, right: &Right, everything: &[(String, String)]) -> Valu
 
 /// A story of a rollout that can be told many times beside itself, each time by another name.
 pub(crate) struct Story<'s> {
-    pub(crate) scene: &'s Scene<'s>,
+    pub(crate) ctx: &'s TestContext<'s>,
     /// What its StagedRollouts are called by, beside the right that is missing.
     pub(crate) name: &'static str,
     /// The printed role.
@@ -93,7 +93,7 @@ pub(crate) struct Story<'s> {
     pub(crate) by: &'s Path,
     /// What is said where a right is missing.
     pub(crate) says: fn(&Right) -> [String; 2],
-    /// Where that role counts, where it is not the cluster of the scene.
+    /// Where that role counts, where it is not the cluster of the ctx.
     pub(crate) elsewhere: Option<&'s Client>,
     /// Has an object be there, and a StagedRollout of this name over it; whoever goes to another cluster goes there as
     /// a user of that name.
@@ -135,7 +135,7 @@ impl Story<'_> {
 
     fn tell(&self, missing: impl Iterator<Item = Option<Right>>) -> Vec<String> {
         let everything = if rights_of(self.role).iter().any(|right| right.plural == "*") {
-            self.scene.everything()
+            self.ctx.everything()
         } else {
             Vec::new()
         };
@@ -172,8 +172,8 @@ impl Story<'_> {
     pub(crate) fn rollout_without(&self, right: Option<&Right>) -> String {
         let plain = |text: &str| text.replace('*', "all").replace(['/', '.'], "-");
         match right {
-            Some(Right { plural, verb, .. }) => format!("{}-{}-{}-{verb}", self.scene.ns, self.name, plain(plural)),
-            None => format!("{}-{}-whole", self.scene.ns, self.name),
+            Some(Right { plural, verb, .. }) => format!("{}-{}-{}-{verb}", self.ctx.ns, self.name, plain(plural)),
+            None => format!("{}-{}-whole", self.ctx.ns, self.name),
         }
     }
 
@@ -249,23 +249,23 @@ impl Story<'_> {
     }
 
     fn log(&self, one: &Telling) -> String {
-        fs::read_to_string(self.scene.log_of(&one.name)).unwrap_or_default()
+        fs::read_to_string(self.ctx.log_of(&one.name)).unwrap_or_default()
     }
 
     fn runs(&self, one: &mut Telling) {
         let kubeconfig = match self.elsewhere {
-            Some(_) => self.scene.bed.api.kubeconfig.clone(),
-            None => self.scene.as_user(self.by, &one.name),
+            Some(_) => self.ctx.test_cluster.api.kubeconfig.clone(),
+            None => self.ctx.as_user(self.by, &one.name),
         };
         let (namespace, kubeconfig) =
-            (format!("--namespace={}", self.scene.ns), format!("--kubeconfig={}", kubeconfig.display()));
-        let args = self.scene.on_the_cluster(&["rollout", "run", &one.name, "--holder=test", &namespace, &kubeconfig]);
-        one.process = Some(self.scene.started(&one.name, &args));
+            (format!("--namespace={}", self.ctx.ns), format!("--kubeconfig={}", kubeconfig.display()));
+        let args = self.ctx.on_the_cluster(&["rollout", "run", &one.name, "--holder=test", &namespace, &kubeconfig]);
+        one.process = Some(self.ctx.started(&one.name, &args));
         one.since = Instant::now();
     }
 
     fn client(&self) -> &Client {
-        self.elsewhere.unwrap_or(&self.scene.bed.api.client)
+        self.elsewhere.unwrap_or(&self.ctx.test_cluster.api.client)
     }
 
     /// Gives a user these rights, and no others.
@@ -307,7 +307,7 @@ impl Story<'_> {
     }
 }
 
-impl Scene<'_> {
+impl TestContext<'_> {
     /// What is printed for the rollout of a file: its role, and the one for other clusters.
     pub(crate) fn role(&self, file: &Path, more: &[&str]) -> Vec<Value> {
         let file = file.display().to_string();
@@ -326,8 +326,8 @@ impl Scene<'_> {
 
     /// Every resource of namespaces that can be listed: plural and group.
     fn everything(&self) -> Vec<(String, String)> {
-        let kubectl = std::process::Command::new(self.bed.assets.path("kubectl"))
-            .arg(format!("--kubeconfig={}", self.bed.api.kubeconfig.display()))
+        let kubectl = std::process::Command::new(self.test_cluster.assets.path("kubectl"))
+            .arg(format!("--kubeconfig={}", self.test_cluster.api.kubeconfig.display()))
             .args(["api-resources", "--verbs=list", "--namespaced", "--output=name"])
             .output()
             .unwrap();

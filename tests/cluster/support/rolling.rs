@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::acting::Told;
 use super::client::Heard;
 use super::process::{Process, SOON};
-use super::scene::{MERGE, Scene};
+use super::ctx::{MERGE, TestContext};
 use super::side_by_side::{A, B};
 
 /// What a controller finds out about an object: its name and version in, whether it is healthy out. Nothing where
@@ -31,22 +31,22 @@ pub(crate) struct Controllers {
 }
 
 impl Controllers {
-    pub(crate) fn start(scene: &Scene<'_>, finds: Finds) -> Self {
-        Self::start_after(scene, ANSWERS, |_| "engine-controller", finds)
+    pub(crate) fn start(ctx: &TestContext<'_>, finds: Finds) -> Self {
+        Self::start_after(ctx, ANSWERS, |_| "engine-controller", finds)
     }
 
     /// The same, by the name of another field manager.
-    pub(crate) fn start_as(scene: &Scene<'_>, manager: Manager, finds: Finds) -> Self {
-        Self::start_after(scene, ANSWERS, manager, finds)
+    pub(crate) fn start_as(ctx: &TestContext<'_>, manager: Manager, finds: Finds) -> Self {
+        Self::start_after(ctx, ANSWERS, manager, finds)
     }
 
     /// The same, where each answer comes so long after the watch has told of the label.
-    pub(crate) fn start_after(scene: &Scene<'_>, delay: Duration, manager: Manager, finds: Finds) -> Self {
+    pub(crate) fn start_after(ctx: &TestContext<'_>, delay: Duration, manager: Manager, finds: Finds) -> Self {
         let ends = Arc::new(AtomicBool::new(false));
-        let (all, label) = (scene.all(scene.sample.new), scene.label_key());
+        let (all, label) = (ctx.all(ctx.sample.new), ctx.label_key());
         let (sends, hears) = mpsc::channel::<Seen>();
         let follows = {
-            let (client, ends, all) = (scene.bed.api.client.another(), ends.clone(), all.clone());
+            let (client, ends, all) = (ctx.test_cluster.api.client.another(), ends.clone(), all.clone());
             let seen = move |object: &Value| Seen {
                 name: object["metadata"]["name"].as_str().unwrap().to_owned(),
                 uid: object["metadata"]["uid"].as_str().unwrap().to_owned(),
@@ -61,7 +61,7 @@ impl Controllers {
             })
         };
         let answers = {
-            let (client, ended) = (scene.bed.api.client.another(), ends.clone());
+            let (client, ended) = (ctx.test_cluster.api.client.another(), ends.clone());
             thread::spawn(move || {
                 let (mut known, mut due) = (BTreeMap::<String, String>::new(), Vec::<(Instant, Instant, Seen)>::new());
                 while !ended.load(Ordering::Relaxed) {
@@ -129,7 +129,7 @@ pub(crate) fn status(healthy: bool, reason: &str) -> Value {
     json!({"status": {"conditions": [{"type": "Ready", "status": status, "reason": reason}]}})
 }
 
-impl Scene<'_> {
+impl TestContext<'_> {
     /// Has the cluster know StagedRollouts and the kind.
     pub(crate) fn knows_rollouts(&self) {
         let documents = self.pointsman_prints_plainly(&["rollout", "crd"]);
@@ -137,7 +137,7 @@ impl Scene<'_> {
         let list = json!({"apiVersion": "v1", "kind": "List", "items": documents});
         self.kubectl(&["apply", "--server-side", "--force-conflicts"], &list);
         self.eventually(|| self.call(Method::GET, "/apis/pointsman.dev/v1/stagedrollouts", None).is_ok().then_some(()));
-        self.bed.rollouts_since.get_or_init(Instant::now);
+        self.test_cluster.rollouts_since.get_or_init(Instant::now);
     }
 
     /// What a command prints that knows no kinds.
@@ -218,7 +218,7 @@ impl Scene<'_> {
         // All of them, and so none by its name.
         let own = if what[0] == "list" { vec!["rollout", "list"] } else { vec!["rollout", what[0], &self.ns] };
         // Those that know no kinds say so.
-        let kubeconfig = format!("--kubeconfig={}", self.bed.api.kubeconfig.display());
+        let kubeconfig = format!("--kubeconfig={}", self.test_cluster.api.kubeconfig.display());
         let args: Vec<String> = match what[0] {
             "approve" | "clean" | "objects" => self.on_the_cluster(&[&own, &what[1..]].concat()),
             _ => [&own[..], &what[1..], &[&kubeconfig]].concat().iter().map(|arg| (*arg).to_owned()).collect(),
@@ -270,7 +270,7 @@ impl Scene<'_> {
                     .as_str()
                     .is_some_and(|uri| uri.contains("pointsman-rollout") && !uri.contains("dryRun"))
         };
-        let audit = self.bed.audit();
+        let audit = self.test_cluster.audit();
         let names = audit.iter().filter(is_one).map(|event| event["objectRef"]["name"].as_str().unwrap().to_owned());
         names.collect()
     }

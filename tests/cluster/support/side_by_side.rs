@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::pointsman::{Pointsman, Setup, write_pair};
 use super::process::{SOON, eventually};
-use super::scene::Scene;
+use super::ctx::TestContext;
 
 pub(crate) const A: &str = "2.16.0";
 pub(crate) const B: &str = "2.17.0";
@@ -27,7 +27,7 @@ pub(crate) struct Server {
 
 /// The servers of a kind. The first one's version is the default.
 pub(crate) struct SideBySide<'a> {
-    scene: &'a Scene<'a>,
+    ctx: &'a TestContext<'a>,
     pub(crate) servers: Vec<Server>,
 }
 
@@ -37,35 +37,35 @@ type Answers = BTreeMap<String, u64>;
 impl<'a> SideBySide<'a> {
     /// Starts the servers. All have the same port, each on an address and behind a Service of its own, because what is
     /// registered differs in the name of the Service alone.
-    pub(crate) fn start(scene: &'a Scene<'a>, versions: &[&'static str], more: &[&str]) -> Self {
+    pub(crate) fn start(ctx: &'a TestContext<'a>, versions: &[&'static str], more: &[&str]) -> Self {
         let all = versions.join(",");
         let start = |(index, version): (usize, &&'static str)| {
             let host = format!("127.0.0.{}", index + 2);
             let name = format!("engine-{}", version.replace('.', "-"));
-            let dir = scene.dir.join(version);
+            let dir = ctx.dir.join(version);
             fs::create_dir_all(&dir).unwrap();
-            let names = [format!("{name}.{}.svc", scene.ns)];
-            let (cert, key) = write_pair(&dir, &scene.bed.authority.issue(&names));
+            let names = [format!("{name}.{}.svc", ctx.ns)];
+            let (cert, key) = write_pair(&dir, &ctx.test_cluster.authority.issue(&names));
             let mut flags = vec![format!("--controller-version={version}"), format!("--served-versions={all}")];
             flags.extend((index == 0).then(|| "--default-version".to_owned()));
             flags.extend(more.iter().map(|flag| (*flag).to_owned()));
-            let log = scene.setup.log.with_extension(format!("{version}.log"));
-            let setup = Setup { cert, key, log, host, flags, ..scene.setup.clone() };
+            let log = ctx.setup.log.with_extension(format!("{version}.log"));
+            let setup = Setup { cert, key, log, host, flags, ..ctx.setup.clone() };
             let spec = json!({"type": "ExternalName", "externalName": setup.host});
-            let path = format!("/api/v1/namespaces/{}/services", scene.ns);
-            scene.post(&path, &json!({"metadata": {"name": name}, "spec": spec})).ok();
+            let path = format!("/api/v1/namespaces/{}/services", ctx.ns);
+            ctx.post(&path, &json!({"metadata": {"name": name}, "spec": spec})).ok();
             let running = Some(Pointsman::start(&setup));
             Server { version, setup, running }
         };
         let servers = versions.iter().enumerate().map(start).collect();
-        Self { scene, servers }
+        Self { ctx, servers }
     }
 
     /// Applies what is printed for all of them, and waits until it is in force.
     pub(crate) fn register(&self, guard: &str) {
         let versions: Vec<&str> = self.servers.iter().map(|server| server.version).collect();
-        let service = format!("{}/engine-{{version}}:{}", self.scene.ns, self.scene.setup.port);
-        let text = self.scene.pointsman_prints(&[
+        let service = format!("{}/engine-{{version}}:{}", self.ctx.ns, self.ctx.setup.port);
+        let text = self.ctx.pointsman_prints(&[
             "webhooks",
             &format!("--side-by-side={}", versions.join(",")),
             &format!("--default={}", versions[0]),
@@ -73,7 +73,7 @@ impl<'a> SideBySide<'a> {
             &format!("--guard={guard}"),
         ]);
         let printed: Value = serde_json::from_str(&text).unwrap();
-        self.scene.kubectl(&["apply"], &printed);
+        self.ctx.kubectl(&["apply"], &printed);
         for (index, server) in self.servers.iter().enumerate() {
             self.wait_until_asked(index, Some(server.version));
         }
@@ -108,9 +108,9 @@ impl<'a> SideBySide<'a> {
     }
 
     fn dry_run(&self, label: Option<&str>) -> super::client::Answer {
-        let scene = self.scene;
-        let object = scene.labelled(scene.sample.new, "probe", label);
-        scene.post(&format!("{}?dryRun=All", scene.all(scene.sample.new)), &object)
+        let ctx = self.ctx;
+        let object = ctx.labelled(ctx.sample.new, "probe", label);
+        ctx.post(&format!("{}?dryRun=All", ctx.all(ctx.sample.new)), &object)
     }
 
     pub(crate) fn stop(&mut self) {
@@ -188,7 +188,7 @@ impl Server {
     }
 }
 
-impl Scene<'_> {
+impl TestContext<'_> {
     /// The label that says which controller version manages an object.
     pub(crate) fn label_key(&self) -> String {
         let mut lines = self.sample.definition.lines();

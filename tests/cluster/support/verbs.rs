@@ -4,9 +4,9 @@ use hyper::Method;
 use serde_json::Value;
 
 use super::client::Answer;
-use super::scene::{APPLY, JSON, MERGE, Scene};
+use super::ctx::{APPLY, JSON, MERGE, TestContext};
 
-impl Scene<'_> {
+impl TestContext<'_> {
     pub(crate) fn post(&self, path: &str, body: &Value) -> Answer {
         self.call(Method::POST, path, Some((JSON, body.to_string())))
     }

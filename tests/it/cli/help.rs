@@ -24,7 +24,7 @@ const COMMANDS: [&[&str]; 18] = [
     &["webhooks", "overlay"],
     &["webhooks", "policy"],
     &["webhooks", "retire"],
-    &["webhooks", "stages"],
+    &["webhooks", "mutations"],
 ];
 
 /// The command lines among the examples of a help text. One that goes on is indented further.

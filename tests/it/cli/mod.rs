@@ -10,7 +10,7 @@ mod input;
 mod kinds;
 mod plan;
 mod rollouts;
-mod stages;
+mod mutations;
 mod terminal;
 mod trial;
 mod validate;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use pointsman_core::definition::{self, Definition, Kind, StagedKind};
+use pointsman_core::definition::{self, Definition, Kind, MutatedKind};
 use pointsman_core::did_you_mean;
 use pointsman_core::webhook::{Metadata, Webhook};
 
@@ -35,8 +35,8 @@ pub(crate) struct LoadedKind {
 }
 
 /// A definition of stages, and where it came from.
-pub(crate) struct KnownStages {
-    pub(crate) staged: StagedKind,
+pub(crate) struct LoadedMutations {
+    pub(crate) mutated: MutatedKind,
     /// The file, as messages call it.
     pub(crate) file: String,
     /// The definition as it is written.
@@ -47,22 +47,22 @@ pub(crate) struct KnownStages {
 /// A definition in a file: of the one sort or of the other.
 pub(crate) enum KnownDefinition {
     Kind(Box<LoadedKind>),
-    Stages(Box<KnownStages>),
+    Mutations(Box<LoadedMutations>),
 }
 
 /// All definitions there are.
 #[derive(Default)]
 pub(crate) struct KnownDefinitions {
     pub(crate) kinds: Vec<LoadedKind>,
-    pub(crate) staged: Vec<KnownStages>,
+    pub(crate) mutated: Vec<LoadedMutations>,
 }
 
 impl KnownDefinitions {
     /// What decides by them.
     pub(crate) fn webhook(self, metadata: Metadata) -> anyhow::Result<Webhook> {
         let kinds = self.kinds.into_iter().map(|known| known.kind).collect();
-        let staged = self.staged.into_iter().map(|known| known.staged).collect();
-        Ok(Webhook::new(kinds, metadata)?.staging(staged)?)
+        let mutated = self.mutated.into_iter().map(|known| known.mutated).collect();
+        Ok(Webhook::new(kinds, metadata)?.with_mutations(mutated)?)
     }
 }
 
@@ -104,17 +104,17 @@ impl KindsArgs {
     }
 
     /// The same, and definitions of stages as they were compiled.
-    pub(crate) fn load_with_stages(&self) -> anyhow::Result<(Vec<LoadedKind>, Vec<StagedKind>)> {
-        let KnownDefinitions { kinds, staged } = self.load_all()?;
-        Ok((kinds, staged.into_iter().map(|known| known.staged).collect()))
+    pub(crate) fn load_with_mutations(&self) -> anyhow::Result<(Vec<LoadedKind>, Vec<MutatedKind>)> {
+        let KnownDefinitions { kinds, mutated } = self.load_all()?;
+        Ok((kinds, mutated.into_iter().map(|known| known.mutated).collect()))
     }
 
     /// The same, and definitions of stages.
     pub(crate) fn load_all(&self) -> anyhow::Result<KnownDefinitions> {
-        let KnownDefinitions { kinds: own, staged } = own(&self.directories)?;
+        let KnownDefinitions { kinds: own, mutated } = own(&self.directories)?;
         let mut kinds = if self.no_built_in { Vec::new() } else { built_in(&own)? };
         kinds.extend(own);
-        Ok(KnownDefinitions { kinds, staged })
+        Ok(KnownDefinitions { kinds, mutated })
     }
 }
 
@@ -132,7 +132,7 @@ fn built_in(own: &[LoadedKind]) -> anyhow::Result<Vec<LoadedKind>> {
 
 /// What is defined in directories.
 fn own(directories: &[PathBuf]) -> anyhow::Result<KnownDefinitions> {
-    let (mut own, mut staged): (Vec<LoadedKind>, Vec<KnownStages>) = (Vec::new(), Vec::new());
+    let (mut own, mut mutated): (Vec<LoadedKind>, Vec<LoadedMutations>) = (Vec::new(), Vec::new());
     let mut files = Vec::new();
     for directory in directories {
         files.extend(input::in_directory(directory, false)?);
@@ -141,8 +141,8 @@ fn own(directories: &[PathBuf]) -> anyhow::Result<KnownDefinitions> {
         let known = match definition_in(&file)? {
             None => continue,
             Some(KnownDefinition::Kind(known)) => *known,
-            Some(KnownDefinition::Stages(known)) => {
-                staged.push(*known);
+            Some(KnownDefinition::Mutations(known)) => {
+                mutated.push(*known);
                 continue;
             }
         };
@@ -171,7 +171,7 @@ fn own(directories: &[PathBuf]) -> anyhow::Result<KnownDefinitions> {
         }
         own.push(known);
     }
-    Ok(KnownDefinitions { kinds: own, staged })
+    Ok(KnownDefinitions { kinds: own, mutated })
 }
 
 /// The kind of an object, or a message that names those that are known and where others come from.
@@ -219,8 +219,8 @@ pub(crate) fn read(file: &Path, source: Source) -> Result<KnownDefinition, defin
     let Source { name, text, .. } = source;
     Ok(match found {
         Definition::Kind(kind) => KnownDefinition::Kind(Box::new(LoadedKind { kind: *kind, file: Some(name), text, files })),
-        Definition::Stages(staged) => {
-            KnownDefinition::Stages(Box::new(KnownStages { staged, file: name, text, path: file.to_path_buf() }))
+        Definition::Mutations(mutated) => {
+            KnownDefinition::Mutations(Box::new(LoadedMutations { mutated, file: name, text, path: file.to_path_buf() }))
         }
     })
 }

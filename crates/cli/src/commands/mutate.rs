@@ -22,7 +22,7 @@ pub(crate) struct MutateArgs {
     #[arg(long)]
     whole: bool,
     /// Whether the fact of a stage is true, for objects that have stages. One for each stage that is about them.
-    #[arg(long = "fact", value_name = "STAGE=true|false", value_parser = fact)]
+    #[arg(long = "fact", value_name = "MUTATION=true|false", value_parser = fact)]
     facts: Vec<(String, FactValue)>,
     #[command(flatten)]
     offline: OfflineArgs,
@@ -30,9 +30,9 @@ pub(crate) struct MutateArgs {
 
 fn fact(text: &str) -> Result<(String, FactValue), &'static str> {
     match text.split_once('=') {
-        Some((stage, "true")) => Ok((stage.to_owned(), FactValue::True)),
-        Some((stage, "false")) => Ok((stage.to_owned(), FactValue::False)),
-        _ => Err("write the name of a stage, and =true or =false"),
+        Some((mutation, "true")) => Ok((mutation.to_owned(), FactValue::True)),
+        Some((mutation, "false")) => Ok((mutation.to_owned(), FactValue::False)),
+        _ => Err("write the name of a mutation, and =true or =false"),
     }
 }
 
@@ -73,18 +73,18 @@ pub(crate) fn run(args: &MutateArgs) -> anyhow::Result<ExitCode> {
 
 /// What is said of facts. A stage that nobody has is a slip, and so is one that is said twice.
 fn known(said: &[(String, FactValue)], webhook: &Webhook) -> Result<KnownFacts, Usage> {
-    let stages: Vec<&str> = webhook.staged().iter().flat_map(|staged| staged.stages()).collect();
+    let mutations: Vec<&str> = webhook.mutated().iter().flat_map(|mutated| mutated.mutations()).collect();
     let mut facts = KnownFacts::default();
-    for (at, (stage, is)) in said.iter().enumerate() {
-        if !stages.contains(&stage.as_str()) {
-            let meant = did_you_mean(stage, stages.iter().copied());
-            let known = if stages.is_empty() { "none".to_owned() } else { stages.join(", ") };
-            return Err(Usage(format!("--fact {stage}: no stage is called so{meant}; known are {known}")));
+    for (at, (mutation, is)) in said.iter().enumerate() {
+        if !mutations.contains(&mutation.as_str()) {
+            let meant = did_you_mean(mutation, mutations.iter().copied());
+            let known = if mutations.is_empty() { "none".to_owned() } else { mutations.join(", ") };
+            return Err(Usage(format!("--fact {mutation}: no mutation is called so{meant}; known are {known}")));
         }
-        if said.iter().take(at).any(|(other, _)| other == stage) {
-            return Err(Usage(format!("--fact {stage}: is given twice: say it once")));
+        if said.iter().take(at).any(|(other, _)| other == mutation) {
+            return Err(Usage(format!("--fact {mutation}: is given twice: say it once")));
         }
-        facts.say(stage, *is);
+        facts.say(mutation, *is);
     }
     Ok(facts)
 }
@@ -97,11 +97,11 @@ fn patch(
 ) -> Result<(Vec<PatchOperation>, Vec<String>), String> {
     let (object, label) = (&request.object, request.object.label());
     let old = request.old.as_ref().map(|old| old.text.as_str());
-    match webhook.stage(&object.text, old, facts) {
-        Ok(Some(Ok(staged))) => Ok(staged),
+    match webhook.mutation(&object.text, old, facts) {
+        Ok(Some(Ok(mutated))) => Ok(mutated),
         Ok(Some(Err(unknown))) => {
-            let stage = &unknown.stage;
-            Err(format!("{label}: {unknown}: say --fact {stage}=true or --fact {stage}=false"))
+            let mutation = &unknown.mutation;
+            Err(format!("{label}: {unknown}: say --fact {mutation}=true or --fact {mutation}=false"))
         }
         Ok(None) => webhook.stamp(&object.text, old).map_err(|error| format!("{label}: {error}")),
         Err(error) => Err(format!("{label}: {error}")),
@@ -162,7 +162,7 @@ Examples:
     pointsman mutate -f manifests/examples/v1alpha1.yaml \\
       --old manifests/examples/v1alpha1.yaml -o json
 
-  What a stage makes of an object once its fact is true:
+  What a mutation makes of an object once its fact is true:
     pointsman mutate --kinds manifests/examples/gardener --fact csi=true \\
       -f manifests/examples/gardener/kube-controller-manager.yaml
 

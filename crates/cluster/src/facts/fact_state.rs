@@ -75,17 +75,17 @@ fn named(object: &Value) -> (String, String) {
 
 #[cfg(test)]
 mod tests {
-    use pointsman_core::definition::StagedKind;
+    use pointsman_core::definition::MutatedKind;
     use serde_json::json;
 
     use super::*;
 
     fn facts() -> Vec<WatchedFact> {
         let text = "apiVersion: pointsman.dev/v1\nkind: KindDefinition\n\
-                    resource: {group: apps, version: v1, kind: Deployment, plural: deployments}\nstages:\n\
+                    resource: {group: apps, version: v1, kind: Deployment, plural: deployments}\nmutations:\n\
                     - name: moved\n  fact: {resource: nodes, name: x, label: moved, is: 'true'}\n  \
-                    before: [{noFlag: --a}]\n";
-        StagedKind::load("s.yaml", text).unwrap().facts()
+                    always: [{noFlag: --a}]\n";
+        MutatedKind::load("s.yaml", text).unwrap().facts()
     }
 
     #[test]

@@ -76,7 +76,7 @@ async fn clean_made(
 ) -> Result<usize, RolloutError> {
     let Some(question) = made_question(rollout) else { return Ok(0) };
     let mut answers = LookupResults::default();
-    look_up_more(cluster, Compiled { kind, staged: &[] }, &[question], &mut answers).await?;
+    look_up_more(cluster, Compiled { kind, mutated: &[] }, &[question], &mut answers).await?;
     let (mut cleaned, mut elsewhere, mut failed) = (0, RemoteLookups::default(), None);
     for one in unmarked(rollout, &fleet.objects, &answers).map_err(RolloutError::Asked)? {
         let landed = write_beside(cluster, &[], &mut elsewhere, &one).await?;

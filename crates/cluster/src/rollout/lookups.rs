@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use pointsman_core::definition::{HttpAddress, Kind, StagedKind};
+use pointsman_core::definition::{HttpAddress, Kind, MutatedKind};
 use pointsman_core::registration::lacking;
 use pointsman_core::rollout::{
     Rollout, LookupResults, LookupRequest, RolloutStatus, LookupTarget, asks_for_crd, rollout_questions,
@@ -77,7 +77,7 @@ async fn look_up(
         let lacks = read(crd)?.map(|crd| lacking(kind, crd.document()));
         answers.crd_lacks(lacks);
     }
-    look_up_more(cluster, Compiled { kind, staged: &[] }, questions, &mut answers).await?;
+    look_up_more(cluster, Compiled { kind, mutated: &[] }, questions, &mut answers).await?;
     Ok(answers)
 }
 
@@ -85,7 +85,7 @@ async fn look_up(
 #[derive(Clone, Copy)]
 pub(super) struct Compiled<'k> {
     pub(super) kind: &'k Kind,
-    pub(super) staged: &'k [StagedKind],
+    pub(super) mutated: &'k [MutatedKind],
 }
 
 /// Looks up Jobs and other objects, which tell what comes next of what is under way. What cannot be read is told, and
@@ -148,11 +148,11 @@ async fn look(
 ) -> Result<(), CallError> {
     let Some(question) = asked.first() else { return Ok(()) };
     match &question.wanted {
-        LookupTarget::Becoming { name, uid, facts } => {
+        LookupTarget::Replaced { name, uid, facts } => {
             return becomes(cluster, known.kind, question, (name, uid, facts), answers).await;
         }
-        LookupTarget::Staged { name, stage } => {
-            return seen(cluster, known.staged, question, (name, stage), answers).await;
+        LookupTarget::Mutated { name, mutation } => {
+            return seen(cluster, known.mutated, question, (name, mutation), answers).await;
         }
         LookupTarget::Referring(_) => return referring(cluster, asked, answers).await,
         _ => {}
@@ -184,7 +184,7 @@ async fn objects(cluster: &Cluster, asked: &[&LookupRequest], answers: &mut Look
         LookupTarget::Metadata(labels) => (labels.as_str(), Extent::MetadataOfAll),
         LookupTarget::Owned(_) => ("", Extent::MetadataOfAll),
         // They are answered otherwise.
-        LookupTarget::Becoming { .. } | LookupTarget::Referring(_) | LookupTarget::Staged { .. } => return Ok(()),
+        LookupTarget::Replaced { .. } | LookupTarget::Referring(_) | LookupTarget::Mutated { .. } => return Ok(()),
     };
     let mut take = |mut list: Value| {
         let items = list.get_mut("items").map(Value::take);

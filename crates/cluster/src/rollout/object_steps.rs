@@ -1,9 +1,9 @@
 //! What steps of workflows do to other objects than the one that a rollout is about, and what they look up of these.
 
-use pointsman_core::definition::{Kind, StagedKind};
+use pointsman_core::definition::{Kind, MutatedKind};
 use pointsman_core::rollout::{
     ConversionOutcome, ObjectCall, ObjectWrite, Propagation, ROLLOUT_MANAGER, LookupResults, LookupRequest, MutationState, FactLookup,
-    LookupTarget, is_patched, seen_by_stage,
+    LookupTarget, is_patched, seen_by_mutation,
 };
 use pointsman_core::webhook::{BecomeError, Facts, OtherKind, Webhook};
 use serde_json::{Value, json};
@@ -22,11 +22,11 @@ use crate::pages::{Pages, RetryPolicy, items};
 /// Whoever runs this may not do so.
 pub(super) async fn write_beside(
     cluster: &Cluster,
-    staged: &[StagedKind],
+    mutated: &[MutatedKind],
     elsewhere: &mut RemoteLookups,
     write: &ObjectWrite,
 ) -> Result<WriteOutcome, CallError> {
-    let Some(of) = &write.cluster else { return write_at_home(cluster, staged, write).await };
+    let Some(of) = &write.cluster else { return write_at_home(cluster, mutated, write).await };
     match &write.call {
         ObjectCall::Delete { uid, resource_version, propagation, replacement: None } => {
             let options = delete_options(uid, Some(resource_version), *propagation);
@@ -37,7 +37,7 @@ pub(super) async fn write_beside(
     }
 }
 
-async fn write_at_home(cluster: &Cluster, staged: &[StagedKind], write: &ObjectWrite) -> Result<WriteOutcome, CallError> {
+async fn write_at_home(cluster: &Cluster, mutated: &[MutatedKind], write: &ObjectWrite) -> Result<WriteOutcome, CallError> {
     let all = match place_of(cluster, write).await {
         Ok(all) => all,
         Err(error) if error.code() == Some(404) => return Ok(WriteOutcome::Refused(error.message())),
@@ -56,8 +56,8 @@ async fn write_at_home(cluster: &Cluster, staged: &[StagedKind], write: &ObjectW
                 Err(error) => Err(error),
             }
         }
-        ObjectCall::Readmit(stage) => match sent_once_more(cluster, &format!("{one}?{manager}")).await {
-            Ok(object) => return Ok(readmitted(staged, write, stage, &object)),
+        ObjectCall::Readmit(mutation) => match sent_once_more(cluster, &format!("{one}?{manager}")).await {
+            Ok(object) => return Ok(readmitted(mutated, write, mutation, &object)),
             // A webhook that fails for this object fails for this object, and holds up no other.
             Err(error) if error.code().is_some_and(|code| code >= 500) => {
                 return Ok(WriteOutcome::NotYet(format!("{}: {error}", write.title())));
@@ -206,8 +206,8 @@ async fn sent_once_more(cluster: &Cluster, path: &str) -> Result<Value, CallErro
 }
 
 /// What came of it: a server that has not heard of a fact yet leaves an object as it is.
-fn readmitted(staged: &[StagedKind], write: &ObjectWrite, stage: &str, object: &Value) -> WriteOutcome {
-    match seen_by_stage(staged, (&write.plural, &write.group), stage, object) {
+fn readmitted(mutated: &[MutatedKind], write: &ObjectWrite, mutation: &str, object: &Value) -> WriteOutcome {
+    match seen_by_mutation(mutated, (&write.plural, &write.group), mutation, object) {
         MutationState::Seen => WriteOutcome::Written(Box::default()),
         MutationState::Unseen(path) => WriteOutcome::NotYet(format!("{}: not mutated: {path}", write.title())),
         MutationState::Unknown(why) => WriteOutcome::NotYet(format!("{}: {why}", write.title())),
@@ -218,15 +218,15 @@ fn readmitted(staged: &[StagedKind], write: &ObjectWrite, stage: &str, object: &
 /// Finds out whether a stage has seen an object.
 pub(super) async fn seen(
     cluster: &Cluster,
-    staged: &[StagedKind],
+    mutated: &[MutatedKind],
     question: &LookupRequest,
-    (name, stage): (&str, &str),
+    (name, mutation): (&str, &str),
     answers: &mut LookupResults,
 ) -> Result<(), CallError> {
     let all = asked_for(cluster, question).await?;
     let object = named(cluster, &format!("{all}/{name}")).await?;
-    let seen = |object| seen_by_stage(staged, (&question.plural, &question.group), stage, object);
-    answers.staged(question, object.as_ref().map_or(MutationState::Absent, seen));
+    let seen = |object| seen_by_mutation(mutated, (&question.plural, &question.group), mutation, object);
+    answers.mutated(question, object.as_ref().map_or(MutationState::Absent, seen));
     Ok(())
 }
 

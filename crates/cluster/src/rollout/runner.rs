@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use pointsman_core::definition::{HttpAddress, Kind, StagedKind};
+use pointsman_core::definition::{HttpAddress, Kind, MutatedKind};
 use pointsman_core::rollout::{
     BadRollout, ObjectPatch, FleetObject, Rollout, JobWrite, ObjectCall, ObjectWrite, RateChange, RunnerCache,
     LookupResults, PlanInput, RolloutPhase, RolloutPlan, LookupRequest, RolloutStatus, RolloutWrite, ObjectState,
-    ApiCallKind, answered_rollout, asks_for_others, formers, missing_stages, plan, stays_over, step_questions,
+    ApiCallKind, answered_rollout, asks_for_others, formers, missing_mutations, plan, stays_over, step_questions,
     steps_not_compared, waiting_questions,
 };
 use serde_json::Value;
@@ -45,7 +45,7 @@ pub struct RolloutOptions {
     /// The Prometheus of the cluster, for checks that ask it.
     pub prometheus: Option<HttpAddress>,
     /// Definitions of stages, for steps that wait until one has seen an object.
-    pub staged: Vec<StagedKind>,
+    pub mutated: Vec<MutatedKind>,
 }
 
 /// What happens while a rollout is run.
@@ -423,7 +423,7 @@ impl<'r> RolloutRunner<'r> {
         let rollout = answered_rollout(&document, self.kind)?;
         self.lease.outlasts_calls(rollout.makes_objects());
         let status = RolloutStatus::of(&document);
-        if let Some(why) = missing_stages(&rollout, &status, &self.options.staged) {
+        if let Some(why) = missing_mutations(&rollout, &status, &self.options.mutated) {
             return Err(RolloutError::Asked(why));
         }
         let consistent = self.look(&document, &rollout, &status).await?;
@@ -472,7 +472,7 @@ impl<'r> RolloutRunner<'r> {
         let asked = self.looked_up.answers(self.cluster, self.kind, rollout, status);
         let mut answers = self.lease.beside(self.cluster, asked).await?;
         let objects = self.fleet.as_ref().map_or(&[][..], |fleet| fleet.objects.as_slice());
-        let known = Compiled { kind: self.kind, staged: &self.options.staged };
+        let known = Compiled { kind: self.kind, mutated: &self.options.mutated };
         let (now, slowly) = questions(rollout, status, objects);
         let looks = look_up_more(self.cluster, known, &now, &mut answers);
         self.lease.beside(self.cluster, looks).await?;
@@ -693,7 +693,7 @@ impl<'r> RolloutRunner<'r> {
         // Right before it is written: what was asked before may have taken long.
         self.holds().await?;
         self.cluster.may_be_asked().await;
-        match write_beside(self.cluster, &self.options.staged, &mut self.elsewhere, one).await {
+        match write_beside(self.cluster, &self.options.mutated, &mut self.elsewhere, one).await {
             Ok(landed) => {
                 // Before a deletion more is asked, and that may take long. So it counts from now.
                 let sent = (Instant::now(), self.clock);

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use pointsman_core::definition::{HttpAddress, Kind, StagedKind};
+use pointsman_core::definition::{HttpAddress, Kind, MutatedKind};
 use pointsman_core::rollout::{
     FleetObject, Rollout, PlanInput, LookupRequest, RolloutStatus, ahead_questions, forecast, step_questions,
     waiting_questions,
@@ -54,7 +54,7 @@ pub struct SurveyOptions {
     /// The Prometheus of the cluster, for checks that ask it.
     pub prometheus: Option<HttpAddress>,
     /// Definitions of stages, for steps that wait until one has seen an object.
-    pub staged: Vec<StagedKind>,
+    pub mutated: Vec<MutatedKind>,
 }
 
 /// Looks at the fleet of a rollout, whose `document` is, or would be, in the cluster. Where the server is asked, every
@@ -78,7 +78,7 @@ pub async fn survey_rollout(
         Some(_) => Vec::new(),
     };
     let mut answers = LookupCache::nothing(options.prometheus.as_ref()).answers(cluster, kind, rollout, status).await?;
-    let known = Compiled { kind, staged: &options.staged };
+    let known = Compiled { kind, mutated: &options.mutated };
     let all = questions(rollout, status, &listed.objects, options.asks);
     let (now, slowly): (Vec<_>, Vec<_>) = all.into_iter().partition(|question| question.cluster.is_none());
     look_up_more(cluster, known, &now, &mut answers).await?;

@@ -15,7 +15,7 @@ use crate::pages::items;
 /// [`RolloutError`].
 pub async fn running_versions<'k>(cluster: &Cluster, kind: &'k Kind) -> Result<RunningVersions<'k>, RolloutError> {
     let mut answers = LookupResults::default();
-    let known = Compiled { kind, staged: &[] };
+    let known = Compiled { kind, mutated: &[] };
     look_up_more(cluster, known, &RunningVersions::questions(kind), &mut answers).await?;
     let mut running = RunningVersions::beside(kind, answers);
     let read_in = |stored: &str, served: &[&str]| RunningVersions::read_in(kind, stored, served);

@@ -1,36 +1,36 @@
-//! What the conversions of a kind look into, and what they hand on as it is.
+//! The fields that the conversions of a kind parse, as opposed to fields that they copy unparsed.
 //!
-//! A field that no operation names is a piece of text that is copied, whatever is in it. So the server, which puts
-//! memory aside before it looks into a request, has to put none aside for the values in there, unless they are hashed.
+//! A field without an operation is copied as text, with all of its contents. The server reserves memory before it
+//! parses a request, and needs none for the values inside such a field, unless they are hashed.
 
 use super::frontier::{Branch, SplitPoint, SharedObject, Part};
 use super::operation::{Level, Operation};
 use super::side::Side;
 use super::step::Step;
 
-/// What is looked into of a value.
+/// The part of a value that is parsed.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(crate) enum AccessedFields {
-    /// None of it.
+    /// No part of the value.
     #[default]
     Nothing,
-    /// All of it.
+    /// The whole value.
     Everything,
-    /// Its members or items, and of each as much as is said here.
+    /// The members or items, each to its own extent.
     Inside(AccessedMembers),
 }
 
-/// What is looked into of an object, a list or a map.
+/// The parsed part of an object, a list or a map.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(crate) struct AccessedMembers {
-    /// Sorted by name. Of the others nothing, or what `items` says.
+    /// Sorted by name. For other members `items` applies; without `items` they are not parsed.
     members: Vec<(Box<str>, AccessedFields)>,
-    /// What of each item of a list, or each value of a map; `None` where nobody takes it apart.
+    /// The parsed part of each list item or map value. `None` if the list or map is not parsed.
     items: Option<Box<AccessedFields>>,
 }
 
 impl AccessedFields {
-    /// Of the objects of a kind with these steps, in any version.
+    /// Returns the fields that these steps parse in objects of any version.
     pub(super) fn of(steps: &[Step]) -> Self {
         let all = steps.iter().map(|step| {
             let objects = step.objects.iter().map(|name| Self::at(&[name], Self::inside()));
@@ -40,12 +40,13 @@ impl AccessedFields {
         all.fold(Self::of_any(), Self::or)
     }
 
-    /// Of any object, to see whose it is and whether it is complete. Annotations hold what was kept.
+    /// Returns the fields that are parsed in every object, to find its kind and whether it is complete. Annotations
+    /// contain kept fields.
     pub(crate) fn of_any() -> Self {
         Self::at(&["spec"], Self::inside()).or(Self::at(&["metadata"], Self::Everything))
     }
 
-    /// Of what any of several look into.
+    /// Returns the union of both.
     pub(crate) fn or(self, other: Self) -> Self {
         match (self, other) {
             (Self::Everything, _) | (_, Self::Everything) => Self::Everything,
@@ -54,7 +55,7 @@ impl AccessedFields {
         }
     }
 
-    /// A member of an object, and whether it is a value of a map that is taken apart.
+    /// Returns the parsed part of a member, and whether the member is a value of a parsed map.
     pub(crate) fn member(&self, name: &str) -> (&Self, bool) {
         let Self::Inside(inside) = self else { return (self, false) };
         let member = inside.members.binary_search_by(|(other, _)| (**other).cmp(name)).ok();
@@ -63,12 +64,12 @@ impl AccessedFields {
             (Some((_, member)), None) => (member, false),
             (None, Some(item)) => (item, true),
             (None, None) => (&Self::Nothing, false),
-            // An object to one version and a map to the other.
+            // One version has an object here, the other version a map.
             (Some(_), Some(_)) => (&Self::Everything, true),
         }
     }
 
-    /// An item of a list, and whether somebody takes that list apart.
+    /// Returns the parsed part of an item, and whether its list is parsed.
     pub(crate) fn item(&self) -> (&Self, bool) {
         match self {
             Self::Inside(AccessedMembers { items, .. }) => items.as_ref().map_or((&Self::Nothing, false), |item| (item, true)),
@@ -93,7 +94,8 @@ impl AccessedFields {
         }
     }
 
-    /// Where versions part, a value is looked into as far as nobody knows; where its items do, they are.
+    /// The value at a split point is parsed to an unknown extent, so all of it counts. If only its items are converted,
+    /// only they count.
     fn of_cut(cut: &SplitPoint, level: &Level) -> Self {
         let operation = |side: Side| match cut.parts.of(side) {
             Part::Slot(slot) => level.index_of(side, *slot),
@@ -109,7 +111,7 @@ impl AccessedFields {
         let is_list = each.all_places().any(|place| place.schema.is("array"));
         let keys = [Side::Older, Side::Newer].map(|side| items.keys.of(side));
         if is_list && keys.iter().any(|keys| keys.is_empty()) {
-            // Items are told apart by all that they are.
+            // The whole item is its key.
             return Some(Self::Inside(AccessedMembers { members: Vec::new(), items: Some(Box::new(Self::Everything)) }));
         }
         let keys = keys.into_iter().flatten().map(|key| Self::at(key.path.names(), Self::Everything));
@@ -117,14 +119,14 @@ impl AccessedFields {
         Some(Self::Inside(AccessedMembers { members: Vec::new(), items: Some(Box::new(item)) }))
     }
 
-    /// Of a value that stands at a place.
+    /// Returns a value at a path.
     fn at(names: &[impl AsRef<str>], value: Self) -> Self {
         names.iter().rev().fold(value, |value, name| {
             Self::Inside(AccessedMembers { members: vec![(name.as_ref().into(), value)], items: None })
         })
     }
 
-    /// It is opened, and nothing in it.
+    /// Parses the object itself, and none of its members.
     fn inside() -> Self {
         Self::Inside(AccessedMembers::default())
     }

@@ -1,6 +1,6 @@
-//! The definitions that are built in.
+//! The built-in definitions.
 
-/// File name, text, and the text of the CRD.
+/// File name, text, and text of the CRD.
 pub(super) const EMBEDDED: [(&str, &str, &str); 2] = [
     (
         "elasticsearch.yaml",
@@ -14,7 +14,7 @@ pub(super) const EMBEDDED: [(&str, &str, &str); 2] = [
     ),
 ];
 
-/// The text of a definition that is built in, by its name.
+/// Returns the text of a built-in definition by its name.
 #[must_use]
 pub fn embedded_text(name: &str) -> Option<&'static str> {
     let file = format!("{name}.yaml");

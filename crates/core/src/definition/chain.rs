@@ -1,6 +1,6 @@
-//! What a step cannot promise of an object because of what the steps behind it do.
+//! Checks that a step does not rely on an object that a later step removes or creates.
 //!
-//! Somebody removes `backup` at v1, and leaves `days`:
+//! A user removes `backup` at v1 and keeps `days`:
 //!
 //! ```text
 //! v1  backup: {color: red}, days: 3        v1 and v2: move `days` to `backup.days`
@@ -8,9 +8,9 @@
 //! v3  backup: {color: red, days: 3, legacy: y}
 //! ```
 //!
-//! On the way home v2 has to make the object anew, and v3 must not give `legacy` back into it. The steps of a way tell
-//! each other what they have made, by its path. Items have no path that stays while lists change, and an object that
-//! gets another name has left its path: there nobody would know, and the definition is refused.
+//! On the conversion back to v3, v2 creates the object again, and v3 must not restore `legacy` into it. The steps of a
+//! conversion path share the paths of the objects that they created. Items have no stable path while lists change, and
+//! a renamed object leaves its path. In those cases the check rejects the definition.
 
 use super::frontier::Part;
 use super::operation::{Level, Operation};
@@ -20,24 +20,25 @@ use super::remedy::Remedy;
 use super::side::Side;
 use super::step::Step;
 
-/// An object by the paths that lead to it: each but the last one is that of a list or map, from the item that it is in.
+/// An object, by the paths that lead to it. Each path except the last is that of a list or map, relative to the
+/// enclosing item.
 type ObjectPath = Vec<Path>;
 
-/// An object that an operation makes where there was none.
+/// An object that an operation creates if it is absent.
 struct MadeObject {
     place: ObjectPath,
-    /// The operation's line.
+    /// The line of the operation.
     line: u64,
 }
 
-/// Where something is kept.
+/// A place that has kept values.
 struct KeptPlace {
     path: String,
-    /// The line of the operation that keeps it.
+    /// The line of the operation that keeps the value.
     line: u64,
 }
 
-/// Finds what the steps of a kind, oldest first, cannot promise together.
+/// Reports combinations of steps, oldest first, that cannot work together.
 pub(super) fn check(steps: &[Step], problems: &mut Problems) {
     for (at, step) in steps.iter().enumerate() {
         let (older, newer) = (steps.get(..at).unwrap_or_default(), steps.get(at + 1..).unwrap_or_default());
@@ -67,8 +68,8 @@ fn message(step: &Step, to: Side, object: &ObjectPath, (keeper, kept): (&Step, &
     )
 }
 
-/// The objects of both versions that a step makes at a side where there was none. `whole` says that this is the object
-/// itself, of which all objects at the top stay where they are.
+/// Returns the objects of both versions that a step creates on a side. If `whole` is true, the level is the object
+/// itself, whose top-level objects always stay.
 fn objects_made(level: &Level, to: Side, whole: bool) -> Vec<MadeObject> {
     let mut found: Vec<MadeObject> = Vec::new();
     for held in level.frontier.holders.iter().skip(1) {
@@ -87,7 +88,7 @@ fn objects_made(level: &Level, to: Side, whole: bool) -> Vec<MadeObject> {
             }
         }
     }
-    // An object that one version alone has stays where something waits in it; of an item nobody knows.
+    // An object of one version alone stays while values wait in it. For an item this is unknown.
     for cut in level.frontier.cuts.iter().filter(|cut| !whole && matches!(cut.parts.of(to), Part::Object(_))) {
         let Ok(path) = Path::parse(&cut.id) else { continue };
         let inside =
@@ -105,13 +106,13 @@ fn objects_made(level: &Level, to: Side, whole: bool) -> Vec<MadeObject> {
     found
 }
 
-/// Whether an operation, which somebody wrote, is about something inside of an object.
+/// Returns whether an operation of the file concerns a field inside an object.
 fn inside_of(operation: &Operation, object: &Path) -> bool {
     operation.line > 0 && operation.all_places().any(|place| place.path.strip(object).is_some())
 }
 
-/// The first step behind one that keeps something inside of an object that it made, and what, where that has to be
-/// known of an item or of an object that has another name by then.
+/// Returns the first later step that keeps a value inside of a created object, if the step must know that for an item
+/// or a renamed object.
 fn kept_inside<'s>(behind: &[&'s Step], to: Side, made: &ObjectPath) -> Option<(&'s Step, KeptPlace)> {
     let mut place = made.clone();
     for step in behind {
@@ -125,7 +126,8 @@ fn kept_inside<'s>(behind: &[&'s Step], to: Side, made: &ObjectPath) -> Option<(
     None
 }
 
-/// What a step may keep inside of an object: all that an operation is about, and what the object is without it.
+/// Returns a value that a step may keep inside of an object: any field that an operation concerns, or the rest of the
+/// object.
 fn keeps<'l>(level: &'l Level, to: Side, object: &[Path]) -> Option<KeptPlace> {
     let (path, inside) = object.split_first()?;
     if !inside.is_empty() {
@@ -139,7 +141,7 @@ fn keeps<'l>(level: &'l Level, to: Side, object: &[Path]) -> Option<KeptPlace> {
     inside.next().map(|(place, line)| KeptPlace { path: place.path.to_string(), line })
 }
 
-/// Where an object is behind a step; nothing where it is no such object there.
+/// Returns the place of an object after a step, or `None` if the object does not exist there.
 fn across(level: &Level, to: Side, object: &[Path]) -> Option<ObjectPath> {
     let (path, inside) = object.split_first()?;
     let covers =
@@ -155,7 +157,7 @@ fn across(level: &Level, to: Side, object: &[Path]) -> Option<ObjectPath> {
     Some([vec![moved], inside].concat())
 }
 
-/// The operation on the items of a list of the side that is read.
+/// Returns the operation on the items of a list of the side that is read.
 fn list_at<'l>(level: &'l Level, to: Side, path: &Path) -> Option<&'l Operation> {
     let mut operations = level.operations.iter().filter(|operation| operation.items().is_some());
     operations.find(|operation| operation.places.of(to.other()).first().is_some_and(|place| place.path == *path))

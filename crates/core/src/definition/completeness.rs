@@ -1,32 +1,34 @@
-//! What tells a complete object from a sparse one, of which the API server sends but a part.
+//! Distinguishes a complete object from a sparse one, of which the API server sends only a part.
 //!
-//! A complete object has what its version requires at the top and in its spec. Where a version requires no spec, an
-//! object without one may be whole, or what is left of one when somebody's fields are taken out of it: then it is
-//! complete if the API server has named it. What has no uid, and nothing of what is required, says nothing of itself.
+//! A complete object has the fields that its version requires at the top level and in its spec. If a version does not
+//! require `spec`, an object without a spec may be complete, or may be the rest after the API server removed the fields
+//! of a field manager. It then counts as complete only if it has a uid. An object without a uid and without required
+//! fields does not count as complete.
 
 use super::path::Path;
 use super::schema::Schema;
 
-/// What a version requires of a complete object.
+/// The required fields of a complete object of one version.
 #[derive(Debug, Default)]
 pub(crate) struct Completeness {
-    /// Fields of the object itself, `spec` among them where that is required.
+    /// Required top-level fields, including `spec` if it is required.
     top: Vec<Required>,
     spec: Option<Required>,
-    /// Fields of spec, where there is one.
+    /// Required fields of `spec`, if `spec` exists.
     inside: Vec<Required>,
 }
 
-/// A field that a complete object has.
+/// A required field of a complete object.
 #[derive(Debug)]
 pub(crate) struct Required {
     pub(crate) path: Path,
-    /// Null will do.
+    /// Null is allowed.
     pub(crate) nullable: bool,
 }
 
 impl Completeness {
-    /// What a version says, apart from what the rollout's status takes care of. Null is there where it may stand.
+    /// Returns the required fields of a version, without the fields that the rollout status handles. Null counts as
+    /// present if the field is nullable.
     pub(super) fn of(schema: &Schema, handled: &[Path]) -> Self {
         let (root, spec) = (Path::default(), Path::default().join("spec"));
         let field = |path: Path| {
@@ -44,7 +46,7 @@ impl Completeness {
         }
     }
 
-    /// Whether an object is complete that has these fields, and a uid or none.
+    /// Returns whether an object with these fields, with or without a uid, is complete.
     pub(crate) fn is_met(&self, is_named: bool, has: &mut dyn FnMut(&Required) -> bool) -> bool {
         let spec = self.spec.as_ref().is_some_and(&mut *has);
         self.top.iter().all(&mut *has)
@@ -53,5 +55,5 @@ impl Completeness {
     }
 }
 
-/// What the API server takes care of.
+/// Fields that the API server checks itself.
 const HEAD: [&str; 3] = ["apiVersion", "kind", "metadata"];

@@ -10,7 +10,7 @@ use super::problems::{Problems, line};
 use super::version::{Version, Versions};
 use super::{path::Path, schema::Schema, schema_check::wrong, step::StepSpec, yaml};
 
-/// A `CustomResourceDefinition` with the names that are needed of it.
+/// A `CustomResourceDefinition` with the names that the definition needs.
 pub(super) struct Crd {
     pub(super) document: Value,
     pub(super) group: String,
@@ -19,7 +19,7 @@ pub(super) struct Crd {
 }
 
 impl Crd {
-    /// Reads the CRD in the file that a definition names. `read` gives its text.
+    /// Reads the CRD in the file that a definition names. `read` returns the text of the file.
     pub(super) fn read(
         file: &Spanned<String>,
         read: &mut dyn FnMut(&str) -> io::Result<String>,
@@ -75,12 +75,12 @@ impl Crd {
         Some(Self { group: group?, kind: kind?, plural: plural?, document })
     }
 
-    /// Whether its objects are in namespaces: as well where the CRD does not say, which no cluster takes.
+    /// Returns whether the objects are namespaced. True also if the CRD has no scope, which no API server accepts.
     pub(super) fn is_namespaced(&self) -> bool {
         self.document.pointer("/spec/scope").and_then(Value::as_str) != Some("Cluster")
     }
 
-    /// The versions in the order of the steps. Every version must be reached.
+    /// Returns the versions in the order of the steps. The steps must reach every version.
     pub(super) fn versions(
         &self,
         at_line: u64,
@@ -90,7 +90,7 @@ impl Crd {
         Versions::new(order(self.unordered(at_line, problems)?, steps, problems)?)
     }
 
-    /// One of the versions by its name. `at_line` is where it is named.
+    /// Returns a version by its name. `at_line` is the line of the name.
     pub(super) fn version(&self, name: &str, at_line: u64, problems: &mut Problems) -> Option<Version> {
         let mut versions = self.unordered(at_line, problems)?;
         let known: Vec<String> = versions.iter().map(|version| version.name.to_string()).collect();
@@ -149,7 +149,7 @@ impl Crd {
     }
 }
 
-/// The objects of a document: the items of a `List`, or the document itself.
+/// Returns the objects of a document: the items of a `List`, or the document itself.
 fn items(mut document: Value) -> Vec<Value> {
     let is_list = document.get("kind").and_then(Value::as_str) == Some("List");
     match document.get_mut("items").map(Value::take) {
@@ -158,8 +158,8 @@ fn items(mut document: Value) -> Vec<Value> {
     }
 }
 
-/// What is said at the head of a CRD, and no API server takes. What is not said there is nobody's slip: it may be the
-/// part of one (`apiextensions-apiserver pkg/apis/apiextensions/validation/validation.go`).
+/// Returns the head fields of a CRD that no API server accepts. Absent fields are no problem, because the document may
+/// be a partial CRD. Source: `apiextensions-apiserver pkg/apis/apiextensions/validation/validation.go`.
 fn misnamed(document: &Value, name: &str) -> Vec<String> {
     let head = [
         ("/apiVersion", &["apiextensions.k8s.io/v1"][..]),
@@ -222,7 +222,7 @@ fn order(mut versions: Vec<Version>, steps: &[Spanned<StepSpec>], problems: &mut
     Some(ordered)
 }
 
-/// What a CRD calls its kind, without the group: as kubectl takes it, in lower case.
+/// Returns the names of a CRD's kind without the group, as kubectl accepts them, in lower case.
 pub(super) fn bare_names(crd: &Value) -> Vec<String> {
     let names = crd.pointer("/spec/names");
     let text = |name: &str| names.and_then(|names| names.get(name)).and_then(Value::as_str);

@@ -1,16 +1,16 @@
-//! The paths outside of the schemas of a CRD: printer columns, selectable fields and the scale subresource.
+//! The paths of a CRD outside of its schemas: printer columns, selectable fields and the scale subresource.
 //!
-//! The API server does not compare the paths of columns and of scale with the schema of their version. A column whose
-//! field has another name in its version is empty, and scale reads 0.
+//! The API server does not check the paths of columns and of scale against the schema. If the field has another name in
+//! a version, the column is empty, and scale reads 0.
 
 use serde_json::Value;
 
 use super::path::Path;
 use super::schema::Schema;
 
-/// The paths of a `CustomResourceDefinition` that name a field which the schema of their version does not have. Each
-/// message has the version, the path and the nearest name. Paths into the metadata and past a filter that is not
-/// understood are not checked.
+/// Returns a message for each path of a `CustomResourceDefinition` that names a field absent from the schema of its
+/// version. Each message contains the version, the path and the nearest name. Paths into the metadata and paths behind
+/// an unsupported filter are not checked.
 #[must_use]
 pub fn missing_crd_paths(crd: &Value) -> Vec<String> {
     let versions = crd.pointer("/spec/versions").and_then(Value::as_array);
@@ -27,7 +27,7 @@ fn missing_in(version: &Value) -> Vec<String> {
     missing.collect()
 }
 
-/// The paths of a version, each with its subject.
+/// Returns the paths of a version, each with its subject.
 fn paths(version: &Value) -> Vec<(String, &str)> {
     let list = |key: &str| version.get(key).and_then(Value::as_array).into_iter().flatten();
     let mut found = Vec::new();
@@ -47,7 +47,7 @@ fn paths(version: &Value) -> Vec<(String, &str)> {
     found
 }
 
-/// The first name of a JSON path that a schema has nothing for, in words.
+/// Describes the first name of a JSON path that the schema does not contain.
 fn missing_name(root: &Schema, text: &str) -> Option<String> {
     let mut at = root;
     let mut path = Path::default();
@@ -77,7 +77,7 @@ enum PathPart {
     Item,
 }
 
-/// The parts of a JSON path of a CRD: names, names in quotes, indices and filters. Nothing of a path in another form.
+/// Parses a JSON path of a CRD: names, quoted names, indices and filters. `None` for any other form.
 fn parts(text: &str) -> Option<Vec<PathPart>> {
     let mut rest = text.trim_start_matches('{').trim_end_matches('}').trim_start_matches('$');
     let mut parts = Vec::new();
@@ -104,7 +104,7 @@ fn parts(text: &str) -> Option<Vec<PathPart>> {
                 letter => name.push(letter),
             }
         }
-        // Two dots descend anywhere.
+        // Two dots match at any depth.
         if name.is_empty() {
             return None;
         }

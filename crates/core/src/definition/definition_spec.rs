@@ -1,5 +1,4 @@
-//! The definition file as it is written. What each key means for a user is said in the types: the JSON Schema is made
-//! from them.
+//! The definition file as it is written. The JSON Schema is generated from the doc comments of these types.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +20,7 @@ pub const API_VERSION: &str = "pointsman.dev/v1";
 /// The `kind` of a definition file.
 pub const KIND: &str = "KindDefinition";
 
-/// All that pointsman knows of a kind: how its versions convert into each other, and what calls for a rollout.
+/// Describes a kind: how its versions convert into each other, and which changes require a rollout.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "KindDefinition")]
 pub(super) struct DefinitionSpec {
@@ -31,12 +30,13 @@ pub(super) struct DefinitionSpec {
     /// Always `KindDefinition`.
     #[schemars(with = "String")]
     kind: Spanned<String>,
-    /// What the command line calls this kind. Defaults to the kind in lower case.
+    /// The name of this kind on the command line. Defaults to the kind in lower case.
     pub(super) name: Option<String>,
-    /// The file of the CustomResourceDefinition, relative to this one. Group, names, versions and schemas come from it.
+    /// The file of the CustomResourceDefinition, relative to this file. Group, names, versions and schemas are read
+    /// from it.
     #[schemars(with = "String")]
     pub(super) crd: Spanned<String>,
-    /// How neighbouring versions convert, oldest first. A CRD with one version has none.
+    /// The conversions between neighbouring versions, oldest first. Empty for a CRD with one version.
     #[serde(default)]
     #[schemars(with = "Vec<StepSpec>")]
     pub(super) steps: Vec<Spanned<StepSpec>>,
@@ -46,26 +46,26 @@ pub(super) struct DefinitionSpec {
     /// The fields of the status that describe a rollout in both versions. Requires `rolloutHash`.
     #[schemars(with = "Option<StatusMappingSpec>")]
     pub(super) rollout_status: Option<Spanned<StatusMappingSpec>>,
-    /// What is checked when an object is written.
+    /// The checks that apply when an object is written.
     #[schemars(with = "Option<AdmissionSpec>")]
     pub(super) admission: Option<Spanned<AdmissionSpec>>,
-    /// What a healthy object looks like, for rollouts.
+    /// The conditions of a healthy object, for rollouts.
     #[schemars(with = "Option<HealthySpec>")]
     pub(super) healthy: Option<Spanned<HealthySpec>>,
-    /// What a rollout must not begin, or go on, without.
+    /// The checks that must pass before a rollout starts or continues.
     #[schemars(with = "Option<ChecksSpec>")]
     pub(super) checks: Option<Spanned<ChecksSpec>>,
     /// How objects of another kind become objects of this one.
     #[schemars(with = "Option<BecomesSpec>")]
     pub(super) becomes: Option<Spanned<BecomesSpec>>,
-    /// What may happen to an object in a rollout, beside that its version label is changed: steps by the name of the
-    /// workflow.
+    /// Additional steps of a rollout for each object, by the name of the workflow. Without a workflow, only the version
+    /// label changes.
     #[serde(default)]
     #[schemars(with = "BTreeMap<String, Vec<WorkflowStepSpec>>")]
     pub(super) workflows: BTreeMap<String, Vec<Spanned<WorkflowStepSpec>>>,
 }
 
-/// What tells a definition from another document.
+/// The head of a document, by which a definition is recognized.
 #[derive(Deserialize)]
 struct Head {
     kind: Option<Spanned<String>>,
@@ -101,7 +101,7 @@ impl DefinitionSpec {
         Some(spec)
     }
 
-    /// The workflows of the text that this was read from, as they are written there, by name.
+    /// Returns the workflows as written in the text, by name.
     pub(super) fn words_of_workflows(&self, text: &str) -> BTreeMap<String, Value> {
         if self.workflows.is_empty() {
             return BTreeMap::new();
@@ -110,13 +110,13 @@ impl DefinitionSpec {
     }
 }
 
-/// Workflows, as they are written.
+/// The workflows as written.
 #[derive(Deserialize)]
 struct WorkflowWords {
     workflows: BTreeMap<String, Value>,
 }
 
-/// Why a text that cannot be read is no definition at all, which matters more than its first key that nobody knows.
+/// Returns why a text is no definition at all. This error takes precedence over unknown keys.
 fn no_definition(text: &str) -> Option<(u64, String)> {
     let head = yaml::read::<Head>(text).ok();
     if let Some(kind) = head.and_then(|head| head.kind).filter(|kind| kind.value != KIND) {

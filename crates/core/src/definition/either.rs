@@ -1,4 +1,4 @@
-//! A definition of either sort: of a kind of one's own, or of stages for objects of others.
+//! A definition of either sort: of a kind with its CRD, or of mutations for objects of another project.
 
 use std::io;
 
@@ -10,51 +10,51 @@ use serde_json::Value;
 use super::definition_spec::DefinitionSpec;
 use super::kind::Kind;
 use super::problems::BadDefinition;
-use super::stages::{StagedKind, StagesFileSpec};
+use super::mutations::{MutatedKind, MutationsFileSpec};
 use super::yaml;
 
-/// What a file defines.
+/// The content of a definition file.
 #[derive(Debug)]
 pub enum Definition {
     /// A kind, from its CRD.
     Kind(Box<Kind>),
-    /// Stages for the objects of a kind that somebody else defines.
-    Stages(StagedKind),
+    /// Mutations for objects of a kind that another project defines.
+    Mutations(MutatedKind),
 }
 
-/// What tells one from the other.
+/// The keys that distinguish the two sorts.
 #[derive(Deserialize)]
 struct Sort {
     resource: Option<IgnoredAny>,
-    stages: Option<IgnoredAny>,
+    mutations: Option<IgnoredAny>,
 }
 
 impl Definition {
-    /// Reads and checks a definition. `read` gives the text of the CRD file it names; `file` is the definition's own
-    /// name in messages.
+    /// Reads and checks a definition. `read` returns the text of the CRD file that the definition names. `file` is the
+    /// name of the definition in messages.
     ///
     /// # Errors
-    /// Everything that is wrong with it, each with its place.
+    /// All problems of the definition, each with its place.
     pub fn load(
         file: &str,
         text: &str,
         read: &mut dyn FnMut(&str) -> io::Result<String>,
     ) -> Result<Self, BadDefinition> {
         let sort = yaml::read::<Sort>(text).ok();
-        if sort.is_some_and(|sort| sort.resource.is_some() || sort.stages.is_some()) {
-            return StagedKind::load(file, text).map(Self::Stages);
+        if sort.is_some_and(|sort| sort.resource.is_some() || sort.mutations.is_some()) {
+            return MutatedKind::load(file, text).map(Self::Mutations);
         }
         Kind::load(file, text, read).map(|kind| Self::Kind(Box::new(kind)))
     }
 }
 
-/// The same, as it is written.
+/// The two sorts as they are written.
 #[derive(JsonSchema)]
 #[schemars(untagged, rename = "KindDefinition")]
 #[expect(dead_code, reason = "it is the schema of what is read as the one or as the other")]
 enum EitherSpec {
     Kind(Box<DefinitionSpec>),
-    Stages(Box<StagesFileSpec>),
+    Mutations(Box<MutationsFileSpec>),
 }
 
 /// The JSON Schema of a definition file, for editors.

@@ -1,14 +1,14 @@
-//! Where two versions part: the smallest set of places such that all that an operation touches is at or below one of
-//! them.
+//! The split points of two versions: the smallest set of places such that every field of an operation is at or below
+//! one of them.
 //!
-//! Above the frontier are objects that both versions have ([`SharedObject`]); they stay where they are, and so does what no
-//! operation names. At the frontier the value is cut out whole, and on the other side it is put together anew.
+//! Above the split points are objects that both versions have ([`SharedObject`]). These objects stay in place, and so
+//! do fields without an operation. At a split point the whole value is removed and built again for the other side.
 //!
 //! With `rename: {from: spec.port, to: spec.net.port}`, where only the newer version has `spec.net`:
 //!
-//! | cut | older | newer |
+//! | split point | older | newer |
 //! |---|---|---|
-//! | `spec.port` | the operation's place | unknown: whatever stands there is nothing to the newer version |
+//! | `spec.port` | the operation's place | unknown: the newer version ignores a value here |
 //! | `spec.net` | unknown | an object with the operation's place at `port`, and a remainder |
 
 use std::collections::BTreeMap;
@@ -21,44 +21,46 @@ use super::schema::Schema;
 use super::side::{Side, Sides};
 use crate::json::Json;
 
-/// The frontier of one level of operations.
+/// The split points of one level of operations.
 #[derive(Debug, Default)]
 pub(crate) struct Frontier {
     pub(crate) root: Branch,
     pub(crate) cuts: Vec<SplitPoint>,
-    /// All objects that both versions have and that operations reach into, each behind the one it is in.
+    /// All objects that both versions have and that contain a field of an operation. Each object is listed after its
+    /// parent.
     pub(crate) holders: Vec<SharedObjectInfo>,
-    /// The first slot of each operation, and one past the last: the places of a side, one after the other.
+    /// For each operation, the first slot and one past the last slot. The slots are the places of a side in order.
     pub(crate) slots: Sides<Vec<usize>>,
-    /// The cut of each slot.
+    /// The split point of each slot.
     cut_of: Sides<Vec<Option<usize>>>,
-    /// Whether the object that the cut of each slot is in does not go without what is there.
+    /// For each slot: whether the object that contains its split point requires the value.
     pub(crate) needed: Sides<Vec<bool>>,
-    /// Whether something of a side may be filled in.
+    /// Whether a default may be filled in on a side.
     pub(crate) fills: Sides<bool>,
-    /// The same, inside of an object that one version alone has, or that the API server makes with something in it.
+    /// Whether a default may be filled in inside of an object that only one version has, or inside of an object that
+    /// the API server creates.
     pub(crate) fills_inside: Sides<bool>,
 }
 
-/// What the operations of a level are about.
+/// The value that the operations of a level convert.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Root {
     /// An item of a list, or a value of a map.
     Item,
-    /// The object itself. What is directly in it, such as its spec, never goes because it is empty.
+    /// The object itself. Its direct members, such as its spec, stay even if empty.
     Object,
 }
 
-/// What is at the end of a way from the root.
+/// The end of a path from the root.
 #[derive(Debug)]
 pub(crate) enum Branch {
-    /// Here the versions part.
+    /// The versions differ here.
     Cut(usize),
     /// An object that both versions have.
     Holder(SharedObject),
 }
 
-/// An object that both versions have and that operations reach into, on the way from the root.
+/// An object that both versions have and that contains a field of an operation.
 #[derive(Debug, Default)]
 pub(crate) struct SharedObject {
     pub(crate) index: usize,
@@ -67,59 +69,59 @@ pub(crate) struct SharedObject {
     pub(crate) branches: Vec<(Box<str>, Branch)>,
 }
 
-/// What is known of a holder beside its place.
+/// The properties of a shared object, apart from its place.
 #[derive(Debug)]
 pub(crate) struct SharedObjectInfo {
-    /// The holder that it is in.
+    /// The enclosing shared object.
     pub(crate) within: Option<usize>,
-    /// The path as it is written in kept fields.
+    /// The path as written in kept fields.
     pub(crate) id: String,
-    /// Whether a version does not go without the object: it stays when it is emptied.
+    /// For each version: whether the version requires the object, so that it stays when empty.
     pub(crate) stays: Sides<bool>,
-    /// Whether a version requires it of the object that it is in.
+    /// For each version: whether the enclosing object requires this object.
     pub(crate) required: Sides<bool>,
-    /// What the API server makes of it in a version, where it is missing.
+    /// For each version: the default that the API server fills in if the object is absent.
     pub(crate) fills: Sides<Option<FilledObject>>,
 }
 
-/// An object that the API server makes, along the frontier: an operation is about each field that its default names.
+/// An object that the API server fills in. An operation covers each field that the default names.
 #[derive(Debug, Default)]
 pub(crate) struct FilledObject {
-    /// What stands at cuts in it, by the cut.
+    /// The values at split points inside of the object, by the index of the split point.
     pub(crate) cuts: Vec<(usize, Json<'static>)>,
-    /// The holders in it that are objects then.
+    /// The shared objects inside of it that the default sets to an object.
     pub(crate) objects: Vec<usize>,
-    /// Those that are null.
+    /// The shared objects inside of it that the default sets to null.
     pub(crate) nulls: Vec<usize>,
 }
 
-/// A place where the versions part.
+/// A place where the versions differ.
 #[derive(Debug)]
 pub(crate) struct SplitPoint {
-    /// The path as it is written in kept fields.
+    /// The path as written in kept fields.
     pub(crate) id: String,
-    /// How many names lead to it.
+    /// The number of names in the path.
     depth: usize,
-    /// The holder it is in; the root is cut where there is none.
+    /// The enclosing shared object. `None` if the root itself is the split point.
     pub(crate) holder: Option<usize>,
     pub(crate) parts: Sides<Part>,
     pub(crate) schemas: Sides<Option<Schema>>,
-    /// Slots whose operations are about this cut at both sides, where a side has an object of its own here that
-    /// requires the field: by what is there the one version sees that the other has the object.
+    /// The slots of operations that use this split point on both sides, if a side has an object of its own here that
+    /// requires the field. From the value the one version detects that the other version has the object.
     pub(crate) shown: Sides<Vec<usize>>,
-    /// What the API server fills in for objects that one version alone has, outermost first: the way to them from the
-    /// cut, and their default.
+    /// The defaults that the API server fills in for objects of one version alone, outermost first: the path from the
+    /// split point, and the default.
     pub(crate) fills: Sides<Vec<(Path, Json<'static>)>>,
 }
 
-/// What a version has at a cut, or at a place below one.
+/// The content of a version at or below a split point.
 #[derive(Debug)]
 pub(crate) enum Part {
-    /// An object of this version alone, with places in it. Sorted by name.
+    /// An object that only this version has, with its members. Sorted by name.
     Object(Vec<(Box<str>, Self)>),
     /// A place of an operation.
     Slot(usize),
-    /// No operation of this version knows the place.
+    /// No operation of this version uses the place.
     Unknown,
 }
 
@@ -130,12 +132,12 @@ impl Default for Branch {
 }
 
 impl Frontier {
-    /// The cut of a slot.
+    /// Returns the split point of a slot.
     pub(crate) fn cut(&self, side: Side, slot: usize) -> Option<&SplitPoint> {
         self.cuts.get((*self.cut_of.of(side).get(slot)?)?)
     }
 
-    /// Whether a field is neither at nor below a cut, and nothing in it is: it stays where it is, as it is.
+    /// Returns whether a field is neither at, below nor above a split point, and therefore stays unchanged.
     pub(super) fn leaves_alone(&self, field: &Path) -> bool {
         let mut branch = &self.root;
         for name in field.names() {
@@ -150,7 +152,7 @@ impl Frontier {
         false
     }
 
-    /// A holder and all that it is in.
+    /// Returns a shared object and all its ancestors.
     pub(crate) fn around(&self, holder: Option<usize>) -> impl Iterator<Item = usize> {
         iter::successors(holder, |index| self.holders.get(*index).and_then(|held| held.within))
     }
@@ -185,9 +187,9 @@ impl FilledObject {
     }
 }
 
-/// Where a name is in a list that is sorted by name.
+/// Returns the position of a name in a list that is sorted by name.
 pub(crate) fn position<T>(sorted: &[(Box<str>, T)], name: &str) -> Option<usize> {
-    // Few names are told apart by their lengths sooner than by their order.
+    // For few names, comparing lengths is faster than a binary search.
     match sorted.len() {
         0..16 => sorted.iter().position(|(other, _)| **other == *name),
         _ => sorted.binary_search_by(|(other, _)| (**other).cmp(name)).ok(),
@@ -195,7 +197,7 @@ pub(crate) fn position<T>(sorted: &[(Box<str>, T)], name: &str) -> Option<usize>
 }
 
 impl Part {
-    /// The objects here and below that have a default.
+    /// Collects the objects here and below that have a default.
     fn defaults(&self, schema: &Schema, path: &Path, found: &mut Vec<(Path, Json<'static>)>) {
         let Self::Object(parts) = self else { return };
         found.extend(schema.default_value().map(|default| (path.clone(), default)));
@@ -206,7 +208,7 @@ impl Part {
         }
     }
 
-    /// What is at a place below this one.
+    /// Returns the part at a path below this one.
     pub(crate) fn at(&self, path: &Path) -> Option<&Self> {
         path.names().iter().try_fold(self, |part, name| match part {
             Self::Object(parts) => parts.get(position(parts, name)?).map(|(_, part)| part),
@@ -214,7 +216,7 @@ impl Part {
         })
     }
 
-    /// Whether one of the slots here or below fulfils a condition.
+    /// Returns whether a slot here or below fulfils a condition.
     pub(crate) fn any(&self, condition: &mut dyn FnMut(usize) -> bool) -> bool {
         match self {
             Self::Object(parts) => parts.iter().any(|(_, part)| part.any(condition)),
@@ -224,15 +226,15 @@ impl Part {
     }
 }
 
-/// A place of an operation, while the branch that leads to it is made.
+/// A place of an operation, used while the tree of branches is built.
 struct PathToSlot<'p> {
-    /// The rest of its path.
+    /// The rest of the path.
     rest: &'p [Box<str>],
     slot: usize,
 }
 
 impl Frontier {
-    /// The frontier of operations with these places, one list for each operation.
+    /// Returns the frontier of operations with these places, one list for each operation.
     pub(super) fn new(places: &Sides<Vec<Vec<&Path>>>, older: &Schema, newer: &Schema, root: Root) -> Self {
         let mut frontier = Self::default();
         let mut paths = Sides::<Vec<PathToSlot<'_>>>::default();
@@ -282,8 +284,8 @@ impl Frontier {
         frontier
     }
 
-    /// Notes the slots of an operation at cuts that it is about at both sides, where one is in an object that does not
-    /// go without it.
+    /// Records the slots of an operation at split points that it uses on both sides, if one slot is required by its
+    /// object.
     fn find_shown(&mut self, operation: usize, places: &Sides<Vec<Vec<&Path>>>, schemas: &Sides<&Schema>) {
         let slots = |side: Side| {
             let first = self.slots.of(side).get(operation).copied().unwrap_or_default();

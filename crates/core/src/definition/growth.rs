@@ -1,8 +1,7 @@
-//! How much a definition adds to objects by itself, whatever is in them: values, defaults, names that are longer, and
-//! what is told in an annotation of what stood there.
+//! The bytes that a definition adds to any object: values, defaults, longer names, and entries of the kept annotation.
 //!
-//! A list of 3 MB may be a million times `{}`, and a definition may give each of these ten fields. So the server, which
-//! puts aside memory before it looks into a request, has to know of the definitions what they give.
+//! A list of 3 MB may contain a million times `{}`, and a definition may add ten fields to each item. The server
+//! reserves memory before it parses a request, so it needs an upper bound of this growth.
 
 use super::frontier::{Branch, Part};
 use super::operation::{Level, Operation};
@@ -10,27 +9,27 @@ use super::place::Place;
 use super::side::Side;
 use super::step::Step;
 
-/// The most bytes of text that the conversions of a kind add, from one end to the other.
+/// The maximum number of text bytes that the conversions of a kind add, from the oldest to the newest version.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(crate) struct Growth {
-    /// To an object, outside of its lists and maps, with what is kept there.
+    /// Added to an object outside of its lists and maps, including its kept entries.
     pub(crate) object: Added,
-    /// To each item that is an object, of whichever list or map.
+    /// Added to each item of a list or map that is an object.
     pub(crate) item: Added,
-    /// To each item that is none.
+    /// Added to each item that is not an object.
     pub(crate) value: Added,
-    /// How many times the text of a list is written on the way: once for each step that takes lists apart.
+    /// How many times the text of a list is written: once for each step that converts items.
     pub(crate) written: u64,
-    /// How deep the lists that are taken apart stand one in the other, where that is deepest.
+    /// The maximum nesting depth of the lists that are converted.
     pub(crate) deep: u64,
 }
 
-/// What is added to one object or item.
+/// The bytes that are added to one object or item.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(crate) struct Added {
-    /// Where it stands.
+    /// Added in place.
     pub(crate) text: u64,
-    /// In the annotation, beside the values that are kept.
+    /// Added to the annotation, excluding the kept values themselves.
     pub(crate) kept: u64,
 }
 
@@ -45,7 +44,7 @@ impl Added {
 }
 
 impl Growth {
-    /// Of the steps of one kind, one after the other.
+    /// Returns the growth of all steps of one kind in sequence.
     pub(super) fn of(steps: &[Step]) -> Self {
         steps.iter().fold(Self::default(), |all, step| {
             let [up, down] = [Side::Newer, Side::Older].map(|to| Self::of_step(step, to));
@@ -59,7 +58,7 @@ impl Growth {
         })
     }
 
-    /// The most of several kinds: it is not known whose objects come.
+    /// Returns the maximum of several kinds, because the kind of the objects is unknown.
     pub(crate) fn or(self, other: Self) -> Self {
         Self {
             object: self.object.or(other.object),
@@ -70,10 +69,10 @@ impl Growth {
         }
     }
 
-    /// How often a text in an item may stand in memory beside the copies that are made of any other text. A list that
-    /// is taken apart is written into a text of its own while the one that is read still stands: one copy, and one more
-    /// for each list that it is in, with itself. And what is kept of items is collected before it is known how they are
-    /// told apart: one copy for each step, as what the steps before it keep is held meanwhile.
+    /// Returns how many extra copies of the text of an item may be in memory. A list that is converted is written to a
+    /// new text while the old one still exists: one copy, plus one for each enclosing list including itself. Kept
+    /// values of items are collected before their keys are known. That adds one copy for each step, because the kept
+    /// values of earlier steps stay in memory.
     pub(crate) fn copies(&self) -> u64 {
         match self.deep {
             0 => 0,
@@ -90,8 +89,8 @@ impl Growth {
         growth
     }
 
-    /// Adds what the items at a level are given, and theirs. Each stands for itself in a request, however deep, so that
-    /// of several levels that counts which gives most.
+    /// Adds the growth of the items at a level and below. Each item is a separate part of a request at any depth, so of
+    /// several levels the largest growth counts.
     fn add_items(&mut self, level: &Level, to: Side, depth: u64) {
         for items in level.operations.iter().filter_map(Operation::items) {
             let own = added(&items.level, to);
@@ -107,7 +106,7 @@ impl Growth {
     }
 }
 
-/// What one object or item is given at a level, on the way to a side.
+/// Returns the bytes that one object or item gains at a level, for one direction.
 fn added(level: &Level, to: Side) -> Added {
     let frontier = &level.frontier;
     let mut added = Added::default();
@@ -130,11 +129,11 @@ fn added(level: &Level, to: Side) -> Added {
         let made = cut.fills.of(to).iter();
         added.text += made.map(|(path, value)| value.size() as u64 + names(path.names())).sum::<u64>();
     }
-    // What was made up is told as well, that it may go again.
+    // Defaults that were filled in are recorded as well, so that they can be removed again.
     Added { kept: added.kept + added.text, ..added }
 }
 
-/// The names on the way to a place, and what is filled in there.
+/// Returns the size of the names in a path and of the value that is filled in.
 fn of_place(place: &Place) -> u64 {
     names(place.path.names()) + place.fill.as_ref().map_or(0, |fill| fill.size() as u64)
 }
@@ -143,17 +142,17 @@ fn names(names: &[Box<str>]) -> u64 {
     names.iter().map(|name| name.len() as u64 + NAME).sum()
 }
 
-/// What is around a name and the object that it is in: `{"":},`.
+/// Size of the punctuation of a name and its object: `{"":},`.
 const NAME: u64 = 6;
 
-/// What is around the values of an entry, and its escapes in the annotation: `\"\":{\"value\":,\"became\":},`.
+/// Size of the punctuation of an entry, with its escapes in the annotation: `\"\":{\"value\":,\"became\":},`.
 const ENTRY: u64 = 42;
 
-/// What tells an item apart, and is around its entries: `[12345678,\"0123456789ab\",{}],`.
+/// Size of the key of an item and the punctuation of its entries: `[12345678,\"0123456789ab\",{}],`.
 const ITEM: u64 = 32;
 
-/// The name of the annotation, and what is around its entries.
+/// Size of the annotation's name and the punctuation of its entries.
 const ANNOTATION: u64 = 128;
 
-/// Two hashes, two UUIDs, and the names of where they stand.
+/// Size of two hashes, two UUIDs, and the names of their fields.
 const STATUS: u64 = 512;

@@ -1,7 +1,7 @@
-//! Objects that a rollout holds: until their turn comes, nobody else changes their version label.
+//! Holds of a rollout: while an object waits for its turn, other clients cannot change its version label.
 //!
-//! The hold stands on the object itself, so that whoever decides about a write looks at nothing else, and knows it in
-//! the moment in which it is so: nothing has to be watched, and no two servers can know different things.
+//! The hold is an annotation of the object itself. The webhook decides about a write from the object alone and always
+//! sees the current hold. So no watch is needed, and two servers cannot disagree.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,27 +11,27 @@ use super::note::read_note;
 /// The annotation of an object that a rollout holds.
 pub(crate) const HELD: &str = "pointsman.dev/hold";
 
-/// What stands there once somebody has let the object go.
+/// The value that an operator sets to release the object.
 pub(crate) const LET_GO: &str = "";
 
-/// What the text there begins with once a rollout has let it go, before the uid of the StagedRollout.
+/// The prefix of the value after a rollout has released the object. The uid of the StagedRollout follows.
 pub(crate) const RELEASED: &str = "released";
 
-/// The annotation with the version label that somebody has asked for meanwhile.
+/// The annotation with the version label that another client requested during the hold.
 pub(crate) const WANTED: &str = "pointsman.dev/wanted-version";
 
-/// By which rollout an object is held, and since when.
+/// The rollout that holds an object, and the start of the hold.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub(crate) struct HoldMark {
     /// The uid of the StagedRollout.
     pub(crate) rollout: String,
-    /// Its name, for people.
+    /// The name of the StagedRollout, for people.
     pub(crate) name: String,
-    /// By the clock of whoever wrote it.
+    /// The time by the clock of the writer.
     pub(crate) at: String,
 }
 
-/// What of an object decides about a hold.
+/// The metadata of an object that affects a hold.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct HeldMetadata<'a> {
     /// The version label.
@@ -44,28 +44,28 @@ pub(crate) struct HeldMetadata<'a> {
     pub(crate) moved: Option<&'a str>,
 }
 
-/// What becomes of a write of an object that is held.
+/// The changes to a write of a held object.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct HeldWrite {
-    /// The hold, which stays.
+    /// The hold annotation, which stays.
     pub(crate) held: String,
-    /// The label, where the write would have changed it: as it was.
+    /// The label as it was, if the write would have changed it.
     pub(crate) label: Option<Option<String>>,
-    /// What is noted as wanted; nothing where nothing is.
+    /// The requested version label, if any.
     pub(crate) wanted: Option<String>,
-    /// What whoever writes is told, where something is not as it was sent.
+    /// The warning for the client, if the write was changed.
     pub(crate) warning: Option<String>,
 }
 
 impl HoldMark {
-    /// Reads the annotation. Anything else is somebody's own text, and holds nothing.
+    /// Parses the annotation. Any other text is ignored and holds nothing.
     pub(crate) fn read(text: &str) -> Option<Self> {
         read_note(text)
     }
 }
 
-/// What becomes of a write of an object that was held before it; nothing where it may happen as it was sent: it was not
-/// held, it is its turn, or somebody lets it go.
+/// Returns how to change a write of an object that was held before. `None` if the write is allowed as sent: the object
+/// was not held, it is its turn, or the write releases it.
 pub(crate) fn held_write(key: &str, old: HeldMetadata<'_>, new: HeldMetadata<'_>) -> Option<HeldWrite> {
     let text = old.held?;
     let mark = HoldMark::read(text)?;
@@ -96,7 +96,7 @@ pub(crate) fn held_write(key: &str, old: HeldMetadata<'_>, new: HeldMetadata<'_>
     })
 }
 
-/// Whether a write is the one by which the rollout that holds an object moves it: it says so in the same write.
+/// Returns whether a write is the move by the holding rollout. The rollout marks the move in the same write.
 fn is_turn(hold: &HoldMark, old: HeldMetadata<'_>, new: HeldMetadata<'_>) -> bool {
     if new.moved == old.moved || new.held.is_some() {
         return false;

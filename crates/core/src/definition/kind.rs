@@ -1,4 +1,4 @@
-//! A kind: its versions, what happens between them, and how it is loaded.
+//! A kind: its versions, the steps between them, and how it is loaded.
 
 use std::io;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ use super::{
     side::Side,
 };
 
-/// A kind, compiled: its versions and what happens between them.
+/// A compiled kind: its versions and the steps between them.
 #[derive(Debug)]
 pub struct Kind {
     pub(crate) name: Arc<str>,
@@ -33,7 +33,7 @@ pub struct Kind {
     pub(crate) kind: String,
     pub(crate) plural: String,
     pub(crate) versions: Versions,
-    /// Each leads from a version to the next newer one, oldest first.
+    /// Each step leads from a version to the next newer version, oldest first.
     pub(crate) steps: Vec<Step>,
     pub(crate) rollout_hash: Option<HashedFields>,
     pub(crate) admission: Admission,
@@ -41,16 +41,16 @@ pub struct Kind {
     pub(crate) checks: Checks,
     pub(crate) workflows: Vec<Workflow>,
     pub(crate) crd: Value,
-    /// How objects of another kind become objects of this one.
+    /// How objects of another kind are replaced by objects of this kind.
     becoming: Option<Box<KindConversion<Self>>>,
 }
 
 impl Kind {
-    /// Reads and checks a definition. `read` gives the text of the CRD file it names; `file` is the definition's own
-    /// name in messages.
+    /// Reads and checks a definition. `read` returns the text of the CRD file that the definition names. `file` is the
+    /// name of the definition in messages.
     ///
     /// # Errors
-    /// Everything that is wrong with it, each with its place.
+    /// All problems of the definition, each with its place.
     pub fn load(
         file: &str,
         text: &str,
@@ -61,11 +61,11 @@ impl Kind {
         problems.into_result(kind)
     }
 
-    /// Reads and checks a definition whose CRD is at hand too, both as YAML or JSON. The file that the definition names
-    /// under `crd` is not looked for, and `definition` is its own name in messages.
+    /// Reads and checks a definition and its CRD, both as YAML or JSON. Ignores the file that the definition names
+    /// under `crd`. `definition` is the file name in messages.
     ///
     /// # Errors
-    /// Everything that is wrong with it, each with its line.
+    /// All problems of the definition, each with its line.
     ///
     /// ```
     /// use pointsman_core::definition::Kind;
@@ -110,7 +110,7 @@ impl Kind {
         Self::load("definition", definition, &mut |_| Ok(crd.to_owned()))
     }
 
-    /// The definitions that are built in.
+    /// Returns the built-in definitions.
     ///
     /// # Errors
     /// None in a build that passed its tests.
@@ -162,7 +162,7 @@ impl Kind {
         })
     }
 
-    /// Two kinds as one, whose versions they are.
+    /// Returns a kind that treats two kinds as its versions.
     fn bridging(bridge: Bridge) -> Self {
         let Bridge { name, group, kind, plural, versions, step, checks, admission, crd } = bridge;
         let (rollout_hash, health, workflows, becoming) = (None, None, Vec::new(), None);
@@ -184,13 +184,13 @@ impl Kind {
         }
     }
 
-    /// What the command line calls this kind.
+    /// The name of the kind on the command line.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// What it is called: as kubectl takes it, alone, with the group, and with a version and the group.
+    /// Returns all names that kubectl accepts for this kind: alone, with the group, and with version and group.
     #[must_use]
     pub fn names(&self) -> Vec<String> {
         let mut names = vec![self.name.to_string()];
@@ -202,18 +202,18 @@ impl Kind {
         names
     }
 
-    /// How objects of another kind become objects of this one, where the definition says so.
+    /// How objects of another kind are replaced by objects of this kind, if the definition has that.
     #[must_use]
     pub fn becoming(&self) -> Option<&KindConversion<Self>> {
         self.becoming.as_deref()
     }
 
-    /// The same, taken out of this kind.
+    /// Takes the kind conversion out of this kind.
     pub fn take_becoming(&mut self) -> Option<KindConversion<Self>> {
         self.becoming.take().map(|becoming| *becoming)
     }
 
-    /// Whether it has objects of a group and kind. Where a kind becomes another one, those of both are its objects.
+    /// Returns whether objects of a group and kind belong to this kind. With a kind conversion, both kinds belong.
     pub(crate) fn has(&self, group: &str, kind: &str) -> bool {
         let is_this = self.kind == kind && self.group == group;
         let mut versions = self.versions.iter();
@@ -224,7 +224,7 @@ impl Kind {
             })
     }
 
-    /// Whether it is called so, in whichever case.
+    /// Returns whether a name denotes this kind. Ignores case.
     #[must_use]
     pub fn is_called(&self, name: &str) -> bool {
         self.names().contains(&name.to_lowercase())
@@ -253,31 +253,31 @@ impl Kind {
         self.versions.iter().map(|version| version.name.as_ref())
     }
 
-    /// The version that is stored, as the CRD says.
+    /// The storage version of the CRD.
     #[must_use]
     pub fn storage(&self) -> &str {
         &self.versions.storage().name
     }
 
-    /// The `CustomResourceDefinition` as the definition gives it.
+    /// The `CustomResourceDefinition` as the definition contains it.
     #[must_use]
     pub fn crd(&self) -> &Value {
         &self.crd
     }
 
-    /// What happens between the versions, oldest first.
+    /// Summarizes the steps between the versions, oldest first.
     #[must_use]
     pub fn steps(&self) -> Vec<StepSummary> {
         self.steps.iter().map(Step::summary).collect()
     }
 
-    /// The version whose shape the rollout hash is made of, if there is a rollout hash.
+    /// The version whose fields the rollout hash covers, if there is a rollout hash.
     #[must_use]
     pub fn hash_version(&self) -> Option<&str> {
         self.rollout_hash.as_ref().map(|rollout| self.version_at(rollout.at).name.as_ref())
     }
 
-    /// The rollout hash in one line, if there is one.
+    /// Describes the rollout hash in one line, if there is one.
     #[must_use]
     pub fn rollout(&self) -> Option<String> {
         let HashedFields { of, recipe, .. } = self.rollout_hash.as_ref()?;
@@ -288,26 +288,26 @@ impl Kind {
         })
     }
 
-    /// What tells the recipe of the rollout hash from others: it changes with the fields that count, those that are
-    /// excepted, the defaults and the annotation, and so do hashes.
+    /// The fingerprint of the recipe of the rollout hash. It changes with the hashed fields, the exceptions, the
+    /// defaults and the annotation. A changed recipe changes all hashes.
     #[must_use]
     pub fn hash_recipe(&self) -> Option<&str> {
         self.rollout_hash.as_ref().map(|rollout| rollout.recipe.as_str())
     }
 
-    /// The annotation that the rollout hash is stamped as, if there is a rollout hash.
+    /// The annotation that contains the rollout hash, if there is one.
     #[must_use]
     pub fn hash_annotation(&self) -> Option<String> {
         self.rollout_hash.as_ref().map(|_| format!("{}/rollout-hash", self.group))
     }
 
-    /// The label that says which controller version manages an object.
+    /// The controller-version label of objects.
     #[must_use]
     pub fn version_label(&self) -> &str {
         &self.admission.version_label
     }
 
-    /// Namespace and name of the Lease that a controller version holds while it runs, where the definition names them.
+    /// Namespace and name of the Lease that a controller version holds while it runs, if the definition names them.
     #[must_use]
     pub fn controller_lease(&self, version: &str) -> Option<(String, String)> {
         self.admission.lease.as_ref().map(|lease| lease.of(version))
@@ -323,34 +323,34 @@ impl Kind {
         self.versions.named(name)
     }
 
-    /// The version of an index, which this kind has given.
+    /// Returns the version of an index of this kind.
     pub(crate) fn version_at(&self, index: VersionIndex) -> &Version {
         self.versions.at(index)
     }
 
-    /// How much its conversions add to objects.
+    /// Returns how much the conversions add to objects.
     pub(crate) fn growth(&self) -> Growth {
         Growth::of(&self.steps)
     }
 
-    /// What its conversions look into.
+    /// Returns the fields that the conversions parse.
     pub(crate) fn opened(&self) -> AccessedFields {
         AccessedFields::of(&self.steps)
     }
 
-    /// The annotation that holds what only this version can say, on an object of another one. Where there is but one
-    /// version there is none.
+    /// The kept annotation of a version: it stores values that only this version can represent on objects of another
+    /// version. `None` if the kind has one version.
     pub(crate) fn kept_annotation(&self, version: VersionIndex) -> Option<&str> {
         let leading = self.step_to(version).map(|step| &step.kept.newer);
         leading.or_else(|| self.steps.first().map(|step| &step.kept.older)).map(String::as_str)
     }
 
-    /// The step that leads to a version from the one before. The oldest has none.
+    /// The step that leads to a version from the previous version. `None` for the oldest.
     pub(crate) fn step_to(&self, index: VersionIndex) -> Option<&Step> {
         self.steps.get(index.step()?)
     }
 
-    /// The names of the versions in which each of some fields says what it says in the newest one, oldest first.
+    /// Returns the versions, oldest first, in which each of some fields has the same meaning as in the newest version.
     pub(crate) fn versions_alike(&self, fields: &[&Path]) -> Vec<String> {
         let newest = self.versions.newest();
         let is_alike = |index: VersionIndex, field: &Path| {
@@ -362,7 +362,7 @@ impl Kind {
         alike.map(|index| self.version_at(index).name.to_string()).collect()
     }
 
-    /// The steps from one version to another, in the order they are taken, each with the side that it leads to.
+    /// Returns the steps from one version to another, in order, each with the side that it leads to.
     pub(crate) fn steps_between(&self, from: VersionIndex, to: VersionIndex) -> impl Iterator<Item = (Side, &Step)> {
         let between =
             |from: VersionIndex, to: VersionIndex| self.steps.iter().take(to.step_count()).skip(from.step_count());

@@ -1,10 +1,10 @@
-//! Kind definitions: everything pointsman knows of a kind, read from data and checked against the kind's own schemas.
+//! Kind definitions: the description of a kind, read from data and checked against the schemas of the kind.
 //!
-//! A definition is compiled once, at start, into a [`Kind`]. Loading fails closed: a path that no schema has, a
-//! difference between two versions that no operation explains, two operations on one field are all refused, with the
-//! file, the line and the nearest existing name. So a typo never waits for production.
+//! A definition is compiled once, at start, into a [`Kind`]. Loading fails closed. It rejects a path that no schema
+//! has, a difference between two versions without an operation, and two operations on one field. Each error names the
+//! file, the line and the nearest existing name. So a typo is found before production.
 //!
-//! What is written in a file is a `…Spec`; it stands beside what it compiles to.
+//! Types that end in `Spec` describe the file as written, next to the type that they compile to.
 
 mod accessed_fields;
 pub(crate) mod admission;
@@ -36,7 +36,7 @@ mod rollout_hash;
 mod schema;
 mod schema_check;
 mod side;
-mod stages;
+mod mutations;
 mod step;
 mod carried_metadata;
 #[cfg(test)]
@@ -56,7 +56,7 @@ pub use kind::Kind;
 pub use move_effects::ROLLOUT_MANAGER;
 pub use problems::{BadDefinition, Problem};
 pub use remedy::{Remedy, StepEdit};
-pub use stages::{FactQuery, FactScope, StagedKind, WatchedFact};
+pub use mutations::{FactQuery, FactScope, MutatedKind, WatchedFact};
 pub use step::StepSummary;
 pub use yaml::MOST_ALIASED;
 
@@ -82,9 +82,9 @@ pub(crate) use problems::line;
 pub(crate) use rollout_hash::{HashedFields, StatusMapping};
 pub(crate) use schema::{ANYTHING, Schema};
 pub(crate) use side::{Side, Sides};
-pub(crate) use stages::{
-    ContainerName, FieldPlace, FieldRoot, FlagEntry, FlagForm, LISTS, MutationStage, NAMESPACE, SCRIPT_OPTION_TAKING,
-    SETTLE_ROUNDS, SHELLS, SHELLS_OF_USER, SYSTEM_NAMESPACE, StageFact, StageOperation, StagePhase, StageSelection,
+pub(crate) use mutations::{
+    ContainerName, FieldPlace, FieldRoot, FlagEntry, FlagForm, LISTS, Mutation, NAMESPACE, SCRIPT_OPTION_TAKING,
+    SETTLE_ROUNDS, SHELLS, SHELLS_OF_USER, SYSTEM_NAMESPACE, MutationFact, MutationOperation, MutationPhase, MutationSelection,
     are_against, hang_on_order, is_truth, may_make_room, namespace_and_name,
 };
 pub(crate) use step::{KEPT, Step};

@@ -1,7 +1,7 @@
-//! Objects that a rollout has moved: what it has noted on them stays there, whoever writes them without knowing of it.
+//! The rollout annotation: pointsman restores it if another client removes it from an object.
 //!
-//! By the note a rollout knows what an object was, how far it is, and that it is not to be moved a second time. Only
-//! the rollout itself takes it off; it says who it is by its field manager.
+//! A rollout reads from the annotation what the object was, its progress, and that the object was already moved. Only
+//! the rollout itself removes the annotation. The rollout is identified by its field manager.
 
 use serde::Deserialize;
 
@@ -13,7 +13,7 @@ pub(crate) const MOVED: &str = "pointsman.dev/rollout";
 /// The field manager of a rollout's own writes.
 pub const ROLLOUT_MANAGER: &str = "pointsman-rollout";
 
-/// What every note says, of which others may have more.
+/// The members of every rollout annotation. There may be more.
 #[derive(Deserialize)]
 pub(super) struct MovedMark {
     /// The uid of the StagedRollout.
@@ -23,14 +23,14 @@ pub(super) struct MovedMark {
 }
 
 impl MovedMark {
-    /// Reads the annotation. Anything else is somebody's own text.
+    /// Parses the annotation. Any other text is ignored.
     pub(super) fn read(text: &str) -> Option<Self> {
         read_note(text)
     }
 }
 
-/// The note that a write would lose: it was there before, is left out, and whoever writes is no rollout. One that is
-/// there in another form is somebody's word, and what was no note was nobody's to keep.
+/// Returns the annotation that a write would lose: it was present, is left out, and the writer is no rollout. A changed
+/// text is accepted, and a text in another form is not protected.
 pub(crate) fn lost_mark<'o>(old: Option<&'o str>, new: Option<&str>, manager: &str) -> Option<&'o str> {
     let is_lost = new.is_none() && manager != ROLLOUT_MANAGER;
     old.filter(|text| is_lost && MovedMark::read(text).is_some())

@@ -1,4 +1,4 @@
-//! A path to a field: `spec.a.b`, with `["…"]` around a name that has a dot in it.
+//! A path to a field: `spec.a.b`, with `["…"]` around a name that contains a dot.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use std::fmt;
 pub(crate) struct Path(Vec<Box<str>>);
 
 impl Path {
-    /// Reads a path, or says what is wrong with it.
+    /// Parses a path, or returns the error message.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         if text == "." {
             return Ok(Self::default());
@@ -60,7 +60,7 @@ impl Path {
         self.0.len()
     }
 
-    /// How many names two paths have in common, from the outermost on.
+    /// Returns how many leading names two paths have in common.
     pub(crate) fn common(&self, other: &Self) -> usize {
         self.0.iter().zip(&other.0).take_while(|(one, two)| one == two).count()
     }
@@ -71,18 +71,18 @@ impl Path {
         Self(names)
     }
 
-    /// The path of what a number of names lead to, and the rest.
+    /// Splits the path after `count` names.
     pub(crate) fn split_at(&self, count: usize) -> (Self, Self) {
         let (one, two) = self.0.split_at(count.min(self.0.len()));
         (Self(one.to_vec()), Self(two.to_vec()))
     }
 
-    /// The path of what holds this field. `None` for a path without names.
+    /// The path of the enclosing value. `None` for a path without names.
     pub(crate) fn parent(&self) -> Option<Self> {
         self.0.split_last().map(|(_, rest)| Self(rest.to_vec()))
     }
 
-    /// The path as messages name it, behind the path of what it is in: items of lists and maps are `[*]` there.
+    /// The path for messages, with the path of the enclosing value as prefix. Items of lists and maps are `[*]` there.
     pub(crate) fn after(&self, prefix: &str) -> String {
         match (prefix.is_empty(), self.is_empty()) {
             (true, _) => self.to_string(),
@@ -91,7 +91,7 @@ impl Path {
         }
     }
 
-    /// The same place, where what was at `from` is at `to`.
+    /// The path of the same field after a move from `from` to `to`.
     pub(crate) fn moved(&self, from: &Self, to: &Self) -> Self {
         let rest = self.0.get(from.0.len()..).unwrap_or_default();
         Self(to.0.iter().chain(rest).cloned().collect())
@@ -102,7 +102,7 @@ impl Path {
         self.moved(&Self::default(), other)
     }
 
-    /// What is left of the path below another one, if anything is.
+    /// The rest of the path below another path. `None` if no name is left.
     pub(crate) fn strip(&self, other: &Self) -> Option<Self> {
         let rest = self.0.strip_prefix(other.0.as_slice())?;
         (!rest.is_empty()).then(|| Self(rest.to_vec()))
@@ -114,8 +114,7 @@ impl Path {
     }
 }
 
-/// A name up to the closing `"]`, and what is behind that. A backslash stands before a quote or a backslash of the
-/// name.
+/// Splits a quoted name at the closing `"]`. A backslash escapes a quote or a backslash.
 fn quoted_name(text: &str) -> Option<(String, &str)> {
     let mut name = String::new();
     let mut rest = text.char_indices();

@@ -3,29 +3,29 @@
 use super::{path::Path, schema::Schema};
 use crate::json::Json;
 
-/// A field of one version, with what its schema says of it.
+/// A field of one version, with its schema.
 #[derive(Debug)]
 pub(crate) struct Place {
     pub(crate) path: Path,
-    /// The path as it is written in kept fields.
+    /// The path as written in kept fields.
     pub(crate) id: String,
     pub(crate) schema: Schema,
-    /// What a complete object has here when nothing else is known.
+    /// The value that a complete object has here if nothing else is known.
     pub(crate) fill: Option<Json<'static>>,
-    /// The version requires it of the object that holds it.
+    /// The enclosing object requires the field in this version.
     pub(crate) required: bool,
-    /// Somewhere inside there is a default.
+    /// The schema has a default below this field.
     pub(super) fills_inside: bool,
 }
 
 impl Place {
-    /// A field that its schema's default is filled in for, and that is not required.
+    /// A field with the default of its schema, not required.
     pub(super) fn new(path: Path, schema: Schema) -> Self {
         let (fill, fills_inside) = (schema.default_value(), schema.fills_inside());
         Self { id: path.to_string(), path, fill, schema, required: false, fills_inside }
     }
 
-    /// What the API server makes of a value: with what it fills in, here and inside. `None` where that is nothing more.
+    /// The value after the API server filled in defaults, here and below. `None` if no default applies.
     pub(crate) fn filled(&self, value: Option<&Json<'_>>) -> Option<Json<'static>> {
         match value {
             None => self.schema.default_value(),
@@ -34,12 +34,12 @@ impl Place {
         }
     }
 
-    /// What the API server fills in where nothing is.
+    /// The default that the API server fills in for an absent value.
     pub(crate) fn fill_by_default(&self) -> Option<Json<'static>> {
         self.schema.default_value()
     }
 
-    /// Whether what is filled in is what the API server fills in too, so that a whole object never lacks it.
+    /// Returns whether the fill value is also the API server's default, so that a complete object always has it.
     pub(crate) fn fills_default(&self) -> bool {
         matches!((&self.fill, self.schema.default_value()), (Some(fill), Some(default)) if fill.same(&default))
     }

@@ -1,4 +1,4 @@
-//! What is wrong with a definition, and in which line: collected, so that one run tells all of it.
+//! The problems of a definition with their lines. Loading collects all problems in one run.
 
 use std::fmt;
 
@@ -6,17 +6,17 @@ use serde_saphyr::Spanned;
 
 use super::remedy::Remedy;
 
-/// Something a definition says that cannot be so.
+/// An error in a definition.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Problem {
-    /// The definition's file.
+    /// The file of the definition.
     pub file: String,
-    /// The line, from 1; 0 where there is none.
+    /// The line, from 1. 0 if there is none.
     pub line: u64,
-    /// What is wrong and what would be right, with the path.
+    /// The error and its correction, with the path.
     pub message: String,
-    /// The first change that the message proposes, where it proposes one.
+    /// The first change that the message proposes, if any.
     pub remedy: Option<Remedy>,
 }
 
@@ -29,19 +29,19 @@ impl fmt::Display for Problem {
     }
 }
 
-/// A definition that was refused.
+/// A rejected definition.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("{}", .problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
 #[non_exhaustive]
 pub struct BadDefinition {
-    /// All that is wrong with it, in the order of the lines.
+    /// All problems, sorted by line.
     pub problems: Vec<Problem>,
 }
 
-/// The problems of one definition, while it is read.
+/// Collects the problems of one definition during loading.
 pub(crate) struct Problems {
     file: String,
-    /// The newer version of the step that is read.
+    /// The newer version of the current step.
     step: String,
     list: Vec<Problem>,
 }
@@ -61,12 +61,12 @@ impl Problems {
         self.list.push(Problem { file: self.file.clone(), line, message: message.into(), remedy });
     }
 
-    /// Remedies from here on change the step that leads to a version.
+    /// Sets the step that later remedies change, by the version that it leads to.
     pub(super) fn enter_step(&mut self, to: &str) {
         to.clone_into(&mut self.step);
     }
 
-    /// The value, if there is one and nothing is wrong with it.
+    /// Returns the value if it exists and there are no problems.
     pub(super) fn into_result<T>(mut self, value: Option<T>) -> Result<T, BadDefinition> {
         match value {
             Some(value) if self.list.is_empty() => Ok(value),
@@ -79,7 +79,7 @@ impl Problems {
     }
 }
 
-/// The line something stands in.
+/// The line of a value.
 pub(crate) fn line<T>(spanned: &Spanned<T>) -> u64 {
     spanned.referenced.line()
 }

@@ -1,12 +1,12 @@
-//! Remedies: the change that mends a problem of a definition, as data beside the message.
+//! Remedies: the change that fixes a problem of a definition, as data next to the message.
 
-/// The change that mends a problem, or leads to the next problem.
+/// The change that fixes a problem, or leads to the next problem.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Remedy {
     /// A change of the definition.
     Edit(StepEdit),
-    /// A change of the CRD: no operation can express the difference. The message has the reason.
+    /// A change of the CRD. No operation can express the difference. The message contains the reason.
     Crd,
 }
 
@@ -35,8 +35,8 @@ impl Remedy {
         Self::replacement(vec![line], operations)
     }
 
-    /// New operations in place of those in some lines. Operations in line 0 follow from the schemas: new ones suppress
-    /// them.
+    /// New operations in place of those in some lines. Operations in line 0 are derived from the schemas. New
+    /// operations suppress them.
     pub(super) fn replacement(mut removes: Vec<u64>, operations: Vec<String>) -> Self {
         removes.retain(|line| *line > 0);
         Self::Edit(StepEdit { operations, removes, ..StepEdit::default() })
@@ -47,12 +47,12 @@ impl Remedy {
         Self::Edit(StepEdit { accept: vec![entry], ..StepEdit::default() })
     }
 
-    /// One entry less.
+    /// Removes one entry.
     pub(super) fn removal(line: u64) -> Self {
         Self::Edit(StepEdit { removes: vec![line], ..StepEdit::default() })
     }
 
-    /// The same, of the step that leads to a version.
+    /// Assigns the edit to the step that leads to a version.
     pub(super) fn of_step(self, to: &str) -> Self {
         match self {
             Self::Edit(edit) => Self::Edit(StepEdit { to: to.to_owned(), ..edit }),

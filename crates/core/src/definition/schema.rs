@@ -1,4 +1,4 @@
-//! The part of a structural OpenAPI v3 schema that conversion needs: what may stand where, and what is filled in.
+//! The part of a structural OpenAPI v3 schema that conversion needs: allowed values and defaults.
 //!
 //! Source: `apiextensions-apiserver pkg/apis/apiextensions/v1/types_jsonschema.go`.
 
@@ -11,15 +11,15 @@ use super::path::Path;
 use crate::apimachinery::meant_within;
 use crate::json::{Canonical, Json, go_number, normal};
 
-/// One place of a schema.
+/// A node of a schema.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Schema {
-    /// `object`, `array`, `string`, `integer`, `number`, `boolean`; or `int-or-string`; or none: anything.
+    /// `object`, `array`, `string`, `integer`, `number`, `boolean` or `int-or-string`. `None` allows any type.
     pub(crate) kind: Option<String>,
     pub(crate) format: Option<String>,
     pub(crate) nullable: bool,
     pub(crate) preserve: bool,
-    /// An object of Kubernetes, which has `apiVersion`, `kind` and `metadata` whatever the properties say.
+    /// An embedded Kubernetes object. It has `apiVersion`, `kind` and `metadata` independent of the properties.
     pub(super) embedded: bool,
     pub(crate) default: Option<Value>,
     pub(crate) options: Option<Vec<Value>>,
@@ -28,16 +28,15 @@ pub(crate) struct Schema {
     /// List items, or the values of a map.
     pub(crate) each: Option<Box<Self>>,
     pub(crate) list_keys: Vec<String>,
-    /// `atomic`, `set` or `map`: how lists merge, and which of their items may be equal.
+    /// `atomic`, `set` or `map`: how lists merge, and which items may be equal.
     pub(super) list_type: Option<String>,
     /// The rules of `x-kubernetes-validations`, sorted.
     pub(super) rules: BTreeSet<String>,
-    /// Keywords that bound a value: `minimum`, `maxLength`, `pattern` and the like, with numbers as integers where they
-    /// are whole.
+    /// Keywords that bound a value, such as `minimum`, `maxLength` and `pattern`. Whole numbers are stored as integers.
     pub(crate) bounds: BTreeMap<String, Value>,
 }
 
-/// A place that no schema describes.
+/// A place without a schema.
 pub(crate) static ANYTHING: Schema = Schema {
     kind: None,
     format: None,
@@ -76,12 +75,12 @@ pub(super) const BOUNDS: [&str; 17] = [
     "not",
 ];
 
-/// Those of them that are looked at here. What the others say of a value is left to the API server.
+/// The bounds that are checked here. The API server checks the other bounds.
 const CHECKED: [&str; 8] =
     ["minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"];
 
 impl Schema {
-    /// Reads a schema. Keywords that say nothing about conversion are passed over.
+    /// Reads a schema. Ignores keywords that do not affect conversion.
     pub(crate) fn read(value: &Value) -> Self {
         let text = |key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
         let flag = |key: &str| value.get(key).and_then(Value::as_bool).unwrap_or_default();
@@ -92,7 +91,7 @@ impl Schema {
         let int_or_string = flag("x-kubernetes-int-or-string");
         let properties = value.get("properties").and_then(Value::as_object);
         let additional = value.get("additionalProperties").filter(|value| value.is_object());
-        // What is said of any item or entry is filled in where one is null, and never makes one.
+        // The default of an item or entry replaces a null, and never creates an item.
         let each = value.get("items").or(additional).map(|each| Box::new(Self { default: None, ..Self::read(each) }));
         Self {
             kind: if int_or_string { Some("int-or-string".to_owned()) } else { text("type") },
@@ -127,36 +126,36 @@ impl Schema {
         }
     }
 
-    /// Whether this is of a type, as `kind` names it.
+    /// Returns whether the type is `kind`.
     pub(super) fn is(&self, kind: &str) -> bool {
         self.kind.as_deref() == Some(kind)
     }
 
-    /// What the API server fills in where nothing is, with all that it fills in inside of that.
+    /// The default that the API server fills in for an absent value, including nested defaults.
     pub(crate) fn default_value(&self) -> Option<Json<'static>> {
         self.default.clone().map(|value| self.filled(value))
     }
 
-    /// A value with all that the API server fills in inside of it.
+    /// A value with all nested defaults of the API server.
     pub(super) fn filled(&self, mut value: Value) -> Json<'static> {
         self.fill_inside(&mut value);
         Self::written(&value)
     }
 
-    /// Whether something is filled in inside of a value.
+    /// Returns whether a default exists below this node.
     pub(super) fn fills_inside(&self) -> bool {
         let inner = self.properties.values().chain(self.each.as_deref());
         inner.into_iter().any(|inner| inner.default.is_some() || inner.fills_inside())
     }
 
-    /// The same of the default, if that is an object.
+    /// The default with its nested defaults, if it is an object.
     pub(super) fn default_object(&self) -> Option<Value> {
         let mut default = self.default.clone().filter(Value::is_object)?;
         self.fill_inside(&mut default);
         Some(default)
     }
 
-    /// A value of a schema as the API server writes it.
+    /// A value in the form that the API server writes.
     pub(super) fn written(value: &Value) -> Json<'static> {
         Json::owned(normal(&value.to_string()))
     }
@@ -193,14 +192,14 @@ impl Schema {
         self.find(path).ok()
     }
 
-    /// The schema at a path, or the first name on the way that there is no schema for.
+    /// The schema at a path, or the first name without a schema.
     pub(super) fn find<'p>(&self, path: &'p Path) -> Result<&Self, Missing<'_, 'p>> {
         let mut names = path.names().iter().enumerate();
         names.try_fold(self, |holder, (depth, name)| holder.member(name).ok_or(Missing { holder, name, depth }))
     }
 
-    /// The same for whoever only looks: below an object that keeps fields which nobody has described, and in the
-    /// metadata, anything may be.
+    /// The schema at a path that is only read. Allows any field in the metadata and below an object that preserves
+    /// unknown fields.
     pub(super) fn look<'s, 'p>(&'s self, path: &'p Path) -> Result<&'s Self, Missing<'s, 'p>> {
         let is_metadata = path.len() > 1 && path.names().first().is_some_and(|name| **name == *"metadata");
         match self.find(path) {
@@ -209,16 +208,16 @@ impl Schema {
         }
     }
 
-    /// What is said of a member of an object, or of an entry of a map.
+    /// The schema of a member of an object, or of an entry of a map.
     pub(crate) fn member(&self, name: &str) -> Option<&Self> {
         let map = || self.each.as_deref().filter(|_| self.is("object"));
-        // What is no object has no members, whatever else its schema says.
+        // Only objects have members, even if the schema lists properties.
         let property = self.properties.get(name).filter(|_| self.is("object") || self.kind.is_none());
         property.or_else(map)
     }
 
-    /// Whether a complete object that has what is at `holder` has the field as well, or null in its place: it and all
-    /// on the way to it are required, or are filled in, and none of those on the way may be null.
+    /// Returns whether every complete object with the value at depth `holder` also has the field, or null in its place.
+    /// Each name below `holder` must be required or have a default, and no parent may be nullable.
     pub(super) fn brings(&self, path: &Path, holder: usize) -> bool {
         let mut at = self;
         path.names().iter().enumerate().all(|(depth, name)| {
@@ -231,8 +230,8 @@ impl Schema {
         })
     }
 
-    /// Whether nothing that is at `holder` goes without the field: it and all on the way to it are required, and not
-    /// filled in.
+    /// Returns whether the value at depth `holder` always needs the field. Each name below `holder` must be required
+    /// and have no default.
     pub(super) fn needs(&self, path: &Path, holder: usize) -> bool {
         let mut at = self;
         path.names().iter().enumerate().all(|(depth, name)| {
@@ -251,8 +250,8 @@ impl Schema {
         self.at(&parent).is_some_and(|parent| parent.required.contains(name.as_ref()))
     }
 
-    /// Whether a value may stand here, so that readers of this version can take it. Patterns are left to the API
-    /// server.
+    /// Returns whether a value is valid here, so that clients of this version can read it. The API server checks
+    /// patterns.
     pub(crate) fn admits(&self, value: &Json<'_>) -> bool {
         if value.is_null() {
             return self.can_be_null();
@@ -260,7 +259,7 @@ impl Schema {
         self.is_type_of(value) && self.admits_option(value) && self.admits_bounds(value) && self.admits_inside(value)
     }
 
-    /// The same for a value that a definition says: whole numbers have to be ones that the API server keeps.
+    /// Returns whether a value of a definition is valid here. Whole numbers must be representable by the API server.
     pub(super) fn takes(&self, value: &Json<'_>) -> bool {
         let kept = value.type_name() != "number"
             || value.scalar().is_some_and(|text| match is_integer(value) {
@@ -270,7 +269,7 @@ impl Schema {
         kept && self.admits(value)
     }
 
-    /// What is said of a value that is not looked at here, but by the API server alone.
+    /// Describes a constraint that only the API server checks, if there is one.
     pub(super) fn unchecked(&self) -> Option<String> {
         let bounds = self.unchecked_bounds();
         let formats = ["uuid", "int32", "int64", "float", "double", "password"];
@@ -280,15 +279,15 @@ impl Schema {
         bound.or_else(|| format.map(|format| format!("the format `{format}`"))).or_else(rules)
     }
 
-    /// Bounds that are not looked at here.
+    /// Bounds that only the API server checks.
     pub(super) fn unchecked_bounds(&self) -> BTreeMap<String, Value> {
         let is_unchecked = |(key, _): &(&String, &Value)| !CHECKED.contains(&key.as_str());
         self.bounds.iter().filter(is_unchecked).map(|(key, bound)| (key.clone(), bound.clone())).collect()
     }
 
-    /// Whether null may stand here.
+    /// Returns whether null is allowed here.
     pub(crate) fn can_be_null(&self) -> bool {
-        // The API server drops a null where the field has a default, and fills that in.
+        // The API server replaces a null by the default if the field has one.
         self.nullable || self.default.is_some() || self.kind.is_none()
     }
 
@@ -302,9 +301,9 @@ impl Schema {
         }
     }
 
-    /// Whether a value has the JSON types that this version says, here and inside, and the API server can decode it.
-    /// Null has every type but in a list, where the API server does not take it away. Goes as deep as the schema does;
-    /// what is deeper is as deep as a client likes, and read from one end to the other.
+    /// Returns whether a value has the JSON types of this version at every depth, and the API server can decode it.
+    /// Null matches every type, except in a list, because the API server keeps it there. Recursion is limited by the
+    /// depth of the schema. Deeper values, of any depth, are scanned linearly.
     pub(crate) fn has_types_of(&self, value: &Json<'_>) -> bool {
         if value.is_null() {
             return true;
@@ -377,7 +376,7 @@ impl Schema {
             && members.iter().all(|(name, member)| self.member(name).is_none_or(|schema| schema.admits(member)))
     }
 
-    /// Where the strings below this place are UUIDs.
+    /// Returns where the strings below this node are UUIDs.
     pub(crate) fn canonical(&self) -> Canonical {
         Canonical {
             uuid: self.format.as_deref() == Some("uuid"),
@@ -387,17 +386,17 @@ impl Schema {
         }
     }
 
-    /// `, did you mean "x"?` where a property has a name that is near to a misspelt one.
+    /// Returns `, did you mean "x"?` if a property has a similar name.
     pub(super) fn did_you_mean(&self, name: &str) -> String {
         meant_within(name, self.properties.keys().map(String::as_str), name.len().max(3) / 2 + 1)
     }
 }
 
-/// A name that a schema has nothing for.
+/// A name that the schema does not contain.
 pub(super) struct Missing<'s, 'p> {
     holder: &'s Schema,
     pub(super) name: &'p str,
-    /// How many names lead to where it is missing.
+    /// The number of names before the missing name.
     depth: usize,
 }
 
@@ -407,7 +406,7 @@ impl Missing<'_, '_> {
         self.holder.did_you_mean(self.name)
     }
 
-    /// What was meant by the path, or how to get there.
+    /// A suggestion for the path: a similar name, or how to address list items.
     pub(super) fn hint(&self, path: &Path) -> String {
         if !self.holder.is("array") {
             return self.did_you_mean();
@@ -417,7 +416,7 @@ impl Missing<'_, '_> {
     }
 }
 
-/// The properties that one of two schemas has, or both, by name.
+/// The properties of both schemas, by name.
 pub(super) fn properties<'s>(
     older: &'s Schema,
     newer: &'s Schema,
@@ -426,15 +425,15 @@ pub(super) fn properties<'s>(
     names.into_iter().map(|name| (name.as_str(), older.properties.get(name), newer.properties.get(name)))
 }
 
-/// Whether it is an integer for the API server: an int64, or a float without a fraction that is no larger than what
-/// floats tell apart. 1.0 and 1e2 are, 1e21 is not (`go-openapi/swag convert.go`, `IsFloat64AJSONInteger`).
+/// Returns whether the API server treats the value as an integer: an int64, or a float without a fraction up to 2⁵³ -
+/// 1. 1.0 and 1e2 are integers, 1e21 is not (`go-openapi/swag convert.go`, `IsFloat64AJSONInteger`).
 fn is_integer(value: &Json<'_>) -> bool {
     let exact =
         |text: &str| text.parse::<i64>().is_ok() || text.parse().is_ok_and(|float: f64| float.abs() <= MAX_SAFE);
     has_no_fraction(value) && value.scalar().is_some_and(exact)
 }
 
-/// The largest whole number that no other one is taken for in a float: 2⁵³ - 1.
+/// The largest whole number that a float represents unambiguously: 2⁵³ - 1.
 const MAX_SAFE: f64 = 9_007_199_254_740_991.0;
 
 fn has_no_fraction(value: &Json<'_>) -> bool {
@@ -442,7 +441,7 @@ fn has_no_fraction(value: &Json<'_>) -> bool {
     value.type_name() == "number" && value.scalar().is_some_and(whole)
 }
 
-/// A value with each whole number as an integer, so that 1, 1.0 and 1e0 are one value. Floats hold integers exactly up
+/// A value with each whole number as an integer, so that 1, 1.0 and 1e0 are equal. Floats represent integers exactly up
 /// to 2⁵³.
 fn canonical_numbers(value: &Value) -> Value {
     const EXACT: f64 = 9_007_199_254_740_992.0;

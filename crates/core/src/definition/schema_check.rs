@@ -1,6 +1,6 @@
-//! Schemas that the API server refuses a CRD for, as far as conversion builds on it: with a default that its own schema
-//! does not take, an object that is filled in could not be written back, and what another step then puts into it would
-//! be taken for the user's; with keys that no item has, no two items could stand in one list.
+//! Schemas for which the API server rejects a CRD, as far as conversion depends on them. If a default does not match
+//! its own schema, an object with the default cannot be written back. Values that a later step adds to it would then
+//! count as values of the user. If no item has the list keys, a list cannot contain two items.
 //!
 //! Source: `apiextensions-apiserver pkg/apiserver/schema/defaulting/validation.go` and
 //! `pkg/apis/apiextensions/validation/validation.go`.
@@ -9,7 +9,7 @@ use super::schema::Schema;
 use crate::apimachinery::meant_within;
 use crate::json::Json;
 
-/// What is wrong in a schema, each with the place of the field and what comes of it.
+/// Returns the problems of a schema, each with the field and its consequence.
 pub(super) fn wrong(schema: &Schema) -> Vec<String> {
     let (mut refused, mut found) = (Vec::new(), Vec::new());
     look("", schema, &mut refused);
@@ -18,7 +18,7 @@ pub(super) fn wrong(schema: &Schema) -> Vec<String> {
     found
 }
 
-/// Fields that every object has to have, and that are taken out of each: no object at all can be written.
+/// Reports fields that are required and also pruned, so that no object can be written.
 fn nobody_can_write(path: &str, schema: &Schema, found: &mut Vec<String>) {
     let inside = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
     let is_head = path.is_empty() || schema.embedded;
@@ -95,7 +95,7 @@ fn look(path: &str, schema: &Schema, found: &mut Vec<String>) {
 /// The types of a structural schema (`pkg/apiserver/schema/validation.go`).
 const TYPES: [&str; 6] = ["array", "boolean", "integer", "number", "object", "string"];
 
-/// The first field of a value that the API server would prune.
+/// Returns the first field of a value that the API server would prune.
 fn unknown(schema: &Schema, value: &Json<'_>, path: &str) -> Option<String> {
     if value.is_array() {
         let each = schema.each.as_deref()?;
@@ -114,7 +114,7 @@ fn unknown(schema: &Schema, value: &Json<'_>, path: &str) -> Option<String> {
     })
 }
 
-/// The first field that a value lacks, of those that are required in it.
+/// Returns the first required field that a value lacks.
 fn lacking(schema: &Schema, value: &Json<'_>, path: &str) -> Option<String> {
     let inside = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
     if value.is_array() {

@@ -1,6 +1,6 @@
 //! The two sides of a step: an older version and the next newer one.
 
-/// Which of a step's two versions.
+/// One of the two versions of a step.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Side {
     Newer,
@@ -16,7 +16,7 @@ impl Side {
     }
 }
 
-/// One thing for each side of a step.
+/// One value for each side of a step.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Sides<T> {
     pub(crate) older: T,

@@ -27,45 +27,46 @@ pub(super) struct StepSpec {
     /// The newer version.
     #[schemars(with = "String")]
     pub(super) to: Spanned<String>,
-    /// What changed. A field that no operation names is carried as it is.
+    /// The changes between the versions. A field without an operation is copied unchanged.
     #[serde(default)]
     #[schemars(with = "Vec<OperationSpec>")]
     operations: Vec<Spanned<OperationSpec>>,
-    /// Differences between the two schemas that are meant as they are.
+    /// Differences between the two schemas that are intended.
     #[serde(default)]
     #[schemars(with = "Vec<AcceptSpec>")]
     accept: Vec<Spanned<AcceptSpec>>,
 }
 
-/// What changed between two versions, as it is written.
+/// The changes between two versions, as written.
 pub(super) struct ChangesSpec<'s> {
     pub(super) operations: &'s [Spanned<OperationSpec>],
     pub(super) accept: &'s [Spanned<AcceptSpec>],
-    /// The facts that conditions may ask for; none where nobody brings any.
+    /// The facts that conditions may use. `None` if facts are not available.
     pub(super) facts: Option<&'s [String]>,
     pub(super) line: u64,
 }
 
-/// The conversion between two neighbouring versions, as it runs.
+/// The compiled conversion between two neighbouring versions.
 #[derive(Debug)]
 pub(crate) struct Step {
     pub(crate) versions: Sides<Arc<str>>,
-    /// The annotation that holds what only this side can say, on an object of the other side.
+    /// The kept annotation of each side. It stores values that only this side can represent, on an object of the other
+    /// side.
     pub(crate) kept: Sides<String>,
     pub(crate) level: Level,
-    /// What a complete object of a version has.
+    /// The required fields of a complete object of each version.
     pub(crate) complete: Sides<Completeness>,
     /// Top-level fields that must be objects where they are present.
     pub(crate) objects: Vec<String>,
     pub(crate) status: Option<StatusMapping>,
-    /// Whether differences between the schemas are accepted as they are.
+    /// Whether the definition accepts differences between the schemas.
     #[cfg_attr(not(feature = "laws"), expect(dead_code, reason = "asked by the laws"))]
     pub(crate) accepts: bool,
-    /// The line of the definition that says so.
+    /// The line of the rollout status in the definition.
     status_line: u64,
 }
 
-/// What happens between two neighbouring versions, for people.
+/// A summary of a step, for people.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct StepSummary {
@@ -75,7 +76,7 @@ pub struct StepSummary {
     pub to: String,
     /// One line for each operation.
     pub operations: Vec<String>,
-    /// For each of them the line of the definition in which it stands, from 1.
+    /// The line of each operation in the definition, from 1.
     pub lines: Vec<u64>,
 }
 
@@ -83,7 +84,7 @@ pub struct StepSummary {
 pub(crate) const KEPT: &str = "pointsman.dev/kept-";
 
 impl Step {
-    /// Compiles a step. `status` is how the status of its two versions speaks of a rollout, and the line that says so.
+    /// Compiles a step. `status` is the mapping of the rollout status of the two versions, and its line.
     pub(super) fn compile(
         spec: &Spanned<StepSpec>,
         older: &Version,
@@ -100,7 +101,7 @@ impl Step {
         Self::between(&changes, Sides { older, newer }, status, problems)
     }
 
-    /// The same of two versions that nothing is said of but what changed.
+    /// Compiles a step from the changes alone.
     pub(super) fn between(
         changes: &ChangesSpec<'_>,
         versions: Sides<&Version>,
@@ -139,13 +140,13 @@ impl Step {
         }
     }
 
-    /// Whether a field says the same in both versions, whatever is in the object.
+    /// Returns whether a field has the same meaning in both versions, for every object.
     pub(super) fn leaves_alone(&self, field: &Path) -> bool {
         let is_of_status = field.names().first().is_some_and(|name| **name == *"status");
         !(is_of_status && self.status.is_some()) && self.level.frontier.leaves_alone(field)
     }
 
-    /// What happens in this step, for people.
+    /// Summarizes the step, for people.
     pub(super) fn summary(&self) -> StepSummary {
         let mut described = self.level.describe("");
         let status = self.status.iter().flat_map(StatusMapping::describe);

@@ -1,4 +1,4 @@
-//! The versions of a kind, in order, and the indices by which the rest of the crate names them.
+//! The versions of a kind, in order, and the indices by which other modules refer to them.
 
 use std::iter::once;
 use std::sync::Arc;
@@ -10,34 +10,35 @@ pub(crate) struct Version {
     pub(crate) name: Arc<str>,
     /// `group/version`.
     pub(crate) api_version: String,
-    /// The kind of its objects: the same in all versions of a kind, and another one where a kind becomes another one.
+    /// The kind of its objects. All versions of a kind have the same, except in a kind conversion.
     pub(crate) kind: Arc<str>,
     pub(crate) schema: Schema,
     pub(crate) storage: bool,
     pub(crate) served: bool,
-    /// The status is written apart, as a subresource: what a write of the whole object says of it is dropped.
+    /// The status is a subresource: the API server drops the status from a write of the whole object.
     pub(crate) status_apart: bool,
-    /// What its scale subresource writes, if it has one.
+    /// The field that the scale subresource writes, if there is one.
     pub(crate) replicas: Option<Path>,
 }
 
-/// Which version of a kind: greater is newer. Only a kind makes one, and it means a version of that kind alone.
+/// The index of a version. A greater index is a newer version. Only a kind creates indices, and they are valid for that
+/// kind alone.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(crate) struct VersionIndex(usize);
 
 impl VersionIndex {
-    /// The index of the step that leads to this version from the one before. None leads to the oldest.
+    /// The index of the step that leads to this version from the previous one. `None` for the oldest.
     pub(super) fn step(self) -> Option<usize> {
         self.0.checked_sub(1)
     }
 
-    /// How many steps lead to this version from the oldest.
+    /// The number of steps from the oldest version to this one.
     pub(super) fn step_count(self) -> usize {
         self.0
     }
 }
 
-/// All versions of a kind, oldest first. There is at least one, so that every index leads to one.
+/// All versions of a kind, oldest first. There is at least one, so every index resolves to a version.
 #[derive(Debug)]
 pub(crate) struct Versions {
     oldest: Version,
@@ -46,14 +47,14 @@ pub(crate) struct Versions {
 }
 
 impl Versions {
-    /// `None` if there is no version, or none that is stored.
+    /// Returns `None` if there is no version, or no storage version.
     pub(super) fn new(ordered: Vec<Version>) -> Option<Self> {
         let storage = VersionIndex(ordered.iter().position(|version| version.storage)?);
         let mut ordered = ordered.into_iter();
         Some(Self { oldest: ordered.next()?, newer: ordered.collect(), storage })
     }
 
-    /// The version of an index. An index of another kind that has more versions leads to the oldest.
+    /// The version of an index. A greater index, of another kind, returns the oldest.
     pub(crate) fn at(&self, index: VersionIndex) -> &Version {
         index.step().and_then(|step| self.newer.get(step)).unwrap_or(&self.oldest)
     }
@@ -76,7 +77,7 @@ impl Versions {
         self.at(self.storage)
     }
 
-    /// The first version that something is true of.
+    /// The first version for which a condition is true.
     pub(crate) fn find(&self, is: impl FnMut(&Version) -> bool) -> Option<VersionIndex> {
         self.iter().position(is).map(VersionIndex)
     }
@@ -85,7 +86,7 @@ impl Versions {
         self.find(|version| version.name.as_ref() == name)
     }
 
-    /// Each version with the next newer one, and the index of that.
+    /// Each version with the next newer version and its index.
     pub(super) fn neighbours(&self) -> impl Iterator<Item = (&Version, &Version, VersionIndex)> {
         let newer = self.newer.iter().zip(self.indices().skip(1));
         self.iter().zip(newer).map(|(older, (newer, index))| (older, newer, index))

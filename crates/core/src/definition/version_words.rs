@@ -1,32 +1,33 @@
-//! Words in braces, such as `{to}`, in what a definition says: `{from}` and `{to}` stand for the versions of a rollout.
+//! Placeholders in braces, such as `{to}`, in texts of a definition. `{from}` and `{to}` stand for the versions of a
+//! rollout.
 
 use crate::apimachinery::did_you_mean;
 
-/// The versions of a rollout, which stand in the place of words.
+/// The versions of a rollout that replace the placeholders.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RolloutVersions<'a> {
-    /// Where objects come from; nothing where any version will do.
+    /// The version before the rollout. `None` if the rollout accepts any version.
     pub(crate) from: Option<&'a str>,
-    /// Where they go.
+    /// The version after the rollout.
     pub(crate) to: &'a str,
 }
 
 /// A piece of a text.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Piece<'t> {
-    /// What stands for itself.
+    /// Literal text.
     Text(&'t str),
-    /// What stands between braces, and looks like a name.
+    /// Text between braces that is a valid placeholder name.
     Word(&'t str),
 }
 
 impl<'a> RolloutVersions<'a> {
-    /// A text with the versions in the place of `{from}` and `{to}`.
+    /// Returns a text with the versions in place of `{from}` and `{to}`.
     pub(crate) fn filled(self, text: &str) -> String {
         self.filled_as(text, str::to_owned)
     }
 
-    /// The same, with each version as it has to be written there.
+    /// Like `filled`, with each version encoded by `written`.
     pub(crate) fn filled_as(self, text: &str, written: impl Fn(&str) -> String) -> String {
         let filled = |piece: Piece<'_>| match piece {
             Piece::Text(text) => text.to_owned(),
@@ -35,7 +36,7 @@ impl<'a> RolloutVersions<'a> {
         pieces(text).into_iter().map(filled).collect()
     }
 
-    /// What stands in the place of a word. Nothing: it is none of these.
+    /// The version for a placeholder. `None` for an unknown placeholder.
     pub(crate) fn of(self, word: &str) -> Option<&'a str> {
         match word {
             FROM => Some(self.from.unwrap_or_default()),
@@ -45,7 +46,7 @@ impl<'a> RolloutVersions<'a> {
     }
 }
 
-/// A text, piece by piece. Braces around anything but a name are text, as in `{2,3}` and `{a="b"}`.
+/// Splits a text into pieces. Braces around anything but a name are literal text, as in `{2,3}` and `{a="b"}`.
 pub(crate) fn pieces(text: &str) -> Vec<Piece<'_>> {
     let mut pieces = Vec::new();
     let (mut rest, mut looked_at) = (text, 0);
@@ -64,7 +65,7 @@ pub(crate) fn pieces(text: &str) -> Vec<Piece<'_>> {
     pieces
 }
 
-/// The word that a text begins with, braces and all, and what is behind it.
+/// Splits off the placeholder at the start of a text, braces included.
 fn word_at(text: &str) -> Option<(&str, &str)> {
     let (word, after) = text.strip_prefix('{')?.split_once('}')?;
     let is_name = word.starts_with(|first: char| first.is_ascii_alphabetic())
@@ -72,7 +73,7 @@ fn word_at(text: &str) -> Option<(&str, &str)> {
     is_name.then_some((word, after))
 }
 
-/// The words of a text.
+/// The placeholders of a text.
 pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> {
     pieces(text).into_iter().filter_map(|piece| match piece {
         Piece::Word(word) => Some(word),
@@ -80,45 +81,45 @@ pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Whether a word stands for a version of a rollout.
+/// Returns whether a placeholder stands for a version of a rollout.
 pub(crate) fn is_version(word: &str) -> bool {
     [FROM, TO].contains(&word)
 }
 
-/// Whether a text has a word in it that stands for a version of a rollout.
+/// Returns whether a text contains a placeholder for a version of a rollout.
 pub(crate) fn names_version(text: &str) -> bool {
     words(text).any(is_version)
 }
 
-/// A text with something in the place of each version of a rollout, so that the rest of it can be checked.
+/// Replaces each version placeholder by a dummy version, so that the rest of the text can be checked.
 pub(crate) fn with_any_versions(text: &str) -> String {
     RolloutVersions { from: Some(ANY), to: ANY }.filled(text)
 }
 
-/// Why a text is not taken that has a word in it which nothing stands for.
+/// Returns an error message if a text contains an unknown placeholder.
 pub(crate) fn unknown_word(text: &str) -> Option<String> {
     words(text).find(|word| !is_version(word)).map(said_of)
 }
 
-/// What is said of a word that nothing stands for.
+/// The error message for an unknown placeholder.
 pub(crate) fn said_of(word: &str) -> String {
     format!("{{{word}}} stands for nothing here{}. {KNOWN}", near_version(word))
 }
 
-/// Which word was meant.
+/// A suggestion for an unknown placeholder.
 pub(crate) fn near_version(word: &str) -> String {
     did_you_mean(word, [FROM, TO])
 }
 
-/// Which words there are.
+/// The list of known placeholders, for messages.
 pub(crate) const KNOWN: &str = "Known are {from} and {to}, the versions of the rollout";
 
-/// The word for the version that objects come from.
+/// The placeholder for the version before the rollout.
 pub(crate) const FROM: &str = "from";
-/// The word for the one that they go to.
+/// The placeholder for the version after the rollout.
 pub(crate) const TO: &str = "to";
 
-/// A version of no meaning, which is well-formed wherever versions are.
+/// A dummy version that is well-formed in every place for versions.
 const ANY: &str = "1.2.3";
 
 #[cfg(test)]

@@ -1,5 +1,4 @@
-//! What is wrong with a file that is no YAML, or not the YAML that was expected, in the words of somebody who writes
-//! one.
+//! Error messages for a file that is no valid YAML, or not the expected YAML, in terms of the author of the file.
 
 use std::borrow::Cow;
 
@@ -26,16 +25,16 @@ fn options() -> Options {
     }
 }
 
-/// How many words, lists and objects aliases of YAML may stand for in one file, beside what is written out. Each takes
-/// up to 270 bytes, 27 MB for all of them while the file is read; 600 bytes of text can have a million.
+/// The maximum number of scalars, lists and objects that YAML aliases expand to in one file. Each takes up to 270
+/// bytes, 27 MB in total during parsing. 600 bytes of text can expand to a million.
 pub const MOST_ALIASED: usize = 100_000;
 
-/// The line of an error, 0 where there is none, and what is wrong there.
+/// Returns the line of an error, 0 if there is none, and the message.
 pub(crate) fn explain(error: &Error) -> (u64, String) {
     (error.location().map_or(0, |location| location.line()), message(error.without_snippet()))
 }
 
-/// A path with `["…"]` that stands without quotes in a flow mapping of a line, where YAML takes the bracket for a list.
+/// Returns a path with `["…"]` without quotes in a flow mapping of a line, where YAML parses the bracket as a list.
 pub(super) fn unquoted_path(text: &str, line: u64) -> Option<&str> {
     let line = text.lines().nth(usize::try_from(line).ok()?.checked_sub(1)?)?;
     let is_path = |c: char| c.is_ascii_alphanumeric() || "._-$".contains(c);
@@ -86,7 +85,7 @@ fn message(error: &Error) -> String {
     }
 }
 
-/// More than a file may have: the library's own limits, which no definition comes near.
+/// The message for a file that exceeds the limits of the YAML library. No realistic definition reaches these limits.
 fn too_much(breach: &BudgetBreach) -> String {
     match breach {
         BudgetBreach::Depth { depth } => {
@@ -102,7 +101,7 @@ fn too_much(breach: &BudgetBreach) -> String {
     }
 }
 
-/// The same of a part that was read on its own.
+/// The message for an error in a part that serde_json parsed.
 pub(super) fn plain(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let names: Vec<&str> = text.split('`').skip(1).step_by(2).collect();
@@ -116,12 +115,13 @@ pub(super) fn plain(error: &serde_json::Error) -> String {
     }
 }
 
-/// What was found, without its value: it may be an address with a password.
+/// The type that was found, without the value, which may be an address with a password.
 fn type_of(found: &str) -> &str {
     found.split(['"', '`']).next().unwrap_or_default().trim_end()
 }
 
-/// The library's English without the place, which the problem itself says. Rendering also escapes control characters.
+/// The message of the library without the location, which the problem contains. Rendering also escapes control
+/// characters.
 struct WithoutPlace;
 
 impl Localizer for WithoutPlace {
@@ -130,7 +130,7 @@ impl Localizer for WithoutPlace {
     }
 }
 
-/// The message for a name that is not one of those that are known, with the one that was meant.
+/// The message for an unknown name, with a suggestion.
 fn unknown(what: &str, name: &str, known: &[&str]) -> String {
     let hint = meant_within(name, known.iter().copied(), name.len().max(3) / 2);
     let hint = if hint.is_empty() { "." } else { &hint };

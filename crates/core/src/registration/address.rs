@@ -205,7 +205,7 @@ impl Address {
     }
 
     /// For the webhook of stages, which have no controller version.
-    pub(super) fn for_stages(&self, path: &str) -> Value {
+    pub(super) fn for_mutations(&self, path: &str) -> Value {
         self.at(path, str::to_owned)
     }
 

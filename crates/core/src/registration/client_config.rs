@@ -42,8 +42,8 @@ impl ClientConfig {
     }
 
     /// The stanza for the webhook of stages, which have no controller version.
-    pub(super) fn for_stages(&self, path: &str) -> Value {
-        self.trusting(self.address.for_stages(path))
+    pub(super) fn for_mutations(&self, path: &str) -> Value {
+        self.trusting(self.address.for_mutations(path))
     }
 
     /// The namespaces that a webhook is not asked about which names none: who answers runs in its own, and what it runs

@@ -32,8 +32,8 @@ mod rollout_role;
 mod schema_rules;
 mod server_flags;
 mod servers;
-mod stage_policies;
-mod staged_webhooks;
+mod mutation_policies;
+mod mutation_webhooks;
 #[cfg(test)]
 mod tests;
 
@@ -56,5 +56,5 @@ pub use retire::{RetireStep, retire};
 pub use rollout_freeze::{FreezeDocuments, freeze};
 pub use rollout_role::rollout_roles;
 pub use schema_rules::rules_left_out;
-pub use stage_policies::{StagePolicies, stage_policies};
-pub use staged_webhooks::staged_webhooks;
+pub use mutation_policies::{MutationPolicies, mutation_policies};
+pub use mutation_webhooks::mutation_webhooks;

@@ -1,4 +1,4 @@
-//! The checks of a rollout to a version, as far as they are about the cluster beside the fleet.
+//! The checks of a rollout to a version, as far as they concern the cluster apart from the fleet.
 
 use super::lookup_results::{FoundObjects, LookupResults};
 use super::lookup_request::{LookupPurpose, LookupRequest};
@@ -13,27 +13,27 @@ use crate::upgrade::VersionText;
 #[derive(Clone, Debug)]
 pub(super) struct RolloutChecks {
     checks: Checks,
-    /// The versions of the rollout, whichever way it goes: where its objects come from, if it says so, and where they
-    /// go.
+    /// The versions of the rollout in forward direction: the source, if specified, and the target.
     from: Option<String>,
     to: String,
-    /// The CRD, as messages call it.
+    /// The CRD name for messages.
     pub(super) crd: String,
     needs: Needs,
     prerequisites: Option<Prerequisites>,
 }
 
-/// When the checks of the beginning are asked.
+/// The time at which start checks run.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum ChecksAsked {
     /// Before the rollout begins.
     AtStart,
-    /// Between its waves.
+    /// Between waves.
     Again,
 }
 
 impl ChecksAsked {
-    /// Whether what a version needs stands as it has to. What had to be available may have been applied since.
+    /// True if a prerequisite has the required state. Between waves, a prerequisite that had to be available may be
+    /// applied already.
     fn is_met(self, wanted: &str, state: &str) -> bool {
         let is_applied_since = self == Self::Again && wanted == AVAILABLE && state.eq_ignore_ascii_case(APPLIED);
         state.eq_ignore_ascii_case(wanted) || is_applied_since
@@ -41,7 +41,7 @@ impl ChecksAsked {
 }
 
 impl RolloutChecks {
-    /// Those of a kind, for a rollout between these versions.
+    /// The checks of a kind, for a rollout between these versions.
     pub(super) fn of(kind: &Kind, RolloutVersions { from, to }: RolloutVersions<'_>) -> Self {
         let admission = &kind.admission;
         let it = VersionText::new(to);
@@ -57,12 +57,12 @@ impl RolloutChecks {
         }
     }
 
-    /// Those of a rollout that brings no version of a controller.
+    /// The checks of a rollout without a controller version.
     pub(super) fn without_versions(self) -> Self {
         Self { checks: self.checks.without_versions(), ..self }
     }
 
-    /// Why any of them cannot be asked, each in a sentence of its own.
+    /// Errors of checks that cannot run, one sentence each.
     pub(super) fn unfit(&self) -> Vec<String> {
         let mut unfit: Vec<String> = self.checks.named().filter_map(|check| check.unfit(self.versions())).collect();
         unfit.dedup();
@@ -73,12 +73,12 @@ impl RolloutChecks {
         RolloutVersions { from: self.from.as_deref(), to: &self.to }
     }
 
-    /// What has to be so before it begins, in the order of the definition.
+    /// Start checks, in the order of the definition.
     pub(super) fn start(&self) -> &[StartCheck] {
         &self.checks.start
     }
 
-    /// What has to be looked up before it begins.
+    /// Lookups before the start.
     pub(super) fn at_start(&self) -> Vec<LookupRequest> {
         let questions = self.checks.start.iter().flat_map(|check| match check {
             StartCheck::Named(NamedCheck::List(list)) => {
@@ -96,7 +96,7 @@ impl RolloutChecks {
         questions.collect()
     }
 
-    /// What has to be looked up while objects are moved.
+    /// Lookups while objects are moved.
     pub(super) fn on_the_way(&self) -> Vec<LookupRequest> {
         let lists = self.checks.during.iter().filter_map(|check| match check {
             NamedCheck::List(list) => Some(list),
@@ -106,7 +106,7 @@ impl RolloutChecks {
         filled.map(|list| LookupRequest::of_list(LookupPurpose::During(list.name.clone()), &list)).collect()
     }
 
-    /// Who has to be asked before it begins.
+    /// HTTP probes before the start.
     pub(super) fn web_at_start(&self) -> Vec<HttpProbe> {
         let named = self.checks.start.iter().filter_map(|check| match check {
             StartCheck::Named(check) => Some(check),
@@ -115,23 +115,23 @@ impl RolloutChecks {
         named.filter_map(|check| HttpProbe::of(check, LookupPurpose::Start, self.versions())).collect()
     }
 
-    /// Who has to be asked while objects are moved.
+    /// HTTP probes while objects are moved.
     pub(super) fn web_on_the_way(&self) -> Vec<HttpProbe> {
         let during = self.checks.during.iter();
         during.filter_map(|check| HttpProbe::of(check, LookupPurpose::During, self.versions())).collect()
     }
 
-    /// What is not as it has to be while objects are moved, in words; nothing where all of it is.
+    /// The first unmet check while objects are moved, as a message.
     pub(super) fn shut(&self, answers: &LookupResults) -> Option<String> {
         self.checks.during.iter().find_map(|check| self.unmet(check, LookupPurpose::During, answers))
     }
 
-    /// What is not as it should be before it begins.
+    /// The unmet condition of a start check, as a message.
     pub(super) fn faults(&self, check: &NamedCheck, answers: &LookupResults) -> Option<String> {
         self.unmet(check, LookupPurpose::Start, answers)
     }
 
-    /// What is not as it should be. `about` says which list of checks it is of.
+    /// The unmet condition of a check. `about` identifies the list of checks.
     fn unmet(&self, check: &NamedCheck, about: fn(String) -> LookupPurpose, answers: &LookupResults) -> Option<String> {
         match check {
             NamedCheck::Http(HttpCheck { name, address }) => {
@@ -145,7 +145,7 @@ impl RolloutChecks {
         }
     }
 
-    /// What is needed and is not as it has to be, each in a sentence.
+    /// Unmet prerequisites, one sentence each.
     pub(super) fn missing(&self, answers: &LookupResults, when: ChecksAsked) -> Vec<String> {
         let missing = |(id, wanted): (&str, &str)| {
             let must = format!("needs: {id} must be {wanted} before a rollout to {} begins", self.to);
@@ -169,7 +169,7 @@ impl RolloutChecks {
     }
 }
 
-/// Why objects are not as they should be.
+/// Message about objects that fail a list check.
 fn unmet_list(list: &ListCheck, answer: Option<&Result<FoundObjects, String>>) -> Option<String> {
     let (name, resource) = (&list.name, &list.resource);
     match answer {

@@ -1,5 +1,4 @@
-//! Waves wait: before the first of their objects, and after the last one. Whoever goes back, or stops, waits for
-//! nothing.
+//! Gates: a wave waits before its first object and after its last one. Undo and abort skip all gates.
 
 use std::time::Duration;
 
@@ -12,8 +11,8 @@ use super::status::APPROVAL;
 use super::wave::Wave;
 use super::wave_gate::{WaveGate, WaveSide};
 
-/// The rollout has come to a wave. What is waited for before it is written down with that: nothing of it is begun
-/// before this is open, whoever runs the rollout, and once it was open it is not asked again.
+/// Records that the rollout reached a wave, and whether its gate is closed. No object begins before the gate opens,
+/// whichever process runs the rollout. An open gate is not evaluated again.
 pub(super) fn come_to(planner: &mut Planner<'_>, wave: &Wave) {
     planner.status.wave = Some(wave.name.clone());
     planner.status.wave_since = Some(planner.now());
@@ -21,34 +20,34 @@ pub(super) fn come_to(planner: &mut Planner<'_>, wave: &Wave) {
     planner.status.before = !wave.before.is_open();
 }
 
-/// Whether nothing of a wave is begun yet, since something is waited for before it.
+/// True if no object of a wave has begun because its gate is closed.
 pub(super) fn waits_before(planner: &mut Planner<'_>, wave: &Wave) -> bool {
     if !planner.status.before {
         return false;
     }
     let since = wave.before.wait.map(|_| since(&mut planner.status.wave_since, planner.now.wall));
     let shut = shut(planner, wave, WaveSide::Before, since).or_else(|| {
-        // What is looked at right before a wave begins is looked at again where it could not begin.
+        // Checks that run right before a wave are repeated after a failure.
         planner.facts.closed(planner.rollout).map(|what| PendingGate { reason: None, what })
     });
     let is_held_up = planner.facts.trouble.is_some() || planner.facts.shut.is_some();
     planner.status.before = shut.is_some() || is_held_up;
-    // What is under way ends.
+    // Objects in flight finish.
     if planner.status.in_flight.is_empty() {
         planner.in_the_way.waits = shut;
     }
     planner.status.before
 }
 
-/// What a wave waits for that was through when the whole fleet was listed.
+/// The pending gate after a wave that was complete when the whole fleet was listed.
 pub(super) fn waits_then(planner: &mut Planner<'_>, wave: &Wave) -> Option<PendingGate> {
     planner.status.wave_done.as_ref()?;
     let since = wave.after.wait.map(|_| since(&mut planner.status.wave_done, planner.now.wall));
     shut(planner, wave, WaveSide::After, since)
 }
 
-/// Since when time is counted. What was written down by a clock that is ahead of this one counts from now on: nobody
-/// waits for longer than the StagedRollout says.
+/// Start of the waiting time. A recorded time in the future (written by a fast clock) is reset to now, so no wait
+/// exceeds the duration in the StagedRollout.
 fn since(written: &mut Option<String>, now: u64) -> u64 {
     let since = written.as_deref().and_then(wall).filter(|since| *since <= now);
     since.unwrap_or_else(|| {
@@ -57,7 +56,7 @@ fn since(written: &mut Option<String>, now: u64) -> u64 {
     })
 }
 
-/// What is not open on one side of a wave, all of it: whoever approves sees what else there is.
+/// All pending conditions on one side of a wave: the operator sees the rest along with the approval.
 fn shut(planner: &Planner<'_>, wave: &Wave, side: WaveSide, since: Option<u64>) -> Option<PendingGate> {
     let gate = wave.gate(side);
     let approved = match side {
@@ -69,7 +68,7 @@ fn shut(planner: &Planner<'_>, wave: &Wave, side: WaveSide, since: Option<u64>) 
     let approval = (!is_approved).then(|| (APPROVAL, "waiting for approval".to_owned()));
     let checks = unmet(planner, gate).map(|what| (CHECKS, what));
     let all: Vec<(&str, String)> = [time, approval, checks].into_iter().flatten().collect();
-    // What somebody has to do comes first.
+    // Conditions that need an operator come first.
     let reason = [APPROVAL, CHECKS, WAIT].into_iter().find(|reason| all.iter().any(|(of, _)| of == reason))?;
     let what = all.into_iter().map(|(_, what)| what).collect::<Vec<_>>().join("; ");
     let what = match side {
@@ -84,7 +83,7 @@ fn time(planner: &Planner<'_>, wait: Duration, since: u64) -> Option<String> {
     (planner.now.wall < until).then(|| format!("soaking until {}", rfc3339(until)))
 }
 
-/// What had to be so before the rollout began, and is not so now. What nobody has looked at is not open.
+/// Start checks that passed before and fail now. An unevaluated check counts as closed.
 fn unmet(planner: &Planner<'_>, gate: &WaveGate) -> Option<String> {
     if !gate.checks {
         return None;
@@ -96,7 +95,7 @@ fn unmet(planner: &Planner<'_>, gate: &WaveGate) -> Option<String> {
     (!unmet.is_empty()).then(|| unmet.join("; "))
 }
 
-/// Why a rollout waits that waits for the checks of the beginning.
+/// Reason: the rollout waits for the start checks.
 const CHECKS: &str = "Checks";
-/// The same for time.
+/// Reason: the rollout waits for a duration.
 const WAIT: &str = "Wait";

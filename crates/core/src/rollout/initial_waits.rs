@@ -54,7 +54,7 @@ fn of_nobody(traveller: StepContext<'_>, step: &WorkflowStep, answers: &LookupRe
     let WorkflowAct::Beside(of) = &step.act else { return StepApplicability::No };
     let ObjectAction::Readmit(readmission) = &of.act else { return StepApplicability::No };
     for question in steps::readmitted(traveller, readmission) {
-        match answers.staged_of(&question) {
+        match answers.mutated_of(&question) {
             Some(MutationState::Absent) => {}
             Some(_) => return StepApplicability::Yes,
             None => return StepApplicability::Unknown(format!("nobody has looked at {question}")),

@@ -56,12 +56,12 @@ pub enum LookupTarget {
         /// What has to be known beside it.
         facts: Vec<FactLookup>,
     },
-    /// Whether a stage has seen the one of this name, after its fact: told to [`super::RolloutAnswers::staged`].
+    /// Whether a stage has seen the one of this name, after its fact: told to [`super::RolloutAnswers::mutated`].
     Staged {
         /// Its name.
         name: String,
         /// The stage, of a definition of stages of its resource.
-        stage: String,
+        mutation: String,
     },
 }
 
@@ -216,7 +216,7 @@ impl LookupRequest {
         uid: &str,
         facts: &[FactLookup],
     ) -> Self {
-        let wanted = LookupTarget::Becoming { name: name.to_owned(), uid: uid.to_owned(), facts: facts.to_vec() };
+        let wanted = LookupTarget::Replaced { name: name.to_owned(), uid: uid.to_owned(), facts: facts.to_vec() };
         Self::beside(&source.resource, Some(source.version()), namespace, wanted, LookupFilter::Whole)
     }
 
@@ -249,16 +249,16 @@ impl LookupRequest {
             LookupTarget::Metadata(_) => "metadata",
             LookupTarget::Owned(_) => "owned",
             LookupTarget::Referring(_) => "referring",
-            LookupTarget::Becoming { .. } => "becoming",
-            LookupTarget::Staged { .. } => "staged",
+            LookupTarget::Replaced { .. } => "becoming",
+            LookupTarget::Mutated { .. } => "mutated",
         };
         // What it is called does not say which key of a Secret leads there, nor which stage is meant.
         let key = self.cluster.as_ref().map(|of| &of.key);
-        let stage = match &self.wanted {
-            LookupTarget::Staged { stage, .. } => Some(stage),
+        let mutation = match &self.wanted {
+            LookupTarget::Mutated { mutation, .. } => Some(mutation),
             _ => None,
         };
-        let whole = format!("{sort} {self} {key:?} {stage:?}");
+        let whole = format!("{sort} {self} {key:?} {mutation:?}");
         match &self.looked_for {
             LookupFilter::Unmet(gate) => LookupPurpose::Beside(format!("{whole} {gate:?}")),
             _ => LookupPurpose::Beside(whole),
@@ -289,8 +289,8 @@ impl LookupRequest {
     }
 
     /// About an object that a stage has to have seen.
-    pub(super) fn of_staged(resource: &ResourceName, place: &ResolvedLocation, name: &str, stage: &str) -> Self {
-        let wanted = LookupTarget::Staged { name: name.to_owned(), stage: stage.to_owned() };
+    pub(super) fn of_mutated(resource: &ResourceName, place: &ResolvedLocation, name: &str, mutation: &str) -> Self {
+        let wanted = LookupTarget::Mutated { name: name.to_owned(), mutation: mutation.to_owned() };
         Self::beside(resource, None, None, wanted, LookupFilter::Whole).at(place)
     }
 
@@ -327,7 +327,7 @@ impl fmt::Display for LookupRequest {
         let place = self.namespace.as_ref().map(|namespace| format!("{namespace}/")).unwrap_or_default();
         let within = self.namespace.as_ref().map(|namespace| format!(" of {namespace}")).unwrap_or_default();
         match &self.wanted {
-            LookupTarget::Named(name) | LookupTarget::Becoming { name, .. } | LookupTarget::Staged { name, .. } => {
+            LookupTarget::Named(name) | LookupTarget::Replaced { name, .. } | LookupTarget::Mutated { name, .. } => {
                 write!(f, "{resource} {place}{name}")
             }
             LookupTarget::Labelled(labels) | LookupTarget::Metadata(labels) if labels.is_empty() => {

@@ -22,7 +22,7 @@ pub struct LookupResults {
     /// What objects become.
     became: BTreeMap<LookupPurpose, ConversionOutcome>,
     /// Which objects stages have seen.
-    staged: BTreeMap<LookupPurpose, MutationState>,
+    mutated: BTreeMap<LookupPurpose, MutationState>,
     /// Whether whoever was asked says that all is well, or what is not.
     pages: BTreeMap<LookupPurpose, Result<(), String>>,
 }
@@ -77,8 +77,8 @@ impl LookupResults {
     }
 
     /// Whether a stage has seen an object. It is for the shell to find that out, by what the definition says.
-    pub fn staged(&mut self, question: &LookupRequest, staged: MutationState) {
-        self.staged.insert(question.about.clone(), staged);
+    pub fn mutated(&mut self, question: &LookupRequest, mutated: MutationState) {
+        self.mutated.insert(question.about.clone(), mutated);
     }
 
     /// What was found before, by the same question.
@@ -90,8 +90,8 @@ impl LookupResults {
     /// Objects that cannot be read, and why.
     pub fn cannot_read(&mut self, question: &LookupRequest, why: String) {
         match question.wanted {
-            LookupTarget::Staged { .. } => self.staged(question, MutationState::Unknown(why)),
-            LookupTarget::Becoming { .. } => self.became(question, ConversionOutcome::Waits(why)),
+            LookupTarget::Mutated { .. } => self.mutated(question, MutationState::Unknown(why)),
+            LookupTarget::Replaced { .. } => self.became(question, ConversionOutcome::Waits(why)),
             _ => drop(self.found.insert(question.about.clone(), Err(why))),
         }
     }
@@ -104,11 +104,11 @@ impl LookupResults {
             ConversionOutcome::Waits(why) => Some(why),
             ConversionOutcome::Object(..) | ConversionOutcome::Refused(_) => None,
         });
-        let staged = self.staged.values().filter_map(|staged| match staged {
+        let mutated = self.mutated.values().filter_map(|mutated| match mutated {
             MutationState::Unknown(why) => Some(why),
             _ => None,
         });
-        found.chain(crd).chain(became).chain(staged).map(String::as_str)
+        found.chain(crd).chain(became).chain(mutated).map(String::as_str)
     }
 
     /// What somebody answered, or why nobody did.
@@ -144,8 +144,8 @@ impl LookupResults {
         self.became.get(&question.about)
     }
 
-    pub(super) fn staged_of(&self, question: &LookupRequest) -> Option<&MutationState> {
-        self.staged.get(&question.about)
+    pub(super) fn mutated_of(&self, question: &LookupRequest) -> Option<&MutationState> {
+        self.mutated.get(&question.about)
     }
 
     pub(super) fn number(&self, about: &LookupPurpose) -> Option<&Result<f64, String>> {

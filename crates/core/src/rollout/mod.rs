@@ -1,9 +1,9 @@
-//! StagedRollouts: a fleet of objects goes from one controller version to another, wave by wave, behind a budget and
-//! gates, and can go back.
+//! StagedRollouts: move a fleet of objects from one controller version to another, wave by wave, within a budget and
+//! behind gates. A rollout can be undone.
 //!
-//! [`plan()`] decides: from the StagedRollout, its status, what is seen of the fleet and what time it is, it says what
-//! is to be written, in which order. Nothing is remembered here: where to go on is always worked out from what is seen,
-//! so that whoever runs a rollout can be killed at any point.
+//! [`plan()`] decides: from the StagedRollout, its status, the observed fleet and the time, it returns the ordered list
+//! of writes. The planner keeps no state: each pass derives the next step from observed objects, so the runner can be
+//! killed at any point.
 
 mod advance;
 mod annotation_content;
@@ -122,7 +122,7 @@ pub use rate_limiter::{RateChange, RateLimiter, ApiCallKind};
 pub use rollout_write::RolloutWrite;
 pub use running_versions::{RunningVersions, UnreadVersion, VersionStatus, VersionState, rollout_target};
 pub use spec::{ROLLOUT, ROLLOUT_CRD};
-pub use mutations::{missing_stages, seen_by_stage};
+pub use mutations::{missing_mutations, seen_by_mutation};
 pub use start::{
     asks_for_crd, asks_for_others, rollout_questions, shut_now, start_refusals, stays_over, web_questions,
 };

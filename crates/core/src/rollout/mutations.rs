@@ -6,15 +6,15 @@ use super::steps::is_going;
 use super::fleet_rollout::{Direction, Rollout};
 use super::mutation_state::MutationState;
 use super::status::RolloutStatus;
-use crate::definition::{ObjectAction, WorkflowStep, MutationStage, Path, Touch, StagePhase, StagedKind};
+use crate::definition::{ObjectAction, WorkflowStep, Mutation, Path, Touch, MutationPhase, MutatedKind};
 use crate::json::Json;
 
 /// Which definition of stages a rollout cannot do without and is not there, in words; nothing where all are, and where
 /// it goes back or stops, which takes none.
 #[must_use]
-pub fn missing_stages(rollout: &Rollout, status: &RolloutStatus, staged: &[StagedKind]) -> Option<String> {
+pub fn missing_mutations(rollout: &Rollout, status: &RolloutStatus, mutated: &[MutatedKind]) -> Option<String> {
     let is_missing =
-        |one: &Touch| find(staged, (&one.resource.plural, &one.resource.group), &one.stage).is_none();
+        |one: &Touch| find(mutated, (&one.resource.plural, &one.resource.group), &one.mutation).is_none();
     let forward = status.direction_of(rollout) == Direction::Forward;
     let readmissions = rollout.workflow_steps().filter_map(|step| Some((&step.name, readmission(step)?)));
     readmissions.filter(|(_, one)| forward && is_missing(one)).map(|(step, one)| missing(step, one)).next()
@@ -23,25 +23,25 @@ pub fn missing_stages(rollout: &Rollout, status: &RolloutStatus, staged: &[Stage
 /// Whether a stage has seen an object, as an API server answers it, after its fact: whether it would change nothing of
 /// it. `resource` is plural and group.
 #[must_use]
-pub fn seen_by_stage(staged: &[StagedKind], resource: (&str, &str), stage: &str, object: &Value) -> MutationState {
-    let Some((kind, stage)) = find(staged, resource, stage) else {
+pub fn seen_by_mutation(mutated: &[MutatedKind], resource: (&str, &str), mutation: &str, object: &Value) -> MutationState {
+    let Some((kind, mutation)) = find(mutated, resource, mutation) else {
         return MutationState::Unknown(format!(
-            "no definition with the stage {stage} is loaded: give its directory with --kinds"
+            "no definition with the mutation {mutation} is loaded: give its directory with --kinds"
         ));
     };
     if is_going(object) {
         return MutationState::Going;
     }
     let before = Json::owned(object.to_string());
-    if !stage.selection.matches(&before) {
-        return MutationState::Unknown(format!("stage {} is not about it, and never sees it", stage.name));
+    if !mutation.selection.matches(&before) {
+        return MutationState::Unknown(format!("mutation {} is not about it, and never sees it", mutation.name));
     }
     let mut made = before;
     // What it cannot do anything about it leaves as it is, and that is no hand-over.
-    if let Some(remark) = stage.remarks(StagePhase::After, &mut made, &kind.pod).into_iter().next() {
+    if let Some(remark) = mutation.remarks(MutationPhase::After, &mut made, &kind.pod).into_iter().next() {
         return MutationState::Unknown(remark);
     }
-    stage.apply(StagePhase::After, &mut made, &kind.pod);
+    mutation.apply(MutationPhase::After, &mut made, &kind.pod);
     let made: Value = serde_json::from_str(&made.to_text()).unwrap_or_default();
     first_difference(object, &made, &Path::default()).map_or(MutationState::Seen, |path| MutationState::Unseen(path.to_string()))
 }
@@ -55,18 +55,18 @@ fn readmission(step: &WorkflowStep) -> Option<&Touch> {
 
 /// A stage of a resource, and the definition that it is in.
 fn find<'s>(
-    staged: &'s [StagedKind],
+    mutated: &'s [MutatedKind],
     resource: (&str, &str),
-    stage: &str,
-) -> Option<(&'s StagedKind, &'s MutationStage)> {
-    let mut of_it = staged.iter().filter(|kind| (kind.plural(), kind.group()) == resource);
-    of_it.find_map(|kind| Some((kind, kind.stages.iter().find(|one| one.name == stage)?)))
+    mutation: &str,
+) -> Option<(&'s MutatedKind, &'s Mutation)> {
+    let mut of_it = mutated.iter().filter(|kind| (kind.plural(), kind.group()) == resource);
+    of_it.find_map(|kind| Some((kind, kind.mutations.iter().find(|one| one.name == mutation)?)))
 }
 
-fn missing(step: &str, Touch { resource, stage, .. }: &Touch) -> String {
+fn missing(step: &str, Touch { resource, mutation, .. }: &Touch) -> String {
     format!(
-        "step {step} has {resource} written until stage {stage} has seen them, and no definition of stages of {resource} \
-         with that stage is loaded: give its directory with --kinds"
+        "step {step} has {resource} written until mutation {mutation} has seen them, and no definition of mutations of {resource} \
+         with that mutation is loaded: give its directory with --kinds"
     )
 }
 

@@ -1,20 +1,20 @@
-//! Which objects are meant: by namespace and labels.
+//! Selects objects by namespace and labels.
 
 use std::collections::BTreeMap;
 
 use super::spec::SelectorSpec;
 use crate::apimachinery::Selector;
 
-/// Objects of some namespaces, with some labels.
+/// Objects in some namespaces, with some labels.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ObjectSelector {
-    /// Without one: all.
+    /// Empty selects all namespaces.
     namespaces: Vec<String>,
     labels: Selector,
 }
 
 impl ObjectSelector {
-    /// Reads it, or says what is wrong. `version_label` cannot choose: it is what changes.
+    /// Compiles the selector, or returns the error. The version label cannot select: the rollout changes it.
     pub(super) fn compile(spec: &SelectorSpec, version_label: &str) -> Result<Self, String> {
         let labels = Selector::parse(spec.labels.as_deref().unwrap_or_default())?;
         if labels.asks_for(version_label) {
@@ -30,7 +30,7 @@ impl ObjectSelector {
         (self.namespaces.is_empty() || in_one()) && self.labels.matches(labels)
     }
 
-    /// Whether a label decides which objects are chosen.
+    /// True if the selection depends on a label.
     pub(super) fn asks_for(&self, label: &str) -> bool {
         self.labels.asks_for(label)
     }

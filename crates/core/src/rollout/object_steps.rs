@@ -1,4 +1,4 @@
-//! Steps that do something to other objects, in a plan: what is looked up for them, and how far they are.
+//! Workflow steps that act on other objects, as the planner sees them: the lookups they need, and their progress.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use super::step_state::{has_begun_beside, way};
 use super::step_context::StepContext;
 use super::wait_recheck::waited_questions;
 
-/// What has to be looked up for an object that is under way.
+/// Lookups that an in-flight object needs.
 pub(super) fn questions_beside(traveller: StepContext<'_>, reservation: &InFlightObject) -> Vec<LookupRequest> {
     let way = way(reservation.back);
     let mut questions = Vec::new();
@@ -34,14 +34,15 @@ pub(super) fn questions_beside(traveller: StepContext<'_>, reservation: &InFligh
     for (step, act) in traveller.beside(reservation.back) {
         questions.extend(steps::step_questions(traveller, act, step, way));
     }
-    // Whoever turns has to know what is half done.
+    // A rollback needs to know which steps are partially applied.
     for (step, act) in traveller.beside(!reservation.back).filter(|(_, act)| act.is_undone_by_writes()) {
         questions.extend(steps::step_questions(traveller, act, step, way));
     }
     questions
 }
 
-/// What tells whether the step at hand is for the object, and what it waits for before it begins.
+/// Lookups that decide whether the current step applies to the object, and for which condition it waits before it
+/// begins.
 fn if_any_questions(traveller: StepContext<'_>) -> Vec<LookupRequest> {
     if traveller.leg.done == 0 {
         return leading_questions(traveller);
@@ -50,13 +51,13 @@ fn if_any_questions(traveller: StepContext<'_>) -> Vec<LookupRequest> {
     at_hand.and_then(|step| if_any_question(traveller, step)).into_iter().collect()
 }
 
-/// The same for one that is there no more.
+/// Lookups for an in-flight object that is deleted.
 pub(super) fn questions_after(rollout: &Rollout, reservation: &InFlightObject) -> Vec<LookupRequest> {
     leftover_questions(rollout, reservation)
 }
 
-/// Looks ahead before an object begins: where something stands against its workflow, it is not begun with. What is
-/// under way in its namespace, or begins with it, takes room as well.
+/// Preflight before an object begins: an object with obstacles against its workflow is skipped. Objects in flight or
+/// beginning in the same namespace use quota too.
 pub(super) fn note_refused_ahead(planner: &mut Planner<'_>) {
     if planner.status.direction != Direction::Forward {
         return;
@@ -90,22 +91,22 @@ pub(super) fn note_refused_ahead(planner: &mut Planner<'_>) {
     }
 }
 
-/// Whether it is not known yet whether anything stands against the workflow of an object, or something does.
+/// True if the preflight of an object is unfinished, or found an obstacle.
 pub(super) fn is_held_ahead(planner: &Planner<'_>, traveller: StepContext<'_>) -> bool {
     refused_ahead(traveller, &planner.facts.answers, &[]).is_some()
 }
 
-/// Whether an object that is there no more has become another one.
+/// True if a deleted object has been replaced by one of the target kind.
 pub(super) fn has_become(planner: &Planner<'_>, reservation: &InFlightObject) -> bool {
     steps::has_become(planner.rollout, reservation, &planner.facts.answers)
 }
 
-/// What was saved for an object that is there no more and has not become another one.
+/// State saved for an object that is deleted and has no replacement.
 pub(super) fn kept_of(planner: &Planner<'_>, reservation: &InFlightObject) -> Option<String> {
     steps::kept_of(planner.rollout, reservation, &planner.facts.answers)
 }
 
-/// Owners of objects that are refused by their own fields are told why, once in a run.
+/// Writes the refusal reason to the status of each object that its own fields exclude, once per run.
 pub(super) fn tells(planner: &mut Planner<'_>) -> Vec<RolloutWrite> {
     let Some(pair) = planner.rollout.pair.as_deref().filter(|_| planner.status.started.is_some() && !planner.rests)
     else {
@@ -114,7 +115,7 @@ pub(super) fn tells(planner: &mut Planner<'_>) -> Vec<RolloutWrite> {
     let mut writes = Vec::new();
     for object in planner.fleet {
         let Some(legs) = object.legs.as_ref().filter(|legs| !legs.has_begun() && !object.is_going) else { continue };
-        // What was said before, and is so no more, is taken back.
+        // Removes an earlier reason that no longer applies.
         let told = legs.told.as_deref().filter(|told| pair.is_refusal(told));
         if legs.refused.as_deref() == told {
             continue;
@@ -137,12 +138,12 @@ pub(super) fn tells(planner: &mut Planner<'_>) -> Vec<RolloutWrite> {
     writes
 }
 
-/// Whether something is left of an object that is there no more.
+/// True if leftovers of a deleted object remain.
 pub(super) fn has_leftovers(planner: &Planner<'_>, reservation: &InFlightObject) -> bool {
     !matches!(leftovers(planner.rollout, reservation, &planner.facts.answers), Ok(None))
 }
 
-/// The next call that takes away what is left of an object that is there no more.
+/// The next API call that removes leftovers of a deleted object.
 pub(super) fn leftover_write(planner: &Planner<'_>, reservation: &InFlightObject) -> Option<Box<ObjectWrite>> {
     if planner.object(&reservation.uid).is_some() {
         return None;

@@ -1,23 +1,23 @@
-//! A version that runs, and how it compares with others.
+//! A running version with a sortable form.
 
 use serde::{Deserialize, Serialize};
 
 use crate::upgrade;
 
-/// A version that runs.
+/// A running version.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct OrderedVersion {
-    /// As the label has it.
+    /// As in the label.
     pub version: String,
-    /// The same so that texts are in the order of versions: policies compare them on any Kubernetes.
+    /// A form that sorts as text in version order, since policies compare text on any Kubernetes.
     pub order: String,
 }
 
 impl OrderedVersion {
-    /// Of a version as a label has it. Nothing where it is none.
+    /// Parses the version of a label. `None` if invalid.
     pub(crate) fn of(text: &str) -> Option<Self> {
         let version = upgrade::version(text)?;
-        // What comes before a release comes before it here as well.
+        // A pre-release sorts before its release.
         let release = if version.pre.is_empty() { '~' } else { '-' };
         let order = format!("{:020}.{:020}.{:020}{release}", version.major, version.minor, version.patch);
         Some(Self { version: text.to_owned(), order })

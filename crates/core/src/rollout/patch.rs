@@ -1,7 +1,7 @@
-//! The one write by which an object is moved, or taken back.
+//! The single write that moves an object, or reverts the move.
 //!
-//! A JSON Patch whose tests name the object and what it was: the API server refuses it (422) where that is not so any
-//! more, and takes it although somebody wrote the status in between, which a resourceVersion would not.
+//! A JSON Patch with preconditions on the uid and the earlier content. The API server rejects a stale patch with 422.
+//! Unlike a resourceVersion, the preconditions allow concurrent status writes.
 
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ use crate::definition::{HELD, HoldMark, LET_GO, RELEASED, WANTED};
 /// The write of one object.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ObjectPatch {
-    /// Its namespace, where it has one.
+    /// Its namespace, if namespaced.
     pub namespace: Option<String>,
     /// Its name.
     pub name: String,
@@ -26,8 +26,8 @@ pub struct ObjectPatch {
 }
 
 impl ObjectPatch {
-    /// To the new version. What it was is written down in the same patch, and so are the entries of a field manager,
-    /// where a write of that one is waited for: then the patch lands only while they are these.
+    /// Moves the object to the new version. The same patch records the previous version. If a write of a field manager
+    /// is awaited, the patch also records the entries of that manager and requires them unchanged.
     pub(super) fn forward(rollout: &Rollout, object: &FleetObject, now: ClockReading, awaited: Option<&str>) -> Self {
         let mut mark = RolloutAnnotation::new((&rollout.uid, &rollout.to), object.version.clone(), now);
         mark.writes = object.record_of(awaited);
@@ -49,13 +49,12 @@ impl ObjectPatch {
         }
         let text = serde_json::to_string(&mark).unwrap_or_default();
         if object.has_annotations {
-            // Who has lost the rollout to another runner, which moved the object, must not move it again after somebody
-            // turned the label back.
+            // A runner that lost the rollout to another one must not move the object again after the label was reset.
             let path = pointer("annotations", ANNOTATION);
             patch.push(test(&path, json!(object.noted.text())));
             patch.push(json!({"op": "add", "path": path, "value": text}));
         } else {
-            // Without the test, annotations that came meanwhile would be lost.
+            // Without the precondition, annotations added meanwhile would be lost.
             patch.push(test("/metadata/annotations", Value::Null));
             patch.push(json!({"op": "add", "path": "/metadata/annotations", "value": {ANNOTATION: text}}));
         }
@@ -66,21 +65,21 @@ impl ObjectPatch {
         Self::of(object, patch)
     }
 
-    /// Whether the mark of its move is written.
+    /// True if the patch writes the rollout annotation.
     #[must_use]
     pub fn notes(&self) -> bool {
         self.mark().is_some()
     }
 
-    /// Why nobody would know what was done to the object, by what an API server answers to the patch: the mark is not
-    /// stored as it was written.
+    /// The reason why the move would be unrecorded, given the API server's response: the annotation is stored
+    /// differently than written.
     #[must_use]
     pub fn unkept(&self, written: &Value) -> Option<String> {
         let is_kept = written.pointer(&pointer("annotations", ANNOTATION)) == Some(self.mark()?);
         (!is_kept).then(|| format!("it {}", keeps_not(ANNOTATION)))
     }
 
-    /// What is written into the annotation, at whatever depth of the patch.
+    /// The annotation value that the patch writes, at any depth.
     fn mark(&self) -> Option<&Value> {
         let mark = pointer("annotations", ANNOTATION);
         self.patch.as_array()?.iter().rev().find_map(|one| {
@@ -90,8 +89,8 @@ impl ObjectPatch {
         })
     }
 
-    /// Holds an object until its turn: nobody else changes its label meanwhile. What somebody wanted before, while
-    /// another rollout held it, is over: since that has let it go, whoever wants it still has done it.
+    /// Holds an object until its turn, so that other clients cannot change its label. Removes a version request from an
+    /// earlier hold: after that hold was released, the client could apply the change.
     pub(super) fn hold(rollout: &Rollout, object: &FleetObject, now: ClockReading) -> Self {
         let mark = HoldMark { rollout: rollout.uid.clone(), name: rollout.name.clone(), at: rfc3339(now.wall) };
         let text = serde_json::to_string(&mark).unwrap_or_default();
@@ -113,8 +112,8 @@ impl ObjectPatch {
         Self::of(object, patch)
     }
 
-    /// Lets go an object that does not move, by a text that /mutate does not put back. Nothing where the rollout does
-    /// not hold it.
+    /// Releases an object without moving it, with a text that /mutate does not put back. `None` if the rollout does not
+    /// hold the object.
     #[must_use]
     pub fn let_go(rollout: &Rollout, object: &FleetObject) -> Option<Self> {
         let mut patch = vec![test("/metadata/uid", json!(object.uid))];
@@ -122,8 +121,8 @@ impl ObjectPatch {
         Some(Self::of(object, patch))
     }
 
-    /// Moves an object that is held as somebody else would, who knows nothing of that. Where nobody keeps its label as
-    /// it was, the answer to a dry run of this is at the new version. Nothing where the rollout does not hold it.
+    /// Moves a held object as another client would. If the webhook does not protect the label, a dry run of this patch
+    /// returns the new version. `None` if the rollout does not hold the object.
     #[must_use]
     pub fn by_somebody_else(rollout: &Rollout, object: &FleetObject) -> Option<Self> {
         object.hold_of(rollout)?;
@@ -135,8 +134,8 @@ impl ObjectPatch {
         Some(Self::of(object, vec![test("/metadata/uid", json!(object.uid)), label]))
     }
 
-    /// To what it was before the rollout. Nothing where the rollout has not moved it. `awaited` is as in
-    /// [`Self::forward`], and its entries are recorded by the caller.
+    /// Restores the version before the rollout. `None` if the rollout has not moved the object. `awaited` is as in
+    /// [`Self::forward`], and the caller records its entries.
     pub(super) fn back(rollout: &Rollout, object: &FleetObject, awaited: Option<&str>) -> Option<Self> {
         let mark = object.mark_of(rollout)?;
         let label = pointer("labels", &rollout.label);
@@ -151,7 +150,7 @@ impl ObjectPatch {
         Some(Self::of(object, patch))
     }
 
-    /// Takes away what the rollout has left on an object. Nothing where it has left nothing.
+    /// Removes the annotations of the rollout. `None` if the object has none.
     #[must_use]
     pub fn clean(rollout: &Rollout, object: &FleetObject) -> Option<Self> {
         let left = object.held_text().filter(|text| *text == LET_GO || text.starts_with(RELEASED));
@@ -178,40 +177,40 @@ impl ObjectPatch {
     }
 }
 
-/// Takes the annotation away, if it is the one that was read.
+/// Removes the rollout annotation if unchanged since it was read.
 fn unmark(object: &FleetObject) -> Vec<Value> {
     let path = pointer("annotations", ANNOTATION);
     vec![test(&path, json!(object.noted.text())), json!({"op": "remove", "path": path})]
 }
 
-/// Whose turn a write is.
+/// Whether a write is the turn of an object.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum IsTurn {
-    /// It is the move of an object, at the turn that its rollout holds it for.
+    /// The move of an object, for which its rollout holds it.
     Its,
-    /// It goes another way.
+    /// A write in another direction.
     Nobodys,
 }
 
-/// What a write of the label does to the hold, whoever's it is: with one that stays, /mutate would put the label back.
+/// The effect of a label write on any hold: with a remaining hold, /mutate would restore the label.
 fn unheld(rollout: &Rollout, object: &FleetObject, turn: IsTurn) -> Vec<Value> {
     match object.hold() {
         Some((text, mark)) if turn == IsTurn::Its && mark.rollout == rollout.uid => removed(HELD, text).into(),
         Some((text, _)) => released(rollout, text).into(),
-        // One that came meanwhile would keep the label as it is.
+        // A hold added meanwhile would restore the label.
         None if object.has_annotations => vec![test(&pointer("annotations", HELD), json!(object.held_text()))],
         None => Vec::new(),
     }
 }
 
-/// Says in the place of a hold that this rollout lets go.
+/// Replaces a hold by a release of this rollout.
 fn released(rollout: &Rollout, text: &str) -> [Value; 2] {
     let path = pointer("annotations", HELD);
     let let_go = json!({"op": "replace", "path": path, "value": format!("{RELEASED} {}", rollout.uid)});
     [test(&path, json!(text)), let_go]
 }
 
-/// Takes an annotation away, if it says what was read.
+/// Removes an annotation if its value is as read.
 fn removed(key: &str, text: &str) -> [Value; 2] {
     let path = pointer("annotations", key);
     [test(&path, json!(text)), json!({"op": "remove", "path": path})]
@@ -221,7 +220,7 @@ fn removed(key: &str, text: &str) -> [Value; 2] {
 mod tests {
     use super::*;
 
-    /// At whatever depth the patch writes it.
+    /// At any depth of the patch.
     #[test]
     fn dropped_mark_shows_in_response() {
         let kept = json!({"metadata": {"annotations": {ANNOTATION: "m", "theirs": "x"}}});

@@ -1,12 +1,12 @@
-//! What Prometheus answers to a query: one number, or why there is none
-//! (prometheus.io/docs/prometheus/latest/querying/api, "Instant queries" and "Expression query result formats").
+//! Parses a Prometheus query response into one number, or an error (prometheus.io/docs/prometheus/latest/querying/api,
+//! "Instant queries" and "Expression query result formats").
 
 use serde_json::Value;
 
 use super::probe_result::ProbeResult;
 use crate::apimachinery::excerpt;
 
-/// The one number of an answer. Whatever else came is no number: what nobody knows opens no gate.
+/// The single number of a response. Any other response is an error, so an unknown value never opens a gate.
 pub(super) fn read_number(answer: &ProbeResult) -> Result<f64, String> {
     let said: Option<Value> = serde_json::from_slice(&answer.body).ok();
     if !answer.is_fine() {
@@ -19,7 +19,7 @@ pub(super) fn read_number(answer: &ProbeResult) -> Result<f64, String> {
         let error = error(&said).ok_or("what answers does not say `status: success`: is it the API of Prometheus?")?;
         return Err(format!("Prometheus says {error}"));
     }
-    // Of a query over several servers one may be missing, and a sum without it is another one.
+    // With a warning, a federated query may miss a server, which makes the sum wrong.
     let warning = said.pointer("/warnings/0").map(|warning| excerpt(warning.as_str().unwrap_or("something")));
     if let Some(warning) = warning {
         return Err(format!("Prometheus warns that {warning:?}"));
@@ -40,7 +40,7 @@ pub(super) fn read_number(answer: &ProbeResult) -> Result<f64, String> {
     }
 }
 
-/// A number, which Prometheus writes as text.
+/// A number, which Prometheus encodes as a string.
 fn finite(said: &Value) -> Result<f64, String> {
     let text = said.as_str().ok_or("what answers has a number that is none: is it the API of Prometheus?")?;
     match text.parse::<f64>() {
@@ -49,7 +49,7 @@ fn finite(said: &Value) -> Result<f64, String> {
     }
 }
 
-/// What Prometheus says of an error, where it does.
+/// The error of a Prometheus response, if present.
 fn error(said: &Value) -> Option<String> {
     let text = |name: &str| said.get(name).and_then(Value::as_str).map(excerpt);
     Some(format!("{}: {}", text("errorType")?, text("error")?))

@@ -1,8 +1,8 @@
-//! A hash that only has to tell one text from another.
+//! A short hash that distinguishes texts.
 
 use sha2::{Digest, Sha256};
 
-/// So many bytes of SHA-256, as lower-case hexadecimal digits.
+/// The first `bytes` bytes of SHA-256, as lower-case hexadecimal digits.
 pub(super) fn short_hash(text: &str, bytes: usize) -> String {
     Sha256::digest(text).iter().take(bytes).map(|byte| format!("{byte:02x}")).collect()
 }

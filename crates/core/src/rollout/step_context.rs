@@ -1,5 +1,5 @@
-//! An object on a leg of its workflow: which step comes next, and the one write by which that is done, or undone, and
-//! written down as such.
+//! An object in a wave of its workflow: the next step, and the single write that applies or reverts the step and
+//! records it.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -20,17 +20,17 @@ use super::status::{InFlightObject, ObservedJob};
 use crate::apimachinery::excerpt;
 use crate::definition::{ObjectAction, WorkflowAct, WorkflowJob, WorkflowStep, Path, StepPlace, StepDirection};
 
-/// How far a step came that counts as done.
+/// How completely an applied step has run.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Completion {
     Whole,
-    /// Nobody knows: it counts so that it can be undone.
+    /// Unknown: counted as applied so that a rollback reverts the step.
     Unknown,
-    /// It was done before a Job was run for it: nothing is there to undo.
+    /// Applied before a Job ran: a rollback has no effect to revert.
     ByHand,
 }
 
-/// An object on a leg of its workflow.
+/// An object in a wave of its workflow.
 #[derive(Clone, Copy)]
 pub(super) struct StepContext<'a> {
     pub(super) rollout: &'a Rollout,
@@ -39,19 +39,19 @@ pub(super) struct StepContext<'a> {
     pub(super) leg: &'a WaveProgress,
 }
 
-/// A Job that has to be looked for before it is known what comes next.
+/// A Job that must be looked up before the next step is known.
 pub(super) struct WantedJob<'a> {
-    /// With its namespace.
+    /// `namespace/name`.
     pub(super) title: String,
     pub(super) job: &'a WorkflowJob,
     pub(super) step: usize,
     pub(super) name: String,
-    /// Whether it was seen before.
+    /// True if the Job was observed before.
     pub(super) is_known: bool,
 }
 
 impl<'a> StepContext<'a> {
-    /// An object that is under way.
+    /// Context of an in-flight object.
     pub(super) fn of(rollout: &'a Rollout, object: &'a FleetObject, reservation: &InFlightObject) -> Option<Self> {
         let legs: &ObjectProgress = object.legs.as_deref()?;
         let wave = rollout.waves.iter().position(|wave| wave.name == reservation.wave)?;
@@ -64,34 +64,34 @@ impl<'a> StepContext<'a> {
         workflow.map_or(&[], |workflow| workflow.steps.as_slice())
     }
 
-    /// What a step is called.
+    /// The name of a step.
     pub(super) fn step_name(self, step: usize) -> &'a str {
         self.steps().get(step).map_or("", |step| step.name.as_str())
     }
 
-    /// What happens to other objects in the step at hand, and in one beside it that may be half done: the next one on
-    /// the way back, the last one on the way forward. Each with its index.
+    /// Actions on other objects in the current step and in an adjacent step that may be partially applied: the next
+    /// step in a rollback, otherwise the last one. Each with its index.
     pub(super) fn beside(self, back: bool) -> impl Iterator<Item = (usize, &'a ObjectAction)> {
         let done = self.leg.done;
         let last = done.checked_sub(1);
         let places = if back { [Some(done), last] } else { [last, Some(done)] };
         places.into_iter().flatten().filter_map(move |at| {
             let act = &self.steps().get(at)?.beside()?.act;
-            // What was done of the others is done, and nothing is there to undo.
+            // A deletion of other objects has no revert.
             let is_at_hand = if back { at < done } else { at == done };
-            // What it had become has to say of it that it was made of this one.
+            // The replacement must record that it was created from this object.
             let is_again = back && matches!(act, ObjectAction::DeleteSource) && self.is_again();
             (is_at_hand || is_again || (act.is_undone_by_writes() && !self.was_by_hand(at))).then_some((at, act))
         })
     }
 
-    /// Whether the step at hand makes what the object becomes.
+    /// True if the current step creates the replacement of the object.
     pub(super) fn may_be_made(self) -> bool {
         let step = self.steps().get(self.leg.done).and_then(WorkflowStep::beside);
         step.is_some_and(|step| matches!(step.act, ObjectAction::Convert))
     }
 
-    /// The Job that the step at hand runs on the way forward.
+    /// The Job that the current step runs going forward.
     pub(super) fn job_ahead(self, reservation: &InFlightObject) -> Option<ObservedJob> {
         let (step, it) = (self.leg.done, self.steps().get(self.leg.done)?);
         let WorkflowAct::Job { job, .. } = &it.act else { return None };
@@ -99,13 +99,13 @@ impl<'a> StepContext<'a> {
         Some(ObservedJob { name, step, back: false, lost: false })
     }
 
-    /// Whether it was made anew of what it had become.
+    /// True if the object was recreated from its replacement.
     pub(super) fn is_again(self) -> bool {
         self.object.mark_of(self.rollout).is_some_and(|mark| mark.again.is_some())
     }
 
-    /// What is said of it on what it becomes, by which it can be made anew: as it will be when it is gone. Nothing
-    /// where that cannot be.
+    /// Annotation of the replacement, from which the object can be recreated: its content once the object is deleted.
+    /// `None` if the workflow cannot be reverted.
     pub(super) fn made_by(self) -> Option<String> {
         let workflow = self.rollout.waves.get(self.leg.wave)?.workflow.as_ref().filter(|workflow| workflow.returns())?;
         let new = || {
@@ -120,7 +120,7 @@ impl<'a> StepContext<'a> {
         serde_json::to_string(&mark).ok()
     }
 
-    /// What it says when it is made anew of this: that its last step is undone.
+    /// Annotation of the recreated object: its last step is reverted.
     pub(super) fn mark_again(
         self,
         target: &str,
@@ -135,64 +135,63 @@ impl<'a> StepContext<'a> {
         Some(mark)
     }
 
-    /// Fields that steps have written, and what they left there.
+    /// Fields written by steps, with the written values.
     pub(super) fn left(self) -> Vec<(Path, Option<Value>)> {
         let fields = (0..self.leg.done).flat_map(|step| self.fields(step));
         fields.map(|(field, value)| (field.clone(), value.as_ref().map(|value| self.filled(value)))).collect()
     }
 
-    /// Whether the last step waits for what the object says, or nobody has anything to answer: what an object says is
-    /// the same however it is stored.
+    /// True if no status reply is needed, or the last step waits for it. A storage migration needs none: the object
+    /// reads the same however it is stored.
     pub(super) fn is_answered(self) -> bool {
         self.rollout.stores.is_some()
             || self.steps().last().is_some_and(|step| matches!(step.act, WorkflowAct::Wait { .. }))
     }
 
-    /// The Job that was seen of the step that is under way, whichever way it went.
+    /// The observed Job of the current step, in either direction.
     pub(super) fn seen_job(self, reservation: &InFlightObject) -> Option<&ObservedJob> {
         reservation.job.as_ref().filter(|job| self.is_at(reservation, job))
     }
 
-    /// Whether a Job is of the step that is under way.
+    /// True if a Job belongs to the current step.
     pub(super) fn is_at(self, reservation: &InFlightObject, job: &ObservedJob) -> bool {
         job.step + usize::from(job.back) == self.leg.done && !self.forgot_waves(reservation)
     }
 
-    /// Whether the object says no more what it did as it was reserved, before it had done a step of this wave: nobody
-    /// knows then how far it is.
+    /// True if the object lost the record of earlier waves after it was put in flight, before a step of this wave: its
+    /// progress is unknown.
     fn forgot_waves(self, reservation: &InFlightObject) -> bool {
         reservation.marked && !self.legs.is_run && self.object.mark_of(self.rollout).is_none()
     }
 
-    /// Whether a step that runs a Job counted as done without one: nothing is there to undo.
+    /// True if a Job step counted as applied without a Job: the step has no effect to revert.
     pub(super) fn was_by_hand(self, step: usize) -> bool {
         self.object.mark_of(self.rollout).is_some_and(|mark| mark.kept.contains_key(&self.place(step)))
     }
 
-    /// A Job that was seen, and that the object says nothing of any more.
+    /// An observed Job that is missing from the object's annotation.
     pub(super) fn lost_job(self, reservation: &InFlightObject) -> Option<&ObservedJob> {
         reservation.tried.as_ref().filter(|job| job.lost)
     }
 
-    /// Whether any Job of the step at hand was seen, in this attempt or the one before.
+    /// True if a Job of the current step was observed, in this attempt or the previous one.
     pub(super) fn was_tried(self, reservation: &InFlightObject, step: usize) -> bool {
         [&reservation.job, &reservation.tried].into_iter().flatten().any(|job| job.step == step)
     }
 
-    /// Whether anything of the leg is done, or was begun with.
+    /// True if the object has begun this wave.
     pub(super) fn has_begun(self, reservation: &InFlightObject) -> bool {
         let done = if reservation.back { self.leg.done < self.leg.steps || self.leg.half } else { self.leg.done > 0 };
         done || self.leg.open || self.seen_job(reservation).is_some() || self.half_tried(reservation).is_some()
     }
 
-    /// The Job of an attempt before at the step that comes next, where no other one was seen since: nobody knows how
-    /// much of that it has done.
+    /// The Job of an earlier attempt at the next step, if no newer Job was observed: its effects are unknown.
     pub(super) fn half_tried(self, reservation: &InFlightObject) -> Option<&ObservedJob> {
         let is_next = |job: &&ObservedJob| !reservation.back && !job.back && job.step == self.leg.done;
         reservation.tried.as_ref().filter(is_next).filter(|_| self.seen_job(reservation).is_none())
     }
 
-    /// The step that comes next, and its index.
+    /// The next step, and its index.
     pub(super) fn next_step(self, reservation: &InFlightObject) -> Option<(usize, &'a WorkflowStep)> {
         let at = match reservation.back {
             true if self.leg.done > self.leg.floor => self.leg.done.checked_sub(1)?,
@@ -202,7 +201,7 @@ impl<'a> StepContext<'a> {
         Some((at, self.steps().get(at)?))
     }
 
-    /// The Job of the step that comes next.
+    /// The Job of the next step.
     pub(super) fn wanted_job(self, reservation: &InFlightObject) -> Option<WantedJob<'a>> {
         let (step, it) = self.next_step(reservation)?;
         let WorkflowAct::Job { job, undo } = &it.act else { return None };
@@ -216,7 +215,7 @@ impl<'a> StepContext<'a> {
         Some(WantedJob { title, job, step, name, is_known: known.is_some() })
     }
 
-    /// Whether the step under way can be undone, and something is there to undo.
+    /// True if the current step can be reverted and has effects to revert.
     pub(super) fn can_go_back(self, reservation: &InFlightObject) -> bool {
         let is_begun = self.leg.open || self.seen_job(reservation).is_some();
         let is_held = |(_, step): (usize, &WorkflowStep)| step.irreversible.is_some() && is_begun;
@@ -224,7 +223,7 @@ impl<'a> StepContext<'a> {
         !self.next_step(reservation).is_some_and(is_held) && (self.leg.done > floor || floor == 0)
     }
 
-    /// The step that comes next, in words.
+    /// Text that names the next step.
     pub(super) fn told(self, reservation: &InFlightObject) -> String {
         self.at_hand(reservation).map_or_else(
             || "the end".to_owned(),
@@ -235,7 +234,7 @@ impl<'a> StepContext<'a> {
         )
     }
 
-    /// The step that something is done about, and which way: by the Job that was seen, which may be of before a turn.
+    /// The current step and its direction, taken from the observed Job, which may be older than a change of direction.
     pub(super) fn at_hand(self, reservation: &InFlightObject) -> Option<(&'a WorkflowStep, StepDirection)> {
         let way = |back| if back { StepDirection::Undone } else { StepDirection::Done };
         match self.seen_job(reservation) {
@@ -244,7 +243,7 @@ impl<'a> StepContext<'a> {
         }
     }
 
-    /// The next step is done by this write; its fields are written where it has any.
+    /// The patch that applies the next step, including its fields.
     pub(super) fn forward(self, now: ClockReading, half: Completion) -> ObjectPatch {
         let (mut patch, mut mark) = (self.patch(), self.mark(now));
         let (step, place) = (self.leg.done, self.place(self.leg.done));
@@ -263,12 +262,12 @@ impl<'a> StepContext<'a> {
         self.written(patch, Some(mark))
     }
 
-    /// Whether the next step writes fields of the object.
+    /// True if the next step writes fields of the object.
     pub(super) fn writes_next(&self) -> bool {
         !self.fields(self.leg.done).is_empty()
     }
 
-    /// The last step that was done is undone by this write; fields are what they were before.
+    /// The patch that reverts the last applied step and restores the previous field values.
     pub(super) fn back(self, now: ClockReading) -> ObjectPatch {
         let mut patch = FieldPatch::new(&self.object.uid);
         let mut mark = self.mark(now);
@@ -284,7 +283,7 @@ impl<'a> StepContext<'a> {
         self.stepped(patch, mark, step)
     }
 
-    /// A field that a step of the leg has written, and that is something else by now, in words.
+    /// Message about a field that a step of the wave wrote and another client has changed.
     pub(super) fn changed(self) -> Option<String> {
         let is_changed = |field: &Path, left: Option<&Value>| {
             self.legs.fields.get(field).is_some_and(|seen| !seen.is(left)).then(|| told(field, left))
@@ -292,7 +291,7 @@ impl<'a> StepContext<'a> {
         self.last_left().iter().find_map(|(field, left)| is_changed(field, left.as_ref()))
     }
 
-    /// Fields that steps of the leg have written, and what the last of them left there.
+    /// Fields that steps of the wave wrote, with the last written values.
     fn last_left(self) -> BTreeMap<&'a Path, Option<Value>> {
         let mut left: BTreeMap<&Path, Option<Value>> = BTreeMap::new();
         for (field, value) in (0..self.leg.done).flat_map(|step| self.fields(step)) {
@@ -302,8 +301,8 @@ impl<'a> StepContext<'a> {
         left
     }
 
-    /// A patch by which the next step is done, or begins. Where that cannot be undone, it is written only while fields
-    /// are what steps before it left there.
+    /// A patch for the next step. For an irreversible step, the patch has preconditions: fields still hold the values
+    /// of earlier steps.
     fn patch(self) -> FieldPatch {
         let mut patch = FieldPatch::new(&self.object.uid);
         if self.steps().get(self.leg.done).is_some_and(|step| step.irreversible.is_some()) {
@@ -314,7 +313,7 @@ impl<'a> StepContext<'a> {
         patch
     }
 
-    /// A field that the last step has written, and that is neither what the step left there nor what it was before.
+    /// Message about a field of the last step that holds neither the written value nor the previous one.
     pub(super) fn not_left(self) -> Option<String> {
         let step = self.leg.done.checked_sub(1)?;
         let kept = self.object.mark_of(self.rollout)?.kept.get(&self.place(step))?;
@@ -325,7 +324,8 @@ impl<'a> StepContext<'a> {
         })
     }
 
-    /// The last step, which was done half at most, is done anew. Whoever goes back before that undoes it first.
+    /// The patch that repeats the last step, which is applied partially at most. A rollback before that reverts the
+    /// step first.
     pub(super) fn again(self, now: ClockReading) -> ObjectPatch {
         let (patch, mut mark) = (FieldPatch::new(&self.object.uid), self.mark(now));
         mark.open.retain(|wave| wave != self.wave());
@@ -333,21 +333,21 @@ impl<'a> StepContext<'a> {
         self.stepped(patch, mark, self.leg.done.saturating_sub(1))
     }
 
-    /// The next step begins, which cannot be undone: whoever goes back from here on does not go back over it.
+    /// The patch that begins an irreversible next step: later rollbacks stop at this step.
     pub(super) fn begins(self, now: ClockReading) -> ObjectPatch {
         let mut mark = self.mark(now);
         mark.open.push(self.wave().to_owned());
         self.written(self.patch(), Some(mark))
     }
 
-    /// Only so many steps are done. Those after them have done nothing but wait.
+    /// The patch that resets progress to `done` steps. The removed steps were waits.
     pub(super) fn waits_again(self, now: ClockReading, done: usize) -> ObjectPatch {
         let mut mark = self.mark(now);
         (done..self.leg.done).for_each(|step| drop(mark.kept.remove(&self.place(step))));
         self.stepped(FieldPatch::new(&self.object.uid), mark, done)
     }
 
-    /// So many steps are done, and none is half done.
+    /// The patch that records the number of applied steps, none of them partial.
     fn stepped(self, patch: FieldPatch, mut mark: RolloutAnnotation, step: usize) -> ObjectPatch {
         mark.unknown_waves.retain(|wave| wave != self.wave());
         match step {
@@ -358,7 +358,7 @@ impl<'a> StepContext<'a> {
         self.written(patch, (!is_home).then_some(mark))
     }
 
-    /// What the object says of the rollout once this is written; nothing where it is what it was before.
+    /// The patch that writes the rollout annotation, or removes the annotation if the object is in its original state.
     fn written(self, mut patch: FieldPatch, mark: Option<RolloutAnnotation>) -> ObjectPatch {
         let text = |mark: &RolloutAnnotation| json!(serde_json::to_string(mark).unwrap_or_default());
         let place = Path::default().join("metadata").join("annotations").join(ANNOTATION);
@@ -370,7 +370,7 @@ impl<'a> StepContext<'a> {
         ObjectPatch { namespace: namespace.clone(), name: name.clone(), uid: uid.clone(), patch: patch.into_patch() }
     }
 
-    /// What the object says of this rollout now, as of now.
+    /// The annotation of this rollout, with the current time.
     fn mark(self, now: ClockReading) -> RolloutAnnotation {
         match self.object.mark_of(self.rollout) {
             Some(mark) => RolloutAnnotation { at: rfc3339(now.wall), ..mark.clone() },
@@ -378,7 +378,7 @@ impl<'a> StepContext<'a> {
         }
     }
 
-    /// The name of its wave.
+    /// The name of the wave.
     pub(super) fn wave(&self) -> &str {
         self.rollout.waves.get(self.leg.wave).map_or("", |wave| wave.name.as_str())
     }
@@ -387,7 +387,7 @@ impl<'a> StepContext<'a> {
         format!("{}/{step}", self.wave())
     }
 
-    /// What a step writes.
+    /// The fields that a step writes.
     fn fields(self, step: usize) -> &'a [(Path, Option<Value>)] {
         let workflow = self.rollout.waves.get(self.leg.wave).and_then(|wave| wave.workflow.as_ref());
         match workflow.and_then(|workflow| workflow.steps.get(step)).map(|step| &step.act) {
@@ -396,7 +396,7 @@ impl<'a> StepContext<'a> {
         }
     }
 
-    /// A text with `{name}` and the like filled in.
+    /// Expands `{name}` and other placeholders in a text.
     pub(super) fn filled_text(self, text: &str) -> String {
         let names = [
             ("{name}", self.object.name.as_str()),
@@ -405,12 +405,12 @@ impl<'a> StepContext<'a> {
         names.iter().fold(self.rollout.filled(text), |text, (name, value)| text.replace(name, value))
     }
 
-    /// Where the objects of a step are, for this one.
+    /// The location of a step's objects, resolved for this object.
     pub(super) fn place_of(self, place: &StepPlace) -> ResolvedLocation {
         ResolvedLocation::of(place, &|text| self.filled_text(text))
     }
 
-    /// `{name}` and the like filled in, in every text.
+    /// Expands `{name}` and other placeholders in every text of a value.
     pub(super) fn filled(self, value: &Value) -> Value {
         match value {
             Value::String(text) => Value::String(self.filled_text(text)),
@@ -423,7 +423,7 @@ impl<'a> StepContext<'a> {
     }
 }
 
-/// Says of a field that it is something else than what a step left there.
+/// The message about a field that changed after a step wrote it.
 fn told(field: &Path, left: Option<&Value>) -> String {
     let left = left.map_or_else(|| "nothing".to_owned(), |left| excerpt(&left.to_string()));
     format!("{field} was changed by somebody since: the rollout left {left} there")

@@ -85,11 +85,11 @@ fn does(rollout: &Rollout, step: &WorkflowStep) -> String {
                 format!("deletes {} {}{}{which}", deletion.resource, deletion.names.join(", "), at(&deletion.place))
             }
             ObjectAction::Readmit(readmission) => format!(
-                "sends {} {}{} once more, until stage {} has seen them",
+                "sends {} {}{} once more, until mutation {} has seen them",
                 readmission.resource,
                 readmission.names.join(", "),
                 at(&readmission.place),
-                readmission.stage
+                readmission.mutation
             ),
             ObjectAction::DeleteSource => "deletes the object, and nothing with it".to_owned(),
         },

@@ -1,6 +1,6 @@
-//! Words that somebody may have meant.
+//! Suggestions for misspelled words.
 
-/// The end of a sentence: `, did you mean "x"?` where a word is near to one that is known, and a full stop otherwise.
+/// The end of a sentence: `, did you mean "x"?` if a known word is similar, otherwise a full stop.
 pub(super) fn near(word: &str, known: &[&str]) -> String {
     let distances = known.iter().map(|known| (strsim::damerau_levenshtein(known, word), known));
     let near = distances.min().filter(|(distance, _)| *distance <= word.len().max(3) / 2);

@@ -1,4 +1,4 @@
-//! Which versions run, from the lowest to the highest.
+//! The range of running versions, from lowest to highest.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,8 +7,8 @@ use super::ordered_version::OrderedVersion;
 /// The lowest and the highest version that may be running.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct VersionRange {
-    /// Nothing older runs.
+    /// No older version runs.
     pub lowest: OrderedVersion,
-    /// Nothing newer runs.
+    /// No newer version runs.
     pub highest: OrderedVersion,
 }

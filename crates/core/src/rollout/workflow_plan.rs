@@ -1,4 +1,4 @@
-//! Objects on workflows, in a plan: what is noted of their Jobs, who is let go, who turns, and what is written next.
+//! Objects on workflows, in a plan: observed Jobs, objects to release, rollbacks, and the next writes.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ use super::step_state::open_gap;
 use super::step_context::StepContext;
 use crate::definition::{JobSource, WorkflowAct, WorkflowJob, StepDirection};
 
-/// What waves run, each as if it were an object.
+/// Wave runs, each represented as an object.
 pub(super) fn runs(rollout: &Rollout, status: &RolloutStatus) -> Vec<FleetObject> {
     let runs = rollout
         .waves
@@ -32,8 +32,8 @@ pub(super) fn runs(rollout: &Rollout, status: &RolloutStatus) -> Vec<FleetObject
     runs.collect()
 }
 
-/// What has to be looked up for what is under way on workflows: Jobs, templates of those that are to be made, and other
-/// objects that steps are about. What is found has to be told to [`super::RolloutAnswers`] before the next plan.
+/// Lookups for everything in flight on workflows: Jobs, templates of Jobs to create, and other objects that steps act
+/// on. Pass the results to [`super::LookupResults`] before the next plan.
 #[must_use]
 pub fn step_questions(rollout: &Rollout, status: &RolloutStatus, fleet: &[FleetObject]) -> Vec<LookupRequest> {
     let runs = runs(rollout, status);
@@ -51,7 +51,7 @@ pub fn step_questions(rollout: &Rollout, status: &RolloutStatus, fleet: &[FleetO
         questions.extend(questions_beside(traveller, reservation));
         let lost = lost_jobs(rollout, status, traveller, reservation);
         questions.extend(lost.iter().map(|job| LookupRequest::of_job(&job.name)));
-        // Of who goes back it is not the one at hand.
+        // During a rollback, this Job is of another step than the current one.
         let may_come = traveller.job_ahead(reservation).filter(|job| reservation.may_come == Some(job.step));
         questions.extend(may_come.map(|job| LookupRequest::of_job(&job.name)));
         if traveller.seen_job(reservation).is_some() {
@@ -65,18 +65,17 @@ pub fn step_questions(rollout: &Rollout, status: &RolloutStatus, fleet: &[FleetO
     }
     let mut asked: Vec<LookupRequest> = Vec::new();
     for question in questions {
-        // Of what is asked for twice, everything would be found twice.
+        // A duplicate request would return every object twice.
         if !asked.iter().any(|one| one.is_same(&question)) {
             asked.push(question);
         }
     }
-    // What takes long comes before what has to be as of now.
+    // Slow lookups run before lookups that need current data.
     asked.sort_by_key(|question| !matches!(question.wanted, LookupTarget::Referring(_)));
     asked
 }
 
-/// What has to be looked up to tell of every object whether anything stands against its workflow. Whoever has that told
-/// says so in [`super::RolloutFacts::ahead`].
+/// Lookups for the preflight of every object. A caller that has all results sets `ahead` of [`super::PlanInput`].
 #[must_use]
 pub fn ahead_questions(rollout: &Rollout, fleet: &[FleetObject]) -> Vec<LookupRequest> {
     let mut asked: Vec<LookupRequest> = Vec::new();
@@ -93,8 +92,8 @@ pub fn ahead_questions(rollout: &Rollout, fleet: &[FleetObject]) -> Vec<LookupRe
     asked
 }
 
-/// What has to be looked up for objects that have not begun, and whose workflows begin with waits: of the wave that the
-/// rollout is at. Nobody has to know it as of now: it is looked at again before such an object is written.
+/// Lookups for objects of the current wave that have not begun and whose workflows begin with waits. The results may be
+/// stale: the condition is checked again before such an object is written.
 #[must_use]
 pub fn waiting_questions(
     rollout: &Rollout,
@@ -116,7 +115,7 @@ pub fn waiting_questions(
     asked.into_values().collect()
 }
 
-/// What the Jobs of a reservation may be called, of which nobody knows how far it is.
+/// All Job names that an in-flight object of unknown progress may have.
 fn jobs_of(rollout: &Rollout, reservation: &InFlightObject) -> Vec<ObservedJob> {
     let workflow =
         rollout.waves.iter().find(|wave| wave.name == reservation.wave).and_then(|wave| wave.workflow.as_ref());
@@ -135,14 +134,14 @@ fn jobs_of(rollout: &Rollout, reservation: &InFlightObject) -> Vec<ObservedJob> 
     jobs
 }
 
-/// Those, and what was seen of it before.
+/// Those, and the Jobs observed earlier.
 fn all_jobs_of(rollout: &Rollout, reservation: &InFlightObject) -> impl Iterator<Item = ObservedJob> {
     let seen = [&reservation.job, &reservation.tried].into_iter().flatten().cloned();
     seen.chain(jobs_of(rollout, reservation))
 }
 
-/// Jobs that may run though the object says nothing of them: one that was seen before, and where a rollout goes another
-/// way any one that it may have made a moment ago.
+/// Jobs that may run although the object's annotation does not list them: one observed earlier and, if the rollout
+/// changes direction, any Job it may have created just before.
 fn lost_jobs(
     rollout: &Rollout,
     status: &RolloutStatus,
@@ -150,7 +149,7 @@ fn lost_jobs(
     reservation: &InFlightObject,
 ) -> Vec<ObservedJob> {
     let (object, wanted) = (traveller.object, status.direction_of(rollout));
-    // What goes back has made none since it turned, and on its way home it is unmarked without anybody's doing.
+    // An object in rollback has created no Job since it turned, and its annotation is removed as part of the rollback.
     let has_turned = wanted == status.direction && reservation.back;
     let may_be_new = !has_turned || object.has_lost_mark(rollout).is_some();
     if is_unmarked(rollout, object) && wanted != Direction::Forward && may_be_new {
@@ -159,19 +158,20 @@ fn lost_jobs(
     traveller.lost_job(reservation).into_iter().cloned().collect()
 }
 
-/// Whether an object says nothing of its steps: none is done, or somebody has taken off, or written over, what it said.
+/// True if an object has no progress annotation: no step is applied, or another client removed or overwrote the
+/// annotation.
 fn is_unmarked(rollout: &Rollout, object: &FleetObject) -> bool {
     object.mark_of(rollout).is_none() && object.legs.as_ref().is_some_and(|legs| !legs.is_run)
 }
 
-/// Whether nobody knows which step of its workflow something under way is at: it is gone, or goes, or says nothing.
+/// True if the current workflow step of an in-flight object is unknown: the object is deleted, terminating, or lacks
+/// the annotation.
 pub(super) fn is_anywhere(planner: &Planner<'_>, reservation: &InFlightObject) -> bool {
     let object = planner.object(&reservation.uid);
     object.is_none_or(|object| object.is_going || is_unmarked(planner.rollout, object))
 }
 
-/// Whether a Job of a reservation may run, whose object is there no more, or something is left of that: it keeps its
-/// place until that has ended.
+/// True if a deleted object still has a possibly running Job or leftovers. It stays in flight until both are done.
 pub(super) fn may_run(planner: &Planner<'_>, reservation: &InFlightObject) -> bool {
     if has_leftovers(planner, reservation) {
         return true;
@@ -183,8 +183,8 @@ fn under_way(planner: &Planner<'_>, job: &ObservedJob) -> Option<String> {
     SeenJob::under_way(&job.name, &planner.facts.answers)
 }
 
-/// The Job that may still change an object that is not to go on, by its title: of the step that it is at, or any one
-/// where it is not known which that is.
+/// The title of the Job that may still change an object that must stop: the Job of the current step, or any Job if that
+/// step is unknown.
 pub(super) fn job_under_way(planner: &Planner<'_>, reservation: &InFlightObject) -> Option<String> {
     let may_run = |job: &ObservedJob| under_way(planner, job).is_some();
     let Some(traveller) = planner.traveller(reservation).filter(|one| !one.object.is_going) else {
@@ -199,7 +199,7 @@ pub(super) fn job_under_way(planner: &Planner<'_>, reservation: &InFlightObject)
     titles.find(|title| SeenJob::under_way(title, &planner.facts.answers).is_some())
 }
 
-/// Writes down which Jobs were seen: one that is gone afterwards was there, and may have done something.
+/// Records observed Jobs: one that disappears later existed, and may have had effects.
 pub(super) fn note_jobs(planner: &mut Planner<'_>) {
     let (mut reserved, mut forgotten) = (planner.status.in_flight.clone(), Vec::new());
     for reservation in &mut reserved {
@@ -221,7 +221,7 @@ pub(super) fn note_jobs(planner: &mut Planner<'_>) {
                 !matches!(SeenJob::of(&job.name, &planner.facts.answers), SeenJob::Unknown(_) | SeenJob::Absent)
             };
             reservation.job = traveller.job_ahead(reservation).filter(came);
-            // Once it is undone, it is not one that comes.
+            // A reverted Job is no longer outstanding.
             reservation.may_come = reservation.may_come.filter(|_| reservation.job.is_none());
         }
         if before != reservation.job {
@@ -240,8 +240,7 @@ pub(super) fn note_jobs(planner: &mut Planner<'_>) {
     (planner.status.failures, planner.status.in_flight) = (failures, reserved);
 }
 
-/// Whether a Job that was lost is none any more: its object says again of which step it was, and that is undone by now,
-/// or is for good.
+/// True if a lost Job is accounted for: the object again names its step, and that step is reverted or final.
 fn is_found(planner: &Planner<'_>, job: &OrphanedJob, reservation: &InFlightObject) -> bool {
     let Some(traveller) = planner.traveller(reservation).filter(|_| job.wave == reservation.wave) else { return false };
     let is_step = |known: &ObservedJob| known.back && known.step == job.seen.step;
@@ -251,8 +250,8 @@ fn is_found(planner: &Planner<'_>, job: &OrphanedJob, reservation: &InFlightObje
     reservation.job.as_ref().is_some_and(is_step) || (was_counted && is_over && says)
 }
 
-/// Writes down which Job may run that an object says nothing of. Where the object says again that it is at its step, it
-/// is the Job of that step.
+/// Records a Job that may run and is missing from the object's annotation. If the object is at that step again, the Job
+/// belongs to the step.
 fn note_lost_job(planner: &Planner<'_>, traveller: StepContext<'_>, reservation: &mut InFlightObject) {
     let known = reservation.job.as_ref().map(|job| job.name.clone());
     let lost = lost_jobs(planner.rollout, &planner.status, traveller, reservation);
@@ -268,8 +267,8 @@ fn note_lost_job(planner: &Planner<'_>, traveller: StepContext<'_>, reservation:
     }
 }
 
-/// Whether a Job that its object is not at any more was not counted, so that somebody has changed what that says. Who
-/// counts what undid the first step takes the mark off.
+/// True if a Job of an earlier step was never counted, so another client has changed the annotation. Counting the
+/// revert of the first step removes the annotation.
 fn is_uncounted(planner: &Planner<'_>, traveller: StepContext<'_>, job: &ObservedJob) -> bool {
     if traveller.legs.is_run {
         return false;
@@ -277,19 +276,19 @@ fn is_uncounted(planner: &Planner<'_>, traveller: StepContext<'_>, job: &Observe
     let seen = SeenJob::of(&job.name, &planner.facts.answers);
     let is_complete = || seen == SeenJob::Complete;
     match job.back {
-        // Nobody counts what still runs: what says so is the mark of another object, or was put on by hand.
+        // A running Job is never counted: the annotation was copied from another object, or added by hand.
         false => traveller.leg.done <= job.step || seen == SeenJob::Runs,
         true => is_unmarked(planner.rollout, traveller.object) && (job.step > 0 || !is_complete()),
     }
 }
 
-/// What is said of something of which a Job has done something that nobody takes back, since it says nothing of that.
+/// The failure of an object whose annotation was lost: the effects of its Job are not reverted.
 pub(super) fn lost_failure(planner: &Planner<'_>, reservation: &InFlightObject) -> Option<RolloutFailure> {
     let job = reservation.tried.as_ref().filter(|job| job.lost)?;
     let is_same = |known: &OrphanedJob| known.wave == reservation.wave && known.seen.name == job.name;
     let mut known = planner.status.lost().filter(|known| known.uid == reservation.uid);
     let is_known = known.any(|known| known.job.as_ref().is_none_or(is_same));
-    // Of the step that it was at, the object would say no more than of the waves before.
+    // At its first step, an object without annotation also lacks the record of earlier waves.
     let before = if reservation.marked && job.step == 0 { ", nor what it had gone through before" } else { "" };
     let message = format!(
         "somebody has taken off, or written over, what the rollout had noted on it: what job {} has done is not taken \
@@ -304,10 +303,10 @@ pub(super) fn lost_failure(planner: &Planner<'_>, reservation: &InFlightObject) 
     (!is_known && has_room).then(failure)
 }
 
-/// Failures of this kind in a status: 400 bytes each, together a quarter of the 1.5 MB that etcd takes.
+/// Limit for failures of this kind in a status: 400 bytes each, together a quarter of the 1.5 MB limit of etcd.
 const MOST_LOST: usize = 1_000;
 
-/// Writes down what waves have run.
+/// Records the completed wave runs.
 pub(super) fn note_runs(planner: &mut Planner<'_>) {
     if planner.status.halted.as_ref().is_some_and(|halt| halt.reason == CHANGED) {
         return;
@@ -330,7 +329,7 @@ pub(super) fn note_runs(planner: &mut Planner<'_>) {
     }
 }
 
-/// What becomes of a reservation of an object on a workflow when the rollout goes another way. Nothing: it is let go.
+/// The in-flight entry of an object on a workflow after the rollout changes direction. `None` releases the object.
 pub(super) fn turned(
     planner: &Planner<'_>,
     traveller: StepContext<'_>,
@@ -342,11 +341,11 @@ pub(super) fn turned(
     let has_begun = runs || judge.has_begun(traveller, &reservation);
     let may_come = judge.may_have_asked(traveller, &reservation, reservation.back);
     let back = match wanted {
-        // What was asked for may still come.
+        // An earlier request may still take effect.
         Direction::Undo | Direction::Abort if may_come => reservation.back || wanted == Direction::Undo,
         Direction::Undo if !reservation.back && !has_begun => return None,
         Direction::Undo => true,
-        // What is half done ends, whichever way it goes.
+        // A partially applied step finishes in its own direction.
         Direction::Abort if !has_begun => return None,
         Direction::Abort => reservation.back,
         Direction::Forward => false,
@@ -361,14 +360,14 @@ pub(super) fn turned(
         (Direction::Forward, false) => None,
         _ => may_come.then_some(traveller.leg.done).or(reservation.may_come),
     };
-    // What is run from now on is another attempt. What may still come is of the one before.
+    // Later Jobs belong to a new attempt. Outstanding requests belong to the previous one.
     if reservation.may_come.is_none() {
         reservation.attempt = planner.status.attempt;
     }
     Some(reservation)
 }
 
-/// Something under way goes back from here. What a Job of an attempt before has done is undone as well.
+/// Rolls an in-flight object back from its current step, including the effects of a Job from an earlier attempt.
 pub(super) fn turn_back(planner: &Planner<'_>, reservation: &mut InFlightObject) {
     let traveller = planner.traveller(reservation);
     let judge = planner.judge();
@@ -381,10 +380,10 @@ pub(super) fn turn_back(planner: &Planner<'_>, reservation: &mut InFlightObject)
     (reservation.back, reservation.since) = (true, planner.now());
 }
 
-/// Whether an object on a workflow stays under way, by what is seen of it.
+/// True if an object on a workflow stays in flight, given its observed state.
 pub(super) fn stays(planner: &Planner<'_>, traveller: StepContext<'_>, reservation: &InFlightObject) -> bool {
     if traveller.object.is_going {
-        // It is let go when it is gone, and not before: then it is known what is left of it.
+        // A terminating object is released once deleted: its leftovers are known only then.
         let is_kept = planner.judge().going(traveller.object, reservation) != ObjectState::Gone;
         return is_kept || planner.rollout.pair.is_some() || may_run(planner, reservation);
     }
@@ -393,7 +392,7 @@ pub(super) fn stays(planner: &Planner<'_>, traveller: StepContext<'_>, reservati
         return true;
     }
     if planner.status.direction == Direction::Undo && traveller.object.has_lost_mark(planner.rollout).is_some() {
-        // Nobody knows what to take back of it: the others wait for its Job, and no longer.
+        // The state to restore is unknown. The other objects wait only for the Job of this one.
         return job_under_way(planner, reservation).is_some();
     }
     if judge.may_come(traveller, reservation).is_some() {
@@ -407,7 +406,7 @@ pub(super) fn stays(planner: &Planner<'_>, traveller: StepContext<'_>, reservati
         return false;
     }
     if !reservation.back && !judge.has_begun(traveller, reservation) && traveller.leg.is_outside() {
-        // Its workflow is not about it any more.
+        // The workflow no longer selects the object.
         return false;
     }
     let is_refused = planner.facts.remembered.answer(&traveller.object.uid).is_some()
@@ -415,8 +414,8 @@ pub(super) fn stays(planner: &Planner<'_>, traveller: StepContext<'_>, reservati
     reservation.back || judge.has_begun(traveller, reservation) || !is_refused
 }
 
-/// What was deleted for another one comes first, whatever else holds: nothing that is shut, late, refused or not known
-/// any more leaves something away that was there.
+/// Recreating an object that was deleted for another has priority over gates, time limits, refusals and unknown state,
+/// so that no pause leaves an object missing.
 pub(super) fn gap_writes(planner: &Planner<'_>) -> Vec<RolloutWrite> {
     if planner.status.started.is_none() || planner.status.is_over() {
         return Vec::new();
@@ -424,13 +423,12 @@ pub(super) fn gap_writes(planner: &Planner<'_>) -> Vec<RolloutWrite> {
     planner.status.in_flight.iter().filter_map(|one| gap(planner, one)).map(RolloutWrite::Object).collect()
 }
 
-/// What is made in the place of something that was deleted for it, where that is not there now.
+/// The write that recreates an object in place of one deleted for it, if it is missing now.
 pub(super) fn gap(planner: &Planner<'_>, reservation: &InFlightObject) -> Option<Box<ObjectWrite>> {
     open_gap(planner.traveller(reservation)?, reservation, &planner.facts.answers)
 }
 
-/// Who is under way and does not get on, since somebody says no to its next write, or something may still come: the
-/// first one, and what is said.
+/// The first in-flight object that is blocked by a refused write or an outstanding request, with the reason.
 pub(super) fn refused_on_the_way(planner: &Planner<'_>) -> Option<String> {
     let judge = planner.judge();
     planner.status.in_flight.iter().find_map(|reservation| {
@@ -444,7 +442,7 @@ pub(super) fn refused_on_the_way(planner: &Planner<'_>) -> Option<String> {
     })
 }
 
-/// Writes down for which steps something is to be written now.
+/// Records the steps whose writes are due now.
 pub(super) fn note_tried(planner: &mut Planner<'_>) {
     if planner.rests {
         return;
@@ -460,13 +458,13 @@ pub(super) fn note_tried(planner: &mut Planner<'_>) {
     planner.facts.remembered.tries(all, planner.now);
 }
 
-/// The next writes of objects on their workflows. What has begun goes on to its end, also while nothing else is moved.
+/// The next writes of objects on their workflows. Begun objects finish even while no other object is moved.
 pub(super) fn step_writes(planner: &Planner<'_>) -> Vec<RolloutWrite> {
     if planner.rests || planner.status.started.is_none() {
         return Vec::new();
     }
     if planner.status.halted.as_ref().is_some_and(|halt| halt.reason == CHANGED) {
-        // What its steps are is not known.
+        // The steps are unknown.
         return Vec::new();
     }
     let judge = planner.judge();
@@ -476,11 +474,11 @@ pub(super) fn step_writes(planner: &Planner<'_>) -> Vec<RolloutWrite> {
             return leftover_write(planner, reservation).map(RolloutWrite::Object);
         };
         if gap(planner, reservation).is_some() {
-            // It is among the first writes.
+            // Part of the first writes.
             return None;
         }
         if traveller.object.is_going && planner.rollout.pair.is_none() {
-            // Nothing more is done to what is being deleted.
+            // A terminating object gets no further writes.
             return None;
         }
         let waits = planner.facts.shut.is_some() && !reservation.back;
@@ -489,7 +487,7 @@ pub(super) fn step_writes(planner: &Planner<'_>) -> Vec<RolloutWrite> {
         let is_idle = only_begun && !judge.has_begun(traveller, reservation);
         let is_held =
             !reservation.back && !judge.has_begun(traveller, reservation) && is_held_ahead(planner, traveller);
-        // Nobody resumes a rollout that stops, and what a Job has done has to be noted.
+        // An abort cannot be resumed, and the effects of a Job must be recorded.
         let is_unnoted = planner.status.direction == Direction::Abort
             && reservation.back
             && traveller.seen_job(reservation).is_some_and(|job| !job.back);

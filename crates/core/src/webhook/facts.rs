@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
-use crate::definition::{StageFact, WatchedFact};
+use crate::definition::{MutationFact, WatchedFact};
 
 /// Objects by namespace and name; the namespace is empty where there is none.
 type ObjectNames = BTreeSet<(String, String)>;
@@ -18,8 +18,8 @@ pub struct KnownFacts {
 
 impl KnownFacts {
     /// Says of all objects whether the fact of the stage of this name is true.
-    pub fn say(&mut self, stage: &str, is_true: FactValue) {
-        self.said.insert(stage.to_owned(), is_true == FactValue::True);
+    pub fn say(&mut self, mutation: &str, is_true: FactValue) {
+        self.said.insert(mutation.to_owned(), is_true == FactValue::True);
     }
 
     /// Says of which objects, by namespace and name, a fact is true; of all others it is not.
@@ -49,8 +49,8 @@ impl KnownFacts {
     }
 
     /// Whether the fact of a stage is true for an object, if that is known.
-    pub(crate) fn of(&self, stage: &str, fact: &StageFact, namespace: &str, name: &str) -> Option<bool> {
-        if let Some(said) = self.said.get(stage) {
+    pub(crate) fn of(&self, mutation: &str, fact: &MutationFact, namespace: &str, name: &str) -> Option<bool> {
+        if let Some(said) = self.said.get(mutation) {
             return Some(*said);
         }
         let (_, objects) = self.seen.iter().find(|(other, _)| *other == fact.watched)?;
@@ -69,17 +69,17 @@ pub enum FactValue {
 
 /// A stage that cannot be decided, since nothing is known of its fact yet.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-#[error("whether {fact} is not known yet, and stage {stage} hangs on it")]
+#[error("whether {fact} is not known yet, and mutation {mutation} hangs on it")]
 #[non_exhaustive]
 pub struct FactUnknown {
     /// The stage.
-    pub stage: String,
+    pub mutation: String,
     /// What nobody has seen.
     pub fact: String,
 }
 
 impl FactUnknown {
-    pub(super) fn new(stage: &str, fact: &impl fmt::Display) -> Self {
-        Self { stage: stage.to_owned(), fact: fact.to_string() }
+    pub(super) fn new(mutation: &str, fact: &impl fmt::Display) -> Self {
+        Self { mutation: mutation.to_owned(), fact: fact.to_string() }
     }
 }

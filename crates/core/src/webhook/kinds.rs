@@ -2,7 +2,7 @@
 
 use super::convert::{ConvertError, Object};
 use crate::apimachinery::excerpt;
-use crate::definition::{Kind, StagedKind};
+use crate::definition::{Kind, MutatedKind};
 
 /// Two definitions of one kind.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
@@ -37,12 +37,12 @@ impl Kinds {
     }
 
     /// Whether the objects of some stages are of none of these kinds, and each has stages once.
-    pub(super) fn allows(&self, staged: &[StagedKind]) -> Result<(), DefinedTwice> {
-        for (index, one) in staged.iter().enumerate() {
+    pub(super) fn allows(&self, mutated: &[MutatedKind]) -> Result<(), DefinedTwice> {
+        for (index, one) in mutated.iter().enumerate() {
             let is_same =
                 |group: &str, kind: &str, name: &str| (group, kind) == (one.group(), one.kind()) || name == one.name();
             let kinds = self.0.iter().map(|kind| (kind.group(), kind.kind(), kind.name()));
-            let others = staged.iter().take(index).map(|other| (other.group(), other.kind(), other.name()));
+            let others = mutated.iter().take(index).map(|other| (other.group(), other.kind(), other.name()));
             let same = kinds.chain(others).find(|(group, kind, name)| is_same(group, kind, name));
             if let Some((_, _, first)) = same {
                 let (first, second) = (first.to_owned(), one.name().to_owned());

@@ -5,14 +5,14 @@ use super::changes::changes;
 use super::facts::{FactUnknown, KnownFacts};
 use super::review::PatchOperation;
 use crate::apimachinery::excerpt;
-use crate::definition::{MutationStage, SETTLE_ROUNDS, StagePhase, StagedKind, namespace_and_name};
+use crate::definition::{Mutation, SETTLE_ROUNDS, MutationPhase, MutatedKind, namespace_and_name};
 use crate::json::Json;
 
 /// The patch for an object that is created or updated, and what its author is told: of every stage that is about it, in
 /// the order of the definition. An object that is being deleted is left alone; what a new one says of its own end does
 /// not count, as the API server drops it.
-pub(super) fn staged(
-    kind: &StagedKind,
+pub(super) fn mutated(
+    kind: &MutatedKind,
     write: &Write<'_>,
     facts: &KnownFacts,
 ) -> Result<(Vec<PatchOperation>, Vec<String>), FactUnknown> {
@@ -26,22 +26,22 @@ pub(super) fn staged(
     for round in 0..SETTLE_ROUNDS {
         let was = made.as_ref().map(Json::to_text);
         let mut done = 0_usize;
-        for stage in &kind.stages {
+        for mutation in &kind.mutations {
             if write.new.is_awaited().is_err() {
                 // Nobody is told what was made so far.
                 return Ok((Vec::new(), Vec::new()));
             }
             let is = made.as_ref().unwrap_or(object);
-            if !stage.selection.matches(is) {
+            if !mutation.selection.matches(is) {
                 continue;
             }
-            let phase = phase(stage, is, facts)?;
+            let phase = phase(mutation, is, facts)?;
             let made = made.get_or_insert_with(|| object.clone());
             let sent = (round == 0).then(|| made.clone());
-            stage.apply(phase, made, &kind.pod);
+            mutation.apply(phase, made, &kind.pod);
             if let Some(sent) = sent {
-                warnings.extend(replaced(stage, &sent, made));
-                warnings.extend(stage.remarks(phase, made, &kind.pod));
+                warnings.extend(replaced(mutation, &sent, made));
+                warnings.extend(mutation.remarks(phase, made, &kind.pod));
             }
             done += 1;
         }
@@ -54,7 +54,7 @@ pub(super) fn staged(
 }
 
 /// What whoever sent an object is told where a stage replaces or removes something of it.
-fn replaced(stage: &MutationStage, sent: &Json<'_>, made: &Json<'_>) -> Option<String> {
+fn replaced(mutation: &Mutation, sent: &Json<'_>, made: &Json<'_>) -> Option<String> {
     let all = changes(sent, made);
     let mut gone = all.iter().filter(|operation| operation.op != "add" && operation.op != "test");
     let path = excerpt(&gone.next()?.path);
@@ -62,15 +62,15 @@ fn replaced(stage: &MutationStage, sent: &Json<'_>, made: &Json<'_>) -> Option<S
         0 => String::new(),
         count => format!(", and {count} others"),
     };
-    Some(format!("stage {} replaces or removes what was sent: {path}{others}", stage.name))
+    Some(format!("mutation {} replaces or removes what was sent: {path}{others}", mutation.name))
 }
 
 /// On which side of its fact a stage is, for an object.
-fn phase(stage: &MutationStage, object: &Json<'_>, facts: &KnownFacts) -> Result<StagePhase, FactUnknown> {
+fn phase(mutation: &Mutation, object: &Json<'_>, facts: &KnownFacts) -> Result<MutationPhase, FactUnknown> {
     let (namespace, name) = namespace_and_name(object);
-    match facts.of(&stage.name, &stage.fact, &namespace, &name) {
-        Some(true) => Ok(StagePhase::After),
-        Some(false) => Ok(StagePhase::Before),
-        None => Err(FactUnknown::new(&stage.name, &stage.fact.watched)),
+    match facts.of(&mutation.name, &mutation.fact, &namespace, &name) {
+        Some(true) => Ok(MutationPhase::After),
+        Some(false) => Ok(MutationPhase::Before),
+        None => Err(FactUnknown::new(&mutation.name, &mutation.fact.watched)),
     }
 }

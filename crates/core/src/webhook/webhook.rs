@@ -11,12 +11,12 @@ use super::facts::{FactUnknown, KnownFacts};
 use super::handle_error::HandleError;
 use super::kind_conversion::{self, BecomeError, OtherKind};
 use super::kinds::{DefinedTwice, Kinds};
-use super::mutations::staged;
+use super::mutations::mutated;
 use super::reply::{Conversions, Reply};
 use super::review::PatchOperation;
 use super::weight::weight_with;
 use super::{handlers, rollout_hash::Preimage};
-use crate::definition::{Kind, StagedKind, VersionIndex};
+use crate::definition::{Kind, MutatedKind, VersionIndex};
 use crate::json::{Json, Members};
 
 /// What is changed of an object, and what whoever writes it is warned of.
@@ -29,7 +29,7 @@ type PatchAndWarnings = (Vec<PatchOperation>, Vec<String>);
 #[derive(Debug)]
 pub struct Webhook {
     kinds: Kinds,
-    staged: Vec<StagedKind>,
+    mutated: Vec<MutatedKind>,
     metadata: Metadata,
     settings: Settings,
     facts: Facts,
@@ -46,16 +46,16 @@ impl Webhook {
         let (settings, facts) = (Settings::default(), Facts::default());
         let kinds = Kinds::new(kinds)?;
         let costs = Costs::of(kinds.all());
-        Ok(Self { kinds, staged: Vec::new(), metadata, settings, facts, costs })
+        Ok(Self { kinds, mutated: Vec::new(), metadata, settings, facts, costs })
     }
 
     /// The same server, with stages for objects of other kinds.
     ///
     /// # Errors
     /// A kind, or a name, that stands twice.
-    pub fn staging(mut self, staged: Vec<StagedKind>) -> Result<Self, DefinedTwice> {
-        self.kinds.allows(&staged)?;
-        self.staged = staged;
+    pub fn with_mutations(mut self, mutated: Vec<MutatedKind>) -> Result<Self, DefinedTwice> {
+        self.kinds.allows(&mutated)?;
+        self.mutated = mutated;
         Ok(self)
     }
 
@@ -81,8 +81,8 @@ impl Webhook {
 
     /// The kinds whose objects have stages here.
     #[must_use]
-    pub fn staged(&self) -> &[StagedKind] {
-        &self.staged
+    pub fn mutated(&self) -> &[MutatedKind] {
+        &self.mutated
     }
 
     /// Every conversion there can be, of no objects: what counts conversions begins with these.
@@ -137,17 +137,17 @@ impl Webhook {
     /// use pointsman_core::definition::StagedKind;
     /// use pointsman_core::webhook::{Endpoint, KnownFacts, Metadata, Outcome, Truth, Webhook};
     ///
-    /// let stages = "
+    /// let mutations = "
     /// apiVersion: pointsman.dev/v1
     /// kind: KindDefinition
     /// resource: {group: apps, version: v1, kind: Deployment, plural: deployments}
-    /// stages:
+    /// mutations:
     /// - name: moved
     ///   fact: {resource: namespaces, name: '{namespace}', label: moved, is: 'true'}
     ///   before: [{set: {field: spec.replicas, value: 1}}]
     ///   after: [{set: {field: spec.replicas, value: 0}}]
     /// ";
-    /// let webhook = Webhook::new(Vec::new(), Metadata::Identity)?.staging(vec![StagedKind::load("s.yaml", stages)?])?;
+    /// let webhook = Webhook::new(Vec::new(), Metadata::Identity)?.with_mutations(vec![MutatedKind::load("s.yaml", mutations)?])?;
     /// let review = br#"{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {"uid": "1",
     ///     "operation": "CREATE", "kind": {"group": "apps", "version": "v1", "kind": "Deployment"},
     ///     "object": {"metadata": {"name": "a", "namespace": "n"}, "spec": {"replicas": 1}}}}"#;
@@ -208,8 +208,8 @@ impl Webhook {
         caller: &Caller<'_>,
     ) -> Result<Reply, HandleError> {
         match endpoint {
-            Endpoint::Mutate if !self.staged.is_empty() => {
-                handlers::mutate_in_stages((&self.kinds, &self.staged), &self.settings, facts, caller, body)
+            Endpoint::Mutate if !self.mutated.is_empty() => {
+                handlers::mutate_with_mutations((&self.kinds, &self.mutated), &self.settings, facts, caller, body)
             }
             endpoint => self.answer(endpoint, body, caller),
         }
@@ -407,7 +407,7 @@ impl Webhook {
     ///
     /// # Errors
     /// The object is not JSON; or nothing is known of a fact that it hangs on.
-    pub fn stage(
+    pub fn mutation(
         &self,
         new: &str,
         old: Option<&str>,
@@ -417,8 +417,8 @@ impl Webhook {
         let text = |member: &str| write.new.json().get(member).and_then(|text| Some(text.as_str()?.into_owned()));
         let (api_version, kind) = (text("apiVersion").unwrap_or_default(), text("kind").unwrap_or_default());
         let group = api_version.split_once('/').map_or("", |(group, _)| group);
-        let of = self.staged.iter().find(|of| of.group == group && of.kind == kind);
-        Ok(of.map(|of| staged(of, &write, facts)))
+        let of = self.mutated.iter().find(|of| of.group == group && of.kind == kind);
+        Ok(of.map(|of| mutated(of, &write, facts)))
     }
 
     /// What `/validate` would say of an object that is created, or updated from `old`: the judgement, and the message

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use pointsman_core::definition::StagedKind;
+use pointsman_core::definition::MutatedKind;
 use pointsman_core::webhook::{Endpoint, KnownFacts, Metadata, FactValue, HandleError, Webhook};
 use serde_json::{Value, json};
 
@@ -125,12 +125,12 @@ fn abandoned_write_gets_no_verdict() {
 
 #[test]
 fn abandoned_mutation_does_not_run() {
-    let stages = "apiVersion: pointsman.dev/v1\nkind: KindDefinition\n\
-        resource: {group: apps, version: v1, kind: Deployment, plural: deployments}\nstages:\n\
+    let mutations = "apiVersion: pointsman.dev/v1\nkind: KindDefinition\n\
+        resource: {group: apps, version: v1, kind: Deployment, plural: deployments}\nmutations:\n\
         - name: moved\n  fact: {resource: nodes, name: x, label: moved}\n\
-        \x20 after: [{set: {field: spec.replicas, value: 0}}]\n";
+        \x20 onceTrue: [{set: {field: spec.replicas, value: 0}}]\n";
     let webhook = Webhook::new(Vec::new(), Metadata::Identity).unwrap();
-    let webhook = webhook.staging(vec![StagedKind::load("s.yaml", stages).unwrap()]).unwrap();
+    let webhook = webhook.with_mutations(vec![MutatedKind::load("s.yaml", mutations).unwrap()]).unwrap();
     let object = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "a"}, "spec": {}});
     let review = admission("apps", &object, None);
     let (answered, asked) = Impatient::waiting(usize::MAX).asks(&webhook, Endpoint::Mutate, &review);

@@ -25,5 +25,5 @@ mod registered_changes;
 mod registration;
 mod regressions;
 mod schemas;
-mod stages;
+mod mutations;
 mod value;

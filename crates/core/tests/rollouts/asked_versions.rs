@@ -15,7 +15,7 @@ use crate::starts::{at, checked, fleet, planned, rollout_of};
 const SUPPORTED: &str = "{name: supported, list: apps.example.com, where: \"tier=app, of in ({from}, {to})\", every: {all: \
                          [{field: 'metadata.annotations[\"example.com/max\"]', atLeast: \"{to}\"}, {field: \
                          'metadata.annotations[\"example.com/left-out\"]', notIn: [\"{to}\", \"not-{from}\"]}]}}";
-const IMAGE: &str = "{name: image, http: \"http://registry:9001/v2/boat/manifests/v{to}?was={from}\"}";
+const IMAGE: &str = "{name: image, http: \"http://registry:9001/v2/database/manifests/v{to}?was={from}\"}";
 const RESTARTS: &str =
     "{name: restarts, prometheus: {query: 'sum(restarts{version=\"{to}\", image=~\".*:{to}\"})', atMost: 0}}";
 
@@ -30,7 +30,7 @@ fn page(text: &str) -> ProbeKind {
 #[test]
 fn checks_contain_rollout_versions() {
     let kind = checked(&format!("{{start: [{SUPPORTED}, {IMAGE}], during: [{RESTARTS}]}}"), "").unwrap();
-    let image = page("http://registry:9001/v2/boat/manifests/v1.17.1?was=1.16.4");
+    let image = page("http://registry:9001/v2/database/manifests/v1.17.1?was=1.16.4");
     let restarts = "sum(restarts{version=\"1.17.1\", image=~\".*:1\\\\.17\\\\.1\"})";
     let fresh = RolloutStatus::default();
     // Whichever way the rollout goes, its versions are what they are.
@@ -43,13 +43,13 @@ fn checks_contain_rollout_versions() {
     let rollout = rollout_of(&kind, &json!({}));
     assert_eq!(asked(&rollout, &fresh)[1..], [ProbeKind::Number(restarts.to_owned())]);
     let nobody = start_refusals(&rollout, &[], &PlanInput::default());
-    assert_eq!(nobody[1], "image: nobody has asked http://registry:9001/v2/boat/manifests/v1.17.1?…");
+    assert_eq!(nobody[1], "image: nobody has asked http://registry:9001/v2/database/manifests/v1.17.1?…");
     assert_eq!(
         shut_now(&rollout, &fresh, &PlanInput::default()).unwrap(),
         format!("restarts: nobody has asked Prometheus for {restarts}")
     );
     let next = rollout_of(&kind, &json!({"from": "1.17.1", "to": "1.18.1"}));
-    assert_eq!(asked(&next, &fresh)[0], page("http://registry:9001/v2/boat/manifests/v1.18.1?was=1.17.1"));
+    assert_eq!(asked(&next, &fresh)[0], page("http://registry:9001/v2/database/manifests/v1.18.1?was=1.17.1"));
 }
 
 /// Before anything is moved, by the objects that there are.
@@ -89,7 +89,7 @@ fn start_waits_for_expected_version() {
             404,
             "1.17.1",
             Some(
-                "image: http://registry:9001/v2/boat/manifests/v1.17.1?… does not answer with 2xx: HTTP 404".to_owned(),
+                "image: http://registry:9001/v2/database/manifests/v1.17.1?… does not answer with 2xx: HTTP 404".to_owned(),
             ),
         ),
     ] {
@@ -158,7 +158,7 @@ fn unknown_placeholders_name_their_line() {
 }
 
 fn read(kind: &Kind, members: &Value) -> Result<Rollout, String> {
-    let mut spec = json!({"kind": "boat", "to": "1.17.1", "waves": [{"name": "all"}]});
+    let mut spec = json!({"kind": "database", "to": "1.17.1", "waves": [{"name": "all"}]});
     spec.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
     let metadata = json!({"name": "r", "uid": "rollout-1"});
     let document =

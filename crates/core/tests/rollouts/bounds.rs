@@ -11,11 +11,11 @@ use pointsman_core::rollout::{
 use serde_json::{Map, Value, json};
 
 use crate::kinds::{define, rollout_of};
-use crate::patches::{NOW, boat};
+use crate::patches::{NOW, database};
 
 /// A kind that bounds nothing of a StagedRollout by itself.
 static KIND: LazyLock<Kind> =
-    LazyLock::new(|| define("healthy: {all: [{condition: Ready}], settle: 0s, seen: {manager: boatman}}\n").unwrap());
+    LazyLock::new(|| define("healthy: {all: [{condition: Ready}], settle: 0s, seen: {manager: databaser}}\n").unwrap());
 
 static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
     let crd: Value = serde_saphyr::from_multiple(ROLLOUT_CRD).unwrap().remove(0);
@@ -121,7 +121,7 @@ fn accepted_documents_are_readable() {
 fn unreadable_rollout_reports_until_repaired() {
     let members = json!({"waves": [{"name": "all"}]});
     let fleet = [FleetObject::of(
-        &boat(json!({"labels": {"example.com/controller-version": "2.16.0"}})),
+        &database(json!({"labels": {"example.com/controller-version": "2.16.0"}})),
         &rollout_of(&members),
     )
     .unwrap()];
@@ -138,7 +138,7 @@ fn unreadable_rollout_reports_until_repaired() {
     let told = status.unreadable(&bad, NOW).unwrap();
     assert_eq!((told.phase, told.reason.as_deref()), (RolloutPhase::Paused, Some("Unreadable")));
     assert!(told.is_unreadable() && !status.is_unreadable());
-    for said in ["after: wait: \"soon\" is not a duration", "; ", "order.by: boat has no field", "it goes on by itself"]
+    for said in ["after: wait: \"soon\" is not a duration", "; ", "order.by: database has no field", "it goes on by itself"]
     {
         assert!(told.message.contains(said), "{said}: {}", told.message);
     }

@@ -8,9 +8,9 @@ use pointsman_core::rollout::{
 };
 use serde_json::{Value, json};
 
-use crate::boat::apply;
+use crate::database::apply;
 use crate::kinds::{define, rollout_of};
-use crate::patches::{NOW, boat};
+use crate::patches::{NOW, database};
 
 const KEY: &str = "example.com/controller-version";
 
@@ -18,7 +18,7 @@ fn rollout(direction: &str) -> Rollout {
     rollout_of(&json!({"from": "2.16.0", "waves": [{"name": "all"}], "direction": direction}))
 }
 
-/// A boat that was moved at 10:00:00, with these writes since, as manager and second.
+/// A database that was moved at 10:00:00, with these writes since, as manager and second.
 fn moved(writes: &[(&str, u64)]) -> Value {
     let entry = |manager: &str, second: u64| {
         let time = format!("2026-11-18T10:00:{second:02}Z");
@@ -28,7 +28,7 @@ fn moved(writes: &[(&str, u64)]) -> Value {
         [("pointsman-rollout", 0)].iter().chain(writes).map(|(who, at)| entry(who, *at)).collect();
     let mark =
         json!({"rollout": "rollout-1", "was": "2.16.0", "to": "2.17.0", "at": "2026-11-18T10:00:00Z"}).to_string();
-    boat(json!({
+    database(json!({
         "labels": {KEY: "2.17.0"}, "annotations": {"pointsman.dev/rollout": mark}, "managedFields": entries,
     }))
 }
@@ -62,7 +62,7 @@ fn with_reserved(mut status: RolloutStatus) -> RolloutStatus {
 
 #[test]
 fn missing_controller_blocks_moves() {
-    let old = boat(json!({"labels": {KEY: "2.16.0"}}));
+    let old = database(json!({"labels": {KEY: "2.16.0"}}));
     let rollout = rollout("Forward");
     let plan = planned(&rollout, &RolloutStatus::default(), &old, Some("controller 2.17.0 does not run"), 10);
     assert!(
@@ -78,7 +78,7 @@ fn missing_controller_blocks_moves() {
 /// What was healthy may have been so in the hands of the old one.
 #[test]
 fn missing_controller_blocks_release() {
-    let there = moved(&[("boatman", 5)]);
+    let there = moved(&[("databaser", 5)]);
     let rollout = rollout("Forward");
     let status = with_reserved(RolloutStatus::default());
     let plan = planned(&rollout, &status, &there, Some("controller 2.17.0 does not run"), 10);
@@ -113,9 +113,9 @@ fn undo_needs_no_new_controller() {
             .map(|(_, namespace, name)| format!("{namespace}/{name}"))
             .collect::<Vec<_>>()
     };
-    assert_eq!(leases("Forward"), ["harbour/boat-2-16-0", "harbour/boat-2-17-0"]);
-    assert_eq!(leases("Undo"), ["harbour/boat-2-16-0"]);
-    assert_eq!(leases("Abort"), ["harbour/boat-2-17-0"]);
+    assert_eq!(leases("Forward"), ["harbour/database-2-16-0", "harbour/database-2-17-0"]);
+    assert_eq!(leases("Undo"), ["harbour/database-2-16-0"]);
+    assert_eq!(leases("Abort"), ["harbour/database-2-17-0"]);
     let all = RolloutStatus { undo_all: true, ..status.clone() };
     assert_eq!(all.leases(&rollout("Forward")).len(), 1);
     let adopts = rollout_of(&json!({"waves": [{"name": "all"}]}));
@@ -131,11 +131,11 @@ fn late_old_write_pauses_rollout() {
             (plan.status.phase == RolloutPhase::Paused, plan.status)
         };
         // What the old one had begun before the move may end a moment later.
-        for writes in [&[("boatman", 9)][..], &[("oarsman", 10), ("boatman", 11)], &[("somebody", 19), ("boatman", 19)]]
+        for writes in [&[("databaser", 9)][..], &[("oarsman", 10), ("databaser", 11)], &[("somebody", 19), ("databaser", 19)]]
         {
             assert!(!stopped(writes, &status, 20).0, "{writes:?}");
         }
-        let (is_stopped, stopped_status) = stopped(&[("boatman", 9), ("oarsman", 11)], &status, 20);
+        let (is_stopped, stopped_status) = stopped(&[("databaser", 9), ("oarsman", 11)], &status, 20);
         assert!(is_stopped, "{stopped_status:?}");
         assert_eq!(stopped_status.reason.as_deref(), Some("TwoControllers"));
         assert_eq!(
@@ -147,8 +147,8 @@ fn late_old_write_pauses_rollout() {
         // Somebody has looked: what was written before counts no more, and what is written after does.
         let mut resumed = stopped_status;
         resumed.resume(ClockReading { wall: 1_794_996_022, ..NOW });
-        assert!(!stopped(&[("boatman", 9), ("oarsman", 11)], &resumed, 23).0);
-        assert!(stopped(&[("boatman", 9), ("oarsman", 30)], &resumed, 31).0);
+        assert!(!stopped(&[("databaser", 9), ("oarsman", 11)], &resumed, 23).0);
+        assert!(stopped(&[("databaser", 9), ("oarsman", 30)], &resumed, 31).0);
     }
 }
 
@@ -163,8 +163,8 @@ fn undone_object_needs_old_write() {
 fn unsupported_controller_name_is_refused() {
     for (admission, said) in [
         ("lease: {namespace: Harbour, name: \"b-{version}\"}", "\"Harbour\" is no name of a namespace"),
-        ("lease: {namespace: harbour, name: boat}", "must have {version} in it once"),
-        ("lease: {namespace: harbour, name: \"Boat-{version}\"}", "\"Boat-1-2-3\" is no name of a Lease"),
+        ("lease: {namespace: harbour, name: database}", "must have {version} in it once"),
+        ("lease: {namespace: harbour, name: \"Database-{version}\"}", "\"Database-1-2-3\" is no name of a Lease"),
         (
             "lease: {namespace: h, name: \"b-{version}\"}, managers: {2.1.0: a, 2-1-0: b}",
             "2-1-0 and 2.1.0 are different versions, and both would hold b-2-1-0",
@@ -173,8 +173,8 @@ fn unsupported_controller_name_is_refused() {
         ("managers: {2.1.0: \"\"}", "managers: 2.1.0: a field manager has a name"),
         ("managers: {2.1.0: pointsman-rollout}", "managers: 2.1.0: pointsman-rollout writes the move itself"),
         (
-            "paths: {boats: {versions: [{version: 2.1.0}]}}, versionPath: boats, managers: {2.1.0: a, 2.1.1: b}",
-            "managers: the path \"boats\" knows no version \"2.1.1\"",
+            "paths: {databases: {versions: [{version: 2.1.0}]}}, versionPath: databases, managers: {2.1.0: a, 2.1.1: b}",
+            "managers: the path \"databases\" knows no version \"2.1.1\"",
         ),
     ] {
         let bad = define(&format!("admission: {{{admission}}}\n")).map(|_| ()).expect_err(admission).to_string();
@@ -222,20 +222,20 @@ fn waits_for(plan: &RolloutPlan) -> Option<&str> {
 /// The old controller answers the way back: it is the one that has the object then.
 #[test]
 fn each_way_waits_for_its_manager() {
-    let seen = boat(json!({"labels": {KEY: "2.16.0"}, "managedFields": [wrote("oarsman", 1)]}));
+    let seen = database(json!({"labels": {KEY: "2.16.0"}, "managedFields": [wrote("oarsman", 1)]}));
     let forward = rollout("Forward");
     let plan = planned(&forward, &RolloutStatus::default(), &seen, None, 10);
     let (status, there) = lands(&plan, &seen, 10);
     let waits = planned(&forward, &status, &answered(&there, "somebody", 10), None, 10);
-    assert_eq!(waits_for(&waits), Some("boatman has not written to it since the move"));
-    let there = answered(&there, "boatman", 10);
+    assert_eq!(waits_for(&waits), Some("databaser has not written to it since the move"));
+    let there = answered(&there, "databaser", 10);
     let through = planned(&forward, &status, &there, None, 10);
     assert_eq!((waits_for(&through), through.status.in_flight.len()), (None, 0));
 
     let back = rollout("Undo");
     let plan = planned(&back, &through.status, &there, None, 20);
     let (status, home) = lands(&plan, &there, 20);
-    let waits = planned(&back, &status, &answered(&home, "boatman", 20), None, 20);
+    let waits = planned(&back, &status, &answered(&home, "databaser", 20), None, 20);
     assert_eq!(waits_for(&waits), Some("oarsman has not written to it since the move"));
     let home = planned(&back, &status, &answered(&home, "oarsman", 20), None, 20);
     assert_eq!((waits_for(&home), home.status.in_flight.len()), (None, 0));
@@ -243,7 +243,7 @@ fn each_way_waits_for_its_manager() {
 
 #[test]
 fn move_waits_for_next_second() {
-    let seen = boat(json!({"labels": {KEY: "2.16.0"}, "managedFields": [wrote("boatman", 10)]}));
+    let seen = database(json!({"labels": {KEY: "2.16.0"}, "managedFields": [wrote("databaser", 10)]}));
     let rollout = rollout("Forward");
     let moves = |plan: &RolloutPlan| plan.writes.iter().any(|write| matches!(write, RolloutWrite::Move(_)));
     let plan = planned(&rollout, &RolloutStatus::default(), &seen, None, 10);
@@ -252,16 +252,16 @@ fn move_waits_for_next_second() {
         assert_eq!(moves(&planned(&rollout, &plan.status, &seen, None, second)), is_moved, "{second}");
     }
     // A controller that writes all the time is not waited for.
-    let busy = boat(json!({"labels": {KEY: "2.16.0"}, "managedFields": [wrote("boatman", 13)]}));
+    let busy = database(json!({"labels": {KEY: "2.16.0"}, "managedFields": [wrote("databaser", 13)]}));
     assert!(moves(&planned(&rollout, &plan.status, &busy, None, 13)));
 }
 
 #[test]
 fn write_before_the_move_fails_it() {
-    let with = |entries: &[Value]| boat(json!({"labels": {KEY: "2.16.0"}, "managedFields": entries}));
-    let (boatman, noise) = (wrote("boatman", 1), wrote("noise", 2));
+    let with = |entries: &[Value]| database(json!({"labels": {KEY: "2.16.0"}, "managedFields": entries}));
+    let (databaser, noise) = (wrote("databaser", 1), wrote("noise", 2));
     let rollout = rollout("Forward");
-    let seen = with(&[boatman.clone(), noise.clone()]);
+    let seen = with(&[databaser.clone(), noise.clone()]);
     let plan = planned(&rollout, &RolloutStatus::default(), &seen, None, 10);
     let patch = plan.writes.iter().find_map(|write| match write {
         RolloutWrite::Move(one) => Some(one.patch.clone()),
@@ -274,12 +274,12 @@ fn write_before_the_move_fails_it() {
         is_applied.then_some(next)
     };
     assert_eq!(lands(&seen).unwrap()["metadata"]["managedFields"], seen["metadata"]["managedFields"]);
-    assert!(lands(&with(&[boatman.clone(), wrote("noise", 9)])).is_some(), "others are in nobody's way");
-    let mut main = boatman.clone();
+    assert!(lands(&with(&[databaser.clone(), wrote("noise", 9)])).is_some(), "others are in nobody's way");
+    let mut main = databaser.clone();
     main.as_object_mut().unwrap().remove("subresource");
     for entries in [
-        vec![wrote("boatman", 9), noise.clone()],
-        vec![boatman, noise.clone(), wrote("boatman", 9)],
+        vec![wrote("databaser", 9), noise.clone()],
+        vec![databaser, noise.clone(), wrote("databaser", 9)],
         vec![main, noise.clone()],
         vec![noise],
     ] {
@@ -292,7 +292,7 @@ fn write_before_the_move_fails_it() {
 fn mark_without_record_compares_times() {
     let rollout = rollout("Forward");
     for (second, is_waited_for) in [(0, true), (1, false)] {
-        let plan = planned(&rollout, &with_reserved(RolloutStatus::default()), &moved(&[("boatman", second)]), None, 5);
+        let plan = planned(&rollout, &with_reserved(RolloutStatus::default()), &moved(&[("databaser", second)]), None, 5);
         assert_eq!(waits_for(&plan).is_some(), is_waited_for, "{second}");
     }
 }

@@ -7,9 +7,9 @@ use crate::kinds::{KINDS, define};
 const ROLLOUT: &str = "\
 apiVersion: pointsman.dev/v1
 kind: StagedRollout
-metadata: {name: boats-2-17}
+metadata: {name: databases-2-17}
 spec:
-  kind: boat
+  kind: database
   from: 2.16.0
   to: 2.17.0
   selector: {namespaces: [lake], labels: frozen notin (true)}
@@ -20,8 +20,8 @@ spec:
   windows:
   - {days: [mon-thu], from: 09:00, to: 16:00, zone: Asia/Tokyo}
   freeze:
-  - {resources: [deployments.apps, services], operations: [CREATE, DELETE], namespaces: [lake], labels: app=boats}
-  prioritizedObjects: [lake/boat]
+  - {resources: [deployments.apps, services], operations: [CREATE, DELETE], namespaces: [lake], labels: app=databases}
+  prioritizedObjects: [lake/database]
   maxUnhealthy: 2
   timeout: 20m
   onFailure: Undo
@@ -38,14 +38,14 @@ fn read(text: &str) -> Result<Rollout, String> {
 #[test]
 fn document_round_trips() {
     let rollout = read(ROLLOUT).unwrap();
-    assert_eq!((rollout.name(), rollout.from(), rollout.to()), ("boats-2-17", Some("2.16.0"), "2.17.0"));
+    assert_eq!((rollout.name(), rollout.from(), rollout.to()), ("databases-2-17", Some("2.16.0"), "2.17.0"));
     assert_eq!(rollout.waves().collect::<Vec<_>>(), ["canary", "rest"]);
     assert!(rollout.asks_approval("canary", WaveSide::After) && !rollout.asks_approval("rest", WaveSide::After));
-    assert_eq!(rolled_kind("rollout.yaml", ROLLOUT).unwrap(), "boat");
+    assert_eq!(rolled_kind("rollout.yaml", ROLLOUT).unwrap(), "database");
     let waits: Vec<String> = told_gates(&rollout).iter().map(GateDescription::words).collect();
     assert_eq!(waits, ["after canary: 30m go by, somebody approves"]);
     // As little as there can be.
-    read("{apiVersion: pointsman.dev/v1, kind: StagedRollout, metadata: {name: a}, spec: {kind: boat, to: 2.17.0, waves: [{name: a}]}}")
+    read("{apiVersion: pointsman.dev/v1, kind: StagedRollout, metadata: {name: a}, spec: {kind: database, to: 2.17.0, waves: [{name: a}]}}")
         .unwrap();
 }
 
@@ -70,7 +70,7 @@ fn unknown_field_names_its_line() {
         ("paused: false", "paused: \"yes\"", "true or false belongs here"),
         ("kind: StagedRollout", "kind: Rol", "rollout.yaml:2: kind is \"Rol\", and must be \"StagedRollout\""),
         ("pointsman.dev/v1", "pointsman.dev/v2", "apiVersion is \"pointsman.dev/v2\", and must be"),
-        ("boats-2-17", "Boats", "metadata.name: \"Boats\" is no name of a StagedRollout"),
+        ("databases-2-17", "Databases", "metadata.name: \"Databases\" is no name of a StagedRollout"),
         ("  to: 2.17.0", "  to: 2.16.0", "from and to are both \"2.16.0\": nothing would move"),
         ("  to: 2.17.0", "  to: new", "to: \"new\" is no version, and the definition has an upgrade path"),
         ("  to: 2.17.0", "  to: a b", "to: \"a b\" can be no value of the label example.com/controller-version"),
@@ -104,18 +104,18 @@ fn unknown_field_names_its_line() {
         (
             "by: metadata.labels.tier",
             "by: status.tier",
-            "order.by: boat has no field status.tier in its newest version",
+            "order.by: database has no field status.tier in its newest version",
         ),
         ("[no-way-back]", "[no-way-bak]", "acceptedRisks: \"no-way-bak\" is no risk that a plan names, did you mean"),
         ("  waves:", "  window: []\n  waves:", "unknown key \"window\", did you mean \"windows\"?"),
         ("from: 09:00", "from: soon", "rollout.yaml:14: windows: \"soon\" is no time of the day"),
         (
-            "[lake/boat]",
-            "[lake/boat/a]",
-            "prioritizedObjects: \"lake/boat/a\" is not an object: write it as NAMESPACE/NAME",
+            "[lake/database]",
+            "[lake/database/a]",
+            "prioritizedObjects: \"lake/database/a\" is not an object: write it as NAMESPACE/NAME",
         ),
-        ("[lake/boat]", "[\"\"]", "prioritizedObjects: \"\" is not an object"),
-        ("[lake/boat]", "[boat]", "ok"),
+        ("[lake/database]", "[\"\"]", "prioritizedObjects: \"\" is not an object"),
+        ("[lake/database]", "[database]", "ok"),
         ("[mon-thu]", "[mon-fry]", "windows: \"mon-fry\" is no day: use mon, tue"),
         ("  from:", "  workflow: controler-version\n  from:", "did you mean \"controller-version\"?"),
     ] {
@@ -146,8 +146,8 @@ fn impossible_gate_names_its_line() {
         ("after: approval", "after: [approval, wait: 30m]", "waves: canary: soak and `wait` of `after` say the same"),
         ("after: approval", "after: []", "waves: canary: after: is empty: leave it out, or name approval, checks"),
         ("after: approval", "after: [approval, approval]", "waves: canary: after: approval stands there twice"),
-        ("after: approval", "after: checks", "after: checks: the definition of boat has none under checks.start"),
-        ("after: approval", "before: checks", "before: checks: the definition of boat has none under checks.start"),
+        ("after: approval", "after: checks", "after: checks: the definition of database has none under checks.start"),
+        ("after: approval", "before: checks", "before: checks: the definition of database has none under checks.start"),
         ("after: approval", "before: approval", "ok"),
         ("after: approval", "before: {wait: 10m}", "canary: before: wait: no wave is over before the first one"),
         ("after: approval", "befor: approval", "unknown key \"befor\", did you mean \"before\"?"),
@@ -184,7 +184,7 @@ fn impossible_freeze_names_its_line() {
         ("deployments.apps", "deployments.apps/status", "such as its status, is never frozen"),
         ("deployments.apps", "Deployment", "\"Deployment\" is no resource"),
         ("deployments.apps", "deployments.", "\"deployments.\" is no resource"),
-        ("deployments.apps", "boats.example.com", "ok"),
+        ("deployments.apps", "databases.example.com", "ok"),
         (
             "deployments.apps",
             "stagedrollouts.pointsman.dev",
@@ -198,10 +198,10 @@ fn impossible_freeze_names_its_line() {
         ("operations:", "operation:", "unknown key \"operation\", did you mean \"operations\"?"),
         ("namespaces: [lake], labels: app", "namespaces: [], labels: app", "freeze: namespaces is empty: leave it out"),
         ("namespaces: [lake], labels: app", "namespaces: [A], labels: app", "\"A\" is no name of a namespace"),
-        ("labels: app=boats", "atLeast: latest", "rollout.yaml:16: freeze: atLeast: \"latest\" is no version"),
-        ("labels: app=boats", "atMost: \"\"", "freeze: atMost: \"\" is no version"),
-        ("labels: app=boats", "atLeast: 2.16.0, atMost: v2.17", "ok"),
-        ("labels: app=boats", "labels: app in (boats", "freeze: labels: selector"),
+        ("labels: app=databases", "atLeast: latest", "rollout.yaml:16: freeze: atLeast: \"latest\" is no version"),
+        ("labels: app=databases", "atMost: \"\"", "freeze: atMost: \"\" is no version"),
+        ("labels: app=databases", "atLeast: 2.16.0, atMost: v2.17", "ok"),
+        ("labels: app=databases", "labels: app in (databases", "freeze: labels: selector"),
     ] {
         is_told(instead_of, said, message);
     }
@@ -211,14 +211,14 @@ fn impossible_freeze_names_its_line() {
 #[test]
 fn rollout_cannot_freeze_own_objects() {
     let frozen = |operations: &str| {
-        let text = ROLLOUT.replacen("deployments.apps", "boats.example.com", 1);
+        let text = ROLLOUT.replacen("deployments.apps", "databases.example.com", 1);
         read(&text.replacen("operations: [CREATE, DELETE], ", operations, 1))
     };
     read(ROLLOUT).unwrap();
     frozen("operations: [DELETE], ").unwrap();
     for operations in ["operations: [UPDATE, DELETE], ", ""] {
         let error = frozen(operations).unwrap_err();
-        assert!(error.contains("boats.example.com: the rollout would stand in its own way"), "{error}");
+        assert!(error.contains("databases.example.com: the rollout would stand in its own way"), "{error}");
     }
 }
 

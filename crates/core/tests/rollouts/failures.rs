@@ -3,7 +3,7 @@
 use pointsman_core::rollout::{FleetObject, Rollout, ClockReading, PlanInput, RolloutPhase, RolloutStatus, plan};
 use serde_json::{Value, json};
 
-use crate::boat::{ANNOTATION, Boat};
+use crate::database::{ANNOTATION, Database};
 use crate::kinds::rollout_of;
 use crate::patches::NOW;
 use crate::world::{LABEL, NEW, OLD};
@@ -13,7 +13,7 @@ fn rollout(direction: &str) -> Rollout {
 }
 
 /// One at this version, which has the mark of the rollout where it was something before.
-fn boat(label: Option<&str>, was: Option<&Value>) -> Boat {
+fn database(label: Option<&str>, was: Option<&Value>) -> Database {
     let mut metadata = json!({"namespace": "n", "name": "b", "uid": "u", "labels": {"a": "b"}});
     if let Some(label) = label {
         metadata["labels"][LABEL] = json!(label);
@@ -22,10 +22,10 @@ fn boat(label: Option<&str>, was: Option<&Value>) -> Boat {
         let mark = json!({"rollout": "rollout-1", "was": was, "to": NEW, "at": "2026-11-18T11:06:40Z"});
         metadata["annotations"] = json!({ANNOTATION: mark.to_string()});
     }
-    Boat::new(metadata)
+    Database::new(metadata)
 }
 
-fn planned(direction: &str, status: &RolloutStatus, there: &Boat, after: u64) -> RolloutStatus {
+fn planned(direction: &str, status: &RolloutStatus, there: &Database, after: u64) -> RolloutStatus {
     let rollout = rollout(direction);
     let fleet = [FleetObject::of(&there.value(), &rollout).unwrap()];
     let now = ClockReading { wall: NOW.wall + after, ..NOW };
@@ -36,11 +36,11 @@ fn planned(direction: &str, status: &RolloutStatus, there: &Boat, after: u64) ->
 #[test]
 fn failed_object_names_its_workflow() {
     for (was, there, back) in [
-        (json!(OLD), boat(Some(OLD), None), format!("label {LABEL} back to {OLD}: not healthy within 10m: ")),
-        (Value::Null, boat(None, None), format!("label {LABEL} taken off again: not healthy within 10m: ")),
+        (json!(OLD), database(Some(OLD), None), format!("label {LABEL} back to {OLD}: not healthy within 10m: ")),
+        (Value::Null, database(None, None), format!("label {LABEL} taken off again: not healthy within 10m: ")),
     ] {
-        let reserved = planned("Forward", &RolloutStatus::default(), &boat(was.as_str(), None), 0);
-        let moved = boat(Some(NEW), Some(&was));
+        let reserved = planned("Forward", &RolloutStatus::default(), &database(was.as_str(), None), 0);
+        let moved = database(Some(NEW), Some(&was));
         let forward = planned("Forward", &reserved, &moved, 601);
         let said = format!("label {LABEL} to {NEW}: not healthy within 10m: ");
         assert!(forward.failures[0].message.starts_with(&said), "{:?}", forward.failures);

@@ -8,7 +8,7 @@ use pointsman_core::rollout::{
 use serde_json::{Value, json};
 
 use crate::kinds::{KINDS, rollout_of};
-use crate::patches::{NOW, boat};
+use crate::patches::{NOW, database};
 
 fn members() -> Value {
     json!({"waves": [{"name": "all"}], "freeze": [
@@ -124,7 +124,7 @@ fn different_freeze_policy_is_found() {
 fn freeze_precedes_first_move() {
     let rollout = rollout_of(&json!({"waves": [{"name": "all"}]}));
     let fleet =
-        [FleetObject::of(&boat(json!({"labels": {"example.com/controller-version": "2.16.0"}})), &rollout).unwrap()];
+        [FleetObject::of(&database(json!({"labels": {"example.com/controller-version": "2.16.0"}})), &rollout).unwrap()];
     let planned = |status: &RolloutStatus, unfrozen: Option<&str>| {
         let facts = PlanInput { consistent: true, unfrozen: unfrozen.map(str::to_owned), ..PlanInput::default() };
         plan(&rollout, status, &fleet, facts, NOW)
@@ -180,7 +180,7 @@ fn running_range_is_reported_conservatively() {
             let mark = json!({"rollout": "rollout-1", "was": was, "to": "2.17.0", "at": "2026-11-18T11:06:40Z"});
             metadata["annotations"] = json!({"pointsman.dev/rollout": mark.to_string()});
         }
-        FleetObject::of(&boat(metadata), &rollout).unwrap()
+        FleetObject::of(&database(metadata), &rollout).unwrap()
     };
     let said = |fleet: &[FleetObject], status: &RolloutStatus, consistent: bool| {
         let facts = PlanInput { consistent, ..PlanInput::default() };
@@ -219,7 +219,7 @@ fn names_of_policies_are_names() {
     let name = "a".repeat(200);
     let text = format!(
         "{{apiVersion: pointsman.dev/v1, kind: StagedRollout, metadata: {{name: {name}}}, \
-         spec: {{kind: boat, to: 2.17.0, waves: [{{name: a}}], freeze: [{{resources: [services]}}]}}}}"
+         spec: {{kind: database, to: 2.17.0, waves: [{{name: a}}], freeze: [{{resources: [services]}}]}}}}"
     );
     let documents = freeze(&read_rollout("rollout.yaml", &text, &KINDS[0]).unwrap(), None).unwrap();
     assert!(documents.name.len() <= 253, "{}", documents.name);

@@ -7,15 +7,15 @@ use pointsman_core::rollout::{
 use serde_json::{Value, json};
 
 use crate::kinds::rollout_of;
-use crate::patches::{NOW, boat};
+use crate::patches::{NOW, database};
 use crate::starts::{APPS, PATCHES, app, checked, patch};
 
 const KEY: &str = "example.com/controller-version";
 
 /// A canary that is through, and another object that is to go.
 fn fleet(rollout: &Rollout, canary: &str) -> Vec<FleetObject> {
-    let canary = boat(json!({"name": "a", "uid": "u-a", "labels": {KEY: canary, "rollout": "canary"}}));
-    let other = boat(json!({"name": "b", "uid": "u-b", "labels": {KEY: rollout.from().unwrap()}}));
+    let canary = database(json!({"name": "a", "uid": "u-a", "labels": {KEY: canary, "rollout": "canary"}}));
+    let other = database(json!({"name": "b", "uid": "u-b", "labels": {KEY: rollout.from().unwrap()}}));
     [canary, other].iter().map(|object| FleetObject::of(object, rollout).unwrap()).collect()
 }
 
@@ -26,7 +26,7 @@ fn two_waves(canary: &Value, rest: &Value) -> Value {
     waves
 }
 
-/// Of boats, from 2.16.0 to 2.17.0.
+/// Of databases, from 2.16.0 to 2.17.0.
 fn waits(canary: &Value, rest: &Value) -> Rollout {
     rollout_of(&json!({"from": "2.16.0", "waves": two_waves(canary, rest)}))
 }
@@ -200,7 +200,7 @@ fn unreadable_checks_are_retried() {
     let facts = PlanInput { consistent: true, answers, ..PlanInput::default() };
     let unread = plan(&rollout, &waits, &fleet(&rollout, "1.17.1"), facts, NOW);
     assert_eq!(said(&unread).0, [""; 0]);
-    for part in ["crd: the CRD boats.example.com cannot be read", "apps: helmreleases", "forbidden"] {
+    for part in ["crd: the CRD databases.example.com cannot be read", "apps: helmreleases", "forbidden"] {
         assert!(unread.status.message.contains(part), "{}", unread.status.message);
     }
     let unasked = plan(&rollout, &waits, &fleet(&rollout, "1.17.1"), PlanInput::default(), NOW);
@@ -230,7 +230,7 @@ fn completion_waits_for_final_checks() {
         let mut answers = LookupResults::default();
         rollout_questions(&rollout, status).iter().for_each(|question| answers.saw(question, &[app("a", ready)]));
         answers.crd_lacks(Ok(Vec::new()));
-        let other = boat(json!({"name": "b", "uid": "u-b", "labels": {KEY: "1.17.1"}}));
+        let other = database(json!({"name": "b", "uid": "u-b", "labels": {KEY: "1.17.1"}}));
         let facts = PlanInput { consistent: true, answers, ..PlanInput::default() };
         plan(&rollout, status, &[FleetObject::of(&other, &rollout).unwrap()], facts, NOW).status
     };

@@ -6,7 +6,7 @@ use pointsman_core::rollout::{
 };
 use serde_json::{Value, json};
 
-use crate::boat::{ANNOTATION, Boat};
+use crate::database::{ANNOTATION, Database};
 use crate::kinds::rollout_of;
 use crate::patches::NOW;
 use crate::world::{LABEL, NEW, OLD};
@@ -18,38 +18,38 @@ fn rollout(members: &Value) -> Rollout {
     rollout_of(&all)
 }
 
-fn boat(at: usize, label: &str) -> Boat {
+fn database(at: usize, label: &str) -> Database {
     let mut metadata =
         json!({"namespace": "n", "name": format!("b-{at}"), "uid": format!("u-{at}"), "labels": {LABEL: label}});
     if label == NEW {
         let mark = json!({"rollout": "rollout-1", "was": OLD, "to": NEW, "at": rfc3339(NOW.wall)});
         metadata["annotations"] = json!({ANNOTATION: mark.to_string()});
     }
-    Boat::new(metadata)
+    Database::new(metadata)
 }
 
 /// The same, which was deleted so long after the beginning, and is kept.
-fn going(at: usize, label: &str, after: u64) -> Boat {
-    let mut boat = boat(at, label);
-    boat.deleted(NOW.wall + after);
-    boat
+fn going(at: usize, label: &str, after: u64) -> Database {
+    let mut database = database(at, label);
+    database.deleted(NOW.wall + after);
+    database
 }
 
 fn planned(
     rollout: &Rollout,
     status: &RolloutStatus,
-    there: &[Boat],
+    there: &[Database],
     after: u64,
     consistent: bool,
 ) -> RolloutPlan {
-    let fleet: Vec<FleetObject> = there.iter().map(|boat| FleetObject::of(&boat.value(), rollout).unwrap()).collect();
+    let fleet: Vec<FleetObject> = there.iter().map(|database| FleetObject::of(&database.value(), rollout).unwrap()).collect();
     let now = ClockReading { wall: NOW.wall + after, ..NOW };
     plan(rollout, status, &fleet, PlanInput { consistent, ..PlanInput::default() }, now)
 }
 
-/// The first of two boats is under way.
+/// The first of two databases is under way.
 fn begun(rollout: &Rollout) -> RolloutStatus {
-    let status = planned(rollout, &RolloutStatus::default(), &[boat(0, OLD), boat(1, OLD)], 0, true).status;
+    let status = planned(rollout, &RolloutStatus::default(), &[database(0, OLD), database(1, OLD)], 0, true).status;
     assert_eq!(uids(&status), ["u-0"]);
     status
 }
@@ -63,11 +63,11 @@ fn uids(status: &RolloutStatus) -> Vec<&str> {
 fn terminating_object_keeps_its_slot() {
     let rollout = rollout(&json!({}));
     let status = begun(&rollout);
-    let plan = planned(&rollout, &status, &[going(0, NEW, 5), boat(1, OLD)], 10, true);
+    let plan = planned(&rollout, &status, &[going(0, NEW, 5), database(1, OLD)], 10, true);
     assert_eq!((uids(&plan.status), plan.status.counts.in_flight), (vec!["u-0"], 1), "{:?}", plan.standings);
     let why = "it is being deleted, and not gone yet: example.com/keep of its metadata.finalizers hold it";
     assert!(plan.standings[0].why().starts_with(why), "{:?}", plan.standings);
-    let after = planned(&rollout, &plan.status, &[boat(1, OLD)], 20, true);
+    let after = planned(&rollout, &plan.status, &[database(1, OLD)], 20, true);
     assert_eq!(uids(&after.status), ["u-1"], "it is gone");
 }
 
@@ -77,7 +77,7 @@ fn terminating_object_keeps_its_slot() {
 fn stuck_terminating_object_fails() {
     for on_failure in ["Pause", "Undo", "UndoAll"] {
         let rollout = rollout(&json!({"onFailure": on_failure}));
-        let there = [going(0, NEW, 300), boat(1, OLD)];
+        let there = [going(0, NEW, 300), database(1, OLD)];
         let waits = planned(&rollout, &begun(&rollout), &there, 890, true).status;
         assert_eq!((waits.phase, uids(&waits)), (RolloutPhase::Rolling, vec!["u-0"]), "{on_failure}");
         let late = planned(&rollout, &waits, &there, 902, true);
@@ -106,7 +106,7 @@ fn stuck_terminating_object_fails() {
 fn terminating_pending_object_frees_slot() {
     let rollout = rollout(&json!({}));
     let status = begun(&rollout);
-    let there = [going(0, OLD, 5), boat(1, OLD)];
+    let there = [going(0, OLD, 5), database(1, OLD)];
     let cached = planned(&rollout, &status, &there, 10, false);
     assert!(cached.wants_list && uids(&cached.status) == ["u-0"], "it may have moved since: {:?}", cached.status);
     let listed = planned(&rollout, &status, &there, 10, true).status;
@@ -119,9 +119,9 @@ fn terminating_undone_object_keeps_slot() {
     let status = begun(&rollout(&json!({})));
     let back = rollout(&json!({"direction": "Undo"}));
     for label in [NEW, OLD] {
-        let turned = planned(&back, &status, &[boat(0, NEW), boat(1, NEW)], 10, true).status;
+        let turned = planned(&back, &status, &[database(0, NEW), database(1, NEW)], 10, true).status;
         assert_eq!((uids(&turned), turned.in_flight[0].back), (vec!["u-0"], true));
-        let there = [going(0, label, 20), boat(1, NEW)];
+        let there = [going(0, label, 20), database(1, NEW)];
         let kept = planned(&back, &turned, &there, 30, true).status;
         assert_eq!(uids(&kept), ["u-0"], "{label}");
         let late = planned(&back, &kept, &there, 700, true).status;

@@ -9,7 +9,7 @@ fn valid_health_is_accepted() {
         "{all: [{condition: Ready, is: \"False\", within: status.conditions}], settle: 5m}",
         "{all: [{condition: Ready, is: Unknown}, {field: status.phase, notIn: [Sunk]}]}",
         "{any: [{field: status.phase, is: Afloat}, {field: status.phase, in: [Sunk]}]}",
-        "{none: [{field: status.phase, present: true}], settle: 0, seen: {manager: boatman}}",
+        "{none: [{field: status.phase, present: true}], settle: 0, seen: {manager: databaser}}",
         "{all: [{generation: status.observedGeneration}, {field: status.masts, atLeast: 2}]}",
         "{all: [{any: [{condition: Ready}, {all: [{condition: A}, {none: [{condition: B}]}]}]}]}",
     ] {

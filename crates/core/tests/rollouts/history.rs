@@ -10,7 +10,7 @@ use pointsman_core::rollout::{
 };
 use serde_json::json;
 
-use super::boat::Boat;
+use super::database::Database;
 use super::runner::{Done, Runner};
 use super::script::{Happening, Setup};
 use super::world::{LATER, NEW, OLD, SOAK, World};
@@ -183,14 +183,14 @@ impl<'a> History<'a> {
         // Of what somebody owns nobody waits for the move: it is let go at an end, and not held again after that.
         let owned = self.setup.objects - self.setup.owned.min(self.setup.objects);
         let is_owned = |name: &str| (owned..self.setup.objects).any(|at| self.world.name(at) == name);
-        let is_to_go = |name: &str, object: &Boat| {
+        let is_to_go = |name: &str, object: &Database| {
             let is_of_it = object.label() == Some(OLD) || (!self.setup.from && object.label() != Some(NEW));
             let by_others = [&self.world.touched, &self.world.freed].iter().any(|all| all.contains(object.uid()));
             let is_quiet = !by_others && !self.moved.contains_key(object.uid());
             let is_over = is_owned(name) && object.is_released();
             self.world.first.contains(object.uid()) && is_of_it && is_quiet && !is_over
         };
-        let free = |(name, object): &(&String, &Boat)| is_to_go(name, object) && !object.is_held();
+        let free = |(name, object): &(&String, &Database)| is_to_go(name, object) && !object.is_held();
         let free = self.world.objects.iter().find(free).map(|(name, _)| name.clone());
         let always = self.setup.hold && !self.setup.script.iter().any(|one| matches!(one, Happening::Hold(_)));
         if let Some(name) = free.filter(|_| always) {
@@ -201,7 +201,7 @@ impl<'a> History<'a> {
     /// Nothing is held by a rollout that is over, and what somebody has asked for is there, or is told.
     fn holds_nothing_back(&mut self, at: usize) {
         let listed = self.runners[at].listed;
-        let is_known = |object: &Boat| self.world.created[object.uid()] < listed;
+        let is_known = |object: &Database| self.world.created[object.uid()] < listed;
         let held = self
             .world
             .objects
@@ -328,7 +328,7 @@ impl<'a> History<'a> {
         };
         let reserved: Vec<&FleetObject> = fleet.iter().filter(|object| new(object.uid())).collect();
         // Of what is gone, and only in a cache, nobody knows any more which wave it was in.
-        let is_canary = |object: &FleetObject| self.world.objects.get(object.name()).map(Boat::is_canary);
+        let is_canary = |object: &FleetObject| self.world.objects.get(object.name()).map(Database::is_canary);
         let mut wrong = None;
         for object in &reserved {
             for (other, standing) in fleet.iter().zip(&plan.standings) {
@@ -383,7 +383,7 @@ impl<'a> History<'a> {
         let seen = fleet.iter().map(|object| object.version().map(str::to_owned));
         let under_way = fleet.iter().filter(|object| plan.status.in_flight.iter().any(|one| one.uid == object.uid()));
         // What is gone may still be told of, and another one has its name.
-        let is_it = |now: &&Boat, uid: &str| now.uid() == uid && !self.world.forged.contains(uid);
+        let is_it = |now: &&Database, uid: &str| now.uid() == uid && !self.world.forged.contains(uid);
         let was = under_way.filter_map(|object| {
             let now = self.world.objects.get(object.name());
             now.filter(|now| is_it(now, object.uid()))?.was()
@@ -444,9 +444,9 @@ impl<'a> History<'a> {
             return;
         }
         let new = |uid: &str| plan.status.in_flight.iter().any(|one| one.uid == uid) && !self.reserved.contains(uid);
-        let is_its = |object: &Boat| object.is_marked() && !self.world.forged.contains(object.uid());
+        let is_its = |object: &Database| object.is_marked() && !self.world.forged.contains(object.uid());
         let marked = |name: &str| self.world.objects.get(name).is_some_and(is_its);
-        let canary = |name: &str| self.world.objects.get(name).is_some_and(Boat::is_canary);
+        let canary = |name: &str| self.world.objects.get(name).is_some_and(Database::is_canary);
         let mut wrong = None;
         for object in fleet.iter().filter(|object| new(object.uid())) {
             for (other, standing) in fleet.iter().zip(&plan.standings) {
@@ -629,7 +629,7 @@ impl<'a> History<'a> {
 
     /// What is not moved, since somebody's own text stands on it, is told, and the rollout does not end without it.
     fn tells_of_texts(&mut self, status: &RolloutStatus) {
-        let is_to_go = |object: &&Boat| object.has_text() && object.label() == Some(OLD) && !object.is_going();
+        let is_to_go = |object: &&Database| object.has_text() && object.label() == Some(OLD) && !object.is_going();
         let texts = self.world.objects.values().filter(is_to_go).count();
         let goes = status.direction == Direction::Forward && status.started.is_some();
         let counts = &status.counts;
@@ -645,7 +645,7 @@ impl<'a> History<'a> {
         if !ends || plan.status.reason.as_deref() != Some("RolledBack") {
             return;
         }
-        let is_lost = |object: &&Boat| {
+        let is_lost = |object: &&Database| {
             let has_none = object.noted() == Some("") || object.has_text();
             has_none && object.label() == Some(NEW) && !object.is_going()
         };

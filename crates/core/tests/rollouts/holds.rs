@@ -6,7 +6,7 @@ use pointsman_core::rollout::{
 };
 use serde_json::{Value, json};
 
-use crate::boat::Boat;
+use crate::database::Database;
 use crate::kinds::rollout_of;
 use crate::patches::NOW;
 use crate::world::{LABEL, NEW, OLD};
@@ -26,49 +26,49 @@ fn hold(uid: &str, name: &str) -> String {
     json!({"rollout": uid, "name": name, "at": "2026-11-18T11:06:40Z"}).to_string()
 }
 
-fn boat(fleet: &str, annotations: Value) -> Boat {
-    Boat::new(json!({
+fn database(fleet: &str, annotations: Value) -> Database {
+    Database::new(json!({
         "namespace": "n", "name": "b", "uid": "u", "labels": {LABEL: OLD, "fleet": fleet}, "annotations": annotations,
     }))
 }
 
-fn planned(rollout: &Rollout, status: &RolloutStatus, boat: &Boat) -> RolloutPlan {
-    let fleet: Vec<FleetObject> = FleetObject::of(&boat.value(), rollout).into_iter().collect();
+fn planned(rollout: &Rollout, status: &RolloutStatus, database: &Database) -> RolloutPlan {
+    let fleet: Vec<FleetObject> = FleetObject::of(&database.value(), rollout).into_iter().collect();
     plan(rollout, status, &fleet, PlanInput { consistent: true, ..PlanInput::default() }, NOW)
 }
 
-fn lands(boat: &Boat, one: &ObjectPatch) -> Boat {
-    boat.patched(&one.patch, NOW.wall, true).unwrap_or_else(|| panic!("{} does not land", one.patch))
+fn lands(database: &Database, one: &ObjectPatch) -> Database {
+    database.patched(&one.patch, NOW.wall, true).unwrap_or_else(|| panic!("{} does not land", one.patch))
 }
 
 /// What comes of an object where nothing but writes of it are left, and how the rollout stands then.
-fn comes_to(rollout: &Rollout, mut status: RolloutStatus, mut boat: Boat) -> (RolloutStatus, Boat) {
+fn comes_to(rollout: &Rollout, mut status: RolloutStatus, mut database: Database) -> (RolloutStatus, Database) {
     for _ in 0..10 {
-        let plan = planned(rollout, &status, &boat);
+        let plan = planned(rollout, &status, &database);
         let writes = plan.writes.iter().filter_map(|write| match write {
             RolloutWrite::Hold(one) | RolloutWrite::Move(one) => Some(one),
             _ => None,
         });
-        let next = writes.fold(boat.clone(), |boat, one| lands(&boat, one));
-        let is_still = next.value() == boat.value() && plan.status == status;
-        (status, boat) = (plan.status, next);
+        let next = writes.fold(database.clone(), |database, one| lands(&database, one));
+        let is_still = next.value() == database.value() && plan.status == status;
+        (status, database) = (plan.status, next);
         if is_still {
             break;
         }
     }
-    (status, boat)
+    (status, database)
 }
 
-fn note(boat: &Boat, key: &str) -> Value {
-    boat.value()["metadata"]["annotations"][key].clone()
+fn note(database: &Database, key: &str) -> Value {
+    database.value()["metadata"]["annotations"][key].clone()
 }
 
 #[test]
 fn next_rollout_takes_over_holds() {
     for (uid, name) in [("rollout-0", "q"), ("rollout-0", "r"), ("rollout-1", "r")] {
         for holds in [true, false] {
-            let boat = boat("one", json!({HELD: hold(uid, name)}));
-            let (status, there) = comes_to(&rollout(json!({"hold": holds})), RolloutStatus::default(), boat.clone());
+            let database = database("one", json!({HELD: hold(uid, name)}));
+            let (status, there) = comes_to(&rollout(json!({"hold": holds})), RolloutStatus::default(), database.clone());
             assert_eq!(there.label(), Some(NEW), "{uid} {name} {holds}: {:?} {}", status.phase, there.value());
             assert!(!there.is_held(), "{}", there.value());
             // Somebody restores what it was before the move, but for the label and the mark of the rollout.
@@ -85,7 +85,7 @@ fn next_rollout_takes_over_holds() {
 fn namesake_hold_is_released() {
     let waits = json!([{"name": "all", "before": "approval"}]);
     for holds in [true, false] {
-        let held = boat("one", json!({HELD: hold("rollout-0", "r"), WANTED: NEW}));
+        let held = database("one", json!({HELD: hold("rollout-0", "r"), WANTED: NEW}));
         let (status, there) =
             comes_to(&rollout(json!({"hold": holds, "waves": waits})), RolloutStatus::default(), held);
         assert_eq!((there.is_held(), there.label()), (holds, Some(OLD)), "{:?}", status.phase);
@@ -99,11 +99,11 @@ fn namesake_hold_is_released() {
 /// By a server that knows of no holds: what the rollout has not done is nothing to take back.
 #[test]
 fn undo_releases_moved_objects() {
-    let mut boat = boat("one", json!({HELD: hold("rollout-1", "r")}));
-    let status = planned(&rollout(json!({"hold": true})), &RolloutStatus::default(), &boat).status;
+    let mut database = database("one", json!({HELD: hold("rollout-1", "r")}));
+    let status = planned(&rollout(json!({"hold": true})), &RolloutStatus::default(), &database).status;
     assert_eq!(status.in_flight.len(), 1);
-    boat.labelled(NEW, "kubectl-label", "Update", NOW.wall);
-    let (status, there) = comes_to(&rollout(json!({"hold": true, "direction": "Undo"})), status, boat);
+    database.labelled(NEW, "kubectl-label", "Update", NOW.wall);
+    let (status, there) = comes_to(&rollout(json!({"hold": true, "direction": "Undo"})), status, database);
     assert_eq!((status.phase, there.is_held(), there.label()), (RolloutPhase::Aborted, false, Some(NEW)));
 }
 
@@ -113,11 +113,11 @@ fn deselected_objects_are_released() {
         [json!({"hold": true}), json!({}), json!({"paused": true}), json!({"hold": true, "direction": "Abort"})]
     {
         let rollout = rollout(members.clone());
-        let mut status = planned(&rollout, &RolloutStatus::default(), &boat("one", json!({}))).status;
+        let mut status = planned(&rollout, &RolloutStatus::default(), &database("one", json!({}))).status;
         if status.started.is_none() {
             status.started = Some("2026-11-18T11:00:00Z".to_owned());
         }
-        let (status, there) = comes_to(&rollout, status, boat("two", json!({HELD: hold("rollout-1", "r")})));
+        let (status, there) = comes_to(&rollout, status, database("two", json!({HELD: hold("rollout-1", "r")})));
         assert_eq!((there.is_held(), there.label()), (false, Some(OLD)), "{members}: {:?}", status.phase);
         assert_eq!(note(&there, HELD), json!("released rollout-1"));
         assert!(FleetObject::of(&there.value(), &rollout).is_none());
@@ -127,7 +127,7 @@ fn deselected_objects_are_released() {
 
 #[test]
 fn paused_rollout_releases_holds() {
-    let held = boat("one", json!({HELD: hold("rollout-1", "r")}));
+    let held = database("one", json!({HELD: hold("rollout-1", "r")}));
     let status = planned(&rollout(json!({"hold": true})), &RolloutStatus::default(), &held).status;
     for (holds, is_held) in [(true, true), (false, false)] {
         let paused = rollout(json!({"hold": holds, "paused": true}));
@@ -140,7 +140,7 @@ fn paused_rollout_releases_holds() {
 fn paused_rollout_holds_new_objects() {
     let status = RolloutStatus { started: Some("2026-11-18T11:00:00Z".to_owned()), ..RolloutStatus::default() };
     let paused = rollout(json!({"hold": true, "paused": true}));
-    let (status, there) = comes_to(&paused, status, boat("one", json!({})));
+    let (status, there) = comes_to(&paused, status, database("one", json!({})));
     assert_eq!((status.phase, there.is_held(), there.label()), (RolloutPhase::Paused, true, Some(OLD)));
 }
 
@@ -150,7 +150,7 @@ fn other_hold_ends_the_wish() {
     for (text, wanted) in
         [("released rollout-0", Value::Null), ("released rollout-1", json!(NEW)), ("mine", Value::Null)]
     {
-        let (_, held) = comes_to(&waits, RolloutStatus::default(), boat("one", json!({HELD: text, WANTED: NEW})));
+        let (_, held) = comes_to(&waits, RolloutStatus::default(), database("one", json!({HELD: text, WANTED: NEW})));
         assert!(held.is_held(), "{text}");
         assert_eq!(note(&held, WANTED), wanted, "{text}");
     }
@@ -159,7 +159,7 @@ fn other_hold_ends_the_wish() {
 #[test]
 fn move_respects_a_new_hold() {
     let rollout = rollout(json!({}));
-    let seen = boat("one", json!({"a": "b"}));
+    let seen = database("one", json!({"a": "b"}));
     let plan = planned(&rollout, &RolloutStatus::default(), &seen);
     let moves: Vec<&ObjectPatch> = plan
         .writes

@@ -1,4 +1,4 @@
-//! Boats, for rollouts.
+//! Databases, for rollouts.
 
 use std::sync::LazyLock;
 
@@ -20,23 +20,23 @@ pub(crate) static KINDS: LazyLock<[Kind; 2]> = LazyLock::new(|| ["0s", "20s"].ma
 
 /// A kind with a path by which every version may follow every other, and back.
 fn kind(settle: &str, managers: &str, checks: &str) -> Kind {
-    let healthy = format!("{{all: [{{condition: Ready}}], settle: {settle}, seen: {{manager: boatman}}}}\n{checks}");
+    let healthy = format!("{{all: [{{condition: Ready}}], settle: {settle}, seen: {{manager: databaser}}}}\n{checks}");
     with_admission(&format!(", {CONTROLLERS}{managers}"), &healthy).unwrap()
 }
 
-/// How the controllers of boats are told from each other, and what of a boat has a version of its own.
-const CONTROLLERS: &str = "lease: {namespace: harbour, name: \"boat-{version}\"}, observe: [{part: crew, label: \
+/// How the controllers of databases are told from each other, and what of a database has a version of its own.
+const CONTROLLERS: &str = "lease: {namespace: harbour, name: \"database-{version}\"}, observe: [{part: crew, label: \
                            example.com/controller-version}]";
-const MANAGERS: &str = ", managers: {\"2.16.0\": oarsman, \"2.17.0\": boatman}";
+const MANAGERS: &str = ", managers: {\"2.16.0\": oarsman, \"2.17.0\": databaser}";
 
-/// A StagedRollout of boats to 2.17.0, with these members.
+/// A StagedRollout of databases to 2.17.0, with these members.
 pub(crate) fn rollout_of(members: &Value) -> Rollout {
     rollout_called(("r", "rollout-1"), members)
 }
 
 /// The same of this name and uid.
 pub(crate) fn rollout_called((name, uid): (&str, &str), members: &Value) -> Rollout {
-    let mut spec = json!({"kind": "boat", "to": "2.17.0"});
+    let mut spec = json!({"kind": "database", "to": "2.17.0"});
     spec.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
     let document = json!({
         "apiVersion": "pointsman.dev/v1", "kind": "StagedRollout", "metadata": {"name": name, "uid": uid}, "spec": spec,
@@ -60,10 +60,10 @@ pub(crate) fn define(rest: &str) -> Result<Kind, BadDefinition> {
     let crd = r#"
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
-metadata: {name: boats.example.com}
+metadata: {name: databases.example.com}
 spec:
   group: example.com
-  names: {kind: Boat, plural: boats}
+  names: {kind: Database, plural: databases}
   scope: Namespaced
   versions:
   - name: v1
@@ -86,5 +86,5 @@ spec:
                   type: object
                   properties: {type: {type: string}, status: {type: string}}
 "#;
-    Kind::from_crd(&format!("apiVersion: pointsman.dev/v1\nkind: KindDefinition\ncrd: boats.crd.yaml\n{rest}"), crd)
+    Kind::from_crd(&format!("apiVersion: pointsman.dev/v1\nkind: KindDefinition\ncrd: databases.crd.yaml\n{rest}"), crd)
 }

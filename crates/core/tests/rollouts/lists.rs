@@ -7,10 +7,10 @@ use pointsman_core::rollout::{
 use serde_json::json;
 
 use crate::kinds::{define, rollout_of};
-use crate::patches::{NOW, boat};
+use crate::patches::{NOW, database};
 
 fn planned(rollout: &Rollout, status: &RolloutStatus, consistent: bool, seconds: u64) -> RolloutPlan {
-    let there = boat(json!({"labels": {"example.com/controller-version": "2.17.0", "rollout": "canary"}}));
+    let there = database(json!({"labels": {"example.com/controller-version": "2.17.0", "rollout": "canary"}}));
     let fleet = [FleetObject::of(&there, rollout).unwrap()];
     let now = ClockReading { wall: NOW.wall + seconds, ..NOW };
     plan(rollout, status, &fleet, PlanInput { consistent, ..PlanInput::default() }, now)
@@ -77,7 +77,7 @@ fn lost_object_needs_consistent_list() {
     ];
     for mut metadata in taken {
         metadata["uid"] = json!("taken");
-        let fleet = [FleetObject::of(&boat(metadata), &rollout).unwrap()];
+        let fleet = [FleetObject::of(&database(metadata), &rollout).unwrap()];
         let decided = |consistent| {
             plan(&rollout, &under_way(&["taken"]), &fleet, PlanInput { consistent, ..PlanInput::default() }, NOW)
         };
@@ -109,14 +109,14 @@ fn unguarded_write_rereads_first() {
         let labels = json!({"example.com/controller-version": version});
         json!({"name": uid, "uid": uid, "labels": labels, "managedFields": [
             {"manager": "pointsman-rollout", "operation": "Update", "time": rfc3339(NOW.wall - 200)},
-            {"manager": "boatman", "operation": "Update", "time": rfc3339(NOW.wall - 100)},
+            {"manager": "databaser", "operation": "Update", "time": rfc3339(NOW.wall - 100)},
         ]})
     };
     let rollout =
         rollout_of(&json!({"from": "2.16.0", "waves": [{"name": "all", "maxInFlight": 3}], "timeout": "30s"}));
-    let mut ill = boat(metadata("ill", "2.17.0"));
+    let mut ill = database(metadata("ill", "2.17.0"));
     ill["status"] = json!({});
-    let all = [boat(metadata("healthy", "2.17.0")), ill, boat(metadata("old", "2.16.0"))];
+    let all = [database(metadata("healthy", "2.17.0")), ill, database(metadata("old", "2.16.0"))];
     let fleet: Vec<FleetObject> = all.iter().map(|one| FleetObject::of(one, &rollout).unwrap()).collect();
     let judged = |seconds| {
         let (status, facts) = (under_way(&["healthy", "ill"]), PlanInput::default());
@@ -129,7 +129,7 @@ fn unguarded_write_rereads_first() {
     assert_eq!(judged(40), (0, vec!["healthy".to_owned(), "ill".to_owned()]), "one fails");
     let workflows = "workflows: {calm: [{set: {fields: {'metadata.labels[\"calm\"]': x}}}]}\n";
     let kind = define(&format!("healthy: {{all: [{{condition: Ready}}]}}\n{workflows}")).unwrap();
-    let spec = json!({"kind": "boat", "workflow": "calm", "to": "2.17.0", "waves": [{"name": "all"}]});
+    let spec = json!({"kind": "database", "workflow": "calm", "to": "2.17.0", "waves": [{"name": "all"}]});
     let document = json!({
         "apiVersion": "pointsman.dev/v1", "kind": "StagedRollout", "metadata": {"name": "r", "uid": "rollout-1"}, "spec": spec,
     });

@@ -10,7 +10,7 @@
 mod answers;
 mod asked_versions;
 mod becoming;
-mod boat;
+mod database;
 mod bounds;
 mod conditions;
 mod controllers;

@@ -6,12 +6,12 @@ use pointsman_core::rollout::{
 use serde_json::{Value, json};
 
 use crate::kinds::rollout_of;
-use crate::patches::{NOW, boat};
+use crate::patches::{NOW, database};
 
 const KEY: &str = "example.com/controller-version";
 
 fn named(name: &str, version: &str, rollout: &str) -> Value {
-    boat(json!({"name": name, "uid": format!("u-{name}"), "labels": {KEY: version, "rollout": rollout}}))
+    database(json!({"name": name, "uid": format!("u-{name}"), "labels": {KEY: version, "rollout": rollout}}))
 }
 
 fn rollout(next: &[&str]) -> Rollout {

@@ -7,7 +7,7 @@ use pointsman_core::rollout::{
 use serde_json::{Value, json};
 
 use crate::kinds::define;
-use crate::patches::boat;
+use crate::patches::database;
 use crate::starts::{at, checked, planned, rollout_of};
 
 const ERRORS: &str = "{name: errors, prometheus: {query: \"sum(\\n  rate(es_5xx[5m])\\n)\", atMost: 0.1}}";
@@ -203,7 +203,7 @@ fn failing_probe_stops_forward_moves() {
     let mark =
         json!({"rollout": "rollout-1", "was": "1.16.4", "to": "1.17.1", "at": "2026-11-18T10:00:00Z"}).to_string();
     let labels = json!({"example.com/controller-version": "1.17.1"});
-    let moved = boat(json!({"labels": labels, "annotations": {"pointsman.dev/rollout": mark}}));
+    let moved = database(json!({"labels": labels, "annotations": {"pointsman.dev/rollout": mark}}));
     let kind = checked(&format!("{{during: [{ERRORS}, {APP}]}}"), "").unwrap();
     let back = rollout_of(&kind, &json!({"direction": "Undo"}));
     assert!(web_questions(&back, &waits).is_empty());

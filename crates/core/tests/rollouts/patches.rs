@@ -7,7 +7,7 @@ use pointsman_core::rollout::{
 };
 use serde_json::{Value, json};
 
-use crate::boat::apply;
+use crate::database::apply;
 use crate::kinds::rollout_of;
 
 pub(crate) const NOW: ClockReading = ClockReading { wall: 1_795_000_000, steady: Duration::ZERO };
@@ -35,7 +35,7 @@ fn patched(object: &Value, patch: &Value) -> Option<Value> {
     Some(next)
 }
 
-pub(crate) fn boat(metadata: Value) -> Value {
+pub(crate) fn database(metadata: Value) -> Value {
     let mut object = json!({
         "metadata": {"namespace": "n", "name": "b", "uid": "u"},
         "status": {"conditions": [{"type": "Ready", "status": "True"}]},
@@ -53,7 +53,7 @@ fn move_and_undo_patches_are_inverse() {
         json!({"labels": {"other": "x"}, "annotations": {"e": "f"}}),
         json!({}),
     ] {
-        let object = boat(metadata);
+        let object = database(metadata);
         let (status, patch) = moved("Forward", &RolloutStatus::default(), &object);
         let there = patched(&object, &patch).unwrap();
         assert_eq!(there["metadata"]["labels"][key], "2.17.0");
@@ -77,7 +77,7 @@ fn move_and_undo_patches_are_inverse() {
 #[test]
 fn patch_needs_observed_state() {
     let key = "example.com/controller-version";
-    let seen = boat(json!({"labels": {key: "2.16.0"}}));
+    let seen = database(json!({"labels": {key: "2.16.0"}}));
     let (status, forward) = moved("Forward", &RolloutStatus::default(), &seen);
     let there = patched(&seen, &forward).unwrap();
     let (_, back) = moved("Undo", &status, &there);
@@ -87,12 +87,12 @@ fn patch_needs_observed_state() {
         other
     };
     // Made anew, moved by somebody else, annotated meanwhile, moved already.
-    let annotated = boat(json!({"labels": {key: "2.16.0"}, "annotations": {"a": "b"}}));
+    let annotated = database(json!({"labels": {key: "2.16.0"}, "annotations": {"a": "b"}}));
     let label = "/metadata/labels/example.com~1controller-version";
     for other in [
         with(&seen, "/metadata/uid", json!("v")),
         with(&seen, label, json!("2.15.0")),
-        boat(json!({})),
+        database(json!({})),
         annotated,
         there.clone(),
         // Moved, and turned back by somebody who does not know our annotation.

@@ -4,7 +4,7 @@ use pointsman_core::rollout::{RolloutRequest, goes_forward_again};
 use serde_json::{Value, json};
 
 fn rollout(spec: &Value, status: &Value) -> Value {
-    let mut all = json!({"kind": "boat", "to": "2.17.0", "waves": [{"name": "all"}]});
+    let mut all = json!({"kind": "database", "to": "2.17.0", "waves": [{"name": "all"}]});
     all.as_object_mut().unwrap().extend(spec.as_object().unwrap().clone());
     let mut told = json!({"started": "2026-11-18T10:00:00Z"});
     told.as_object_mut().unwrap().extend(status.as_object().unwrap().clone());

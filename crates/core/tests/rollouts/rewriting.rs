@@ -11,14 +11,14 @@ use pointsman_core::rollout::{
 };
 use serde_json::{Value, json};
 
-use crate::boat::{ANNOTATION, apply};
+use crate::database::{ANNOTATION, apply};
 use crate::kinds::KINDS;
-use crate::patches::boat;
+use crate::patches::database;
 
 fn rollout(members: &Value) -> Result<Rollout, String> {
     let waves =
         json!([{"name": "first", "selector": {"labels": "rollout=canary"}}, {"name": "rest", "maxInFlight": 3}]);
-    let mut spec = json!({"kind": "boat", "workflow": "rewrite", "to": "v1", "waves": waves, "timeout": "10m"});
+    let mut spec = json!({"kind": "database", "workflow": "rewrite", "to": "v1", "waves": waves, "timeout": "10m"});
     spec.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
     let metadata = json!({"name": "r", "uid": "rollout-1"});
     let document =
@@ -40,7 +40,7 @@ impl Store {
         let object = |at: usize| {
             let labels = if at == 0 { json!({"rollout": "canary"}) } else { json!({"a": "b"}) };
             let name = format!("b-{at}");
-            (name.clone(), (boat(json!({"name": name, "uid": format!("u-{at}"), "labels": labels})), "v0"))
+            (name.clone(), (database(json!({"name": name, "uid": format!("u-{at}"), "labels": labels})), "v0"))
         };
         Self { objects: (0..count).map(object).collect(), storage: "v1", generation: 1, now: 1_795_000_000 }
     }
@@ -48,7 +48,7 @@ impl Store {
     fn crd(&self) -> Value {
         let versions = ["v0", "v1"].map(|name| json!({"name": name, "served": true, "storage": name == self.storage}));
         json!({
-            "metadata": {"name": "boats.example.com", "uid": "crd-1", "generation": self.generation},
+            "metadata": {"name": "databases.example.com", "uid": "crd-1", "generation": self.generation},
             "spec": {"versions": versions, "conversion": {"strategy": "Webhook"}},
             "status": {"storedVersions": ["v0", "v1"]},
         })
@@ -194,7 +194,7 @@ fn rewrite_needs_storage_version() {
     let mut store = Store::new(1);
     assert_eq!(refused(Ok(vec![store.crd()])), "");
     store.flip();
-    assert_eq!(refused(Ok(vec![store.crd()])), "the CRD boats.example.com stores v0: have it store v1 first");
+    assert_eq!(refused(Ok(vec![store.crd()])), "the CRD databases.example.com stores v0: have it store v1 first");
     store.flip();
     let mut unserved = store.crd();
     unserved["spec"]["versions"][1]["served"] = json!(false);
@@ -204,10 +204,10 @@ fn rewrite_needs_storage_version() {
     assert!(refused(Ok(vec![unconverted.clone()])).contains("has stored other versions, and nobody converts them"));
     unconverted["status"]["storedVersions"] = json!(["v1"]);
     assert_eq!(refused(Ok(vec![unconverted])), "", "there is nothing to convert");
-    assert_eq!(refused(Ok(vec![])), "there is no CRD boats.example.com");
-    assert_eq!(refused(Err("forbidden")), "the CRD boats.example.com cannot be read: forbidden");
+    assert_eq!(refused(Ok(vec![])), "there is no CRD databases.example.com");
+    assert_eq!(refused(Err("forbidden")), "the CRD databases.example.com cannot be read: forbidden");
     let unasked = start_refusals(&rollout, &[], &PlanInput::default()).join("; ");
-    assert_eq!(unasked, "nobody has looked at the CRD boats.example.com");
+    assert_eq!(unasked, "nobody has looked at the CRD databases.example.com");
 }
 
 /// What was stored as one that somebody knows by its annotation alone is stored so by that.
@@ -242,7 +242,7 @@ fn impossible_rewrite_is_refused() {
     let last = json!({"name": "rest"});
     let (label, other) = (json!({"name": "a", "workflow": "controller-version"}), json!({"name": "a", "workflow": "x"}));
     for (members, why) in [
-        (json!({"to": "v2"}), "to: \"v2\" is no version of boat, did you mean \"v1\"? Known here: v1"),
+        (json!({"to": "v2"}), "to: \"v2\" is no version of database, did you mean \"v1\"? Known here: v1"),
         (json!({"from": "v1"}), "nobody can read in which version an object is stored"),
         (json!({"waves": [label, last]}), "a rollout either changes version labels or does not"),
         (json!({"waves": [other, last]}), "workflow: rewrite is one of a whole StagedRollout"),

@@ -11,7 +11,7 @@ use pointsman_core::rollout::{
 };
 use serde_json::Value;
 
-use super::boat::Boat;
+use super::database::Database;
 use super::world::{NEW, NotWritten, World};
 
 /// A process that runs the rollout.
@@ -48,7 +48,7 @@ struct Fleet {
 
 impl Fleet {
     /// A list as of some moment; what a cache tells is of long ago.
-    fn list(objects: &BTreeMap<String, Boat>, rollout: &Rollout, as_of: u64) -> Self {
+    fn list(objects: &BTreeMap<String, Database>, rollout: &Rollout, as_of: u64) -> Self {
         let seen = objects.values().map(|object| FleetObject::of(&object.value(), rollout).unwrap());
         let heard = objects.values().map(|object| (object.revision, as_of));
         Self { objects: Rc::new(seen.collect()), heard: heard.collect(), told: 0 }
@@ -59,7 +59,7 @@ impl Fleet {
     }
 
     /// Takes in an object, unless something newer is known of it. Returns whether that is anything new.
-    fn take(&mut self, object: &Boat, rollout: &Rollout, now: u64) -> bool {
+    fn take(&mut self, object: &Database, rollout: &Rollout, now: u64) -> bool {
         let known = self.position(object.uid());
         if known.is_some_and(|at| self.heard[at].0 >= object.revision) {
             return false;

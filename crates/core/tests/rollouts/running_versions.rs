@@ -170,10 +170,10 @@ fn equal_versions_compare_equal() {
 #[test]
 fn label_is_the_default_source() {
     let kind = define("admission: {managers: {blue: a, green: b}}\n").unwrap();
-    let boat =
+    let database =
         |version: &str| json!({"metadata": {"name": "b", "labels": {"example.com/controller-version": version}}});
-    assert_eq!(told(&seen(&kind, &[boat("blue")]), &[]), ["blue True active", "green False available"]);
-    assert_eq!(told(&seen(&kind, &[boat("blue"), boat("red")]), &[]).len(), 3);
+    assert_eq!(told(&seen(&kind, &[database("blue")]), &[]), ["blue True active", "green False available"]);
+    assert_eq!(told(&seen(&kind, &[database("blue"), database("red")]), &[]).len(), 3);
     assert_eq!(
         seen(&kind, &[json!({"metadata": {"name": "b"}})]).shown()[0].why,
         "label example.com/controller-version is not set"

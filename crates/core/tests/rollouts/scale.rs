@@ -9,31 +9,31 @@ use pointsman_core::rollout::{
 use rustix::time::{ClockId, clock_gettime};
 use serde_json::{Value, json};
 
-use crate::boat::Boat;
+use crate::database::Database;
 use crate::kinds::rollout_of;
 use crate::number;
 use crate::patches::NOW;
 use crate::world::{CONTROLLER, LABEL, NEW, OLD};
 
-/// Healthy boats at the old version.
-fn boats(count: usize) -> Vec<Boat> {
-    let boat = |at: usize| {
+/// Healthy databases at the old version.
+fn databases(count: usize) -> Vec<Database> {
+    let database = |at: usize| {
         let name = format!("b-{at:05}");
-        let mut boat = Boat::new(json!({"namespace": "n", "name": name, "uid": name, "labels": {LABEL: OLD}}));
-        boat.looked_at(CONTROLLER, true, NOW.wall - 100);
-        boat
+        let mut database = Database::new(json!({"namespace": "n", "name": name, "uid": name, "labels": {LABEL: OLD}}));
+        database.looked_at(CONTROLLER, true, NOW.wall - 100);
+        database
     };
-    (0..count).map(boat).collect()
+    (0..count).map(database).collect()
 }
 
-fn seen(boats: &[Boat], rollout: &Rollout) -> Vec<FleetObject> {
-    boats.iter().map(|boat| FleetObject::of(&boat.value(), rollout).unwrap()).collect()
+fn seen(databases: &[Database], rollout: &Rollout) -> Vec<FleetObject> {
+    databases.iter().map(|database| FleetObject::of(&database.value(), rollout).unwrap()).collect()
 }
 
 /// Who reads what it has written, and lists the fleet where a plan wants that, as `pointsman rollout run` does.
 struct Running {
     rollout: Rollout,
-    boats: Vec<Boat>,
+    databases: Vec<Database>,
     fleet: Vec<FleetObject>,
     status: RolloutStatus,
     remembered: RunnerCache,
@@ -63,10 +63,10 @@ impl Running {
                 }
                 RolloutWrite::Move(one) | RolloutWrite::Hold(one) => {
                     let at: usize = one.uid["b-".len()..].parse().unwrap();
-                    let mut moved = self.boats[at].patched(&one.patch, self.now.wall, true).unwrap();
+                    let mut moved = self.databases[at].patched(&one.patch, self.now.wall, true).unwrap();
                     moved.looked_at(CONTROLLER, true, self.now.wall + 1);
                     self.fleet[at] = FleetObject::of(&moved.value(), &self.rollout).unwrap();
-                    self.boats[at] = moved;
+                    self.databases[at] = moved;
                     self.calls[0] += 1;
                 }
                 RolloutWrite::Try(one) => panic!("{} was refused by nobody", one.title()),
@@ -97,7 +97,7 @@ fn large_fleet_writes_are_batched() {
 fn held_fleet_needs_two_writes() {
     let (count, running) = complete(&json!({"hold": true}));
     assert_eq!(running.calls, [count * 2, count.div_ceil(64) + count.div_ceil(10) + 1, 2]);
-    assert!(running.boats.iter().all(|boat| !boat.is_held()));
+    assert!(running.databases.iter().all(|database| !database.is_held()));
 }
 
 /// A rollout that is complete, and of how many objects.
@@ -106,11 +106,11 @@ fn complete(members: &Value) -> (usize, Running) {
     let mut all = json!({"from": OLD, "waves": [{"name": "all", "maxInFlight": 10}]});
     all.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
     let rollout = rollout_of(&all);
-    let boats = boats(count);
-    let fleet = seen(&boats, &rollout);
+    let databases = databases(count);
+    let fleet = seen(&databases, &rollout);
     let (status, remembered) = (RolloutStatus::default(), RunnerCache::default());
     let mut running =
-        Running { rollout, boats, fleet, status, remembered, now: NOW, consistent: true, calls: [0, 0, 1] };
+        Running { rollout, databases, fleet, status, remembered, now: NOW, consistent: true, calls: [0, 0, 1] };
     while !running.status.is_over() {
         let plan = running.plans();
         running.writes(plan);
@@ -128,19 +128,19 @@ fn large_undo_prints_few_lines() {
         json!({"name": "most", "selector": {"labels": "frozen notin (true)"}, "maxInFlight": 10, "after": "approval"});
     let waves = json!([most, {"name": "rest"}]);
     let rollout = rollout_of(&json!({"from": OLD, "waves": waves}));
-    let boats = boats(300);
-    let fleet = seen(&boats, &rollout);
+    let databases = databases(300);
+    let fleet = seen(&databases, &rollout);
     let (status, remembered) = (RolloutStatus::default(), RunnerCache::default());
     let mut running =
-        Running { rollout, boats, fleet, status, remembered, now: NOW, consistent: true, calls: [0, 0, 1] };
+        Running { rollout, databases, fleet, status, remembered, now: NOW, consistent: true, calls: [0, 0, 1] };
     while running.status.counts.updated < 300 {
         let plan = running.plans();
         running.writes(plan);
     }
     let moved = running.calls[0];
-    for (boat, seen) in running.boats.iter_mut().zip(&mut running.fleet) {
-        boat.labelled(OLD, "kustomize-controller", "Apply", running.now.wall);
-        *seen = FleetObject::of(&boat.value(), &running.rollout).unwrap();
+    for (database, seen) in running.databases.iter_mut().zip(&mut running.fleet) {
+        database.labelled(OLD, "kustomize-controller", "Apply", running.now.wall);
+        *seen = FleetObject::of(&database.value(), &running.rollout).unwrap();
     }
     let plan = running.plans();
     running.writes(plan);
@@ -162,15 +162,15 @@ fn large_undo_prints_few_lines() {
 fn planning_time_is_linear() {
     let took = |count: usize| {
         let rollout = rollout_of(&json!({"from": OLD, "waves": [{"name": "all", "maxInFlight": 10}]}));
-        let mut boats = boats(count);
-        let under_way = &mut boats[..count / 2];
-        under_way.iter_mut().for_each(|boat| boat.labelled(NEW, "kubectl-label", "Update", NOW.wall));
+        let mut databases = databases(count);
+        let under_way = &mut databases[..count / 2];
+        under_way.iter_mut().for_each(|database| database.labelled(NEW, "kubectl-label", "Update", NOW.wall));
         let at = rfc3339(NOW.wall);
-        let reserved: Vec<_> = under_way.iter().map(Boat::uid).collect();
+        let reserved: Vec<_> = under_way.iter().map(Database::uid).collect();
         let reserved = reserved.iter().map(|uid| json!({"object": format!("n/{uid}"), "uid": uid, "since": at}));
         let status = json!({"phase": "Rolling", "started": at, "inFlight": reserved.collect::<Vec<_>>()});
         let status = RolloutStatus::of(&json!({"status": status}));
-        let fleet = seen(&boats, &rollout);
+        let fleet = seen(&databases, &rollout);
         let planned = |_| {
             let began = worked();
             let plan = plan(&rollout, &status, &fleet, PlanInput::default(), NOW);

@@ -11,7 +11,7 @@ use pointsman_core::rollout::{
 use serde_json::{Value, json};
 
 use crate::kinds::define;
-use crate::patches::boat;
+use crate::patches::database;
 
 const KEY: &str = "example.com/controller-version";
 
@@ -24,7 +24,7 @@ pub(super) fn checked(checks: &str, admission: &str) -> Result<Kind, BadDefiniti
     let versions = if admission.contains("prerequisites") { versions } else { plain };
     define(&format!(
         "admission:\n  versionPath: all\n  paths: {{all: {{versions: {versions}, optOut: example.com/any}}}}\n  \
-         {admission}\nhealthy: {{all: [{{condition: Ready}}], settle: 0s, seen: {{manager: boatman}}}}\nchecks: {checks}\n"
+         {admission}\nhealthy: {{all: [{{condition: Ready}}], settle: 0s, seen: {{manager: databaser}}}}\nchecks: {checks}\n"
     ))
 }
 
@@ -35,7 +35,7 @@ pub(super) const APPS: &str =
     "{name: apps, list: helmreleases.helm.toolkit.fluxcd.io, where: \"tier in (a, b)\", every: {condition: Ready}}";
 
 pub(super) fn rollout_of(kind: &Kind, members: &Value) -> Rollout {
-    let mut spec = json!({"kind": "boat", "from": "1.16.4", "to": "1.17.1", "waves": [{"name": "all"}]});
+    let mut spec = json!({"kind": "database", "from": "1.16.4", "to": "1.17.1", "waves": [{"name": "all"}]});
     spec.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
     let metadata = json!({"name": "r", "uid": "rollout-1"});
     let document =
@@ -44,7 +44,7 @@ pub(super) fn rollout_of(kind: &Kind, members: &Value) -> Rollout {
 }
 
 pub(super) fn at(version: &str) -> Value {
-    boat(json!({"labels": {KEY: version}}))
+    database(json!({"labels": {KEY: version}}))
 }
 
 pub(super) fn app(name: &str, ready: &str) -> Value {
@@ -188,7 +188,7 @@ fn start_needs_upgrade_path() {
     let from_anywhere = json!({"from": null, "to": "1.18.1"});
     assert_eq!(refused(from_anywhere.clone(), &[at("1.17.1"), at("1.18.1")]), [""; 0]);
     assert_eq!(refused(from_anywhere, &[at("1.17.1"), at("1.16.4"), at("1.16.4")]), [why], "once for each version");
-    let free = boat(json!({"labels": {KEY: "1.16.4"}, "annotations": {"example.com/any": "true"}}));
+    let free = database(json!({"labels": {KEY: "1.16.4"}, "annotations": {"example.com/any": "true"}}));
     assert_eq!(refused(skips, &[free]), [""; 0], "it opts out");
 }
 
@@ -206,12 +206,12 @@ fn start_needs_crd_and_controllers() {
             Some(Ok(vec!["spec.a is not there".to_owned()])),
             None,
             vec![
-                "crd: the CRD boats.example.com lacks what the definition knows: spec.a is not there; put the newest one in \
+                "crd: the CRD databases.example.com lacks what the definition knows: spec.a is not there; put the newest one in \
                   place first",
             ],
         ),
-        (Some(Err("forbidden".to_owned())), None, vec!["crd: the CRD boats.example.com cannot be read: forbidden"]),
-        (None, None, vec!["crd: nobody has looked at the CRD boats.example.com"]),
+        (Some(Err("forbidden".to_owned())), None, vec!["crd: the CRD databases.example.com cannot be read: forbidden"]),
+        (None, None, vec!["crd: nobody has looked at the CRD databases.example.com"]),
         (
             Some(Ok(Vec::new())),
             Some("controller 1.17.1 does not run"),
@@ -308,7 +308,7 @@ fn failing_check_stops_forward_moves() {
     // Whoever goes back may do so because of that.
     let mark =
         json!({"rollout": "rollout-1", "was": "1.16.4", "to": "1.17.1", "at": "2026-11-18T10:00:00Z"}).to_string();
-    let moved = boat(json!({"labels": {KEY: "1.17.1"}, "annotations": {"pointsman.dev/rollout": mark}}));
+    let moved = database(json!({"labels": {KEY: "1.17.1"}, "annotations": {"pointsman.dev/rollout": mark}}));
     let back = rollout_of(&kind, &json!({"direction": "Undo"}));
     assert!(rollout_questions(&back, &waits.status).is_empty());
     let goes = planned(&back, &waits.status, std::slice::from_ref(&moved), facts(&rollout, "False"));

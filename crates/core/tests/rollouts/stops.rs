@@ -4,10 +4,10 @@ use pointsman_core::rollout::{Direction, FleetObject, PlanInput, RolloutPhase, R
 use serde_json::{Value, json};
 
 use crate::kinds::rollout_of;
-use crate::patches::{NOW, boat};
+use crate::patches::{NOW, database};
 
 fn planned(status: &RolloutStatus, direction: &str, version: &str, consistent: bool) -> RolloutPlan {
-    of(status, direction, consistent, &boat(json!({"labels": {"example.com/controller-version": version}})))
+    of(status, direction, consistent, &database(json!({"labels": {"example.com/controller-version": version}})))
 }
 
 /// Of an object that the rollout itself has moved.
@@ -16,7 +16,7 @@ fn marked(status: &RolloutStatus, direction: &str, version: &str) -> RolloutPlan
         json!({"rollout": "rollout-1", "was": "2.16.0", "to": "2.17.0", "at": "2026-11-18T00:00:00Z"}).to_string();
     let metadata =
         json!({"labels": {"example.com/controller-version": version}, "annotations": {"pointsman.dev/rollout": mark}});
-    of(status, direction, true, &boat(metadata))
+    of(status, direction, true, &database(metadata))
 }
 
 fn of(status: &RolloutStatus, direction: &str, consistent: bool, there: &Value) -> RolloutPlan {

@@ -6,7 +6,7 @@ use pointsman_core::rollout::{
 };
 use serde_json::{Value, json};
 
-use crate::boat::{ANNOTATION, Boat};
+use crate::database::{ANNOTATION, Database};
 use crate::kinds::rollout_of;
 use crate::patches::NOW;
 use crate::script::TEXTS;
@@ -18,26 +18,26 @@ fn rollout(members: &Value) -> Rollout {
     rollout_of(&all)
 }
 
-fn boat(label: &str, text: &str) -> Boat {
-    Boat::new(json!({
+fn database(label: &str, text: &str) -> Database {
+    Database::new(json!({
         "namespace": "n", "name": "b", "uid": "u", "labels": {LABEL: label}, "annotations": {ANNOTATION: text},
     }))
 }
 
 /// One of several.
-fn named(at: usize, label: &str, text: &str) -> Boat {
+fn named(at: usize, label: &str, text: &str) -> Database {
     let (name, uid) = (format!("b-{at}"), format!("u-{at}"));
-    Boat::new(json!({
+    Database::new(json!({
         "namespace": "n", "name": name, "uid": uid, "labels": {LABEL: label}, "annotations": {ANNOTATION: text},
     }))
 }
 
-fn planned(rollout: &Rollout, status: &RolloutStatus, boat: &Boat) -> RolloutPlan {
-    let fleet = [FleetObject::of(&boat.value(), rollout).unwrap()];
+fn planned(rollout: &Rollout, status: &RolloutStatus, database: &Database) -> RolloutPlan {
+    let fleet = [FleetObject::of(&database.value(), rollout).unwrap()];
     plan(rollout, status, &fleet, PlanInput { consistent: true, ..PlanInput::default() }, NOW)
 }
 
-fn moves(plan: &RolloutPlan, boat: &Boat) -> Option<Boat> {
+fn moves(plan: &RolloutPlan, database: &Database) -> Option<Database> {
     let patches: Vec<&Value> = plan
         .writes
         .iter()
@@ -47,7 +47,7 @@ fn moves(plan: &RolloutPlan, boat: &Boat) -> Option<Boat> {
         })
         .collect();
     let patch = *patches.first()?;
-    Some(boat.patched(patch, NOW.wall, true).unwrap_or_else(|| panic!("{patch} does not land on {}", boat.value())))
+    Some(database.patched(patch, NOW.wall, true).unwrap_or_else(|| panic!("{patch} does not land on {}", database.value())))
 }
 
 /// Where a write is planned it lands; where none is, it is said why, and what to do.
@@ -56,16 +56,16 @@ fn foreign_annotation_is_kept() {
     let rollout = rollout(&json!({}));
     let (mut landed, mut refused) = (Vec::new(), Vec::new());
     for text in TEXTS {
-        let boat = boat(OLD, text);
-        let plan = planned(&rollout, &RolloutStatus::default(), &boat);
-        match (&plan.standings[0], moves(&plan, &boat)) {
+        let database = database(OLD, text);
+        let plan = planned(&rollout, &RolloutStatus::default(), &database);
+        match (&plan.standings[0], moves(&plan, &database)) {
             (ObjectState::Reserved, Some(there)) => {
                 assert_eq!(there.label(), Some(NEW), "{text}");
                 assert!(there.is_marked(), "{text}: {}", there.value());
                 landed.push(text);
             }
             (ObjectState::Refused(why), None) => {
-                let does = "kubectl annotate --field-manager=pointsman-rollout --namespace=n boats.example.com b \
+                let does = "kubectl annotate --field-manager=pointsman-rollout --namespace=n databases.example.com b \
                             pointsman.dev/rollout-";
                 assert!(
                     why.contains(&format!("annotation pointsman.dev/rollout is {text:?}")) && why.ends_with(does),
@@ -76,8 +76,8 @@ fn foreign_annotation_is_kept() {
                 refused.push(text);
             }
             // The mark of this rollout, on what is at the old version.
-            (ObjectState::Held(why), None) => assert!(why.contains("turned the label back") && boat.is_marked(), "{why}"),
-            (standing, moved) => panic!("{text}: {standing:?} {:?}", moved.map(|boat| boat.value())),
+            (ObjectState::Held(why), None) => assert!(why.contains("turned the label back") && database.is_marked(), "{why}"),
+            (standing, moved) => panic!("{text}: {standing:?} {:?}", moved.map(|database| database.value())),
         }
     }
     let is_another = |text: &&&str| text.contains("rollout-0") || text.contains("9.9.9") || text.is_empty();
@@ -88,7 +88,7 @@ fn foreign_annotation_is_kept() {
 #[test]
 fn long_annotation_is_truncated() {
     let (rollout, text) = (rollout(&json!({})), "x".repeat(100_000));
-    let plan = planned(&rollout, &RolloutStatus::default(), &boat(OLD, &text));
+    let plan = planned(&rollout, &RolloutStatus::default(), &database(OLD, &text));
     let why = plan.standings[0].why();
     assert!(why.contains(&text[..300]) && why.len() < 1_000 && why.contains('…'), "{} {why}", why.len());
 }
@@ -98,28 +98,28 @@ fn long_annotation_is_truncated() {
 #[test]
 fn late_foreign_annotation_frees_slot() {
     let forward = rollout(&json!({}));
-    let before = Boat::new(json!({"namespace": "n", "name": "b", "uid": "u", "labels": {LABEL: OLD}}));
+    let before = Database::new(json!({"namespace": "n", "name": "b", "uid": "u", "labels": {LABEL: OLD}}));
     let status = planned(&forward, &RolloutStatus::default(), &before).status;
     assert_eq!(status.in_flight.len(), 1);
-    let plan = planned(&forward, &status, &boat(OLD, "mine"));
+    let plan = planned(&forward, &status, &database(OLD, "mine"));
     assert_eq!((plan.status.in_flight.len(), moves(&plan, &before).is_none()), (0, true), "{:?}", plan.status);
     assert!(matches!(plan.standings[0], ObjectState::Refused(_)), "{:?}", plan.standings);
     // It was moved before that, and is not healthy yet.
-    let plan = planned(&forward, &status, &boat(NEW, "mine"));
+    let plan = planned(&forward, &status, &database(NEW, "mine"));
     assert_eq!((plan.status.in_flight.len(), plan.status.counts.in_flight), (1, 1), "{:?}", plan.status);
     let back = rollout(&json!({"direction": "Undo"}));
     let mut status = plan.status;
     for _ in 0..3 {
-        let mut there = boat(NEW, "mine");
+        let mut there = database(NEW, "mine");
         there.labelled(NEW, "kubectl-label", "Update", NOW.wall - 60);
-        there.looked_at("boatman", true, NOW.wall - 30);
+        there.looked_at("databaser", true, NOW.wall - 30);
         let plan = planned(&back, &status, &there);
-        assert_eq!(moves(&plan, &there).map(|boat| boat.value()), None);
+        assert_eq!(moves(&plan, &there).map(|database| database.value()), None);
         status = plan.status;
     }
     assert_eq!((status.phase, status.counts.refused), (RolloutPhase::Aborted, 1), "{status:?}");
     assert!(status.message.contains("no rollout writes over it"), "{}", status.message);
-    let fleet = [FleetObject::of(&boat(NEW, "mine").value(), &back).unwrap()];
+    let fleet = [FleetObject::of(&database(NEW, "mine").value(), &back).unwrap()];
     let told = forecast(&back, &status, &fleet, PlanInput::default(), NOW);
     assert!(told[0].standing.why().contains("no rollout writes over it"), "{:?}", told[0].standing);
 }
@@ -129,11 +129,11 @@ fn late_foreign_annotation_frees_slot() {
 fn unmarked_objects_are_reported() {
     let mark = json!({"rollout": "rollout-1", "was": OLD, "to": NEW, "at": "2026-11-18T11:06:40Z"}).to_string();
     let ends = |texts: &[&str]| {
-        let there: Vec<Boat> = texts.iter().enumerate().map(|(at, text)| named(at, NEW, text)).collect();
+        let there: Vec<Database> = texts.iter().enumerate().map(|(at, text)| named(at, NEW, text)).collect();
         let end = |rollout: &Rollout, mut status: RolloutStatus| {
             for _ in 0..3 {
                 let fleet: Vec<FleetObject> =
-                    there.iter().map(|boat| FleetObject::of(&boat.value(), rollout).unwrap()).collect();
+                    there.iter().map(|database| FleetObject::of(&database.value(), rollout).unwrap()).collect();
                 status =
                     plan(rollout, &status, &fleet, PlanInput { consistent: true, ..PlanInput::default() }, NOW)
                         .status;
@@ -154,7 +154,7 @@ fn unmarked_objects_are_reported() {
                     moved, so it is left unchanged: n/b-0: ";
         assert!(status.message.starts_with(said) && status.message.contains(what), "{text:?}: {}", status.message);
         assert!(status.leaves_objects(), "{text:?}");
-        let does = "kubectl annotate --field-manager=pointsman-rollout --namespace=n boats.example.com b-0 pointsman.dev/rollout-";
+        let does = "kubectl annotate --field-manager=pointsman-rollout --namespace=n databases.example.com b-0 pointsman.dev/rollout-";
         assert!(status.message.ends_with(does), "{text:?}: {}", status.message);
     }
     let two = ends(&["", "mine"]);
@@ -235,28 +235,28 @@ fn undo_waits_for_deselected_objects() {
 #[test]
 fn blocked_object_is_retried() {
     let (complete, back) = (rollout(&json!({})), rollout(&json!({"direction": "Undo"})));
-    let pass = |rollout: &Rollout, status: &RolloutStatus, boat: &Boat| {
-        let fleet = [FleetObject::of(&boat.value(), rollout).unwrap()];
+    let pass = |rollout: &Rollout, status: &RolloutStatus, database: &Database| {
+        let fleet = [FleetObject::of(&database.value(), rollout).unwrap()];
         plan(rollout, status, &fleet, PlanInput { consistent: true, ..PlanInput::default() }, NOW)
     };
     let mut status = RolloutStatus::default();
     for _ in 0..3 {
-        status = pass(&complete, &status, &boat(NEW, "mine")).status;
+        status = pass(&complete, &status, &database(NEW, "mine")).status;
     }
     for _ in 0..3 {
-        status = pass(&back, &status, &boat(NEW, "mine")).status;
+        status = pass(&back, &status, &database(NEW, "mine")).status;
     }
     assert!(status.leaves_objects(), "{}", status.message);
-    let again = pass(&back, &status, &boat(NEW, "mine")).status;
+    let again = pass(&back, &status, &database(NEW, "mine")).status;
     assert_eq!(again, status, "it says the same as long as it is so");
 
-    let plain = Boat::new(json!({"namespace": "n", "name": "b", "uid": "u", "labels": {LABEL: OLD}}));
+    let plain = Database::new(json!({"namespace": "n", "name": "b", "uid": "u", "labels": {LABEL: OLD}}));
     let ended = pass(&back, &status, &plain).status;
     assert_eq!((ended.phase, ended.leaves_objects()), (RolloutPhase::Aborted, false));
     assert_eq!(ended.message, "every object with the mark of its move is what it was before");
 
     let mark = json!({"rollout": "rollout-1", "was": OLD, "to": NEW, "at": "2026-11-18T11:06:40Z"}).to_string();
-    let goes = pass(&back, &status, &boat(NEW, &mark)).status;
+    let goes = pass(&back, &status, &database(NEW, &mark)).status;
     assert_eq!((goes.phase, goes.in_flight.len()), (RolloutPhase::Rolling, 1), "{}", goes.message);
     assert!(goes.in_flight[0].back);
     assert_eq!((goes.history, ended.history), (status.history.clone(), status.history), "it has ended once");
@@ -273,7 +273,7 @@ fn unmarked_object_blocks_no_undo() {
         ..RolloutStatus::default()
     };
     let there = [named(0, NEW, ""), named(1, NEW, "mine"), named(2, NEW, &mark)];
-    let fleet: Vec<FleetObject> = there.iter().map(|boat| FleetObject::of(&boat.value(), &back).unwrap()).collect();
+    let fleet: Vec<FleetObject> = there.iter().map(|database| FleetObject::of(&database.value(), &back).unwrap()).collect();
     let status = plan(&back, &status, &fleet, PlanInput { consistent: true, ..PlanInput::default() }, NOW).status;
     assert_eq!((status.in_flight.len(), status.counts.refused), (1, 2), "{}", status.message);
 }
@@ -282,10 +282,10 @@ fn unmarked_object_blocks_no_undo() {
 #[test]
 fn future_mark_delays_nothing() {
     let rollout = rollout(&json!({"timeout": "10m"}));
-    let status = planned(&rollout, &RolloutStatus::default(), &boat(OLD, "")).status;
+    let status = planned(&rollout, &RolloutStatus::default(), &database(OLD, "")).status;
     for (at, late) in [("2999-01-01T00:00:00Z", 601), ("9999-12-31T23:59:60Z", 601), (&*rfc3339(NOW.wall + 300), 901)] {
         let mark = json!({"rollout": "rollout-1", "was": OLD, "to": NEW, "at": at});
-        let there = boat(NEW, &mark.to_string());
+        let there = database(NEW, &mark.to_string());
         let after = |seconds: u64| {
             let fleet = [FleetObject::of(&there.value(), &rollout).unwrap()];
             let now = ClockReading { wall: NOW.wall + seconds, ..NOW };

@@ -8,7 +8,7 @@ use pointsman_core::rollout::{
 };
 use serde_json::{Value, json};
 
-use crate::boat::Boat;
+use crate::database::Database;
 use crate::kinds::rollout_called;
 use crate::patches::NOW;
 use crate::world::{CONTROLLER, LABEL, NEW, OLD};
@@ -34,8 +34,8 @@ impl Running {
     }
 
     /// Looks at the object, plans, and writes what was planned. Returns how often the label was written.
-    fn goes_on(&mut self, boat: &mut Boat, now: ClockReading) -> usize {
-        let fleet: Vec<FleetObject> = FleetObject::of(&boat.value(), &self.rollout).into_iter().collect();
+    fn goes_on(&mut self, database: &mut Database, now: ClockReading) -> usize {
+        let fleet: Vec<FleetObject> = FleetObject::of(&database.value(), &self.rollout).into_iter().collect();
         let remembered = std::mem::take(&mut self.remembered);
         let facts = PlanInput { consistent: true, remembered, ..PlanInput::default() };
         let RolloutPlan { writes, remembered, .. } = plan(&self.rollout, &self.status, &fleet, facts, now);
@@ -45,10 +45,10 @@ impl Running {
             match write {
                 RolloutWrite::Status(status) => self.status = *status,
                 RolloutWrite::Move(one) | RolloutWrite::Hold(one) => {
-                    let Some(next) = boat.patched(&one.patch, now.wall, true) else { return moved };
-                    moved += usize::from(next.label() != boat.label());
-                    *boat = next;
-                    boat.looked_at(CONTROLLER, true, now.wall + 1);
+                    let Some(next) = database.patched(&one.patch, now.wall, true) else { return moved };
+                    moved += usize::from(next.label() != database.label());
+                    *database = next;
+                    database.looked_at(CONTROLLER, true, now.wall + 1);
                 }
                 other => panic!("{other:?}"),
             }
@@ -57,12 +57,12 @@ impl Running {
     }
 }
 
-fn boat(labels: Value) -> Boat {
+fn database(labels: Value) -> Database {
     let mut all = json!({LABEL: OLD});
     all.as_object_mut().unwrap().extend(labels.as_object().unwrap().clone());
-    let mut boat = Boat::new(json!({"namespace": "n", "name": "b", "uid": "u", "labels": all}));
-    boat.looked_at(CONTROLLER, true, NOW.wall - 100);
-    boat
+    let mut database = Database::new(json!({"namespace": "n", "name": "b", "uid": "u", "labels": all}));
+    database.looked_at(CONTROLLER, true, NOW.wall - 100);
+    database
 }
 
 fn at(seconds: u64) -> ClockReading {
@@ -75,13 +75,13 @@ fn two_rollouts_never_alternate() {
         let members = |to: &str| if from.is_null() { json!({"to": to}) } else { json!({"to": to, "from": from}) };
         let mut both = [Running::new("r", "rollout-1", members(NEW)), Running::new("s", "rollout-2", members(NEXT))];
         // Each has begun with what it is about, and waits for more.
-        let mut others = [boat(json!({"r": "yes"})), boat(json!({"s": "yes"}))];
+        let mut others = [database(json!({"r": "yes"})), database(json!({"s": "yes"}))];
         for (one, other) in both.iter_mut().zip(&mut others) {
             other.lets_go();
             one.goes_on(other, NOW);
             assert!(one.status.started.is_some(), "{:?}", one.status);
         }
-        let mut shared = boat(json!({"r": "yes", "s": "yes"}));
+        let mut shared = database(json!({"r": "yes", "s": "yes"}));
         let mut moved = 0;
         for second in 1..120 {
             for one in &mut both {
@@ -99,9 +99,9 @@ fn foreign_hold_blocks_move() {
     let waits = json!([{"name": "all", "before": "approval"}]);
     let mut first = Running::new("r", "rollout-1", json!({"hold": true, "waves": waits}));
     let mut second = Running::new("s", "rollout-2", json!({"to": NEXT, "waves": waits}));
-    let mut other = boat(json!({"s": "yes"}));
+    let mut other = database(json!({"s": "yes"}));
     second.goes_on(&mut other, NOW);
-    let mut shared = boat(json!({"r": "yes", "s": "yes"}));
+    let mut shared = database(json!({"r": "yes", "s": "yes"}));
     first.goes_on(&mut shared, at(3));
     first.goes_on(&mut shared, at(6));
     assert!(shared.is_held_by_it(), "{}", shared.value());

@@ -12,14 +12,14 @@ fn kind(health: &str) -> Kind {
         )
     };
     let crd = format!(
-        "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {{name: boats.example.com}}\nspec:\n  \
-         group: example.com\n  names: {{kind: Boat, plural: boats}}\n  scope: Namespaced\n  versions:\n{}{}{}",
+        "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {{name: databases.example.com}}\nspec:\n  \
+         group: example.com\n  names: {{kind: Database, plural: databases}}\n  scope: Namespaced\n  versions:\n{}{}{}",
         version("v1", false, "state: {type: string}, masts: {type: integer}"),
         version("v2", true, "phase: {type: string}, masts: {type: integer}"),
         version("v3", false, "phase: {type: string}, masts: {type: integer}, flags: {type: integer}"),
     );
     let definition = format!(
-        "apiVersion: pointsman.dev/v1\nkind: KindDefinition\ncrd: boats.crd.yaml\nsteps:\n- from: v1\n  to: v2\n  \
+        "apiVersion: pointsman.dev/v1\nkind: KindDefinition\ncrd: databases.crd.yaml\nsteps:\n- from: v1\n  to: v2\n  \
          operations:\n  - rename: {{from: status.state, to: status.phase}}\n- from: v2\n  to: v3\n  operations:\n  - add: \
          status.flags\nhealthy: {{all: [{health}]}}\n"
     );
@@ -28,7 +28,7 @@ fn kind(health: &str) -> Kind {
 
 fn rollout(health: &str, order: &str) -> Rollout {
     let text = format!(
-        "apiVersion: pointsman.dev/v1\nkind: StagedRollout\nmetadata: {{name: r}}\nspec: {{kind: boat, to: b, waves: [{{name: all}}], \
+        "apiVersion: pointsman.dev/v1\nkind: StagedRollout\nmetadata: {{name: r}}\nspec: {{kind: database, to: b, waves: [{{name: all}}], \
          order: {{by: {order}}}}}\n"
     );
     read_rollout("r.yaml", &text, &kind(health)).unwrap()

@@ -4,17 +4,17 @@ use pointsman_core::rollout::{FleetObject, LocalTime, PlanInput, RolloutPhase, R
 use serde_json::{Value, json};
 
 use crate::kinds::rollout_of;
-use crate::patches::{NOW, boat};
+use crate::patches::{NOW, database};
 
-/// Plans for two boats at noon of a Thursday or, outside the window, of a Friday.
+/// Plans for two databases at noon of a Thursday or, outside the window, of a Friday.
 fn planned(status: &RolloutStatus, direction: &str, is_open: bool) -> RolloutPlan {
     let windows = json!([{"days": ["mon-thu"], "from": "09:00", "to": "16:00", "zone": "Asia/Tokyo"}]);
     let waves = json!([{"name": "all", "maxInFlight": 1}]);
     let rollout = rollout_of(&json!({"from": "2.16.0", "waves": waves, "windows": windows, "direction": direction}));
     let fleet = [("b", "u"), ("c", "v")].map(|(name, uid)| {
-        let mut boat = boat(json!({"labels": {"example.com/controller-version": "2.16.0"}}));
-        (boat["metadata"]["name"], boat["metadata"]["uid"]) = (Value::from(name), Value::from(uid));
-        FleetObject::of(&boat, &rollout).unwrap()
+        let mut database = database(json!({"labels": {"example.com/controller-version": "2.16.0"}}));
+        (database["metadata"]["name"], database["metadata"]["uid"]) = (Value::from(name), Value::from(uid));
+        FleetObject::of(&database, &rollout).unwrap()
     });
     let there = LocalTime { weekday: if is_open { 3 } else { 4 }, minute: 12 * 60 };
     let facts =

@@ -9,7 +9,7 @@ use pointsman_core::definition::Kind;
 use pointsman_core::rollout::{Rollout, ClockReading, RolloutStatus, answered_rollout};
 use serde_json::{Map, Value, json};
 
-use super::boat::Boat;
+use super::database::Database;
 use super::script::{Gates, LARGE, Setup, Stranger};
 
 pub(super) const LABEL: &str = "example.com/controller-version";
@@ -21,7 +21,7 @@ pub(super) const OTHER: &str = "2.15.0";
 pub(super) const SOAK: u64 = 30;
 /// Seconds after the end of the first wave in which the next one does not begin, where there are any.
 pub(super) const LATER: u64 = 20;
-pub(super) const CONTROLLER: &str = "boatman";
+pub(super) const CONTROLLER: &str = "databaser";
 /// That of the old version.
 const OLD_CONTROLLER: &str = "oarsman";
 pub(super) const GITOPS: &str = "kustomize-controller";
@@ -42,9 +42,9 @@ pub(super) enum NotWritten {
 /// A cluster.
 pub(super) struct World {
     /// By name.
-    pub(super) objects: BTreeMap<String, Boat>,
+    pub(super) objects: BTreeMap<String, Database>,
     /// What a cache knows, and whoever watches the fleet.
-    pub(super) cache: BTreeMap<String, Boat>,
+    pub(super) cache: BTreeMap<String, Database>,
     /// Of the object that was written last before that.
     pub(super) cached_until: u64,
     /// What the StagedRollout says.
@@ -223,7 +223,7 @@ impl World {
         }
         self.before.insert(uid.clone(), label.map(str::to_owned));
         self.created.insert(uid, self.now);
-        self.objects.insert(name.to_owned(), Boat::new(metadata));
+        self.objects.insert(name.to_owned(), Database::new(metadata));
         self.look(name, true);
     }
 
@@ -242,7 +242,7 @@ impl World {
 
     /// Another object with the name of one that is there.
     pub(super) fn recreate(&mut self, name: &str) {
-        if let Some(canary) = self.objects.get(name).map(Boat::is_canary) {
+        if let Some(canary) = self.objects.get(name).map(Database::is_canary) {
             self.delete(name);
             self.create_named(name, Some(OLD), canary);
         }
@@ -257,14 +257,14 @@ impl World {
     /// Somebody deletes an object, and a finalizer keeps it: nobody waits for it to come home.
     pub(super) fn keep(&mut self, name: &str) {
         if self.objects.get(name).is_some_and(|object| !object.is_going()) {
-            let uid = self.write(name, Boat::deleted);
+            let uid = self.write(name, Database::deleted);
             self.touched.extend(uid);
         }
     }
 
     /// Whoever set the finalizer takes it off.
     pub(super) fn let_go(&mut self, name: &str) {
-        if self.objects.get(name).is_some_and(Boat::is_going) {
+        if self.objects.get(name).is_some_and(Database::is_going) {
             self.delete(name);
         }
     }
@@ -277,7 +277,7 @@ impl World {
     }
 
     /// Writes an object, and returns its uid; nothing where there is none.
-    fn write(&mut self, name: &str, write: impl FnOnce(&mut Boat, u64)) -> Option<String> {
+    fn write(&mut self, name: &str, write: impl FnOnce(&mut Database, u64)) -> Option<String> {
         let object = self.objects.get_mut(name)?;
         write(object, self.now);
         self.revision += 1;
@@ -286,7 +286,7 @@ impl World {
     }
 
     /// The field manager of the controller in whose hands an object is.
-    fn manager_of(&self, object: &Boat) -> &'static str {
+    fn manager_of(&self, object: &Database) -> &'static str {
         if object.label() == Some(OLD) && !self.one_manager { OLD_CONTROLLER } else { CONTROLLER }
     }
 
@@ -302,7 +302,7 @@ impl World {
     }
 
     pub(super) fn noise(&mut self, name: &str) {
-        self.write(name, Boat::noise);
+        self.write(name, Database::noise);
     }
 
     /// The old controller writes to an object, in whosever hands it is: in its own, that is an answer.
@@ -437,7 +437,7 @@ impl World {
     }
 
     /// What somebody asks for of an object that is held is noted, and nothing else happens.
-    fn asked_of_held(&mut self, name: &str, stranger: Stranger, (before, after): (&Boat, &Boat)) {
+    fn asked_of_held(&mut self, name: &str, stranger: Stranger, (before, after): (&Database, &Database)) {
         let uid = before.uid().to_owned();
         let asked = match stranger {
             Stranger::Labels(version) | Stranger::Applies(version) if before.label() != Some(version) => version,
@@ -459,7 +459,7 @@ impl World {
     }
 
     /// What would come of a JSON Patch.
-    pub(super) fn try_patch(&self, name: &str, patch: &Value) -> Result<Boat, NotWritten> {
+    pub(super) fn try_patch(&self, name: &str, patch: &Value) -> Result<Database, NotWritten> {
         let next = self.objects.get(name).and_then(|object| object.patched(patch, self.now, !self.unaware));
         let next = next.ok_or(NotWritten::Stale)?;
         if self.down {
@@ -492,7 +492,7 @@ impl World {
 }
 
 /// What somebody else writes of an object.
-fn does(stranger: Stranger, object: &mut Boat, now: u64) {
+fn does(stranger: Stranger, object: &mut Database, now: u64) {
     match stranger {
         // Whoever updates nothing writes nothing.
         Stranger::Labels(version) if object.label() == Some(version) => {}
@@ -561,7 +561,7 @@ fn spec(setup: &Setup) -> Value {
         waves[0]["before"] = json!("approval");
     }
     let mut spec = json!({
-        "kind": "boat", "to": NEW, "waves": waves, "maxUnhealthy": setup.max_unhealthy, "timeout": "60s",
+        "kind": "database", "to": NEW, "waves": waves, "maxUnhealthy": setup.max_unhealthy, "timeout": "60s",
         "onFailure": setup.on_failure,
     });
     if setup.from {

@@ -24,7 +24,7 @@ impl FactMetrics {
                 "1 where the facts of a resource are known, 0 where what hangs on them is answered with 503.",
                 &["resource"],
             )?,
-            objects: new.gauges("fact_objects", "Objects of which a fact of a stage is true.", &["resource"])?,
+            objects: new.gauges("fact_objects", "Objects of which a fact of a mutation is true.", &["resource"])?,
             failures: new.counters(
                 "fact_watch_failures_total",
                 "How often reading or watching the objects that say facts failed.",

@@ -124,9 +124,9 @@ fn checked(file: &Path, args: &CheckArgs, samples: &[Sample], stop: Option<&Stop
     };
     let known = match known {
         Ok(KnownDefinition::Kind(known)) => *known,
-        Ok(KnownDefinition::Stages(known)) => {
+        Ok(KnownDefinition::Mutations(known)) => {
             // Nothing is converted, so no law of conversions is tried.
-            checked.kind = Some(Understood::of_stages(&known));
+            checked.kind = Some(Understood::of_mutations(&known));
             return Ok(checked);
         }
         Err(problems) => {

@@ -12,7 +12,7 @@ use super::junit::{Case, CaseOutcome, Suite};
 use super::summary;
 use super::trial::Trial;
 use crate::commands::json_tree::JsonTree;
-use crate::commands::kinds_dir::KnownStages;
+use crate::commands::kinds_dir::LoadedMutations;
 use crate::commands::output::{complain, talk, warn};
 
 /// A definition, and what was found out about it.
@@ -80,14 +80,14 @@ impl Understood {
     }
 
     /// A definition of stages: what is done to the objects of others.
-    pub(super) fn of_stages(known: &KnownStages) -> Self {
-        let name = format!("stages of {}", known.staged.resource());
+    pub(super) fn of_mutations(known: &LoadedMutations) -> Self {
+        let name = format!("mutations of {}", known.mutated.resource());
         let mut text = String::new();
-        for (stage, operations) in known.staged.told() {
-            text.push_str(&format!("  {stage}\n"));
+        for (mutation, operations) in known.mutated.told() {
+            text.push_str(&format!("  {mutation}\n"));
             operations.iter().for_each(|operation| text.push_str(&format!("    {operation}\n")));
         }
-        Self { name, text, json: summary::of_stages(known), lost_paths: Vec::new() }
+        Self { name, text, json: summary::of_mutations(known), lost_paths: Vec::new() }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use pointsman_core::definition::{self, Kind, StagedKind};
+use pointsman_core::definition::{self, Kind, MutatedKind};
 
 use super::check::{CheckArgs, check};
 use super::summary;
@@ -66,7 +66,7 @@ pub(crate) fn run(args: &KindsCommandArgs) -> anyhow::Result<ExitCode> {
         }
         Some(KindsCommand::Show(args)) => {
             let all = args.kinds.load_all()?;
-            let text = match all.staged.iter().find(|known| known.staged.is_called(&args.name)) {
+            let text = match all.mutated.iter().find(|known| known.mutated.is_called(&args.name)) {
                 Some(known) => &known.text,
                 None => &kind_names::find(&all.kinds, &args.name)?.text,
             };
@@ -78,20 +78,20 @@ pub(crate) fn run(args: &KindsCommandArgs) -> anyhow::Result<ExitCode> {
 
 fn list(args: &ListArgs) -> anyhow::Result<ExitCode> {
     let all = args.kinds.load_all()?;
-    let staged = || all.staged.iter().map(|known| &known.staged);
+    let mutated = || all.mutated.iter().map(|known| &known.mutated);
     let json = || {
-        let all = all.kinds.iter().map(summary::json).chain(all.staged.iter().map(summary::of_stages));
+        let all = all.kinds.iter().map(summary::json).chain(all.mutated.iter().map(summary::of_mutations));
         JsonTree::Array(all.collect())
     };
     output::data(&match args.output {
         ListFormat::Json => Format::Json.write(&json()),
         ListFormat::Yaml => Format::Yaml.write(&json()),
         ListFormat::Name => {
-            let names = all.kinds.iter().map(|known| known.kind.name()).chain(staged().map(StagedKind::name));
+            let names = all.kinds.iter().map(|known| known.kind.name()).chain(mutated().map(MutatedKind::name));
             names.map(|name| format!("{name}\n")).collect()
         }
         ListFormat::Table => {
-            let rows = all.kinds.iter().map(|known| columns(&known.kind)).chain(staged().map(columns_of_stages));
+            let rows = all.kinds.iter().map(|known| columns(&known.kind)).chain(mutated().map(columns_of_mutations));
             // What is stored stands in the wide one: a terminal has 80 columns.
             let rows = rows.map(|[name, group, kind, versions, _]| [name, group, kind, versions]);
             let [name, group, kind, versions, _] = COLUMNS;
@@ -110,8 +110,8 @@ fn columns(kind: &Kind) -> [String; 5] {
 }
 
 /// Nothing of it is stored by a definition: the objects are somebody else's.
-fn columns_of_stages(staged: &StagedKind) -> [String; 5] {
-    [staged.name(), staged.group(), staged.kind(), staged.version(), "-"].map(str::to_owned)
+fn columns_of_mutations(mutated: &MutatedKind) -> [String; 5] {
+    [mutated.name(), mutated.group(), mutated.kind(), mutated.version(), "-"].map(str::to_owned)
 }
 
 fn wide(all: &KnownDefinitions) -> String {
@@ -122,12 +122,12 @@ fn wide(all: &KnownDefinitions) -> String {
         let operations: usize = known.kind.steps().iter().map(|step| step.operations.len()).sum();
         [name, group, is, versions, storage, hash_at, operations.to_string(), known.source().to_owned()]
     });
-    let staged = all.staged.iter().map(|known| {
-        let [name, group, is, versions, storage] = columns_of_stages(&known.staged);
-        let operations: usize = known.staged.told().iter().map(|(_, operations)| operations.len()).sum();
+    let mutated = all.mutated.iter().map(|known| {
+        let [name, group, is, versions, storage] = columns_of_mutations(&known.mutated);
+        let operations: usize = known.mutated.told().iter().map(|(_, operations)| operations.len()).sum();
         [name, group, is, versions, storage, "-".to_owned(), operations.to_string(), known.file.clone()]
     });
-    let rows: Vec<[String; 8]> = rows.chain(staged).collect();
+    let rows: Vec<[String; 8]> = rows.chain(mutated).collect();
     table([name, group, is, versions, storage, "HASH-AT", "OPERATIONS", "SOURCE"], &rows)
 }
 

@@ -3,7 +3,7 @@
 use pointsman_core::definition::StepSummary;
 
 use crate::commands::json_tree::JsonTree;
-use crate::commands::kinds_dir::{LoadedKind, KnownStages};
+use crate::commands::kinds_dir::{LoadedKind, LoadedMutations};
 
 pub(super) fn json(known: &LoadedKind) -> JsonTree {
     let kind = &known.kind;
@@ -47,20 +47,20 @@ fn step(step: StepSummary) -> JsonTree {
 }
 
 /// Stages for the objects of others, for programs.
-pub(super) fn of_stages(known: &KnownStages) -> JsonTree {
-    let staged = &known.staged;
-    let stages = staged.told().into_iter().zip(staged.stages()).map(|((_, operations), name)| {
+pub(super) fn of_mutations(known: &LoadedMutations) -> JsonTree {
+    let mutated = &known.mutated;
+    let mutations = mutated.told().into_iter().zip(mutated.mutations()).map(|((_, operations), name)| {
         let operations = operations.into_iter().map(JsonTree::string).collect();
         JsonTree::object([("name", JsonTree::string(name)), ("operations", JsonTree::Array(operations))])
     });
-    let facts = staged.facts().into_iter().map(|fact| JsonTree::string(fact.to_string()));
+    let facts = mutated.facts().into_iter().map(|fact| JsonTree::string(fact.to_string()));
     JsonTree::object([
-        ("name", JsonTree::string(staged.name())),
-        ("group", JsonTree::string(staged.group())),
-        ("kind", JsonTree::string(staged.kind())),
-        ("plural", JsonTree::string(staged.plural())),
-        ("versions", JsonTree::Array(vec![JsonTree::string(staged.version())])),
-        ("stages", JsonTree::Array(stages.collect())),
+        ("name", JsonTree::string(mutated.name())),
+        ("group", JsonTree::string(mutated.group())),
+        ("kind", JsonTree::string(mutated.kind())),
+        ("plural", JsonTree::string(mutated.plural())),
+        ("versions", JsonTree::Array(vec![JsonTree::string(mutated.version())])),
+        ("mutations", JsonTree::Array(mutations.collect())),
         ("facts", JsonTree::Array(facts.collect())),
         ("source", JsonTree::string(&known.file)),
     ])

@@ -110,13 +110,13 @@ mod tests {
                 "waves": [{"name": "canary", "done": 1, "total": 2}],
             },
         });
-        let fresh = json!({"metadata": {"name": "b\"c"}, "spec": {"kind": "boat"}});
+        let fresh = json!({"metadata": {"name": "b\"c"}, "spec": {"kind": "database"}});
         let text = exposition(&[rollout, fresh], 100);
         let eck = "{rollout=\"eck\",kind=\"elasticsearch\"";
         for line in [
             "pointsman_rollouts_timestamp_seconds 100",
             &format!("pointsman_rollout_phase{eck},phase=\"Paused\",reason=\"TimedOut\"}} 1"),
-            "pointsman_rollout_phase{rollout=\"b\\\"c\",kind=\"boat\",phase=\"Pending\",reason=\"\"} 1",
+            "pointsman_rollout_phase{rollout=\"b\\\"c\",kind=\"database\",phase=\"Pending\",reason=\"\"} 1",
             &format!("pointsman_rollout_objects{eck},state=\"pending\"}} 3"),
             &format!("pointsman_rollout_objects{eck},state=\"failed\"}} 1"),
             &format!("pointsman_rollout_wave_objects{eck},wave=\"canary\",objects=\"total\"}} 2"),

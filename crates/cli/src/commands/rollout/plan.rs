@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 use pointsman_cluster::{RolloutClock, FleetSnapshot, SnapshotOptions, survey_rollout, unfreezable};
 use pointsman_core::rollout::{
-    Rollout, Forecast, RolloutStatus, ObjectState, GateDescription, StepDescription, forecast, missing_stages, shut_now,
+    Rollout, Forecast, RolloutStatus, ObjectState, GateDescription, StepDescription, forecast, missing_mutations, shut_now,
     start_refusals, told_gates, told_steps,
 };
 use serde_json::{Value, json};
@@ -55,19 +55,19 @@ enum RolloutPlanFormat {
 
 /// Exit code 1 where anything would not move, or the rollout would not begin.
 pub(super) fn plan(args: &PlanRolloutArgs) -> anyhow::Result<ExitCode> {
-    let (all, staged) = args.kinds.load_with_stages()?;
+    let (all, mutated) = args.kinds.load_with_mutations()?;
     let file = FileRollout::read(&args.filename, &all)?;
     let kind = file.kind(&all)?;
     let (rollout, status) = (&file.rollout, RolloutStatus::default());
     let asks = if args.server { SnapshotOptions::TheServer } else { SnapshotOptions::Nobody };
-    let looks = args.prometheus.survey(asks, staged)?;
+    let looks = args.prometheus.survey(asks, mutated)?;
     let (survey, never) = args.cluster.patiently(async |cluster| {
         let survey = survey_rollout(&cluster, kind, &file.document, rollout, &status, &looks).await.map_err(advise)?;
         let never = unfreezable(&cluster, rollout).await.map_err(|error| advise(error.into()))?;
         Ok((survey, never))
     })?;
     let mut refusals = start_refusals(rollout, &survey.fleet, &survey.facts);
-    refusals.extend(missing_stages(rollout, &status, &looks.staged));
+    refusals.extend(missing_mutations(rollout, &status, &looks.mutated));
     let shut = shut_now(rollout, &status, &survey.facts);
     let told = forecast(rollout, &status, &survey.fleet, survey.facts.clone(), RolloutClock::start().now());
     let moves = told.iter().filter(|one| one.standing == ObjectState::Old).count();

@@ -31,8 +31,8 @@ pub(crate) struct PrioritizeArgs {
 
 /// Tells an object to go next.
 pub(super) fn prioritize(args: &PrioritizeArgs) -> anyhow::Result<ExitCode> {
-    let (all, staged) = args.kinds.load_with_stages()?;
-    let looks = args.prometheus.survey(SnapshotOptions::Nobody, staged)?;
+    let (all, mutated) = args.kinds.load_with_mutations()?;
+    let looks = args.prometheus.survey(SnapshotOptions::Nobody, mutated)?;
     let said = args.cluster.with(async |cluster| {
         let document = get_rollout(&cluster, &args.name).await.map_err(advise)?;
         let (kind, rollout) = checked(&document, &all)?;

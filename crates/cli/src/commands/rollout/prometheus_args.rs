@@ -2,7 +2,7 @@
 
 use clap::Args;
 use pointsman_cluster::{SnapshotOptions, SurveyOptions};
-use pointsman_core::definition::{HttpAddress, StagedKind};
+use pointsman_core::definition::{HttpAddress, MutatedKind};
 
 use crate::commands::usage::Usage;
 
@@ -35,7 +35,7 @@ impl PrometheusArgs {
     ///
     /// # Errors
     /// As [`Self::address`].
-    pub(super) fn survey(&self, asks: SnapshotOptions, staged: Vec<StagedKind>) -> anyhow::Result<SurveyOptions> {
-        Ok(SurveyOptions { asks, prometheus: self.address()?, staged })
+    pub(super) fn survey(&self, asks: SnapshotOptions, mutated: Vec<MutatedKind>) -> anyhow::Result<SurveyOptions> {
+        Ok(SurveyOptions { asks, prometheus: self.address()?, mutated })
     }
 }

@@ -43,11 +43,11 @@ pub(crate) struct RunArgs {
 
 /// Runs a rollout, or all of them. Exit code 1 where one needs a person.
 pub(super) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
-    let (all, staged) = args.kinds.load_with_stages()?;
+    let (all, mutated) = args.kinds.load_with_mutations()?;
     let stop = Stop::on_interrupt()?;
     let holder = args.holder.clone().unwrap_or_else(own_name);
     let (namespace, prometheus) = (args.namespace.clone(), args.prometheus.address()?);
-    let options = RolloutOptions { once: args.once, holder, namespace, prometheus, staged };
+    let options = RolloutOptions { once: args.once, holder, namespace, prometheus, mutated };
     let needs_a_person = match &args.name {
         Some(name) => one(args, name, &all, &options, &stop)?,
         None => every(args, &all, &options, &stop)?,

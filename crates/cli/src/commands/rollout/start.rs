@@ -10,7 +10,7 @@ use pointsman_cluster::{
 };
 use pointsman_core::definition::Kind;
 use pointsman_core::registration::freeze;
-use pointsman_core::rollout::{RolloutStatus, goes_forward_again, missing_stages, start_refusals};
+use pointsman_core::rollout::{RolloutStatus, goes_forward_again, missing_mutations, start_refusals};
 use serde_json::Value;
 
 use super::rollout_kind::{FileRollout, advise, without_effect};
@@ -41,12 +41,12 @@ pub(crate) struct StartArgs {
 
 /// Applies a StagedRollout that could run, and before it what freezes what it names.
 pub(super) fn start(args: &StartArgs) -> anyhow::Result<ExitCode> {
-    let (all, staged) = args.kinds.load_with_stages()?;
+    let (all, mutated) = args.kinds.load_with_mutations()?;
     let file = FileRollout::read(&args.filename, &all)?;
     let kind = file.kind(&all)?;
     let documents = freeze(&file.rollout, Some(&args.runner.service_account));
     let dry_run = args.dry_run.mode();
-    let looks = args.prometheus.survey(SnapshotOptions::Nobody, staged)?;
+    let looks = args.prometheus.survey(SnapshotOptions::Nobody, mutated)?;
     let started = args.cluster.patiently(async |cluster| {
         let known = known(&cluster, &file).await.map_err(advise)?;
         let forward = goes_forward_again(&known, &file.document, &args.kinds.flags()).map_err(without_effect)?;
@@ -95,7 +95,7 @@ async fn refusals(
     }
     let survey = survey_rollout(cluster, kind, &file.document, &file.rollout, known, looks).await?;
     let mut refusals = start_refusals(&file.rollout, &survey.fleet, &survey.facts);
-    refusals.extend(missing_stages(&file.rollout, known, &looks.staged));
+    refusals.extend(missing_mutations(&file.rollout, known, &looks.mutated));
     refusals.extend(unfreezable);
     Ok(refusals)
 }

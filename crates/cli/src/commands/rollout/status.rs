@@ -95,8 +95,8 @@ pub(super) fn status(args: &RolloutStatusArgs) -> anyhow::Result<ExitCode> {
 
 /// What is seen of each object now, by the StagedRollout's status as it is.
 pub(super) fn objects(args: &ObjectsArgs) -> anyhow::Result<ExitCode> {
-    let (all, staged) = args.kinds.load_with_stages()?;
-    let looks = args.prometheus.survey(SnapshotOptions::Nobody, staged)?;
+    let (all, mutated) = args.kinds.load_with_mutations()?;
+    let looks = args.prometheus.survey(SnapshotOptions::Nobody, mutated)?;
     let (rollout, status, survey) = args.cluster.patiently(async |cluster| {
         let document = get_rollout(&cluster, &args.name).await.map_err(advise)?;
         let (kind, rollout) = checked(&document, &all)?;

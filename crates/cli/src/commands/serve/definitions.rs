@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
-use pointsman_core::definition::{Kind, StagedKind, WatchedFact};
+use pointsman_core::definition::{Kind, MutatedKind, WatchedFact};
 use pointsman_core::webhook::{Conversions, Endpoint, KnownFacts, Metadata, Reply, Settings, HandleError, Webhook};
 
 use super::trial::ServedTrial;
@@ -47,7 +47,7 @@ impl ServedKinds {
     #[must_use]
     pub fn facts(&self) -> Vec<WatchedFact> {
         let mut facts: Vec<WatchedFact> = Vec::new();
-        for fact in self.webhook.load().staged().iter().flat_map(StagedKind::facts) {
+        for fact in self.webhook.load().mutated().iter().flat_map(MutatedKind::facts) {
             if !facts.contains(&fact) {
                 facts.push(fact);
             }
@@ -74,11 +74,11 @@ impl ServedKinds {
             let versions: Vec<&str> = kind.versions().collect();
             format!("{}.{} {}", kind.kind(), kind.group(), versions.join(" "))
         });
-        let staged = webhook.staged().iter().map(|staged| {
-            let stages: Vec<&str> = staged.stages().collect();
-            format!("stages of {}: {}", staged.resource(), stages.join(" "))
+        let mutated = webhook.mutated().iter().map(|mutated| {
+            let mutations: Vec<&str> = mutated.mutations().collect();
+            format!("mutations of {}: {}", mutated.resource(), mutations.join(" "))
         });
-        names.chain(staged).collect::<Vec<_>>().join(", ")
+        names.chain(mutated).collect::<Vec<_>>().join(", ")
     }
 }
 
@@ -161,7 +161,7 @@ fn read(
     let all = kinds.load_all()?;
     let own = all.kinds.iter().filter_map(|known| Some((known.kind.name().to_owned(), known.file.clone()?))).collect();
     let files = all.kinds.iter().flat_map(|known| known.files.iter().cloned());
-    let files = files.chain(all.staged.iter().map(|known| known.path.clone())).collect();
+    let files = files.chain(all.mutated.iter().map(|known| known.path.clone())).collect();
     let webhook = all.webhook(metadata)?;
     trial.run(&webhook, &own)?;
     Ok((webhook.admitting(settings.clone()), files))
@@ -182,11 +182,11 @@ fn keeps_all(serving: &Webhook, new: &Webhook) -> anyhow::Result<()> {
         }
     }
     // Its webhook may be registered still, and would have every write refused.
-    for staged in serving.staged() {
-        let resource = staged.resource();
-        if !new.staged().iter().any(|other| (other.group(), other.kind()) == (staged.group(), staged.kind())) {
+    for mutated in serving.mutated() {
+        let resource = mutated.resource();
+        if !new.mutated().iter().any(|other| (other.group(), other.kind()) == (mutated.group(), mutated.kind())) {
             anyhow::bail!(
-                "{resource} has no stages any more, which are served: bring them back, or delete their webhooks and \
+                "{resource} has no mutations any more, which are served: bring them back, or delete their webhooks and \
                  restart to let them go"
             );
         }
@@ -266,17 +266,17 @@ mod tests {
     fn served_mutations_are_not_removed() {
         let dir = TempDir::new().unwrap();
         written(dir.path());
-        let stages = "apiVersion: pointsman.dev/v1\nkind: KindDefinition\n\
-                      resource: {group: apps, version: v1, kind: Deployment, plural: deployments}\nstages:\n\
-                      - name: moved\n  fact: {resource: nodes, name: x, label: moved}\n  before: [{noFlag: --a}]\n";
-        let file = dir.path().join("stages.yaml");
-        fs::write(&file, stages).unwrap();
+        let mutations = "apiVersion: pointsman.dev/v1\nkind: KindDefinition\n\
+                      resource: {group: apps, version: v1, kind: Deployment, plural: deployments}\nmutations:\n\
+                      - name: moved\n  fact: {resource: nodes, name: x, label: moved}\n  always: [{noFlag: --a}]\n";
+        let file = dir.path().join("mutations.yaml");
+        fs::write(&file, mutations).unwrap();
         let mut definitions = served(dir.path());
         fs::remove_file(&file).unwrap();
         let error = definitions.look().unwrap_err().to_string();
-        assert!(error.starts_with("deployments.apps has no stages any more, which are served"), "{error}");
+        assert!(error.starts_with("deployments.apps has no mutations any more, which are served"), "{error}");
         assert!(!definitions.served().facts().is_empty());
-        fs::write(&file, stages.replace("noFlag: --a", "noFlag: --b")).unwrap();
+        fs::write(&file, mutations.replace("noFlag: --a", "noFlag: --b")).unwrap();
         assert!(definitions.look().unwrap());
     }
 

@@ -76,7 +76,7 @@ impl FactFollower {
                         Err(error) => {
                             self.note(&facts, |standing| standing.failures += 1);
                             if told.is_new(&error.to_string(), Instant::now()) {
-                                let what = "facts cannot be followed, stages that hang on them are not decided";
+                                let what = "facts cannot be followed, mutations that hang on them are not decided";
                                 tracing::warn!(%error, "{what}");
                             }
                             pause = next_pause(pause, Duration::ZERO, None);

@@ -40,12 +40,12 @@ impl ServerArgs {
     }
 
     /// How the API server connects to a server of stages, which have no controller version.
-    pub(super) fn client_of_stages(&self, remarks: AuthorityRemarks) -> anyhow::Result<ClientConfig> {
+    pub(super) fn client_of_mutations(&self, remarks: AuthorityRemarks) -> anyhow::Result<ClientConfig> {
         let Some(address) = self.address() else {
             return Err(Usage("needs --service or --url".to_owned()).into());
         };
         if address.is_per_version() {
-            let message = "stages have no controller version: leave {version} out of --service and --url";
+            let message = "mutations have no controller version: leave {version} out of --service and --url";
             return Err(Usage(message.to_owned()).into());
         }
         let trust = trust(self.ca_file.as_deref(), self.cert_manager.as_ref(), remarks)?;

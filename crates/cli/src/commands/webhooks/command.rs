@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 use pointsman_core::webhook::ControllerVersion;
 
 use super::documents::{ControllerVersions, PrintedArgs, documents, once_each, print};
-use super::{doctor, overlay, policy, retire, stages};
+use super::{doctor, overlay, policy, retire, mutations};
 use crate::commands::ca_file::AuthorityRemarks;
 use crate::commands::kind_names::find;
 use crate::commands::output::warn;
@@ -52,7 +52,7 @@ enum WebhooksCommand {
     /// Print what is applied and deleted, in order, when a controller version goes.
     Retire(Box<retire::RetireArgs>),
     /// Print the webhooks of stages, or policies, for objects of kinds that are not ours.
-    Stages(Box<stages::StagesArgs>),
+    Mutations(Box<mutations::MutationsArgs>),
 }
 
 /// Prints what is to be applied.
@@ -62,7 +62,7 @@ pub(crate) fn run(args: &WebhooksArgs, remarks: AuthorityRemarks) -> anyhow::Res
         Some(WebhooksCommand::Overlay(args)) => return overlay::run(args),
         Some(WebhooksCommand::Policy(args)) => return policy::run(args),
         Some(WebhooksCommand::Retire(args)) => return retire::run(args, remarks),
-        Some(WebhooksCommand::Stages(args)) => return stages::run(args, remarks),
+        Some(WebhooksCommand::Mutations(args)) => return mutations::run(args, remarks),
         None => {}
     }
     let all = args.printed.kinds.load()?;

@@ -8,7 +8,7 @@ pub(super) enum WebhookTask {
     /// What is written of a kind of ours.
     OfOurs,
     /// What stages make of an object.
-    OfStages,
+    OfMutations,
 }
 
 /// Documents in YAML, each with its comments.
@@ -21,8 +21,8 @@ fn document(document: &JsonTree, asked: WebhookTask) -> String {
     let kind = document.get("kind").and_then(JsonTree::as_str).unwrap_or_default();
     let why = match (kind.ends_with("WebhookConfiguration"), asked) {
         (true, WebhookTask::OfOurs) => &OF_WEBHOOKS[..],
-        (true, WebhookTask::OfStages) => &OF_STAGES[..],
-        (false, _) if kind == "MutatingAdmissionPolicy" => &OF_STAGE_POLICIES[..],
+        (true, WebhookTask::OfMutations) => &OF_MUTATIONS[..],
+        (false, _) if kind == "MutatingAdmissionPolicy" => &OF_MUTATION_POLICIES[..],
         (false, _) => &OF_POLICIES[..],
     };
     let mut out = String::new();
@@ -61,10 +61,10 @@ const OF_WEBHOOKS: [(&str, &str); 7] = [
     ("sideEffects: None", "Dry runs are answered as any other."),
 ];
 
-const OF_STAGES: [(&str, &str); 8] = [
+const OF_MUTATIONS: [(&str, &str); 8] = [
     (
         "failurePolicy: Fail",
-        "What the stage is about is not written while no server answers. Run two replicas, so that a rollout-out does not \
+        "What the mutation is about is not written while no server answers. Run two replicas, so that a rollout-out does not \
          mean a refusal.",
     ),
     ("failurePolicy: Ignore", "A write goes on as it was sent, where no server answers."),
@@ -73,13 +73,13 @@ const OF_STAGES: [(&str, &str); 8] = [
         "An object that is going is let go, also while no server is up: its finalizers are removed by updates.",
     ),
     ("matchPolicy: Equivalent", "A write in another version of the resource is converted for the call."),
-    ("namespaceSelector:", "The namespaces of the stage; without any, all but that of the cluster and our own."),
+    ("namespaceSelector:", "The namespaces of the mutation; without any, all but that of the cluster and our own."),
     ("objectSelector:", "Matched against the old object and the new one; the server looks at the new one."),
-    ("reinvocationPolicy: IfNeeded", "Another webhook may change after us what the stage has made so."),
+    ("reinvocationPolicy: IfNeeded", "Another webhook may change after us what the mutation has made so."),
     ("sideEffects: None", "Dry runs are answered as any other."),
 ];
 
-const OF_STAGE_POLICIES: [(&str, &str); 6] = [
+const OF_MUTATION_POLICIES: [(&str, &str); 6] = [
     ("failurePolicy: Fail", "The API server evaluates it by itself: a write is refused where it cannot."),
     ("failurePolicy: Ignore", "A write goes on as it was sent, where the API server cannot evaluate it."),
     ("matchConditions:", "An object that is going is let go: its finalizers are removed by updates."),
@@ -87,8 +87,8 @@ const OF_STAGE_POLICIES: [(&str, &str); 6] = [
         "matchPolicy: Equivalent",
         "A write in another version of a custom resource is converted for it; of another resource it cannot be.",
     ),
-    ("namespaceSelector:", "The namespaces of the stage; without any, all but that of the cluster."),
-    ("reinvocationPolicy: IfNeeded", "Another webhook or policy may change after it what the stage has made so."),
+    ("namespaceSelector:", "The namespaces of the mutation; without any, all but that of the cluster."),
+    ("reinvocationPolicy: IfNeeded", "Another webhook or policy may change after it what the mutation has made so."),
 ];
 
 const OF_POLICIES: [(&str, &str); 4] = [

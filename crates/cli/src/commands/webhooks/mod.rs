@@ -8,7 +8,7 @@ mod documents;
 mod overlay;
 mod policy;
 mod retire;
-mod stages;
+mod mutations;
 
 pub(crate) use command::{WebhooksArgs, run};
 pub(crate) use doctor::{findings, inspect_all, judge_files};

@@ -134,11 +134,11 @@ fn delete_waits_for_dependents() {
 fn leaves(written: Vec<u8>, found: Vec<u8>) -> (Result<WriteOutcome, CallError>, bool) {
     let server = SmallServer::start(move |path| match group(path) {
         Some(manner) => manner,
-        None if path == "/apis/example.com/v1/namespaces/n/houses/a" => Manner::Says(found.clone()),
-        None if path.starts_with("/apis/example.com/v1/namespaces/n/houses/a?") => Manner::Says(written.clone()),
+        None if path == "/apis/example.com/v1/namespaces/n/newapps/a" => Manner::Says(found.clone()),
+        None if path.starts_with("/apis/example.com/v1/namespaces/n/newapps/a?") => Manner::Says(written.clone()),
         None => Manner::Says(answer(200, "{}")),
     });
-    let [plural, group, version, name, uid] = ["houses", "example.com", "v1", "a", "h"].map(str::to_owned);
+    let [plural, group, version, name, uid] = ["newapps", "example.com", "v1", "a", "h"].map(str::to_owned);
     let annotation = Some(("made-of".to_owned(), "d".to_owned()));
     let counterpart = PreconditionObject { plural, group, version, name, uid, annotation };
     let call = ObjectCall::Delete {
@@ -171,17 +171,17 @@ fn delete_of_missing_owner_is_skipped() {
     for (found, told) in [
         (there(&json!({"uid": "h", "deletionTimestamp": "2026-11-20T10:48:31Z"})), "is being deleted"),
         (there(&json!({"uid": "another one"})), "is not there any more"),
-        (no(404, "houses.example.com \"a\" not found"), "is not there any more"),
+        (no(404, "newapps.example.com \"a\" not found"), "is not there any more"),
         (there(&json!({"uid": "h", "annotations": {"made-of": "another"}})), unsaid),
         (there(&json!({"uid": "h"})), unsaid),
     ] {
         let (landed, is_deleted) = leaves(no(500, "nobody asks"), found);
         let Ok(WriteOutcome::NotYet(why)) = landed else { panic!("{landed:?}") };
-        assert_eq!(why, format!("deployments.apps n/a is not deleted: houses.example.com n/a {told}"));
+        assert_eq!(why, format!("deployments.apps n/a is not deleted: newapps.example.com n/a {told}"));
         assert!(!is_deleted);
     }
     let (landed, is_deleted) = leaves(fits(), no(500, "conversion failed"));
-    let unread = "deployments.apps n/a is not deleted: houses.example.com n/a cannot be read: ";
+    let unread = "deployments.apps n/a is not deleted: newapps.example.com n/a cannot be read: ";
     assert!(matches!(&landed, Ok(WriteOutcome::Refused(why)) if why.starts_with(unread)) && !is_deleted, "{landed:?}");
     for busy in [leaves(no(503, "busy"), fits()), leaves(fits(), no(503, "busy"))] {
         assert!(matches!(busy.0, Ok(WriteOutcome::Later(_))) && !busy.1, "{busy:?}");
@@ -206,7 +206,7 @@ fn kept_object_is_written_first() {
     let (landed, is_deleted) = leaves(no(403, "no"), says("7"));
     assert!(matches!(landed, Ok(WriteOutcome::Written(_))) && is_deleted, "{landed:?}");
     assert!(!leaves(no(403, "admission webhook"), says("6")).1, "it was another state of the other one");
-    let whose = "deployments.apps n/a is not deleted: houses.example.com n/a cannot be written: ";
+    let whose = "deployments.apps n/a is not deleted: newapps.example.com n/a cannot be written: ";
     // That it is too large by now is of these two alone.
     for (code, message) in [(403, "admission webhook \"a\" denied the request: no"), (500, "request is too large")] {
         let (landed, is_deleted) = leaves(no(code, message), fits());
@@ -252,10 +252,10 @@ fn only_target_gets_refusal() {
 
 const DEFINITION: &str = "apiVersion: pointsman.dev/v1
 kind: KindDefinition
-crd: houses.crd.yaml
+crd: newapps.crd.yaml
 healthy: {all: [{field: status.state, is: stable}]}
 becomes:
-  from: {crd: huts.crd.yaml, version: v1, healthy: {all: [{field: status.state, is: stable}]}}
+  from: {crd: oldapps.crd.yaml, version: v1, healthy: {all: [{field: status.state, is: stable}]}}
   to: v1
   operations: []
 workflows:
@@ -263,9 +263,9 @@ workflows:
   - {name: convert, convert: {}}
   - {name: adopt, adopt: {resources: [services, things.example.org]}}
   - name: pods
-    delete: {resource: replicaset.apps, labels: \"hut={name}\"}
+    delete: {resource: replicaset.apps, labels: \"oldapp={name}\"}
     irreversible: they are gone
-  - {name: hut, delete: {on: source}, irreversible: it is gone}
+  - {name: oldapp, delete: {on: source}, irreversible: it is gone}
 ";
 
 fn crd(group: &str, kind: &str) -> String {
@@ -283,28 +283,28 @@ fn crd(group: &str, kind: &str) -> String {
     .to_string()
 }
 
-/// What is known of a hut that has gone so many steps, by an API server that answers in this way.
+/// What is known of a oldapp that has gone so many steps, by an API server that answers in this way.
 fn known(steps: usize, server: &SmallServer) -> String {
     let mut read = |file: &str| {
-        Ok(if file == "huts.crd.yaml" { crd("was.example.com", "Hut") } else { crd("example.com", "House") })
+        Ok(if file == "oldapps.crd.yaml" { crd("was.example.com", "OldApp") } else { crd("example.com", "NewApp") })
     };
-    let kind = Kind::load("house.yaml", DEFINITION, &mut read).unwrap_or_else(|error| panic!("{error}"));
+    let kind = Kind::load("newapp.yaml", DEFINITION, &mut read).unwrap_or_else(|error| panic!("{error}"));
     let spec = json!({
-        "kind": "house", "workflow": "moves", "to": "v1", "acceptedRisks": ["pods", "hut"], "waves": [{"name": "all"}],
+        "kind": "newapp", "workflow": "moves", "to": "v1", "acceptedRisks": ["pods", "oldapp"], "waves": [{"name": "all"}],
     });
     let rollout = json!({"apiVersion": "pointsman.dev/v1", "kind": "StagedRollout", "metadata": {"name": "r", "uid": "u"}, "spec": spec});
     let rollout: Rollout = answered_rollout(&rollout, &kind).unwrap();
     let mark = json!({"rollout": "u", "was": null, "to": "v1", "at": "2026-11-18T10:00:00Z", "step": {"all": steps}});
-    let hut = json!({"metadata": {
-        "name": "h", "namespace": "n", "uid": "hut", "annotations": {"pointsman.dev/rollout": mark.to_string()},
+    let oldapp = json!({"metadata": {
+        "name": "h", "namespace": "n", "uid": "oldapp", "annotations": {"pointsman.dev/rollout": mark.to_string()},
     }});
-    let reserved = json!([{"object": "n/h", "uid": "hut", "since": "2026-11-18T10:00:00Z", "wave": "all"}]);
+    let reserved = json!([{"object": "n/h", "uid": "oldapp", "since": "2026-11-18T10:00:00Z", "wave": "all"}]);
     let status = RolloutStatus::of(&json!({"status": {"started": "2026-11-18T10:00:00Z", "inFlight": reserved}}));
-    let fleet: Vec<FleetObject> = FleetObject::of(&hut, &rollout).into_iter().collect();
+    let fleet: Vec<FleetObject> = FleetObject::of(&oldapp, &rollout).into_iter().collect();
     let questions = step_questions(&rollout, &status, &fleet);
     let mut answers = LookupResults::default();
     against(server, async |cluster| {
-        look_up_more(cluster, Compiled { kind: &kind, staged: &[] }, &questions, &mut answers).await
+        look_up_more(cluster, Compiled { kind: &kind, mutated: &[] }, &questions, &mut answers).await
     })
     .unwrap();
     format!("{answers:?}")

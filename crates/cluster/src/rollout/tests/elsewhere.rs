@@ -21,18 +21,18 @@ use crate::rollout::remote_lookups::RemoteLookups;
 use crate::rollout::writes::WriteOutcome;
 use crate::web::tests::{Manner, SmallServer, answer, waited};
 
-/// Boats that wait for the nodes of clusters of their own.
+/// Databases that wait for the nodes of clusters of their own.
 fn fleet(names: &[&str]) -> (Rollout, Vec<FleetObject>) {
-    let definition = "apiVersion: pointsman.dev/v1\nkind: KindDefinition\ncrd: boats.crd.yaml\nhealthy: {all: [{field: \
+    let definition = "apiVersion: pointsman.dev/v1\nkind: KindDefinition\ncrd: databases.crd.yaml\nhealthy: {all: [{field: \
                       status.ready, is: true}]}\nworkflows:\n  j:\n  - {name: nodes, wait: {list: nodes, every: {field: \
                       spec.fine, is: true}, on: {cluster: {secret: way, namespace: \"{name}\"}}}}\n";
     let kind = Kind::from_crd(definition, CRD).unwrap();
-    let spec = json!({"kind": "boat", "workflow": "j", "to": "b", "waves": [{"name": "all"}]});
+    let spec = json!({"kind": "database", "workflow": "j", "to": "b", "waves": [{"name": "all"}]});
     let rollout = json!({"apiVersion": "pointsman.dev/v1", "kind": "StagedRollout", "metadata": {"name": "r", "uid": "u"}, "spec": spec});
     let rollout = answered_rollout(&rollout, &kind).unwrap();
-    let boat =
+    let database =
         |name: &&str| json!({"metadata": {"name": name, "namespace": "n", "uid": name}, "status": {"ready": true}});
-    let fleet = names.iter().filter_map(|name| FleetObject::of(&boat(name), &rollout)).collect();
+    let fleet = names.iter().filter_map(|name| FleetObject::of(&database(name), &rollout)).collect();
     (rollout, fleet)
 }
 

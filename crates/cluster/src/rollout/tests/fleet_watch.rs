@@ -14,10 +14,10 @@ use super::{CRD, metric, rollout};
 use crate::cluster::Cluster;
 use crate::web::tests::{Manner, SmallServer, answer, waited};
 
-const LIST: &str = "/apis/example.com/v1/boats?limit=50";
+const LIST: &str = "/apis/example.com/v1/databases?limit=50";
 const PATIENCE: Duration = Duration::from_millis(300);
 
-fn boat(name: &str, version: &str, revision: u64) -> Value {
+fn database(name: &str, version: &str, revision: u64) -> Value {
     json!({"metadata": {
         "namespace": "n", "name": name, "uid": format!("uid-{name}"), "resourceVersion": revision.to_string(),
         "labels": {"example.com/controller-version": version},
@@ -29,18 +29,18 @@ fn told(events: &[(&str, Value)]) -> Vec<u8> {
     format!("HTTP/1.1 200 As it is\r\ncontent-type: application/json\r\n\r\n{}", lines.collect::<String>()).into()
 }
 
-/// An API server with boats a and b, which answers watches in this way, each by its number.
+/// An API server with databases a and b, which answers watches in this way, each by its number.
 fn server(watched: impl Fn(usize) -> Manner + Send + Sync + 'static) -> SmallServer {
     let watches = AtomicUsize::new(0);
     SmallServer::start(move |path| match path {
         LIST => {
-            let items = [boat("a", "1.0.0", 8), boat("b", "1.0.0", 9)];
+            let items = [database("a", "1.0.0", 8), database("b", "1.0.0", 9)];
             Manner::Says(answer(200, &json!({"metadata": {"resourceVersion": "10"}, "items": items}).to_string()))
         }
-        path if path.starts_with("/apis/example.com/v1/boats?watch=true") => {
+        path if path.starts_with("/apis/example.com/v1/databases?watch=true") => {
             watched(watches.fetch_add(1, Ordering::Relaxed))
         }
-        "/apis/example.com/v1/namespaces/n/boats/a" => Manner::Says(answer(200, &boat("a", "1.2.0", 30).to_string())),
+        "/apis/example.com/v1/namespaces/n/databases/a" => Manner::Says(answer(200, &database("a", "1.2.0", 30).to_string())),
         path if path.contains("/customresourcedefinitions/") => Manner::Says(answer(200, CRD)),
         _ => Manner::Says(answer(404, "{}")),
     })
@@ -82,10 +82,10 @@ fn watches(server: &SmallServer) -> Vec<String> {
 fn fleet_follows_watch() {
     let server = server(|_| {
         Manner::Holds(told(&[
-            ("MODIFIED", boat("a", "1.1.0", 12)),
-            ("MODIFIED", boat("a", "1.0.0", 11)),
-            ("ADDED", boat("c", "1.0.0", 13)),
-            ("DELETED", boat("b", "1.0.0", 14)),
+            ("MODIFIED", database("a", "1.1.0", 12)),
+            ("MODIFIED", database("a", "1.0.0", 11)),
+            ("ADDED", database("c", "1.0.0", 13)),
+            ("DELETED", database("b", "1.0.0", 14)),
             ("BOOKMARK", json!({"metadata": {"resourceVersion": "20"}})),
         ]))
     });
@@ -97,8 +97,8 @@ fn fleet_follows_watch() {
 #[test]
 fn ended_watch_resumes() {
     let server = server(|number| match number {
-        0 => Manner::Says(told(&[("MODIFIED", boat("a", "1.1.0", 12))])),
-        _ => Manner::Holds(told(&[("MODIFIED", boat("b", "1.1.0", 15))])),
+        0 => Manner::Says(told(&[("MODIFIED", database("a", "1.1.0", 12))])),
+        _ => Manner::Holds(told(&[("MODIFIED", database("b", "1.1.0", 15))])),
     });
     let (objects, all) = after(&server, async |cluster, rollout, fleet| {
         (heard(cluster, rollout, fleet).await, heard(cluster, rollout, fleet).await)
@@ -131,9 +131,9 @@ fn expired_watch_lists_again() {
 
 #[test]
 fn write_response_precedes_watch() {
-    let server = server(|_| Manner::Holds(told(&[("MODIFIED", boat("a", "1.0.0", 11))])));
+    let server = server(|_| Manner::Holds(told(&[("MODIFIED", database("a", "1.0.0", 11))])));
     let (objects, all) = after(&server, async |cluster, rollout, fleet| {
-        fleet.wrote(&boat("a", "1.1.0", 12), rollout);
+        fleet.wrote(&database("a", "1.1.0", 12), rollout);
         heard(cluster, rollout, fleet).await
     });
     assert_eq!((objects, all), (vec!["a 1.1.0".to_owned(), "b 1.0.0".to_owned()], true), "the watch is behind");
@@ -141,10 +141,10 @@ fn write_response_precedes_watch() {
 
 #[test]
 fn broken_event_restarts_watch() {
-    let whole = told(&[("MODIFIED", boat("a", "1.1.0", 12)), ("MODIFIED", boat("b", "1.1.0", 13))]);
+    let whole = told(&[("MODIFIED", database("a", "1.1.0", 12)), ("MODIFIED", database("b", "1.1.0", 13))]);
     let server = server(move |number| match number {
         0 => Manner::Says(whole[..whole.len() - 20].to_vec()),
-        _ => Manner::Holds(told(&[("MODIFIED", boat("b", "1.1.0", 13))])),
+        _ => Manner::Holds(told(&[("MODIFIED", database("b", "1.1.0", 13))])),
     });
     let (objects, _) = after(&server, async |cluster, rollout, fleet| {
         heard(cluster, rollout, fleet).await;
@@ -165,5 +165,5 @@ fn stale_object_is_read_first() {
         (max_in_flight, later, fleet.reread(cluster, rollout, &uids).await.unwrap())
     });
     assert_eq!((objects[0].as_str(), is_new), ("a 1.2.0", (false, true, false)));
-    assert_eq!(server.heads().iter().filter(|head| head.contains("/boats/a ")).count(), 1);
+    assert_eq!(server.heads().iter().filter(|head| head.contains("/databases/a ")).count(), 1);
 }

@@ -22,8 +22,8 @@ use crate::cluster::Cluster;
 use crate::web::tests::{Manner, SmallServer, answer, waited};
 
 const CRD: &str = r#"{
-    "kind": "CustomResourceDefinition", "metadata": {"name": "boats.example.com"},
-    "spec": {"group": "example.com", "names": {"kind": "Boat", "plural": "boats"}, "scope": "Namespaced", "versions": [
+    "kind": "CustomResourceDefinition", "metadata": {"name": "databases.example.com"},
+    "spec": {"group": "example.com", "names": {"kind": "Database", "plural": "databases"}, "scope": "Namespaced", "versions": [
         {"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": {"type": "object", "properties":
             {"status": {"type": "object", "properties": {"ready": {"type": "boolean"}}}}}}}]}}"#;
 
@@ -31,12 +31,12 @@ const CRD: &str = r#"{
 fn rollout(list: &str, checks: &[(String, String)]) -> (Kind, Rollout) {
     let checks = checks.iter().map(|(name, check)| format!("  - {{name: {name}, {check}}}\n"));
     let definition = format!(
-        "apiVersion: pointsman.dev/v1\nkind: KindDefinition\ncrd: boats.crd.yaml\nhealthy: {{all: [{{field: status.ready, is: \
+        "apiVersion: pointsman.dev/v1\nkind: KindDefinition\ncrd: databases.crd.yaml\nhealthy: {{all: [{{field: status.ready, is: \
          true}}]}}\nchecks:\n  {list}:\n{}",
         checks.collect::<String>()
     );
     let kind = Kind::from_crd(&definition, CRD).unwrap();
-    let spec = json!({"kind": "boat", "from": "1.0.0", "to": "1.1.0", "waves": [{"name": "all"}]});
+    let spec = json!({"kind": "database", "from": "1.0.0", "to": "1.1.0", "waves": [{"name": "all"}]});
     let rollout = json!({"apiVersion": "pointsman.dev/v1", "kind": "StagedRollout", "metadata": {"name": "r", "uid": "u"}, "spec": spec});
     let rollout = answered_rollout(&rollout, &kind).unwrap();
     (kind, rollout)

@@ -1,4 +1,4 @@
-//! The `admission` block of a definition, as it is written and as it is checked.
+//! The `admission` block of a definition, as written and as compiled.
 
 use std::collections::BTreeMap;
 
@@ -21,36 +21,37 @@ use crate::{
     upgrade::{self, Range},
 };
 
-/// What is checked when an object is written, besides what its schema says.
+/// Checks that apply when an object is written, in addition to its schema.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Admission")]
 pub(crate) struct AdmissionSpec {
-    /// The label that says which controller version manages an object. Defaults to `<group>/controller-version`.
+    /// The controller-version label of objects. Defaults to `<group>/controller-version`.
     pub(super) version_label: Option<String>,
-    /// The path (of `paths`) by which an object may go from one controller version to another. Without it any may
-    /// follow any.
+    /// The path (of `paths`) that an object must follow from one controller version to the next. Without a path, every
+    /// change of version is allowed.
     pub(super) version_path: Option<String>,
-    /// Labels that people take for the version label: whoever sets one is refused, and told the right one.
+    /// Label keys that are often mistaken for the version label. Setting one is rejected, and the error names the right
+    /// label.
     #[serde(default)]
     pub(super) mistaken_labels: Vec<String>,
-    /// The Lease that a controller version holds while it runs. A rollout moves nothing while those of the old and of
-    /// the new version are not held.
+    /// The Lease that a controller version holds while it runs. A rollout moves objects only while the Leases of the
+    /// old and the new version are held.
     pub(super) lease: Option<ControllerLease>,
-    /// The field managers that controller versions write as, by version, where they differ. By them a rollout finds out
-    /// that two controllers act on one object.
+    /// The field managers of controller versions, by version, if they differ. A rollout uses them to detect two
+    /// controllers that write to one object.
     #[serde(default)]
     pub(super) managers: BTreeMap<String, String>,
-    /// Where it is read which version runs. Without it the version label says so. Several places are several parts:
-    /// where they differ, an object runs both.
+    /// The places that contain the running version. Without this key, the version label is used. Several places are
+    /// several parts. If they differ, the object runs several versions.
     #[schemars(with = "Option<Vec<ObservedSpec>>")]
     pub(super) observe: Option<Vec<Spanned<ObservedSpec>>>,
-    /// What an object is there for, such as `controller` or `worker`: told beside its versions.
+    /// The role of an object, such as `controller` or `worker`, shown next to its versions.
     #[schemars(with = "Option<RoleSpec>")]
     pub(super) role: Option<Spanned<RoleSpec>>,
-    /// Where it is looked up how things stand that versions of `paths` need.
+    /// The objects that contain the state of the prerequisites of versions in `paths`.
     #[schemars(with = "Option<PrerequisitesSpec>")]
     pub(super) prerequisites: Option<Spanned<PrerequisitesSpec>>,
-    /// What must hold before an object goes to another controller version.
+    /// Conditions that must hold before another controller version takes over an object.
     #[serde(default)]
     #[schemars(with = "Vec<GateSpec>")]
     pub(super) handover: Vec<Spanned<GateSpec>>,
@@ -58,21 +59,21 @@ pub(crate) struct AdmissionSpec {
     #[serde(default)]
     #[schemars(with = "BTreeMap<String, UpgradePathSpec>")]
     pub(super) paths: BTreeMap<String, Spanned<UpgradePathSpec>>,
-    /// Rules of every controller version.
+    /// Rules for every controller version.
     #[serde(default)]
     #[schemars(with = "Vec<RuleSpec>")]
     pub(super) rules: Vec<Spanned<RuleSpec>>,
-    /// Rules of some controller versions.
+    /// Rules for some controller versions.
     #[serde(default)]
     #[schemars(with = "Vec<ControllerRulesSpec>")]
     pub(super) controllers: Vec<Spanned<ControllerRulesSpec>>,
 }
 
-/// Rules that only some controller versions have.
+/// Rules for some controller versions.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "ControllerRules")]
 pub(super) struct ControllerRulesSpec {
-    /// Which: a range such as `>=2.17` or `2.16`.
+    /// The controller versions: a range such as `>=2.17` or `2.16`.
     pub(super) versions: String,
     /// The rules.
     #[schemars(with = "Vec<RuleSpec>")]
@@ -87,8 +88,8 @@ pub(crate) struct Admission {
     pub(crate) mistaken_labels: Vec<String>,
     pub(crate) lease: Option<ControllerLease>,
     pub(crate) managers: BTreeMap<String, String>,
-    /// Where the running version is read, part by part; at least one. Either each has a name, or there is one that has
-    /// none.
+    /// The places that contain the running version, by part. There is at least one. Either every part has a name, or
+    /// there is one part without a name.
     pub(crate) observe: Vec<ObservedPart>,
     pub(crate) role: Option<RoleSource>,
     pub(crate) prerequisites: Option<Prerequisites>,
@@ -97,7 +98,7 @@ pub(crate) struct Admission {
 }
 
 impl Admission {
-    /// What holds for a kind whose definition says nothing of admission.
+    /// The settings of a kind whose definition has no `admission` block.
     pub(crate) fn none(group: &str) -> Self {
         let version_label = default_label(group);
         Self {
@@ -166,7 +167,7 @@ impl Admission {
 }
 
 impl AdmissionSpec {
-    /// Where the running version is read: at these places, each of a part or of none, or else at the version label.
+    /// The parts of the running version, from these places or else from the version label.
     fn observed(
         &self,
         places: Vec<(Option<String>, VersionPlace)>,
@@ -199,13 +200,13 @@ impl AdmissionSpec {
         parts
     }
 
-    /// Where it is looked up what versions need.
+    /// The source of the prerequisites of versions.
     fn prerequisites(&self, paths: &BTreeMap<String, UpgradePath>, problems: &mut Problems) -> Option<Prerequisites> {
         let compiled = self.prerequisites.as_ref().and_then(|spec| {
             let compiled = spec.value.compile();
             compiled.map_err(|why| problems.add(line(spec), format!("prerequisites: {why}"))).ok()
         });
-        // What is wrong with where it is looked up was said.
+        // A problem of the source itself was already reported.
         let is_there = self.prerequisites.is_none() || compiled.is_some();
         for (name, path) in paths.iter().filter(|_| is_there) {
             let at_line = self.paths.get(name).map(line).unwrap_or_default();
@@ -222,7 +223,7 @@ impl AdmissionSpec {
         compiled
     }
 
-    /// Labels that people take for the version label.
+    /// Checks the labels that are mistaken for the version label.
     fn mistake_labels(&self, version_label: &str, at_line: u64, problems: &mut Problems) {
         for key in &self.mistaken_labels {
             if !is_qualified_name(key) {
@@ -233,7 +234,7 @@ impl AdmissionSpec {
         }
     }
 
-    /// By what the controllers of the versions are told from each other.
+    /// Checks the Leases and field managers of the controller versions.
     fn name_controllers(&self, path: Option<&UpgradePath>, at_line: u64, problems: &mut Problems) {
         let versions = self.managers.keys().map(String::as_str);
         if let Some(message) = self.lease.as_ref().and_then(|lease| lease.problem(versions)) {
@@ -243,7 +244,7 @@ impl AdmissionSpec {
             if !is_label_value(version) || version.is_empty() {
                 problems.add(at_line, format!("managers: {version:?} can be no value of the version label"));
             } else if path.is_some_and(|path| upgrade::version(version).is_none_or(|one| !path.path.knows(&one))) {
-                // No rollout comes from there or leads there: two controllers would not be told apart, and nobody knew.
+                // No rollout uses this version, so the field manager would never be used.
                 let named = self.version_path.as_deref().unwrap_or_default();
                 problems.add(at_line, format!("managers: the path {named:?} knows no version {version:?}"));
             }
@@ -257,12 +258,12 @@ impl AdmissionSpec {
     }
 }
 
-/// All that runs of an object is what its version label says.
+/// The version label is the running version of the whole object.
 fn of_label(version_label: &str, has_path: bool) -> ObservedPart {
     ObservedPart::at(None, VersionPlace::Own(VersionSource::label(version_label, false, has_path)))
 }
 
-/// The label of kinds whose definition names none.
+/// The version label of kinds whose definition sets none.
 fn default_label(group: &str) -> String {
     format!("{group}/controller-version")
 }

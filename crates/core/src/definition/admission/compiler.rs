@@ -1,5 +1,5 @@
-//! Compiles rules against the schemas of the versions: a field that is not there, or a rule that could never hold for
-//! the type of its field, is refused.
+//! Compiles rules against the schemas of the versions. Rejects a field that does not exist, and a rule that can never
+//! hold for the type of its field.
 
 use std::collections::BTreeMap;
 
@@ -24,14 +24,14 @@ use crate::{
     upgrade::Range,
 };
 
-/// Compiles rules, one after the other.
+/// Compiles rules one by one.
 pub(super) struct RuleCompiler<'a> {
     versions: &'a Versions,
     paths: &'a BTreeMap<String, UpgradePath>,
-    /// Group and kind that they are about.
+    /// Group and kind of the objects.
     of: (&'a str, &'a str),
     problems: &'a mut Problems,
-    /// Where problems are.
+    /// The line of reported problems.
     line: u64,
 }
 
@@ -45,7 +45,7 @@ impl<'a> RuleCompiler<'a> {
         Self { versions, paths, of, problems, line: 0 }
     }
 
-    /// What comes next stands in this line.
+    /// Sets the line of the next items.
     pub(super) fn at(&mut self, line: u64) -> &mut Self {
         self.line = line;
         self
@@ -55,7 +55,7 @@ impl<'a> RuleCompiler<'a> {
         self.problems.add(self.line, message);
     }
 
-    /// A rule, of all controller versions or of some.
+    /// Compiles a rule for all or some controller versions.
     pub(super) fn rule(&mut self, rule: &Spanned<RuleSpec>, controllers: Option<&Range>) -> Option<Rule> {
         self.line = line(rule);
         let spec = &rule.value;
@@ -90,7 +90,7 @@ impl<'a> RuleCompiler<'a> {
         Some(Rule { only, id, controllers: controllers.cloned(), at, field, check })
     }
 
-    /// What must hold before an object is handed over.
+    /// Compiles a gate that must pass before a handover.
     pub(super) fn handover(&mut self, gate: &Spanned<GateSpec>) -> Option<Gate> {
         self.line = line(gate);
         let schema = &self.versions.at(self.versions.newest()).schema;
@@ -102,7 +102,8 @@ impl<'a> RuleCompiler<'a> {
         compiled
     }
 
-    /// A place that says which version runs, and of which part. With `has_path`, what is no version says nothing.
+    /// Compiles a place of the running version, and returns its part. With `has_path`, a text that is no version is an
+    /// error at run time.
     pub(super) fn observed(
         &mut self,
         place: &Spanned<ObservedSpec>,
@@ -155,7 +156,7 @@ impl<'a> RuleCompiler<'a> {
         compiled.map_err(|why| self.problem(format!("observe: {why}"))).ok()
     }
 
-    /// A place that says what an object is there for.
+    /// Compiles a place that contains the role of an object.
     pub(super) fn role(&mut self, role: &Spanned<RoleSpec>) -> Option<RoleSource> {
         self.line = line(role);
         match (&role.value.label, &role.value.field) {
@@ -179,7 +180,7 @@ impl<'a> RuleCompiler<'a> {
         is_key.then_some(())
     }
 
-    /// A field of the newest version that holds a text.
+    /// A string field of the newest version.
     fn text_field(&mut self, what: &str, field: &str) -> Option<Path> {
         let (at, schema) = self.field(self.versions.newest(), field)?;
         self.is_of_type(what, &at, schema, "string");
@@ -239,7 +240,7 @@ impl<'a> RuleCompiler<'a> {
         })
     }
 
-    /// The version of a name; without one, the newest.
+    /// The version of this name, or the newest version without a name.
     fn version(&mut self, name: Option<&str>) -> Option<VersionIndex> {
         let Some(name) = name else {
             return Some(self.versions.newest());
@@ -261,7 +262,7 @@ impl<'a> RuleCompiler<'a> {
         found
     }
 
-    /// A field that must be in the schema of a version.
+    /// A field that must exist in the schema of a version.
     fn field(&mut self, at: VersionIndex, text: &str) -> Option<(Path, &'a Schema)> {
         let version = self.versions.at(at);
         let problem = match Path::parse(text) {
@@ -278,7 +279,7 @@ impl<'a> RuleCompiler<'a> {
         None
     }
 
-    /// A rule whose field has another type could never hold.
+    /// Reports a rule that can never hold because its field has another type.
     fn can_hold(&mut self, name: &str, field: &Path, schema: &Schema, check: &Check) {
         let (wanted, values) = match check {
             Check::Duration | Check::Upgrade { .. } => (Some("string"), &[][..]),
@@ -307,7 +308,7 @@ fn jsons(values: &[Value]) -> Vec<Json<'static>> {
     values.iter().map(|value| Json::owned(value.to_string())).collect()
 }
 
-/// An empty string is no UUID, so it is none that was set.
+/// Adds the empty string to the unset values of a UUID field.
 fn with_empty_uuid(schema: &Schema, check: Check) -> Check {
     match check {
         Check::Immutable { mut unset, .. } if schema.format.as_deref() == Some("uuid") => {

@@ -1,4 +1,4 @@
-//! The Leases that controller versions hold: each its own, so that two of them run side by side.
+//! The Leases of controller versions. Each version has its own Lease, so that two versions run side by side.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -9,9 +9,9 @@ use crate::apimachinery::{is_dns_label, is_dns_subdomain};
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Lease")]
 pub(crate) struct ControllerLease {
-    /// Its namespace: that of the controllers.
+    /// The namespace of the Lease, which is that of the controllers.
     namespace: String,
-    /// Its name, with `{version}` in it, which becomes the version with dashes for its dots:
+    /// The name of the Lease, with the placeholder `{version}`. In the version, dots become dashes:
     /// `elastic-operator-leader-v{version}` is `elastic-operator-leader-v2-16-1` for `2.16.1`.
     name: String,
 }
@@ -22,7 +22,7 @@ impl ControllerLease {
         (self.namespace.clone(), self.name.replace(PLACE, &version.replace('.', "-")))
     }
 
-    /// What is wrong with it, for the versions that a definition names.
+    /// Returns the first problem, for the versions that a definition names.
     pub(super) fn problem<'v>(&self, versions: impl Iterator<Item = &'v str>) -> Option<String> {
         if !is_dns_label(&self.namespace) {
             return Some(format!("lease: {:?} is no name of a namespace", self.namespace));
@@ -46,11 +46,11 @@ impl ControllerLease {
         Some(format!("lease: {one} and {two} are different versions, and both would hold {}", self.of(one).1))
     }
 
-    /// Whether two versions would hold the same Lease.
+    /// Returns whether two versions would use the same Lease.
     pub(crate) fn collide(&self, one: &str, two: &str) -> bool {
         one != two && self.of(one) == self.of(two)
     }
 }
 
-/// Where the version stands in the name.
+/// The placeholder for the version.
 const PLACE: &str = "{version}";

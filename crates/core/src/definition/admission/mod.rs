@@ -1,5 +1,5 @@
-//! What is checked when an object is written, as data: rules, upgrade paths, and what must hold before it changes
-//! hands; and where it is seen which version runs, and what an object is there for.
+//! The admission checks of a definition as data: rules, upgrade paths, and gates for a handover. Also the places of the
+//! running version and of the role of an object.
 
 mod block;
 mod compiler;

@@ -1,4 +1,4 @@
-//! Where it is read which version of something runs, as it is written and as it is checked.
+//! Places that contain a running version, as written and as compiled.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -10,52 +10,53 @@ use crate::apimachinery::excerpt;
 use crate::definition::path::Path;
 use crate::upgrade;
 
-/// Where the version is read that runs of an object, or of a part of it: a label or a field, its own or of others.
+/// The place of the running version of an object or of a part: a label or a field, of the object itself or of other
+/// objects.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Observed")]
 pub(super) struct ObservedSpec {
-    /// The part of the object whose version it is, such as `kubelet`. Either each place names one, or none does.
+    /// The part of the object that runs this version, such as `kubelet`. Either every place has a part, or none.
     pub(super) part: Option<String>,
-    /// A label, whose value is the version.
+    /// A label that contains the version.
     pub(super) label: Option<String>,
-    /// A field, as the newest version names it; with `from` one of those objects, as the API server answers them.
+    /// A field of the newest version. With `from`, a field of the other objects as the API server returns them.
     pub(super) field: Option<String>,
-    /// Other objects that say it, such as the Pods of a host, instead of the object itself.
+    /// Other objects that contain the version, such as the Pods of a host, instead of the object itself.
     pub(super) from: Option<OthersSpec>,
-    /// How the field is read. Without it, the field is the version.
+    /// How the version is read from the field. By default, the field is the version.
     #[serde(rename = "as")]
     pub(super) reading: Option<Reading>,
-    /// An object may be without it: then that part does not run there. Nothing is known of an object without any.
+    /// The place may be absent; the part then does not run. If all places are absent, the version is unknown.
     #[serde(default)]
     pub(super) optional: bool,
 }
 
-/// A place of an object that says which version runs.
+/// A place of an object that contains a running version.
 #[derive(Clone, Debug)]
 pub(crate) struct VersionSource {
     pub(super) at: Path,
-    /// What it is called by whoever is told.
+    /// The name of the place in messages.
     pub(super) name: String,
     pub(super) reading: Reading,
     pub(super) optional: bool,
-    /// What is no version says nothing: the definition has a path, which knows versions only.
+    /// A text that is no version is an error, because the upgrade path contains only versions.
     pub(super) strict: bool,
 }
 
 impl VersionSource {
-    /// A label.
+    /// A label as the place.
     pub(super) fn label(key: &str, optional: bool, strict: bool) -> Self {
         let at = Path::default().join("metadata").join("labels").join(key);
         Self { at, name: format!("label {key}"), reading: Reading::Version, optional, strict }
     }
 
-    /// The field that is looked at.
+    /// The field that is read.
     pub(crate) fn path(&self) -> &Path {
         &self.at
     }
 
-    /// The version that an object says there, in the newest version of its kind; nothing where it may be without. Else
-    /// why nobody knows.
+    /// Reads the version from an object in the newest version of its kind. `None` if it is absent and optional.
+    /// Otherwise, returns why the version is unknown.
     pub(crate) fn read(&self, object: &Value) -> Result<Option<String>, String> {
         let found = self.at.names().iter().try_fold(object, |value, name| value.get(name.as_ref()));
         let found = found.filter(|value| !value.is_null());
@@ -66,7 +67,7 @@ impl VersionSource {
         let text = value.as_str().ok_or_else(|| format!("{}, and no text", is()))?;
         match self.reading {
             Reading::ImageTag => {
-                // A tag cannot have the sign before what does not count of a version.
+                // An image tag cannot contain `+`, so `--` stands for it.
                 let tag = upgrade::tag(text).map(|tag| tag.replace("--", "+"));
                 let version = tag.filter(|tag| upgrade::version(tag).is_some());
                 version.map(Some).ok_or_else(|| format!("{}, whose tag is no version", is()))

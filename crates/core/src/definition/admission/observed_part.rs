@@ -1,4 +1,4 @@
-//! Parts of an object that run a version each, such as a control plane and a kubelet.
+//! Parts of an object that each run a version, such as a control plane and a kubelet.
 
 use serde_json::Value;
 
@@ -6,29 +6,30 @@ use super::observe::VersionSource;
 use super::other_source::OtherSource;
 use crate::definition::path::Path;
 
-/// A part of an object, and where it is read which versions run of it.
+/// A part of an object, and the places that contain its running versions.
 #[derive(Clone, Debug)]
 pub(crate) struct ObservedPart {
-    /// What it is called; nothing where the definition names no parts, and this is all of the object.
+    /// The name. `None` if the definition has no parts, and this is the whole object.
     pub(crate) name: Option<String>,
-    /// At least one.
+    /// There is at least one.
     places: Vec<VersionPlace>,
 }
 
-/// Who says which version runs.
+/// A source of the running version.
 #[derive(Clone, Debug)]
 pub(crate) enum VersionPlace {
     /// The object itself.
     Own(VersionSource),
-    /// Others, which name it.
+    /// Other objects that refer to the object.
     Others(Box<OtherSource>),
 }
 
-/// What runs of a part of an object, each version once: none where the object has no such part. Else why nobody knows.
+/// The running versions of a part, without duplicates. Empty if the object has no such part. An error is the reason why
+/// they are unknown.
 pub(crate) type PartVersions = Result<Vec<String>, String>;
 
 impl VersionPlace {
-    /// What no other place is called by.
+    /// A unique identifier of the place.
     pub(super) fn id(&self) -> String {
         match self {
             Self::Own(source) => source.path().to_string(),
@@ -52,12 +53,12 @@ impl VersionPlace {
 }
 
 impl ObservedPart {
-    /// A part, or all of an object, read at one place.
+    /// A part, or the whole object, with one place.
     pub(super) fn at(name: Option<String>, place: VersionPlace) -> Self {
         Self { name, places: vec![place] }
     }
 
-    /// It is read at one more place.
+    /// Adds a place.
     pub(super) fn and(&mut self, place: VersionPlace) {
         self.places.push(place);
     }
@@ -66,17 +67,17 @@ impl ObservedPart {
         self.places.iter().any(|known| known.id() == place.id())
     }
 
-    /// The fields of the object that are looked at.
+    /// The fields of the object that are read.
     pub(crate) fn fields(&self) -> impl Iterator<Item = &Path> {
         self.places.iter().filter_map(VersionPlace::own).map(VersionSource::path)
     }
 
-    /// The other objects that are looked at.
+    /// The other objects that are read.
     pub(crate) fn others(&self) -> impl Iterator<Item = &OtherSource> {
         self.places.iter().filter_map(VersionPlace::others)
     }
 
-    /// What an object says of it itself, in the newest version of its kind.
+    /// The running versions from the object itself, in the newest version of its kind.
     pub(crate) fn own(&self, object: &Value) -> PartVersions {
         let mut versions = Vec::new();
         for place in self.places.iter().filter_map(VersionPlace::own) {
@@ -85,7 +86,7 @@ impl ObservedPart {
         Ok(versions)
     }
 
-    /// What is known to run of it, whatever else nobody knows: what an object says itself, and what others say.
+    /// All known running versions, from the object and from other objects. Ignores places that are unknown.
     pub(crate) fn known(&self, object: &Value, others: &dyn Fn(&OtherSource) -> PartVersions) -> Vec<String> {
         let mut versions = Vec::new();
         for place in &self.places {
@@ -98,7 +99,7 @@ impl ObservedPart {
         versions
     }
 
-    /// The same with what others say of it.
+    /// Adds the versions from other objects.
     fn with_others(&self, own: &PartVersions, others: &dyn Fn(&OtherSource) -> PartVersions) -> PartVersions {
         let mut versions = own.clone()?;
         for source in self.others() {
@@ -108,7 +109,7 @@ impl ObservedPart {
     }
 }
 
-/// Each once.
+/// Adds versions without duplicates.
 fn add(versions: &mut Vec<String>, more: impl IntoIterator<Item = String>) {
     for version in more {
         if !versions.contains(&version) {
@@ -117,8 +118,8 @@ fn add(versions: &mut Vec<String>, more: impl IntoIterator<Item = String>) {
     }
 }
 
-/// What runs of each part of an object, by what it says itself and by what others say. Of one of which nobody says
-/// anything nobody knows.
+/// The running versions of each part, from the object itself and from other objects. If no part has a version, all are
+/// unknown.
 pub(crate) fn whole_parts(
     parts: &[ObservedPart],
     own: &[PartVersions],
@@ -162,7 +163,7 @@ mod tests {
         ] {
             assert_eq!(read(labels.clone()), read_as, "{labels}");
         }
-        // Whatever it has, it does not say so.
+        // The object has parts without a version.
         let silent = [part("hull", &["a"], true), part("sails", &["c"], true)];
         let why = unknown("nothing of it says a version");
         assert_eq!(read_parts(&silent, &json!({"metadata": {}})), [why.clone(), why]);

@@ -1,4 +1,4 @@
-//! Versions of an object that other objects say, such as the Pods of a host, and its Node.
+//! Versions of an object that are read from other objects, such as the Pods of a host, or its Node.
 
 use serde_json::Value;
 
@@ -7,24 +7,25 @@ use super::others_spec::OthersSpec;
 use crate::apimachinery::{ResourceName, Selector, is_dns_label};
 use crate::definition::path::Path;
 
-/// Other objects that say a version, checked.
+/// Compiled: other objects that contain a version.
 #[derive(Clone, Debug)]
 pub(crate) struct OtherSource {
     pub(crate) resource: ResourceName,
     pub(crate) namespace: Option<String>,
     pub(crate) labels: Selector,
     by: Path,
-    /// Whom they are about: group and kind.
+    /// Group and kind of the objects that they refer to.
     of: (String, String),
     item: Option<(Path, String)>,
-    /// Where each says the version, within the item.
+    /// The place of the version in each object, or in the item.
     version: VersionSource,
-    /// What of an object none of them names does not run there.
+    /// If no other object refers to an object, the part does not run there.
     optional: bool,
 }
 
 impl OtherSource {
-    /// Checks it. `version` is where each of them says the version, `of` whom they are about, by group and kind.
+    /// Compiles the source. `version` is the place of the version in the other objects, `of` is group and kind of the
+    /// objects that they refer to.
     pub(super) fn compile(
         spec: &OthersSpec,
         of: (&str, &str),
@@ -49,27 +50,27 @@ impl OtherSource {
         })
     }
 
-    /// What messages call these objects: `pods of kube-system with tier=control-plane`.
+    /// The name of these objects in messages: `pods of kube-system with tier=control-plane`.
     pub(crate) fn title(&self) -> String {
         let within = self.namespace.as_ref().map(|namespace| format!(" of {namespace}")).unwrap_or_default();
         let with = if self.labels.is_everything() { String::new() } else { format!(" with {}", self.labels) };
         format!("{}{within}{with}", self.resource)
     }
 
-    /// What no other source is called by.
+    /// A unique identifier of the source.
     pub(crate) fn id(&self) -> String {
         let item = self.item.as_ref().map(|(list, name)| format!(" in {list} {name}")).unwrap_or_default();
         format!("{}, by {}: {}{item}", self.title(), self.by, self.version.path())
     }
 
-    /// The object that one of them is about, and which version it says; else why nobody knows. Nothing where it names
-    /// none of the kind.
+    /// Reads an other object: the object that it refers to, and the version or why it is unknown. `None` if it refers
+    /// to no object of the kind.
     pub(crate) fn read<'v>(&self, other: &'v Value) -> Option<(NamedObject<'v>, Result<String, String>)> {
         Some((self.about(other)?, self.version(other)))
     }
 
-    /// As Kubernetes reads a name: in the namespace of who says it, where a reference says no other one. A reference to
-    /// another kind names none of this one.
+    /// Resolves the reference like Kubernetes: without a namespace in the reference, the namespace of the referring
+    /// object applies. Ignores references to another kind.
     fn about<'v>(&self, other: &'v Value) -> Option<NamedObject<'v>> {
         let name = text(look(other, &self.by))?;
         let reference = self.reference(other);
@@ -80,12 +81,12 @@ impl OtherSource {
         if says("kind").is_some_and(|kind| kind != own_kind) || group.is_some_and(|group| group != own_group) {
             return None;
         }
-        // Who lists those of one namespace means objects wherever they are.
+        // If the list is limited to one namespace, the referenced objects may be in any namespace.
         let own = || text(other.pointer("/metadata/namespace")).filter(|_| self.namespace.is_none());
         Some(NamedObject { namespace: says("namespace").or_else(own), name })
     }
 
-    /// What stands beside the name, where that is one of a reference, and not of the other object itself.
+    /// The object around the name field, if it is a reference and not the metadata of the other object.
     fn reference<'v>(&self, other: &'v Value) -> Option<&'v Value> {
         let (last, holder) = self.by.names().split_last()?;
         let is_of_itself = matches!(holder, [only] if only.as_ref() == "metadata");
@@ -105,7 +106,8 @@ impl OtherSource {
         self.version.read(within)?.ok_or_else(|| format!("{} is not set", self.version.path()))
     }
 
-    /// What runs where none of them names an object. `elsewhere`: some name one of another namespace that is called so.
+    /// The versions if no other object refers to an object. `elsewhere` is true if an object of that name in another
+    /// namespace is referred to.
     pub(crate) fn of_nobody(&self, elsewhere: bool) -> Result<Vec<String>, String> {
         if self.optional {
             return Ok(Vec::new());
@@ -116,10 +118,10 @@ impl OtherSource {
     }
 }
 
-/// The object that another one is about.
+/// A referenced object.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct NamedObject<'v> {
-    /// Nothing where that does not tell objects apart.
+    /// `None` if the namespace does not matter.
     pub(crate) namespace: Option<&'v str>,
     pub(crate) name: &'v str,
 }

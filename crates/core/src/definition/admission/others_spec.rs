@@ -1,31 +1,31 @@
-//! Other objects that say versions of an object, as they are written.
+//! Other objects that contain versions of an object, as written.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// Other objects, each of which says the version of the object that it names.
+/// Other objects that each contain the version of the object that they refer to.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "ObservedOthers")]
 pub(super) struct OthersSpec {
     /// Plural and group of these objects, such as `pods`.
     pub(super) list: String,
-    /// Only those of this namespace.
+    /// Only objects in this namespace.
     pub(super) namespace: Option<String>,
-    /// Only those with such labels, as `kubectl -l` takes them.
+    /// Only objects with these labels, in the syntax of `kubectl -l`.
     #[serde(rename = "where")]
     pub(super) labels: Option<String>,
-    /// The field of each that holds the name of the object whose version it says, such as `spec.nodeName`.
+    /// The field with the name of the object that runs the version, such as `spec.nodeName`.
     pub(super) by: String,
-    /// The item of a list that the version is read in, where it is in one.
+    /// The list item that contains the version, if it is in a list.
     pub(super) item: Option<OthersItemSpec>,
 }
 
-/// An item of a list, known by its name.
+/// A list item, selected by its name.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "ObservedItem")]
 pub(super) struct OthersItemSpec {
     /// The list, such as `spec.containers`.
     pub(super) list: String,
-    /// What the field `name` of the item says.
+    /// The value of the field `name` of the item.
     pub(super) name: String,
 }

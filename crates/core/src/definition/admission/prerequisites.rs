@@ -1,4 +1,4 @@
-//! What a version needs before a fleet may go to it, and where that is looked up.
+//! The prerequisites of a version, and the objects that contain their state. A rollout to the version requires them.
 
 use std::collections::BTreeMap;
 
@@ -9,33 +9,33 @@ use serde_json::Value;
 use crate::apimachinery::{ResourceName, is_dns_label, is_dns_subdomain};
 use crate::definition::path::Path;
 
-/// What a version needs, by id.
+/// The prerequisites of a version, by id.
 #[derive(Clone, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Needs")]
 pub(crate) struct Needs {
-    /// What must be applied before a rollout to this version begins.
+    /// Must be applied before a rollout to this version starts.
     #[serde(default)]
     pub(crate) applied: Vec<String>,
-    /// What must be available then, and not applied yet.
+    /// Must be available by then, and not yet applied.
     #[serde(default)]
     pub(crate) available: Vec<String>,
 }
 
-/// Where it is looked up how things stand that a version needs: an object for each.
+/// The source of the state of prerequisites: one object for each.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Prerequisites")]
 pub(super) struct PrerequisitesSpec {
     /// Plural and group of these objects, such as `patches.example.com`.
     resource: String,
-    /// Their namespace, if they have one.
+    /// Their namespace, if they are namespaced.
     namespace: Option<String>,
-    /// Their name, with `{id}` in it: the id in lower case, and with dashes for underscores.
+    /// Their name, with the placeholder `{id}`: the id in lower case, with dashes for underscores.
     name: String,
-    /// The field that says `applied` or `available`, in whichever case.
+    /// The field that contains `applied` or `available`, in any case.
     state: String,
 }
 
-/// The same, checked.
+/// The compiled source.
 #[derive(Clone, Debug)]
 pub(crate) struct Prerequisites {
     pub(crate) resource: ResourceName,
@@ -45,13 +45,13 @@ pub(crate) struct Prerequisites {
 }
 
 impl Needs {
-    /// All ids, each with the state that it must have.
+    /// All ids with their required states.
     pub(crate) fn all(&self) -> impl Iterator<Item = (&str, &'static str)> {
         let applied = self.applied.iter().map(|id| (id.as_str(), APPLIED));
         applied.chain(self.available.iter().map(|id| (id.as_str(), AVAILABLE)))
     }
 
-    /// What is wrong with what some versions need, each of which is named.
+    /// Returns the problems of the prerequisites of all versions.
     pub(super) fn problems<'n>(
         all: impl Iterator<Item = (&'n str, &'n Self)>,
         looked_up: Option<&Prerequisites>,
@@ -98,21 +98,21 @@ impl PrerequisitesSpec {
 }
 
 impl Prerequisites {
-    /// The name of the object that an id stands for.
+    /// The name of the object of an id.
     pub(crate) fn name_of(&self, id: &str) -> String {
         self.name.replace(PLACE, &id.to_lowercase().replace('_', "-"))
     }
 
-    /// What such an object says of its state.
+    /// The state in such an object.
     pub(crate) fn state_of(&self, object: &Value) -> Option<String> {
         let found = self.state.names().iter().try_fold(object, |value, name| value.get(name.as_ref()));
         found.and_then(Value::as_str).map(str::to_owned)
     }
 }
 
-/// Where the id stands in the name.
+/// The placeholder for the id.
 const PLACE: &str = "{id}";
-/// How it has to stand with what must be there.
+/// The state of a prerequisite in `applied`.
 pub(crate) const APPLIED: &str = "applied";
-/// How it has to stand with what is to come.
+/// The state of a prerequisite in `available`.
 pub(crate) const AVAILABLE: &str = "available";

@@ -1,4 +1,4 @@
-//! Where it is read what an object is there for, as it is written and as it is checked.
+//! The place of the role of an object, as written and as compiled.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -6,17 +6,17 @@ use serde_json::Value;
 
 use crate::definition::path::Path;
 
-/// Where it is read what an object is there for: one of a label and a field.
+/// The place of the role of an object: either a label or a field.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Role")]
 pub(super) struct RoleSpec {
     /// A label.
     pub(super) label: Option<String>,
-    /// A field, as the newest version names it.
+    /// A field of the newest version.
     pub(super) field: Option<String>,
 }
 
-/// A place of an object that says what it is there for.
+/// A place that contains the role of an object.
 #[derive(Clone, Debug)]
 pub(crate) struct RoleSource(Path);
 
@@ -29,12 +29,12 @@ impl RoleSource {
         Self(at)
     }
 
-    /// The field that is looked at.
+    /// The field that is read.
     pub(crate) fn path(&self) -> &Path {
         &self.0
     }
 
-    /// What an object says there, in the newest version of its kind; nothing where it says nothing.
+    /// Reads the role from an object in the newest version of its kind. `None` if it is absent.
     pub(crate) fn read(&self, object: &Value) -> Option<String> {
         let found = self.0.names().iter().try_fold(object, |value, name| value.get(name.as_ref()));
         found.and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned)

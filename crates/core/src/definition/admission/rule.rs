@@ -1,4 +1,4 @@
-//! The rules of the `admission` block as they are checked.
+//! The compiled rules of the `admission` block.
 
 use super::{rule_spec::Reading, upgrade_path::UpgradePath};
 use crate::definition::{path::Path, version::VersionIndex};
@@ -6,13 +6,13 @@ use crate::{json::Json, upgrade::Range};
 
 #[derive(Debug)]
 pub(crate) struct Rule {
-    /// A name for metrics and audit annotations, made of the rule and its field.
+    /// The identifier in metrics and audit annotations, built from the rule and its field.
     pub(crate) id: String,
-    /// The controller versions that have it.
+    /// The controller versions that the rule applies to.
     pub(crate) controllers: Option<Range>,
-    /// The version whose fields it names.
+    /// The version whose fields the rule uses.
     pub(crate) at: VersionIndex,
-    /// Only requests in that version are looked at.
+    /// Checks only requests in that version.
     pub(crate) only: bool,
     pub(crate) field: Path,
     pub(crate) check: Check,
@@ -25,7 +25,7 @@ pub(crate) enum Check {
         unless: Vec<Json<'static>>,
     },
     Duration,
-    /// With `uuid` two spellings of a UUID are one value.
+    /// With `uuid`, two spellings of a UUID are equal.
     Immutable {
         unset: Vec<Json<'static>>,
         uuid: bool,

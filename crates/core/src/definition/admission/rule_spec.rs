@@ -1,46 +1,46 @@
-//! The rules of the `admission` block as they are written.
+//! The rules of the `admission` block, as written.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// One rule. Fields are named as the newest version spells them, unless `at` names another one.
+/// A rule. Fields are those of the newest version, unless `at` selects another version.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", rename = "Rule")]
 pub(super) enum RuleSpec {
-    /// Warns that a field is going away.
+    /// Warns that a field is deprecated.
     Deprecated(DeprecatedSpec),
-    /// A string must be a duration as Go writes them: `2160h`, `1h30m`.
+    /// A string must be a Go duration: `2160h`, `1h30m`.
     Duration(FieldSpec),
     /// A value never changes once it is set.
     Immutable(ImmutableSpec),
     /// A number must be within bounds.
     Range(RangeSpec),
-    /// A field needs others beside it, if it is set.
+    /// If the field is set, some of its members must be set too.
     Requires(RequiresSpec),
-    /// A version must follow the running one.
+    /// A version must be reachable from the running version.
     Upgrade(UpgradeSpec),
     /// Warns of a value.
     Warn(WarnSpec),
 }
 
-/// A field that is going away.
+/// A deprecated field.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Deprecated")]
 pub(super) struct DeprecatedSpec {
     /// The field.
     pub(super) field: String,
-    /// The version that has it, if the newest has not. Only requests in that version are warned.
+    /// The version with the field, if the newest version lacks it. Only requests in that version cause the warning.
     pub(super) at: Option<String>,
     /// What to use in its place.
     #[serde(rename = "use")]
     pub(super) successor: String,
-    /// Values that are no use of it, such as its default.
+    /// Values that count as unused, such as the default.
     #[serde(default)]
     pub(super) unless: Vec<Value>,
 }
 
-/// A field by itself.
+/// One field.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Field")]
 pub(super) struct FieldSpec {
@@ -71,33 +71,33 @@ pub(super) struct RangeSpec {
     pub(super) max: Option<i64>,
 }
 
-/// A field that does not go alone.
+/// A field that requires some of its members.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Requires")]
 pub(super) struct RequiresSpec {
     /// The field: an object.
     pub(super) field: String,
-    /// Its members that must be set.
+    /// The members that must be set.
     pub(super) needs: Vec<String>,
 }
 
-/// A version that follows another.
+/// A version that must follow an upgrade path.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Upgrade")]
 pub(super) struct UpgradeSpec {
-    /// The field that says which version is wanted.
+    /// The field with the desired version.
     pub(super) wanted: String,
-    /// The field that says which version runs. Without one, what was wanted before counts.
+    /// The field with the running version. Without this key, the previous desired version counts.
     pub(super) running: Option<String>,
-    /// What was wanted before counts, too, while nothing is known to run.
+    /// The previous desired version counts as well while the running version is unknown.
     #[serde(default)]
     pub(super) or_wanted: bool,
-    /// How the fields are read. A tag that is no version is not checked.
+    /// How the versions are read. A tag that is no version is not checked.
     #[serde(rename = "as")]
     pub(super) reading: Reading,
     /// The upgrade path, by its name in `paths`.
     pub(super) path: String,
-    /// Going back to less than was wanted before is checked too, even if it never ran.
+    /// Also checks a downgrade from the previous desired version, even if that version never ran.
     #[serde(default)]
     pub(super) no_downgrade: bool,
 }
@@ -118,18 +118,19 @@ pub(crate) enum Reading {
 pub(super) struct WarnSpec {
     /// The field.
     pub(super) field: String,
-    /// The only version whose requests are warned. Without it all are, and the newest version names the fields.
+    /// The only version whose requests cause the warning. Without this key, all requests do, and fields are those of
+    /// the newest version.
     pub(super) at: Option<String>,
-    /// Warn if it has this value.
+    /// Warns if the field has this value.
     pub(super) is: Option<Value>,
-    /// Warn if it is set and is not what this other field has, or any of these.
+    /// Warns if the field is set and differs from this other field, or from all of these fields.
     #[serde(default)]
     #[schemars(with = "Names")]
     pub(super) unlike: Names,
-    /// Values that are as good as none.
+    /// Values that count as not set.
     #[serde(default)]
     pub(super) unless: Vec<Value>,
-    /// What to say.
+    /// The text of the warning.
     pub(super) message: String,
 }
 
@@ -137,9 +138,9 @@ pub(super) struct WarnSpec {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub(super) enum Names {
-    /// One.
+    /// One name.
     One(String),
-    /// Any of them.
+    /// Several names.
     Several(Vec<String>),
 }
 

@@ -1,4 +1,4 @@
-//! Upgrade paths: which version may follow which, as it is written and as it is checked.
+//! Upgrade paths: which version may follow which, as written and as compiled.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -13,15 +13,15 @@ use crate::upgrade::{self, Graph, Hop, Neighbours, Range, Reach, Target};
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "UpgradePath")]
 pub(super) struct UpgradePathSpec {
-    /// From a range to a range, or as far as a step goes. One that fits is enough.
+    /// From a range to a range, or by a maximum step. One matching rule is enough.
     #[serde(default)]
     pub(super) rules: Vec<HopSpec>,
-    /// Neighbours versions and their neighbours.
+    /// Versions with their allowed neighbours.
     #[serde(default)]
     pub(super) versions: Vec<NeighboursSpec>,
-    /// An annotation that turns the check off for an object, unless its value is `false`.
+    /// An annotation that disables the check for an object, unless its value is `false`.
     pub(super) opt_out: Option<String>,
-    /// An annotation that allows going back, unless its value is `false`. Upgrades stay checked.
+    /// An annotation that allows downgrades, unless its value is `false`. Upgrades are still checked.
     pub(super) downgrade_opt_out: Option<String>,
 }
 
@@ -31,15 +31,15 @@ pub(super) struct UpgradePathSpec {
 pub(super) struct HopSpec {
     /// Running versions: a range such as `7.17` or `>=8.18 <9`; `*` for any.
     pub(super) from: String,
-    /// How far back these versions may go: `patch`, `minor`, `major`. Without it not at all.
+    /// The maximum downgrade of these versions: `patch`, `minor`, `major`. Without this key, downgrades are forbidden.
     pub(super) back: Option<ReachSpec>,
-    /// Versions that may follow, as a range. Only newer ones: for older ones there is `back`.
+    /// A range of versions that may follow. Applies only to newer versions. For older versions, see `back`.
     pub(super) to: Option<String>,
-    /// Or how far: `patch`, `minor`, `major`.
+    /// Instead of `to`: the maximum step, `patch`, `minor` or `major`.
     pub(super) step: Option<ReachSpec>,
 }
 
-/// How far an upgrade goes at most.
+/// The maximum distance of an upgrade.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", rename = "Step")]
 pub(super) enum ReachSpec {
@@ -51,24 +51,24 @@ pub(super) enum ReachSpec {
     Patch,
 }
 
-/// A version with the ones it may come from and go back to.
+/// A version with its allowed previous and next versions.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Neighbours")]
 pub(super) struct NeighboursSpec {
     /// The version.
     pub(super) version: String,
-    /// The versions that may become this one.
+    /// The versions that may be upgraded to this version.
     #[serde(default)]
     pub(super) upgrade_from: Vec<String>,
-    /// The older versions that this one may become.
+    /// The older versions that this version may be downgraded to.
     #[serde(default)]
     pub(super) downgrade_to: Vec<String>,
-    /// What must be so before a rollout to this version begins.
+    /// The prerequisites of a rollout to this version.
     #[serde(default)]
     pub(super) needs: Needs,
 }
 
-/// A version that a path names, with its neighbours, as they are written.
+/// A version of a path with its neighbours, as written.
 #[derive(Clone, Debug)]
 pub(crate) struct NamedVersion {
     pub(crate) version: String,
@@ -77,24 +77,24 @@ pub(crate) struct NamedVersion {
     pub(crate) needs: Needs,
 }
 
-/// An upgrade path with the annotations that turn it off.
+/// An upgrade path with its opt-out annotations.
 #[derive(Clone, Debug)]
 pub(crate) struct UpgradePath {
     pub(crate) path: Graph,
-    /// The versions that it names, as they are written, in that order.
+    /// The versions that the path names, as written, in order.
     pub(crate) named: Vec<NamedVersion>,
     pub(crate) opt_out: Option<String>,
     pub(crate) downgrade_opt_out: Option<String>,
 }
 
 impl UpgradePath {
-    /// What each version needs that needs anything, by version.
+    /// The prerequisites of each version that has any.
     pub(crate) fn needs(&self) -> impl Iterator<Item = (&str, &Needs)> {
         let all = self.named.iter().map(|named| (named.version.as_str(), &named.needs));
         all.filter(|(_, needs)| **needs != Needs::default())
     }
 
-    /// Reads the path `name` and checks that every version on it can be reached.
+    /// Compiles the path `name` and checks that every version on it is reachable.
     pub(super) fn compile(name: &str, spec: &Spanned<UpgradePathSpec>, problems: &mut Problems) -> Option<Self> {
         let mut bad = Vec::new();
         let UpgradePathSpec { rules, versions, opt_out, downgrade_opt_out } = &spec.value;

@@ -1,4 +1,4 @@
-//! How objects of another kind become objects of a kind, compiled.
+//! The compiled conversion of objects of another kind into objects of this kind.
 
 use std::sync::Arc;
 
@@ -14,51 +14,51 @@ use crate::definition::side::Sides;
 use crate::definition::step::Step;
 use crate::definition::version::Versions;
 
-/// How objects of another kind, that goes, become objects of a kind.
+/// The conversion of objects of a source kind into objects of another kind, the target. The target replaces the source.
 #[derive(Debug)]
 pub struct KindConversion<K> {
-    /// Both kinds as one, whose older version is the kind that goes.
+    /// Both kinds as one kind, whose older version is the source kind.
     pub(super) bridge: K,
     pub(super) source_names: Vec<String>,
     pub(super) source_plural: String,
-    /// What both kinds are called in the names of what is kept for their versions.
+    /// The names of both kinds in kept annotations.
     pub(super) kept_names: Sides<String>,
     pub(super) source_api_version: String,
     pub(super) source_kind: Arc<str>,
     pub(super) from: String,
     pub(super) to: String,
-    /// The names of the facts that are looked up, sorted.
+    /// The names of the facts, sorted.
     pub(super) facts: Vec<String>,
     pub(super) refusals: Vec<KindRefusal>,
-    /// Of the kind that goes, with its status.
+    /// The schema of the source kind, with its status.
     pub(super) source_schema: Schema,
-    /// Its objects are in namespaces.
+    /// Objects of the source kind are namespaced.
     pub(super) is_namespaced: bool,
-    /// What a healthy object of it looks like.
+    /// The health of an object of the source kind.
     pub(super) health: Option<Health>,
-    /// The field of its status that is told why an object does not become another one.
+    /// The status field of the source object that receives the reason of a refusal.
     pub(super) told: Option<Path>,
-    /// What is said to whoever makes a new object of it.
+    /// The response to the creation of a new source object.
     pub(super) retirement: Option<Retirement>,
 }
 
-/// What is said to whoever makes a new object of the kind that goes.
+/// The response to the creation of a new object of the source kind.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Retirement {
     Warn,
     Deny,
 }
 
-/// A condition under which an object does not become another one.
+/// A condition under which an object is not replaced.
 #[derive(Debug)]
 pub(crate) struct KindRefusal {
-    /// What holds of such an object.
+    /// The gate that such an object passes.
     pub(crate) gate: Gate,
-    /// Why it is refused, for its owner.
+    /// The reason of the refusal, for the owner of the object.
     pub(crate) message: String,
 }
 
-/// What both kinds as one are made of.
+/// The parts of the kind that contains both kinds.
 #[derive(Debug)]
 pub(in crate::definition) struct Bridge {
     pub(in crate::definition) name: String,
@@ -73,7 +73,7 @@ pub(in crate::definition) struct Bridge {
 }
 
 impl<K> KindConversion<K> {
-    /// The same, with something else made of what both kinds are.
+    /// Converts the type of the kind that contains both kinds.
     pub(in crate::definition) fn map<L>(self, make: impl FnOnce(K) -> L) -> KindConversion<L> {
         KindConversion {
             bridge: make(self.bridge),
@@ -94,38 +94,37 @@ impl<K> KindConversion<K> {
         }
     }
 
-    /// The kind that goes.
+    /// The source kind.
     #[must_use]
     pub fn source_kind(&self) -> &str {
         &self.source_kind
     }
 
-    /// The API group of the kind that goes.
+    /// The API group of the source kind.
     #[must_use]
     pub fn source_group(&self) -> &str {
         self.source_api_version.split_once('/').map_or("", |(group, _)| group)
     }
 
-    /// The plural of the kind that goes, as in URLs.
+    /// The plural of the source kind, as in URLs.
     #[must_use]
     pub fn source_plural(&self) -> &str {
         &self.source_plural
     }
 
-    /// The version of the kind that goes that is converted.
+    /// The version of the source kind that is converted.
     #[must_use]
     pub fn from(&self) -> &str {
         &self.from
     }
 
-    /// The version of the other kind that its objects become.
+    /// The version of the target kind.
     #[must_use]
     pub fn to(&self) -> &str {
         &self.to
     }
 
-    /// What the kind that goes is called: as kubectl takes it, alone, with the group, and with the version and the
-    /// group.
+    /// All names that kubectl accepts for the source kind: alone, with the group, and with version and group.
     #[must_use]
     pub fn source_names(&self) -> Vec<String> {
         let group = self.source_group();
@@ -134,70 +133,70 @@ impl<K> KindConversion<K> {
             .collect()
     }
 
-    /// The facts that its operations may need beside an object: their names, sorted.
+    /// The names of the facts that the operations may use in addition to the object, sorted.
     pub fn facts(&self) -> impl Iterator<Item = &str> {
         self.facts.iter().map(String::as_str)
     }
 
-    /// Why objects are refused, one sentence for each reason.
+    /// The reasons for refusals, one sentence each.
     pub fn refusals(&self) -> impl Iterator<Item = &str> {
         self.refusals.iter().map(|refusal| refusal.message.as_str())
     }
 
-    /// What both kinds are called in the names of what is kept for their versions.
+    /// The names of both kinds in kept annotations.
     pub(crate) fn kept_names(&self) -> &Sides<String> {
         &self.kept_names
     }
 
-    /// Both kinds as one of two versions, `PLURAL.VERSION` each, or `PLURAL.GROUP.VERSION` where the plural is the
-    /// same, for the laws. Objects are converted between the two as they are, without a look at who they are.
+    /// Takes the kind that has both kinds as its versions, for the laws. The versions are named `PLURAL.VERSION`, or
+    /// `PLURAL.GROUP.VERSION` if both plurals are equal. Converts objects without checks of their identity.
     #[must_use]
     pub fn into_versions(self) -> K {
         self.bridge
     }
 
-    /// The same, unconsumed: what happens between the two kinds is its one step.
+    /// Borrows the kind that has both kinds as its versions. Its one step is the conversion.
     #[must_use]
     pub fn bridge(&self) -> &K {
         &self.bridge
     }
 
-    /// The `apiVersion` of the kind that goes.
+    /// The `apiVersion` of the source kind.
     pub(crate) fn source_api_version(&self) -> &str {
         &self.source_api_version
     }
 
-    /// The schema of the kind that goes, with its status.
+    /// The schema of the source kind, with its status.
     pub(crate) fn source_schema(&self) -> &Schema {
         &self.source_schema
     }
 
-    /// Whether objects of the kind that goes are in namespaces.
+    /// Returns whether objects of the source kind are namespaced.
     pub(in crate::definition) fn is_namespaced(&self) -> bool {
         self.is_namespaced
     }
 
-    /// Whether the kind that goes has a field.
+    /// Returns whether the source kind has a field.
     pub(crate) fn has_source_field(&self, field: &Path) -> bool {
         self.source_schema.find(field).is_ok()
     }
 
-    /// What a healthy object of the kind that goes looks like.
+    /// The health of an object of the source kind.
     pub(crate) fn source_health(&self) -> Option<&Health> {
         self.health.as_ref()
     }
 
-    /// The field of its status that is told why an object is refused.
+    /// The status field that receives the reason of a refusal.
     pub(crate) fn told(&self) -> Option<&Path> {
         self.told.as_ref()
     }
 
-    /// What is said to whoever makes a new object of the kind that goes.
+    /// The response to the creation of a new object of the source kind.
     pub(crate) fn retirement(&self) -> Option<Retirement> {
         self.retirement
     }
 
-    /// Why an object of the kind that goes may be refused.
+    /// The conditions under which an object of the source kind is refused.
     pub(crate) fn refused(&self) -> &[KindRefusal] {
         &self.refusals
     }

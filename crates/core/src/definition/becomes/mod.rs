@@ -1,8 +1,8 @@
-//! A kind becomes another kind: what the definition of the kind that comes says of the one that goes.
+//! Kind conversion: objects of a source kind are replaced by objects of the kind of the definition.
 //!
-//! The two are compiled as one kind of two versions, of which each has a kind of its own. So all that holds between two
-//! versions holds between two kinds: the same operations, the same comparison of schemas, the same laws and the same
-//! kept fields. What differs is who an object is, and that is not for operations.
+//! Both kinds are compiled as one kind with two versions, each with its own `kind`. So operations, schema comparison,
+//! laws and kept fields work as between two versions. Only the identity of objects differs, and operations do not
+//! affect it.
 
 mod kind_conversion;
 mod spec;

@@ -1,4 +1,4 @@
-//! The `becomes` block of a definition, as it is written and as it is checked.
+//! The block of a definition for the conversion from another kind, as written and as compiled.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -22,76 +22,76 @@ use crate::definition::side::{Side, Sides};
 use crate::definition::step::{ChangesSpec, Step};
 use crate::definition::version::{Version, Versions};
 
-/// How objects of another kind, that goes, become objects of the kind of this definition.
+/// How objects of another kind, the source, are replaced by objects of the kind of this definition.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Becomes")]
 pub(in crate::definition) struct BecomesSpec {
-    /// The kind that goes.
+    /// The source kind.
     from: SourceSpec,
-    /// The version of this kind that its objects become.
+    /// The version of this kind that objects are converted to.
     #[schemars(with = "String")]
     to: Spanned<String>,
-    /// What changed. A field that no operation names is carried as it is. For operations, the kind that goes is the
-    /// older version.
+    /// The changes between the kinds. A field without an operation is copied unchanged. For operations, the source kind
+    /// is the older version.
     #[serde(default)]
     #[schemars(with = "Vec<OperationSpec>")]
     operations: Vec<Spanned<OperationSpec>>,
-    /// Differences between the two schemas that are meant as they are.
+    /// Differences between the two schemas that are intended.
     #[serde(default)]
     #[schemars(with = "Vec<AcceptSpec>")]
     accept: Vec<Spanned<AcceptSpec>>,
-    /// What is looked up beside an object of the kind that goes, by the names that conditions ask for.
+    /// Facts about a source object that are read from other objects, by the names that conditions use.
     #[serde(default)]
     #[schemars(with = "BTreeMap<String, SecretFactSpec>")]
     facts: BTreeMap<String, Spanned<SecretFactSpec>>,
-    /// Objects that cannot become one of this kind.
+    /// Objects that cannot be converted to this kind.
     #[serde(default)]
     #[schemars(with = "Vec<RefusalSpec>")]
     refuse: Vec<Spanned<RefusalSpec>>,
 }
 
-/// The kind that goes.
+/// The source kind.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "BecomesFrom")]
 struct SourceSpec {
-    /// The file of its CustomResourceDefinition, relative to this one.
+    /// The file of the CustomResourceDefinition, relative to this file.
     #[schemars(with = "String")]
     crd: Spanned<String>,
-    /// The version of it that is converted.
+    /// The version that is converted.
     #[schemars(with = "String")]
     version: Spanned<String>,
-    /// What a healthy object of it looks like, for rollouts.
+    /// The conditions of a healthy object of the source kind, for rollouts.
     #[schemars(with = "Option<HealthySpec>")]
     healthy: Option<Spanned<HealthySpec>>,
-    /// The field of its status that a rollout writes it to why an object is refused, such as `status.migration.error`.
+    /// The status field that receives the reason of a refusal from a rollout, such as `status.migration.error`.
     told: Option<String>,
-    /// `warn` or `deny`: what `pointsman rollout policies` has the API server say to whoever makes a new object of it.
+    /// `warn` or `deny`: how the policies of `pointsman rollout policies` respond to the creation of a source object.
     #[schemars(with = "Option<String>")]
     retire: Option<Spanned<String>>,
 }
 
-/// A fact: whether a Secret in the namespace of the object has a key. It is false where the object names none.
+/// A fact: whether a Secret in the namespace of the object has a key. False if the object names no Secret.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "SecretFact")]
 struct SecretFactSpec {
-    /// The field of the kind that goes that names the Secret.
+    /// The field of the source kind that contains the name of the Secret.
     secret: String,
     /// The key of the Secret.
     key: String,
 }
 
-/// A condition under which an object does not become another one, and why.
+/// A condition under which an object is not replaced, and the reason.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Refusal")]
 struct RefusalSpec {
-    /// What holds of an object that is refused.
+    /// The condition of a refused object.
     when: GateSpec,
-    /// What its owner is told: why, and what to do.
+    /// The message for the owner of the object: the reason, and the fix.
     message: String,
 }
 
 impl BecomesSpec {
-    /// What happens between the two kinds. `target` is the CRD of the kind of this definition.
+    /// Compiles the conversion between the two kinds. `target` is the CRD of the kind of this definition.
     pub(in crate::definition) fn compile(
         spec: &Spanned<Self>,
         target: &Crd,
@@ -191,7 +191,7 @@ impl BecomesSpec {
     }
 }
 
-/// Whether one kind may become another one at all: nothing is looked at further where both are the same one.
+/// Checks that one kind can replace the other. `None` stops further checks, such as for two equal kinds.
 fn may_become(source: &Crd, target: &Crd, at_line: u64, problems: &mut Problems) -> Option<()> {
     if (&source.group, &source.kind) == (&target.group, &target.kind) {
         let kind = format!("{}.{}", target.kind, target.group);
@@ -220,7 +220,7 @@ fn retirement(said: &Spanned<String>, problems: &mut Problems) -> Option<Retirem
     }
 }
 
-/// The field of a status that is told why an object is refused.
+/// The status field that receives the reason of a refusal.
 fn told_at(text: &str, source: &Version, at_line: u64, problems: &mut Problems) -> Option<Path> {
     let path = Path::parse(text).map_err(|why| problems.add(at_line, format!("becomes.from.told: {why}"))).ok()?;
     let is_status = path.names().first().is_some_and(|name| **name == *STATUS);
@@ -232,13 +232,12 @@ fn told_at(text: &str, source: &Version, at_line: u64, problems: &mut Problems) 
     Some(path)
 }
 
-/// What a kind is called in the names of what is kept for its versions: as its plural, unless the other kind has the
-/// same one in another group.
+/// The name of a kind in kept annotations: its plural, with the group if both plurals are equal.
 fn name_of(crd: &Crd, other: &Crd) -> String {
     if crd.plural == other.plural { format!("{}.{}", crd.plural, crd.group) } else { crd.plural.clone() }
 }
 
-/// What is kept for each version of both kinds has a name, which Kubernetes allows 63 characters behind its prefix.
+/// Checks the length of the names of kept annotations. Kubernetes allows 63 characters after the prefix.
 fn kept_names_fit(named: &[(&Crd, &String)], at_line: u64, problems: &mut Problems) {
     for (crd, kind) in named {
         let versions = crd.document.pointer("/spec/versions").and_then(Value::as_array).into_iter().flatten();
@@ -255,22 +254,22 @@ fn kept_names_fit(named: &[(&Crd, &String)], at_line: u64, problems: &mut Proble
     }
 }
 
-/// Characters of the name of an annotation, without its prefix.
-/// Source: `k8s.io/apimachinery pkg/util/validation/validation.go`, `qualifiedNameMaxLength`.
+/// The maximum length of the name of an annotation, without its prefix. Source: `k8s.io/apimachinery
+/// pkg/util/validation/validation.go`, `qualifiedNameMaxLength`.
 const LONGEST_NAME: usize = 63;
 
-/// A version as one end of the way between two kinds. What stands in the status is not carried: it is what a controller
-/// saw of another object.
+/// A version as one end of the kind conversion. The status is not carried, because a controller observed it on another
+/// object.
 fn end(mut version: Version, kind: &str) -> Version {
     version.name = format!("{kind}.{}", version.name).into();
     version.schema.properties.remove(STATUS);
     version.schema.required.remove(STATUS);
-    // Which of them is stored, and who writes their status, is for the kinds themselves.
+    // Storage and status are properties of the kinds themselves.
     (version.storage, version.served) = (false, true);
     version
 }
 
-/// What an API server would be told of an end.
+/// The version of an end as in a CRD.
 fn document(crd: &Crd, version: &str, end: &Version) -> Value {
     let all = crd.document.pointer("/spec/versions").and_then(Value::as_array);
     let named = |one: &&Value| one.get("name").and_then(Value::as_str) == Some(version);

@@ -1,4 +1,4 @@
-//! Addresses that are asked by HTTP, in whose path and query the versions of a rollout may stand.
+//! Addresses of HTTP checks. Their path and query may contain the versions of a rollout.
 
 use std::fmt;
 
@@ -6,8 +6,8 @@ use super::http_address::{BadHttpAddress, HttpAddress};
 use super::quotation::quoted_in_address;
 use crate::definition::version_words::{KNOWN, RolloutVersions, is_version, near_version, with_any_versions, words};
 
-/// An address with `{from}` and `{to}` in its path or query. Who is asked does not hang on them: whoever may make a
-/// StagedRollout would else have us ask whomever they like.
+/// An address with `{from}` and `{to}` in its path or query. The host is fixed, so that the author of a StagedRollout
+/// cannot direct requests to other hosts.
 #[derive(Clone)]
 pub(crate) struct AddressTemplate {
     base: HttpAddress,
@@ -15,7 +15,8 @@ pub(crate) struct AddressTemplate {
 }
 
 impl AddressTemplate {
-    /// Reads an address, or says what is wrong with it. It is never repeated: it may hold a password.
+    /// Parses an address, or returns the error message. The message never contains the address, which may contain a
+    /// password.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let whole = with_any_versions(text);
         let said = |bad: BadHttpAddress| match words(text).find(|word| !is_version(word)) {
@@ -39,18 +40,18 @@ impl AddressTemplate {
         Ok(Self { base, target })
     }
 
-    /// The address, for a rollout. What stands in the place of a word is one value there, whatever it holds.
+    /// The address for a rollout. Each version is one encoded value, with any content.
     pub(crate) fn filled(&self, versions: RolloutVersions<'_>) -> HttpAddress {
         self.base.below(&versions.filled_as(&self.target, quoted_in_address))
     }
 
-    /// Whether a word stands in it.
+    /// Returns whether the address contains a placeholder.
     pub(super) fn mentions(&self, word: &str) -> bool {
         words(&self.target).any(|it| it == word)
     }
 }
 
-/// Without what stands behind a `?`, as of an address.
+/// Omits the query, as for an address.
 impl fmt::Debug for AddressTemplate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.base.below(&self.target))
@@ -104,7 +105,7 @@ mod tests {
         }
     }
 
-    /// Whatever a version is, the address leads to the same place, has the same parts, and each holds the version.
+    /// For any version, the address has the same host and the same parts, and each part contains the version.
     #[test]
     fn version_cannot_change_the_host() {
         const SIGNS: [char; 16] =
@@ -123,7 +124,7 @@ mod tests {
         }
     }
 
-    /// As a server reads it (RFC 3986, 2.1).
+    /// Decodes as a server does (RFC 3986, 2.1).
     fn unquoted(text: &str) -> String {
         let mut bytes = Vec::new();
         let mut rest = text.bytes();

@@ -1,5 +1,4 @@
-//! Addresses that are asked by HTTP. What is taken can be read in one way only, and holds neither user nor password:
-//! messages name the address.
+//! HTTP addresses. Accepts only unambiguous addresses without user and password, because messages contain the address.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,31 +7,31 @@ use std::str::FromStr;
 #[derive(Clone, Eq, PartialEq)]
 pub struct HttpAddress {
     is_https: bool,
-    /// Host and port, as they are written.
+    /// Host and port, as written.
     authority: String,
     host: String,
     port: u16,
-    /// What is asked for there: path and query.
+    /// Path and query.
     target: String,
 }
 
-/// Why a text is no such address. It is never repeated: it may hold a password.
+/// Why a text is no valid address. Never contains the text, which may contain a password.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BadHttpAddress {
     /// Another scheme, or none.
     #[error("an address begins with http:// or https://")]
     Scheme,
-    /// Somebody's name, and maybe a password.
+    /// A user name, and possibly a password.
     #[error("an address with a user or a password in it (USER:PASSWORD@) is not taken: everybody reads it here")]
     UserInfo,
-    /// No host, or something that is none.
+    /// No host, or an invalid host.
     #[error("the address names no host: write http://HOST, http://HOST:PORT or http://[IPV6]:PORT")]
     Host,
-    /// What is behind the colon is no port.
+    /// The port is invalid.
     #[error("the port of the address is not between 1 and 65535")]
     Port,
-    /// A character that is read in several ways, or never sent.
+    /// A character that is ambiguous, or never sent.
     #[error("the address holds a character that no address has, or a fragment (#): write characters as %20")]
     Character,
 }
@@ -65,7 +64,7 @@ impl FromStr for HttpAddress {
     }
 }
 
-/// The host, without the brackets of an IPv6 address, and the port, where one is named.
+/// The host, without the brackets of an IPv6 address, and the port, if present.
 fn host_and_port(authority: &str) -> Result<(&str, Option<u16>), BadHttpAddress> {
     let (host, rest, is_host): (_, _, fn(char) -> bool) = match authority.strip_prefix('[') {
         Some(inner) => {
@@ -92,25 +91,25 @@ fn host_and_port(authority: &str) -> Result<(&str, Option<u16>), BadHttpAddress>
 }
 
 impl HttpAddress {
-    /// Whether it is asked over TLS.
+    /// Returns whether the connection uses TLS.
     #[must_use]
     pub fn is_https(&self) -> bool {
         self.is_https
     }
 
-    /// Whom to connect to: a name or an IP address.
+    /// The host to connect to: a name or an IP address.
     #[must_use]
     pub fn host(&self) -> &str {
         &self.host
     }
 
-    /// The port, which is the usual one where none is named.
+    /// The port, or the default port of the scheme.
     #[must_use]
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// As the header `Host` has it.
+    /// The value of the `Host` header.
     #[must_use]
     pub fn authority(&self) -> &str {
         &self.authority
@@ -122,20 +121,20 @@ impl HttpAddress {
         &self.target
     }
 
-    /// Whether there is something behind the path.
+    /// Returns whether there is a query.
     #[must_use]
     pub fn has_query(&self) -> bool {
         self.target.contains('?')
     }
 
-    /// What is below it, at this path and query, both already written as addresses have them.
+    /// The address with this path and query appended, both already encoded.
     #[must_use]
     pub fn below(&self, target: &str) -> Self {
         Self { target: format!("{}{target}", self.target.trim_end_matches('/')), ..self.clone() }
     }
 }
 
-/// Without what stands behind a `?`: some servers are given a password there.
+/// Omits the query, which may contain a password.
 impl fmt::Display for HttpAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let scheme = if self.is_https { "https" } else { "http" };
@@ -147,17 +146,18 @@ impl fmt::Display for HttpAddress {
     }
 }
 
-/// The same: what is printed in a hurry ends in logs as well.
+/// Omits the query as well, because debug output may be logged.
 impl fmt::Debug for HttpAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{self}")
     }
 }
 
-/// What an address has beside letters and digits (RFC 3986, 2.2 and 2.3), but for `#`: fragments are never sent.
+/// The valid characters other than letters and digits (RFC 3986, 2.2 and 2.3). Excludes `#`, because fragments are
+/// never sent.
 const SIGNS: &str = "-._~:/?[]@!$&'()*+,;=%";
 
-/// As long as a name may be (RFC 1035, 2.3.4).
+/// The maximum length of a host name (RFC 1035, 2.3.4).
 const LONGEST_HOST: usize = 253;
 
 #[cfg(test)]
@@ -198,7 +198,7 @@ mod tests {
             ("ftp://amy:secret@a", BadHttpAddress::Scheme),
             ("http://amy:secret@a", BadHttpAddress::UserInfo),
             ("https://amy@a/b", BadHttpAddress::UserInfo),
-            // Whoever reads on to the last `@` would send a password, and whoever does not would ask `amy`.
+            // A parser that reads up to the last `@` would send a password. Other parsers would connect to `amy`.
             ("http://amy:secret/@a", BadHttpAddress::Port),
             ("http://amy\\@a", BadHttpAddress::UserInfo),
             ("http://a\\b", BadHttpAddress::Character),

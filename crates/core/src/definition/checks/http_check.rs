@@ -1,4 +1,4 @@
-//! Somebody who has to answer.
+//! HTTP checks.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -6,18 +6,18 @@ use serde::Deserialize;
 use super::address_template::AddressTemplate;
 use super::check_name::bad_name;
 
-/// Somebody who has to answer that all is well.
+/// A server that must respond with success.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "HttpCheck")]
 pub(super) struct HttpCheckSpec {
-    /// What messages call it.
+    /// The name in messages.
     name: String,
-    /// An `http://` or `https://` address, which has to answer with a status of 2xx. Redirects are not followed. In its
+    /// An `http://` or `https://` address that must respond with a status of 2xx. Redirects are not followed. In its
     /// path and query, `{from}` and `{to}` stand for the versions of the rollout.
     http: String,
 }
 
-/// The same, checked.
+/// The compiled check.
 #[derive(Clone, Debug)]
 pub(crate) struct HttpCheck {
     pub(crate) name: String,

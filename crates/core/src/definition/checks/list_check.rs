@@ -1,4 +1,4 @@
-//! Objects of any kind that have to be as they should be.
+//! Checks of objects of any kind.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -9,26 +9,26 @@ use crate::apimachinery::{ResourceName, Selector, excerpt, is_dns_label, is_labe
 use crate::definition::gates::{Gate, GateSpec, GatedValue, foreign_gate};
 use crate::definition::version_words::{RolloutVersions, names_version, unknown_word, with_any_versions, words};
 
-/// Objects of any kind, each of which has to be so.
+/// Objects of any kind that must all meet a condition.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "ListCheck")]
 pub(super) struct ListCheckSpec {
-    /// What messages call it.
+    /// The name in messages.
     name: String,
     /// Plural and group of the objects, such as `helmreleases.helm.toolkit.fluxcd.io`.
     list: String,
-    /// Only those of this namespace.
+    /// Only objects in this namespace.
     namespace: Option<String>,
-    /// Only those with such labels, as `kubectl -l` takes them. In values, `{from}` and `{to}` stand for the versions
-    /// of the rollout.
+    /// Only objects with these labels, in the syntax of `kubectl -l`. In values, `{from}` and `{to}` stand for the
+    /// versions of the rollout.
     #[serde(rename = "where")]
     labels: Option<String>,
-    /// What has to hold of every one of them. Fields are named as the API server answers them. In values, `{from}` and
-    /// `{to}` stand for the versions of the rollout.
+    /// The condition for each object. Fields are those that the API server returns. In values, `{from}` and `{to}`
+    /// stand for the versions of the rollout.
     every: GateSpec,
 }
 
-/// The same, checked.
+/// The compiled check.
 #[derive(Clone, Debug)]
 pub(crate) struct ListCheck {
     pub(crate) name: String,
@@ -64,32 +64,32 @@ impl ListCheckSpec {
 }
 
 impl ListCheck {
-    /// The same for a rollout.
+    /// The check for a rollout.
     pub(crate) fn filled(&self, versions: RolloutVersions<'_>) -> Self {
         let fill = |text: &str| versions.filled(text);
         Self { labels: self.labels.with_values(&fill), gate: self.gate.filled(&fill), ..self.clone() }
     }
 
-    /// Why it cannot be asked for a rollout.
+    /// Returns why the check is invalid for a rollout.
     pub(super) fn unfit(&self, versions: RolloutVersions<'_>) -> Option<String> {
         let filled = self.filled(versions).labels;
         let bad = filled.values().find(|value| !is_label_value(value))?;
         Some(format!("{}: where: {:?} can be no value of a label", self.name, excerpt(bad)))
     }
 
-    /// Whether a word stands in it.
+    /// Returns whether the check contains a placeholder.
     pub(super) fn mentions(&self, word: &str) -> bool {
         let mut texts = self.labels.values().map(str::to_owned).chain(self.gate.texts());
         texts.any(|text| words(&text).any(|it| it == word))
     }
 
-    /// What does not hold of an object, in words.
+    /// Describes the condition that an object does not meet.
     pub(crate) fn unmet(&self, object: &Value) -> Option<String> {
         self.gate.unmet(&mut GatedValue(object))
     }
 }
 
-/// Where versions stand, for whoever has one elsewhere.
+/// A hint for a placeholder in the wrong place.
 fn hint(text: &str) -> &'static str {
     if names_version(text) { ": versions of the rollout stand in values of `where` and `every` alone" } else { "" }
 }

@@ -1,4 +1,4 @@
-//! A number of Prometheus that has to be within bounds.
+//! Checks of a Prometheus metric.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer};
@@ -6,37 +6,37 @@ use serde::{Deserialize, Deserializer};
 use super::check_name::bad_name;
 use super::metric_query::MetricQuery;
 
-/// A number of Prometheus that has to be within bounds.
+/// A Prometheus metric that must be within bounds.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "MetricCheck")]
 pub(super) struct MetricCheckSpec {
-    /// What messages call it.
+    /// The name in messages.
     name: String,
-    /// What Prometheus is asked, and what it has to answer.
+    /// The query and its bounds.
     prometheus: BoundedQuery,
 }
 
-/// A query and its bounds, of which there has to be one at least.
+/// A query and its bounds. At least one bound is required.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct BoundedQuery {
-    /// In PromQL; what comes of it has to be one number. In its texts in single or double quotes, `{from}` and `{to}`
-    /// stand for the versions of the rollout.
+    /// A query in PromQL, whose result must be one number. In its strings in single or double quotes, `{from}` and
+    /// `{to}` stand for the versions of the rollout.
     query: String,
-    /// The number is no smaller.
+    /// The minimum.
     #[serde(default, deserialize_with = "number")]
     at_least: Option<f64>,
-    /// The number is no larger.
+    /// The maximum.
     #[serde(default, deserialize_with = "number")]
     at_most: Option<f64>,
 }
 
-/// A key without a value is a slip, and must not count as no bound at all.
+/// Rejects a key without a value, which would otherwise count as no bound.
 fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
     f64::deserialize(deserializer).map(Some)
 }
 
-/// The same, checked.
+/// The compiled check.
 #[derive(Clone, Debug)]
 pub(crate) struct MetricCheck {
     pub(crate) name: String,
@@ -71,7 +71,7 @@ impl MetricCheckSpec {
 }
 
 impl MetricCheck {
-    /// What is wrong with a number, in words.
+    /// Describes the bound that a number violates.
     pub(crate) fn unmet(&self, number: f64) -> Option<String> {
         let (least, most) = (self.at_least.filter(|least| number < *least), self.at_most.filter(|most| number > *most));
         let bound = least.map(|least| ("least", least)).or_else(|| most.map(|most| ("most", most)));
@@ -79,7 +79,7 @@ impl MetricCheck {
     }
 }
 
-/// A number as people write it; one that would take a line, with its exponent.
+/// Formats a number: with an exponent if it is very small or very large.
 fn short(number: f64) -> String {
     match number.abs() {
         size if size == 0.0 || (1e-6..1e15).contains(&size) => number.to_string(),

@@ -1,27 +1,26 @@
-//! Queries of Prometheus in whose texts the versions of a rollout may stand.
+//! Prometheus queries whose strings may contain the versions of a rollout.
 //!
-//! Of PromQL no more is known here than where its texts begin and end, and what a backslash does in them
-//! (prometheus.io/docs/prometheus/latest/querying/basics, "String literals"): that is enough for a version to be a part
-//! of a text, and never of what is around it.
+//! The parser recognizes only string literals and their escapes (prometheus.io/docs/prometheus/latest/querying/basics,
+//! "String literals"). That guarantees that a version is part of a string, and never part of the surrounding query.
 
 use crate::definition::version_words::{Piece, RolloutVersions, is_version, names_version, pieces, said_of, words};
 
-/// A query, with `{from}` and `{to}` in its texts.
+/// A query with `{from}` and `{to}` in its strings.
 #[derive(Clone, Debug)]
 pub(crate) struct MetricQuery(Vec<QueryPart>);
 
 /// A part of a query.
 #[derive(Clone, Debug, Eq, PartialEq)]
 enum QueryPart {
-    /// What is asked as it stands there.
+    /// Literal part of the query.
     Text(String),
-    /// A version, in a text that is compared as a whole.
+    /// A version in a string that is compared as a whole.
     Version(String),
-    /// A version, in a text that is a regular expression.
+    /// A version in a string that is a regular expression.
     VersionOfPattern(String),
 }
 
-/// What a text in quotes is for.
+/// The use of a string.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum TextUse {
     Whole,
@@ -29,7 +28,7 @@ enum TextUse {
 }
 
 impl MetricQuery {
-    /// Reads a query, or says why nobody could fill it in.
+    /// Parses a query, or returns why placeholders cannot be replaced.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let mut parts = Vec::new();
         let (mut rest, mut used_as) = (text, TextUse::Whole);
@@ -61,7 +60,7 @@ impl MetricQuery {
         Ok(Self(parts))
     }
 
-    /// What is asked, for a rollout.
+    /// The query for a rollout.
     pub(crate) fn filled(&self, versions: RolloutVersions<'_>) -> String {
         let part = |part: &QueryPart| match part {
             QueryPart::Text(text) => text.clone(),
@@ -71,7 +70,7 @@ impl MetricQuery {
         self.0.iter().map(part).collect()
     }
 
-    /// Whether a word stands in it.
+    /// Returns whether the query contains a placeholder.
     pub(super) fn mentions(&self, word: &str) -> bool {
         let is_it = |part: &QueryPart| match part {
             QueryPart::Version(it) | QueryPart::VersionOfPattern(it) => it == word,
@@ -81,7 +80,7 @@ impl MetricQuery {
     }
 }
 
-/// What a text is for that comes behind this. Comments and white space change nothing.
+/// The use of the next string. Comments and white space do not affect it.
 fn use_after(code: &str, before: TextUse) -> TextUse {
     match code.trim_end() {
         "" => before,
@@ -90,7 +89,7 @@ fn use_after(code: &str, before: TextUse) -> TextUse {
     }
 }
 
-/// Where a text, or a comment, ends. Nothing: it does not, as one in single or double quotes has one line.
+/// The end of a string or comment. `None` if it is not terminated. Strings in single or double quotes have one line.
 fn end_of(quote: &str, inner: &str) -> Option<usize> {
     if matches!(quote, "#" | "`") {
         return inner.find(if quote == "#" { "\n" } else { quote });
@@ -109,7 +108,7 @@ fn end_of(quote: &str, inner: &str) -> Option<usize> {
     None
 }
 
-/// What is around texts. Braces mean something else there.
+/// Parses the code between strings, where placeholders are not allowed.
 fn outside(code: &str) -> Result<QueryPart, String> {
     match words(code).find(|word| is_version(word)) {
         Some(word) => Err(format!(
@@ -120,7 +119,7 @@ fn outside(code: &str) -> Result<QueryPart, String> {
     }
 }
 
-/// Nothing is written in another way there.
+/// Backquoted strings have no escapes.
 fn between_backquotes(inner: &str) -> Result<QueryPart, String> {
     match words(inner).find(|word| is_version(word)) {
         Some(word) => {
@@ -130,7 +129,7 @@ fn between_backquotes(inner: &str) -> Result<QueryPart, String> {
     }
 }
 
-/// What is in single or double quotes.
+/// Parses a string in single or double quotes.
 fn in_quotes(inner: &str, used_as: TextUse) -> Result<Vec<QueryPart>, String> {
     let mut parts = Vec::new();
     let mut before = String::new();
@@ -160,14 +159,13 @@ fn in_quotes(inner: &str, used_as: TextUse) -> Result<Vec<QueryPart>, String> {
     Ok(parts)
 }
 
-/// Whether what begins behind this text is not taken for what it is: an escape is not over, of the text or of the
-/// pattern that it is.
+/// Returns whether the preceding text ends in an incomplete escape, of the string or of the regular expression.
 fn is_escaping(before: &str, used_as: TextUse) -> bool {
     let is_odd = |said: &str| said.chars().rev().take_while(|sign| *sign == '\\').count() % 2 == 1;
     said_by(before).is_none_or(|said| used_as == TextUse::Pattern && is_odd(&said))
 }
 
-/// What a text says. Nothing, where it ends in an escape that is not over, or has one that is none.
+/// Decodes a string. `None` if it ends in an incomplete escape or contains an invalid one.
 fn said_by(text: &str) -> Option<String> {
     let mut said = String::new();
     let mut signs = text.chars();
@@ -181,7 +179,7 @@ fn said_by(text: &str) -> Option<String> {
             'u' => (4, 16, 0),
             'U' => (8, 16, 0),
             first @ '0'..='7' => (2, 8, first.to_digit(8)?),
-            // What the others say is no backslash.
+            // The other escapes decode to no backslash.
             other => (0, 16, u32::from(other)),
         };
         for _ in 0..digits {
@@ -192,7 +190,7 @@ fn said_by(text: &str) -> Option<String> {
     Some(said)
 }
 
-/// A version as a text in quotes has it, of either sort.
+/// Encodes a version for a string in single or double quotes.
 fn in_text(version: &str) -> String {
     let sign = |sign: char| match sign {
         '\\' => "\\\\".to_owned(),
@@ -203,8 +201,8 @@ fn in_text(version: &str) -> String {
     version.chars().map(sign).collect()
 }
 
-/// A version as a regular expression that nothing else matches: a backslash before whatever is neither a letter nor a
-/// digit makes it stand for itself (github.com/google/re2/wiki/Syntax, "Escape sequences").
+/// Encodes a version as a regular expression that matches only the version. A backslash makes each character other than
+/// a letter or digit literal (github.com/google/re2/wiki/Syntax, "Escape sequences").
 fn in_pattern(version: &str) -> String {
     let is_plain = |sign: char| !sign.is_ascii() || sign.is_ascii_alphanumeric() || sign == '_';
     version.chars().flat_map(|sign| (!is_plain(sign)).then_some('\\').into_iter().chain([sign])).collect()
@@ -228,7 +226,7 @@ mod tests {
             ("up{v=~\".*:{to}\", a!~ 'x{to}'}", "v1.17.1", "up{v=~\".*:v1\\\\.17\\\\.1\", a!~ 'xv1\\\\.17\\\\.1'}"),
             ("up{v=~ # {to} \"\n '{to}', b=\"{to}\"}", "1.2", "up{v=~ # {to} \"\n '1\\\\.2', b=\"1.2\"}"),
             ("up{v=\"{to}\"}", "a\"} or vector(0) #\\\n'", "up{v=\"a\\x22} or vector(0) #\\\\\\x0a\\x27\"}"),
-            // What was asked before there were words is asked as it was.
+            // A query without placeholders stays unchanged.
             ("up{a=~\"x{2,3}\", b=`{id}`}[5m]", "v1", "up{a=~\"x{2,3}\", b=`{id}`}[5m]"),
             ("up{a=\"not closed", "v1", "up{a=\"not closed"),
             ("up{a=\"\\x7bto}\"} # the end", "v1", "up{a=\"\\x7bto}\"} # the end"),
@@ -264,8 +262,8 @@ mod tests {
         }
     }
 
-    /// Whatever a version is, the query around its texts is the same, and each text says the version, or is a pattern
-    /// that matches it alone.
+    /// For any version, the query around its strings is the same. Each string contains the version, or is a pattern
+    /// that matches only the version.
     #[test]
     fn version_cannot_change_the_query() {
         const SIGNS: [char; 18] =
@@ -316,7 +314,7 @@ mod tests {
         Pattern(String),
     }
 
-    /// A query as Prometheus' lexer cuts it, with what its texts say.
+    /// Tokenizes a query like the lexer of Prometheus, with decoded strings.
     fn tokens(query: &str) -> Vec<Token> {
         let mut tokens = Vec::new();
         let (mut code, mut last) = (String::new(), String::new());
@@ -370,7 +368,7 @@ mod tests {
         }
     }
 
-    /// What is left of a pattern behind a part that matches this text, and no other.
+    /// The rest of a pattern after a part that matches only this text.
     fn matched_alone<'p>(pattern: &'p str, text: &str) -> Option<&'p str> {
         text.chars().try_fold(pattern, |rest, sign| match rest.strip_prefix('\\') {
             Some(rest) if !sign.is_ascii_alphanumeric() => rest.strip_prefix(sign),

@@ -1,5 +1,5 @@
-//! What a rollout must not begin, or go on, without, as data: the CRD, the path, what a version needs, controllers,
-//! other objects of the cluster, numbers of Prometheus, and servers that answer.
+//! The checks of a rollout, as data: the CRD, the upgrade path, prerequisites of a version, controllers, other objects
+//! of the cluster, Prometheus metrics, and HTTP probes.
 
 mod address_template;
 mod check_name;

@@ -1,4 +1,4 @@
-//! What is checked under a name of its own: objects of any kind, a number of Prometheus, or somebody who answers.
+//! Checks with a name: objects of any kind, a Prometheus metric, or an HTTP probe.
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -11,18 +11,18 @@ use crate::apimachinery::did_you_mean;
 use crate::definition::version_words::{FROM, RolloutVersions, TO};
 use crate::definition::yaml::plain;
 
-/// What is checked under a name of its own.
+/// A check with a name.
 #[derive(Clone, Debug)]
 pub(crate) enum NamedCheck {
-    /// Somebody answers that all is well.
+    /// An HTTP server responds with success.
     Http(HttpCheck),
-    /// Objects of any kind are as they should be.
+    /// Objects of any kind meet a condition.
     List(Box<ListCheck>),
-    /// A number of Prometheus is within bounds.
+    /// A Prometheus metric is within bounds.
     Metric(MetricCheck),
 }
 
-/// The schema of the same: which it is, one of the members says.
+/// The schema of a named check. The members determine its kind.
 #[derive(JsonSchema)]
 #[schemars(untagged, rename = "NamedCheck")]
 #[expect(dead_code, reason = "it is the schema of what is read by hand, so that what is wrong is said with its name")]
@@ -33,7 +33,7 @@ pub(super) enum NamedCheckForm {
 }
 
 impl NamedCheck {
-    /// What messages call it.
+    /// The name in messages.
     fn name(&self) -> &str {
         match self {
             Self::Http(page) => &page.name,
@@ -42,12 +42,12 @@ impl NamedCheck {
         }
     }
 
-    /// Whether what it asks hangs on the versions of a rollout.
+    /// Returns whether the check depends on the versions of a rollout.
     pub(crate) fn is_of_versions(&self) -> bool {
         self.mentions(FROM) || self.mentions(TO)
     }
 
-    /// Why it cannot be asked for a rollout.
+    /// Returns why the check is invalid for a rollout.
     pub(crate) fn unfit(&self, versions: RolloutVersions<'_>) -> Option<String> {
         if versions.from.is_none() && self.mentions(FROM) {
             return Some(format!(
@@ -69,7 +69,7 @@ impl NamedCheck {
         }
     }
 
-    /// A check, if nothing is wrong with it, and its name.
+    /// Parses a check, and returns its name as well.
     pub(super) fn read(value: &Value) -> (String, Result<Self, Vec<String>>) {
         let name = value.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
         let keys = || value.as_object().into_iter().flatten().map(|(key, _)| key.as_str());
@@ -95,6 +95,6 @@ fn form<T: DeserializeOwned>(value: &Value) -> Result<T, Vec<String>> {
     serde_json::from_value(value.clone()).map_err(|error| vec![plain(&error)])
 }
 
-/// Of which a check has one: what it looks at.
+/// The keys that determine the kind of a check. A check has exactly one.
 const SUBJECTS: [&str; 3] = ["list", "prometheus", "http"];
 const KEYS: [&str; 7] = ["name", "list", "namespace", "where", "every", "prometheus", "http"];

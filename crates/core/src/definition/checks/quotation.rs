@@ -1,6 +1,6 @@
-//! Texts as addresses have them.
+//! Encoding of texts in addresses.
 
-/// A text as it stands in a path or a query: whatever it holds, it ends neither, and begins nothing (RFC 3986, 2.3).
+/// Percent-encodes a text for a path or a query, so that any text is a single value (RFC 3986, 2.3).
 #[must_use]
 pub fn quoted_in_address(text: &str) -> String {
     let sign = |byte: u8| match byte {

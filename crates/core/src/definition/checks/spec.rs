@@ -1,4 +1,4 @@
-//! The `checks` block of a definition, as it is written and as it is checked.
+//! The `checks` block of a definition, as written and as compiled.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -11,21 +11,21 @@ use crate::apimachinery::did_you_mean;
 use crate::definition::admission::Admission;
 use crate::definition::problems::{Problems, line};
 
-/// What a rollout must not begin, or go on, without.
+/// Checks that must pass before a rollout starts or continues.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Checks")]
 pub(in crate::definition) struct ChecksSpec {
-    /// What must be so before it begins.
+    /// Checks that must pass before the rollout starts.
     #[serde(default)]
     #[schemars(with = "Vec<StartCheckForm>")]
     start: Vec<Spanned<Value>>,
-    /// What must be so while it moves objects. Else nothing more is moved until it is so again.
+    /// Checks that must pass while the rollout moves objects. If one fails, the rollout waits until it passes again.
     #[serde(default)]
     #[schemars(with = "Vec<NamedCheckForm>")]
     during: Vec<Spanned<Value>>,
 }
 
-/// A word, or a check with a name of its own.
+/// A built-in check, or a named check.
 #[derive(JsonSchema)]
 #[schemars(untagged, rename = "StartCheck")]
 #[expect(dead_code, reason = "it is the schema of what is read by hand, so that what is wrong is said with its name")]
@@ -34,7 +34,7 @@ enum StartCheckForm {
     Named(NamedCheckForm),
 }
 
-/// What is checked that has a word for it.
+/// A built-in check.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "camelCase", rename = "StartWord")]
 #[expect(dead_code, reason = "as above")]
@@ -43,14 +43,14 @@ enum StartWord {
     Controllers,
     /// The CRD in the cluster has every field that the definition knows.
     Crd,
-    /// What the version needs is applied, or available.
+    /// The prerequisites of the version are applied, or available.
     Needs,
-    /// The path leads to the version from where the objects are.
+    /// The upgrade path leads from the current versions of the objects to the new version.
     Paths,
 }
 
 impl ChecksSpec {
-    /// The checks of a definition, which may have none.
+    /// Compiles the checks of a definition, if any.
     pub(in crate::definition) fn compile(
         spec: Option<&Spanned<Self>>,
         admission: &Admission,
@@ -93,7 +93,7 @@ impl ChecksSpec {
     }
 }
 
-/// A check that has a word for it. One that could never fail is a mistake.
+/// A built-in check. A check that can never fail is an error.
 fn word_of(word: &str, admission: &Admission) -> Result<StartCheck, Vec<String>> {
     let path = admission.version_path.as_ref();
     let (check, lacks) = match word {
@@ -129,7 +129,7 @@ fn fine<T>(list: &str, one: &Spanned<Value>, check: Result<T, Vec<String>>, prob
     check.map_err(say).ok()
 }
 
-/// What messages name has to be one thing.
+/// Reports duplicate names, because messages use them.
 fn twice(list: &str, one: &Spanned<Value>, name: String, names: &mut Vec<String>, problems: &mut Problems) {
     if names.contains(&name) {
         problems.add(line(one), format!("checks.{list}: there are two that are called {name:?}"));

@@ -1,33 +1,33 @@
-//! The checks of a definition.
+//! The compiled checks of a definition.
 
 use super::named_check::NamedCheck;
 
-/// What a rollout must not begin, or go on, without.
+/// The checks that must pass before a rollout starts or continues.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Checks {
-    /// Before it begins.
+    /// Before the rollout starts.
     pub(crate) start: Vec<StartCheck>,
-    /// While it moves objects.
+    /// While the rollout moves objects.
     pub(crate) during: Vec<NamedCheck>,
 }
 
-/// Something that must be so before a rollout begins.
+/// A check before a rollout starts.
 #[derive(Clone, Debug)]
 pub(crate) enum StartCheck {
-    /// Its controllers run.
+    /// The controllers run.
     Controllers,
     /// The CRD in the cluster has every field that the definition knows.
     Crd,
-    /// Something with a name of its own is as it should be.
+    /// A named check.
     Named(NamedCheck),
-    /// What the version needs is there.
+    /// The prerequisites of the version are met.
     Needs,
-    /// The path leads there, from where the objects are.
+    /// The upgrade path leads from the current versions of the objects to the new version.
     Paths,
 }
 
 impl Checks {
-    /// Those that have a name of their own, which may ask what hangs on the versions of a rollout.
+    /// The named checks. They may depend on the versions of a rollout.
     pub(crate) fn named(&self) -> impl Iterator<Item = &NamedCheck> {
         let start = self.start.iter().filter_map(|check| match check {
             StartCheck::Named(check) => Some(check),
@@ -36,7 +36,7 @@ impl Checks {
         start.chain(&self.during)
     }
 
-    /// Those of a rollout that brings no version: what hangs on one is left out.
+    /// The checks of a rollout without a version. Omits checks that depend on versions.
     pub(crate) fn without_versions(&self) -> Self {
         let asks = |check: &&StartCheck| !matches!(check, StartCheck::Named(check) if check.is_of_versions());
         Self {

@@ -1,4 +1,4 @@
-//! Differences that are meant as they are.
+//! Differences between the schemas that the author accepts.
 
 use std::collections::BTreeSet;
 
@@ -12,15 +12,16 @@ use crate::definition::remedy::Remedy;
 use crate::definition::schema::BOUNDS;
 use crate::definition::side::Sides;
 
-/// A difference between the two schemas that needs no operation, and why.
+/// A difference between the two schemas that needs no operation, and the reason.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Accept")]
 pub(in crate::definition) struct AcceptSpec {
-    /// The field, as the message that reported it names it. With `.**` behind it, the field and all that is in it.
+    /// The field, as the reported problem names it. With the suffix `.**`, the field and its contents.
     path: String,
-    /// What differs: `enum`, `default`, `minimum` … as the message names it; `bounds` for all bounds. One, or a list.
+    /// The difference: `enum`, `default`, `minimum` …, as the reported problem names it. `bounds` covers all bounds.
+    /// One name, or a list.
     difference: DifferenceSpec,
-    /// Why that is fine. For the next reader.
+    /// The reason, for the next reader.
     reason: String,
 }
 
@@ -28,7 +29,7 @@ pub(in crate::definition) struct AcceptSpec {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(untagged, expecting = "takes the name of a difference, or a list of names", rename = "Difference")]
 enum DifferenceSpec {
-    /// The only one.
+    /// One difference.
     One(String),
     /// All of these.
     Several(Vec<String>),
@@ -50,15 +51,15 @@ impl AcceptSpec {
     }
 }
 
-/// An entry of `accept` as it is written into a definition.
+/// An entry of `accept`, as written in a definition.
 pub(super) fn accept(at: &str, difference: &str) -> String {
     format!("{{path: {}, difference: {difference}, reason: …}}", in_yaml(at))
 }
 
-/// What is accepted, and what of it has been found to differ.
+/// The accepted differences, and those that were found.
 pub(super) struct Accepted<'a> {
     specs: &'a [Spanned<AcceptSpec>],
-    /// By entry, and by difference within it.
+    /// By entry, and by difference within the entry.
     found: BTreeSet<(usize, usize)>,
 }
 
@@ -67,7 +68,7 @@ impl<'a> Accepted<'a> {
         Self { specs, found: BTreeSet::new() }
     }
 
-    /// Whether a difference is accepted. It then counts as found. The line that says so, if it is.
+    /// Marks a difference as found. Returns the line of the entry that accepts it, if any.
     pub(super) fn takes(&mut self, at: &str, difference: &str) -> Option<u64> {
         let is_it = |name: &str| name == difference || name == "bounds" && BOUNDS.contains(&difference);
         let mut line_of = None;
@@ -80,7 +81,7 @@ impl<'a> Accepted<'a> {
         line_of
     }
 
-    /// Reports what is accepted for nothing, or without a reason.
+    /// Reports entries that match no difference, or have no reason.
     pub(super) fn finish(self, versions: &Sides<&str>, problems: &mut Problems) {
         let Sides { older, newer } = versions;
         for (index, accept) in self.specs.iter().enumerate() {

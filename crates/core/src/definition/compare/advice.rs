@@ -1,4 +1,4 @@
-//! The operations that messages propose where two schemas differ.
+//! The operations that messages propose for a difference between two schemas.
 
 use super::location::{Ground, each, in_yaml};
 use super::least_value::least_value;
@@ -8,7 +8,7 @@ use crate::definition::remedy::Remedy;
 use crate::definition::schema::{Schema, properties};
 use crate::definition::side::{Side, Sides};
 
-/// A proposal: the words of the message, and the change as data.
+/// A proposal: the text of the message, and the change as data.
 #[derive(Clone, Debug)]
 pub(super) struct Advice {
     pub(super) text: String,
@@ -16,32 +16,32 @@ pub(super) struct Advice {
 }
 
 impl Advice {
-    /// Writes operations.
+    /// Proposes new operations.
     pub(super) fn write(operations: Vec<String>, effect: &str) -> Self {
         Self { text: format!("write {}{effect}", quoted(&operations)), remedy: Remedy::operations(operations) }
     }
 
-    /// Writes operations in place of the operation in a line.
+    /// Proposes operations in place of the operation in a line.
     pub(super) fn instead(line: u64, operations: Vec<String>, effect: &str) -> Self {
         let text = format!("write {} in place of line {line}{effect}", quoted(&operations));
         Self { text, remedy: Remedy::instead(line, operations) }
     }
 
-    /// Changes the CRD, as no operation can express the difference.
+    /// Proposes a change of the CRD, because no operation can express the difference.
     pub(super) fn crd(why: &str, change: &str) -> Self {
         Self { text: format!("no operation can express it, as {why}: {change}"), remedy: Remedy::Crd }
     }
 }
 
-/// Operations in a sentence.
+/// Formats operations for a sentence.
 fn quoted(operations: &[String]) -> String {
     operations.iter().map(|operation| format!("`{operation}`")).collect::<Vec<_>>().join(" and ")
 }
 
-/// What readers see where each version keeps its own value.
+/// The effect of separate values, for messages.
 const APART: &str = ", so that each version keeps its own and readers of the other do not see it";
 
-/// A place of both versions that a proposal is about. The paths begin at the object or item of the ground.
+/// A place of both versions that a proposal concerns. The paths start at the object or item of the ground.
 #[derive(Clone, Debug)]
 pub(super) struct AdvisedPlace {
     pub(super) ground: Ground,
@@ -51,7 +51,7 @@ pub(super) struct AdvisedPlace {
 }
 
 impl AdvisedPlace {
-    /// A value on each side: `drop` and `add`.
+    /// Proposes `drop` and `add`: separate values for both versions.
     pub(super) fn apart(&self, line: Option<u64>) -> Advice {
         if self.ground.paths(&self.paths.older).older.is_empty() && !self.ground.is_reachable(&self.paths.older) {
             return Advice::crd("it is the object itself", "let both versions have the same there");
@@ -72,7 +72,7 @@ impl AdvisedPlace {
         }
     }
 
-    /// A value that the newer version does not have, in place of the operation in a line.
+    /// Proposes to drop the value for the newer version, in place of the operation in a line.
     fn dropped(&self, line: u64) -> Advice {
         let Sides { older, .. } = &self.paths;
         match one_sided(&self.ground, "drop", older, &self.schemas.older, self.requires.older) {
@@ -81,13 +81,13 @@ impl AdvisedPlace {
         }
     }
 
-    /// A value where one version requires it: `fill`.
+    /// Proposes `fill`: a value if one version requires it.
     pub(super) fn fill(&self) -> Result<String, String> {
         let side = if self.requires.newer { Side::Newer } else { Side::Older };
         one_sided(&self.ground, "fill", self.paths.of(side), self.schemas.of(side), true)
     }
 
-    /// The same at a path of both versions.
+    /// An operation of this name on the path of both versions.
     pub(super) fn operation(&self, name: &str) -> String {
         let Sides { older, newer } = &self.paths;
         let [older, newer] = [older, newer].map(|path| in_yaml(&path.to_string()));
@@ -97,7 +97,7 @@ impl AdvisedPlace {
         })
     }
 
-    /// One operation for each field, in place of one that is about all of them.
+    /// Proposes one operation for each field, in place of one operation for all of them.
     fn one_by_one(&self, line: u64) -> Advice {
         let Sides { older, newer } = &self.schemas;
         let operations = match (&older.each, &newer.each) {
@@ -138,8 +138,8 @@ impl AdvisedPlace {
     }
 }
 
-/// An operation on a field of one version, with a value where that version requires it and fills nothing in. Or the
-/// reason why there is none.
+/// An operation on a field of one version, with a value if that version requires the field and has no default. Returns
+/// the reason if there is none.
 pub(super) fn one_sided(
     ground: &Ground,
     name: &str,
@@ -158,7 +158,7 @@ pub(super) fn one_sided(
 /// An operation whose two places are compared.
 #[derive(Clone, Debug)]
 pub(super) struct ComparedOperation {
-    /// Its place in the older version, as messages name it.
+    /// The place in the older version, as messages name it.
     pub(super) at: String,
     name: &'static str,
     line: u64,
@@ -178,21 +178,21 @@ impl ComparedOperation {
         Self { at: at.to_owned(), name, line, is_same: operation.is_same(), place }
     }
 
-    /// What to write where it cannot be about all that is in its place.
+    /// Proposes a change if the operation cannot apply to its whole place.
     pub(super) fn in_place(&self) -> Advice {
         let Some(place) = &self.place else {
             let why = format!("`{}` has one place", self.name);
             return Advice::crd(&why, "let both versions have the same there");
         };
         match self.name {
-            // The map stays as it is.
+            // The map stays unchanged.
             "moveIntoMap" => place.dropped(self.line),
             _ if self.is_same => place.one_by_one(self.line),
             _ => place.apart(Some(self.line)),
         }
     }
 
-    /// What to write where it cannot change the type of its value.
+    /// Proposes a change if the operation cannot convert the type of its value.
     pub(super) fn retyping(&self) -> Advice {
         let Some(place) = &self.place else { return self.in_place() };
         let Sides { older, newer } = &place.schemas;
@@ -206,12 +206,12 @@ impl ComparedOperation {
     }
 }
 
-/// Whether it is a single value.
+/// Returns whether the schema is a scalar.
 pub(super) fn is_scalar(schema: &Schema) -> bool {
     !matches!(schema.kind.as_deref(), Some("object" | "array") | None)
 }
 
-/// Whether `fill` can be about two places as a whole: nothing in them needs an operation of its own.
+/// Returns whether `fill` can apply to two places as a whole: no nested field needs its own operation.
 pub(super) fn fits_as_whole(older: &Schema, newer: &Schema) -> bool {
     let alike = older.kind == newer.kind && older.nullable == newer.nullable && older.preserve == newer.preserve;
     let inside = match (&older.each, &newer.each) {
@@ -228,8 +228,8 @@ pub(super) fn fits_as_whole(older: &Schema, newer: &Schema) -> bool {
         })
 }
 
-/// A part of items that tells them apart in a list, and that the other version has in another type or not at all. No
-/// operation under `each` may be about it.
+/// A key of list items that has another type in the other version, or is absent there. An operation under `each` must
+/// not convert it.
 pub(super) fn lost_key(older: &Schema, newer: &Schema) -> Option<Path> {
     let (one, two) = older.each.as_ref().zip(newer.each.as_ref())?;
     if !older.is("array") || !newer.is("array") {

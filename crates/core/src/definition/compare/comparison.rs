@@ -1,4 +1,4 @@
-//! Walks two schemas side by side, beside the operations between them.
+//! Compares two schemas recursively, with the operations between them.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ use crate::definition::remedy::Remedy;
 use crate::definition::schema::{Schema, properties};
 use crate::definition::side::{Side, Sides};
 
-/// The schemas of two versions that are compared.
+/// The schemas of the two versions.
 #[derive(Clone, Copy)]
 pub(in crate::definition) struct ComparedSchemas<'a> {
     pub(in crate::definition) schemas: Sides<&'a Schema>,
@@ -26,29 +26,29 @@ pub(in crate::definition) struct ComparedSchemas<'a> {
     pub(in crate::definition) names: Sides<&'a str>,
 }
 
-/// A comparison under way.
+/// The state of a comparison.
 struct Comparison<'a> {
     accepted: Accepted<'a>,
     problems: &'a mut Problems,
-    /// Where problems are.
+    /// The line of reported problems.
     line: u64,
-    /// What follows from differences that are accepted.
+    /// The operations implied by accepted differences.
     implied: Vec<Operation>,
     /// The operation whose places are compared.
     under: Option<ComparedOperation>,
-    /// Whether a message said already that the operation cannot be about all that is in its places.
+    /// Whether a message already reported that the operation cannot apply to its whole places.
     is_refused: bool,
 }
 
-/// The operations at one level: whose paths are explained, and where to go on inside.
+/// The operations at one level: their paths are explained, and mark where the comparison continues below.
 #[derive(Clone, Copy, Default)]
 struct Explained<'a> {
     operations: &'a [Operation],
-    /// Older fields that the rollout's status handles.
+    /// Older fields that the rollout status handles.
     handled: &'a [Path],
-    /// Whether this is the object itself: operations of its own can still be put beside those that are written.
+    /// Whether this is the object itself, where operations can be added to those of the file.
     open: bool,
-    /// Whether what is filled in here is told from what somebody wrote.
+    /// Whether filled-in defaults are distinguished from values that a client wrote.
     told: bool,
 }
 
@@ -58,7 +58,7 @@ impl Explained<'_> {
         places.any(|place| place.path == *path) || side == Side::Older && self.handled.contains(path)
     }
 
-    /// Whether an operation is about something inside of an object of a side.
+    /// Returns whether an operation concerns a field inside an object of a side.
     fn puts_into(&self, side: Side, path: &Path) -> bool {
         let mut places = self.operations.iter().flat_map(|operation| operation.places.of(side));
         places.any(|place| place.path.strip(path).is_some())
@@ -71,9 +71,9 @@ impl Explained<'_> {
     }
 }
 
-/// Compares the schemas of two versions, and reports what is not explained, what cannot hold and what is accepted for
-/// nothing. `handled` are older fields that the rollout's status takes care of. What comes back are operations that
-/// follow from what is accepted.
+/// Compares the schemas of two versions. Reports unexplained differences, differences that break a conversion, and
+/// unused `accept` entries. `handled` are older fields that the rollout status handles. Returns the operations implied
+/// by accepted differences.
 pub(in crate::definition) fn compare(
     compared: &ComparedSchemas<'_>,
     operations: &[Operation],
@@ -92,32 +92,32 @@ pub(in crate::definition) fn compare(
     implied
 }
 
-/// A place that both versions have, as the comparison sees it.
+/// A place that both versions have.
 struct Pair<'s> {
     ground: &'s Ground,
     path: &'s Path,
-    /// Its name in messages.
+    /// The name of the place in messages.
     at: String,
     older: &'s Schema,
     newer: &'s Schema,
-    /// Its path, where an operation can be put that nobody wrote.
+    /// The path of the place, if an operation can be added for it.
     open: Option<Path>,
-    /// Which versions require it.
+    /// The versions that require it.
     requires: Sides<bool>,
-    /// Which versions require it and fill nothing in.
+    /// The versions that require it and have no default.
     demanded: Sides<bool>,
-    /// Whether what is filled in for it is told from what somebody wrote.
+    /// Whether its filled-in default is distinguished from a value that a client wrote.
     told: bool,
     /// Whether a null that one version does not allow is kept.
     keeps_null: bool,
 }
 
-/// What an operation does with a value that is compared; none by default.
+/// The effect of an operation on a compared value. The default is no effect.
 #[derive(Clone, Copy, Default)]
 struct ByOperation {
-    /// It tells what is filled in from what a client wrote.
+    /// Distinguishes filled-in defaults from values that a client wrote.
     told: bool,
-    /// It keeps a null that one version does not allow.
+    /// Keeps a null that one version does not allow.
     keeps_null: bool,
     /// The versions that require its place.
     requires: Sides<bool>,
@@ -133,7 +133,7 @@ impl Pair<'_> {
         }
     }
 
-    /// The operation `fill` on the place.
+    /// Proposes the operation `fill` for the place.
     fn fill(&self, has_operations: bool) -> Advice {
         let version = if self.requires.newer { "newer" } else { "older" };
         let default = format!("give it a `default` in the {version} schema");
@@ -156,11 +156,11 @@ struct RefusedDifference {
     difference: &'static str,
     says: [String; 2],
     why: &'static str,
-    /// What to write if nothing else is refused there; each version keeps its own value where this is none.
+    /// The proposal if this is the only refused difference. `None` proposes separate values for both versions.
     advice: Option<Advice>,
 }
 
-/// What becomes of a default that one version alone has, where no operation is.
+/// Why a default of one version alone needs an operation.
 const FILLED: &str = "what the one version fills in there would come home as if somebody had written it";
 
 const NULL: &str = "a null could be read there and not be written";
@@ -209,7 +209,7 @@ impl Comparison<'_> {
         }
     }
 
-    /// What an operation leaves to be compared.
+    /// Compares the parts of an operation's places that the operation does not convert.
     fn operation(&mut self, ground: &Ground, operation: &Operation) {
         let Some((at, rest)) = operation.unexplained(|path| ground.name(path)) else {
             return;
@@ -223,11 +223,11 @@ impl Comparison<'_> {
         let moved = ground.moved(&Sides { older: &older.path, newer: &newer.path });
         let required = Sides { older: older.required, newer: newer.required };
         if let Some(Sides { older, newer }) = rest.schemas {
-            // An operation that loading adds is no entry that an edit could remove.
+            // An edit cannot remove an operation that loading adds.
             self.under = Some(compared).filter(|_| operation.line > 0);
             self.is_refused = false;
             let requires = match operation.line {
-                // Nothing else looks at what the versions require of an operation that loading adds.
+                // For an operation that loading adds, no other check covers required fields.
                 0 => required,
                 _ => Sides::default(),
             };
@@ -242,10 +242,10 @@ impl Comparison<'_> {
         }
     }
 
-    /// Goes through the fields that both, or one of them, have at a place.
+    /// Compares the fields of a place that one or both versions have.
     fn walk(&mut self, ground: &Ground, path: &Path, older: &Schema, newer: &Schema, explained: Explained<'_>) {
         let nothing = Schema::default();
-        // What is no object has no fields, whatever else its schema says.
+        // Only objects have fields, even if the schema lists properties.
         let is_holder = |schema: &Schema| schema.is("object") || schema.kind.is_none();
         for (field, one, two) in properties(older, newer) {
             let inner = path.join(field);
@@ -267,7 +267,7 @@ impl Comparison<'_> {
         }
     }
 
-    /// A field of both versions.
+    /// Compares a field of both versions.
     fn field(
         &mut self,
         ground: &Ground,
@@ -288,7 +288,7 @@ impl Comparison<'_> {
         let pair = Pair { ground, path, at, older, newer, open, requires, demanded, told: explained.told, keeps_null };
         let side = if requires.newer { Side::Newer } else { Side::Older };
         let refusal = if explained.puts_into(side, path) && older.is("object") && newer.is("object") {
-            // Whether what is put into it is there wherever it is required, is asked of the operations.
+            // The checks of the operations report whether the object is present if it is required.
             self.accepted.takes(&pair.at, "required");
             None
         } else {
@@ -299,7 +299,7 @@ impl Comparison<'_> {
         }
     }
 
-    /// A field of one version.
+    /// Compares a field of one version.
     fn only(&mut self, ground: &Ground, path: &Path, side: Side, schema: &Schema, is_required: bool) {
         if self.under.is_some() && std::mem::replace(&mut self.is_refused, true) {
             return;
@@ -328,7 +328,7 @@ impl Comparison<'_> {
         self.problems.advise(self.line, message, advice.remedy);
     }
 
-    /// A value that is the same at two places, with all that is in it.
+    /// Compares a value at two places, including its contents.
     fn pair(&mut self, ground: &Ground, schemas: Sides<&Schema>, by: ByOperation) {
         let item = Path::default();
         if !self.pair_value(ground, schemas, by) {
@@ -336,7 +336,7 @@ impl Comparison<'_> {
         }
     }
 
-    /// The same of the value itself. Whether each version keeps all that is in it.
+    /// Compares the value itself. Returns whether each version keeps the whole value.
     fn pair_value(&mut self, ground: &Ground, schemas: Sides<&Schema>, by: ByOperation) -> bool {
         let (path, Sides { older, newer }) = (&Path::default(), schemas);
         let ByOperation { told, keeps_null, requires } = by;
@@ -349,7 +349,7 @@ impl Comparison<'_> {
         self.value(&pair, None)
     }
 
-    /// What is inside of two places: fields, list items, values of a map.
+    /// Compares the contents of two places: fields, list items, map values.
     fn inside(&mut self, ground: &Ground, path: &Path, older: &Schema, newer: &Schema, explained: Explained<'_>) {
         match (&older.each, &newer.each) {
             (Some(one), Some(two)) if older.kind == newer.kind => {
@@ -360,7 +360,7 @@ impl Comparison<'_> {
         }
     }
 
-    /// A field that one version requires.
+    /// Compares whether the versions require a field.
     fn requirement(&mut self, pair: &Pair<'_>, has_operations: bool) -> Option<RefusedDifference> {
         let Pair { at, requires, demanded, .. } = pair;
         if requires.older == requires.newer {
@@ -375,10 +375,10 @@ impl Comparison<'_> {
         Some(RefusedDifference { difference: "required", says, why, advice: Some(pair.fill(has_operations)) })
     }
 
-    /// Compares what is said of a value itself. Whether each version has to keep all that is in it.
+    /// Compares the constraints of the value itself. Returns whether each version must keep the whole value.
     fn value(&mut self, pair: &Pair<'_>, refusal: Option<RefusedDifference>) -> bool {
         let Pair { at, older, newer, .. } = pair;
-        // What is filled in as a whole is in the hands of one operation.
+        // A refused difference leaves no place for another operation.
         let open = pair.open.as_ref().filter(|_| refusal.is_none());
         let mut refusals: Vec<RefusedDifference> = refusal.into_iter().collect();
         let text = |text: &Option<String>| text.clone().unwrap_or_else(|| "none".to_owned());
@@ -425,8 +425,8 @@ impl Comparison<'_> {
         is_apart
     }
 
-    /// A difference in type can be accepted where every value of one side is one of the other. What the narrower side
-    /// cannot say is kept.
+    /// A difference in type can be accepted if every value of one side is valid on the other. Values that the narrower
+    /// side cannot represent are kept.
     fn kind(&mut self, pair: &Pair<'_>, open: Option<&Path>) -> Option<RefusedDifference> {
         let Pair { at, older, newer, demanded, .. } = pair;
         let text = |text: &Option<String>| text.clone().unwrap_or_else(|| "none".to_owned());
@@ -462,7 +462,7 @@ impl Comparison<'_> {
         Some(RefusedDifference { difference: "type", says, why, advice })
     }
 
-    /// A version that is not nullable can be accepted where null can be kept.
+    /// A difference in nullability can be accepted if null can be kept.
     fn nullable(&mut self, pair: &Pair<'_>, open: Option<&Path>) -> Option<RefusedDifference> {
         let Pair { at, older, newer, demanded, .. } = pair;
         let says = [older.nullable.to_string(), newer.nullable.to_string()];
@@ -483,8 +483,8 @@ impl Comparison<'_> {
         None
     }
 
-    /// Reports differences of one place that cannot be accepted, with one proposal for all of them. Whether it says
-    /// that each version keeps its own value.
+    /// Reports the refused differences of one place, with one proposal for all. Returns whether it proposes separate
+    /// values for both versions.
     fn refuse(&mut self, pair: &Pair<'_>, refusals: Vec<RefusedDifference>) -> bool {
         if refusals.is_empty() {
             return false;
@@ -518,14 +518,14 @@ impl Comparison<'_> {
         is_apart || self.under.is_some()
     }
 
-    /// Both versions must say the same of a place, unless it is accepted that they do not.
+    /// Reports a difference unless it is accepted.
     fn agree(&mut self, at: &str, difference: &str, older: String, newer: String) {
         if older != newer {
             self.differs(at, difference, &[older, newer]);
         }
     }
 
-    /// A difference that can be accepted. Whether it is.
+    /// Reports a difference that can be accepted. Returns whether it is accepted.
     fn differs(&mut self, at: &str, difference: &str, [older, newer]: &[String; 2]) -> bool {
         if self.accepted.takes(at, difference).is_some() {
             return true;
@@ -540,13 +540,13 @@ impl Comparison<'_> {
     }
 }
 
-/// Whether two lists, maps or objects have the same in them.
+/// Returns whether two lists, maps or objects have the same contents.
 fn fits_inside(older: &Schema, newer: &Schema) -> bool {
     let of = |schema: &Schema| Schema { nullable: false, ..schema.clone() };
     fits_as_whole(&of(older), &of(newer))
 }
 
-/// What one version takes and the other prunes.
+/// Differences in which fields a version preserves and the other version prunes.
 fn pruned(pair: &Pair<'_>) -> Vec<RefusedDifference> {
     let Pair { older, newer, .. } = pair;
     let mut found = Vec::new();
@@ -582,7 +582,7 @@ fn defaults(pair: &Pair<'_>) -> [String; 2] {
     [pair.older, pair.newer].map(|schema| schema.default.as_ref().map_or_else(|| "none".to_owned(), Value::to_string))
 }
 
-/// A default that one version alone has where it is not told from what somebody wrote.
+/// A default of one version alone that is not distinguished from a value that a client wrote.
 fn default_of(pair: &Pair<'_>) -> Option<RefusedDifference> {
     let says = defaults(pair);
     let [older, newer] = &says;
@@ -597,7 +597,7 @@ fn default_of(pair: &Pair<'_>) -> Option<RefusedDifference> {
     Some(RefusedDifference { difference: "default", says, why: FILLED, advice })
 }
 
-/// The two places of an operation that nobody wrote, between two schemas that agree in all but what it is about.
+/// The two places of an implied operation between two schemas that otherwise agree.
 fn places(path: &Path, pair: &Pair<'_>) -> Sides<Place> {
     let place = |schema: &Schema, required| Place { required, ..Place::new(path.clone(), schema.clone()) };
     Sides { older: place(pair.older, pair.demanded.older), newer: place(pair.newer, pair.demanded.newer) }

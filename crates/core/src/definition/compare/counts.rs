@@ -1,7 +1,7 @@
-//! Objects, maps and lists whose size is bounded, and that operations put something into or take something out of.
+//! Objects, maps and lists with a size limit to which operations add entries, or from which they remove entries.
 //!
-//! A map with `maxProperties: 1` that is full gets another entry moved into it, an object with `minProperties: 1` has
-//! its only field moved out: what is answered could be read and not be written.
+//! A full map with `maxProperties: 1` may receive another entry, and an object with `minProperties: 1` may lose its
+//! only field. Clients could read such an object, but not write it back.
 
 use crate::definition::operation::Operation;
 use crate::definition::path::Path;
@@ -9,9 +9,9 @@ use crate::definition::place::Place;
 use crate::definition::schema::Schema;
 use crate::definition::side::{Side, Sides};
 
-/// A bound that an operation may break.
+/// A bound that an operation may violate.
 pub(super) struct Count {
-    /// The line of the operation, 0 if nobody wrote it.
+    /// The line of the operation. 0 if it is implied.
     pub(super) line: u64,
     /// The object or map.
     pub(super) path: Path,
@@ -19,11 +19,11 @@ pub(super) struct Count {
     pub(super) bound: &'static str,
     /// The operation.
     pub(super) operation: &'static str,
-    /// What it says in both versions.
+    /// The value of the keyword in both versions.
     pub(super) says: [String; 2],
 }
 
-/// The bounds that operations between two schemas may break.
+/// The bounds that operations between two schemas may violate.
 pub(super) fn counts(schemas: &Sides<&Schema>, operations: &[Operation]) -> Vec<Count> {
     let mut found: Vec<Count> = Vec::new();
     for operation in operations {
@@ -49,7 +49,7 @@ pub(super) fn counts(schemas: &Sides<&Schema>, operations: &[Operation]) -> Vec<
     found
 }
 
-/// Those of a list or map of which some items cannot be said.
+/// The bounds of a list or map whose items may be left out.
 fn items(operation: &Operation) -> Vec<Count> {
     let Some((older, newer)) = operation.places.older.first().zip(operation.places.newer.first()) else {
         return Vec::new();
@@ -75,11 +75,11 @@ fn items(operation: &Operation) -> Vec<Count> {
     bounds.map(count).collect()
 }
 
-/// Whether there is something at a place of one side wherever there is something beside it in the other.
+/// Returns whether a place of one side has a value exactly if its sibling on the other side has one.
 fn stays(operation: &Operation, side: Side, place: &Place) -> bool {
     let total = |to: Side| operation.may_lack(to, 0).is_none();
     let is_beside = |other: &Place| other.path.parent() == place.path.parent();
-    // What is filled in here, and not there, comes on top.
+    // A default on this side only would add an entry.
     let is_as_sure = |other: &Place| place.fill.is_none() || other.fill.is_some();
     let others = operation.places.of(side.other());
     matches!(others.as_slice(), [other] if is_beside(other) && is_as_sure(other)) && total(side) && total(side.other())

@@ -1,10 +1,10 @@
-//! The least value that a schema takes: what advice fills in, so that it can be followed word for word.
+//! The smallest value that a schema accepts. Proposals use it, so that they can be copied verbatim.
 
 use serde_json::{Map, Value, json};
 
 use crate::definition::schema::Schema;
 
-/// The least value that a version takes at a place, or what prevents a check of any value.
+/// The smallest value that a version accepts at a place, or why no value can be checked.
 pub(super) fn least_value(schema: &Schema) -> Result<Value, String> {
     if let Some(unchecked) = schema.unchecked() {
         return Err(format!("it has {unchecked}, which is not checked here"));
@@ -35,7 +35,7 @@ fn candidates(schema: &Schema) -> Result<Vec<Value>, String> {
     })
 }
 
-/// Longer values are no advice.
+/// Longer values are not proposed.
 const LONGEST: usize = 64;
 
 fn list(schema: &Schema, count: usize) -> Result<Value, String> {

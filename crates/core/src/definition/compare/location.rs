@@ -1,26 +1,26 @@
-//! Where a comparison is: how messages name a place, and how an operation reaches it.
+//! The current place of a comparison: its name in messages, and the operation path to it.
 
 use crate::definition::path::Path;
 use crate::definition::side::{Side, Sides};
 
-/// The place at which paths of a comparison begin.
+/// The place at which the paths of a comparison start.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ground {
-    /// Its name in messages: the path of the older version, with `[*]` for items. Empty for the object itself.
+    /// The name in messages: the path of the older version, with `[*]` for items. Empty for the object itself.
     at: String,
-    /// The lists and maps around it, outermost first. Each path begins at an item of the one before.
+    /// The enclosing lists and maps, outermost first. Each path starts at an item of the previous list.
     lists: Vec<Sides<Path>>,
-    /// The paths from the innermost item to it.
+    /// The paths from the innermost item to this place.
     base: Sides<Path>,
 }
 
 impl Ground {
-    /// A place as messages name it.
+    /// The name of a place in messages.
     pub(super) fn name(&self, path: &Path) -> String {
         path.after(&self.at)
     }
 
-    /// A field of one version as messages name it.
+    /// The name of a field of one version in messages.
     pub(super) fn name_in(&self, side: Side, path: &Path) -> String {
         match side {
             Side::Newer if self.lists.is_empty() => self.paths(path).newer.to_string(),
@@ -28,25 +28,25 @@ impl Ground {
         }
     }
 
-    /// The paths that an operation of the innermost level has for a place.
+    /// The paths of a place for an operation of the innermost level.
     pub(super) fn paths(&self, path: &Path) -> Sides<Path> {
         Sides { older: path.below(&self.base.older), newer: path.below(&self.base.newer) }
     }
 
-    /// An item of a list or map, or a value of it.
+    /// An item of a list or a value of a map.
     pub(super) fn item(&self, list: &Path) -> Self {
         let lists = [self.lists.clone(), vec![self.paths(list)]].concat();
         Self { at: format!("{}[*]", self.name(list)), lists, base: Sides::default() }
     }
 
-    /// What an operation has at two places.
+    /// The ground of the two places of an operation.
     pub(super) fn moved(&self, places: &Sides<&Path>) -> Self {
         let Sides { older, newer } = places;
         let base = Sides { older: older.below(&self.base.older), newer: newer.below(&self.base.newer) };
         Self { at: self.name(older), lists: self.lists.clone(), base }
     }
 
-    /// An operation of the innermost level as it is written into a definition: under `each` for each list around it.
+    /// An operation of the innermost level as written in a definition: under `each` for each enclosing list.
     pub(super) fn write(&self, operation: &str) -> String {
         self.lists.iter().rev().fold(operation.to_owned(), |inside, list| each(list, &format!("{{{inside}}}")))
     }
@@ -58,7 +58,7 @@ impl Ground {
         Some(around.write(&each(list, "")))
     }
 
-    /// Whether operations reach a place: the API server itself converts the head of an object.
+    /// Returns whether operations can reach a place. The API server itself converts the head of an object.
     pub(super) fn is_reachable(&self, path: &Path) -> bool {
         let path = self.paths(path).older;
         let is_head = |name: &str| matches!(name, "apiVersion" | "kind" | "metadata");
@@ -75,11 +75,11 @@ pub(super) fn each(list: &Sides<Path>, operations: &str) -> String {
     }
 }
 
-/// A path as YAML takes it inside of braces: in quotes, where it would be read as something else.
+/// A path as YAML inside of braces, quoted if necessary.
 pub(super) fn in_yaml(path: &str) -> String {
     let is_plain = path.starts_with(|first: char| first.is_ascii_alphabetic())
         && path.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | '$'));
-    // The words of YAML 1.1 as well, which some read.
+    // Also quotes the keywords of YAML 1.1, which some parsers use.
     let words = ["y", "yes", "n", "no", "on", "off", "true", "false", "null"];
     match path {
         "" => ".".to_owned(),

@@ -1,8 +1,8 @@
-//! What differs between the schemas of two versions: what no operation explains, and what no operation can hold.
+//! The differences between the schemas of two versions that no operation explains, or that break a conversion.
 //!
-//! A difference nobody thought of is how a conversion loses data: a field inside a list item that the other version
-//! prunes, an enum that is narrower, a field that the other version requires. So each must have an operation, or be
-//! accepted by name with a reason; and what would break a law of conversion cannot be accepted at all.
+//! An overlooked difference causes data loss: a field of a list item that the other version prunes, a narrower enum, a
+//! field that the other version requires. So each difference needs an operation, or an `accept` entry with a reason. A
+//! difference that breaks a law of conversion cannot be accepted.
 
 mod accept;
 mod advice;

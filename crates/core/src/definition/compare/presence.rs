@@ -1,8 +1,8 @@
-//! Fields that a version requires and that need not be there after a conversion. An object without one can be read and
-//! not be written: whoever changes its image is told that some other field is missing.
+//! Required fields that may be absent after a conversion. A client could read such an object, but not write it back: a
+//! change of the image would fail because another field is missing.
 //!
-//! A field is there if the object that holds it brings it along: in the other version it, and all on the way to it from
-//! what the two have in common, is required or filled in.
+//! A field is always present if its enclosing object guarantees it. In the other version, the field and all its parents
+//! below the common ancestor are required or have a default.
 
 use super::advice::{Advice, AdvisedPlace, one_sided};
 use super::location::Ground;
@@ -14,19 +14,19 @@ use crate::definition::remedy::Remedy;
 use crate::definition::schema::Schema;
 use crate::definition::side::{Side, Sides};
 
-/// A field that is missing where it is required.
+/// A required field that may be missing.
 pub(super) struct Absence {
-    /// The line of the operation, 0 if nobody wrote it.
+    /// The line of the operation. 0 if it is implied.
     pub(super) line: u64,
     /// The field.
     pub(super) path: Path,
-    /// Why it can be missing.
+    /// Why the field can be missing.
     pub(super) why: String,
-    /// What to do.
+    /// The proposed change.
     pub(super) advice: Advice,
 }
 
-/// All that can be missing between two schemas, with these operations.
+/// All required fields that may be missing between two schemas with these operations.
 pub(super) fn absences(
     schemas: &Sides<&Schema>,
     operations: &[Operation],
@@ -51,7 +51,7 @@ fn lines(operations: &[&Operation]) -> Vec<u64> {
     operations.iter().map(|operation| operation.line).collect()
 }
 
-/// What is looked for at one side.
+/// The check of one side.
 struct AbsenceCheck<'a> {
     schemas: &'a Sides<&'a Schema>,
     operations: &'a [Operation],
@@ -68,18 +68,18 @@ impl AbsenceCheck<'_> {
         }
     }
 
-    /// Whether the other version has a field wherever it has what is at another path.
+    /// Returns whether the other version has a field whenever it has the value at another path.
     fn brings(&self, path: &Path, beside: &Path) -> bool {
         self.schemas.of(self.side.other()).brings(path, path.common(beside))
     }
 
-    /// Why an operation need not make a value at one of its places where something at another path is converted.
+    /// Returns why an operation may create no value at one of its places, given a value at another path.
     fn lacks(&self, operation: &Operation, index: usize, beside: &Path) -> Option<String> {
         let filled = operation.places.of(self.side).get(index).is_some_and(|place| place.fill.is_some());
         (!filled).then(|| self.makes_none(operation, index, beside))?
     }
 
-    /// The same, whatever is filled in.
+    /// Like `lacks`, ignoring defaults.
     fn makes_none(&self, operation: &Operation, index: usize, beside: &Path) -> Option<String> {
         let other = self.side.other();
         let Some(source) = operation.places.of(other).first() else {
@@ -100,10 +100,10 @@ impl AbsenceCheck<'_> {
         (!sure).then(|| format!("{} of the {} version need not be there", source.path, self.version(other)))
     }
 
-    /// A place that its own holder requires.
+    /// A place that its own parent requires.
     fn required(&self, operation: &Operation, index: usize, place: &Place) -> Option<Absence> {
         let handled = self.side == Side::Older && self.handled.contains(&place.path);
-        // The comparison of the schemas judges what loading adds.
+        // The comparison of the schemas covers operations that loading adds.
         if operation.line == 0 || !place.required || place.fill.is_some() || handled {
             return None;
         }
@@ -114,7 +114,7 @@ impl AbsenceCheck<'_> {
         Some(Absence { line: operation.line, path: place.path.clone(), why, advice })
     }
 
-    /// The operation with a value for a place that requires one.
+    /// Proposes the operation with a value for a required place.
     fn value_for(&self, operation: &Operation, place: &Place) -> Advice {
         let default = self.default_of(&place.path);
         let Sides { older, newer } = &operation.places;
@@ -145,7 +145,7 @@ impl AbsenceCheck<'_> {
         }
     }
 
-    /// A default that the schema can have at a path, with all that is required in it.
+    /// Proposes a default for a path, with all required members.
     fn default_of(&self, path: &Path) -> String {
         let version = self.version(self.side);
         let value = self.schemas.of(self.side).at(path).map(least_value);
@@ -156,14 +156,14 @@ impl AbsenceCheck<'_> {
         }
     }
 
-    /// An object on the way to a place that only this version has, and that it requires.
+    /// A required parent of a place that only this version has.
     fn holders(&self, place: &Place) -> Option<Absence> {
         let (root, other) = (self.schemas.of(self.side), self.schemas.of(self.side.other()));
         let mut path = place.path.parent()?;
         while let Some(holder) = path.parent() {
             let own = root.requires(&path) && root.at(&path).is_some_and(|schema| schema.default.is_none());
             let is_both = other.at(&path).is_some_and(|schema| schema.is("object")) && !self.is_taken(&path);
-            // The other one may have it as well, and require it.
+            // The other version may have and require it as well.
             if own
                 && !(is_both && self.brings(&path, &holder))
                 && let Some(why) = self.misses(&path, &holder)
@@ -178,8 +178,8 @@ impl AbsenceCheck<'_> {
         None
     }
 
-    /// What to write for an object that is required, where operations are about what is in it: one for the whole
-    /// object, where the other version has nothing of it.
+    /// Proposes a change for a required object whose fields have operations: one operation for the whole object, if the
+    /// other version has no part of it.
     fn whole(&self, path: &Path) -> Advice {
         let default = self.default_of(path);
         let crd = || {
@@ -201,7 +201,7 @@ impl AbsenceCheck<'_> {
         crd()
     }
 
-    /// What to write for a field that an object requires which an operation makes.
+    /// Proposes a change for a required field of an object that an operation creates.
     fn beside(&self, field: &Path) -> Advice {
         let default = self.default_of(field);
         let root = self.schemas;
@@ -221,7 +221,7 @@ impl AbsenceCheck<'_> {
         Advice { text: format!("{}, or {default}", advice.text), ..advice }
     }
 
-    /// An object that an operation makes, and that requires something else.
+    /// An object that an operation creates, and that requires another field.
     fn made(&self, operation: &Operation, place: &Place) -> Option<Absence> {
         let source = &operation.places.of(self.side.other()).first()?.path;
         let root = self.schemas.of(self.side);
@@ -251,13 +251,14 @@ impl AbsenceCheck<'_> {
         None
     }
 
-    /// Whether what the other version has at a place is an operation's as a whole: it is not the same object.
+    /// Returns whether an operation converts the place of the other version as a whole, so that it is a different
+    /// object.
     fn is_taken(&self, path: &Path) -> bool {
         let mut taken = self.operations.iter().flat_map(|operation| operation.places.of(self.side.other()));
         taken.any(|place| path.starts_with(&place.path))
     }
 
-    /// Whether both versions have the object, and the other one has it wherever it has the source.
+    /// Returns whether both versions have the object, and the other version has it whenever it has the source.
     fn is_there(&self, holder: &Path, source: &Path) -> bool {
         let other = self.side.other();
         !self.is_taken(holder)
@@ -265,13 +266,13 @@ impl AbsenceCheck<'_> {
             && self.brings(holder, source)
     }
 
-    /// Why a field can be missing where what is at the source is converted.
+    /// Returns why a field can be missing when the source is converted.
     fn misses(&self, field: &Path, source: &Path) -> Option<String> {
         let mut why = None;
         for operation in self.operations {
             for (index, place) in operation.places.of(self.side).iter().enumerate() {
                 if place.path.starts_with(field) {
-                    // What is filled in is filled into an object that is there: it makes none.
+                    // A default is filled into an existing object only.
                     let reason = match place.path == *field {
                         true => self.lacks(operation, index, source)?,
                         false => self.makes_none(operation, index, source)?,

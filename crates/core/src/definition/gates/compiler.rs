@@ -1,5 +1,5 @@
-//! Compiles gates against the schema of the newest version: a field that is not there, or a value that it can never
-//! have, is refused.
+//! Compiles gates against the schema of the newest version. Rejects a field that does not exist, and a value that the
+//! field can never have.
 
 use serde_json::Value;
 
@@ -10,8 +10,8 @@ use crate::definition::schema::Schema;
 use crate::definition::version_words::{names_version, unknown_word};
 use crate::{json::Json, upgrade};
 
-/// A gate of objects of any kind, by a schema that says nothing: what they do not have does not hold. Versions of a
-/// rollout may stand in its values. What is wrong with it is told.
+/// Compiles a gate for objects of any kind without a schema. Absent fields fail the gate. Values may contain
+/// placeholders for versions of a rollout. Passes problems to `say`.
 pub(in crate::definition) fn foreign_gate(spec: &GateSpec, say: impl FnMut(String)) -> Option<Gate> {
     let anything = Schema::default();
     let mut compiler = GateCompiler { is_foreign: true, ..GateCompiler::templated(&anything) };
@@ -20,12 +20,12 @@ pub(in crate::definition) fn foreign_gate(spec: &GateSpec, say: impl FnMut(Strin
     gate
 }
 
-/// Compiles gates, one after the other.
+/// Compiles gates one by one.
 pub(in crate::definition) struct GateCompiler<'a> {
     schema: &'a Schema,
-    /// Objects of another kind are looked at, whose schema nobody knows.
+    /// The objects are of another kind, whose schema is unknown.
     is_foreign: bool,
-    /// Values may have `{from}` and `{to}` in them, which a rollout fills in.
+    /// Values may contain `{from}` and `{to}`, which a rollout replaces.
     is_templated: bool,
     bad: Vec<String>,
 }
@@ -35,22 +35,22 @@ impl<'a> GateCompiler<'a> {
         Self { schema, is_foreign: false, is_templated: false, bad: Vec::new() }
     }
 
-    /// Of objects that a rollout is about: its versions may stand in a value.
+    /// A compiler for gates of a rollout: values may contain its versions.
     pub(in crate::definition) fn templated(schema: &'a Schema) -> Self {
         Self { is_templated: true, ..Self::new(schema) }
     }
 
-    /// What is wrong with those that were compiled so far.
+    /// The problems of the gates that were compiled.
     pub(in crate::definition) fn into_bad(self) -> Vec<String> {
         self.bad
     }
 
-    /// Each of some gates, as far as nothing is wrong with it.
+    /// Compiles gates, without those that have a problem.
     pub(in crate::definition) fn gates(&mut self, specs: &[GateSpec]) -> Vec<Gate> {
         specs.iter().filter_map(|spec| self.gate(spec)).collect()
     }
 
-    /// A gate, if nothing is wrong with it.
+    /// Compiles a gate. `None` if it has a problem.
     pub(in crate::definition) fn gate(&mut self, spec: &GateSpec) -> Option<Gate> {
         let said = spec.said();
         let only = |allowed: &[&str]| said.iter().all(|name| allowed.contains(name));
@@ -150,7 +150,7 @@ impl<'a> GateCompiler<'a> {
         }
     }
 
-    /// Whatever stands in braces in values has to stand for something.
+    /// Reports unknown placeholders in values.
     fn words_are_known(&mut self, field: &Path, values: &[Json<'_>]) {
         let inside = || "versions of the rollout stand in texts, and not within lists or maps".to_owned();
         let wrong = |value: &Json<'_>| match value.as_str() {
@@ -161,7 +161,7 @@ impl<'a> GateCompiler<'a> {
         self.bad.extend(wrong.map(|why| format!("{field}: {why}")));
     }
 
-    /// Only values are filled in.
+    /// Reports placeholders outside of values.
     fn holds_no_version(&mut self, name: &str) {
         if self.is_templated && names_version(name) {
             self.bad.push(format!(
@@ -170,7 +170,7 @@ impl<'a> GateCompiler<'a> {
         }
     }
 
-    /// A field that must be in the schema.
+    /// A field that must exist in the schema.
     fn field(&mut self, text: &str) -> Option<(Path, &'a Schema)> {
         self.holds_no_version(text);
         let problem = match Path::parse(text) {
@@ -189,11 +189,11 @@ impl<'a> GateCompiler<'a> {
     }
 }
 
-/// What a gate may look like.
+/// The forms of a gate, for messages.
 const FORMS: &str = "a gate is one of {condition: NAME, is: STATUS}, {generation: FIELD}, {field: FIELD, is: VALUE}, {field: \
                      FIELD, in: VALUES}, {field: FIELD, notIn: VALUES}, {field: FIELD, atLeast: VALUE}, {field: FIELD, present: \
                      true} and all, any or none of such ones";
 
-/// What the status of a condition may be; the first one where nothing is said.
-/// Source: `apimachinery pkg/apis/meta/v1/types.go`, `ConditionStatus`.
+/// The statuses of a condition. The first is the default. Source: `apimachinery pkg/apis/meta/v1/types.go`,
+/// `ConditionStatus`.
 const STATUSES: [&str; 3] = ["True", "False", "Unknown"];

@@ -1,4 +1,4 @@
-//! Gates: a small language of what has to hold of an object.
+//! Gates: a small language for conditions on an object.
 
 use std::cmp::Ordering;
 
@@ -6,34 +6,33 @@ use crate::apimachinery::excerpt;
 use crate::definition::path::Path;
 use crate::{json::Json, upgrade};
 
-/// Something that holds of an object or not. What is not there fulfils nothing: a gate never opens because nobody
-/// knows.
+/// A condition on an object. An absent value fails the condition: a gate never opens because of missing information.
 #[derive(Clone, Debug)]
 pub(crate) enum Gate {
     All(Vec<Self>),
     Any(Vec<Self>),
     None(Vec<Self>),
-    /// A field that must have one of these values.
+    /// The field must have one of these values.
     Among {
         field: Path,
         values: Vec<Json<'static>>,
     },
-    /// A field that must have none of these values. One that is not set has none of them.
+    /// The field must have none of these values. An absent field passes.
     NotAmong {
         field: Path,
         values: Vec<Json<'static>>,
     },
-    /// A field that must be no less than a number, or no older than a version.
+    /// The field must be at least a number, or at least a version.
     AtLeast {
         field: Path,
         least: Json<'static>,
     },
-    /// A field that must be there, or must not.
+    /// The field must be present, or absent.
     Present {
         field: Path,
         present: bool,
     },
-    /// A field that must be no less than `metadata.generation`.
+    /// The field must be at least `metadata.generation`.
     Observed {
         field: Path,
     },
@@ -45,22 +44,22 @@ pub(crate) enum Gate {
     },
 }
 
-/// An object, as gates look at it.
+/// The interface of an object for gates.
 pub(crate) trait Gated {
-    /// What is in a field. Null is nothing.
+    /// The value of a field. Null counts as absent.
     fn value(&mut self, field: &Path) -> Option<Json<'static>>;
 
     /// `metadata.generation`.
     fn generation(&self) -> Option<i64>;
 
-    /// What a field is called by whoever is told.
+    /// The name of a field in messages.
     fn name(&self, field: &Path) -> String {
         field.to_string()
     }
 }
 
 impl Gate {
-    /// What does not hold, in words; nothing where all of it holds.
+    /// Describes the first unmet condition. `None` if the gate is met.
     pub(crate) fn unmet(&self, object: &mut dyn Gated) -> Option<String> {
         match self {
             Self::All(gates) => gates.iter().find_map(|gate| gate.unmet(object)),
@@ -106,7 +105,7 @@ impl Gate {
         }
     }
 
-    /// The fields that are looked at.
+    /// The fields that the gate reads.
     pub(in crate::definition) fn fields(&self) -> Vec<&Path> {
         match self {
             Self::All(gates) | Self::Any(gates) | Self::None(gates) => gates.iter().flat_map(Self::fields).collect(),
@@ -119,7 +118,7 @@ impl Gate {
         }
     }
 
-    /// Texts that are filled in: its values.
+    /// The texts that may contain placeholders: its values.
     pub(in crate::definition) fn texts(&self) -> Vec<String> {
         let text = |value: &Json<'static>| value.as_str().map(std::borrow::Cow::into_owned);
         match self {
@@ -130,7 +129,7 @@ impl Gate {
         }
     }
 
-    /// The same with what stands in the place of names in its values.
+    /// Returns the gate with the placeholders in its values replaced.
     pub(in crate::definition) fn filled(&self, fill: &dyn Fn(&str) -> String) -> Self {
         let all = |gates: &[Self]| gates.iter().map(|gate| gate.filled(fill)).collect();
         let value = |value: &Json<'static>| match value.as_str() {
@@ -149,7 +148,7 @@ impl Gate {
         }
     }
 
-    /// What holds where this does.
+    /// Describes the condition.
     fn held(&self) -> String {
         let all = |gates: &[Self], by: &str| gates.iter().map(Self::held).collect::<Vec<_>>().join(by);
         match self {
@@ -176,7 +175,7 @@ fn is_not(object: &dyn Gated, field: &Path, value: Option<&Json<'_>>, wanted: &s
     format!("{} is {is}, and must be {wanted}", object.name(field))
 }
 
-/// Why a field does not say that the last change of the spec was seen. Where it says nothing, nothing was seen.
+/// Returns why the last change of the spec is not yet observed by this field. An absent field has observed nothing.
 fn unseen(object: &mut dyn Gated, field: &Path) -> Option<String> {
     let value = object.value(field);
     let seen = value.as_ref().and_then(|value| value.scalar()?.parse::<i64>().ok());
@@ -188,7 +187,7 @@ fn unseen(object: &mut dyn Gated, field: &Path) -> Option<String> {
         .then(|| format!("{} is {}, and metadata.generation is {wanted}", object.name(field), is()))
 }
 
-/// The status of a condition in a list of them.
+/// The status of a condition in a list.
 fn status(conditions: &Json<'_>, name: &str) -> Option<String> {
     let items = conditions.elements();
     let text = |item: &Json<'_>, member: &str| Some(item.get(member)?.as_str()?.into_owned());
@@ -200,7 +199,7 @@ fn texts(values: &[Json<'_>], between: &str) -> String {
     values.iter().map(Json::to_text).collect::<Vec<_>>().join(between)
 }
 
-/// Numbers as numbers, other texts as versions; nothing where they are neither.
+/// Compares numbers as numbers and other texts as versions. `None` for anything else.
 fn compare(value: &Json<'_>, least: &Json<'_>) -> Option<Ordering> {
     let number = |value: &Json<'_>| value.scalar()?.parse::<f64>().ok();
     if let (Some(value), Some(least)) = (number(value), number(least)) {

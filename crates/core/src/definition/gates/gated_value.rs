@@ -1,4 +1,4 @@
-//! An object as an API server answers it, in the newest version.
+//! An object in the newest version, as the API server returns it.
 
 use serde_json::Value;
 
@@ -20,7 +20,7 @@ impl Gated for GatedValue<'_> {
     }
 }
 
-/// What does not hold of an object as an API server answers it, in words.
+/// Describes the unmet condition of an object that the API server returned.
 pub(crate) fn unmet_of(gate: &Gate, object: &Value) -> Option<String> {
     gate.unmet(&mut GatedValue(object))
 }
@@ -100,7 +100,7 @@ mod tests {
         }
     }
 
-    /// What nobody knows opens no gate.
+    /// Unknown values open no gate.
     #[test]
     fn absent_generation_is_unobserved() {
         let gate = Gate::Observed { field: path("status.observedGeneration") };

@@ -1,5 +1,4 @@
-//! Gates: what has to hold of an object, as data. `healthy` is made of them, and what holds before an object is handed
-//! over.
+//! Gates: conditions on an object, as data. Health and handover consist of gates.
 
 mod compiler;
 mod gate;

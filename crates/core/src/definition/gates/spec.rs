@@ -1,36 +1,35 @@
-//! Gates as they are written.
+//! Gates, as written.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// One of `condition`, `generation`, `field`, `all`, `any` and `none`. Fields are named as the newest version spells
-/// them.
+/// One of `condition`, `generation`, `field`, `all`, `any` and `none`. Fields are those of the newest version.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Gate")]
 pub(in crate::definition) struct GateSpec {
-    /// A condition of the status, by its type, such as `Ready`. One that is not there does not hold.
+    /// A condition of the status, by its type, such as `Ready`. An absent condition does not hold.
     pub(super) condition: Option<String>,
-    /// The status that the condition must have, `True` (if this is not set), `False` or `Unknown`; or the value of the
+    /// The required status of the condition: `True` (the default), `False` or `Unknown`. Or the required value of the
     /// field.
     pub(super) is: Option<Value>,
     /// The list of conditions. Defaults to `status.conditions`.
     pub(super) within: Option<String>,
-    /// The field that says which generation the controller has seen, such as `status.observedGeneration`: it must have
-    /// seen the last change of the spec. Where it says nothing, it has seen nothing.
+    /// The field with the observed generation of the controller, such as `status.observedGeneration`. The controller
+    /// must have observed the last change of the spec. An absent field has observed nothing.
     pub(super) generation: Option<String>,
-    /// A field of which one of `is`, `in`, `notIn`, `atLeast` and `present` must hold.
+    /// A field that must satisfy one of `is`, `in`, `notIn`, `atLeast` and `present`.
     pub(super) field: Option<String>,
     /// The field must have one of these values.
     #[serde(rename = "in")]
     pub(super) among: Option<Vec<Value>>,
-    /// The field must have none of these values. One that is not set has none of them.
+    /// The field must have none of these values. An absent field passes.
     pub(super) not_in: Option<Vec<Value>>,
-    /// The field must be a number that is no smaller, or a version that is no older.
+    /// The field must be a number or a version that is at least this value.
     pub(super) at_least: Option<Value>,
-    /// The field must be there, or must not.
+    /// The field must be present, or absent.
     pub(super) present: Option<bool>,
-    /// Every one of these holds.
+    /// All of these hold.
     pub(super) all: Option<Vec<Self>>,
     /// At least one of these holds.
     pub(super) any: Option<Vec<Self>>,

@@ -1,4 +1,4 @@
-//! What a healthy object looks like.
+//! The health of an object.
 
 use std::time::Duration;
 
@@ -7,23 +7,23 @@ use serde_json::Value;
 use crate::definition::gates::{Gate, GatedValue};
 use crate::definition::path::Path;
 
-/// What has to hold of an object after it was moved.
+/// The conditions of an object after it was moved.
 #[derive(Clone, Debug)]
 pub(crate) struct Health {
     pub(super) gate: Gate,
-    /// How long without a break.
+    /// How long the conditions must hold without interruption.
     pub(crate) settle: Duration,
-    /// The field manager whose writes tell that the controller has looked.
+    /// The field manager whose write shows that the controller has observed the object.
     pub(crate) seen: Option<String>,
 }
 
 impl Health {
-    /// The fields that are looked at.
+    /// The fields that are read.
     pub(crate) fn fields(&self) -> Vec<&Path> {
         self.gate.fields()
     }
 
-    /// What does not hold of an object now, in words.
+    /// Describes the condition that an object does not meet now.
     pub(crate) fn unmet(&self, object: &Value) -> Option<String> {
         self.gate.unmet(&mut GatedValue(object))
     }

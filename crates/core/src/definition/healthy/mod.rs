@@ -1,4 +1,5 @@
-//! What a healthy object looks like, as data: what has to hold after an object was moved before the next one goes.
+//! The health of an object, as data: the conditions that must hold after a move, before the rollout moves the next
+//! object.
 
 mod health;
 mod spec;

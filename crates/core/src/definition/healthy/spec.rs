@@ -1,4 +1,4 @@
-//! The `healthy` block of a definition, as it is written and as it is checked.
+//! The health block of a definition, as written and as compiled.
 
 use std::time::Duration;
 
@@ -13,12 +13,12 @@ use crate::definition::move_effects::ROLLOUT_MANAGER;
 use crate::definition::problems::{Problems, line};
 use crate::definition::schema::Schema;
 
-/// What a healthy object looks like: what has to hold after a rollout has moved it before the next one goes. At least
-/// one of `all`, `any` and `none`.
+/// The conditions of a healthy object. They must hold after a rollout has moved it, before the next object is moved. At
+/// least one of `all`, `any` and `none` is required.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Healthy")]
 pub(crate) struct HealthySpec {
-    /// Every one of these holds.
+    /// All of these hold.
     #[serde(default)]
     all: Vec<GateSpec>,
     /// At least one of these holds.
@@ -27,19 +27,19 @@ pub(crate) struct HealthySpec {
     /// None of these holds.
     #[serde(default)]
     none: Vec<GateSpec>,
-    /// How long it has to hold without a break, such as `60s`, which is the default. Below that only where `seen` tells
-    /// that the new controller has looked.
+    /// How long the conditions must hold without interruption, such as `60s`, the default. Shorter times require
+    /// `seen`.
     settle: Option<String>,
-    /// By what it is seen that the new controller has looked at an object after it was moved.
+    /// How to detect that the new controller has observed an object after the move.
     seen: Option<SeenSpec>,
 }
 
-/// By what it is seen that a controller has looked at an object.
+/// How to detect that a controller has observed an object.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Seen")]
 pub(super) struct SeenSpec {
-    /// The field manager of the controller, as `metadata.managedFields` names it: it has to write to the object after
-    /// the move. Of a version that `admission.managers` names it is that one.
+    /// The field manager of the controller in `metadata.managedFields`: it must write to the object after the move. For
+    /// a version in `admission.managers`, that field manager applies.
     manager: String,
 }
 
@@ -100,5 +100,5 @@ impl HealthySpec {
     }
 }
 
-/// A controller that has just lost an object still says how it was; most say something new within a minute.
+/// After the move, the old status of an object may still be present. Most controllers update it within a minute.
 const SETTLE: Duration = Duration::from_secs(60);

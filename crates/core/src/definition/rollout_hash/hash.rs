@@ -1,4 +1,4 @@
-//! What calls for a rollout: the recipe of the rollout hash, checked against the version that is hashed.
+//! The recipe of the rollout hash, checked against the version that is hashed.
 
 use std::collections::BTreeMap;
 
@@ -19,44 +19,44 @@ use crate::json::{Canonical, Json};
 pub(crate) struct HashSpec {
     /// The top-level field that is hashed.
     of: String,
-    /// The version whose shape is hashed.
+    /// The version whose fields are hashed.
     at: String,
-    /// Fields whose change calls for no rollout.
+    /// Fields whose change requires no rollout.
     #[serde(default)]
     #[schemars(with = "Vec<String>")]
     except: Vec<Spanned<String>>,
-    /// Values that count where a field is absent, so that a filled-in default does not move the hash.
+    /// Values that are hashed in place of absent fields, so that a default does not change the hash.
     #[serde(default)]
     defaults: BTreeMap<String, Value>,
-    /// The annotation whose value is hashed behind the fields: changing it forces a rollout.
+    /// The annotation whose value is hashed after the fields. A change of its value forces a rollout.
     force: Option<String>,
-    /// The digest of all of the above, as `kinds check` shows it. Where it is said, a recipe that changes is refused
-    /// until this is changed as well: every object's hash may move then, and that starts rollouts.
+    /// The fingerprint of this recipe, as printed by `kinds check`. If set, a changed recipe is rejected until this key
+    /// is updated. A changed recipe may change all hashes, and so start rollouts.
     #[schemars(with = "Option<String>")]
     recipe: Option<Spanned<String>>,
 }
 
-/// What calls for a rollout.
+/// The fields whose change requires a rollout.
 #[derive(Debug)]
 pub(crate) struct HashedFields {
     /// The top-level field that is hashed.
     pub(crate) of: String,
-    /// The version whose shape is hashed.
+    /// The version whose fields are hashed.
     pub(crate) at: VersionIndex,
-    /// Members that count where they are absent, in canonical form, sorted by name.
+    /// Members that are hashed if absent, in canonical form, sorted by name.
     pub(crate) defaults: Vec<(String, String)>,
     pub(crate) force: Option<String>,
-    /// Tells recipes apart: the first twelve digits of a SHA-256 over what the definition says of the hash.
+    /// The fingerprint of the recipe: the first twelve digits of a SHA-256 over the hash block of the definition.
     pub(crate) recipe: String,
-    /// Which strings are UUIDs, and which members do not count.
+    /// Marks the strings that are UUIDs, and the members that are not hashed.
     pub(crate) canonical: Canonical,
 }
 
-/// Enough to tell the recipes of one kind apart, and short enough to be read aloud.
+/// Long enough to distinguish the recipes of one kind, and short enough to read aloud.
 const DIGEST_BYTES: usize = 6;
 
 impl HashSpec {
-    /// The recipe as it runs. `at_line` is where it stands.
+    /// Compiles the recipe. `at_line` is its line.
     pub(crate) fn compile(&self, versions: &Versions, at_line: u64, problems: &mut Problems) -> Option<HashedFields> {
         let Self { of, at: version, .. } = self;
         let Some(at) = versions.named(version) else {
@@ -86,7 +86,7 @@ impl HashSpec {
         Some(HashedFields { of: of.clone(), at, defaults, force: self.force.clone(), recipe, canonical })
     }
 
-    /// The order in which fields stand says nothing.
+    /// The fingerprint. The order of fields does not matter.
     fn digest(&self, defaults: &[(String, String)]) -> String {
         let mut except: Vec<&str> = self.except.iter().map(|path| path.value.as_str()).collect();
         except.sort_unstable();
@@ -114,7 +114,7 @@ impl HashSpec {
         }
     }
 
-    /// Members with what counts where they are absent.
+    /// The members with their values if absent.
     fn defaults(&self, root: &Schema, at_line: u64, problems: &mut Problems) -> Vec<(String, String)> {
         let mut defaults = Vec::new();
         for (text, value) in &self.defaults {
@@ -139,7 +139,7 @@ impl HashSpec {
         defaults
     }
 
-    /// The path of a hashed field and its schema, if there is one.
+    /// The path and schema of a hashed field, if it exists.
     fn hashed<'s>(
         &self,
         text: &str,
@@ -154,7 +154,7 @@ impl HashSpec {
     }
 }
 
-/// What was meant by a path that the schema does not have.
+/// A suggestion for a path that the schema lacks.
 fn near(root: &Schema, text: &str) -> String {
     let path = Path::parse(text).ok();
     let missing = path.as_ref().and_then(|path| root.find(path).err());

@@ -1,4 +1,4 @@
-//! Rollouts: what calls for one, and how the status of two versions speaks of it.
+//! The rollout hash: the fields whose change requires a rollout, and the rollout in the status of two versions.
 
 mod hash;
 mod status;

@@ -1,29 +1,29 @@
-//! How the status of two versions speaks of a rollout.
+//! How the status of two versions describes a rollout.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::definition::{operation::Compiler, path::Path, place::Place, side::Side};
 
-/// A rollout in the status: by hashes in the newer version, by request identifiers in the older one.
+/// The rollout in the status: hashes in the newer version, request identifiers in the older version.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "RolloutStatus")]
 pub(crate) struct StatusMappingSpec {
-    /// The newer version's fields. The older schema has them too, as optional fields that carry.
+    /// The fields of the newer version. The older schema has them too, as optional fields that are copied.
     hashes: RequestedSpec,
-    /// The older version's fields: UUIDs.
+    /// The fields of the older version: UUIDs.
     requests: RequestedSpec,
-    /// Where the status says why it is as it is.
+    /// The list of reasons in the status.
     reasons: ReasonsSpec,
 }
 
-/// What was asked for, and what was done last.
+/// The requested and the last completed change.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Requested")]
 struct RequestedSpec {
-    /// What was asked for.
+    /// The requested change.
     requested: String,
-    /// What was completed last.
+    /// The last completed change.
     completed: String,
 }
 
@@ -34,26 +34,26 @@ struct ReasonsSpec {
     /// The list of conditions.
     #[serde(rename = "in")]
     within: String,
-    /// The reason that says: the point of no return is passed.
+    /// The reason that marks the point of no return.
     promoting: String,
-    /// Reasons that say: a change waits for somebody, although the last request is completed.
+    /// Reasons for a change that waits for approval, although the last request is completed.
     #[serde(default)]
     staged: Vec<String>,
 }
 
-/// How the status of two versions speaks of a rollout.
+/// How the status of two versions describes a rollout.
 #[derive(Debug)]
 pub(crate) struct StatusMapping {
-    /// The newer version's hashes, carried by the older one.
+    /// The hashes of the newer version, copied by the older version.
     pub(crate) hashes: Requested,
-    /// The older version's requests.
+    /// The requests of the older version.
     pub(crate) requests: Requested,
     pub(crate) reasons: Path,
     pub(crate) promoting: String,
     pub(crate) staged: Vec<String>,
 }
 
-/// What was asked for, and what was done last.
+/// The requested and the last completed change.
 #[derive(Debug)]
 pub(crate) struct Requested {
     pub(crate) requested: Place,
@@ -61,7 +61,7 @@ pub(crate) struct Requested {
 }
 
 impl StatusMappingSpec {
-    /// The fields as the two schemas have them.
+    /// Compiles the fields against the two schemas.
     pub(crate) fn compile(&self, compiler: &mut Compiler<'_>) -> Option<StatusMapping> {
         let mut both = |text: &str| {
             let older = compiler.place(Side::Older, text);
@@ -90,12 +90,12 @@ impl StatusMappingSpec {
 }
 
 impl StatusMapping {
-    /// The older version's fields that no operation needs to name.
+    /// The fields of the older version that need no operation.
     pub(crate) fn handled(&self) -> [&Path; 2] {
         [&self.requests.requested.path, &self.requests.completed.path]
     }
 
-    /// One line for each request and its hash, for people.
+    /// Describes each request and its hash in one line, for people.
     pub(crate) fn describe(&self) -> [String; 2] {
         let line = |request: &Place, hash: &Place| format!("rollout {} <-> {}", request.id, hash.id);
         [line(&self.requests.requested, &self.hashes.requested), line(&self.requests.completed, &self.hashes.completed)]

@@ -29,7 +29,7 @@ pub(crate) struct Touch {
     pub(crate) names: Vec<String>,
     pub(crate) place: StepPlace,
     /// The stage, of a definition of stages of that resource.
-    pub(crate) stage: String,
+    pub(crate) mutation: String,
 }
 
 /// A list that has to have something in it.

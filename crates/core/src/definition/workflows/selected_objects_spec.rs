@@ -22,7 +22,7 @@ pub(super) struct ReadmitSpec {
     /// Their namespace, such as `{name}`. Without it they are in none.
     namespace: Option<String>,
     /// The stage that has to have seen them, of the definition of stages of that resource.
-    stage: String,
+    mutation: String,
     /// How long that may take, such as `10m`. Defaults to the `timeout` of the StagedRollout.
     timeout: Option<String>,
 }
@@ -78,15 +78,15 @@ impl ReadmitSpec {
     pub(super) fn compile(&self, irreversible: Option<&str>, bad: &mut Vec<String>) -> Option<ObjectStep> {
         let timeout = time_limit(self.timeout.as_deref(), bad);
         if irreversible.is_none() {
-            bad.push("readmit: no stage takes back what it has made: say `irreversible`, and why".to_owned());
+            bad.push("readmit: no mutation takes back what it has made: say `irreversible`, and why".to_owned());
         }
-        if !is_dns_label(&self.stage) {
-            bad.push(format!("readmit: {:?} is no name of a stage", self.stage));
+        if !is_dns_label(&self.mutation) {
+            bad.push(format!("readmit: {:?} is no name of a mutation", self.mutation));
         }
         let resource = ResourceName::parse(&self.resource).map_err(|why| bad.push(format!("readmit: {why}"))).ok();
         let names = names(&self.names, "readmit", bad);
         let place = StepPlace::compile(None, self.namespace.as_deref(), |why| bad.push(format!("readmit: {why}")));
-        let readmission = Touch { resource: resource?, names, place: place?, stage: self.stage.clone() };
+        let readmission = Touch { resource: resource?, names, place: place?, mutation: self.mutation.clone() };
         Some(ObjectStep { act: ObjectAction::Readmit(Box::new(readmission)), timeout })
     }
 }

@@ -12,17 +12,17 @@ use crate::rollout::step_context::StepContext;
 pub(in crate::rollout) fn questions(traveller: StepContext<'_>, readmission: &Touch) -> Vec<LookupRequest> {
     let place = traveller.place_of(&readmission.place);
     let names = readmission.names.iter().map(|name| traveller.filled_text(name));
-    names.map(|name| LookupRequest::of_staged(&readmission.resource, &place, &name, &readmission.stage)).collect()
+    names.map(|name| LookupRequest::of_mutated(&readmission.resource, &place, &name, &readmission.mutation)).collect()
 }
 
 pub(super) fn forward(step: ObjectStepInput<'_>, readmission: &Touch) -> StepOutcome {
     let place = step.traveller.place_of(&readmission.place);
     let names = readmission.names.iter().map(|name| step.traveller.filled_text(name));
     for (question, name) in questions(step.traveller, readmission).into_iter().zip(names) {
-        match step.answers.staged_of(&question) {
+        match step.answers.mutated_of(&question) {
             Some(MutationState::Seen) => {}
             Some(MutationState::Unseen(_)) => {
-                let call = ObjectCall::Readmit(readmission.stage.clone());
+                let call = ObjectCall::Readmit(readmission.mutation.clone());
                 return step.next_at(&place, (&readmission.resource, None), &name, call);
             }
             Some(MutationState::Absent) => return StepOutcome::Waits(format!("{question} is not there")),

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use crate::apimachinery::{ObjectName, Status, excerpt};
-use crate::definition::{Kind, StagedKind, VersionIndex};
+use crate::definition::{Kind, MutatedKind, VersionIndex};
 use crate::json::Json;
 use crate::webhook::admission::{self, Judgement, Settings, Verdict, Write};
 use crate::webhook::caller::Caller;
 use crate::webhook::facts::KnownFacts;
 use crate::webhook::handle_error::HandleError;
 use crate::webhook::kinds::Kinds;
-use crate::webhook::mutations::staged;
+use crate::webhook::mutations::mutated;
 use crate::webhook::reply::{FailedObject, Outcome, Reply};
 use crate::webhook::review::{AdmissionRequest, AdmissionResponse, Envelope, PatchOperation, ReviewError, parse};
 
@@ -29,8 +29,8 @@ pub(crate) fn mutate(
 }
 
 /// The same, where there are stages as well: an object of their kinds is made what they say.
-pub(crate) fn mutate_in_stages(
-    (kinds, staged_kinds): (&Kinds, &[StagedKind]),
+pub(crate) fn mutate_with_mutations(
+    (kinds, mutated_kinds): (&Kinds, &[MutatedKind]),
     settings: &Settings,
     facts: &KnownFacts,
     caller: &Caller<'_>,
@@ -38,11 +38,11 @@ pub(crate) fn mutate_in_stages(
 ) -> Result<Reply, HandleError> {
     let read = AdmissionRequest::read(parse(body)?);
     if let Ok(AdmissionRequest::Write { group, kind, .. }) = &read
-        && let Some(of) = staged_kinds.iter().find(|of| (&of.group, &of.kind) == (group, kind))
+        && let Some(of) = mutated_kinds.iter().find(|of| (&of.group, &of.kind) == (group, kind))
         && let Ok(AdmissionRequest::Write { envelope, object, old, .. }) = read
     {
         let write = Write::new(object, old).for_caller(caller);
-        let (patch, warnings) = staged(of, &write, facts).map_err(HandleError::FactUnknown)?;
+        let (patch, warnings) = mutated(of, &write, facts).map_err(HandleError::FactUnknown)?;
         caller.waited()?;
         return Ok(patched(&envelope, &patch, &warnings));
     }

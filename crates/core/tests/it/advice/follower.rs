@@ -33,8 +33,8 @@ struct Step {
 fn age(version: &str) -> (u64, usize, u64) {
     let numbers: Vec<u64> =
         version.split(|c: char| !c.is_ascii_digit()).filter_map(|number| number.parse().ok()).collect();
-    let stage = ["alpha", "beta"].iter().position(|stage| version.contains(stage)).unwrap_or(2);
-    (numbers[0], stage, numbers.get(1).copied().unwrap_or_default())
+    let mutation = ["alpha", "beta"].iter().position(|mutation| version.contains(mutation)).unwrap_or(2);
+    (numbers[0], mutation, numbers.get(1).copied().unwrap_or_default())
 }
 
 /// A definition that begins without any operation.

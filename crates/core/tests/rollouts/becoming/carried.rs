@@ -4,13 +4,13 @@ use pointsman_core::rollout::{ObjectCall, ObjectWrite, RolloutPhase};
 use serde_json::{Value, json};
 
 use super::returns::turns;
-use super::trials::{Ordeal, county, drives, said};
-use super::village::taken;
+use super::trials::{Ordeal, fixture, drives, said};
+use super::fake_namespace::taken;
 
 /// Somebody sets a label, or takes it off.
-fn labels(county: &mut Ordeal, plural: &str, name: &str, value: Option<&str>) {
-    let now = county.village.now;
-    county.village.change(plural, "h-0", |one| {
+fn labels(fixture: &mut Ordeal, plural: &str, name: &str, value: Option<&str>) {
+    let now = fixture.fake_namespace.now;
+    fixture.fake_namespace.change(plural, "h-0", |one| {
         let metadata = &mut one["metadata"];
         match value {
             Some(value) => {
@@ -25,190 +25,190 @@ fn labels(county: &mut Ordeal, plural: &str, name: &str, value: Option<&str>) {
     });
 }
 
-fn notes(county: &mut Ordeal, plural: &str, name: &str, value: &str) {
-    county.village.change(plural, "h-0", |one| one["metadata"]["annotations"][name] = json!(value));
+fn notes(fixture: &mut Ordeal, plural: &str, name: &str, value: &str) {
+    fixture.fake_namespace.change(plural, "h-0", |one| one["metadata"]["annotations"][name] = json!(value));
 }
 
-fn label(county: &Ordeal, plural: &str, name: &str) -> Value {
-    county
-        .village
+fn label(fixture: &Ordeal, plural: &str, name: &str) -> Value {
+    fixture
+        .fake_namespace
         .get(plural, "h-0")
-        .map_or_else(|| panic!("{}", said(county)), |one| one["metadata"]["labels"][name].clone())
+        .map_or_else(|| panic!("{}", said(fixture)), |one| one["metadata"]["labels"][name].clone())
 }
 
-/// A hut with two labels.
+/// A oldapp with two labels.
 fn labelled() -> Ordeal {
-    let mut county = county(1);
-    labels(&mut county, "huts", "team", Some("blue"));
-    labels(&mut county, "huts", "old", Some("yes"));
-    county
+    let mut fixture = fixture(1);
+    labels(&mut fixture, "oldapps", "team", Some("blue"));
+    labels(&mut fixture, "oldapps", "old", Some("yes"));
+    fixture
 }
 
-fn goes(county: &mut Ordeal) {
-    drives(county, 300, |_, _| {});
-    assert_eq!(county.status().phase, RolloutPhase::Complete, "{}", said(county));
+fn goes(fixture: &mut Ordeal) {
+    drives(fixture, 300, |_, _| {});
+    assert_eq!(fixture.status().phase, RolloutPhase::Complete, "{}", said(fixture));
 }
 
-/// Has it go back after the end. Somebody does something once the hut is there again, and before the house goes.
-fn goes_back(county: &mut Ordeal, act: impl Fn(&mut Ordeal)) {
+/// Has it go back after the end. Somebody does something once the oldapp is there again, and before the newapp goes.
+fn goes_back(fixture: &mut Ordeal, act: impl Fn(&mut Ordeal)) {
     let mut was = false;
-    turns(county, "Undo", 400, |county, asked: &ObjectWrite| {
+    turns(fixture, "Undo", 400, |fixture, asked: &ObjectWrite| {
         if asked.plural == "services" && !was {
             was = true;
-            act(county);
+            act(fixture);
         }
     });
     assert!(was);
-    assert_eq!(county.status().phase, RolloutPhase::Aborted, "{}", said(county));
+    assert_eq!(fixture.status().phase, RolloutPhase::Aborted, "{}", said(fixture));
 }
 
 #[test]
 fn target_edit_survives_undo() {
-    let mut county = labelled();
-    goes(&mut county);
-    labels(&mut county, "houses", "before", Some("it was there"));
-    goes_back(&mut county, |county| {
-        labels(county, "houses", "team", Some("red"));
-        labels(county, "houses", "new", Some("yes"));
-        labels(county, "houses", "old", None);
-        notes(county, "houses", "example.com/note~1", "a/b");
-        notes(county, "houses", "kubectl.kubernetes.io/last-applied-configuration", "{}");
-        notes(county, "houses", "pointsman.dev/other", "ours");
+    let mut fixture = labelled();
+    goes(&mut fixture);
+    labels(&mut fixture, "newapps", "before", Some("it was there"));
+    goes_back(&mut fixture, |fixture| {
+        labels(fixture, "newapps", "team", Some("red"));
+        labels(fixture, "newapps", "new", Some("yes"));
+        labels(fixture, "newapps", "old", None);
+        notes(fixture, "newapps", "example.com/note~1", "a/b");
+        notes(fixture, "newapps", "kubectl.kubernetes.io/last-applied-configuration", "{}");
+        notes(fixture, "newapps", "pointsman.dev/other", "ours");
     });
-    let metadata = county.village.get("huts", "h-0").unwrap()["metadata"].clone();
+    let metadata = fixture.fake_namespace.get("oldapps", "h-0").unwrap()["metadata"].clone();
     assert_eq!(metadata["labels"], json!({"team": "red", "new": "yes", "before": "it was there"}));
     assert_eq!(metadata["annotations"], json!({"example.com/note~1": "a/b"}));
 }
 
 #[test]
 fn source_edit_reaches_finished_target() {
-    let (mut county, mut was) = (labelled(), false);
-    drives(&mut county, 300, |county, asked| {
+    let (mut fixture, mut was) = (labelled(), false);
+    drives(&mut fixture, 300, |fixture, asked| {
         if asked.plural == "replicasets" && !was {
             was = true;
-            labels(county, "huts", "team", Some("red"));
-            labels(county, "huts", "new", Some("yes"));
-            labels(county, "huts", "old", None);
-            notes(county, "huts", "example.com/note", "a");
+            labels(fixture, "oldapps", "team", Some("red"));
+            labels(fixture, "oldapps", "new", Some("yes"));
+            labels(fixture, "oldapps", "old", None);
+            notes(fixture, "oldapps", "example.com/note", "a");
         }
     });
-    assert_eq!(county.status().phase, RolloutPhase::Complete, "{}", said(&county));
-    let metadata = county.village.get("houses", "h-0").unwrap()["metadata"].clone();
+    assert_eq!(fixture.status().phase, RolloutPhase::Complete, "{}", said(&fixture));
+    let metadata = fixture.fake_namespace.get("newapps", "h-0").unwrap()["metadata"].clone();
     assert_eq!(metadata["labels"], json!({"team": "red", "new": "yes"}));
     assert_eq!(metadata["annotations"]["example.com/note"], "a");
 }
 
-/// What the house is made of was looked at before.
+/// What the newapp is made of was looked at before.
 #[test]
 fn source_edit_reaches_new_target() {
-    let (mut county, mut was) = (labelled(), false);
-    drives(&mut county, 300, |county, asked| {
-        if asked.plural == "houses" && matches!(asked.call, ObjectCall::Create(_)) {
+    let (mut fixture, mut was) = (labelled(), false);
+    drives(&mut fixture, 300, |fixture, asked| {
+        if asked.plural == "newapps" && matches!(asked.call, ObjectCall::Create(_)) {
             was = true;
-            labels(county, "huts", "team", Some("red"));
-            labels(county, "huts", "new", Some("yes"));
-            labels(county, "huts", "old", None);
-            notes(county, "huts", "example.com/note", "a");
+            labels(fixture, "oldapps", "team", Some("red"));
+            labels(fixture, "oldapps", "new", Some("yes"));
+            labels(fixture, "oldapps", "old", None);
+            notes(fixture, "oldapps", "example.com/note", "a");
         }
     });
     assert!(was);
-    assert_eq!(county.status().phase, RolloutPhase::Complete, "{}", said(&county));
-    let metadata = county.village.get("houses", "h-0").unwrap()["metadata"].clone();
+    assert_eq!(fixture.status().phase, RolloutPhase::Complete, "{}", said(&fixture));
+    let metadata = fixture.fake_namespace.get("newapps", "h-0").unwrap()["metadata"].clone();
     assert_eq!(metadata["labels"], json!({"team": "red", "new": "yes"}));
     assert_eq!(metadata["annotations"]["example.com/note"], "a");
 }
 
 #[test]
 fn late_target_edit_reaches_source() {
-    let (mut county, mut was) = (labelled(), false);
-    drives(&mut county, 300, |county, asked| {
+    let (mut fixture, mut was) = (labelled(), false);
+    drives(&mut fixture, 300, |fixture, asked| {
         if asked.plural == "replicasets" && !was {
             was = true;
-            labels(county, "houses", "team", Some("red"));
-            labels(county, "huts", "old", None);
-            county.set("direction", json!("Undo"));
+            labels(fixture, "newapps", "team", Some("red"));
+            labels(fixture, "oldapps", "old", None);
+            fixture.set("direction", json!("Undo"));
         }
     });
-    assert_eq!(county.status().phase, RolloutPhase::Aborted, "{}", said(&county));
-    assert_eq!((label(&county, "huts", "team"), label(&county, "huts", "old")), (json!("red"), Value::Null));
+    assert_eq!(fixture.status().phase, RolloutPhase::Aborted, "{}", said(&fixture));
+    assert_eq!((label(&fixture, "oldapps", "team"), label(&fixture, "oldapps", "old")), (json!("red"), Value::Null));
 }
 
 #[test]
 fn later_of_two_edits_wins() {
-    for (first, second) in [("houses", "huts"), ("huts", "houses")] {
-        let mut county = labelled();
-        goes(&mut county);
-        goes_back(&mut county, |county| {
-            labels(county, first, "team", Some(first));
-            county.village.now += 1;
-            labels(county, second, "team", Some(second));
+    for (first, second) in [("newapps", "oldapps"), ("oldapps", "newapps")] {
+        let mut fixture = labelled();
+        goes(&mut fixture);
+        goes_back(&mut fixture, |fixture| {
+            labels(fixture, first, "team", Some(first));
+            fixture.fake_namespace.now += 1;
+            labels(fixture, second, "team", Some(second));
         });
-        assert_eq!(label(&county, "huts", "team"), second);
+        assert_eq!(label(&fixture, "oldapps", "team"), second);
     }
 }
 
-/// Nobody knows any more what both had: what only the house has comes along, and nothing of the hut is written over.
+/// Nobody knows any more what both had: what only the newapp has comes along, and nothing of the oldapp is written over.
 #[test]
 fn unknown_ownership_overwrites_nothing() {
-    let (mut county, mut was) = (labelled(), false);
-    drives(&mut county, 300, |county, asked| {
+    let (mut fixture, mut was) = (labelled(), false);
+    drives(&mut fixture, 300, |fixture, asked| {
         if asked.plural == "replicasets" && !was {
             was = true;
-            county.village.change("houses", "h-0", |house| {
-                house["metadata"]["annotations"].as_object_mut().unwrap().remove("pointsman.dev/copied-metadata");
+            fixture.fake_namespace.change("newapps", "h-0", |newapp| {
+                newapp["metadata"]["annotations"].as_object_mut().unwrap().remove("pointsman.dev/copied-metadata");
             });
-            labels(county, "houses", "team", Some("red"));
-            labels(county, "houses", "new", Some("yes"));
-            labels(county, "houses", "old", None);
-            county.set("direction", json!("Undo"));
+            labels(fixture, "newapps", "team", Some("red"));
+            labels(fixture, "newapps", "new", Some("yes"));
+            labels(fixture, "newapps", "old", None);
+            fixture.set("direction", json!("Undo"));
         }
     });
-    let hut = county.village.get("huts", "h-0").unwrap();
-    assert_eq!(hut["metadata"]["labels"], json!({"team": "blue", "new": "yes", "old": "yes"}));
+    let oldapp = fixture.fake_namespace.get("oldapps", "h-0").unwrap();
+    assert_eq!(oldapp["metadata"]["labels"], json!({"team": "blue", "new": "yes", "old": "yes"}));
 }
 
-/// Whether a label of a house is changed by a write.
+/// Whether a label of a newapp is changed by a write.
 fn carries(asked: &ObjectWrite) -> bool {
     let ObjectCall::Patch(patch) = &asked.call else { return false };
-    asked.plural == "houses" && patch.to_string().contains("/metadata/labels/team")
+    asked.plural == "newapps" && patch.to_string().contains("/metadata/labels/team")
 }
 
 /// What is carried is nobody's change of the one that stays, however late it gets there.
 #[test]
 fn edit_during_copy_is_copied() {
     for last in [Some("green"), None] {
-        let (mut county, mut was, mut times) = (labelled(), false, 0);
-        drives(&mut county, 300, |county, asked| {
+        let (mut fixture, mut was, mut times) = (labelled(), false, 0);
+        drives(&mut fixture, 300, |fixture, asked| {
             if asked.plural == "replicasets" && !was {
                 was = true;
-                labels(county, "huts", "team", Some("red"));
-                labels(county, "huts", "new", Some("yes"));
+                labels(fixture, "oldapps", "team", Some("red"));
+                labels(fixture, "oldapps", "new", Some("yes"));
             }
             if carries(asked) {
                 times += 1;
                 if times == 1 {
-                    labels(county, "huts", "team", last);
-                    labels(county, "huts", "new", None);
-                    county.village.now += 5;
+                    labels(fixture, "oldapps", "team", last);
+                    labels(fixture, "oldapps", "new", None);
+                    fixture.fake_namespace.now += 5;
                 }
             }
         });
-        assert_eq!((county.status().phase, times), (RolloutPhase::Complete, 2), "{}", said(&county));
-        let house = &county.village.get("houses", "h-0").unwrap()["metadata"]["labels"];
-        assert_eq!(*house, last.map_or_else(|| json!({"old": "yes"}), |last| json!({"old": "yes", "team": last})));
+        assert_eq!((fixture.status().phase, times), (RolloutPhase::Complete, 2), "{}", said(&fixture));
+        let newapp = &fixture.fake_namespace.get("newapps", "h-0").unwrap()["metadata"]["labels"];
+        assert_eq!(*newapp, last.map_or_else(|| json!({"old": "yes"}), |last| json!({"old": "yes", "team": last})));
     }
 }
 
 /// Where nothing was changed, nothing is written.
 #[test]
 fn unedited_objects_copy_nothing() {
-    let mut county = labelled();
+    let mut fixture = labelled();
     let is_carried = |asked: &ObjectWrite| match &asked.call {
         ObjectCall::Patch(patch) => patch.to_string().contains("/metadata/labels"),
         _ => false,
     };
-    drives(&mut county, 300, |_, asked| assert!(!is_carried(asked), "{asked:?}"));
-    assert_eq!(county.status().phase, RolloutPhase::Complete, "{}", said(&county));
-    turns(&mut county, "Undo", 400, |_, asked| assert!(!is_carried(asked), "{asked:?}"));
-    assert_eq!(county.status().phase, RolloutPhase::Aborted, "{}", said(&county));
+    drives(&mut fixture, 300, |_, asked| assert!(!is_carried(asked), "{asked:?}"));
+    assert_eq!(fixture.status().phase, RolloutPhase::Complete, "{}", said(&fixture));
+    turns(&mut fixture, "Undo", 400, |_, asked| assert!(!is_carried(asked), "{asked:?}"));
+    assert_eq!(fixture.status().phase, RolloutPhase::Aborted, "{}", said(&fixture));
 }

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use pointsman_core::rollout::{InFlightObject, ObjectCall, RolloutPhase, RolloutPlan, RolloutWrite};
 use serde_json::{Value, json};
 
-use super::drover::{County, Deed, Drover};
-use super::errands::{makes_no_way, must_not_go, write};
-use super::settlers::{HOUSE, Happening, Plot, REWORDED, Stranger};
-use super::village::{No, PODS, Village, name, old_deployment, taken};
+use super::fake_runner::{Fixture, RunnerCall, FakeRunner};
+use super::object_calls::{makes_no_way, must_not_go, write};
+use super::scenario::{HOUSE, Happening, Scenario, REWORDED, Stranger};
+use super::fake_namespace::{No, PODS, FakeNamespace, name, old_deployment, taken};
 
 /// A property that does not hold.
 pub(super) struct Wrong {
@@ -18,31 +18,31 @@ pub(super) struct Wrong {
 }
 
 /// A history that is being run.
-pub(super) struct Chronicle<'a> {
-    plot: &'a Plot,
-    county: County,
-    drovers: Vec<Drover>,
+pub(super) struct HistoryRun<'a> {
+    plot: &'a Scenario,
+    fixture: Fixture,
+    fake_runners: Vec<FakeRunner>,
     before: BTreeMap<String, [Value; 3]>,
     /// Installations of which somebody else has changed something.
     touched: BTreeSet<String>,
     /// What somebody else has named them last.
     names: BTreeMap<String, u64>,
-    /// Huts as they were on their way, one for each mark that they had.
+    /// OldApps as they were on their way, one for each mark that they had.
     backups: BTreeMap<String, Vec<Value>>,
     met: BTreeSet<&'static str>,
     log: Vec<String>,
     wrong: Option<(&'static str, String)>,
 }
 
-impl<'a> Chronicle<'a> {
-    pub(super) fn new(plot: &'a Plot) -> Self {
-        let county = County::new(Village::settled(plot.huts), &HOUSE, plot.rollout());
-        let before = (0..plot.huts).map(|at| (name(at), told(&county.village, &name(at))));
+impl<'a> HistoryRun<'a> {
+    pub(super) fn new(plot: &'a Scenario) -> Self {
+        let fixture = Fixture::new(FakeNamespace::settled(plot.oldapps), &HOUSE, plot.rollout());
+        let before = (0..plot.oldapps).map(|at| (name(at), told(&fixture.fake_namespace, &name(at))));
         Self {
             plot,
             before: before.collect(),
-            drovers: (0..plot.runners).map(|_| Drover::started(county.village.now)).collect(),
-            county,
+            fake_runners: (0..plot.runners).map(|_| FakeRunner::started(fixture.fake_namespace.now)).collect(),
+            fixture,
             touched: BTreeSet::new(),
             names: BTreeMap::new(),
             backups: BTreeMap::new(),
@@ -68,7 +68,7 @@ impl<'a> Chronicle<'a> {
 
     /// The phase that it ended in, and what was met.
     pub(super) fn ends(&self) -> Vec<String> {
-        let phase = format!("{:?}", self.county.status().phase);
+        let phase = format!("{:?}", self.fixture.status().phase);
         self.met.iter().map(|met| (*met).to_owned()).chain([phase]).collect()
     }
 
@@ -77,29 +77,29 @@ impl<'a> Chronicle<'a> {
     }
 
     fn happens(&mut self, happening: Happening) {
-        let county = &mut self.county;
+        let fixture = &mut self.fixture;
         if !matches!(happening, Happening::Call(_)) {
-            self.log.push(format!("{} {happening:?}", county.village.now));
+            self.log.push(format!("{} {happening:?}", fixture.fake_namespace.now));
         }
         match happening {
             Happening::Call(at) => self.call(at),
             Happening::Dies(at) => {
-                self.drovers[at] = Drover::started(county.village.now);
+                self.fake_runners[at] = FakeRunner::started(fixture.fake_namespace.now);
                 self.met.insert("killed");
             }
-            Happening::Deaf(at) => self.drovers[at].deaf = true,
-            Happening::Passes(seconds) => county.village.now += seconds,
-            Happening::Controllers => county.village.controllers(),
+            Happening::Deaf(at) => self.fake_runners[at].deaf = true,
+            Happening::Passes(seconds) => fixture.fake_namespace.now += seconds,
+            Happening::Controllers => fixture.fake_namespace.controllers(),
             Happening::Ready(at) => {
-                let sets = county.village.names("replicasets");
+                let sets = fixture.fake_namespace.names("replicasets");
                 if let Some(set) = sets.get(at % sets.len().max(1)) {
-                    county.village.ready(set);
+                    fixture.fake_namespace.ready(set);
                 }
             }
-            Happening::Operator => operator(&mut county.village),
+            Happening::Operator => operator(&mut fixture.fake_namespace),
             Happening::Edit(at) => {
                 self.touched.insert(name(at));
-                county.village.change("deployments", &name(at), |deployment| {
+                fixture.fake_namespace.change("deployments", &name(at), |deployment| {
                     let generation = deployment["metadata"]["generation"].as_u64().unwrap();
                     deployment["metadata"]["generation"] = json!(generation + 1);
                     deployment["metadata"]["labels"]["edited"] = json!(generation.to_string());
@@ -107,24 +107,24 @@ impl<'a> Chronicle<'a> {
             }
             Happening::Alters(at) => {
                 self.touched.insert(name(at));
-                county.village.change("huts", &name(at), |hut| {
-                    let generation = hut["metadata"]["generation"].as_u64().unwrap() + 1;
-                    hut["metadata"]["generation"] = json!(generation);
-                    hut["spec"]["roof"] = json!(format!("roof {generation}"));
+                fixture.fake_namespace.change("oldapps", &name(at), |oldapp| {
+                    let generation = oldapp["metadata"]["generation"].as_u64().unwrap() + 1;
+                    oldapp["metadata"]["generation"] = json!(generation);
+                    oldapp["spec"]["roof"] = json!(format!("roof {generation}"));
                 });
             }
             Happening::Abandons(at) => {
                 self.touched.insert(name(at));
-                county.village.change("huts", &name(at), |hut| hut["metadata"]["deletionTimestamp"] = json!("now"));
+                fixture.fake_namespace.change("oldapps", &name(at), |oldapp| oldapp["metadata"]["deletionTimestamp"] = json!("now"));
             }
             Happening::Rebuilds(at) => self.rebuilds(&name(at)),
             Happening::Claims(at) => self.claims(&name(at)),
-            Happening::Refuses(refuses) => county.refuses = refuses,
-            Happening::Shuts(shut) => county.shut = shut,
-            Happening::Resume => county.resume(),
-            Happening::Pauses(paused) => county.set("paused", json!(paused)),
-            Happening::Redefines(reworded) => county.kind = if reworded { &REWORDED } else { &HOUSE },
-            Happening::Lags(lags) => county.village.lags = lags,
+            Happening::Refuses(refuses) => fixture.refuses = refuses,
+            Happening::Shuts(shut) => fixture.shut = shut,
+            Happening::Resume => fixture.resume(),
+            Happening::Pauses(paused) => fixture.set("paused", json!(paused)),
+            Happening::Redefines(reworded) => fixture.kind = if reworded { &REWORDED } else { &HOUSE },
+            Happening::Lags(lags) => fixture.fake_namespace.lags = lags,
             Happening::Stranger(stranger, at) => self.meddles(stranger, at),
             Happening::Ends => self.ends_and_turns(),
             Happening::Forward => self.turns("Forward"),
@@ -139,7 +139,7 @@ impl<'a> Chronicle<'a> {
 
     fn ends_and_turns(&mut self) {
         self.quiet();
-        match self.county.status().phase {
+        match self.fixture.status().phase {
             RolloutPhase::Complete => {
                 self.met.insert("after the end");
                 self.turns("Undo");
@@ -154,48 +154,48 @@ impl<'a> Chronicle<'a> {
 
     /// Somebody who has nothing to do with the rollout does something.
     fn meddles(&mut self, stranger: Stranger, at: usize) {
-        let (name, now) = (name(at), self.county.village.now);
-        let village = &mut self.county.village;
-        let has = |plural: &str| village.get(plural, &name).is_some();
-        let (has_hut, has_house) = (has("huts"), has("houses"));
+        let (name, now) = (name(at), self.fixture.fake_namespace.now);
+        let fake_namespace = &mut self.fixture.fake_namespace;
+        let has = |plural: &str| fake_namespace.get(plural, &name).is_some();
+        let (has_oldapp, has_newapp) = (has("oldapps"), has("newapps"));
         // What is named after it is deleted has lost its name.
         let stays =
-            |plural: &str| village.get(plural, &name).is_some_and(|one| one["metadata"]["deletionTimestamp"].is_null());
-        let (hut_stays, house_stays) = (stays("huts"), stays("houses"));
+            |plural: &str| fake_namespace.get(plural, &name).is_some_and(|one| one["metadata"]["deletionTimestamp"].is_null());
+        let (oldapp_stays, newapp_stays) = (stays("oldapps"), stays("newapps"));
         // No API server refuses to make one object since another one is not there any more.
-        let is_about_to_be = self.drovers.iter().any(|drover| drover.is_about_to_make("houses", &name));
-        let is_harmless = matches!(stranger, Stranger::NamesHut | Stranger::NamesHouse | Stranger::Copies);
+        let is_about_to_be = self.fake_runners.iter().any(|fake_runner| fake_runner.is_about_to_make("newapps", &name));
+        let is_harmless = matches!(stranger, Stranger::NamesOldApp | Stranger::NamesNewApp | Stranger::Copies);
         match stranger {
-            Stranger::NamesHut if hut_stays => village.change("huts", &name, |hut| names(hut, now)),
-            Stranger::NamesHouse if house_stays => village.change("houses", &name, |house| names(house, now)),
-            Stranger::Paints if has_house => village.change("houses", &name, |house| {
-                house["metadata"]["generation"] = json!(house["metadata"]["generation"].as_u64().unwrap() + 1);
-                house["spec"]["roof"] = json!(format!("painted at {now}"));
+            Stranger::NamesOldApp if oldapp_stays => fake_namespace.change("oldapps", &name, |oldapp| names(oldapp, now)),
+            Stranger::NamesNewApp if newapp_stays => fake_namespace.change("newapps", &name, |newapp| names(newapp, now)),
+            Stranger::Paints if has_newapp => fake_namespace.change("newapps", &name, |newapp| {
+                newapp["metadata"]["generation"] = json!(newapp["metadata"]["generation"].as_u64().unwrap() + 1);
+                newapp["spec"]["roof"] = json!(format!("painted at {now}"));
             }),
-            Stranger::Strips(which) if has_house => village.change("houses", &name, |house| {
-                let annotations = house["metadata"]["annotations"].as_object_mut();
+            Stranger::Strips(which) if has_newapp => fake_namespace.change("newapps", &name, |newapp| {
+                let annotations = newapp["metadata"]["annotations"].as_object_mut();
                 annotations.into_iter().for_each(|all| drop(all.remove(OURS[which % OURS.len()])));
             }),
-            Stranger::Razes if has_house => {
-                village.change("houses", &name, |house| house["metadata"]["deletionTimestamp"] = json!("now"));
+            Stranger::Razes if has_newapp => {
+                fake_namespace.change("newapps", &name, |newapp| newapp["metadata"]["deletionTimestamp"] = json!("now"));
             }
-            Stranger::Replaces if has_hut && !has_house && !is_about_to_be => village.replaces_hut(&name),
-            Stranger::Restores(which) if !has_hut && self.backups.contains_key(&name) => {
+            Stranger::Replaces if has_oldapp && !has_newapp && !is_about_to_be => fake_namespace.replaces_oldapp(&name),
+            Stranger::Restores(which) if !has_oldapp && self.backups.contains_key(&name) => {
                 let all = &self.backups[&name];
-                village.create("huts", all[which % all.len()].clone()).unwrap();
+                fake_namespace.create("oldapps", all[which % all.len()].clone()).unwrap();
             }
-            Stranger::Copies if has_house => {
-                let mut copy = village.get("houses", &name).unwrap().clone();
+            Stranger::Copies if has_newapp => {
+                let mut copy = fake_namespace.get("newapps", &name).unwrap().clone();
                 copy["metadata"]["name"] = json!(format!("g-{at}"));
-                let _ = village.create("houses", copy);
+                let _ = fake_namespace.create("newapps", copy);
             }
-            Stranger::Scales => village.scales(&name),
+            Stranger::Scales => fake_namespace.scales(&name),
             _ => return,
         }
-        if matches!(stranger, Stranger::NamesHut | Stranger::NamesHouse) {
+        if matches!(stranger, Stranger::NamesOldApp | Stranger::NamesNewApp) {
             self.names.insert(name.clone(), now);
             // Of two names the later one counts, and API servers tell seconds.
-            self.county.village.now += 1;
+            self.fixture.fake_namespace.now += 1;
         }
         self.met.insert("stranger");
         if !is_harmless {
@@ -204,93 +204,93 @@ impl<'a> Chronicle<'a> {
     }
 
     fn backs_up(&mut self) {
-        let huts = self.county.village.all("huts").filter(|hut| hut["spec"]["move"] == true);
-        for hut in huts.filter(|hut| hut["metadata"]["deletionTimestamp"].is_null()) {
-            let all = self.backups.entry(hut["metadata"]["name"].as_str().unwrap().to_owned()).or_default();
-            let mark = |hut: &Value| hut["metadata"]["annotations"]["pointsman.dev/rollout"].clone();
-            if all.last().is_none_or(|last| mark(last) != mark(hut)) {
-                all.push(hut.clone());
+        let oldapps = self.fixture.fake_namespace.all("oldapps").filter(|oldapp| oldapp["spec"]["move"] == true);
+        for oldapp in oldapps.filter(|oldapp| oldapp["metadata"]["deletionTimestamp"].is_null()) {
+            let all = self.backups.entry(oldapp["metadata"]["name"].as_str().unwrap().to_owned()).or_default();
+            let mark = |oldapp: &Value| oldapp["metadata"]["annotations"]["pointsman.dev/rollout"].clone();
+            if all.last().is_none_or(|last| mark(last) != mark(oldapp)) {
+                all.push(oldapp.clone());
             }
         }
     }
 
-    /// What was copied from a house was never a hut.
+    /// What was copied from a newapp was never a oldapp.
     fn copies_stay_copies(&mut self) {
-        if let Some(hut) = self.county.village.names("huts").iter().find(|name| name.starts_with("g-")) {
-            self.is_wrong("a copy of a house was never a hut", hut.clone());
+        if let Some(oldapp) = self.fixture.fake_namespace.names("oldapps").iter().find(|name| name.starts_with("g-")) {
+            self.is_wrong("a copy of a newapp was never a oldapp", oldapp.clone());
         }
     }
 
     fn turns(&mut self, direction: &str) {
         self.met.insert("turned");
-        self.county.set("direction", json!(direction));
+        self.fixture.set("direction", json!(direction));
     }
 
     /// The old operator makes a Deployment that is missing.
     fn rebuilds(&mut self, name: &str) {
-        let village = &mut self.county.village;
-        let (Some(hut), None) = (village.get("huts", name).cloned(), village.get("deployments", name)) else { return };
+        let fake_namespace = &mut self.fixture.fake_namespace;
+        let (Some(oldapp), None) = (fake_namespace.get("oldapps", name).cloned(), fake_namespace.get("deployments", name)) else { return };
         self.touched.insert(name.to_owned());
-        village.create("deployments", old_deployment(name, &hut)).unwrap();
+        fake_namespace.create("deployments", old_deployment(name, &oldapp)).unwrap();
     }
 
-    /// Something that nobody declared belongs to a hut, or does no more.
+    /// Something that nobody declared belongs to a oldapp, or does no more.
     fn claims(&mut self, name: &str) {
-        let village = &mut self.county.village;
+        let fake_namespace = &mut self.fixture.fake_namespace;
         let key = ("configmaps".to_owned(), name.to_owned());
-        if village.things.remove(&key).is_some() {
+        if fake_namespace.things.remove(&key).is_some() {
             return;
         }
-        let Some(hut) = village.get("huts", name) else { return };
-        let owners = json!([{"kind": "Hut", "name": name, "uid": hut["metadata"]["uid"]}]);
-        village.create("configmaps", json!({"metadata": {"name": name, "ownerReferences": owners}})).unwrap();
+        let Some(oldapp) = fake_namespace.get("oldapps", name) else { return };
+        let owners = json!([{"kind": "OldApp", "name": name, "uid": oldapp["metadata"]["uid"]}]);
+        fake_namespace.create("configmaps", json!({"metadata": {"name": name, "ownerReferences": owners}})).unwrap();
     }
 
     fn call(&mut self, at: usize) {
-        let now = self.county.village.now;
-        match self.drovers[at].step(at, &mut self.county) {
-            Deed::Nothing => {}
-            Deed::Planned(plan) => {
+        let now = self.fixture.fake_namespace.now;
+        match self.fake_runners[at].step(at, &mut self.fixture) {
+            RunnerCall::Nothing => {}
+            RunnerCall::Planned(plan) => {
                 self.closes_gaps(&plan);
                 let told: Vec<&str> = plan.standings.iter().map(pointsman_core::rollout::ObjectState::why).collect();
                 if !plan.writes.is_empty() {
-                    self.log.push(format!("{now} drover {at} plans {} {told:?}", plan.status.message));
+                    self.log.push(format!("{now} fake_runner {at} plans {} {told:?}", plan.status.message));
                 }
             }
-            Deed::Status(status) => {
-                self.log.push(format!("{now} drover {at} writes {:?} {}", status.phase, status.message));
+            RunnerCall::Status(status) => {
+                self.log.push(format!("{now} fake_runner {at} writes {:?} {}", status.phase, status.message));
                 let under_way = status.in_flight.len();
                 if under_way > self.plot.max_in_flight {
                     self.is_wrong("the budget is never passed", format!("{under_way} are under way"));
                 }
             }
-            Deed::Marked(name) => {
-                let hut = self.county.village.get("huts", &name).cloned().unwrap_or_default();
-                if hut["metadata"]["annotations"]["pointsman.dev/rollout"]
+            RunnerCall::Marked(name) => {
+                let oldapp = self.fixture.fake_namespace.get("oldapps", &name).cloned().unwrap_or_default();
+                if oldapp["metadata"]["annotations"]["pointsman.dev/rollout"]
                     .as_str()
                     .is_some_and(|mark| mark.contains("again"))
                 {
                     self.met.insert("again");
                 }
-                let marked = &hut["metadata"]["annotations"]["pointsman.dev/rollout"];
-                self.log.push(format!("{now} drover {at} marks {name}: {marked}"));
+                let marked = &oldapp["metadata"]["annotations"]["pointsman.dev/rollout"];
+                self.log.push(format!("{now} fake_runner {at} marks {name}: {marked}"));
             }
-            Deed::Writes(asked) => {
+            RunnerCall::Writes(asked) => {
                 // What is asked about before is not deleted where the answer is no.
-                if makes_no_way(&self.county, &asked).is_none()
-                    && let Some(why) = must_not_go(&self.county, &asked)
+                if makes_no_way(&self.fixture, &asked).is_none()
+                    && let Some(why) = must_not_go(&self.fixture, &asked)
                 {
                     self.is_wrong("nothing is deleted that is not ours, or not safe to go", why);
                 }
-                let done = write(&mut self.county, &asked);
-                self.log.push(format!("{now} drover {at} {}: {done:?}", asked.told()));
+                let done = write(&mut self.fixture, &asked);
+                self.log.push(format!("{now} fake_runner {at} {}: {done:?}", asked.told()));
                 let is_delete = matches!(asked.call, ObjectCall::Delete { .. });
                 match done {
-                    Ok(()) => self.drovers[at].answered(&asked.uid),
-                    Err(No::Refused) => self.drovers[at].refused(&asked.uid, &self.county),
+                    Ok(()) => self.fake_runners[at].answered(&asked.uid),
+                    Err(No::Refused) => self.fake_runners[at].refused(&asked.uid, &self.fixture),
                     Err(No::NotYet) => {
                         self.met.insert("not heard of");
-                        self.drovers[at].not_yet(&asked.uid, &self.county);
+                        self.fake_runners[at].not_yet(&asked.uid, &self.fixture);
                     }
                     Err(No::Stale) if is_delete => self.met.extend(["stale"]),
                     Err(No::Stale) => {}
@@ -301,7 +301,7 @@ impl<'a> Chronicle<'a> {
 
     /// Whatever was deleted for another one is followed by that one, before anything else is written.
     fn closes_gaps(&mut self, plan: &RolloutPlan) {
-        let (status, village) = (self.county.status(), &self.county.village);
+        let (status, fake_namespace) = (self.fixture.status(), &self.fixture.fake_namespace);
         let first = plan.writes.iter().map_while(|write| match write {
             RolloutWrite::Object(one) if one.closes_gap() => Some(one.uid.as_str()),
             _ => None,
@@ -309,11 +309,11 @@ impl<'a> Chronicle<'a> {
         let first: BTreeSet<&str> = first.collect();
         let is_open = |one: &&InFlightObject| {
             let name = one.object.trim_start_matches("n/");
-            let hut = village.get("huts", name).filter(|hut| hut["metadata"]["deletionTimestamp"].is_null());
+            let oldapp = fake_namespace.get("oldapps", name).filter(|oldapp| oldapp["metadata"]["deletionTimestamp"].is_null());
             let is_saved = |saved: &Value| saved["metadata"]["labels"]["pointsman.dev/workflow"] == one.uid.as_str();
-            hut.is_some_and(|hut| hut["metadata"]["uid"] == one.uid.as_str())
-                && village.get("deployments", name).is_none()
-                && village.all("controllerrevisions").any(is_saved)
+            oldapp.is_some_and(|oldapp| oldapp["metadata"]["uid"] == one.uid.as_str())
+                && fake_namespace.get("deployments", name).is_none()
+                && fake_namespace.all("controllerrevisions").any(is_saved)
         };
         let open = status.in_flight.iter().filter(is_open).find(|one| !first.contains(one.uid.as_str()));
         if let Some(open) = open.filter(|_| !status.is_over()) {
@@ -326,19 +326,19 @@ impl<'a> Chronicle<'a> {
 
     /// No installation ever has fewer Pods than it wants.
     fn serves(&mut self) {
-        for at in 0..self.plot.huts {
-            let serving = self.county.village.serving(&name(at));
+        for at in 0..self.plot.oldapps {
+            let serving = self.fixture.fake_namespace.serving(&name(at));
             if serving < PODS {
                 self.is_wrong("an installation never stops serving", format!("{}: {serving} Pods", name(at)));
             }
         }
     }
 
-    /// The old operator acts on a hut that is not to move, and the new one on a house.
+    /// The old operator acts on a oldapp that is not to move, and the new one on a newapp.
     fn acts_alone(&mut self) {
-        for at in 0..self.plot.huts {
-            let [hut, house] = ["huts", "houses"].map(|plural| self.county.village.get(plural, &name(at)));
-            if hut.is_some_and(|hut| hut["spec"]["move"] != true) && house.is_some() {
+        for at in 0..self.plot.oldapps {
+            let [oldapp, newapp] = ["oldapps", "newapps"].map(|plural| self.fixture.fake_namespace.get(plural, &name(at)));
+            if oldapp.is_some_and(|oldapp| oldapp["spec"]["move"] != true) && newapp.is_some() {
                 self.is_wrong("never do two controllers act on one", name(at));
             }
         }
@@ -346,18 +346,18 @@ impl<'a> Chronicle<'a> {
 
     /// Nobody disturbs any more: the rollout comes to an end, or says what it waits for.
     fn quiet(&mut self) {
-        (self.county.refuses, self.county.shut, self.county.village.lags) = (false, false, false);
-        self.county.kind = &HOUSE;
-        self.county.set("paused", json!(false));
+        (self.fixture.refuses, self.fixture.shut, self.fixture.fake_namespace.lags) = (false, false, false);
+        self.fixture.kind = &HOUSE;
+        self.fixture.set("paused", json!(false));
         let is_in_the_way = |plural: &str| ["configmaps", "horizontalpodautoscalers"].contains(&plural);
-        self.county.village.things.retain(|(plural, _), _| !is_in_the_way(plural));
-        let (mut was_paused, mut changed) = (false, (0, self.county.village.version()));
+        self.fixture.fake_namespace.things.retain(|(plural, _), _| !is_in_the_way(plural));
+        let (mut was_paused, mut changed) = (false, (0, self.fixture.fake_namespace.version()));
         for round in 0..700 {
-            let phase = self.county.status().phase;
-            if round > 60 && (self.county.status().is_over() || phase == RolloutPhase::Refused) {
+            let phase = self.fixture.status().phase;
+            if round > 60 && (self.fixture.status().is_over() || phase == RolloutPhase::Refused) {
                 break;
             }
-            let version = self.county.village.version();
+            let version = self.fixture.fake_namespace.version();
             if version != changed.1 {
                 changed = (round, version);
             } else if round - changed.0 > STILL && matches!(phase, RolloutPhase::Paused | RolloutPhase::Waiting) {
@@ -367,34 +367,34 @@ impl<'a> Chronicle<'a> {
             if phase == RolloutPhase::Paused && round % 40 == 39 {
                 was_paused = round > 600;
                 self.met.insert("Paused");
-                self.county.resume();
+                self.fixture.resume();
             }
             for happening in [Happening::Call(0), Happening::Call(0), Happening::Call(0), Happening::Controllers] {
                 self.happens(happening);
             }
-            for set in self.county.village.names("replicasets") {
-                self.county.village.ready(&set);
+            for set in self.fixture.fake_namespace.names("replicasets") {
+                self.fixture.fake_namespace.ready(&set);
             }
-            operator(&mut self.county.village);
-            self.county.village.now += 1;
+            operator(&mut self.fixture.fake_namespace);
+            self.fixture.fake_namespace.now += 1;
             if self.wrong.is_some() {
                 return;
             }
         }
-        let status = self.county.status();
+        let status = self.fixture.status();
         // What somebody else has put in the place of a Deployment is for a person.
         let is_held = ((status.phase == RolloutPhase::Paused || was_paused) && !self.touched.is_empty())
             || (status.phase == RolloutPhase::Waiting && self.waits_for_others_alone());
-        if !self.county.status().is_over() && status.phase != RolloutPhase::Refused && !is_held {
+        if !self.fixture.status().is_over() && status.phase != RolloutPhase::Refused && !is_held {
             return self.is_wrong("every rollout comes to an end", format!("{:?}: {}", status.phase, status.message));
         }
-        for at in 0..self.plot.huts {
+        for at in 0..self.plot.oldapps {
             let name = name(at);
             if !self.touched.contains(&name) && !is_held {
                 self.is_one_or_the_other(&name, status.phase);
                 self.is_named(&name);
-                let is_hut = self.county.village.get("huts", &name).is_some();
-                if status.reason.as_deref() == Some("RolledBack") && !is_hut {
+                let is_oldapp = self.fixture.fake_namespace.get("oldapps", &name).is_some();
+                if status.reason.as_deref() == Some("RolledBack") && !is_oldapp {
                     self.is_wrong("whatever was moved goes back, also after its end", name);
                 }
             }
@@ -404,7 +404,7 @@ impl<'a> Chronicle<'a> {
     /// Whether a rollout has nothing under way, and each object that it waits for is one of which somebody else has
     /// changed something.
     fn waits_for_others_alone(&self) -> bool {
-        let status = self.county.status();
+        let status = self.fixture.status();
         let is_touched = |object: &str| self.touched.contains(object.trim_start_matches("n/"));
         status.in_flight.is_empty()
             && !status.blocked.is_empty()
@@ -414,10 +414,10 @@ impl<'a> Chronicle<'a> {
     /// What somebody has named one of two last, whichever of them is there has.
     fn is_named(&mut self, name: &str) {
         let Some(named) = self.names.get(name).map(u64::to_string) else { return };
-        let village = &self.county.village;
-        let Some(one) = village.get("huts", name).or_else(|| village.get("houses", name)) else { return };
+        let fake_namespace = &self.fixture.fake_namespace;
+        let Some(one) = fake_namespace.get("oldapps", name).or_else(|| fake_namespace.get("newapps", name)) else { return };
         let metadata = &one["metadata"];
-        if village.get("houses", name).is_none() || village.get("huts", name).is_none() {
+        if fake_namespace.get("newapps", name).is_none() || fake_namespace.get("oldapps", name).is_none() {
             self.met.insert("named");
             if metadata["labels"]["team"] != named || metadata["annotations"]["note"] != named {
                 self.is_wrong(
@@ -428,24 +428,24 @@ impl<'a> Chronicle<'a> {
         }
     }
 
-    /// A hut is what it was, or is a house: nothing is in between.
+    /// A oldapp is what it was, or is a newapp: nothing is in between.
     fn is_one_or_the_other(&mut self, name: &str, phase: RolloutPhase) {
-        let village = &self.county.village;
-        let saved = village.all("controllerrevisions");
+        let fake_namespace = &self.fixture.fake_namespace;
+        let saved = fake_namespace.all("controllerrevisions");
         let saved = saved.filter(|saved| saved["data"]["old"]["metadata"]["name"] == name).count();
-        let is_half = village
-            .get("huts", name)
-            .is_some_and(|hut| !hut["metadata"]["annotations"]["pointsman.dev/rollout"].is_null());
-        if village.get("huts", name).is_some() && !is_half {
+        let is_half = fake_namespace
+            .get("oldapps", name)
+            .is_some_and(|oldapp| !oldapp["metadata"]["annotations"]["pointsman.dev/rollout"].is_null());
+        if fake_namespace.get("oldapps", name).is_some() && !is_half {
             self.met.insert("home");
-            if told(village, name) != self.before[name] {
-                let (now, before) = (told(village, name), &self.before[name]);
+            if told(fake_namespace, name) != self.before[name] {
+                let (now, before) = (told(fake_namespace, name), &self.before[name]);
                 return self.is_wrong("who goes back is what it was", format!("{name}: {now:#?} was {before:#?}"));
             }
         } else if !is_half {
-            let house = village.get("houses", name).cloned().unwrap_or_default();
-            if house["status"]["state"] != "stable" {
-                return self.is_wrong("who has gone is a house", format!("{name}: {house:#}"));
+            let newapp = fake_namespace.get("newapps", name).cloned().unwrap_or_default();
+            if newapp["status"]["state"] != "stable" {
+                return self.is_wrong("who has gone is a newapp", format!("{name}: {newapp:#}"));
             }
         } else if phase == RolloutPhase::Complete {
             return self.is_wrong("whoever is through has gone the whole way", name.to_owned());
@@ -456,22 +456,22 @@ impl<'a> Chronicle<'a> {
     }
 }
 
-/// The new operator: a house is stable once its Deployment is its own, and rolled out. The old one says the same of a
-/// hut that says nothing yet.
-pub(super) fn operator(village: &mut Village) {
-    for name in village.names("huts") {
-        let [hut, deployment] = ["huts", "deployments"].map(|plural| village.get(plural, &name).cloned());
-        let is_its = deployment.is_some_and(|one| one["spec"]["selector"]["matchLabels"]["hut"] == name.as_str());
-        if is_its && hut.is_some_and(|hut| hut["status"].is_null() && hut["spec"]["move"] != true) {
-            village.change("huts", &name, |hut| hut["status"] = json!({"state": "stable"}));
+/// The new operator: a newapp is stable once its Deployment is its own, and rolled out. The old one says the same of a
+/// oldapp that says nothing yet.
+pub(super) fn operator(fake_namespace: &mut FakeNamespace) {
+    for name in fake_namespace.names("oldapps") {
+        let [oldapp, deployment] = ["oldapps", "deployments"].map(|plural| fake_namespace.get(plural, &name).cloned());
+        let is_its = deployment.is_some_and(|one| one["spec"]["selector"]["matchLabels"]["oldapp"] == name.as_str());
+        if is_its && oldapp.is_some_and(|oldapp| oldapp["status"].is_null() && oldapp["spec"]["move"] != true) {
+            fake_namespace.change("oldapps", &name, |oldapp| oldapp["status"] = json!({"state": "stable"}));
         }
     }
-    for name in village.names("houses") {
-        let Some(deployment) = village.get("deployments", &name) else { continue };
-        let is_its = deployment["spec"]["selector"]["matchLabels"]["house"] == name.as_str();
+    for name in fake_namespace.names("newapps") {
+        let Some(deployment) = fake_namespace.get("deployments", &name) else { continue };
+        let is_its = deployment["spec"]["selector"]["matchLabels"]["newapp"] == name.as_str();
         let is_out = deployment["status"]["availableReplicas"] == PODS;
         let state = if is_its && is_out { "stable" } else { "building" };
-        village.change("houses", &name, |house| house["status"] = json!({"state": state}));
+        fake_namespace.change("newapps", &name, |newapp| newapp["status"] = json!({"state": state}));
     }
 }
 
@@ -498,10 +498,10 @@ const OURS: [&str; 6] = [
 ];
 
 /// What an installation is, but for what differs from one Deployment to the next.
-pub(super) fn told(village: &Village, name: &str) -> [Value; 3] {
-    let hut = village.get("huts", name).cloned().unwrap_or_default();
-    let deployment = village.get("deployments", name).cloned().unwrap_or_default();
-    let service = village.get("services", name).cloned().unwrap_or_default();
+pub(super) fn told(fake_namespace: &FakeNamespace, name: &str) -> [Value; 3] {
+    let oldapp = fake_namespace.get("oldapps", name).cloned().unwrap_or_default();
+    let deployment = fake_namespace.get("deployments", name).cloned().unwrap_or_default();
+    let service = fake_namespace.get("services", name).cloned().unwrap_or_default();
     let metadata = |object: &Value| {
         let mut metadata = object["metadata"].clone();
         // What somebody else has named it.
@@ -515,11 +515,11 @@ pub(super) fn told(village: &Village, name: &str) -> [Value; 3] {
         let mut owners = metadata["ownerReferences"].clone();
         // One that is made anew has another uid.
         let all = owners.as_array_mut().into_iter().flatten();
-        all.filter(|one| one["uid"] == hut["metadata"]["uid"]).for_each(|one| one["uid"] = json!("its"));
+        all.filter(|one| one["uid"] == oldapp["metadata"]["uid"]).for_each(|one| one["uid"] = json!("its"));
         json!([metadata["labels"], metadata["annotations"], owners])
     };
     [
-        json!([hut["spec"], metadata(&hut)]),
+        json!([oldapp["spec"], metadata(&oldapp)]),
         json!([deployment["spec"], metadata(&deployment)]),
         json!([service["metadata"]["uid"], metadata(&service)]),
     ]

@@ -3,29 +3,29 @@
 //! of the rollout. What breaks prints its seed, and the smallest history that breaks the same way.
 
 mod carried;
-mod drover;
-mod errands;
+mod fake_runner;
+mod object_calls;
 mod laws;
 mod returns;
-mod settlers;
+mod scenario;
 mod strangers;
 mod trials;
 mod turns;
-mod village;
+mod fake_namespace;
 
-use laws::{Chronicle, Wrong};
-use settlers::Plot;
+use laws::{HistoryRun, Wrong};
+use scenario::Scenario;
 
 #[test]
 fn replacement_histories_keep_all_laws() {
     let (first, count) = (super::number("POINTSMAN_SEED", 0), super::number("POINTSMAN_ROLLOUTS", 1_500) / 10);
     let mut ends = std::collections::BTreeMap::<String, u64>::new();
     for seed in first..first + count {
-        let plot = Plot::draw(seed);
-        let mut chronicle = Chronicle::new(&plot);
+        let plot = Scenario::draw(seed);
+        let mut chronicle = HistoryRun::new(&plot);
         if let Some(Wrong { property, .. }) = chronicle.run() {
-            let small = plot.shrunk(|plot| Chronicle::new(plot).run().is_some_and(|other| other.property == property));
-            let Wrong { property, what, log } = Chronicle::new(&small).run().unwrap();
+            let small = plot.shrunk(|plot| HistoryRun::new(plot).run().is_some_and(|other| other.property == property));
+            let Wrong { property, what, log } = HistoryRun::new(&small).run().unwrap();
             panic!("seed {seed}: {property}: {what}\n{small:#?}\n{}", log[log.len().saturating_sub(80)..].join("\n"));
         }
         for end in chronicle.ends() {

@@ -4,116 +4,116 @@ use pointsman_core::rollout::{ObjectCall, RolloutPhase};
 use serde_json::{Value, json};
 
 use super::returns::{ended, spec, turns};
-use super::trials::{Ordeal, county, deletes, drives, drives_all, said};
+use super::trials::{Ordeal, fixture, deletes, drives, drives_all, said};
 
-/// The old operator acts on the hut, and the new one on the house.
-fn both_act(county: &Ordeal) -> bool {
-    let is_house = county.village.get("houses", "h-0").is_some();
-    is_house && county.village.get("huts", "h-0").is_some_and(|hut| hut["spec"]["move"] != true)
+/// The old operator acts on the oldapp, and the new one on the newapp.
+fn both_act(fixture: &Ordeal) -> bool {
+    let is_newapp = fixture.fake_namespace.get("newapps", "h-0").is_some();
+    is_newapp && fixture.fake_namespace.get("oldapps", "h-0").is_some_and(|oldapp| oldapp["spec"]["move"] != true)
 }
 
-fn takes_off(county: &mut Ordeal, annotation: &str) {
-    county.village.change("houses", "h-0", |house| {
-        house["metadata"]["annotations"].as_object_mut().unwrap().remove(annotation);
+fn takes_off(fixture: &mut Ordeal, annotation: &str) {
+    fixture.fake_namespace.change("newapps", "h-0", |newapp| {
+        newapp["metadata"]["annotations"].as_object_mut().unwrap().remove(annotation);
     });
 }
 
 /// What is under way, and why it does not go on.
 #[track_caller]
-fn waits_for(county: &Ordeal, why: &str) {
-    assert!(!both_act(county), "{}", said(county));
-    assert!(said(county).contains(why), "{}", said(county));
+fn waits_for(fixture: &Ordeal, why: &str) {
+    assert!(!both_act(fixture), "{}", said(fixture));
+    assert!(said(fixture).contains(why), "{}", said(fixture));
 }
 
 #[test]
 fn unattributed_target_blocks_recreation() {
-    for plural in ["huts", "services", "deployments", "houses"] {
-        let (mut county, mut was) = (ended(1), false);
-        turns(&mut county, "Undo", 300, |county, asked| {
-            assert!(!both_act(county), "{plural}: {}", said(county));
-            let is_late = plural != "houses" || deletes(asked, "houses");
+    for plural in ["oldapps", "services", "deployments", "newapps"] {
+        let (mut fixture, mut was) = (ended(1), false);
+        turns(&mut fixture, "Undo", 300, |fixture, asked| {
+            assert!(!both_act(fixture), "{plural}: {}", said(fixture));
+            let is_late = plural != "newapps" || deletes(asked, "newapps");
             if asked.plural == plural && is_late && !was {
                 was = true;
-                takes_off(county, "pointsman.dev/created-from");
+                takes_off(fixture, "pointsman.dev/created-from");
             }
         });
         assert!(was, "{plural}");
-        if county.village.get("houses", "h-0").is_some() {
-            waits_for(&county, "does not say that it was made of this object");
+        if fixture.fake_namespace.get("newapps", "h-0").is_some() {
+            waits_for(&fixture, "does not say that it was made of this object");
         }
     }
 }
 
 #[test]
 fn restored_backup_stays_switched_off() {
-    let (mut county, mut backup) = (county(1), Value::Null);
-    drives(&mut county, 300, |county, asked| {
-        if deletes(asked, "huts") {
-            backup = county.village.get("huts", "h-0").unwrap().clone();
+    let (mut fixture, mut backup) = (fixture(1), Value::Null);
+    drives(&mut fixture, 300, |fixture, asked| {
+        if deletes(asked, "oldapps") {
+            backup = fixture.fake_namespace.get("oldapps", "h-0").unwrap().clone();
         }
     });
-    assert_eq!(county.status().phase, RolloutPhase::Complete, "{}", said(&county));
-    county.village.create("huts", backup).unwrap();
-    turns(&mut county, "Undo", 300, |county, _| assert!(!both_act(county), "{}", said(county)));
-    assert!(!both_act(&county), "{}", said(&county));
+    assert_eq!(fixture.status().phase, RolloutPhase::Complete, "{}", said(&fixture));
+    fixture.fake_namespace.create("oldapps", backup).unwrap();
+    turns(&mut fixture, "Undo", 300, |fixture, _| assert!(!both_act(fixture), "{}", said(fixture)));
+    assert!(!both_act(&fixture), "{}", said(&fixture));
 }
 
 /// As it was at each write before it was made into another one; from the first on it says so, and not before.
 #[test]
 fn older_backup_stays_switched_off() {
-    let (mut first, mut backups) = (county(1), Vec::new());
-    drives_all(&mut first, 300, |county, _| {
-        let hut = county.village.get("huts", "h-0").filter(|_| county.village.get("houses", "h-0").is_none());
-        backups.extend(hut.filter(|hut| hut["spec"]["move"] == true).cloned());
+    let (mut first, mut backups) = (fixture(1), Vec::new());
+    drives_all(&mut first, 300, |fixture, _| {
+        let oldapp = fixture.fake_namespace.get("oldapps", "h-0").filter(|_| fixture.fake_namespace.get("newapps", "h-0").is_none());
+        backups.extend(oldapp.filter(|oldapp| oldapp["spec"]["move"] == true).cloned());
     });
     assert_eq!(first.status().phase, RolloutPhase::Complete, "{}", said(&first));
     assert!(backups.len() > 1, "{backups:#?}");
     let said_of = [(false, "was made of an earlier object of this name"), (true, "does not say of which object")];
     for (backup, (is_taken_off, why)) in backups.iter().flat_map(|backup| said_of.map(|said| (backup, said))) {
-        let mut county = ended(1);
-        county.village.create("huts", backup.clone()).unwrap();
+        let mut fixture = ended(1);
+        fixture.fake_namespace.create("oldapps", backup.clone()).unwrap();
         if is_taken_off {
-            takes_off(&mut county, "pointsman.dev/created-from");
+            takes_off(&mut fixture, "pointsman.dev/created-from");
         }
-        turns(&mut county, "Undo", 300, |county, _| assert!(!both_act(county), "{backup:#}: {}", said(county)));
-        waits_for(&county, why);
+        turns(&mut fixture, "Undo", 300, |fixture, _| assert!(!both_act(fixture), "{backup:#}: {}", said(fixture)));
+        waits_for(&fixture, why);
         // Once one of them is out of the way, it goes on.
-        county.village.things.remove(&("houses".to_owned(), "h-0".to_owned()));
-        county.resume();
-        turns(&mut county, "Undo", 300, |_, _| {});
-        assert_ne!(spec(&county, "huts")["move"], true, "{}", said(&county));
+        fixture.fake_namespace.things.remove(&("newapps".to_owned(), "h-0".to_owned()));
+        fixture.resume();
+        turns(&mut fixture, "Undo", 300, |_, _| {});
+        assert_ne!(spec(&fixture, "oldapps")["move"], true, "{}", said(&fixture));
     }
 }
 
 #[test]
 fn copied_target_is_no_target() {
-    let mut county = ended(1);
-    let mut copy = county.village.get("houses", "h-0").unwrap().clone();
+    let mut fixture = ended(1);
+    let mut copy = fixture.fake_namespace.get("newapps", "h-0").unwrap().clone();
     copy["metadata"]["name"] = json!("g-9");
-    county.village.create("houses", copy).unwrap();
-    turns(&mut county, "Undo", 400, |_, asked| {
-        assert_ne!((&asked.plural[..], &asked.name[..]), ("huts", "g-9"), "it was never a hut");
+    fixture.fake_namespace.create("newapps", copy).unwrap();
+    turns(&mut fixture, "Undo", 400, |_, asked| {
+        assert_ne!((&asked.plural[..], &asked.name[..]), ("oldapps", "g-9"), "it was never a oldapp");
     });
-    assert_eq!(county.status().phase, RolloutPhase::Aborted, "{}", said(&county));
-    let left = ["huts", "houses"].map(|plural| county.village.names(plural));
+    assert_eq!(fixture.status().phase, RolloutPhase::Aborted, "{}", said(&fixture));
+    let left = ["oldapps", "newapps"].map(|plural| fixture.fake_namespace.names(plural));
     assert_eq!(left, [vec!["h-0".to_owned()], vec!["g-9".to_owned()]]);
 }
 
 /// The object itself knows what the other one was when it was made of it.
 #[test]
 fn edit_without_record_is_noticed() {
-    let mut county = ended(1);
-    turns(&mut county, "Undo", 300, |county, asked| {
+    let mut fixture = ended(1);
+    turns(&mut fixture, "Undo", 300, |fixture, asked| {
         if asked.plural == "services" {
-            takes_off(county, "pointsman.dev/returned-generation");
-            county.village.change("houses", "h-0", |house| {
-                house["metadata"]["generation"] = json!(7);
-                house["spec"]["roof"] = json!("tiles");
+            takes_off(fixture, "pointsman.dev/returned-generation");
+            fixture.fake_namespace.change("newapps", "h-0", |newapp| {
+                newapp["metadata"]["generation"] = json!(7);
+                newapp["spec"]["roof"] = json!("tiles");
             });
         }
     });
-    assert_eq!(spec(&county, "houses")["roof"], "tiles");
-    waits_for(&county, "was changed after the object was made anew of it");
+    assert_eq!(spec(&fixture, "newapps")["roof"], "tiles");
+    waits_for(&fixture, "was changed after the object was made anew of it");
 }
 
 #[test]
@@ -122,14 +122,14 @@ fn new_obstacle_stops_the_delete() {
         "metadata": {"name": "grows", "namespace": "n"},
         "spec": {"scaleTargetRef": {"kind": "Deployment", "name": "h-0"}},
     });
-    let mut county = ended(1);
-    turns(&mut county, "Undo", 300, |county, asked| {
+    let mut fixture = ended(1);
+    turns(&mut fixture, "Undo", 300, |fixture, asked| {
         if asked.plural == "controllerrevisions" && matches!(asked.call, ObjectCall::Create(_)) {
-            county.village.create("horizontalpodautoscalers", scaler.clone()).unwrap();
+            fixture.fake_namespace.create("horizontalpodautoscalers", scaler.clone()).unwrap();
         }
         assert!(!deletes(asked, "deployments"), "something stands against it");
     });
-    assert!(said(&county).contains("horizontalpodautoscalers"), "{}", said(&county));
+    assert!(said(&fixture).contains("horizontalpodautoscalers"), "{}", said(&fixture));
 }
 
 /// Both are there then, and the new operator alone acts.
@@ -140,36 +140,36 @@ fn obstacle_stops_the_revert_early() {
         "spec": {"scaleTargetRef": {"kind": "Deployment", "name": "h-0"}},
     });
     for comes in ["", "services"] {
-        let mut county = ended(1);
+        let mut fixture = ended(1);
         if comes.is_empty() {
-            county.village.create("horizontalpodautoscalers", scaler.clone()).unwrap();
+            fixture.fake_namespace.create("horizontalpodautoscalers", scaler.clone()).unwrap();
         }
-        turns(&mut county, "Undo", 300, |county, asked| {
+        turns(&mut fixture, "Undo", 300, |fixture, asked| {
             let is_given_back = ["services", "deployments"].contains(&&asked.plural[..]) && comes.is_empty();
-            assert!(!is_given_back && !deletes(asked, "houses"), "{asked:?}");
+            assert!(!is_given_back && !deletes(asked, "newapps"), "{asked:?}");
             if asked.plural == comes {
-                county.village.create("horizontalpodautoscalers", scaler.clone()).unwrap();
+                fixture.fake_namespace.create("horizontalpodautoscalers", scaler.clone()).unwrap();
             }
         });
-        waits_for(&county, "horizontalpodautoscalers");
-        county.village.things.remove(&("horizontalpodautoscalers".to_owned(), "grows".to_owned()));
-        county.resume();
-        turns(&mut county, "Undo", 300, |county, _| assert!(!both_act(county), "{}", said(county)));
-        assert_eq!(county.status().phase, RolloutPhase::Aborted, "{}", said(&county));
-        assert_eq!((county.village.names("huts").len(), county.village.names("houses").len()), (1, 0));
+        waits_for(&fixture, "horizontalpodautoscalers");
+        fixture.fake_namespace.things.remove(&("horizontalpodautoscalers".to_owned(), "grows".to_owned()));
+        fixture.resume();
+        turns(&mut fixture, "Undo", 300, |fixture, _| assert!(!both_act(fixture), "{}", said(fixture)));
+        assert_eq!(fixture.status().phase, RolloutPhase::Aborted, "{}", said(&fixture));
+        assert_eq!((fixture.fake_namespace.names("oldapps").len(), fixture.fake_namespace.names("newapps").len()), (1, 0));
     }
 }
 
 /// It is let go, and is one that can be made anew a moment later.
 #[test]
 fn deleted_recreation_is_recreated() {
-    let (mut county, mut times) = (ended(2), 0);
-    turns(&mut county, "Undo", 400, |county, asked| {
-        if asked.plural == "houses" && matches!(asked.call, ObjectCall::Patch(_)) && times < 2 {
+    let (mut fixture, mut times) = (ended(2), 0);
+    turns(&mut fixture, "Undo", 400, |fixture, asked| {
+        if asked.plural == "newapps" && matches!(asked.call, ObjectCall::Patch(_)) && times < 2 {
             times += 1;
-            county.village.things.remove(&("huts".to_owned(), asked.name.clone()));
+            fixture.fake_namespace.things.remove(&("oldapps".to_owned(), asked.name.clone()));
         }
     });
-    assert_eq!(county.status().converted_counts.get("all"), Some(&0), "{}", said(&county));
-    assert_eq!(county.village.names("huts").len(), 2);
+    assert_eq!(fixture.status().converted_counts.get("all"), Some(&0), "{}", said(&fixture));
+    assert_eq!(fixture.fake_namespace.names("oldapps").len(), 2);
 }

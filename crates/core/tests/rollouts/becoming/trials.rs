@@ -5,18 +5,18 @@ use std::ops::{Deref, DerefMut};
 use pointsman_core::rollout::{ObjectCall, ObjectWrite, RolloutPhase};
 use serde_json::{Value, json};
 
-use super::drover::{County, Deed, Drover};
-use super::errands::{makes_no_way, must_not_go, write};
+use super::fake_runner::{Fixture, RunnerCall, FakeRunner};
+use super::object_calls::{makes_no_way, must_not_go, write};
 use super::laws::operator;
-use super::settlers::{HOUSE, Plot};
-use super::village::{No, PODS, Village, name};
+use super::scenario::{HOUSE, Scenario};
+use super::fake_namespace::{No, PODS, FakeNamespace, name};
 
-/// A county in which one thing is in the way.
+/// A fixture in which one thing is in the way.
 pub(super) struct Ordeal {
-    pub(super) county: County,
+    pub(super) fixture: Fixture,
     /// Whoever runs the rollout, all the time.
-    pub(super) drover: Drover,
-    huts: usize,
+    pub(super) fake_runner: FakeRunner,
+    oldapps: usize,
     /// No Pods get ready.
     is_stuck: bool,
     /// Whoever runs the rollout goes on while it is paused.
@@ -28,27 +28,27 @@ pub(super) struct Ordeal {
 }
 
 impl Deref for Ordeal {
-    type Target = County;
+    type Target = Fixture;
 
-    fn deref(&self) -> &County {
-        &self.county
+    fn deref(&self) -> &Fixture {
+        &self.fixture
     }
 }
 
 impl DerefMut for Ordeal {
-    fn deref_mut(&mut self) -> &mut County {
-        &mut self.county
+    fn deref_mut(&mut self) -> &mut Fixture {
+        &mut self.fixture
     }
 }
 
-/// So many huts, which may all go at once.
-pub(super) fn county(huts: usize) -> Ordeal {
-    let plot = Plot { huts, max_in_flight: huts, accepted: true, on_failure: "Pause", runners: 1, script: Vec::new() };
-    let county = County::new(Village::settled(huts), &HOUSE, plot.rollout());
+/// So many oldapps, which may all go at once.
+pub(super) fn fixture(oldapps: usize) -> Ordeal {
+    let plot = Scenario { oldapps, max_in_flight: oldapps, accepted: true, on_failure: "Pause", runners: 1, script: Vec::new() };
+    let fixture = Fixture::new(FakeNamespace::settled(oldapps), &HOUSE, plot.rollout());
     Ordeal {
-        drover: Drover::started(county.village.now),
-        county,
-        huts,
+        fake_runner: FakeRunner::started(fixture.fake_namespace.now),
+        fixture,
+        oldapps,
         is_stuck: false,
         goes_on: false,
         is_late: false,
@@ -58,292 +58,292 @@ pub(super) fn county(huts: usize) -> Ordeal {
 
 /// Runs it until it is over, or paused, or so many seconds have passed. Somebody may do something before each write to
 /// another object.
-pub(super) fn drives(county: &mut Ordeal, seconds: u64, mut before: impl FnMut(&mut Ordeal, &ObjectWrite)) {
-    drives_all(county, seconds, |county, write| {
+pub(super) fn drives(fixture: &mut Ordeal, seconds: u64, mut before: impl FnMut(&mut Ordeal, &ObjectWrite)) {
+    drives_all(fixture, seconds, |fixture, write| {
         if let Some(asked) = write {
-            before(county, asked);
+            before(fixture, asked);
         }
     });
 }
 
 /// The same, where somebody may also do something after each write of one of its own objects.
-pub(super) fn drives_all(county: &mut Ordeal, seconds: u64, mut at: impl FnMut(&mut Ordeal, Option<&ObjectWrite>)) {
+pub(super) fn drives_all(fixture: &mut Ordeal, seconds: u64, mut at: impl FnMut(&mut Ordeal, Option<&ObjectWrite>)) {
     for _ in 0..seconds {
         for _ in 0..4 {
-            let asked = match county.drover.step(0, &mut county.county) {
-                Deed::Writes(asked) => asked,
-                Deed::Marked(_) => {
-                    at(county, None);
+            let asked = match fixture.fake_runner.step(0, &mut fixture.fixture) {
+                RunnerCall::Writes(asked) => asked,
+                RunnerCall::Marked(_) => {
+                    at(fixture, None);
                     continue;
                 }
                 _ => continue,
             };
-            at(county, Some(&asked));
-            if std::mem::take(&mut county.is_late) {
+            at(fixture, Some(&asked));
+            if std::mem::take(&mut fixture.is_late) {
                 continue;
             }
-            assert_eq!(makes_no_way(county, &asked).map_or_else(|| must_not_go(county, &asked), |_| None), None);
-            match write(county, &asked) {
-                Ok(()) => county.drover.answered(&asked.uid),
-                Err(No::Refused) => county.drover.refused(&asked.uid, &county.county),
-                Err(No::NotYet) => county.drover.not_yet(&asked.uid, &county.county),
+            assert_eq!(makes_no_way(fixture, &asked).map_or_else(|| must_not_go(fixture, &asked), |_| None), None);
+            match write(fixture, &asked) {
+                Ok(()) => fixture.fake_runner.answered(&asked.uid),
+                Err(No::Refused) => fixture.fake_runner.refused(&asked.uid, &fixture.fixture),
+                Err(No::NotYet) => fixture.fake_runner.not_yet(&asked.uid, &fixture.fixture),
                 Err(No::Stale) => {}
             }
-            if let Some(owners) = county.rival.clone() {
-                county.village.change("services", "h-0", |one| one["metadata"]["ownerReferences"] = owners);
+            if let Some(owners) = fixture.rival.clone() {
+                fixture.fake_namespace.change("services", "h-0", |one| one["metadata"]["ownerReferences"] = owners);
             }
         }
-        passes(county);
-        let status = county.status();
-        if status.is_over() || (status.phase == RolloutPhase::Paused && !county.goes_on) {
+        passes(fixture);
+        let status = fixture.status();
+        if status.is_over() || (status.phase == RolloutPhase::Paused && !fixture.goes_on) {
             return;
         }
     }
 }
 
 /// A second of everybody else.
-pub(super) fn passes(county: &mut Ordeal) {
-    county.village.controllers();
-    if !county.is_stuck {
-        for set in county.village.names("replicasets") {
-            county.village.ready(&set);
+pub(super) fn passes(fixture: &mut Ordeal) {
+    fixture.fake_namespace.controllers();
+    if !fixture.is_stuck {
+        for set in fixture.fake_namespace.names("replicasets") {
+            fixture.fake_namespace.ready(&set);
         }
     }
-    operator(&mut county.village);
-    county.village.now += 1;
-    (0..county.huts).for_each(|at| assert!(county.village.serving(&name(at)) >= PODS, "{}", name(at)));
+    operator(&mut fixture.fake_namespace);
+    fixture.fake_namespace.now += 1;
+    (0..fixture.oldapps).for_each(|at| assert!(fixture.fake_namespace.serving(&name(at)) >= PODS, "{}", name(at)));
 }
 
 pub(super) fn deletes(write: &ObjectWrite, plural: &str) -> bool {
     write.plural == plural && matches!(write.call, ObjectCall::Delete { .. })
 }
 
-pub(super) fn deployment(county: &Ordeal) -> &Value {
-    county.village.get("deployments", &name(0)).unwrap_or(&Value::Null)
+pub(super) fn deployment(fixture: &Ordeal) -> &Value {
+    fixture.fake_namespace.get("deployments", &name(0)).unwrap_or(&Value::Null)
 }
 
 /// What is said of an object that is not moved, or of the whole rollout.
-pub(super) fn said(county: &Ordeal) -> String {
-    let status = county.status();
+pub(super) fn said(fixture: &Ordeal) -> String {
+    let status = fixture.status();
     let unmoved: Vec<String> = status.blocked.iter().map(|one| format!("{}: {}", one.state, one.message)).collect();
     format!("{:?} {} {}", status.phase, status.message, unmoved.join("; "))
 }
 
 #[track_caller]
-fn is_refused(county: &mut Ordeal, why: &str) {
-    (0..3).for_each(|_| passes(county));
-    let before = county.village.things.clone();
-    drives(county, 40, |_, asked| panic!("{}", asked.told()));
-    assert!(said(county).contains(why), "{}", said(county));
-    assert_eq!(county.village.things, before, "nothing of it changes");
+fn is_refused(fixture: &mut Ordeal, why: &str) {
+    (0..3).for_each(|_| passes(fixture));
+    let before = fixture.fake_namespace.things.clone();
+    drives(fixture, 40, |_, asked| panic!("{}", asked.told()));
+    assert!(said(fixture).contains(why), "{}", said(fixture));
+    assert_eq!(fixture.fake_namespace.things, before, "nothing of it changes");
 }
 
 #[test]
 fn refused_replacement_deletes_nothing() {
-    let mut county = county(1);
-    drives(&mut county, 60, |county, asked| county.refuses |= deletes(asked, "deployments"));
-    assert_eq!(deployment(&county)["spec"]["selector"]["matchLabels"]["hut"], "h-0", "it is there");
-    assert!(said(&county).contains("all 0/1, 1 under way; n/h-0: step deployment: no"), "{}", said(&county));
-    drives(&mut county, 60, |_, _| {});
-    assert!(said(&county).contains("step deployment: not done within 90s: no"), "{}", said(&county));
-    assert_eq!(deployment(&county)["metadata"]["deletionTimestamp"], Value::Null);
-    county.refuses = false;
-    county.resume();
-    drives(&mut county, 200, |_, _| {});
-    assert_eq!(county.status().phase, RolloutPhase::Complete, "{}", said(&county));
+    let mut fixture = fixture(1);
+    drives(&mut fixture, 60, |fixture, asked| fixture.refuses |= deletes(asked, "deployments"));
+    assert_eq!(deployment(&fixture)["spec"]["selector"]["matchLabels"]["oldapp"], "h-0", "it is there");
+    assert!(said(&fixture).contains("all 0/1, 1 under way; n/h-0: step deployment: no"), "{}", said(&fixture));
+    drives(&mut fixture, 60, |_, _| {});
+    assert!(said(&fixture).contains("step deployment: not done within 90s: no"), "{}", said(&fixture));
+    assert_eq!(deployment(&fixture)["metadata"]["deletionTimestamp"], Value::Null);
+    fixture.refuses = false;
+    fixture.resume();
+    drives(&mut fixture, 200, |_, _| {});
+    assert_eq!(fixture.status().phase, RolloutPhase::Complete, "{}", said(&fixture));
 }
 
 /// Whoever goes back deletes the new one only where the old one may come again.
 #[test]
 fn refused_revert_deletes_nothing() {
-    let mut county = county(1);
-    drives(&mut county, 200, |county, asked| {
-        if asked.plural == "houses" && county.rollout["spec"]["direction"].is_null() {
-            county.set("direction", json!("Undo"));
+    let mut fixture = fixture(1);
+    drives(&mut fixture, 200, |fixture, asked| {
+        if asked.plural == "newapps" && fixture.rollout["spec"]["direction"].is_null() {
+            fixture.set("direction", json!("Undo"));
         }
-        county.refuses |= deletes(asked, "deployments") && !county.rollout["spec"]["direction"].is_null();
+        fixture.refuses |= deletes(asked, "deployments") && !fixture.rollout["spec"]["direction"].is_null();
     });
-    assert_eq!(deployment(&county)["spec"]["selector"]["matchLabels"]["house"], "h-0", "{}", said(&county));
-    county.refuses = false;
-    county.resume();
-    drives(&mut county, 200, |_, _| {});
-    assert_eq!(county.status().phase, RolloutPhase::Aborted, "{}", said(&county));
-    assert_eq!(deployment(&county)["spec"]["selector"]["matchLabels"]["hut"], "h-0");
+    assert_eq!(deployment(&fixture)["spec"]["selector"]["matchLabels"]["newapp"], "h-0", "{}", said(&fixture));
+    fixture.refuses = false;
+    fixture.resume();
+    drives(&mut fixture, 200, |_, _| {});
+    assert_eq!(fixture.status().phase, RolloutPhase::Aborted, "{}", said(&fixture));
+    assert_eq!(deployment(&fixture)["spec"]["selector"]["matchLabels"]["oldapp"], "h-0");
 }
 
 /// One of the two that somebody deletes as the other one is about to go: nothing would be left of either.
 fn razed(plural: &str, other: &str, turns: bool) -> Ordeal {
-    meddled(plural, turns, |county| {
-        county.village.change(other, "h-0", |one| one["metadata"]["deletionTimestamp"] = json!("now"));
-        county.village.controllers();
+    meddled(plural, turns, |fixture| {
+        fixture.fake_namespace.change(other, "h-0", |one| one["metadata"]["deletionTimestamp"] = json!("now"));
+        fixture.fake_namespace.controllers();
     })
 }
 
 /// Somebody does something as one of the two is about to go.
 fn meddled(plural: &str, turns: bool, mut happens: impl FnMut(&mut Ordeal)) -> Ordeal {
-    let mut county = county(1);
+    let mut fixture = fixture(1);
     let mut was = false;
-    drives(&mut county, 200, |county, asked| {
-        if turns && asked.plural == "houses" && matches!(asked.call, ObjectCall::Create(_)) {
-            county.set("direction", json!("Undo"));
+    drives(&mut fixture, 200, |fixture, asked| {
+        if turns && asked.plural == "newapps" && matches!(asked.call, ObjectCall::Create(_)) {
+            fixture.set("direction", json!("Undo"));
         }
         if !was && deletes(asked, plural) {
             was = true;
-            happens(county);
+            happens(fixture);
         }
     });
-    assert!(was, "{}", said(&county));
-    county
+    assert!(was, "{}", said(&fixture));
+    fixture
 }
 
 #[test]
 fn missing_target_stops_the_delete() {
-    let county = razed("huts", "houses", false);
-    assert!(county.village.get("huts", "h-0").is_some(), "{}", said(&county));
+    let fixture = razed("oldapps", "newapps", false);
+    assert!(fixture.fake_namespace.get("oldapps", "h-0").is_some(), "{}", said(&fixture));
     let told =
-        "step old-hut: not done within 90s: houses.example.com n/h-0, which was made of this object, is not there";
-    assert!(said(&county).contains(told), "{}", said(&county));
+        "step old-oldapp: not done within 90s: newapps.example.com n/h-0, which was made of this object, is not there";
+    assert!(said(&fixture).contains(told), "{}", said(&fixture));
     // What says no longer that it was made of the other one would be taken for somebody else's.
-    let county = meddled("huts", false, |county| {
-        county
-            .village
-            .change("houses", "h-0", |one| drop(one["metadata"].as_object_mut().unwrap().remove("annotations")));
+    let fixture = meddled("oldapps", false, |fixture| {
+        fixture
+            .fake_namespace
+            .change("newapps", "h-0", |one| drop(one["metadata"].as_object_mut().unwrap().remove("annotations")));
     });
-    assert!(county.village.get("huts", "h-0").is_some(), "{}", said(&county));
+    assert!(fixture.fake_namespace.get("oldapps", "h-0").is_some(), "{}", said(&fixture));
 }
 
 #[test]
 fn missing_source_stops_the_revert() {
-    let county = razed("houses", "huts", true);
-    let left = county.village.get("houses", "h-0").or_else(|| county.village.get("huts", "h-0"));
-    assert!(left.is_some(), "{}", said(&county));
+    let fixture = razed("newapps", "oldapps", true);
+    let left = fixture.fake_namespace.get("newapps", "h-0").or_else(|| fixture.fake_namespace.get("oldapps", "h-0"));
+    assert!(left.is_some(), "{}", said(&fixture));
 }
 
 /// Runs it until a Deployment is deleted for another one, does something then, and returns who is there afterwards.
 fn gap(happens: impl Fn(&mut Ordeal)) -> Ordeal {
-    let mut county = county(1);
-    county.goes_on = true;
+    let mut fixture = fixture(1);
+    fixture.goes_on = true;
     let mut was = false;
-    drives(&mut county, 30, |county, asked| {
+    drives(&mut fixture, 30, |fixture, asked| {
         if !was && deletes(asked, "deployments") {
             was = true;
-            happens(county);
+            happens(fixture);
         }
     });
     assert!(was);
-    county
+    fixture
 }
 
 #[test]
 fn closed_gate_does_not_strand_deletion() {
-    let county = gap(|county| county.shut = true);
-    assert_eq!(deployment(&county)["spec"]["selector"]["matchLabels"]["house"], "h-0", "{}", said(&county));
+    let fixture = gap(|fixture| fixture.shut = true);
+    assert_eq!(deployment(&fixture)["spec"]["selector"]["matchLabels"]["newapp"], "h-0", "{}", said(&fixture));
 }
 
 #[test]
 fn changed_workflow_does_not_strand_deletion() {
-    let county = gap(|county| county.rollout["status"]["steps"] = json!("1:another"));
-    assert!(said(&county).contains("its workflows are not those with which it began"), "{}", said(&county));
-    assert_eq!(deployment(&county)["spec"]["selector"]["matchLabels"]["house"], "h-0");
+    let fixture = gap(|fixture| fixture.rollout["status"]["steps"] = json!("1:another"));
+    assert!(said(&fixture).contains("its workflows are not those with which it began"), "{}", said(&fixture));
+    assert_eq!(deployment(&fixture)["spec"]["selector"]["matchLabels"]["newapp"], "h-0");
 }
 
 #[test]
 fn timeout_does_not_strand_deletion() {
-    let mut county = county(1);
-    county.goes_on = true;
-    drives(&mut county, 200, |county, asked| county.refuses |= asked.closes_gap());
-    assert!(said(&county).contains("step deployment: not done within 90s: no"), "{}", said(&county));
-    assert_eq!(*deployment(&county), Value::Null);
-    county.refuses = false;
-    drives(&mut county, 5, |_, _| {});
-    assert_eq!(county.status().phase, RolloutPhase::Paused, "nobody has resumed it");
-    assert_eq!(deployment(&county)["spec"]["selector"]["matchLabels"]["house"], "h-0");
+    let mut fixture = fixture(1);
+    fixture.goes_on = true;
+    drives(&mut fixture, 200, |fixture, asked| fixture.refuses |= asked.closes_gap());
+    assert!(said(&fixture).contains("step deployment: not done within 90s: no"), "{}", said(&fixture));
+    assert_eq!(*deployment(&fixture), Value::Null);
+    fixture.refuses = false;
+    drives(&mut fixture, 5, |_, _| {});
+    assert_eq!(fixture.status().phase, RolloutPhase::Paused, "nobody has resumed it");
+    assert_eq!(deployment(&fixture)["spec"]["selector"]["matchLabels"]["newapp"], "h-0");
 }
 
 #[test]
 fn foreign_deployment_is_left_alone() {
-    let mut county = county(1);
-    county.village.change("deployments", "h-0", |one| one["metadata"]["ownerReferences"] = json!([]));
-    is_refused(&mut county, "deployments.apps n/h-0 does not belong to the object");
+    let mut fixture = fixture(1);
+    fixture.fake_namespace.change("deployments", "h-0", |one| one["metadata"]["ownerReferences"] = json!([]));
+    is_refused(&mut fixture, "deployments.apps n/h-0 does not belong to the object");
 }
 
 #[test]
 fn shared_pods_block_recreation() {
-    let mut county = county(1);
+    let mut fixture = fixture(1);
     let selector =
-        json!({"matchLabels": {"hut": "h-0"}, "matchExpressions": [{"key": "no", "operator": "DoesNotExist"}]});
+        json!({"matchLabels": {"oldapp": "h-0"}, "matchExpressions": [{"key": "no", "operator": "DoesNotExist"}]});
     let other = json!({
         "metadata": {"name": "other", "namespace": "n"},
-        "spec": {"selector": selector, "template": {"metadata": {"labels": {"hut": "h-0"}}}},
+        "spec": {"selector": selector, "template": {"metadata": {"labels": {"oldapp": "h-0"}}}},
     });
-    county.village.create("deployments", other).unwrap();
-    is_refused(&mut county, "deployments.apps other selects the Pods of deployments.apps n/h-0 as well");
+    fixture.fake_namespace.create("deployments", other).unwrap();
+    is_refused(&mut fixture, "deployments.apps other selects the Pods of deployments.apps n/h-0 as well");
 }
 
 #[test]
 fn gitops_managed_deployment_blocks_start() {
-    let mut county = county(1);
+    let mut fixture = fixture(1);
     let fields = json!([{"manager": "argocd-controller", "operation": "Apply", "fieldsV1": {}}]);
-    county.village.change("huts", "h-0", |hut| hut["metadata"]["managedFields"] = fields);
-    is_refused(&mut county, "argocd-controller sets the object, and would make it again once it is deleted");
-    county.set("takeOver", json!(true));
-    drives(&mut county, 200, |_, _| {});
-    assert_eq!(county.status().phase, RolloutPhase::Complete, "{}", said(&county));
+    fixture.fake_namespace.change("oldapps", "h-0", |oldapp| oldapp["metadata"]["managedFields"] = fields);
+    is_refused(&mut fixture, "argocd-controller sets the object, and would make it again once it is deleted");
+    fixture.set("takeOver", json!(true));
+    drives(&mut fixture, 200, |_, _| {});
+    assert_eq!(fixture.status().phase, RolloutPhase::Complete, "{}", said(&fixture));
 }
 
 /// What changed between the look ahead and the deletion is seen.
 #[test]
 fn late_obstacle_precedes_deletion() {
-    let mut county = county(1);
+    let mut fixture = fixture(1);
     let scaler = json!({
         "metadata": {"name": "grows", "namespace": "n"},
         "spec": {"scaleTargetRef": {"kind": "Deployment", "name": "h-0"}},
     });
-    drives(&mut county, 40, |county, asked| {
-        if asked.plural == "controllerrevisions" && county.village.names("horizontalpodautoscalers").is_empty() {
-            county.village.create("horizontalpodautoscalers", scaler.clone()).unwrap();
+    drives(&mut fixture, 40, |fixture, asked| {
+        if asked.plural == "controllerrevisions" && fixture.fake_namespace.names("horizontalpodautoscalers").is_empty() {
+            fixture.fake_namespace.create("horizontalpodautoscalers", scaler.clone()).unwrap();
         }
         assert!(!deletes(asked, "deployments"), "it is scaled by somebody");
     });
-    assert!(county.village.get("horizontalpodautoscalers", "grows").is_some(), "it came in between");
-    county.village.things.remove(&("horizontalpodautoscalers".to_owned(), "grows".to_owned()));
-    drives(&mut county, 200, |_, _| {});
-    assert_eq!(county.status().phase, RolloutPhase::Complete, "{}", said(&county));
+    assert!(fixture.fake_namespace.get("horizontalpodautoscalers", "grows").is_some(), "it came in between");
+    fixture.fake_namespace.things.remove(&("horizontalpodautoscalers".to_owned(), "grows".to_owned()));
+    drives(&mut fixture, 200, |_, _| {});
+    assert_eq!(fixture.status().phase, RolloutPhase::Complete, "{}", said(&fixture));
 }
 
 #[test]
 fn namespace_quota_is_shared() {
-    let mut county = county(2);
+    let mut fixture = fixture(2);
     let quota = json!({
         "metadata": {"name": "tight", "namespace": "n"}, "spec": {"hard": {"pods": "7"}},
         "status": {"used": {"pods": "4"}},
     });
-    county.village.create("resourcequotas", quota).unwrap();
+    fixture.fake_namespace.create("resourcequotas", quota).unwrap();
     let mut told = String::new();
-    drives(&mut county, 10, |county, _| told = said(county));
+    drives(&mut fixture, 10, |fixture, _| told = said(fixture));
     assert!(told.contains("where 2 are needed, and 2 for what is under way beside it"), "{told}");
-    county.village.things.remove(&("resourcequotas".to_owned(), "tight".to_owned()));
-    drives(&mut county, 300, |_, _| {});
-    assert_eq!(county.status().phase, RolloutPhase::Complete, "{}", said(&county));
+    fixture.fake_namespace.things.remove(&("resourcequotas".to_owned(), "tight".to_owned()));
+    drives(&mut fixture, 300, |_, _| {});
+    assert_eq!(fixture.status().phase, RolloutPhase::Complete, "{}", said(&fixture));
 }
 
 /// Whatever no generation counts is saved as well, where somebody changes it between the save and the deletion.
 #[test]
 fn edit_after_save_saves_again() {
-    let mut county = county(1);
+    let mut fixture = fixture(1);
     let mut was = false;
-    drives(&mut county, 200, |county, asked| {
+    drives(&mut fixture, 200, |fixture, asked| {
         if deletes(asked, "deployments") && !was {
             was = true;
-            county.village.change("deployments", "h-0", |one| {
+            fixture.fake_namespace.change("deployments", "h-0", |one| {
                 one["metadata"]["labels"]["team"] = json!("blue");
                 let owners = one["metadata"]["ownerReferences"].as_array_mut().unwrap();
                 owners.push(json!({"kind": "Node", "name": "other", "uid": "other"}));
             });
         }
     });
-    assert_eq!(county.status().phase, RolloutPhase::Complete, "{}", said(&county));
-    let metadata = &deployment(&county)["metadata"];
+    assert_eq!(fixture.status().phase, RolloutPhase::Complete, "{}", said(&fixture));
+    let metadata = &deployment(&fixture)["metadata"];
     assert_eq!(
         (&metadata["labels"]["team"], metadata["ownerReferences"].as_array().unwrap().len()),
         (&json!("blue"), 2)
@@ -353,105 +353,105 @@ fn edit_after_save_saves_again() {
 /// The Pods that serve go last: if those of the new Deployment are there now, not when they were waited for.
 #[test]
 fn pods_wait_for_available_successors() {
-    let mut county = county(1);
-    let breaks = |county: &mut Ordeal| {
-        county.is_stuck = true;
+    let mut fixture = fixture(1);
+    let breaks = |fixture: &mut Ordeal| {
+        fixture.is_stuck = true;
         let new =
-            |set: &&String| county.village.get("replicasets", set).unwrap()["metadata"]["labels"]["house"] == "h-0";
-        let set = county.village.names("replicasets").iter().find(new).unwrap().clone();
-        county.village.change("replicasets", &set, |set| set["status"] = json!({"ready": 0}));
+            |set: &&String| fixture.fake_namespace.get("replicasets", set).unwrap()["metadata"]["labels"]["newapp"] == "h-0";
+        let set = fixture.fake_namespace.names("replicasets").iter().find(new).unwrap().clone();
+        fixture.fake_namespace.change("replicasets", &set, |set| set["status"] = json!({"ready": 0}));
     };
-    drives(&mut county, 60, |county, asked| {
+    drives(&mut fixture, 60, |fixture, asked| {
         assert!(!deletes(asked, "replicasets"), "those in their place are not available");
-        if matches!(asked.call, ObjectCall::Patch(_)) && !county.is_stuck {
-            breaks(county);
+        if matches!(asked.call, ObjectCall::Patch(_)) && !fixture.is_stuck {
+            breaks(fixture);
         }
     });
-    assert!(county.is_stuck, "{}", said(&county));
-    county.is_stuck = false;
-    drives(&mut county, 200, |_, _| {});
-    assert_eq!(county.status().phase, RolloutPhase::Complete, "{}", said(&county));
+    assert!(fixture.is_stuck, "{}", said(&fixture));
+    fixture.is_stuck = false;
+    drives(&mut fixture, 200, |_, _| {});
+    assert_eq!(fixture.status().phase, RolloutPhase::Complete, "{}", said(&fixture));
 }
 
 #[test]
 fn busy_writer_is_named_in_time() {
-    let mut county = county(1);
-    drives(&mut county, 300, |county, asked| {
-        if deletes(asked, "huts") {
-            let now = county.village.now;
-            county
-                .village
-                .change("huts", "h-0", |hut| hut["status"]["seen"] = json!([now, hut["metadata"]["resourceVersion"]]));
+    let mut fixture = fixture(1);
+    drives(&mut fixture, 300, |fixture, asked| {
+        if deletes(asked, "oldapps") {
+            let now = fixture.fake_namespace.now;
+            fixture
+                .fake_namespace
+                .change("oldapps", "h-0", |oldapp| oldapp["status"]["seen"] = json!([now, oldapp["metadata"]["resourceVersion"]]));
         }
     });
-    assert_eq!(county.status().phase, RolloutPhase::Paused, "{}", said(&county));
-    let why = "step old-hut: not done within 90s: another client writes huts.was.example.com n/h-0 continuously";
-    assert!(said(&county).contains(why), "{}", said(&county));
+    assert_eq!(fixture.status().phase, RolloutPhase::Paused, "{}", said(&fixture));
+    let why = "step old-oldapp: not done within 90s: another client writes oldapps.was.example.com n/h-0 continuously";
+    assert!(said(&fixture).contains(why), "{}", said(&fixture));
 }
 
 /// Whoever sets their own reference again after each write.
 #[test]
 fn reverting_writer_is_named_in_time() {
-    let mut county = county(1);
-    county.rival = Some(county.village.get("services", "h-0").unwrap()["metadata"]["ownerReferences"].clone());
-    drives(&mut county, 300, |_, _| {});
-    assert_eq!(county.status().phase, RolloutPhase::Paused, "{}", said(&county));
+    let mut fixture = fixture(1);
+    fixture.rival = Some(fixture.fake_namespace.get("services", "h-0").unwrap()["metadata"]["ownerReferences"].clone());
+    drives(&mut fixture, 300, |_, _| {});
+    assert_eq!(fixture.status().phase, RolloutPhase::Paused, "{}", said(&fixture));
     let why = "step adopt: not done within 90s: another client writes services n/h-0 continuously";
-    assert!(said(&county).contains(why), "{}", said(&county));
-    county.rival = None;
-    county.resume();
-    drives(&mut county, 200, |_, _| {});
-    assert_eq!(county.status().phase, RolloutPhase::Complete, "{}", said(&county));
+    assert!(said(&fixture).contains(why), "{}", said(&fixture));
+    fixture.rival = None;
+    fixture.resume();
+    drives(&mut fixture, 200, |_, _| {});
+    assert_eq!(fixture.status().phase, RolloutPhase::Complete, "{}", said(&fixture));
 }
 
 #[test]
 fn stuck_finalizer_is_named() {
-    let mut county = county(1);
-    drives(&mut county, 300, |county, asked| {
+    let mut fixture = fixture(1);
+    drives(&mut fixture, 300, |fixture, asked| {
         if matches!(asked.call, ObjectCall::Patch(_)) {
-            county.village.change("huts", "h-0", |hut| hut["metadata"]["finalizers"] = json!(["old.example.com/hold"]));
+            fixture.fake_namespace.change("oldapps", "h-0", |oldapp| oldapp["metadata"]["finalizers"] = json!(["old.example.com/hold"]));
         }
     });
-    assert_eq!(county.status().phase, RolloutPhase::Paused, "{}", said(&county));
+    assert_eq!(fixture.status().phase, RolloutPhase::Paused, "{}", said(&fixture));
     let why = "it is being deleted, and not gone within 90s: old.example.com/hold of its metadata.finalizers hold it";
-    assert!(said(&county).contains(why), "{}", said(&county));
-    county.village.change("huts", "h-0", |hut| drop(hut["metadata"].as_object_mut().unwrap().remove("finalizers")));
-    county.resume();
-    drives(&mut county, 200, |_, _| {});
-    assert_eq!(county.status().phase, RolloutPhase::Complete, "{}", said(&county));
+    assert!(said(&fixture).contains(why), "{}", said(&fixture));
+    fixture.fake_namespace.change("oldapps", "h-0", |oldapp| drop(oldapp["metadata"].as_object_mut().unwrap().remove("finalizers")));
+    fixture.resume();
+    drives(&mut fixture, 200, |_, _| {});
+    assert_eq!(fixture.status().phase, RolloutPhase::Complete, "{}", said(&fixture));
 }
 
 /// What goes would take along what was handed over to it.
 #[test]
 fn manual_delete_returns_dependents() {
-    let mut county = county(1);
+    let mut fixture = fixture(1);
     let mut was = false;
-    drives(&mut county, 300, |county, asked| {
+    drives(&mut fixture, 300, |fixture, asked| {
         if asked.plural == "replicasets" && !was {
             was = true;
-            county.set("direction", json!("Undo"));
-            county.village.change("houses", "h-0", |house| {
-                house["metadata"]["deletionTimestamp"] = json!("now");
-                house["metadata"]["finalizers"] = json!(["new.example.com/hold"]);
+            fixture.set("direction", json!("Undo"));
+            fixture.fake_namespace.change("newapps", "h-0", |newapp| {
+                newapp["metadata"]["deletionTimestamp"] = json!("now");
+                newapp["metadata"]["finalizers"] = json!(["new.example.com/hold"]);
             });
         }
     });
-    let house = county.village.get("houses", "h-0").unwrap()["metadata"]["uid"].as_str().unwrap();
-    assert_eq!(county.village.belonging(house), [], "{}", said(&county));
+    let newapp = fixture.fake_namespace.get("newapps", "h-0").unwrap()["metadata"]["uid"].as_str().unwrap();
+    assert_eq!(fixture.fake_namespace.belonging(newapp), [], "{}", said(&fixture));
 }
 
 /// All that there is of a Deployment stays, and is named.
 #[test]
 fn manual_delete_names_saved_data() {
-    let mut county = county(1);
-    drives(&mut county, 60, |county, asked| {
+    let mut fixture = fixture(1);
+    drives(&mut fixture, 60, |fixture, asked| {
         if deletes(asked, "deployments") {
-            county.village.things.remove(&("huts".to_owned(), "h-0".to_owned()));
+            fixture.fake_namespace.things.remove(&("oldapps".to_owned(), "h-0".to_owned()));
         }
     });
-    let failures = county.status().failures;
-    let [failure] = failures.as_slice() else { panic!("{failures:?} {}", said(&county)) };
-    let saved = county.village.names("controllerrevisions");
+    let failures = fixture.status().failures;
+    let [failure] = failures.as_slice() else { panic!("{failures:?} {}", said(&fixture)) };
+    let saved = fixture.fake_namespace.names("controllerrevisions");
     assert!(failure.message.contains(&format!("controllerrevisions.apps n/{} stays", saved[0])), "{failure:?}");
     assert_eq!(failure.reason, "Abandoned");
 }

@@ -27,7 +27,7 @@ fn with(mut step: Value, name: &str, value: Value) -> Value {
 fn list_steps_need_all_fields() {
     let wait = || json!({"list": "nodes", "every": {"field": "status.phase", "is": "Ready"}});
     let delete = || json!({"resource": "storageclasses.storage.k8s.io", "names": ["a"]});
-    let readmit = || json!({"resource": "deployments.apps", "names": ["a"], "namespace": "{name}", "stage": "csi"});
+    let readmit = || json!({"resource": "deployments.apps", "names": ["a"], "namespace": "{name}", "mutation": "csi"});
     let of = |word: &str, act: Value| json!({word: act, "irreversible": "it is for good"});
     let elsewhere = || json!({"cluster": {"secret": "a", "namespace": "{name}"}});
     for step in [
@@ -59,9 +59,9 @@ fn list_steps_need_all_fields() {
         (of("delete", with(delete(), "on", json!("source"))), "with no `labels`, `madeAgain` or `on: source`"),
         (of("delete", json!({"names": ["a"]})), "of which `resource`?"),
         (of("delete", json!({"on": elsewhere()})), "go with `names`"),
-        (json!({"readmit": readmit()}), "no stage takes back what it has made"),
+        (json!({"readmit": readmit()}), "no mutation takes back what it has made"),
         (of("readmit", with(readmit(), "names", json!([]))), "names no object"),
-        (of("readmit", with(readmit(), "stage", json!("A"))), "is no name of a stage"),
+        (of("readmit", with(readmit(), "mutation", json!("A"))), "is no name of a mutation"),
         (of("readmit", with(readmit(), "timeout", json!("soon"))), "is not a duration"),
         (json!({"set": {"fields": {"metadata.labels[\"a\"]": "b"}}, "ifAny": {"list": "nodes"}}), "`ifAny` goes with"),
         (json!({"wait": wait(), "ifAny": {"list": "Nodes"}}), "ifAny: list: "),

@@ -3,15 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-use pointsman_core::definition::{Kind, StagedKind};
+use pointsman_core::definition::{Kind, MutatedKind};
 use pointsman_core::rollout::{
     FleetObject, Rollout, ObjectCall, ObjectWrite, LookupResults, LookupRequest, RolloutStatus, MutationState,
-    LookupTarget, answered_rollout, seen_by_stage, step_questions, waiting_questions,
+    LookupTarget, answered_rollout, seen_by_mutation, step_questions, waiting_questions,
 };
 use pointsman_core::webhook::{KnownFacts, Metadata, PatchOperation, FactValue, Webhook};
 use serde_json::{Value, json};
 
-use crate::boat::apply;
+use crate::database::apply;
 
 pub(super) const NEEDS: &str = "csi-migration.extensions.gardener.cloud/needs-complete-feature-gates";
 pub(super) const FINISHED: &str = "csi-migration.extensions.gardener.cloud/controller-finished";
@@ -20,14 +20,14 @@ pub(super) const NAMES: [&str; 3] = ["kube-apiserver", "kube-controller-manager"
 /// What is there.
 pub(super) struct Garden {
     pub(super) kind: Kind,
-    pub(super) staged: Vec<StagedKind>,
+    pub(super) mutated: Vec<MutatedKind>,
     webhook: Webhook,
     pub(super) clusters: BTreeMap<String, Value>,
     pub(super) shoots: BTreeMap<String, Shoot>,
     pub(super) deployments: BTreeMap<(String, String), Value>,
     pub(super) rollout: Value,
     pub(super) now: u64,
-    /// How often a server of stages leaves an object as it is before it has heard of a fact.
+    /// How often a server of mutations leaves an object as it is before it has heard of a fact.
     pub(super) behind: usize,
     /// So many servers answer in turn, of which the first one alone is behind.
     pub(super) servers: usize,
@@ -57,14 +57,14 @@ fn of_file(name: &str) -> Value {
 impl Garden {
     pub(super) fn planted(max_in_flight: usize) -> Self {
         let kind = Kind::from_crd(&example("clusters"), &example("clusters.crd")).unwrap();
-        let staged = vec![StagedKind::load("control-plane.yaml", &example("control-plane")).unwrap()];
-        let webhook = Webhook::new(Vec::new(), Metadata::Full).unwrap().staging(staged.clone()).unwrap();
+        let mutated = vec![MutatedKind::load("control-plane.yaml", &example("control-plane")).unwrap()];
+        let webhook = Webhook::new(Vec::new(), Metadata::Full).unwrap().with_mutations(mutated.clone()).unwrap();
         let mut rollout = of_file("rollout");
         rollout["metadata"]["uid"] = json!("rollout-1");
         rollout["spec"]["waves"] = json!([{"name": "all", "maxInFlight": max_in_flight}]);
         let (clusters, shoots, deployments) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
         let (now, behind, servers, asked, version) = (1_795_000_000, 0, 1, 0, 0);
-        Self { kind, staged, webhook, clusters, shoots, deployments, rollout, now, behind, servers, asked, version }
+        Self { kind, mutated, webhook, clusters, shoots, deployments, rollout, now, behind, servers, asked, version }
     }
 
     /// A shoot of before, with new nodes and old classes.
@@ -112,9 +112,9 @@ impl Garden {
         self.clusters[name]["metadata"]["annotations"][key] == "true"
     }
 
-    /// Whether a stage has seen all Deployments of a shoot after its fact.
+    /// Whether a mutation has seen all Deployments of a shoot after its fact.
     pub(super) fn is_handed_over(&self, name: &str) -> bool {
-        let seen = |object: &Value| seen_by_stage(&self.staged, ("deployments", "apps"), "csi", object) == MutationState::Seen;
+        let seen = |object: &Value| seen_by_mutation(&self.mutated, ("deployments", "apps"), "csi", object) == MutationState::Seen;
         NAMES.iter().all(|deployment| seen(&self.deployments[&(name.to_owned(), (*deployment).to_owned())]))
     }
 
@@ -145,10 +145,10 @@ impl Garden {
                     if self.shoots[&namespace].has_control_plane { std::slice::from_ref(&found) } else { &[] },
                 );
             }
-            (LookupTarget::Staged { name, stage }, "deployments") => {
+            (LookupTarget::Mutated { name, mutation }, "deployments") => {
                 let object = self.deployments.get(&(namespace, name.clone()));
-                let seen = |object| seen_by_stage(&self.staged, ("deployments", "apps"), stage, object);
-                answers.staged(question, object.map_or(MutationState::Absent, seen));
+                let seen = |object| seen_by_mutation(&self.mutated, ("deployments", "apps"), mutation, object);
+                answers.mutated(question, object.map_or(MutationState::Absent, seen));
             }
             other => panic!("nothing here is asked for {other:?}"),
         }
@@ -183,7 +183,7 @@ impl Garden {
         }
     }
 
-    /// A server of stages sees a Deployment once more.
+    /// A server of mutations sees a Deployment once more.
     fn readmit(&mut self, namespace: &str, name: &str) -> Result<(), String> {
         let is_first = self.asked.is_multiple_of(self.servers);
         let (is_behind, key) = (self.behind > 0 && is_first, (namespace.to_owned(), name.to_owned()));
@@ -192,14 +192,14 @@ impl Garden {
         let mut facts = KnownFacts::default();
         facts.say("csi", is_true);
         let object = self.deployments[&key].clone();
-        let staged = self.webhook.stage(&object.to_string(), Some(&object.to_string()), &facts);
-        let (patch, _) = staged.unwrap().expect("a stage").unwrap();
+        let mutated = self.webhook.mutation(&object.to_string(), Some(&object.to_string()), &facts);
+        let (patch, _) = mutated.unwrap().expect("a mutation").unwrap();
         let mut next = object.clone();
         patch.iter().for_each(|operation| mutated(&mut next, operation));
         if next != object {
             next["metadata"]["generation"] = json!(object["metadata"]["generation"].as_u64().unwrap() + 1);
         }
-        let seen = seen_by_stage(&self.staged, ("deployments", "apps"), "csi", &next);
+        let seen = seen_by_mutation(&self.mutated, ("deployments", "apps"), "csi", &next);
         self.deployments.insert(key, next);
         match seen {
             MutationState::Seen => Ok(()),

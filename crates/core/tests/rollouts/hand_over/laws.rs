@@ -1,12 +1,12 @@
 //! What holds of a hand-over.
 
 use pointsman_core::rollout::{
-    Direction, OwnerReferences, RolloutPhase, RolloutStatus, missing_stages, rights, rights_elsewhere, told_steps,
+    Direction, OwnerReferences, RolloutPhase, RolloutStatus, missing_mutations, rights, rights_elsewhere, told_steps,
 };
 use serde_json::{Value, json};
 
 use super::garden::{FINISHED, Garden, NEEDS};
-use super::gardener::Gardener;
+use super::fake_runner::FakeRunner;
 
 /// Enough for a whole rollout, and a minute of health.
 const PASSES: usize = 60;
@@ -38,16 +38,16 @@ fn handover_survives_any_kill() {
         let mut garden = Garden::planted(1);
         garden.plant("one");
         garden.plant("two");
-        let mut gardener = Gardener::default();
-        let planned = gardener.run(&mut garden, PASSES, killed_after);
-        assert_eq!(planned.status.phase, RolloutPhase::Complete, "{killed_after:?}: {:#?}", gardener.log);
+        let mut fake_runner = FakeRunner::default();
+        let planned = fake_runner.run(&mut garden, PASSES, killed_after);
+        assert_eq!(planned.status.phase, RolloutPhase::Complete, "{killed_after:?}: {:#?}", fake_runner.log);
         ["one", "two"].iter().for_each(|name| is_through(&garden, name));
         for deployment in garden.deployments.values() {
             assert_eq!(deployment["metadata"]["generation"], 2, "it is mutated once: {killed_after:?}");
         }
-        let objects: Vec<&String> = gardener.log.iter().filter(|told| !told.starts_with("marks")).collect();
+        let objects: Vec<&String> = fake_runner.log.iter().filter(|told| !told.starts_with("marks")).collect();
         assert_eq!(objects.len(), 10, "each class goes once, each Deployment is sent once: {objects:#?}");
-        (gardener.calls, garden)
+        (fake_runner.calls, garden)
     };
     let (calls, mut garden) = ended(None);
     assert!(calls > 25, "{calls}");
@@ -58,9 +58,9 @@ fn handover_survives_any_kill() {
     let before = (garden.clusters.clone(), garden.deployments.clone());
     garden.rollout["metadata"]["uid"] = json!("rollout-2");
     garden.rollout["status"] = Value::Null;
-    let mut gardener = Gardener::default();
-    let planned = gardener.run(&mut garden, PASSES, None);
-    assert_eq!((planned.status.phase, gardener.log.len()), (RolloutPhase::Complete, 0), "{:?}", gardener.log);
+    let mut fake_runner = FakeRunner::default();
+    let planned = fake_runner.run(&mut garden, PASSES, None);
+    assert_eq!((planned.status.phase, fake_runner.log.len()), (RolloutPhase::Complete, 0), "{:?}", fake_runner.log);
     assert_eq!(before, (garden.clusters, garden.deployments));
 }
 
@@ -75,15 +75,15 @@ fn initial_wait_takes_no_slot() {
     garden.shoots.get_mut("away").unwrap().is_away = true;
     garden.shoots.get_mut("empty").unwrap().nodes.clear();
     garden.shoots.get_mut("old").unwrap().nodes.insert("node-2".to_owned(), "v1.17.9".to_owned());
-    let mut gardener = Gardener::default();
-    gardener.run(&mut garden, PASSES, None);
+    let mut fake_runner = FakeRunner::default();
+    fake_runner.run(&mut garden, PASSES, None);
     is_through(&garden, "zfine");
     // A week later nothing has failed, and nobody was written to.
     garden.now += 7 * 24 * 3600;
-    let calls = gardener.log.len();
-    let planned = gardener.run(&mut garden, PASSES, None);
+    let calls = fake_runner.log.len();
+    let planned = fake_runner.run(&mut garden, PASSES, None);
     assert_eq!(planned.status.phase, RolloutPhase::Waiting, "{:?}", planned.status);
-    assert_eq!(gardener.log.len(), calls, "{:?}", gardener.log);
+    assert_eq!(fake_runner.log.len(), calls, "{:?}", fake_runner.log);
     assert!(planned.status.failures.is_empty() && planned.status.in_flight.is_empty());
     for (name, said) in [
         ("asleep", "step awake: spec.shoot.spec.hibernation.enabled is true"),
@@ -104,7 +104,7 @@ fn initial_wait_takes_no_slot() {
     garden.shoots.values_mut().for_each(|shoot| shoot.is_away = false);
     garden.shoots.get_mut("empty").unwrap().nodes.insert("node-1".to_owned(), "v1.18.20".to_owned());
     garden.shoots.get_mut("old").unwrap().nodes.remove("node-2");
-    let planned = gardener.run(&mut garden, 4 * PASSES, None);
+    let planned = fake_runner.run(&mut garden, 4 * PASSES, None);
     assert_eq!(planned.status.phase, RolloutPhase::Complete, "{:?}", planned.status);
     garden.shoots.keys().for_each(|name| is_through(&garden, name));
 }
@@ -122,12 +122,12 @@ fn failed_shoot_gets_no_mark() {
     garden.clusters.get_mut("failed").unwrap()["spec"]["shoot"]["status"]["lastOperation"]["state"] = json!("Failed");
     garden.clusters.get_mut("going").unwrap()["spec"]["shoot"]["metadata"]["deletionTimestamp"] = json!("now");
     garden.clusters.get_mut("other").unwrap()["spec"]["shoot"]["spec"]["provider"]["type"] = json!("gcp");
-    let mut gardener = Gardener::default();
-    let planned = gardener.run(&mut garden, PASSES, None);
+    let mut fake_runner = FakeRunner::default();
+    let planned = fake_runner.run(&mut garden, PASSES, None);
     assert_eq!(planned.status.phase, RolloutPhase::Complete, "{:?}", planned.status);
     assert!(garden.says("new", NEEDS) && garden.says("new", FINISHED));
     ["failed", "going", "other"].iter().for_each(|name| is_untouched(&garden, name));
-    assert!(gardener.log.iter().all(|told| told == "marks new"), "{:?}", gardener.log);
+    assert!(fake_runner.log.iter().all(|told| told == "marks new"), "{:?}", fake_runner.log);
 }
 
 /// A list that is empty for a moment, or that was asked for in the wrong place, makes nobody finished.
@@ -136,10 +136,10 @@ fn listed_deployments_block_finish() {
     let mut garden = Garden::planted(1);
     garden.plant("one").has_control_plane = false;
     garden.behind = usize::MAX;
-    let planned = Gardener::default().run(&mut garden, PASSES, None);
+    let planned = FakeRunner::default().run(&mut garden, PASSES, None);
     assert!(!garden.says("one", FINISHED) && !garden.is_handed_over("one"), "{:?}", planned.status);
     garden.behind = 0;
-    let planned = Gardener::default().run(&mut garden, PASSES, None);
+    let planned = FakeRunner::default().run(&mut garden, PASSES, None);
     assert_eq!(planned.status.phase, RolloutPhase::Complete, "{:?}", planned.status);
     assert!(garden.says("one", FINISHED) && garden.is_handed_over("one"));
 }
@@ -149,20 +149,20 @@ fn listed_deployments_block_finish() {
 fn briefly_empty_list_skips_nothing() {
     for lasts in [1, 2, 5] {
         for begins in 1..25 {
-            let (mut garden, mut gardener) = before_the_classes_go();
-            gardener.run(&mut garden, begins, None);
+            let (mut garden, mut fake_runner) = before_the_classes_go();
+            fake_runner.run(&mut garden, begins, None);
             garden.shoots.get_mut("one").unwrap().has_control_plane = false;
-            gardener.run(&mut garden, lasts, None);
+            fake_runner.run(&mut garden, lasts, None);
             garden.shoots.get_mut("one").unwrap().has_control_plane = true;
-            let planned = gardener.run(&mut garden, PASSES, None);
+            let planned = fake_runner.run(&mut garden, PASSES, None);
             assert_eq!(planned.status.phase, RolloutPhase::Complete, "{begins}, {lasts}: {:?}", planned.status);
             is_through(&garden, "one");
         }
     }
     // One that stays empty is named.
-    let (mut garden, mut gardener) = before_the_classes_go();
+    let (mut garden, mut fake_runner) = before_the_classes_go();
     garden.shoots.get_mut("one").unwrap().has_control_plane = false;
-    let planned = gardener.run(&mut garden, 4, None);
+    let planned = fake_runner.run(&mut garden, 4, None);
     let why = planned.standings[0].why();
     assert!(why.contains("there is none of controlplanes.extensions.gardener.cloud of one any more"), "{why}");
     assert_eq!(garden.shoots["one"].classes.len(), 2);
@@ -174,7 +174,7 @@ fn other_class_is_left_alone() {
     let classes = &mut garden.plant("one").classes;
     classes.insert("gp2".to_owned(), "ebs.csi.aws.com".to_owned());
     classes.insert("mine".to_owned(), "kubernetes.io/aws-ebs".to_owned());
-    let planned = Gardener::default().run(&mut garden, PASSES, None);
+    let planned = FakeRunner::default().run(&mut garden, PASSES, None);
     assert_eq!(planned.status.phase, RolloutPhase::Complete);
     let left: Vec<&String> = garden.shoots["one"].classes.keys().collect();
     assert_eq!(left, ["gp2", "mine"]);
@@ -188,25 +188,25 @@ fn removed_fact_blocks_finish() {
         let mut garden = Garden::planted(1);
         garden.plant("one");
         garden.behind = 3;
-        let mut gardener = Gardener::default();
+        let mut fake_runner = FakeRunner::default();
         while !garden.says("one", NEEDS) {
-            gardener.run(&mut garden, 1, None);
+            fake_runner.run(&mut garden, 1, None);
         }
-        gardener.run(&mut garden, at + 1, None);
+        fake_runner.run(&mut garden, at + 1, None);
         if garden.says("one", FINISHED) {
             break;
         }
         met += 1;
         let annotations = garden.clusters.get_mut("one").unwrap()["metadata"]["annotations"].as_object_mut().unwrap();
         annotations.remove(NEEDS);
-        let planned = gardener.run(&mut garden, 4 * PASSES, None);
-        assert!(!garden.says("one", FINISHED), "{at}: {:#?}", gardener.log);
+        let planned = fake_runner.run(&mut garden, 4 * PASSES, None);
+        assert!(!garden.says("one", FINISHED), "{at}: {:#?}", fake_runner.log);
         assert_eq!(planned.status.phase, RolloutPhase::Paused, "{at}: {:?}", planned.status);
         garden.clusters.get_mut("one").unwrap()["metadata"]["annotations"][NEEDS] = json!("true");
         let mut status = garden.status();
         status.resume(pointsman_core::rollout::ClockReading { wall: garden.now, steady: std::time::Duration::ZERO });
         garden.rollout["status"] = status.to_json();
-        gardener.run(&mut garden, 2 * PASSES, None);
+        fake_runner.run(&mut garden, 2 * PASSES, None);
         is_through(&garden, "one");
     }
     assert!(met > 3, "{met}");
@@ -224,14 +224,14 @@ fn unobserved_objects_block_finish() {
 /// Hands one over: it is called finished at no moment before it is. How often something was sent once more, and the
 /// log.
 fn is_finished_last(mut garden: Garden) -> (usize, Vec<String>) {
-    let mut gardener = Gardener::default();
+    let mut fake_runner = FakeRunner::default();
     for _ in 0..PASSES {
-        gardener.run(&mut garden, 1, None);
+        fake_runner.run(&mut garden, 1, None);
         assert!(!garden.says("one", FINISHED) || garden.is_handed_over("one"));
     }
     is_through(&garden, "one");
-    let sent = gardener.log.iter().filter(|told| told.starts_with("sent once more")).count();
-    (sent, gardener.log)
+    let sent = fake_runner.log.iter().filter(|told| told.starts_with("sent once more")).count();
+    (sent, fake_runner.log)
 }
 
 /// Of two servers one never hears of the fact: whatever it leaves as it is is sent once more.
@@ -249,8 +249,8 @@ fn missing_fact_names_the_object() {
     let mut garden = Garden::planted(1);
     garden.plant("one");
     garden.behind = usize::MAX;
-    let mut gardener = Gardener::default();
-    let planned = gardener.run(&mut garden, 200, None);
+    let mut fake_runner = FakeRunner::default();
+    let planned = fake_runner.run(&mut garden, 200, None);
     assert_eq!(planned.status.phase, RolloutPhase::Paused);
     let said = &planned.status.message;
     for words in [
@@ -262,35 +262,35 @@ fn missing_fact_names_the_object() {
         assert!(said.contains(words), "{words}: {said}");
     }
     assert!(!garden.says("one", FINISHED));
-    let sent = gardener.log.iter().filter(|told| told.starts_with("sent once more")).count();
+    let sent = fake_runner.log.iter().filter(|told| told.starts_with("sent once more")).count();
     assert!((20..60).contains(&sent), "again, and not all the time: {sent}");
     // It goes on where it was.
     garden.behind = 0;
     let mut status = garden.status();
     status.resume(pointsman_core::rollout::ClockReading { wall: garden.now, steady: std::time::Duration::ZERO });
     garden.rollout["status"] = status.to_json();
-    gardener.run(&mut garden, PASSES, None);
+    fake_runner.run(&mut garden, PASSES, None);
     is_through(&garden, "one");
 }
 
 /// A garden with a shoot of which one class is gone and the other one is not, and which is away since.
-fn away_after_one_class() -> (Garden, Gardener) {
+fn away_after_one_class() -> (Garden, FakeRunner) {
     let mut garden = Garden::planted(1);
     garden.plant("one");
-    let mut gardener = Gardener::default();
-    while !gardener.log.iter().any(|told| told.starts_with("deleted")) {
-        gardener.run(&mut garden, 1, None);
+    let mut fake_runner = FakeRunner::default();
+    while !fake_runner.log.iter().any(|told| told.starts_with("deleted")) {
+        fake_runner.run(&mut garden, 1, None);
     }
     garden.shoots.get_mut("one").unwrap().is_away = true;
-    (garden, gardener)
+    (garden, fake_runner)
 }
 
 #[test]
 fn unreachable_cluster_is_retried() {
-    let (mut garden, mut gardener) = away_after_one_class();
+    let (mut garden, mut fake_runner) = away_after_one_class();
     garden.now += 7 * 24 * 3600;
     garden.plant("two");
-    let planned = gardener.run(&mut garden, PASSES, None);
+    let planned = fake_runner.run(&mut garden, PASSES, None);
     assert_eq!(planned.status.phase, RolloutPhase::Rolling, "{:?}", planned.status);
     assert!(planned.status.failures.is_empty());
     // It keeps its place, and there is one.
@@ -299,15 +299,15 @@ fn unreachable_cluster_is_retried() {
     assert!(why.contains("step old-classes") && why.contains("no answer within 10 s"), "{why}");
     assert!(!garden.says("one", NEEDS));
     garden.shoots.get_mut("one").unwrap().is_away = false;
-    gardener.run(&mut garden, 2 * PASSES, None);
+    fake_runner.run(&mut garden, 2 * PASSES, None);
     ["one", "two"].iter().for_each(|name| is_through(&garden, name));
 }
 
 /// A garden whose first shoot has waited for everything, and of which nothing is deleted yet.
-fn before_the_classes_go() -> (Garden, Gardener) {
+fn before_the_classes_go() -> (Garden, FakeRunner) {
     let mut garden = Garden::planted(1);
     garden.plant("one");
-    let mut gardener = Gardener::default();
+    let mut fake_runner = FakeRunner::default();
     let steps = |garden: &Garden| {
         let mark =
             garden.clusters["one"]["metadata"]["annotations"]["pointsman.dev/rollout"].as_str().map(str::to_owned);
@@ -315,10 +315,10 @@ fn before_the_classes_go() -> (Garden, Gardener) {
         mark["step"]["all"].as_u64().unwrap_or_default()
     };
     while steps(&garden) < 2 {
-        gardener.run(&mut garden, 1, None);
+        fake_runner.run(&mut garden, 1, None);
     }
     assert_eq!(garden.shoots["one"].classes.len(), 2);
-    (garden, gardener)
+    (garden, fake_runner)
 }
 
 #[test]
@@ -358,25 +358,25 @@ fn irreversible_step_rechecks_waits() {
         ),
     ];
     for (what, spoil, mend) in spoilt {
-        let (mut garden, mut gardener) = before_the_classes_go();
+        let (mut garden, mut fake_runner) = before_the_classes_go();
         spoil(&mut garden);
         garden.plant("two");
         garden.now += 24 * 3600;
-        let planned = gardener.run(&mut garden, PASSES, None);
-        assert_eq!(garden.shoots["one"].classes.len(), 2, "{what}: {:#?}", gardener.log);
+        let planned = fake_runner.run(&mut garden, PASSES, None);
+        assert_eq!(garden.shoots["one"].classes.len(), 2, "{what}: {:#?}", fake_runner.log);
         assert!(!garden.says("one", NEEDS), "{what}");
         // It is as if it had not begun: it takes nobody's place, and does not fail.
         assert!(planned.status.failures.is_empty(), "{what}: {:?}", planned.status.failures);
         assert!(
             garden.says("two", FINISHED),
             "{what}: {:#?} {:#?} {:?}",
-            gardener.log,
+            fake_runner.log,
             planned.status,
             planned.standings
         );
         is_through(&garden, "two");
         mend(&mut garden);
-        gardener.run(&mut garden, PASSES, None);
+        fake_runner.run(&mut garden, PASSES, None);
         // The rollout is over where nobody is left that it is about.
         if what != "it failed" {
             is_through(&garden, "one");
@@ -387,21 +387,21 @@ fn irreversible_step_rechecks_waits() {
 /// Its Secret leads to another cluster by now, which has classes of these names as well.
 #[test]
 fn redirected_object_waits_first() {
-    let (mut garden, mut gardener) = before_the_classes_go();
+    let (mut garden, mut fake_runner) = before_the_classes_go();
     garden.shoots.get_mut("one").unwrap().nodes = [("other".to_owned(), "v1.17.1".to_owned())].into();
-    gardener.run(&mut garden, PASSES, None);
-    assert_eq!(garden.shoots["one"].classes.len(), 2, "{:#?}", gardener.log);
+    fake_runner.run(&mut garden, PASSES, None);
+    assert_eq!(garden.shoots["one"].classes.len(), 2, "{:#?}", fake_runner.log);
     assert!(!garden.says("one", NEEDS));
     garden.shoots.get_mut("one").unwrap().nodes = [("other".to_owned(), "v1.18.1".to_owned())].into();
-    gardener.run(&mut garden, PASSES, None);
+    fake_runner.run(&mut garden, PASSES, None);
     is_through(&garden, "one");
 }
 
 #[test]
 fn irreversible_object_is_not_pending() {
-    let (mut garden, mut gardener) = away_after_one_class();
+    let (mut garden, mut fake_runner) = away_after_one_class();
     garden.rollout["spec"]["direction"] = json!("Undo");
-    let planned = gardener.run(&mut garden, PASSES, None);
+    let planned = fake_runner.run(&mut garden, PASSES, None);
     assert!(planned.status.is_over(), "{:?}", planned.status);
     assert_eq!(planned.standings[0].word(), "Updated", "it does not count as taken back: {:?}", planned.standings);
     assert!(!garden.says("one", NEEDS));
@@ -410,7 +410,7 @@ fn irreversible_object_is_not_pending() {
     garden.rollout["metadata"]["uid"] = json!("rollout-2");
     garden.rollout["spec"]["direction"] = json!("Forward");
     garden.rollout["status"] = Value::Null;
-    Gardener::default().run(&mut garden, PASSES, None);
+    FakeRunner::default().run(&mut garden, PASSES, None);
     is_through(&garden, "one");
 }
 
@@ -418,10 +418,10 @@ fn irreversible_object_is_not_pending() {
 fn irreversible_step_stops_undo() {
     let mut garden = Garden::planted(1);
     garden.plant("one");
-    let mut gardener = Gardener::default();
-    gardener.run(&mut garden, PASSES, None);
+    let mut fake_runner = FakeRunner::default();
+    fake_runner.run(&mut garden, PASSES, None);
     garden.rollout["spec"]["direction"] = json!("Undo");
-    let planned = gardener.run(&mut garden, PASSES, None);
+    let planned = fake_runner.run(&mut garden, PASSES, None);
     assert_eq!(planned.status.direction, Direction::Undo);
     assert!(planned.status.is_over(), "{:?}", planned.status);
     is_through(&garden, "one");
@@ -432,15 +432,15 @@ fn rollout_prints_rights_and_steps() {
     let garden = Garden::planted(1);
     let rollout = garden.compiled();
     let status = RolloutStatus::default();
-    let told = missing_stages(&rollout, &status, &[]).unwrap();
-    for words in ["step control-plane", "stage csi", "deployments.apps", "--kinds"] {
+    let told = missing_mutations(&rollout, &status, &[]).unwrap();
+    for words in ["step control-plane", "mutation csi", "deployments.apps", "--kinds"] {
         assert!(told.contains(words), "{told}");
     }
-    assert_eq!(missing_stages(&rollout, &status, &garden.staged), None);
+    assert_eq!(missing_mutations(&rollout, &status, &garden.mutated), None);
     for direction in ["Undo", "Abort"] {
         let mut turned = Garden::planted(1);
         turned.rollout["spec"]["direction"] = json!(direction);
-        assert_eq!(missing_stages(&turned.compiled(), &status, &[]), None, "{direction}");
+        assert_eq!(missing_mutations(&turned.compiled(), &status, &[]), None, "{direction}");
     }
     let rights = rights(&rollout, &garden.kind, OwnerReferences::Free);
     let verbs = |group: &str, plural: &str| {
@@ -463,7 +463,7 @@ fn rollout_prints_rights_and_steps() {
         "new-nodes: waits until all nodes are as they have to be in the cluster of secret {name}/gardener",
         "old-classes: deletes storageclasses.storage.k8s.io default, gp2 in the cluster of secret {name}/gardener",
         "control-plane: sends deployments.apps kube-apiserver, kube-controller-manager, kube-scheduler of {name} once more, \
-         until stage csi has seen them",
+         until mutation csi has seen them",
     ] {
         assert!(all.contains(words), "{words}\n{all}");
     }

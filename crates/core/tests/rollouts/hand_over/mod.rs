@@ -1,7 +1,7 @@
 //! A hand-over that is a fact, with the example that people read: shoots, their clusters, the Deployments of their
-//! control planes, and a server of stages that may be behind.
+//! control planes, and a server of mutations that may be behind.
 
 mod bad;
 mod garden;
-mod gardener;
+mod fake_runner;
 mod laws;

@@ -7,7 +7,7 @@ use pointsman_core::rollout::{
 use serde_json::{Value, json};
 
 use super::refused::rolled;
-use crate::boat::apply;
+use crate::database::apply;
 use crate::patches::NOW;
 
 fn ship(name: &str) -> Value {

@@ -6,9 +6,9 @@ use pointsman_core::rollout::{Direction, JobWrite, RolloutPhase, RolloutStatus};
 use serde_json::{Value, json};
 
 use super::draw::{Draft, Drawn, Event};
-use super::harbour::{Call, Harbour, Pilot, SimJob, seen_jobs};
+use super::fake_cluster::{Call, FakeCluster, FakeRunner, SimJob, seen_jobs};
 use super::stations;
-use crate::boat::{ANNOTATION, is_mark};
+use crate::database::{ANNOTATION, is_mark};
 use crate::script::TEXTS;
 
 /// A property that does not hold.
@@ -21,8 +21,8 @@ pub(super) struct Broken {
 /// A history that is being run.
 pub(super) struct Voyage<'a> {
     draft: &'a Draft,
-    harbour: Harbour,
-    pilots: Vec<Pilot>,
+    fake_cluster: FakeCluster,
+    pilots: Vec<FakeRunner>,
     /// Objects as they were before anything happened to them.
     before: BTreeMap<String, Value>,
     /// The rollout was told to go another way, or may do so by itself.
@@ -40,15 +40,15 @@ pub(super) struct Voyage<'a> {
 
 impl<'a> Voyage<'a> {
     pub(super) fn new(draft: &'a Draft) -> Self {
-        let mut harbour = Harbour::new(stations::kind(draft), stations::rollout(draft));
+        let mut fake_cluster = FakeCluster::new(stations::kind(draft), stations::rollout(draft));
         for at in 0..draft.objects {
-            harbour.create(at < draft.canaries);
+            fake_cluster.create(at < draft.canaries);
         }
         Self {
             draft,
-            before: harbour.objects.clone(),
-            pilots: (0..draft.runners).map(|_| Pilot::started(harbour.now)).collect(),
-            harbour,
+            before: fake_cluster.objects.clone(),
+            pilots: (0..draft.runners).map(|_| FakeRunner::started(fake_cluster.now)).collect(),
+            fake_cluster,
             turned: draft.on_failure != "Pause",
             by_hand: BTreeSet::new(),
             relabelled: BTreeSet::new(),
@@ -70,12 +70,12 @@ impl<'a> Voyage<'a> {
             self.quiet();
         }
         let (property, what) = self.broken.take()?;
-        Some(Broken { property, what, log: std::mem::take(&mut self.harbour.log) })
+        Some(Broken { property, what, log: std::mem::take(&mut self.fake_cluster.log) })
     }
 
     /// The phase that it ended in, and what was met.
     pub(super) fn ends(&self) -> Vec<String> {
-        let phase = format!("{:?}", self.harbour.status().phase);
+        let phase = format!("{:?}", self.fake_cluster.status().phase);
         self.met.iter().map(|met| (*met).to_owned()).chain([phase]).collect()
     }
 
@@ -84,46 +84,46 @@ impl<'a> Voyage<'a> {
     }
 
     fn happens(&mut self, event: Event) {
-        let harbour = &mut self.harbour;
+        let fake_cluster = &mut self.fake_cluster;
         if !matches!(event, Event::Step(_)) {
-            harbour.log.push(format!("{} {event:?}", harbour.now));
+            fake_cluster.log.push(format!("{} {event:?}", fake_cluster.now));
         }
         let name = |at: usize| format!("b-{at}");
         match event {
             Event::Step(at) => self.step(at),
-            Event::Kill(at) => self.pilots[at] = Pilot::started(harbour.now),
+            Event::Kill(at) => self.pilots[at] = FakeRunner::started(fake_cluster.now),
             Event::Lost(at) => self.pilots[at].lost = true,
-            Event::Tick(seconds) => harbour.now += seconds,
+            Event::Tick(seconds) => fake_cluster.now += seconds,
             Event::Ends(at, well) => {
-                let running = harbour.running();
+                let running = fake_cluster.running();
                 if let Some(title) = running.get(at % running.len().max(1)) {
-                    harbour.ends(title, well);
+                    fake_cluster.ends(title, well);
                 }
             }
             Event::Drop(at) => {
                 // Between its creation and the next look nobody knows that it was there.
-                let seen = seen_jobs(&harbour.status());
+                let seen = seen_jobs(&fake_cluster.status());
                 if let Some(title) = seen.iter().nth(at % seen.len().max(1)) {
-                    harbour.gone.extend(harbour.jobs.remove(title));
+                    fake_cluster.gone.extend(fake_cluster.jobs.remove(title));
                 }
             }
             Event::ByHand(at) => {
-                if let Some(object) = harbour.objects.get_mut(&name(at)) {
+                if let Some(object) = fake_cluster.objects.get_mut(&name(at)) {
                     object["status"]["level"] = json!("v2");
                     self.by_hand.insert(name(at));
                 }
             }
-            Event::Deny(at) => harbour.denied = at.map(name),
-            Event::Delete(at) => drop(harbour.objects.remove(&name(at))),
+            Event::Deny(at) => fake_cluster.denied = at.map(name),
+            Event::Delete(at) => drop(fake_cluster.objects.remove(&name(at))),
             Event::Create => {
-                let at = harbour.created;
-                harbour.create(false);
-                self.before.insert(name(at), harbour.objects[&name(at)].clone());
+                let at = fake_cluster.created;
+                fake_cluster.create(false);
+                self.before.insert(name(at), fake_cluster.objects[&name(at)].clone());
             }
             Event::Relabel(at) => self.relabel(&name(at)),
             Event::Notes(at, text) => self.notes(&name(at), TEXTS[text]),
-            Event::Resume => harbour.resume(),
-            Event::Pause => harbour.set("paused", json!(true)),
+            Event::Resume => fake_cluster.resume(),
+            Event::Pause => fake_cluster.set("paused", json!(true)),
             Event::Forward => self.turns("Forward"),
             Event::Back => self.turns("Undo"),
             Event::Stop => self.turns("Abort"),
@@ -132,7 +132,7 @@ impl<'a> Voyage<'a> {
 
     /// An object is a canary, or is none any more.
     fn relabel(&mut self, name: &str) {
-        let Some(object) = self.harbour.objects.get_mut(name) else { return };
+        let Some(object) = self.fake_cluster.objects.get_mut(name) else { return };
         let is_canary = !object["metadata"]["labels"]["rollout"].is_null();
         for object in [Some(object), self.before.get_mut(name)].into_iter().flatten() {
             let metadata = object["metadata"].as_object_mut().unwrap();
@@ -150,7 +150,7 @@ impl<'a> Voyage<'a> {
     }
 
     fn notes(&mut self, name: &str, text: &str) {
-        let Some(object) = self.harbour.objects.get_mut(name) else { return };
+        let Some(object) = self.fake_cluster.objects.get_mut(name) else { return };
         object["metadata"]["annotations"][ANNOTATION] = json!(text);
         self.noted.insert(name.to_owned());
         // With which wave it goes nobody knows from then on.
@@ -160,7 +160,7 @@ impl<'a> Voyage<'a> {
     /// Whoever reads what is said takes texts off that no rollout has written.
     fn takes_texts_off(&mut self) {
         for name in &self.noted {
-            let Some(object) = self.harbour.objects.get_mut(name) else { continue };
+            let Some(object) = self.fake_cluster.objects.get_mut(name) else { continue };
             let Some(annotations) = object["metadata"]["annotations"].as_object_mut() else { continue };
             if annotations.get(ANNOTATION).is_some_and(|text| mark_of(text).is_none()) {
                 annotations.remove(ANNOTATION);
@@ -170,36 +170,36 @@ impl<'a> Voyage<'a> {
 
     fn turns(&mut self, direction: &str) {
         self.turned = true;
-        self.harbour.set("direction", json!(direction));
+        self.fake_cluster.set("direction", json!(direction));
     }
 
     fn step(&mut self, at: usize) {
-        let call = self.pilots[at].step(at, &mut self.harbour);
-        let now = self.harbour.now;
+        let call = self.pilots[at].step(at, &mut self.fake_cluster);
+        let now = self.fake_cluster.now;
         match call {
             Call::Nothing => {}
             Call::Planned(plan) => {
                 let standings = &plan.standings;
-                if plan.status.phase == RolloutPhase::Complete && !self.harbour.status().is_over() {
+                if plan.status.phase == RolloutPhase::Complete && !self.fake_cluster.status().is_over() {
                     self.is_complete();
                 }
                 if !plan.writes.is_empty() {
-                    self.harbour.log.push(format!("{now} pilot {at} plans {} {standings:?}", plan.status.message));
+                    self.fake_cluster.log.push(format!("{now} fake_runner {at} plans {} {standings:?}", plan.status.message));
                 }
             }
             Call::Status(status) => {
-                self.harbour.log.push(format!("{now} pilot {at} writes {:?} {:?}", status.phase, status.in_flight));
+                self.fake_cluster.log.push(format!("{now} fake_runner {at} writes {:?} {:?}", status.phase, status.in_flight));
                 self.met.extend(status.failures.iter().any(|one| one.reason == "JobFailed").then_some("JobFailed"));
                 self.is_settled(&status);
             }
             Call::Patched(before, name) => {
-                let marked = &self.harbour.objects[&name]["metadata"]["annotations"][ANNOTATION];
-                self.harbour.log.push(format!("{now} pilot {at} writes {name}: {marked}"));
+                let marked = &self.fake_cluster.objects[&name]["metadata"]["annotations"][ANNOTATION];
+                self.fake_cluster.log.push(format!("{now} fake_runner {at} writes {name}: {marked}"));
                 self.goes_one_step(&before, &name);
             }
             Call::Job(job, is_new) => {
                 let told = &job.body["metadata"]["annotations"]["pointsman.dev/step"];
-                self.harbour.log.push(format!("{now} pilot {at} runs {} for {told} (new: {is_new})", job.name));
+                self.fake_cluster.log.push(format!("{now} fake_runner {at} runs {} for {told} (new: {is_new})", job.name));
                 if is_new {
                     self.is_due(&job);
                 }
@@ -227,18 +227,18 @@ impl<'a> Voyage<'a> {
     }
 
     fn keeps_the_budget(&mut self) {
-        let running: Vec<String> = self.harbour.running();
-        let about = |title: &String| node(&self.harbour.jobs[title].body);
+        let running: Vec<String> = self.fake_cluster.running();
+        let about = |title: &String| node(&self.fake_cluster.jobs[title].body);
         let busy: BTreeSet<String> = running.iter().filter_map(about).collect();
         // Who is deleted keeps its place until its Job has ended.
-        let half = self.harbour.objects.iter().filter(|(_, object)| self.is_half_way(object)).map(|(name, _)| name);
+        let half = self.fake_cluster.objects.iter().filter(|(_, object)| self.is_half_way(object)).map(|(name, _)| name);
         let under_way: BTreeSet<&String> = busy.iter().chain(half).filter(|name| !self.left.contains(*name)).collect();
         if under_way.len() > self.draft.max_in_flight {
             let what = format!("{under_way:?} are under way");
             self.breaks("the budget is never passed", what);
         }
         // Who takes off what is noted of a Job that is gone as well has it run again.
-        let twice = self.harbour.made.iter().find(|(_, times)| **times > 1 && self.noted.is_empty());
+        let twice = self.fake_cluster.made.iter().find(|(_, times)| **times > 1 && self.noted.is_empty());
         if let Some((title, times)) = twice {
             let what = format!("{title} was run {times} times");
             self.breaks("no Job is run twice for one attempt", what);
@@ -247,7 +247,7 @@ impl<'a> Voyage<'a> {
 
     /// A write of an object is one step of one wave, done or undone, and that at its time.
     fn goes_one_step(&mut self, before: &Value, name: &str) {
-        let now = self.harbour.objects[name].clone();
+        let now = self.fake_cluster.objects[name].clone();
         let (was, is) = (steps_of(before), steps_of(&now));
         let waves = self.waves(&now, &[&was, &is]);
         let done = |steps: &BTreeMap<String, usize>, wave: &str| steps.get(wave).copied().unwrap_or_default();
@@ -278,17 +278,17 @@ impl<'a> Voyage<'a> {
     /// What a step waits for was so when it was done; nobody goes past a Job that runs.
     fn is_at_its_time(&mut self, name: &str, wave: &str, step: usize, forward: bool) {
         let drawn = self.drawn(wave)[step];
-        let object = &self.harbour.objects[name];
+        let object = &self.fake_cluster.objects[name];
         let is_there = object["status"]["level"] == "v2";
         let title = format!("{wave}: ");
         let jobs: Vec<_> = self
-            .harbour
+            .fake_cluster
             .jobs
             .values()
-            .chain(&self.harbour.gone)
+            .chain(&self.fake_cluster.gone)
             .filter(|job| node(&job.body).as_deref() == Some(name) && told(&job.body).starts_with(&title))
             .collect();
-        let runs = self.harbour.running().iter().any(|job| node(&self.harbour.jobs[job].body).as_deref() == Some(name));
+        let runs = self.fake_cluster.running().iter().any(|job| node(&self.fake_cluster.jobs[job].body).as_deref() == Some(name));
         let (ended_well, none) = (jobs.iter().any(|job| job.end == Some(true)), jobs.is_empty());
         if self.noted.contains(name) {
             return;
@@ -318,7 +318,7 @@ impl<'a> Voyage<'a> {
             return;
         }
         let is_open = |other: &String, wave: &str| {
-            let object = self.harbour.objects.get(other)?;
+            let object = self.fake_cluster.objects.get(other)?;
             let goes = self.waves(object, &[&steps_of(object)]).contains(&wave);
             let done = steps_of(object).get(wave).copied().unwrap_or_default();
             (goes && done < self.drawn(wave).len()).then_some(())
@@ -332,7 +332,7 @@ impl<'a> Voyage<'a> {
         if let Some(open) = open.cloned() {
             self.breaks("waves go in their order", format!("{name} before {open}"));
         }
-        let all = self.harbour.jobs.values().chain(&self.harbour.gone);
+        let all = self.fake_cluster.jobs.values().chain(&self.fake_cluster.gone);
         let mut between = all.filter(|job| told(&job.body).starts_with("between: "));
         if wave != "canary" && self.draft.run.is_some() && !between.any(|job| job.end == Some(true)) {
             self.breaks("what a wave runs has ended before the next one", name.to_owned());
@@ -344,10 +344,10 @@ impl<'a> Voyage<'a> {
         let told = told(&job.body);
         let Some(name) = node(&job.body) else { return };
         let title = format!("{}/{}", job.namespace, job.name);
-        let running = self.harbour.running();
+        let running = self.fake_cluster.running();
         if let Some(other) = running
             .iter()
-            .find(|other| **other != title && node(&self.harbour.jobs[*other].body).as_ref() == Some(&name))
+            .find(|other| **other != title && node(&self.fake_cluster.jobs[*other].body).as_ref() == Some(&name))
             .filter(|_| !self.noted.contains(&name))
         {
             return self.breaks("an object has one Job at a time", format!("{name}: {title} beside {other}"));
@@ -364,10 +364,10 @@ impl<'a> Voyage<'a> {
         let undoes = env(&job.body, "UNDOES").is_some();
         self.met.extend(undoes.then_some("undone"));
         let of_it = |other: &SimJob| self::told(&other.body) == told && env(&other.body, "UNDOES").is_none();
-        if undoes && !self.harbour.jobs.values().chain(&self.harbour.gone).any(of_it) {
+        if undoes && !self.fake_cluster.jobs.values().chain(&self.fake_cluster.gone).any(of_it) {
             return self.breaks("a Job undoes what a Job has done", told);
         }
-        let Some(object) = self.harbour.objects.get(&name).filter(|_| !self.noted.contains(&name)) else { return };
+        let Some(object) = self.fake_cluster.objects.get(&name).filter(|_| !self.noted.contains(&name)) else { return };
         let done = steps_of(object).get(wave).copied().unwrap_or_default();
         if done != at + usize::from(undoes) {
             self.breaks("a Job is of the step that comes next", format!("{told}, and {done} steps are done"));
@@ -384,11 +384,11 @@ impl<'a> Voyage<'a> {
             return;
         }
         let is_half = |(name, object): &(&String, &Value)| self.is_half_way(object) && !self.left.contains(*name);
-        let half = self.harbour.objects.iter().find(is_half);
+        let half = self.fake_cluster.objects.iter().find(is_half);
         if let Some(name) = half.map(|(name, _)| name.clone()) {
             self.breaks("nothing is half done at an end", name);
         }
-        if let Some(job) = self.harbour.running().first() {
+        if let Some(job) = self.fake_cluster.running().first() {
             self.breaks("no Job runs at an end", job.clone());
         }
     }
@@ -399,7 +399,7 @@ impl<'a> Voyage<'a> {
             let steps = steps_of(object);
             self.waves(object, &[&steps]).iter().any(|wave| steps.get(*wave) != Some(&self.drawn(wave).len()))
         };
-        let left = self.harbour.objects.iter().find(|(_, object)| is_left(object)).map(|(name, _)| name.clone());
+        let left = self.fake_cluster.objects.iter().find(|(_, object)| is_left(object)).map(|(name, _)| name.clone());
         if let Some(name) = left {
             self.breaks("a rollout is complete when nothing is left", name);
         }
@@ -407,24 +407,24 @@ impl<'a> Voyage<'a> {
 
     /// Nothing goes wrong any more: it comes to its end.
     fn quiet(&mut self) {
-        self.harbour.log.push("quiet".to_owned());
-        self.harbour.denied = None;
+        self.fake_cluster.log.push("quiet".to_owned());
+        self.fake_cluster.denied = None;
         let (mut helped, mut still) = (0, 0);
         for _ in 0..1_500 {
-            self.harbour.now += 6;
-            for title in self.harbour.running() {
-                self.harbour.ends(&title, true);
+            self.fake_cluster.now += 6;
+            for title in self.fake_cluster.running() {
+                self.fake_cluster.ends(&title, true);
             }
-            let (version, objects) = (self.harbour.version, self.harbour.objects.clone());
+            let (version, objects) = (self.fake_cluster.version, self.fake_cluster.objects.clone());
             self.step(0);
             if self.broken.is_some() {
                 return;
             }
-            still = if version == self.harbour.version && objects == self.harbour.objects { still + 1 } else { 0 };
+            still = if version == self.fake_cluster.version && objects == self.fake_cluster.objects { still + 1 } else { 0 };
             if still < 12 {
                 continue;
             }
-            let status = self.harbour.status();
+            let status = self.fake_cluster.status();
             if status.is_over() {
                 return self.is_home(&status);
             }
@@ -435,9 +435,9 @@ impl<'a> Voyage<'a> {
                 (helped, still) = (helped + 1, 0);
                 // Nobody resumes a rollout that is to stop: it ends by itself.
                 if status.direction == Direction::Abort {
-                    self.harbour.set("paused", json!(false));
+                    self.fake_cluster.set("paused", json!(false));
                 } else {
-                    self.harbour.resume();
+                    self.fake_cluster.resume();
                 }
                 continue;
             }
@@ -454,7 +454,7 @@ impl<'a> Voyage<'a> {
         }
         let is_for_good =
             [&self.draft.steps, &self.draft.more].iter().any(|steps| steps.contains(&Drawn::Irreversible));
-        let all = self.harbour.objects.iter();
+        let all = self.fake_cluster.objects.iter();
         let away = all.clone().find(|(name, object)| {
             let was = &self.before[*name];
             let is_stuck = is_for_good && !steps_of(object).is_empty();

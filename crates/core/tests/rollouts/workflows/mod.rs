@@ -4,7 +4,7 @@
 mod draw;
 mod fields;
 mod going;
-mod harbour;
+mod fake_cluster;
 mod laws;
 mod refused;
 mod stations;

@@ -1,0 +1,182 @@
+//! A stage as it is written.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_saphyr::Spanned;
+
+use super::conflicts::{conflict, left_over};
+use super::fact::{FactQuery, FactScope, NAME, NAMESPACE, MutationFact, WatchedFact};
+use super::mutation::{FailurePolicy, Mutation};
+use super::operation_spec::MutationOperationSpec;
+use super::selection::MutationSelection;
+use super::mutation_operation::MutationOperation;
+use crate::apimachinery::{ResourceName, Selector, is_dns_label, is_dns_subdomain, is_qualified_name};
+use crate::definition::path::Path;
+use crate::definition::problems::{Problems, line};
+
+/// What some objects are before a fact is true, and after it.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Mutation")]
+pub(super) struct MutationSpec {
+    /// What messages and webhooks call it: lower-case letters, digits and dashes.
+    pub(super) name: String,
+    /// What has to be true of another object.
+    fact: FactSpec,
+    /// Only objects of these names. Without it, of any name.
+    #[serde(default)]
+    names: Vec<String>,
+    /// Only objects of these namespaces. Without it, of any.
+    #[serde(default)]
+    namespaces: Vec<String>,
+    /// Only objects with such labels, as `kubectl -l` takes them.
+    labels: Option<String>,
+    /// What becomes of a write while nobody answers: `Fail` (if this is not set) or `Ignore`.
+    failure_policy: Option<FailurePolicySpec>,
+    /// What has to be so, whether the fact is true or not.
+    #[serde(default)]
+    #[schemars(with = "Vec<MutationOperationSpec>")]
+    always: Vec<Spanned<MutationOperationSpec>>,
+    /// What has to be so on top of that once the fact is true.
+    #[serde(default)]
+    #[schemars(with = "Vec<MutationOperationSpec>")]
+    once_true: Vec<Spanned<MutationOperationSpec>>,
+}
+
+/// What becomes of a write while nobody answers.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename = "FailurePolicy")]
+enum FailurePolicySpec {
+    /// It is refused.
+    Fail,
+    /// It goes on, as it was sent.
+    Ignore,
+}
+
+/// What has to be true of another object. One of `annotation`, `label` and `field`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Fact")]
+struct FactSpec {
+    /// Plural and group of the object, such as `clusters.extensions.gardener.cloud`.
+    resource: String,
+    /// The version of its API. Defaults to the one that the API server prefers.
+    version: Option<String>,
+    /// Its kind. Nobody needs it but `pointsman webhooks mutations --policy`.
+    kind: Option<String>,
+    /// Its namespace; `{namespace}` is that of the object that is written. Without it, it is in none.
+    namespace: Option<String>,
+    /// Its name; `{namespace}` and `{name}` are those of the object that is written.
+    name: String,
+    /// An annotation of it.
+    annotation: Option<String>,
+    /// A label of it.
+    label: Option<String>,
+    /// A field of it.
+    field: Option<String>,
+    /// The text that it must be. Without it, it has to be there.
+    is: Option<String>,
+}
+
+impl MutationSpec {
+    /// Checks a stage of objects whose Pods' spec is at `pod`.
+    pub(super) fn compile(spec: &Spanned<Self>, pod: &Path, problems: &mut Problems) -> Option<Mutation> {
+        let (at_line, spec) = (line(spec), &spec.value);
+        let mut bad = |why: String| problems.add(at_line, format!("mutation {}: {why}", spec.name));
+        if !is_dns_label(&spec.name) {
+            bad("its name must have lower-case letters, digits and dashes only, 63 at most".to_owned());
+        }
+        let fact = spec.fact.compile().map_err(|why| bad(format!("fact: {why}"))).ok();
+        let selection = spec.selection().map_err(&mut bad).ok();
+        if spec.always.is_empty() && spec.once_true.is_empty() {
+            bad("does nothing: give it operations under `always` or `onceTrue`".to_owned());
+        }
+        let always = operations(spec, ("always", &spec.always), pod, problems);
+        let once_true = operations(spec, ("onceTrue", &spec.once_true), pod, problems);
+        for why in always.iter().flat_map(|first| once_true.iter().filter_map(|second| left_over(first, second, pod))) {
+            problems.add(at_line, format!("mutation {}: {why}", spec.name));
+        }
+        let failure_policy = match spec.failure_policy {
+            None | Some(FailurePolicySpec::Fail) => FailurePolicy::Fail,
+            Some(FailurePolicySpec::Ignore) => FailurePolicy::Ignore,
+        };
+        let name = spec.name.clone();
+        Some(Mutation { name, fact: fact?, selection: selection?, failure_policy, always, once_true })
+    }
+
+    fn selection(&self) -> Result<MutationSelection, String> {
+        if let Some(name) = self.names.iter().find(|name| !is_dns_subdomain(name)) {
+            return Err(format!("names: {name:?} is no name of an object"));
+        }
+        if let Some(name) = self.namespaces.iter().find(|name| !is_dns_label(name)) {
+            return Err(format!("namespaces: {name:?} is no name of a namespace"));
+        }
+        let labels = Selector::parse(self.labels.as_deref().unwrap_or_default())?;
+        Ok(MutationSelection { names: self.names.clone(), namespaces: self.namespaces.clone(), labels })
+    }
+}
+
+/// The operations of one list, none of which is against another one.
+fn operations(
+    spec: &MutationSpec,
+    (what, all): (&str, &[Spanned<MutationOperationSpec>]),
+    pod: &Path,
+    problems: &mut Problems,
+) -> Vec<MutationOperation> {
+    let mut compiled: Vec<MutationOperation> = Vec::new();
+    for one in all {
+        let mut bad = |why: String| problems.add(line(one), format!("mutation {}: {what}: {why}", spec.name));
+        match one.value.compile(pod) {
+            Err(why) => bad(why),
+            Ok(operation) => {
+                let against = compiled.iter().find_map(|other| conflict(other, &operation, pod));
+                if let Some(why) = against {
+                    bad(format!("{why}: say one of them, or say the second under `onceTrue`"));
+                }
+                compiled.push(operation);
+            }
+        }
+    }
+    compiled
+}
+
+impl FactSpec {
+    fn compile(&self) -> Result<MutationFact, String> {
+        let look = match (&self.annotation, &self.label, &self.field) {
+            (Some(key), None, None) => FactQuery::Annotation(self::key(key)?),
+            (None, Some(key), None) => FactQuery::Label(self::key(key)?),
+            (None, None, Some(field)) => {
+                FactQuery::Field(Path::parse(field)?.names().iter().map(ToString::to_string).collect())
+            }
+            _ => return Err("takes one of `annotation`, `label` and `field`".to_owned()),
+        };
+        for (what, text) in [("name", Some(&self.name)), ("namespace", self.namespace.as_ref())] {
+            let Some(text) = text else { continue };
+            if !is_dns_subdomain(&text.replace(NAMESPACE, "x").replace(NAME, "x")) {
+                return Err(format!(
+                    "{what}: {text:?} is no name; {NAMESPACE} and {NAME} stand for those of the object"
+                ));
+            }
+        }
+        let resource = ResourceName::parse(&self.resource)?;
+        let is_fixed = |text: &&String| !text.contains(NAMESPACE) && !text.contains(NAME);
+        let scope = match &self.namespace {
+            None => FactScope::Cluster,
+            Some(one) if is_fixed(&one) => FactScope::One(one.clone()),
+            Some(_) => FactScope::Every,
+        };
+        if let Some(kind) = self.kind.as_ref().filter(|kind| !kind.starts_with(char::is_uppercase)) {
+            return Err(format!("{kind:?} is no kind: it begins with a capital"));
+        }
+        let (version, kind, is) = (self.version.clone(), self.kind.clone(), self.is.clone());
+        let name = Some(&self.name).filter(is_fixed).cloned();
+        let watched = WatchedFact { resource, version, kind, scope, name, look, is };
+        let namespace = self.namespace.clone().unwrap_or_default();
+        Ok(MutationFact { watched, namespace, name: self.name.clone() })
+    }
+}
+
+fn key(text: &str) -> Result<String, String> {
+    match is_qualified_name(text) {
+        true => Ok(text.to_owned()),
+        false => Err(format!("{text:?} is no key of a label or an annotation")),
+    }
+}

@@ -1,0 +1,252 @@
+//! Stages as policies that the API server evaluates by itself.
+
+use serde_json::{Value, json};
+
+use super::cel_place::{at_root, said};
+use super::override_policy::{OnceTrue, once_true};
+use super::reach::{FactInReach, reach};
+use super::unsupported::unsayable;
+use super::{cel_fields, cel_words};
+use crate::apimachinery::Wants;
+use crate::definition::{
+    FieldRoot, Mutation, Path, SYSTEM_NAMESPACE, MutationOperation, MutationSelection, MutatedKind, are_against,
+    hang_on_order, may_make_room,
+};
+use crate::registration::cel::literal;
+use crate::registration::document::{Component, metadata, set, with_api_defaults};
+use crate::registration::mutation_webhooks::{conditions, rule, selectors};
+
+/// The stages of a kind, each as policies or as the reason why it cannot be one.
+#[derive(Clone, Debug)]
+pub struct MutationPolicies {
+    /// Policies and bindings, for the stages that can be.
+    pub documents: Vec<Value>,
+    /// The other stages, in order, and why: for those it takes a server.
+    pub others: Vec<(String, String)>,
+}
+
+/// Stages as `MutatingAdmissionPolicy` and binding (`admissionregistration.k8s.io/v1`, Kubernetes 1.36): the API server
+/// does by itself what `/mutate` does for objects whose fact it can look at.
+///
+/// It can look at the namespace that an object is in, and at an object whose name is the same for all. A stage whose
+/// fact is another one, or of whose operations an expression cannot do one, is left to a server.
+#[must_use]
+pub fn mutation_policies(mutated: &MutatedKind) -> MutationPolicies {
+    let mut policies = MutationPolicies { documents: Vec::new(), others: Vec::new() };
+    for (at, mutation) in mutated.mutations.iter().enumerate() {
+        let earlier = mutated.mutations.iter().take(at);
+        let why = earlier.into_iter().find_map(|other| in_order(other, mutation, &mutated.pod));
+        match why.map_or_else(|| of_mutation(mutated, mutation), Err) {
+            Ok(documents) => policies.documents.extend(documents),
+            Err(why) => policies.others.push((mutation.name.clone(), why)),
+        }
+    }
+    policies
+}
+
+/// Why a stage has to come behind an earlier one. Policies come in any order, and before webhooks.
+fn in_order(earlier: &Mutation, mutation: &Mutation, pod: &Path) -> Option<String> {
+    if !earlier.selection.meets(&mutation.selection) {
+        return None;
+    }
+    let mut both = earlier.operations().flat_map(|one| mutation.operations().map(move |two| (one, two)));
+    let (one, two) = both.find(|(one, two)| hang_on_order(one, two, pod) || hang_on_order(two, one, pod))?;
+    Some(format!(
+        "`{}` comes behind `{}` of mutation {}, and two policies have no order",
+        two.told(),
+        one.told(),
+        earlier.name
+    ))
+}
+
+fn of_mutation(mutated: &MutatedKind, mutation: &Mutation) -> Result<Vec<Value>, String> {
+    let documents = documents_of(mutated, mutation)?;
+    let mutations = documents.iter().filter_map(|document| document.pointer("/spec/mutations")?.as_array()).flatten();
+    let mut expressions = mutations.filter_map(|one| one.pointer("/jsonPatch/expression")?.as_str());
+    match expressions.find(|expression| expression.chars().count() > LONGEST_EXPRESSION) {
+        Some(_) => Err(format!("an expression of it has more than {LONGEST_EXPRESSION} characters")),
+        None => Ok(documents),
+    }
+}
+
+/// As many characters of an expression the API server reads (`cel-go parser/parser.go`).
+const LONGEST_EXPRESSION: usize = 100_000;
+
+fn documents_of(mutated: &MutatedKind, mutation: &Mutation) -> Result<Vec<Value>, String> {
+    if let Some(why) = mutation.always.iter().chain(&mutation.once_true).find_map(unsayable) {
+        return Err(why);
+    }
+    let FactInReach { holds, param, is_beside } = reach(mutated, &mutation.fact)?;
+    let name = format!("pointsman-mutation.{}.{}", mutation.name, mutated.resource());
+    let Some((kind, reference)) = param else {
+        let all = mutations(mutation, &mutated.pod, Some(&holds))?;
+        return Ok(policy(mutated, mutation, &name, (all, None)).into());
+    };
+    // Where the object that says the fact is missing, nothing of its policy is done: what has to be so whether the fact
+    // is true or not has one of its own. The API server runs them in either order.
+    let mut both = mutation.always.iter().flat_map(|one| mutation.once_true.iter().map(move |two| (one, two)));
+    if let Some(why) = both.find_map(|(one, two)| are_against(one, two, &mutated.pod)) {
+        return Err(format!("always and onceTrue: {why}, and two policies have no order"));
+    }
+    let mut documents = Vec::new();
+    if !mutation.always.is_empty() {
+        let always = Mutation { once_true: Vec::new(), ..mutation.clone() };
+        documents.extend(policy(mutated, mutation, &name, (mutations(&always, &mutated.pod, None)?, None)));
+    }
+    if !mutation.once_true.is_empty() {
+        let all = mutations(mutation, &mutated.pod, Some(&holds))?;
+        let name = format!("pointsman-mutation-after.{}.{}", mutation.name, mutated.resource());
+        let mut after = policy(mutated, mutation, &name, (all, Some((kind, reference))));
+        if let [policy, _] = &mut after
+            && let Some(rule) = policy.pointer_mut("/spec/matchConstraints/resourceRules/0").filter(|_| is_beside)
+        {
+            set(rule, "scope", json!("Namespaced"));
+        }
+        documents.extend(after);
+    }
+    Ok(documents)
+}
+
+/// A policy and its binding.
+fn policy(
+    mutated: &MutatedKind,
+    mutation: &Mutation,
+    name: &str,
+    (mutations, param): (Vec<String>, Option<(Value, Value)>),
+) -> [Value; 2] {
+    let patch = |expression: String| json!({"patchType": "JSONPatch", "jsonPatch": {"expression": expression}});
+    let mut constraints = json!({"matchPolicy": "Equivalent", "resourceRules": [rule(mutated)]});
+    for (name, selector) in selectors(&mutation.selection, &[SYSTEM_NAMESPACE]) {
+        set(&mut constraints, name, selector);
+    }
+    let matches = [conditions(&mutation.selection), of_selection(&mutation.selection)].concat();
+    let mut policy = json!({
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "MutatingAdmissionPolicy",
+        "metadata": metadata(name, Component::Admission),
+        "spec": {
+            "failurePolicy": mutation.failure_policy.name(),
+            "matchConditions": matches,
+            "matchConstraints": constraints,
+            "mutations": mutations.into_iter().map(patch).collect::<Vec<_>>(),
+            "reinvocationPolicy": "IfNeeded",
+        },
+    });
+    let mut binding = json!({
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "MutatingAdmissionPolicyBinding",
+        "metadata": metadata(name, Component::Admission),
+        "spec": {"policyName": name},
+    });
+    if let Some((kind, reference)) = param {
+        if let Some(spec) = policy.get_mut("spec") {
+            set(spec, "paramKind", kind);
+        }
+        if let Some(spec) = binding.get_mut("spec") {
+            set(spec, "paramRef", reference);
+        }
+    }
+    [with_api_defaults(policy), binding]
+}
+
+/// What selectors leave to the server: they take an object by what it was as well, and one that is in no namespace
+/// whichever are named.
+fn of_selection(selection: &MutationSelection) -> Vec<Value> {
+    let list = |all: &[String]| format!("[{}]", all.iter().map(|one| literal(one)).collect::<Vec<_>>().join(", "));
+    let mut conditions = Vec::new();
+    if !selection.namespaces.is_empty() {
+        let expression = format!("request.namespace in {}", list(&selection.namespaces));
+        conditions.push(json!({"name": "in-these-namespaces", "expression": expression}));
+    }
+    let labels = selection.labels.requirements.iter().map(|requirement| {
+        let key = literal(&requirement.key);
+        let there = format!("has(object.metadata.labels) && {key} in object.metadata.labels");
+        let is_one = |values: &[String]| format!("{there} && object.metadata.labels[{key}] in {}", list(values));
+        match &requirement.wants {
+            Wants::There => there,
+            Wants::NotThere => format!("!({there})"),
+            Wants::In(values) => is_one(values),
+            Wants::NotIn(values) => format!("!({})", is_one(values)),
+        }
+    });
+    let labels: Vec<String> = labels.map(|one| format!("({one})")).collect();
+    if !labels.is_empty() {
+        conditions.push(json!({"name": "with-these-labels", "expression": labels.join(" && ")}));
+    }
+    conditions
+}
+
+/// What a stage does, one after the other; what it does after its fact only if that holds. All of it twice, where one
+/// operation may make room for an earlier one: the API server then asks once more by itself.
+///
+/// # Errors
+/// What of it a policy cannot do.
+fn mutations(mutation: &Mutation, pod: &Path, holds: Option<&str>) -> Result<Vec<String>, String> {
+    let all: Vec<&MutationOperation> = mutation.always.iter().chain(&mutation.once_true).collect();
+    let makes_room = |(at, earlier): (usize, &&MutationOperation)| {
+        all.iter().skip(at + 1).any(|later| may_make_room(later, earlier, pod))
+    };
+    let rounds = if all.iter().enumerate().any(makes_room) { 2 } else { 1 };
+    let mut expressions = Vec::new();
+    for operation in &mutation.always {
+        let done = patches(operation, pod);
+        let instead = match once_true(operation, &mutation.once_true, pod)? {
+            OnceTrue::AsBefore => None,
+            OnceTrue::Replaced(other) => Some(patches(other, pod)),
+            OnceTrue::Emptied(other) => Some(holders(other, pod)),
+        };
+        match (instead, holds) {
+            (Some(instead), Some(holds)) => {
+                expressions.extend(done.iter().map(|patch| format!("{holds} ? [] : {patch}")));
+                expressions.extend(instead.iter().map(|patch| format!("{holds} ? {patch} : []")));
+            }
+            _ => expressions.extend(done),
+        }
+    }
+    let after = mutation.once_true.iter().flat_map(|operation| patches(operation, pod));
+    expressions.extend(after.map(|patch| match holds {
+        Some(holds) => format!("{holds} ? {patch} : []"),
+        None => patch,
+    }));
+    Ok(expressions.iter().cycle().take(expressions.len() * rounds).cloned().collect())
+}
+
+/// What holds the field that an operation is about is made, as patches.
+fn holders(operation: &MutationOperation, pod: &Path) -> Vec<String> {
+    let (MutationOperation::Set { place, .. } | MutationOperation::Unset { place }) = operation else { return Vec::new() };
+    match place.path.parent() {
+        Some(holder) if !holder.is_empty() => {
+            vec![at_root(&place.root, pod, |root| cel_fields::make(root, &holder))]
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// An operation as patches, one after the other.
+fn patches(operation: &MutationOperation, pod: &Path) -> Vec<String> {
+    use MutationOperation as Is;
+    let of_container =
+        |of: &_, patch: &dyn Fn(&_) -> String| at_root(&FieldRoot::Container(Clone::clone(of)), pod, patch);
+    match operation {
+        Is::Set { place, value: is } => {
+            vec![at_root(&place.root, pod, |root| cel_fields::set(root, &place.path, &said(is)))]
+        }
+        Is::Unset { place } => vec![at_root(&place.root, pod, |root| cel_fields::unset(root, &place.path))],
+        Is::Item { list, key, item } => {
+            vec![at_root(&list.root, pod, |root| cel_fields::set_item(root, &list.path, key, &said(item)))]
+        }
+        Is::NoItem { list, key, value: is } => {
+            vec![at_root(&list.root, pod, |root| cel_fields::unset_item(root, &list.path, key, &said(is)))]
+        }
+        Is::Flag { of, name, value } => vec![of_container(of, &|at| cel_words::set(at, name, value.as_deref()))],
+        Is::NoFlag { of, name, form } => vec![of_container(of, &|at| cel_words::unset(at, name, *form))],
+        Is::FlagEntries { of, name, entries } => {
+            let each =
+                entries.iter().map(|entry| of_container(of, &|at| cel_words::set_entry(at, name, entry, entries)));
+            each.collect()
+        }
+        Is::NoFlagEntries { of, name, keys } => {
+            vec![of_container(of, &|at| cel_words::unset_entries(at, name, keys))]
+        }
+    }
+}

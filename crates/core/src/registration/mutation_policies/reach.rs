@@ -1,0 +1,137 @@
+//! Whether the fact of a stage is in reach of the API server itself, and how a policy asks for it.
+
+use serde_json::{Value, json};
+
+use super::cel_place::CelPlace;
+use crate::apimachinery::ResourceName;
+use crate::definition::{FactQuery, FactScope, NAMESPACE, MutationFact, MutatedKind, WatchedFact};
+use crate::registration::cel::literal;
+
+/// How a policy knows the fact of its stage.
+pub(super) struct FactInReach {
+    /// The expression that says whether it is true.
+    pub(super) holds: String,
+    /// The kind and the object that say it, as `paramKind` and `paramRef`; nothing where the namespace of the object
+    /// that is written says it, which every policy is given.
+    pub(super) param: Option<(Value, Value)>,
+    /// Whether the object is one of the namespace of the object that is written. Where that is in none, the fact is not
+    /// true, and the API server could not say it.
+    pub(super) is_beside: bool,
+}
+
+/// How a policy can know a fact.
+///
+/// # Errors
+/// Why none can, or what it has to be told for that.
+pub(super) fn reach(mutated: &MutatedKind, fact: &MutationFact) -> Result<FactInReach, String> {
+    let watched = &fact.watched;
+    if is_of_namespace(fact) && mutated.resource() == watched.resource {
+        return Err("of a namespace that is written a policy sees no other one".to_owned());
+    }
+    if is_of_namespace(fact) {
+        return of_namespace(watched);
+    }
+    if mutated.resource() == namespaces() && matches!(watched.scope, FactScope::Every) {
+        return Err("a policy cannot look into a namespace that is made".to_owned());
+    }
+    let namespace = match &watched.scope {
+        FactScope::Cluster => None,
+        FactScope::One(one) => Some(one),
+        // That of the object that is written, unless another one is named.
+        FactScope::Every if fact.namespace == NAMESPACE => None,
+        FactScope::Every => return Err(nobody_names(fact)),
+    };
+    let Some(name) = &watched.name else { return Err(nobody_names(fact)) };
+    let (Some(version), Some(kind)) = (&watched.version, &watched.kind) else {
+        return Err(format!(
+            "a policy names {} by version and kind: give the fact its `version` and its `kind`",
+            watched.resource
+        ));
+    };
+    let api_version = match watched.resource.group.as_str() {
+        "" => version.clone(),
+        group => format!("{group}/{version}"),
+    };
+    // Without the object the fact is not true: then there is nothing to do.
+    let mut reference = json!({"name": name, "parameterNotFoundAction": "Allow"});
+    if let (Some(namespace), Some(reference)) = (namespace, reference.as_object_mut()) {
+        reference.insert("namespace".to_owned(), json!(namespace));
+    }
+    Ok(FactInReach {
+        holds: holds(watched),
+        param: Some((json!({"apiVersion": api_version, "kind": kind}), reference)),
+        is_beside: matches!(watched.scope, FactScope::Every),
+    })
+}
+
+fn nobody_names(fact: &MutationFact) -> String {
+    let of = match fact.namespace.as_str() {
+        "" => fact.name.clone(),
+        namespace => format!("{namespace}/{}", fact.name),
+    };
+    format!("a policy cannot name {} {of}, another one for each object that is written", fact.watched.resource)
+}
+
+/// Whether the namespace says it that the object is in.
+fn is_of_namespace(fact: &MutationFact) -> bool {
+    fact.watched.resource == namespaces() && fact.name == NAMESPACE
+}
+
+fn namespaces() -> ResourceName {
+    ResourceName { plural: "namespaces".to_owned(), group: String::new() }
+}
+
+/// The API server gives a policy no more of a namespace than its metadata, and not as an object like any other.
+fn of_namespace(watched: &WatchedFact) -> Result<FactInReach, String> {
+    let (list, key) = match &watched.look {
+        FactQuery::Annotation(key) => ("annotations", key),
+        FactQuery::Label(key) => ("labels", key),
+        FactQuery::Field(_) => {
+            return Err("of a namespace a policy sees labels and annotations: make the fact one of them".to_owned());
+        }
+    };
+    let all = format!("namespaceObject.metadata.{list}");
+    let is = match &watched.is {
+        Some(is) => format!("{all}[{}] == {}", literal(key), literal(is)),
+        None => "true".to_owned(),
+    };
+    let holds = format!("namespaceObject != null && has({all}) && {} in {all} && {is}", literal(key));
+    Ok(FactInReach { holds: format!("({holds})"), param: None, is_beside: false })
+}
+
+/// Whether the fact is true of the object that says it.
+fn holds(watched: &WatchedFact) -> String {
+    let way: Vec<Box<str>> = match &watched.look {
+        FactQuery::Annotation(key) => ["metadata", "annotations", key].map(Into::into).to_vec(),
+        FactQuery::Label(key) => ["metadata", "labels", key].map(Into::into).to_vec(),
+        FactQuery::Field(names) => names.iter().map(|name| name.as_str().into()).collect(),
+    };
+    let Some((last, names)) = way.split_last() else { return "false".to_owned() };
+    let (mut wanted, holder) = CelPlace::params().inside(names);
+    let value = holder.member(last).value;
+    wanted.insert(0, "params != null".to_owned());
+    if watched.scope == FactScope::Cluster {
+        // Of a kind that is in namespaces the API server would take the one beside the object that is written.
+        wanted.insert(1, "!(\"namespace\" in params[\"metadata\"])".to_owned());
+    }
+    wanted.extend([holder.has(last), format!("{value} != null")]);
+    if let Some(is) = &watched.is {
+        // A number or a boolean is compared by its text.
+        let types = ["string", "bool", "int"].map(|one| format!("type({value}) == {one}"));
+        let by_text = format!("({}) && string({value}) == {}", types.join(" || "), literal(is));
+        wanted.push(match fraction(is) {
+            Some(number) => format!("({by_text} || type({value}) == double && {value} == {number})"),
+            None => by_text,
+        });
+    }
+    format!("({})", wanted.join(" && "))
+}
+
+/// The number, as an expression, whose text this is for a server, where that is no whole number of 64 bits: the two
+/// have other spellings of it (`1e-5`, and what the API server sends, `0.00001`).
+fn fraction(text: &str) -> Option<String> {
+    let number: f64 = text.parse().ok()?;
+    let sent: Value = serde_json::from_str(&format!("{number}")).ok()?;
+    let spelled = sent.to_string();
+    (sent.as_i64().is_none() && spelled == text).then(|| format!("{number:?}"))
+}

@@ -1,0 +1,70 @@
+//! Operations that an expression of the API server cannot do as a server does them.
+
+use serde_json::Value;
+
+use super::cel_place::said;
+use crate::definition::{FieldPlace, MutationOperation};
+
+/// Why a policy cannot do an operation, if that is so.
+pub(super) fn unsayable(operation: &MutationOperation) -> Option<String> {
+    use MutationOperation as Is;
+    let large = |value: &Value| {
+        has_large_number(value).then_some("a policy cannot write a whole number beyond 9007199254740991")
+    };
+    let unnamed = |is_any: bool| is_any.then_some("a policy cannot name a field with such a sign in its name");
+    let why = match operation {
+        Is::Set { place, value } => large(&said(value)).or_else(|| unnamed(is_unnameable(place))),
+        Is::Unset { place } => unnamed(is_unnameable(place)),
+        Is::Item { list, item, .. } => {
+            let item = said(item);
+            large(&item).or_else(|| unnamed(is_unnameable(list) || has_unnameable(&item)))
+        }
+        Is::NoItem { list, value, .. } => large(&said(value)).or_else(|| unnamed(is_unnameable(list))),
+        // Such a word could be the value of a flag, and another flag.
+        Is::Flag { name, .. }
+        | Is::NoFlag { name, .. }
+        | Is::FlagEntries { name, .. }
+        | Is::NoFlagEntries { name, .. } => {
+            let is_number =
+                name.strip_prefix('-').is_some_and(|rest| rest.starts_with(|one: char| one.is_ascii_digit()));
+            is_number.then_some("a flag that looks like a number could be the value of the flag before it")
+        }
+    };
+    why.map(|why| format!("`{}`: {why}", operation.told()))
+}
+
+fn is_unnameable(place: &FieldPlace) -> bool {
+    place.path.names().iter().any(|name| name.contains(is_garbled))
+}
+
+/// Whether a member of an item has a name that no pointer can have. Lists in it are written whole.
+fn has_unnameable(item: &Value) -> bool {
+    let mut members = item.as_object().into_iter().flatten();
+    members.any(|(name, value)| name.contains(is_garbled) || has_unnameable(value))
+}
+
+/// Whether a sign in a pointer is spelled as Go does it, which JSON does not read (`apiserver
+/// pkg/admission/plugin/policy/mutating/patch/json_patch.go`, `strconv.Quote`). Beyond U+FFFF it is so spelled where Go
+/// does not print it.
+fn is_garbled(sign: char) -> bool {
+    let is_control = sign.is_ascii_control() && !matches!(sign, '\u{8}' | '\u{c}' | '\n' | '\r' | '\t');
+    is_control || sign > '\u{ffff}'
+}
+
+/// Whether there is a number that is no other one in a JSON of doubles: such a one is written as a text
+/// (`cel-go common/types/int.go`, `ConvertToNative`).
+fn has_large_number(value: &Value) -> bool {
+    match value {
+        Value::Number(number) => match (number.as_i64(), number.as_u64()) {
+            (Some(whole), _) => whole.unsigned_abs() > LARGEST,
+            (None, Some(_)) => true,
+            (None, None) => number.as_f64().is_none_or(|number| number.abs() > LARGEST as f64),
+        },
+        Value::Array(all) => all.iter().any(has_large_number),
+        Value::Object(members) => members.values().any(has_large_number),
+        Value::Null | Value::Bool(_) | Value::String(_) => false,
+    }
+}
+
+/// The last of those whole numbers up to which doubles hold all of them.
+const LARGEST: u64 = (1 << 53) - 1;

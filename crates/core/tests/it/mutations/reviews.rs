@@ -1,0 +1,146 @@
+//! Reviews of objects that have mutations.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use pointsman_core::definition::{Kind, MutatedKind};
+use pointsman_core::webhook::{Endpoint, KnownFacts, Metadata, Outcome, HandleError, Webhook};
+use serde_json::{Value, json};
+
+use super::{definition, deployment};
+
+fn review(operation: &str, new: &Value, old: Option<&Value>) -> Vec<u8> {
+    let kind = json!({"group": "apps", "version": "v1", "kind": "Deployment"});
+    let request = json!({"uid": "u1", "operation": operation, "kind": kind, "object": new, "oldObject": old});
+    json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}).to_string().into_bytes()
+}
+
+fn webhook() -> Webhook {
+    let text = definition("[{flag: {name: --a, value: before}}]", "[{flag: {name: --a, value: after}}]");
+    let text = text.replace("  fact:", "  names: [kcm]\n  fact:");
+    let mutated = MutatedKind::load("mutations.yaml", &text).unwrap();
+    Webhook::new(Kind::embedded().unwrap(), Metadata::Identity).unwrap().with_mutations(vec![mutated]).unwrap()
+}
+
+/// Of these namespaces the fact is true.
+fn seen(webhook: &Webhook, namespaces: &[&str]) -> KnownFacts {
+    let objects: BTreeSet<(String, String)> =
+        namespaces.iter().map(|name| (String::new(), (*name).to_owned())).collect();
+    let mut facts = KnownFacts::default();
+    facts.see(&webhook.mutated()[0].facts()[0], Arc::new(objects));
+    facts
+}
+
+fn flag(webhook: &Webhook, facts: &KnownFacts, body: &[u8]) -> Result<Option<String>, HandleError> {
+    let reply = webhook.handle_knowing(Endpoint::Mutate, body, facts)?;
+    let answer: Value = serde_json::from_slice(&reply.body).unwrap();
+    assert_eq!(answer["response"]["uid"], "u1");
+    assert_eq!(answer["response"]["allowed"], true);
+    let Some(patch) = answer["response"]["patch"].as_str() else {
+        assert_eq!(reply.outcome, Outcome::Allow);
+        return Ok(None);
+    };
+    assert_eq!((reply.outcome, &answer["response"]["patchType"]), (Outcome::Patch, &json!("JSONPatch")));
+    let patch: Value = serde_json::from_slice(&STANDARD.decode(patch).unwrap()).unwrap();
+    Ok(Some(patch[0]["value"].to_string()))
+}
+
+#[test]
+fn known_fact_decides() {
+    let webhook = webhook();
+    let object = deployment("kcm", &json!({"containers": [{"name": "kcm", "args": ["x"]}]}));
+    let create = review("CREATE", &object, None);
+    let facts = seen(&webhook, &["other"]);
+    assert_eq!(flag(&webhook, &facts, &create).unwrap().as_deref(), Some("\"--a=before\""));
+    let facts = seen(&webhook, &["other", "shoot--a"]);
+    assert_eq!(flag(&webhook, &facts, &create).unwrap().as_deref(), Some("\"--a=after\""));
+    let update = review("UPDATE", &object, Some(&object));
+    assert_eq!(flag(&webhook, &facts, &update).unwrap().as_deref(), Some("\"--a=after\""));
+}
+
+#[test]
+fn unobserved_fact_decides_nothing() {
+    let webhook = webhook();
+    let object = deployment("kcm", &json!({"containers": [{"name": "kcm"}]}));
+    let error = flag(&webhook, &KnownFacts::default(), &review("CREATE", &object, None)).unwrap_err();
+    assert!(matches!(error, HandleError::FactUnknown(_)), "{error}");
+    assert!(error.to_string().ends_with("is not known yet, and mutation moved hangs on it, try again"), "{error}");
+    // Nothing hangs on it for an object of another name, nor of a kind of our own.
+    let other = deployment("other", &json!({"containers": [{"name": "kcm"}]}));
+    assert_eq!(flag(&webhook, &KnownFacts::default(), &review("CREATE", &other, None)).unwrap(), None);
+    let own = json!({"uid": "u1", "operation": "CREATE", "kind": {"group": "materialize.cloud", "kind": "Materialize"},
+        "object": {"apiVersion": "materialize.cloud/v1alpha2", "kind": "Materialize", "metadata": {"name": "a"}, "spec": {}}});
+    let own = json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": own}).to_string();
+    let knowing = webhook.handle_knowing(Endpoint::Mutate, own.as_bytes(), &KnownFacts::default()).unwrap();
+    assert_eq!(knowing.body, webhook.handle(Endpoint::Mutate, own.as_bytes()).unwrap().body);
+}
+
+/// What whoever writes an object is warned of.
+fn warned(containers: &Value) -> Value {
+    let webhook = webhook();
+    let object = deployment("kcm", &json!({"containers": containers}));
+    let body = review("CREATE", &object, None);
+    let reply = webhook.handle_knowing(Endpoint::Mutate, &body, &seen(&webhook, &[])).unwrap();
+    let mut answer: Value = serde_json::from_slice(&reply.body).unwrap();
+    answer["response"]["warnings"].take()
+}
+
+#[test]
+fn writer_is_warned_of_replacements() {
+    let words = |words: &[&str]| warned(&json!([{"name": "kcm", "command": words}]));
+    assert_eq!(words(&["kcm"]), Value::Null, "what is added takes nothing from anybody");
+    assert_eq!(words(&["kcm", "--a=before"]), Value::Null);
+    let replaced = "mutation moved replaces or removes what was sent: /spec/template/spec/containers/0/command/1";
+    assert_eq!(words(&["kcm", "--a=x"]), json!([replaced]));
+    let for_two =
+        "mutation moved leaves a command line alone that is for two programs: a shell with -c, or -- in `command`";
+    assert_eq!(words(&["sh", "-c", "kcm --a=x"]), json!([for_two]));
+    let nowhere = "mutation moved found no container that it is about: name one with `of`";
+    assert_eq!(warned(&json!([{"name": "a"}, {"name": "b"}])), json!([nowhere]));
+}
+
+#[test]
+fn system_objects_are_left_alone() {
+    let webhook = webhook();
+    let mut object = deployment("kcm", &json!({"containers": [{"name": "kcm"}]}));
+    object["metadata"]["namespace"] = json!("kube-system");
+    let facts = KnownFacts::default();
+    assert_eq!(flag(&webhook, &facts, &review("CREATE", &object, None)).unwrap(), None);
+}
+
+#[test]
+fn required_fact_stays_cached() {
+    let webhook = webhook();
+    let wanted = webhook.mutated()[0].facts();
+    let mut facts = seen(&webhook, &["a", "b"]);
+    facts.keep(&wanted);
+    assert_eq!(facts.objects(&wanted), Some(2));
+    facts.keep(&[]);
+    assert_eq!(facts.objects(&wanted), None);
+}
+
+#[test]
+fn deletions_are_left_alone() {
+    let webhook = webhook();
+    let object = deployment("kcm", &json!({"containers": [{"name": "kcm"}]}));
+    let mut going = object.clone();
+    going["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+    let facts = KnownFacts::default();
+    assert_eq!(flag(&webhook, &facts, &review("UPDATE", &going, Some(&going))).unwrap(), None);
+    assert_eq!(flag(&webhook, &facts, &review("DELETE", &Value::Null, Some(&object))).unwrap(), None);
+    // What a new object says of its own end, the API server drops.
+    let facts = seen(&webhook, &[]);
+    assert!(flag(&webhook, &facts, &review("CREATE", &going, None)).unwrap().is_some());
+}
+
+#[test]
+fn validate_of_mutation_is_refused() {
+    let webhook = webhook();
+    let object = deployment("kcm", &json!({"containers": []}));
+    let body = review("CREATE", &object, None);
+    let reply = webhook.handle_knowing(Endpoint::Validate, &body, &KnownFacts::default()).unwrap();
+    assert_eq!(reply.outcome, Outcome::Deny);
+    assert!(reply.message.unwrap().contains("Deployment.apps is not served here"));
+}

@@ -1,0 +1,82 @@
+//! Whoever runs a hand-over, pass by pass, and may be killed after any call.
+
+use std::time::Duration;
+
+use pointsman_core::rollout::{ClockReading, RunnerCache, PlanInput, RolloutPlan, RolloutWrite, plan};
+
+use super::garden::Garden;
+
+/// A process that runs the rollout.
+#[derive(Default)]
+pub(super) struct FakeRunner {
+    remembered: RunnerCache,
+    steady: u64,
+    /// What it has written, in words.
+    pub(super) log: Vec<String>,
+    /// How many calls it has made.
+    pub(super) calls: usize,
+}
+
+impl FakeRunner {
+    /// Runs until nothing is to be done any more, or for so many passes of five seconds. After this call it is killed,
+    /// and started again.
+    pub(super) fn run(&mut self, garden: &mut Garden, passes: usize, killed_after: Option<usize>) -> RolloutPlan {
+        let mut last = None;
+        for _ in 0..passes {
+            let planned = self.pass(garden, killed_after);
+            let is_over = planned.status.is_over();
+            last = Some(planned);
+            if is_over {
+                break;
+            }
+        }
+        last.unwrap()
+    }
+
+    fn pass(&mut self, garden: &mut Garden, killed_after: Option<usize>) -> RolloutPlan {
+        (garden.now, self.steady) = (garden.now + 5, self.steady + 5);
+        let now = ClockReading { wall: garden.now, steady: Duration::from_secs(self.steady) };
+        let rollout = garden.compiled();
+        let fleet = garden.fleet(&rollout);
+        let facts = PlanInput {
+            remembered: self.remembered.clone(),
+            consistent: true,
+            answers: garden.answers(&rollout, &fleet),
+            ..PlanInput::default()
+        };
+        let planned = plan(&rollout, &garden.status(), &fleet, facts, now);
+        self.remembered = planned.remembered.clone();
+        for write in &planned.writes {
+            if !self.write(garden, write, now) {
+                break;
+            }
+            self.calls += 1;
+            if Some(self.calls) == killed_after {
+                (self.remembered, self.steady) = (RunnerCache::default(), 0);
+                break;
+            }
+        }
+        planned
+    }
+
+    /// Does one call. Whether what follows is still what was planned.
+    fn write(&mut self, garden: &mut Garden, write: &RolloutWrite, now: ClockReading) -> bool {
+        match write {
+            RolloutWrite::Status(status) => garden.rollout["status"] = status.to_json(),
+            RolloutWrite::Move(one) => {
+                self.log.push(format!("marks {}", one.name));
+                return garden.patch(&one.name, &one.patch);
+            }
+            RolloutWrite::Object(one) => {
+                self.log.push(one.told());
+                match garden.write(one) {
+                    Ok(()) => self.remembered.allowed(&one.uid),
+                    Err(why) => self.remembered.not_yet(&one.uid, &format!("{}: {why}", one.title()), now),
+                }
+            }
+            RolloutWrite::Try(_) => {}
+            other => panic!("no step asks for that: {other:?}"),
+        }
+        true
+    }
+}

@@ -1,0 +1,345 @@
+//! Mutations as policies, which the API server evaluates by itself: what they make of an object is what a server of ours
+//! makes of it.
+//!
+//! Mutations and objects are made by chance. `POINTSMAN_SEED` is where chance begins, the same place each time unless it
+//! is set; `POINTSMAN_CASES` is how many definitions are tried.
+
+use std::time::Duration;
+
+use hyper::Method;
+use pointsman_core::laws::Random;
+use pointsman_core::webhook::FactValue;
+use serde_json::{Value, json};
+
+use crate::nasty_mutations;
+use crate::policy_case::{
+    PolicyCase, Writing, anything_is_taken, boxes, facts, once_in_force, parts, turn, without_case,
+};
+use crate::scenario::Scenario;
+use crate::mutations::{
+    self, FINISHED, NAMES, NEEDS_COMPLETE, annotate, commands, configuration, define, generation, metric, mutated,
+    nudge, offline, path,
+};
+use crate::support::sample::{Sample, WIDGET};
+use crate::support::ctx::{CRDS, JSON, MERGE, TestContext};
+
+#[path = "../../crates/core/tests/it/mutations/chance.rs"]
+mod chance;
+
+pub(crate) const SCENARIOS: &[Scenario] = &[
+    Scenario::new("deployments_follow_facts_without_server", followed_alone).of(&WIDGETS).newest(),
+    Scenario::new("policy_agrees_with_server", alike)
+        .of(&WIDGETS)
+        .newest()
+        .under_policies(),
+    Scenario::new("policy_and_server_apply_once", beside_others)
+        .of(&WIDGETS)
+        .newest()
+        .under_policies(),
+];
+
+static WIDGETS: [&Sample; 1] = [&WIDGET];
+
+/// The story of `mutations.rs`, byte by byte, with policies in the place of servers.
+fn followed_alone(ctx: &TestContext<'_>) {
+    define(ctx);
+    ctx.stop_pointsman();
+    let policies = printed(ctx);
+    assert_eq!(policies["items"].as_array().map(Vec::len), Some(2), "{policies}");
+    // What becomes of each where no policy is: the same object, as the server of ours says it has to be.
+    let wanted = |fact: &str| NAMES.map(|name| stored(ctx, &mutated(ctx, &mutations::deployment(ctx, name), fact)));
+    let [before, after] = ["false", "true"].map(wanted);
+    ctx.kubectl(&["apply"], &policies);
+    for (name, before) in NAMES.iter().zip(&before) {
+        once_in_force(|| (spec_of(&stored(ctx, &mutations::deployment(ctx, name))) == spec_of(before)).then_some(()));
+        ctx.post(&path(ctx, ""), &mutations::deployment(ctx, name)).ok();
+    }
+
+    annotate(ctx, NEEDS_COMPLETE);
+    for (name, after) in NAMES.iter().zip(&after) {
+        let before = ctx.call_get(&path(ctx, name));
+        let nudged = ctx.eventually(|| {
+            let nudged = nudge(ctx, name).ok();
+            (generation(&nudged) > generation(&before)).then_some(nudged)
+        });
+        assert_eq!(spec_of(&nudged), spec_of(after), "{name}");
+        let again = nudge(ctx, name).ok();
+        assert_eq!(again["metadata"]["resourceVersion"], nudged["metadata"]["resourceVersion"], "{name} is quiet");
+    }
+    annotate(ctx, FINISHED);
+    ctx.call(Method::DELETE, &path(ctx, "kube-scheduler"), None).ok();
+    // A command line longer than any: an expression may take so much time and no more.
+    let mut long = mutations::deployment(ctx, "kube-scheduler");
+    let words = long["spec"]["template"]["spec"]["containers"][0]["command"].as_array_mut().unwrap();
+    words.extend((0..LONG).map(|at| json!(format!("--some-flag-of-a-long-name-{at:04}={}", "x".repeat(40)))));
+    let made = ctx.eventually(|| {
+        let made = ctx.post(&path(ctx, ""), &long);
+        (made.code != 409).then(|| made.ok())
+    });
+    let words_of = |object: &Value| object["spec"]["template"]["spec"]["containers"][0]["command"].clone();
+    assert_eq!(words_of(&made), words_of(&mutated(ctx, &long, "true")));
+    ctx.kubectl(&["delete"], &policies);
+}
+
+/// Policies and servers at the same time, beside somebody else's policy that changes the same list: nothing is done
+/// twice, and nobody's change is lost. Where the fact is taken away in the middle, what is made next is as before it.
+fn beside_others(ctx: &TestContext<'_>) {
+    define(ctx);
+    mutations::serve(ctx, &ctx.test_cluster.api.kubeconfig);
+    let (webhooks, policies, theirs) = (configuration(ctx), printed(ctx), adds_a_flag(ctx));
+    ctx.eventually(|| metric(ctx, "pointsman_fact_known{resource=\"namespaces\"} 1\n").then_some(()));
+    for documents in [&theirs, &webhooks, &policies] {
+        ctx.kubectl(&["apply"], documents);
+    }
+    let is_as = |object: &Value, wanted: &Value| {
+        let [mut now, wanted] = [commands(object), wanted.clone()];
+        let words = now[0][0][1].as_array_mut().unwrap();
+        let others = words.iter().filter(|word| **word == "--theirs=1").count();
+        words.retain(|word| *word != "--theirs=1");
+        others == 1 && now == wanted
+    };
+    let made = |name: &str, fact: &str| {
+        let wanted = offline(ctx, &mutations::deployment(ctx, name), fact);
+        let dry = format!("{}?dryRun=All", path(ctx, ""));
+        ctx.eventually(|| {
+            let answer = ctx.post(&dry, &mutations::deployment(ctx, name));
+            (answer.is_ok() && is_as(&answer.body, &wanted)).then_some(())
+        });
+        wanted
+    };
+    for name in NAMES {
+        let wanted = made(name, "false");
+        let object = ctx.post(&path(ctx, ""), &mutations::deployment(ctx, name)).ok();
+        assert!(is_as(&object, &wanted), "{name}: {}", commands(&object));
+    }
+    annotate(ctx, NEEDS_COMPLETE);
+    for name in NAMES {
+        let wanted = offline(ctx, &mutations::deployment(ctx, name), "true");
+        let now = ctx.eventually(|| {
+            let nudged = nudge(ctx, name).ok();
+            is_as(&nudged, &wanted).then_some(nudged)
+        });
+        let again = nudge(ctx, name).ok();
+        assert_eq!(again["metadata"]["resourceVersion"], now["metadata"]["resourceVersion"], "{name} is quiet");
+    }
+    // The fact is gone: one that is made now is as before it, and no operation takes anything back of those that are
+    // there.
+    let none = json!({"metadata": {"annotations": {NEEDS_COMPLETE: null}}}).to_string();
+    ctx.call(Method::PATCH, &format!("/api/v1/namespaces/{}", ctx.ns), Some((MERGE, none))).ok();
+    ctx.call(Method::DELETE, &path(ctx, "kube-scheduler"), None).ok();
+    made("kube-scheduler", "false");
+    let kept = ctx.call_get(&path(ctx, "kube-controller-manager"));
+    let nudged = nudge(ctx, "kube-controller-manager").ok();
+    assert_eq!(commands(&nudged), offline(ctx, &kept, "false"));
+    for documents in [&policies, &webhooks, &theirs] {
+        ctx.kubectl(&["delete"], documents);
+    }
+}
+
+/// Somebody else's policy, which has every first container of a Deployment started with one more flag.
+fn adds_a_flag(ctx: &TestContext<'_>) -> Value {
+    let name = format!("{}-theirs", ctx.ns);
+    let rule = json!({
+        "apiGroups": ["apps"], "apiVersions": ["v1"], "operations": ["CREATE", "UPDATE"], "resources": ["deployments"],
+    });
+    let command = "object.spec.template.spec.containers[0].command";
+    let patch = format!(
+        "'--theirs=1' in {command} ? [] : \
+         [JSONPatch{{op: 'add', path: '/spec/template/spec/containers/0/command/-', value: '--theirs=1'}}]"
+    );
+    let policy = json!({
+        "apiVersion": "admissionregistration.k8s.io/v1", "kind": "MutatingAdmissionPolicy", "metadata": {"name": name},
+        "spec": {
+            "failurePolicy": "Fail", "reinvocationPolicy": "IfNeeded",
+            "matchConstraints": {"resourceRules": [rule]},
+            "mutations": [{"patchType": "JSONPatch", "jsonPatch": {"expression": patch}}],
+        },
+    });
+    let namespaces = json!({"matchLabels": {"kubernetes.io/metadata.name": ctx.ns}});
+    let binding = json!({
+        "apiVersion": "admissionregistration.k8s.io/v1", "kind": "MutatingAdmissionPolicyBinding",
+        "metadata": {"name": name}, "spec": {"policyName": name, "matchResources": {"namespaceSelector": namespaces}},
+    });
+    json!({"apiVersion": "v1", "kind": "List", "items": [policy, binding]})
+}
+
+/// Flags: several times as many as an API server has.
+const LONG: usize = 500;
+
+/// What `pointsman webhooks mutations --policy` prints for the definitions of a ctx.
+fn printed(ctx: &TestContext<'_>) -> Value {
+    let kinds = format!("--kinds={}", ctx.setup.kinds.display());
+    let args = ["webhooks", "mutations", "--kind=deployments", "--policy", &kinds, "--output=json"];
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_pointsman")).args(args).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// What the API server would store of an object that somebody creates.
+fn stored(ctx: &TestContext<'_>, document: &Value) -> Value {
+    ctx.post(&format!("{}?dryRun=All", path(ctx, "")), document).ok()
+}
+
+/// The text of it: the API server writes the members of an object in one order.
+fn spec_of(object: &Value) -> String {
+    object["spec"].to_string()
+}
+
+fn alike(ctx: &TestContext<'_>) {
+    let number = |name: &str| -> Option<usize> { std::env::var(name).ok()?.parse().ok() };
+    let (seed, wanted) = (number("POINTSMAN_SEED").unwrap_or(0), number("POINTSMAN_CASES").unwrap_or(20));
+    let mut random = Random::new(seed as u64);
+    ctx.stop_pointsman();
+    anything_is_taken(ctx);
+    let facts = facts(ctx);
+    let cases: Vec<Case> =
+        (0..).filter_map(|number| Case::by_chance(ctx, (number, &facts), &mut random)).take(wanted).collect();
+    for case in &cases {
+        case.policies.install(ctx).unwrap_or_else(|why| panic!("{why}\n{}", case.policies.definition));
+    }
+    turn(ctx, FactValue::False);
+    for (case, (object, _)) in cases.iter().filter_map(|case| Some((case, case.objects.first()?))) {
+        case.policies.comes_into_force(ctx, object);
+    }
+    let mut changed = 0;
+    let mut differ = Vec::new();
+    for is in [FactValue::False, FactValue::True] {
+        turn(ctx, is);
+        for case in &cases {
+            for (object, writing) in &case.objects {
+                match case.policies.compare(ctx, object, (is, *writing), PATIENCE) {
+                    Ok(said) => changed += usize::from(said == Some(true)),
+                    Err(why) => differ.push(why),
+                }
+            }
+        }
+    }
+    assert!(differ.is_empty(), "POINTSMAN_SEED={seed}: {} differ\n{}", differ.len(), differ.join("\n\n"));
+    assert!(cases.iter().any(|case| case.lets_go(ctx)), "some object was changed");
+    println!("     policies of mutations: POINTSMAN_SEED={seed}, {wanted} definitions, {changed} objects changed alike");
+    assert!(changed > wanted / 2, "{changed} of {}", wanted * 2 * OBJECTS);
+    for case in cases {
+        case.policies.remove(ctx);
+    }
+    ctx.call(Method::DELETE, &format!("{CRDS}/boxes.{}", ctx.group), None).ok();
+}
+
+/// Objects for each definition.
+const OBJECTS: usize = 4;
+/// How long a fact may take to be heard of.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A definition, what becomes of it in the API server, and objects for it.
+struct Case {
+    policies: PolicyCase,
+    objects: Vec<(Value, Writing)>,
+}
+
+impl Case {
+    /// Nothing where the definition is refused, as operations are against each other.
+    fn by_chance(ctx: &TestContext<'_>, (number, facts): (usize, &[String]), random: &mut Random) -> Option<Self> {
+        let list = |random: &mut Random| {
+            let mut all = chance::operations(random);
+            if let Some(all) = all.as_array_mut()
+                && random.percent(60)
+            {
+                all.push(nasty_mutations::operation(random));
+                all.push(nasty_mutations::operation(random));
+                random.shuffle(all);
+            }
+            all
+        };
+        let mutations: Vec<String> = (0..if random.percent(25) { 2 } else { 1 })
+            .map(|at| {
+                let [before, after] = [list(random), list(random)];
+                let fact = random.pick(facts).unwrap();
+                format!(
+                    "- name: case-{number}-{at}\n  fact: {fact}\n  labels: case={number}\n  always: {before}\n  \
+                     onceTrue: {after}\n"
+                )
+            })
+            .collect();
+        let definition = format!(
+            "apiVersion: pointsman.dev/v1\nkind: KindDefinition\n\
+             resource: {{group: {}, version: v1, kind: Box, plural: boxes}}\nmutations:\n{}",
+            ctx.group,
+            mutations.concat()
+        );
+        let policies = PolicyCase::load(&definition, &boxes(ctx)).ok()?;
+        if let [(_, why), ..] = policies.others.as_slice() {
+            assert!(LEFT_OUT.iter().any(|known| why.contains(known)), "{why}: {definition}");
+            return None;
+        }
+        let object = |random: &mut Random| {
+            let mut object = chance::object(random);
+            if !object.is_object() {
+                object = json!({});
+            }
+            let version = if random.percent(90) { "v1" } else { "v2" };
+            object["apiVersion"] = json!(format!("{}/{version}", ctx.group));
+            object["kind"] = json!("Box");
+            if !object["metadata"].is_object() {
+                object["metadata"] = json!({"name": "main"});
+            }
+            object["metadata"]["namespace"] = json!(ctx.ns);
+            if random.percent(30) {
+                run_a_shell(&mut object, random);
+            }
+            if random.percent(60) {
+                nasty_mutations::spoil(&mut object, random);
+            }
+            let labels = if random.percent(50) { json!({"role": "x"}) } else { json!({}) };
+            object["metadata"]["labels"] = labels;
+            object["metadata"]["labels"]["case"] = json!(number.to_string());
+            let is_new = !object["metadata"]["name"].is_string() || random.percent(80);
+            (object, if is_new { Writing::Create } else { Writing::Update })
+        };
+        let objects = (0..OBJECTS).map(|_| object(random)).collect();
+        Some(Self { policies, objects })
+    }
+}
+
+/// Why what chance makes is no policy.
+const LEFT_OUT: [&str; 2] = ["two policies have no order", "the API server fills in defaults in between"];
+
+/// Puts what shells are given among the words of a command line.
+fn run_a_shell(object: &mut Value, random: &mut Random) {
+    let words = object.pointer_mut("/spec/template/spec/containers/0/command").and_then(Value::as_array_mut);
+    let Some(words) = words else { return };
+    for _ in 0..=random.below(3) {
+        let word = random.word(&["/bin/sh", "bash", "su", "-c", "-ec", "-o", "+x", "--rcfile", "SHELL=/bin/sh"]);
+        words.insert(random.below(words.len() + 1), json!(word));
+    }
+}
+
+impl Case {
+    /// Selectors take an object by what it was as well. One that has lost its label is none of the mutation's. Returns
+    /// whether there was an object to see that by.
+    fn lets_go(&self, ctx: &TestContext<'_>) -> bool {
+        let takes = |object: &&(Value, Writing)| {
+            written(ctx, &without_case(&object.0))
+                .is_some_and(|sent| sent != written(ctx, &object.0).unwrap_or_default())
+        };
+        let Some((object, _)) = self.objects.iter().find(takes) else { return false };
+        let made = ctx.post(&boxes(ctx), object).ok();
+        let name = made["metadata"]["name"].as_str().unwrap();
+        let mut update = without_case(object);
+        update["metadata"]["resourceVersion"] = made["metadata"]["resourceVersion"].clone();
+        let answer =
+            ctx.call(Method::PUT, &format!("{}/{name}", boxes(ctx)), Some((JSON, update.to_string()))).ok();
+        ctx.call(Method::DELETE, &format!("{}/{name}", boxes(ctx)), None).ok();
+        assert_eq!(Some(parts(&answer)), written(ctx, &update), "{}", self.policies.definition);
+        true
+    }
+}
+
+/// What the API server would store of an object. Nothing where it takes none like it.
+fn written(ctx: &TestContext<'_>, object: &Value) -> Option<String> {
+    let answer = ctx.post(&format!("{}?dryRun=All", boxes(ctx)), object);
+    answer.is_ok().then(|| parts(&answer.body))
+}
+
+/// As the objects of chance want it.
+fn deployment(name: &str, pod: &Value) -> Value {
+    json!({"metadata": {"name": name}, "spec": {"template": {"spec": pod}}})
+}
