@@ -34,7 +34,7 @@ pub struct Condition {
     pub message: String,
 }
 
-/// What the conditions of a status are computed from.
+/// Input of the conditions.
 pub(super) struct Summary<'s> {
     /// The phase, as one word: the reason of a condition that is false.
     pub(super) phase: &'s str,

@@ -1,4 +1,4 @@
-//! What is decided, in its order.
+//! Decisions of a plan, in order.
 
 use super::advance::{advance, go_back, stop};
 use super::object_steps::note_refused_ahead;
@@ -12,7 +12,7 @@ use super::start::{overlaps, start_refusals};
 use super::status::{ANNOTATION_REMOVED, RolloutFailure, RolloutPhase, RolloutStatus};
 use super::workflow_plan::{note_jobs, note_runs};
 
-/// Everything but words and counts.
+/// All decisions, without messages and counts.
 pub(super) fn decide(planner: &mut Planner<'_>) {
     if !begins(planner) {
         return;
@@ -20,7 +20,7 @@ pub(super) fn decide(planner: &mut Planner<'_>) {
     note_jobs(planner);
     planner.look_at_checks();
     if turns(planner) && !planner.facts.consistent {
-        // What a cache does not know yet would be taken for what was never moved.
+        // A stale cache would make moved objects appear unmoved.
         planner.ask_for_list();
         return;
     }
@@ -43,14 +43,14 @@ pub(super) fn decide(planner: &mut Planner<'_>) {
         return;
     }
     if turns(planner) && planner.rollout.has_steps() {
-        // Nobody has asked yet for Jobs that may run though their objects say nothing of them: the next plan turns.
+        // Lookups of possibly running Jobs without annotation are missing: the next plan changes the direction.
         return;
     }
     turn(planner);
     let standings = planner.standings();
     look_for_unhealthy(planner, &standings);
     if planner.is_stopped() {
-        // What comes meanwhile is held as well, and who is not to hold any more waits for nobody to let go.
+        // New objects are held during a pause too. With `hold` turned off, existing holds are released.
         if !planner.rollout.hold || planner.status.direction == Direction::Forward {
             holds_first(planner, &standings);
         }
@@ -63,25 +63,25 @@ pub(super) fn decide(planner: &mut Planner<'_>) {
     }
 }
 
-/// Whether a rollout that was taken back looks again for the objects that it left: somebody may have mended them since.
+/// True if a finished undo checks skipped objects again: they may have been repaired.
 fn looks_for_left(planner: &mut Planner<'_>) -> bool {
     if !planner.status.looks_for_left() || !planner.facts.consistent {
         return false;
     }
     (planner.status.phase, planner.status.reason) = (RolloutPhase::Rolling, None);
     planner.was_over = true;
-    // What is there no more is not left.
+    // A deleted object is no longer skipped.
     let (fleet, failures) = (planner.fleet, &mut planner.status.failures);
     let is_there = |known: &RolloutFailure| fleet.iter().any(|object| object.uid == known.uid);
     failures.retain(|known| known.reason != ANNOTATION_REMOVED || is_there(known));
     true
 }
 
-/// Whether the rollout has begun, or does now.
+/// True if the rollout has begun, or begins now.
 fn begins(planner: &mut Planner<'_>) -> bool {
     if planner.status.started.is_some() {
         return planner.facts.others.is_empty() || {
-            // Another one has begun at the same moment: whoever sees that gives way, before it has moved anything.
+            // Another rollout began at the same time: this one yields before it moves an object.
             let message = overlaps(&planner.facts).join("; ");
             planner.status = RolloutStatus { phase: RolloutPhase::Refused, message, ..RolloutStatus::default() };
             false
@@ -95,7 +95,7 @@ fn begins(planner: &mut Planner<'_>) -> bool {
         (true, Direction::Forward) => {
             planner.status.started = Some(planner.now());
             planner.status.phase = RolloutPhase::Rolling;
-            // What tells how far it is says that it has begun before anything else is done.
+            // The state label reports the start before anything else happens.
             planner.told = planner.rollout.tells_states.then(|| planner.rollout.started.clone());
             return planner.told.is_none();
         }
@@ -104,7 +104,7 @@ fn begins(planner: &mut Planner<'_>) -> bool {
     false
 }
 
-/// What is to be frozen has to be so before the first object moves.
+/// The freeze must be in force before the first object moves.
 fn unfrozen(planner: &Planner<'_>) -> Option<String> {
     let (why, name) = (planner.facts.unfrozen.as_ref()?, planner.rollout.name());
     Some(format!("what it freezes would not be frozen: {why}: pointsman rollout policies {name} | kubectl apply -f -"))

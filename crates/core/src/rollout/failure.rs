@@ -1,4 +1,4 @@
-//! What goes wrong with a fleet, and what the StagedRollout says of that.
+//! Failures of a fleet, and their reports in the StagedRollout.
 
 use super::fleet_object::FleetObject;
 use super::fleet_rollout::{Direction, Rollout, OnFailure};
@@ -8,7 +8,7 @@ use super::planner::Planner;
 use super::status::{ANNOTATION_REMOVED, HELD, InFlightObject, RolloutFailure, TIMED_OUT};
 use super::workflow_plan::{gap, job_under_way, turn_back};
 
-/// Somebody else turned a label back that was moved: nobody knows what they want, so that nothing more is moved.
+/// Pauses if another client resets the label of a moved object: its intention is unknown.
 pub(super) fn note_turned_back(planner: &mut Planner<'_>) {
     if planner.status.direction != Direction::Forward {
         return;
@@ -26,8 +26,8 @@ pub(super) fn note_turned_back(planner: &mut Planner<'_>) {
                 && !known(object)
         })
         .collect();
-    // Whoever turns a whole fleet back is told of in a few of its objects: a status has to fit into etcd. The others
-    // are not moved either, and whoever resumes the rollout has seen enough of them.
+    // Reports only a few objects, since a status must fit into etcd. The others are not moved again either: an operator
+    // who resumes the rollout has seen enough examples.
     let room = FAILURES.saturating_sub(planner.status.failures.len());
     let more = turned.len().saturating_sub(1);
     for object in turned.into_iter().take(room) {
@@ -41,7 +41,7 @@ pub(super) fn note_turned_back(planner: &mut Planner<'_>) {
     }
 }
 
-/// The old controller goes on acting on an object that was moved: whatever it writes, the new one does not expect.
+/// Pauses if the old controller still writes to a moved object: the new controller does not expect these writes.
 pub(super) fn note_two_controllers(planner: &mut Planner<'_>) {
     let judge = planner.judge();
     let is_ours = |object: &&FleetObject| object.mark_of(planner.rollout).is_some() && !object.is_going;
@@ -56,23 +56,23 @@ pub(super) fn note_two_controllers(planner: &mut Planner<'_>) {
     }
 }
 
-/// An object that fails.
+/// A failed object.
 struct Failing<'f> {
     object: &'f FleetObject,
     back: bool,
     reason: &'static str,
     why: String,
-    /// Whether it can be taken back.
+    /// True if it can be rolled back.
     can_go: bool,
 }
 
-/// Objects that are under way and fail, and of which that is not known yet.
+/// In-flight objects with a new failure.
 fn failing<'a>(planner: &Planner<'a>) -> Vec<Failing<'a>> {
     let judge = planner.judge();
     let mut failed = Vec::new();
     for reservation in &planner.status.in_flight {
         let Some(object) = planner.object(&reservation.uid) else { continue };
-        // That its mark was lost says nothing of how it goes on.
+        // A lost annotation does not predict later results.
         let known = planner.status.failure(&object.uid).filter(|known| known.reason != ANNOTATION_REMOVED);
         let back = reservation.back;
         if let Some(traveller) = planner.traveller(reservation) {
@@ -95,10 +95,10 @@ fn failing<'a>(planner: &Planner<'a>) -> Vec<Failing<'a>> {
     failed
 }
 
-/// What is done to the version label of an object, on its way there or back.
+/// The change of the version label, forward or back.
 fn told_way(rollout: &Rollout, object: &FleetObject, back: bool) -> String {
     let label = &rollout.label;
-    // The mark says where it came from, until it is there again.
+    // The annotation holds the source version until the object is restored.
     let was = object.mark_of(rollout).map_or_else(|| object.version(), |mark| mark.was.as_deref());
     match was {
         _ if !back => format!("label {label} to {}", rollout.to),
@@ -107,7 +107,7 @@ fn told_way(rollout: &Rollout, object: &FleetObject, back: bool) -> String {
     }
 }
 
-/// What was mended by somebody while nobody had resumed the rollout is not run anew when they do.
+/// Clears failures that were repaired during the pause, so that a resume does not repeat their steps.
 fn note_mended(planner: &mut Planner<'_>) {
     let judge = planner.judge();
     let is_mended = |reservation: &&InFlightObject| {
@@ -126,7 +126,7 @@ fn note_mended(planner: &mut Planner<'_>) {
     }
 }
 
-/// Objects that are not healthy in time, and what the StagedRollout says of that.
+/// Records objects that are not healthy in time, and reacts.
 pub(super) fn note_failures(planner: &mut Planner<'_>) {
     note_mended(planner);
     let failed = failing(planner);
@@ -136,7 +136,7 @@ pub(super) fn note_failures(planner: &mut Planner<'_>) {
     }
 }
 
-/// What the StagedRollout says, and does, of objects of which it was not known that they fail.
+/// Records new failures, and reacts as the StagedRollout specifies.
 fn note_failed(planner: &mut Planner<'_>, failed: &[Failing<'_>]) {
     let Some(Failing { object: first, why, reason, .. }) = failed.first() else { return };
     let reason = *reason;
@@ -146,7 +146,7 @@ fn note_failed(planner: &mut Planner<'_>, failed: &[Failing<'_>]) {
     let back = planner.status.direction == Direction::Undo || failed.iter().any(|one| one.back);
     for Failing { object, why, reason, .. } in failed {
         let failure = failure(planner, object, reason, why.clone());
-        // What was lost stays lost, and what somebody has been told of is known.
+        // Lost annotations and cleared failures stay recorded.
         let stays =
             |known: &RolloutFailure| known.reason == ANNOTATION_REMOVED || (known.reason == HELD && known.cleared);
         planner.status.failures.retain(|known| known.uid != object.uid || (known.reason != *reason && stays(known)));
@@ -170,7 +170,7 @@ fn note_failed(planner: &mut Planner<'_>, failed: &[Failing<'_>]) {
     }
 }
 
-/// What failed goes back from here.
+/// Rolls failed objects back.
 fn take_back(planner: &mut Planner<'_>, uids: &[&str]) {
     let is_of = |one: &RolloutFailure| one.reason != ANNOTATION_REMOVED && uids.contains(&one.uid.as_str());
     planner.status.failures.iter_mut().filter(|one| is_of(one)).for_each(|failure| failure.back = true);
@@ -179,14 +179,14 @@ fn take_back(planner: &mut Planner<'_>, uids: &[&str]) {
     planner.status.in_flight = reserved;
 }
 
-/// Nobody is going to resume a rollout that stops: what failed goes back as far as it can.
+/// An abort cannot be resumed: rolls failed objects back as far as possible.
 fn turn_failed(planner: &mut Planner<'_>, failed: &[Failing<'_>]) {
     let to_turn: Vec<&str> = failed.iter().filter(|one| !one.back).map(|one| one.object.uid.as_str()).collect();
     take_back(planner, &to_turn);
 }
 
-/// What fails on its way back is let go by a rollout that stops, and the end names it: but for what was deleted for
-/// another one, and is not there yet, and for what a Job may still change. Nobody would look after those any more.
+/// Releases objects that fail during their rollback in an abort; the final message lists them. Keeps objects deleted
+/// for a replacement that is still missing, and objects that a Job may change: nothing would monitor these later.
 fn leave_failed(planner: &mut Planner<'_>) {
     let judge = planner.judge();
     let is_left = |reservation: &InFlightObject| {
@@ -196,7 +196,7 @@ fn leave_failed(planner: &mut Planner<'_>) {
         };
         match planner.traveller(reservation) {
             Some(traveller) => {
-                // What a Job did to it, and nobody could write down, no way back would know of.
+                // Effects of a Job that could not be recorded would be missed by any rollback.
                 let is_known = traveller.seen_job(reservation).is_none_or(|job| job.back)
                     || object.has_lost_mark(planner.rollout).is_some();
                 let fails = is_known && judge.failed(traveller, reservation).is_some();
@@ -210,10 +210,10 @@ fn leave_failed(planner: &mut Planner<'_>) {
     planner.status.in_flight.retain(|one| !left.contains(&one.uid));
 }
 
-/// Objects that are not healthy and not under way: moved or not, something else is wrong with the fleet. While it
-/// goes back, those that were moved are why.
+/// Pauses if too many objects outside of the in-flight set are unhealthy: the fleet has another problem. During an
+/// undo, moved objects count as its cause and are skipped.
 pub(super) fn look_for_unhealthy(planner: &mut Planner<'_>, standings: &[ObjectState]) {
-    // Whoever looks once more at what is over moves nothing but what is under way by that.
+    // A recheck of a finished rollout moves only objects that are in flight by it.
     let is_over = planner.was_over && planner.status.in_flight.is_empty();
     if planner.status.direction == Direction::Abort || planner.status.halted.is_some() || is_over {
         return;
@@ -234,8 +234,8 @@ fn failure(planner: &Planner<'_>, object: &FleetObject, reason: &str, message: S
     RolloutFailure::of((&object.title(), &object.uid), reason, message, planner.now())
 }
 
-/// The reason of a failure where the old controller still acts on a moved object.
+/// Failure reason: the old controller still writes to a moved object.
 const TWO_CONTROLLERS: &str = "TwoControllers";
 
-/// Failures in a status, which must not become large.
+/// Maximum number of failures in a status, which must stay small.
 const FAILURES: usize = 50;

@@ -1,10 +1,10 @@
-//! The field managers of an object, and which of them has written since the object was moved.
+//! The field managers of an object, and which of them wrote after the move.
 //!
-//! `metadata.managedFields` has one entry per manager, operation, subresource and API version. The API server sets the
-//! time of an entry at each write that changes a value of the object, and leaves it alone where a write changes
-//! nothing or another manager takes a field over. So an entry that is new, or has another time, is a write of its
-//! manager. Times have seconds: a comparison of two times cannot order what happened within one second. A comparison
-//! with the entries as they were at the move can.
+//! `metadata.managedFields` has one entry per manager, operation, subresource and API version. The API server updates
+//! the time of an entry at each write that changes a value. A no-op write, or a write of another manager that takes a
+//! field over, leaves the time. So an entry that is new, or has another time, is a write of its manager. Times have
+//! seconds: a comparison of times cannot order events within one second. A comparison with the entries recorded at the
+//! move can.
 //!
 //! Source: `apimachinery pkg/util/managedfields/internal/managedfieldsupdater.go`, `Update` and `Apply`.
 
@@ -15,22 +15,22 @@ use super::json_patch::{MANAGED_FIELDS, test};
 use super::managed_fields::{ROLLOUT_MANAGER, entries, owns, text};
 use super::moment::wall;
 
-/// The entries of `metadata.managedFields`, in their order.
+/// The entries of `metadata.managedFields`, in order.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct FieldManagers(Box<[ManagerEntry]>);
 
-/// An entry, as far as a rollout compares it.
+/// An entry, reduced to the compared members.
 #[derive(Clone, Debug, Eq, PartialEq)]
 struct ManagerEntry {
     manager: Box<str>,
     is_apply: bool,
     subresource: Box<str>,
-    /// Empty where the entry has none, and where a rollout does not compare it.
+    /// Empty if the entry has none, or if the rollout does not compare it.
     time: Box<str>,
     owns_label: bool,
 }
 
-/// The entries of one manager at some moment.
+/// The entries of one manager at one time.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct ManagerRecord {
     /// The name of the field manager.
@@ -40,15 +40,15 @@ pub struct ManagerRecord {
 }
 
 impl ManagerRecord {
-    /// Whether it is of this manager.
+    /// True if the record is of this manager.
     pub(super) fn is_of(&self, manager: &str) -> bool {
         self.manager == manager
     }
 }
 
 impl FieldManagers {
-    /// Reads the entries of an object; nothing where the object has no `managedFields`. `is_compared` names the
-    /// managers whose times count: others write each second, and an object is the same to a rollout before and after.
+    /// Reads the entries of an object; `None` without `managedFields`. `is_compared` names the managers whose times
+    /// count. Other managers may write every second, and such writes must not make the object appear changed.
     pub(super) fn of(object: &Value, label: &str, is_compared: impl Fn(&str) -> bool) -> Option<Self> {
         let entry = |entry: &Value| {
             let (manager, owns_label) = (text(entry, "manager"), owns(entry, label));
@@ -69,14 +69,14 @@ impl FieldManagers {
         self.0.iter().enumerate().filter(move |(_, entry)| *entry.manager == *manager)
     }
 
-    /// The entries of a manager now.
+    /// The current entries of a manager.
     pub(super) fn record(&self, manager: &str) -> ManagerRecord {
         let mut entries: Vec<String> = self.entries_of(manager).map(|(_, entry)| entry.shown()).collect();
         entries.sort_unstable();
         ManagerRecord { manager: manager.to_owned(), entries }
     }
 
-    /// Whether the manager of a record has written since.
+    /// True if the manager of a record has written since.
     pub(super) fn has_written_since(&self, record: &ManagerRecord) -> bool {
         let mut before = record.entries.clone();
         self.entries_of(&record.manager).any(|(_, entry)| {
@@ -91,8 +91,8 @@ impl FieldManagers {
         })
     }
 
-    /// Whether a manager has written in a later second than the label was set in, by the rollout or by another client:
-    /// all that is known where there is no record of the move.
+    /// True if a manager wrote in a later second than the label was set, by the rollout or by another client. Used when
+    /// there is no record of the move.
     pub(super) fn wrote_after_label(&self, manager: &str) -> bool {
         let sets = |entry: &&ManagerEntry| {
             *entry.manager != *manager && (*entry.manager == *ROLLOUT_MANAGER || entry.owns_label)
@@ -101,7 +101,7 @@ impl FieldManagers {
         set.is_some_and(|set| self.last_write(manager).is_some_and(|wrote| wrote > set))
     }
 
-    /// Whether the label is as a rollout has set it: another client that sets it takes it over.
+    /// True if a rollout owns the label: another client that sets the label becomes its owner.
     pub(super) fn is_label_of_rollout(&self) -> bool {
         self.0.iter().any(|entry| *entry.manager == *ROLLOUT_MANAGER && entry.owns_label)
     }
@@ -111,11 +111,11 @@ impl FieldManagers {
         self.entries_of(manager).filter_map(|(_, entry)| entry.wall()).max()
     }
 
-    /// Operations of a JSON Patch that fail unless the entries of a manager are still these.
+    /// Operations of a JSON Patch that fail unless the entries of a manager are unchanged.
     ///
-    /// JSON Patch has no test for the length of a list: an entry is put at the end, found at the expected index, and
-    /// removed again. So an entry that came meanwhile fails the patch as well. Times of other managers are not tested:
-    /// their writes are in nobody's way.
+    /// JSON Patch cannot test the length of a list: the patch appends an entry, expects it at the known index, and
+    /// removes it. So an additional entry fails the patch as well. Times of other managers are not tested: their writes
+    /// do no harm.
     pub(super) fn preconditions(&self, manager: &str) -> Vec<Value> {
         let place = |at: usize, member: &str| format!("{MANAGED_FIELDS}/{at}/{member}");
         let mut operations: Vec<Value> = Vec::new();
@@ -159,7 +159,7 @@ mod tests {
 
     const LABEL: &str = "example.com/v";
 
-    /// Entries as manager, operation, subresource, second, and whether they own the label.
+    /// Entries as manager, operation, subresource, second, and label ownership.
     fn managers(entries: &[(&str, &str, &str, &str, bool)]) -> FieldManagers {
         let entry = |(manager, operation, subresource, second, owns): &(&str, &str, &str, &str, bool)| {
             let labels = if *owns { json!({"f:example.com/v": {}}) } else { json!({}) };
@@ -185,11 +185,11 @@ mod tests {
         for (entries, has_written) in [
             (vec![("op", "Update", "status", "04", false), MOVED], false),
             (vec![("op", "Update", "status", "05", false), MOVED], true),
-            // The clock of the API server that answered is behind that of another one.
+            // The clock of this API server is behind that of another one.
             (vec![("op", "Update", "status", "03", false), MOVED], true),
             (vec![("op", "Update", "status", "04", false), ("op", "Update", "", "04", false), MOVED], true),
             (vec![("op", "Update", "status", "04", false), ("op", "Apply", "status", "04", false), MOVED], true),
-            // All of its fields have other owners by now.
+            // Other managers own all of its fields now.
             (vec![MOVED], false),
             (vec![("op", "Update", "status", "04", false), ("noise", "Update", "status", "06", false), MOVED], false),
         ] {

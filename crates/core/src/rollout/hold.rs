@@ -1,8 +1,8 @@
-//! Objects are held until their turn: nobody else changes their version label meanwhile, also who knows nothing of the
-//! rollout. `/mutate` of the servers sees to that, by what stands on the object.
+//! Holds protect the version label of objects until their turn, also from clients that do not know the rollout. The
+//! servers enforce holds in `/mutate`, by an annotation on the object.
 //!
-//! What another rollout holds is held already, and whoever moves it takes that hold off: who held it is over, or gone,
-//! or this rollout would not have begun.
+//! An object held by another rollout needs no second hold, and the move removes the other hold: its rollout is complete
+//! or deleted, otherwise this one could not have begun.
 
 use super::fleet_object::{Membership, FleetObject};
 use super::message::PendingGate;
@@ -10,7 +10,7 @@ use super::object_state::ObjectState;
 use super::patch::ObjectPatch;
 use super::planner::Planner;
 
-/// Holds what is to go and is not held yet, before anything goes on. Returns whether there was something.
+/// Holds pending objects before anything else. Returns true if there were any.
 pub(super) fn holds_first(planner: &mut Planner<'_>, standings: &[ObjectState]) -> bool {
     let (rollout, now) = (planner.rollout, planner.now);
     if !rollout.hold {
@@ -29,7 +29,7 @@ pub(super) fn holds_first(planner: &mut Planner<'_>, standings: &[ObjectState]) 
 }
 
 fn is_to_be_held(planner: &Planner<'_>, object: &FleetObject, standing: &ObjectState) -> bool {
-    // What is left behind is let go at the end, and not held again for that.
+    // Skipped objects are released at the end, and not held again.
     let stays = matches!(standing, ObjectState::Held(_)) && !object.is_released_by(planner.rollout);
     let is_to_go = stays || matches!(standing, ObjectState::Old | ObjectState::Waiting(_) | ObjectState::Refused(_));
     let is_new = object.mark_of(planner.rollout).is_none() && !object.is_at(&planner.rollout.to);
@@ -37,13 +37,13 @@ fn is_to_be_held(planner: &Planner<'_>, object: &FleetObject, standing: &ObjectS
     is_to_go && is_new && !is_refused && object.hold().is_none() && !object.is_let_go()
 }
 
-/// Lets go what is held and does not move, before the rollout is over, or where it is not to hold any more. Returns
-/// whether there was something.
+/// Releases held objects that do not move, before the end of the rollout or after `hold` is turned off. Returns true if
+/// there were any.
 pub(super) fn lets_go_first(planner: &mut Planner<'_>) -> bool {
     lets_go(planner, |_| true)
 }
 
-/// The same of some of them.
+/// Releases some of them.
 fn lets_go(planner: &mut Planner<'_>, which: impl Fn(&FleetObject) -> bool) -> bool {
     let is_refused = |object: &FleetObject| planner.facts.remembered.is_hold_refused(object.uid());
     let held = planner.fleet.iter().filter(|object| !object.is_going && !is_refused(object) && which(object));
@@ -58,8 +58,8 @@ fn lets_go(planner: &mut Planner<'_>, which: impl Fn(&FleetObject) -> bool) -> b
     true
 }
 
-/// Writes of one plan: more than are made before the next one.
+/// Writes of one plan: more than the runner can make before the next plan.
 const AT_ONCE: usize = 64;
 
-/// The reason while it holds objects, or lets them go.
+/// Reason: the rollout holds or releases objects.
 const HOLDS: &str = "Holds";

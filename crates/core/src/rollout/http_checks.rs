@@ -1,9 +1,9 @@
-//! What is not as it should be, of what somebody was asked.
+//! Messages of failed HTTP and Prometheus checks.
 
 use crate::apimachinery::excerpt;
 use crate::definition::{HttpAddress, MetricCheck};
 
-/// Why somebody does not say that all is well.
+/// The message of a page check without success.
 pub(super) fn unmet_page(name: &str, address: &HttpAddress, answer: Option<&Result<(), String>>) -> Option<String> {
     match answer {
         None => Some(format!("{name}: nobody has asked {address}")),
@@ -12,7 +12,7 @@ pub(super) fn unmet_page(name: &str, address: &HttpAddress, answer: Option<&Resu
     }
 }
 
-/// Why a number of Prometheus is not within its bounds. `query` is what it was asked.
+/// The message of a number outside its bounds. `query` is the Prometheus query.
 pub(super) fn unmet_number(check: &MetricCheck, query: &str, answer: Option<&Result<f64, String>>) -> Option<String> {
     let (name, query) = (&check.name, one_line(query));
     match answer {
@@ -22,7 +22,7 @@ pub(super) fn unmet_number(check: &MetricCheck, query: &str, answer: Option<&Res
     }
 }
 
-/// A query as it fits into a sentence.
+/// A query in one short line.
 fn one_line(query: &str) -> String {
     excerpt(&query.split_whitespace().collect::<Vec<_>>().join(" "))
 }

@@ -1,28 +1,27 @@
-//! Whom whoever runs a rollout has to ask beside the cluster.
+//! HTTP requests that the runner sends outside of the cluster's API.
 
 use super::lookup_request::LookupPurpose;
 use crate::definition::{HttpAddress, NamedCheck, RolloutVersions};
 
-/// Somebody to ask. What is answered has to be told to [`super::RolloutAnswers`], and so has that nothing is: what
-/// nobody answers does not hold.
+/// An HTTP request. Pass the response or its absence to [`super::LookupResults`]: a check without response is unmet.
 #[derive(Clone, Debug)]
 pub struct HttpProbe {
     pub(super) about: LookupPurpose,
-    /// What is asked, and of whom.
+    /// The request and its receiver.
     pub asks: ProbeKind,
 }
 
-/// What is asked, and of whom.
+/// The request and its receiver.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum ProbeKind {
-    /// The Prometheus of this cluster, by this query.
+    /// This query, to the Prometheus of the cluster.
     Number(String),
-    /// This address, of whose answer the status alone is looked at.
+    /// This address; only the status of the response counts.
     Page(HttpAddress),
 }
 
 impl HttpProbe {
-    /// What a check asks for a rollout, if it asks anybody. `about` says which list of checks it is of.
+    /// The probe of a check, if it needs one. `about` identifies the list of checks.
     pub(super) fn of(check: &NamedCheck, about: fn(String) -> LookupPurpose, versions: RolloutVersions<'_>) -> Option<Self> {
         let (name, asks) = match check {
             NamedCheck::Http(page) => (&page.name, ProbeKind::Page(page.address.filled(versions))),

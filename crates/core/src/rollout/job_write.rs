@@ -1,4 +1,4 @@
-//! The Jobs of a workflow: what each is called, how it is made, and what is seen of it.
+//! Jobs of a workflow: names, manifests and observed states.
 
 use serde_json::{Map, Value, json};
 
@@ -8,25 +8,25 @@ use super::step_context::StepContext;
 use crate::apimachinery::excerpt;
 use crate::definition::{JobSource, WorkflowJob, bad_manifest};
 
-/// A Job that is to be made.
+/// A Job to create.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct JobWrite {
     /// Its namespace.
     pub namespace: String,
-    /// Its name, which no other attempt at no other step has.
+    /// Its name, unique per attempt and step.
     pub name: String,
     /// The manifest.
     pub body: Value,
-    /// What people call the object that it is about, or the wave.
+    /// The title of its object, or the wave name.
     pub of: String,
-    /// The uid of that.
+    /// The uid of that object.
     pub uid: String,
 }
 
-/// What is seen of a Job.
+/// The observed state of a Job.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum SeenJob {
-    /// Nobody knows, and why.
+    /// Unknown, with the reason.
     Unknown(String),
     Absent,
     Runs,
@@ -35,7 +35,7 @@ pub(super) enum SeenJob {
 }
 
 impl SeenJob {
-    /// What was found of a Job that is called so, with its namespace.
+    /// The state of a Job, given as `namespace/name`.
     pub(super) fn of(title: &str, answers: &LookupResults) -> Self {
         match answers.of(&LookupRequest::about_job(title)) {
             None => Self::Unknown(format!("nobody has looked at job {title}")),
@@ -44,7 +44,7 @@ impl SeenJob {
         }
     }
 
-    /// That a Job that is called so runs, or why nobody knows whether it has ended, in words; nothing where it has.
+    /// A message if a Job runs or its end is unknown; `None` if it has ended.
     pub(super) fn under_way(title: &str, answers: &LookupResults) -> Option<String> {
         match Self::of(title, answers) {
             Self::Runs => Some(format!("job {title} still runs")),
@@ -72,10 +72,10 @@ impl SeenJob {
     }
 }
 
-/// The Job itself.
+/// Renders a Job.
 ///
 /// # Errors
-/// Why it cannot be made, in words: its template is not to be read, or is no Job.
+/// A message, if its template is unreadable or not a Job.
 pub(super) fn job_write(
     traveller: StepContext<'_>,
     step: &str,
@@ -93,7 +93,7 @@ pub(super) fn job_write(
     labels.insert("app.kubernetes.io/managed-by".to_owned(), json!("pointsman"));
     let told = format!("{}: {step} of {}", traveller.wave(), traveller.object.title());
     annotations.insert("pointsman.dev/step".to_owned(), json!(told));
-    // Whoever deletes the StagedRollout is rid of its Jobs.
+    // Deleting the StagedRollout deletes its Jobs.
     let owner = json!({
         "apiVersion": "pointsman.dev/v1", "kind": "StagedRollout", "name": traveller.rollout.name, "uid": traveller.rollout.uid,
     });
@@ -102,7 +102,7 @@ pub(super) fn job_write(
     });
     body.insert("metadata".to_owned(), metadata);
     let mut spec = taken(&mut body, "spec");
-    // One that is gone once it has ended could not be told from one that was never made.
+    // A Job deleted after its end would be indistinguishable from one never created.
     spec.remove("ttlSecondsAfterFinished");
     spec.entry("backoffLimit").or_insert(json!(0));
     body.insert("spec".to_owned(), Value::Object(spec));
@@ -117,7 +117,7 @@ pub(super) fn job_write(
     Ok(JobWrite { namespace, name: name.to_owned(), body, of, uid })
 }
 
-/// Why a Job could not be made, by its manifest.
+/// The error of a Job manifest, if invalid.
 pub(super) fn bad_template(job: &WorkflowJob, answers: &LookupResults) -> Option<String> {
     manifest(job, answers).err()
 }
@@ -145,18 +145,18 @@ fn manifest(job: &WorkflowJob, answers: &LookupResults) -> Result<Value, String>
     }
 }
 
-/// Variables of a container, in the place of those that are called so.
+/// Sets variables of a container, replacing those of the same name.
 fn set_env(container: &mut Value, env: &[(String, String)]) {
     let Some(container) = container.as_object_mut().filter(|_| !env.is_empty()) else { return };
     let list = container.entry("env").or_insert(json!([]));
     if let Some(list) = list.as_array_mut() {
         list.retain(|one| !env.iter().any(|(name, _)| one.get("name").and_then(Value::as_str) == Some(name)));
-        // Before the others: `$(NAME)` in a value stands for a variable that comes before it.
+        // Ahead of the others: `$(NAME)` in a value refers to an earlier variable.
         list.splice(0..0, env.iter().map(|(name, value)| json!({"name": name, "value": value})));
     }
 }
 
-/// A member that is an object, taken out to be changed and put back; an empty one where there is none.
+/// Removes an object member for changes; returns an empty object if it is missing.
 fn taken(members: &mut Map<String, Value>, name: &str) -> Map<String, Value> {
     match members.remove(name) {
         Some(Value::Object(inner)) => inner,

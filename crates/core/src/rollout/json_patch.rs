@@ -1,28 +1,28 @@
-//! Pieces of JSON Patches (RFC 6902), and where in an object they are (RFC 6901).
+//! Parts of JSON Patches (RFC 6902) and pointers into objects (RFC 6901).
 
 use serde_json::{Value, json};
 
 use crate::definition::Path;
 use crate::json::pointer_token;
 
-/// The write lands only where a place holds this; null where nothing is there.
+/// A precondition: the path has this value; null if absent.
 pub(super) fn test(path: &str, value: Value) -> Value {
     json!({"op": "test", "path": path, "value": value})
 }
 
-/// Where a field is.
+/// The pointer of a field.
 pub(super) fn field_pointer(path: &Path) -> String {
     path.names().iter().map(|name| format!("/{}", pointer_token(name))).collect()
 }
 
-/// Where a label or an annotation is.
+/// The pointer of a label or annotation.
 pub(super) fn pointer(place: &str, name: &str) -> String {
     format!("/metadata/{place}/{}", pointer_token(name))
 }
 
-/// Whether an object is as a patch makes it, so that it was written, or need not be; nothing where that cannot be
-/// told by what is there: an item was taken out of a list, or put at its end. What is done to `managedFields` is only a
-/// test of their length.
+/// True if an object already equals the result of a patch, so the write succeeded or is unnecessary. `None` if the
+/// content cannot prove this: the patch removes or appends a list item. Operations on `managedFields` only test its
+/// length.
 #[must_use]
 pub fn is_patched(patch: &Value, object: &Value) -> Option<bool> {
     let is_of_managers =
@@ -43,7 +43,7 @@ fn is_done(one: &Value, object: &Value) -> Option<bool> {
     }
 }
 
-/// Whether all of that is there: others may have put more beside it.
+/// True if all of it exists, with optional additions.
 fn contains(there: &Value, wanted: Option<&Value>) -> bool {
     match (there, wanted) {
         (Value::Object(there), Some(Value::Object(wanted))) => {
@@ -53,14 +53,14 @@ fn contains(there: &Value, wanted: Option<&Value>) -> bool {
     }
 }
 
-/// The uid that an object has to have for a patch to land.
+/// The uid precondition of a patch.
 #[must_use]
 pub fn patched_uid(patch: &Value) -> Option<&str> {
     let tests = patch.as_array()?.iter().filter(|one| one.get("op") == Some(&json!("test")));
     tests.filter(|one| one.get("path") == Some(&json!("/metadata/uid"))).find_map(|one| one.get("value")?.as_str())
 }
 
-/// Where the entries of field managers are in an object.
+/// The pointer of the field manager entries.
 pub(super) const MANAGED_FIELDS: &str = "/metadata/managedFields";
 
 #[cfg(test)]

@@ -1,26 +1,26 @@
-//! The two kinds of a roll over objects of which others become.
+//! The source and target kind of a rollout that converts objects to another kind.
 
 use serde_json::{Value, json};
 
 use crate::apimachinery::ResourceName;
 use crate::definition::{Gate, Kind, Path, is_taken_along, unmet_of};
 
-/// A kind that goes, and the one that its objects become.
+/// A kind, and the kind that replaces it.
 #[derive(Clone, Debug)]
 pub(super) struct SourceAndTargetKind {
     pub(super) source: PairedKind,
     pub(super) target: PairedKind,
-    /// Whether a Secret in the namespace of an object has a key, by name.
+    /// Facts: whether a Secret in the namespace of an object has a key, by name.
     pub(super) facts: Vec<SecretFact>,
-    /// What holds of objects that do not become others, and why.
+    /// Conditions under which an object is not converted, each with its message.
     refusals: Vec<(Gate, String)>,
-    /// The field of the status of an object that is told why it is refused.
+    /// The status field of an object that receives the refusal reason.
     told: Option<Path>,
-    /// The annotation of the hash of what one of the kind that comes says, where it has one.
+    /// The annotation with the hash of an object of the target kind, if defined.
     hash: Option<String>,
 }
 
-/// One of two such kinds.
+/// One of the two kinds.
 #[derive(Clone, Debug)]
 pub(super) struct PairedKind {
     pub(super) resource: ResourceName,
@@ -28,11 +28,11 @@ pub(super) struct PairedKind {
     pub(super) api_version: String,
 }
 
-/// A fact that is looked up in a Secret.
+/// A fact that is read from a Secret.
 #[derive(Clone, Debug)]
 pub(super) struct SecretFact {
     name: String,
-    /// The field that names the Secret.
+    /// The field that contains the name of the Secret.
     secret: Path,
     key: String,
 }
@@ -40,16 +40,16 @@ pub(super) struct SecretFact {
 /// A fact of one object.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct FactLookup {
-    /// The fact.
+    /// The name of the fact.
     pub name: String,
-    /// The Secret, in the namespace of the object; none where the object names none, and the fact is false.
+    /// The Secret, in the namespace of the object. `None` if the object names none: the fact is false.
     pub secret: Option<String>,
-    /// The key that the Secret has where the fact is true.
+    /// The key that the Secret contains if the fact is true.
     pub key: String,
 }
 
 impl SourceAndTargetKind {
-    /// Those of a definition that says what becomes of another kind.
+    /// From a definition that replaces another kind.
     pub(super) fn of(kind: &Kind) -> Option<Self> {
         let becoming = kind.becoming()?;
         let resource = |plural: &str, group: &str| ResourceName { plural: plural.to_owned(), group: group.to_owned() };
@@ -78,42 +78,42 @@ impl SourceAndTargetKind {
         })
     }
 
-    /// Whether a label or annotation of this name is the same on both objects: ours, and what says something of one of
-    /// them alone, is not.
+    /// True if both objects share a label or annotation of this name. Excludes those of pointsman, and those that
+    /// concern one object only.
     pub(super) fn shares(&self, name: &str) -> bool {
         is_taken_along(name, self.hash.as_deref())
     }
 
-    /// Why an object does not become another one, by its fields.
+    /// The reason in the object's fields that excludes it from conversion.
     pub(super) fn refuses(&self, object: &Value) -> Option<String> {
         let refusal = self.refusals.iter().find(|(gate, _)| unmet_of(gate, object).is_none());
         refusal.map(|(_, message)| message.clone())
     }
 
-    /// What the status of an object says of why it is refused.
+    /// The refusal reason in the status of an object.
     pub(super) fn told_of(&self, object: &Value) -> Option<String> {
         let path = self.told.as_ref()?;
         let found = path.names().iter().try_fold(object, |value, name| value.get(name.as_ref()));
         found.and_then(Value::as_str).map(str::to_owned)
     }
 
-    /// Whether owners of objects are told in their status why these are refused.
+    /// True if refusal reasons are written to the status of objects.
     pub(super) fn tells_owners(&self) -> bool {
         self.told.is_some()
     }
 
-    /// Whether it is one of the reasons for which objects are refused.
+    /// True if the text is one of the refusal reasons.
     pub(super) fn is_refusal(&self, told: &str) -> bool {
         self.refusals.iter().any(|(_, message)| message == told)
     }
 
-    /// A merge patch by which it says so, or says nothing any more. Nothing where there is no place for it.
+    /// A merge patch that sets or clears the reason in the status. `None` if no field is defined.
     pub(super) fn tells(&self, why: Option<&str>) -> Option<Value> {
         let names = self.told.as_ref()?.names();
         Some(names.iter().rev().fold(json!(why), |value, name| json!({name.as_ref(): value})))
     }
 
-    /// What has to be looked up for an object to become another one.
+    /// Facts to look up before an object is converted.
     pub(super) fn wanted(&self, object: &Value) -> Vec<FactLookup> {
         let named = |path: &Path| path.names().iter().try_fold(object, |value, name| value.get(name.as_ref()));
         let wanted = self.facts.iter().map(|fact| FactLookup {
@@ -126,7 +126,7 @@ impl SourceAndTargetKind {
 }
 
 impl PairedKind {
-    /// Its version alone.
+    /// The version without the group.
     pub(super) fn version(&self) -> &str {
         self.api_version.split_once('/').map_or(self.api_version.as_str(), |(_, version)| version)
     }

@@ -1,4 +1,4 @@
-//! What a rollout says of itself: a phase, a reason, a sentence, and counts.
+//! The summary of a rollout: phase, reason, message and counts.
 
 use super::conditions::REQUESTED;
 use super::fleet_object::FleetObject;
@@ -8,29 +8,29 @@ use super::object_state::ObjectState;
 use super::state_label::state;
 use super::status::{API_ERROR, BlockedObject, ROLLED_BACK, RolloutPhase, RolloutStatus, WaveCounts};
 
-/// What is in the way, beside what the status says.
+/// Blocking conditions outside the status.
 #[derive(Default)]
 pub(super) struct Blockers {
-    /// Of every write.
+    /// Blocks every write.
     pub(super) trouble: Option<String>,
-    /// Of every move, though others may write.
+    /// Blocks every move; other writes continue.
     pub(super) shut: Option<String>,
-    /// What a wave waits for that is through, or has not begun.
+    /// The pending gate of a complete or unstarted wave.
     pub(super) waits: Option<PendingGate>,
-    /// Of the first object that is under way and does not get on, since somebody says no.
+    /// The refused write of the first blocked in-flight object.
     pub(super) refused: Option<String>,
 }
 
-/// What is waited for between waves.
+/// A pending gate between waves.
 #[derive(Clone, Debug)]
 pub(super) struct PendingGate {
-    /// In a word, where there is one.
+    /// Reason, as one word, if any.
     pub(super) reason: Option<&'static str>,
-    /// In words.
+    /// Message.
     pub(super) what: String,
 }
 
-/// The status with its counts, and in words.
+/// The status with counts and message.
 pub(super) fn described(view: &FleetView<'_, '_>, in_the_way: &Blockers, told: Option<&str>) -> RolloutStatus {
     let (at, waves) = (view.wave_at(), view.waves());
     let status = RolloutStatus { counts: view.counts(), blocked: view.blocked(), ..view.status.clone() };
@@ -45,7 +45,7 @@ pub(super) fn described(view: &FleetView<'_, '_>, in_the_way: &Blockers, told: O
     RolloutStatus { state: state(view.rollout, &status, at, told), ..status }
 }
 
-/// Of one that is over.
+/// The message of a finished rollout.
 fn over(view: &FleetView<'_, '_>, status: &RolloutStatus) -> Option<String> {
     let at = format!("{} at {}", counted(status.counts.updated), view.rollout.to);
     match (status.phase, status.reason.as_deref()) {
@@ -70,8 +70,7 @@ fn over(view: &FleetView<'_, '_>, status: &RolloutStatus) -> Option<String> {
     }
 }
 
-/// What is so of objects with a mark once all is taken back. Where somebody else has set the label, the rollout leaves
-/// it.
+/// Result of an undo, for objects with the rollout annotation. The rollout keeps labels that another client set.
 fn taken_back(view: &FleetView<'_, '_>) -> String {
     let is_another = |(object, standing): &(&FleetObject, &ObjectState)| {
         let was = object.mark_of(view.rollout).map(|mark| mark.was.as_deref());
@@ -89,8 +88,8 @@ fn taken_back(view: &FleetView<'_, '_>) -> String {
     )
 }
 
-/// Objects at the new version that another rollout has moved there, or one of this name that was deleted: their marks
-/// say nothing to this one.
+/// Objects at the new version that another rollout moved, or a deleted one of the same name. Their annotations do not
+/// concern this rollout.
 fn of_another(view: &FleetView<'_, '_>) -> String {
     let is_its = |object: &&FleetObject| object.legs.is_none() && object.is_moved_by_another(view.rollout);
     let all: Vec<String> = view.fleet.iter().filter(is_its).map(FleetObject::title).collect();
@@ -104,7 +103,7 @@ fn of_another(view: &FleetView<'_, '_>) -> String {
     )
 }
 
-/// What a rollout that was stopped has not moved, and what it has left half-way.
+/// Objects that an aborted rollout has not moved, and objects left partially applied.
 fn stopped(view: &FleetView<'_, '_>) -> String {
     let is_left = |object: &FleetObject| {
         object.legs.as_ref().is_some_and(|legs| legs.is_half_way())
@@ -113,7 +112,7 @@ fn stopped(view: &FleetView<'_, '_>) -> String {
     };
     let is_before = |(object, standing): &(&FleetObject, &ObjectState)| match standing {
         ObjectState::Old => !is_left(object) && !object.is_run(),
-        // It was taken back, or never moved.
+        // Reverted, or never moved.
         ObjectState::Failed(_) | ObjectState::Waiting(_) | ObjectState::Refused(_) => {
             !is_left(object) && object.legs.as_ref().is_some_and(|legs| legs.is_home())
         }
@@ -127,14 +126,14 @@ fn stopped(view: &FleetView<'_, '_>) -> String {
     format!("{before}; left where they are, and not taken back: {}", some(&left))
 }
 
-/// Objects of which Jobs have done something that is not taken back.
+/// Objects with Job effects that are not reverted.
 fn marks_lost(status: &RolloutStatus) -> String {
     let Some(first) = status.lost().next() else { return String::new() };
     let names: Vec<String> = status.lost().map(|lost| lost.object.clone()).collect();
     format!("; left where they are: {}. {}: {}", some(&names), first.object, first.message)
 }
 
-/// Objects that are left as they are, since nobody knows any more whether they were moved.
+/// Objects left unchanged because their move state is unknown.
 fn lost(status: &RolloutStatus) -> String {
     if !status.leaves_objects() {
         return String::new();
@@ -190,7 +189,7 @@ fn words(
     }
 }
 
-/// Some names, and how many more there are.
+/// The first names, and the number of the rest.
 pub(super) fn some(names: &[String]) -> String {
     let shown = names.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");
     match names.len().saturating_sub(SHOWN) {
@@ -203,5 +202,5 @@ fn counted(objects: usize) -> String {
     if objects == 1 { "1 object".to_owned() } else { format!("{objects} objects") }
 }
 
-/// Names in a message.
+/// Number of names in a message.
 const SHOWN: usize = 5;

@@ -1,23 +1,22 @@
-//! Points in time, as plans are told them: what decides has no clock.
+//! Times as plan input: the planner has no clock.
 
 use std::time::Duration;
 
-/// How long an API server works on a call that was sent, in seconds, and some for clocks that differ: what it was to
-/// make is there by then, or never.
-/// Source: `k8s.io/apiserver pkg/server/config.go`, `RequestTimeout`: a minute, unless `--request-timeout` says
-/// otherwise.
+/// Longest time in seconds that an API server works on a request, with tolerance for clock differences. Afterwards its
+/// effect is visible, or never occurs. Source: `k8s.io/apiserver pkg/server/config.go`, `RequestTimeout`: a minute,
+/// unless set by `--request-timeout`.
 pub const LONGEST_CALL: u64 = 65;
 
-/// A point in time, by two clocks.
+/// A time on two clocks.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct ClockReading {
-    /// Seconds since 1970 by the clock on the wall, which may jump: what is written down is told by it.
+    /// Seconds since 1970 on the wall clock, which may jump: for stored times.
     pub wall: u64,
-    /// Time since whoever asks was started, which never jumps: what is remembered is told by it.
+    /// Time since the start of the process, monotonic: for times in memory.
     pub steady: Duration,
 }
 
-/// A point in time as Kubernetes writes it: `2026-11-20T10:36:38Z`.
+/// A time in the format of Kubernetes: `2026-11-20T10:36:38Z`.
 #[must_use]
 pub fn rfc3339(wall: u64) -> String {
     let (days, second) = (wall / DAY, wall % DAY);
@@ -26,7 +25,7 @@ pub fn rfc3339(wall: u64) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
 }
 
-/// Seconds since 1970 of a point in time as Kubernetes writes it. Fractions of a second are passed over.
+/// Parses a time in the format of Kubernetes to seconds since 1970. Ignores fractions of a second.
 pub fn wall(text: &str) -> Option<u64> {
     let (date, time) = text.strip_suffix('Z')?.split_once('T')?;
     let mut date = date.split('-').map(|part| part.parse::<u64>().ok());
@@ -41,8 +40,8 @@ pub fn wall(text: &str) -> Option<u64> {
         .then(|| days(year, month, day) * DAY + hour * 3600 + minute * 60 + second)
 }
 
-/// Year, month and day of a number of days since 1970, in the Gregorian calendar. A year begins in March here, so that
-/// the day that some years lack is its last one (Howard Hinnant, `chrono-Compatible Low-Level Date Algorithms`).
+/// Year, month and day of a number of days since 1970, in the Gregorian calendar. The year begins in March here, so
+/// that the leap day is its last day (Howard Hinnant, `chrono-Compatible Low-Level Date Algorithms`).
 fn date(days: u64) -> (u64, u64, u64) {
     let days = days + TO_1970;
     let (era, of_era) = (days / ERA, days % ERA);
@@ -54,7 +53,7 @@ fn date(days: u64) -> (u64, u64, u64) {
     (era * 400 + year + u64::from(month <= 2), month, day)
 }
 
-/// The other way round.
+/// The inverse.
 fn days(year: u64, month: u64, day: u64) -> u64 {
     let year = year - u64::from(month <= 2);
     let (era, of_era) = (year / 400, year % 400);

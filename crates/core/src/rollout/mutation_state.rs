@@ -1,16 +1,16 @@
-//! Whether a stage has seen an object, after its fact.
+//! Whether a mutation has processed an object, after its fact.
 
-/// What was found of an object that a stage has to have seen.
+/// State of an object that a mutation must process.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum MutationState {
-    /// It is not there.
+    /// The object does not exist.
     Absent,
-    /// It is being deleted, and no stage looks at it any more.
+    /// The object is terminating, and mutations skip it.
     Going,
-    /// It is what the stage makes of it.
+    /// The object equals the result of the mutation.
     Seen,
-    /// It is not, and where.
+    /// The object differs, at this path.
     Unseen(String),
-    /// Nobody knows, and why.
+    /// Unknown, with the reason.
     Unknown(String),
 }

@@ -1,4 +1,4 @@
-//! What stages make of objects, for rollouts that have them written once more.
+//! Results of mutations on objects, for rollouts that touch objects to have them mutated again.
 
 use serde_json::Value;
 
@@ -9,8 +9,8 @@ use super::status::RolloutStatus;
 use crate::definition::{ObjectAction, WorkflowStep, Mutation, Path, Touch, MutationPhase, MutatedKind};
 use crate::json::Json;
 
-/// Which definition of stages a rollout cannot do without and is not there, in words; nothing where all are, and where
-/// it goes back or stops, which takes none.
+/// The message about the first missing mutation definition that the rollout needs. `None` during undo and abort, which
+/// need none.
 #[must_use]
 pub fn missing_mutations(rollout: &Rollout, status: &RolloutStatus, mutated: &[MutatedKind]) -> Option<String> {
     let is_missing =
@@ -20,8 +20,8 @@ pub fn missing_mutations(rollout: &Rollout, status: &RolloutStatus, mutated: &[M
     readmissions.filter(|(_, one)| forward && is_missing(one)).map(|(step, one)| missing(step, one)).next()
 }
 
-/// Whether a stage has seen an object, as an API server answers it, after its fact: whether it would change nothing of
-/// it. `resource` is plural and group.
+/// Checks whether a mutation has processed an object from the API server, after its fact: applying the mutation changes
+/// nothing. `resource` is plural and group.
 #[must_use]
 pub fn seen_by_mutation(mutated: &[MutatedKind], resource: (&str, &str), mutation: &str, object: &Value) -> MutationState {
     let Some((kind, mutation)) = find(mutated, resource, mutation) else {
@@ -37,7 +37,7 @@ pub fn seen_by_mutation(mutated: &[MutatedKind], resource: (&str, &str), mutatio
         return MutationState::Unknown(format!("mutation {} is not about it, and never sees it", mutation.name));
     }
     let mut made = before;
-    // What it cannot do anything about it leaves as it is, and that is no hand-over.
+    // A mutation that cannot handle the object leaves it unchanged: this is not a handover.
     if let Some(remark) = mutation.remarks(MutationPhase::After, &mut made, &kind.pod).into_iter().next() {
         return MutationState::Unknown(remark);
     }
@@ -53,7 +53,7 @@ fn readmission(step: &WorkflowStep) -> Option<&Touch> {
     }
 }
 
-/// A stage of a resource, and the definition that it is in.
+/// A mutation of a resource, and its definition.
 fn find<'s>(
     mutated: &'s [MutatedKind],
     resource: (&str, &str),
@@ -70,7 +70,7 @@ fn missing(step: &str, Touch { resource, mutation, .. }: &Touch) -> String {
     )
 }
 
-/// The first place in which two documents differ, outermost first.
+/// The first path at which two documents differ, outermost first.
 fn first_difference(one: &Value, other: &Value, at: &Path) -> Option<Path> {
     match (one, other) {
         (Value::Object(one), Value::Object(other)) => {

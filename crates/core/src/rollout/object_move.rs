@@ -1,4 +1,4 @@
-//! The writes of objects: what is reserved is moved, and what was refused is tried again.
+//! Move writes: moves objects in flight, and retries refused ones.
 
 use std::collections::BTreeMap;
 
@@ -12,17 +12,17 @@ use super::patch::ObjectPatch;
 use super::planner::Planner;
 use super::status::InFlightObject;
 
-/// Writes of objects that are reserved.
+/// Writes of in-flight objects.
 #[derive(Default)]
 pub(super) struct Moves {
     pub(super) writes: Vec<ObjectPatch>,
-    /// What is recorded of those that are taken back, by uid.
+    /// Records of objects that are rolled back, by uid.
     pub(super) records: BTreeMap<String, Option<ManagerRecord>>,
-    /// Whether others of them come in a moment: see [`is_just_written`].
+    /// True if other writes are due shortly: see [`is_just_written`].
     pub(super) defers: bool,
 }
 
-/// The writes of objects that are reserved, and not to be seen on them yet.
+/// Writes of in-flight objects whose move is not observed yet.
 pub(super) fn moves(planner: &Planner<'_>) -> Moves {
     let mut moves = Moves::default();
     if planner.rests
@@ -35,14 +35,14 @@ pub(super) fn moves(planner: &Planner<'_>) -> Moves {
     let judge = planner.judge();
     for reservation in &planner.status.in_flight {
         let Some(object) = planner.object(&reservation.uid).filter(|object| object.legs.is_none()) else { continue };
-        // Whoever is taken back goes to the old controller, and the new one may be dead.
+        // A rollback returns objects to the old controller: the new one may be down.
         let waits = planner.facts.shut.is_some() && !reservation.back;
-        // It goes back to whoever it was with, who may be the one to let it go.
+        // A rollback may return the object to the controller that removes its finalizer.
         let goes = object.is_going && !reservation.back;
         if goes || waits || judge.has_landed(object, reservation) || judge.was_taken(object, reservation) {
             continue;
         }
-        // Where the controller is always faster, it will have written in a later second as well.
+        // A controller that is always faster will also write in a later second.
         let is_busy = planner.facts.remembered.is_often_overtaken(&object.uid);
         let awaited = judge.manager_ahead(object, reservation).filter(|_| !is_busy);
         let write = match reservation.back {
@@ -62,9 +62,9 @@ pub(super) fn moves(planner: &Planner<'_>) -> Moves {
     moves
 }
 
-/// Whether the controller that an object goes to has written to it in this second, as far as clocks agree. Its answer
-/// to the move, within the same second, would leave its entry as it is, so that the move waits for the next second. It
-/// does not wait for a controller that writes all the time: that one writes again.
+/// True if the receiving controller wrote the object in this second, as far as clocks agree. Its response to a move in
+/// the same second would leave its entry unchanged, so the move waits for the next second. A controller that writes
+/// continuously is not awaited: it writes again.
 fn is_just_written(object: &FleetObject, manager: &str, reservation: &InFlightObject, now: ClockReading) -> bool {
     let last = object.managers.as_ref().and_then(|all| all.last_write(manager));
     let since = wall(&reservation.since).filter(|since| *since <= now.wall);
@@ -72,7 +72,7 @@ fn is_just_written(object: &FleetObject, manager: &str, reservation: &InFlightOb
     waits && last.is_some_and(|last| now.wall <= last.saturating_add(1))
 }
 
-/// Notes which entries of field managers there are as objects are taken back: their marks go with that.
+/// Records the field manager entries of objects that are rolled back: the rollback removes their annotations.
 pub(super) fn note_records(planner: &mut Planner<'_>, mut records: BTreeMap<String, Option<ManagerRecord>>) {
     for reservation in &mut planner.status.in_flight {
         if let Some(record) = records.remove(&reservation.uid) {
@@ -81,10 +81,10 @@ pub(super) fn note_records(planner: &mut Planner<'_>, mut records: BTreeMap<Stri
     }
 }
 
-/// Seconds: one for the clock of an API server that is behind, and one for times that have no fractions.
+/// Seconds: one for an API server clock that is behind, and one for times without fractions.
 const LONGEST_DEFERRAL: u64 = 3;
 
-/// Dry runs of the moves of objects that were refused some time ago.
+/// Dry runs of moves that were refused some time ago.
 pub(super) fn tries(planner: &Planner<'_>, view: &FleetView<'_, '_>) -> Vec<ObjectPatch> {
     if planner.rests || planner.is_stopped() || planner.status.started.is_none() || planner.facts.trouble.is_some() {
         return Vec::new();

@@ -1,18 +1,18 @@
-//! Where the objects of a step are, for one object of a rollout.
+//! The location of a step's objects, for one object of a rollout.
 
 use super::other_cluster::OtherCluster;
 use crate::definition::StepPlace;
 
-/// Where objects are.
+/// A location of objects.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct ResolvedLocation {
     pub(super) cluster: Option<OtherCluster>,
-    /// Nothing for those that are in none, and for those of all.
+    /// `None` for cluster-scoped objects, and for all namespaces.
     pub(super) namespace: Option<String>,
 }
 
 impl ResolvedLocation {
-    /// The place of a step, in whose texts names are filled in.
+    /// Resolves the location of a step with expanded placeholders.
     pub(super) fn of(place: &StepPlace, fill: &dyn Fn(&str) -> String) -> Self {
         Self {
             namespace: place.namespace.as_deref().map(fill),

@@ -1,4 +1,4 @@
-//! How far an object is on its workflows: one leg for each wave that takes it along.
+//! The progress of an object on its workflows: one entry per wave that contains it.
 
 use std::collections::BTreeMap;
 
@@ -12,51 +12,51 @@ use super::status::RolloutStatus;
 use super::wave::Wave;
 use crate::definition::{WorkflowAct, Path, StepDirection};
 
-/// The legs of an object, in the order of their waves, and what is seen of the fields that their steps write.
+/// The wave entries of an object, in wave order, and the observed fields that steps write.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct ObjectProgress {
     pub(super) legs: Vec<WaveProgress>,
     pub(super) fields: BTreeMap<Path, ObservedField>,
-    /// What has to be looked up for it to become an object of another kind.
+    /// Facts to look up before its conversion to another kind.
     pub(super) facts: Vec<FactLookup>,
-    /// Why it does not become one, by its own fields.
+    /// The reason in its own fields that excludes it from conversion.
     pub(super) refused: Option<String>,
-    /// What its status says of that.
+    /// The refusal reason in its status.
     pub(super) told: Option<String>,
-    /// It is no object: what a wave runs stands for it.
+    /// True for a placeholder that represents a wave run.
     pub(super) is_run: bool,
 }
 
-/// The workflow of one wave, as far as an object has gone it.
+/// The progress of an object on the workflow of one wave.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct WaveProgress {
     pub(super) wave: usize,
-    /// Whether the object goes it: by its labels, or because it has gone a part of it. Other waves may have it under
-    /// way.
+    /// True if the wave contains the object, by its labels or because it has begun the wave. The object may be in
+    /// flight in other waves.
     is_own: bool,
-    /// Whether its wave says which objects it is for.
+    /// True if the wave has a selector.
     is_chosen: bool,
-    /// How many of its steps are done.
+    /// The number of applied steps.
     pub(super) done: usize,
-    /// The last of them counts as done only so that it can be undone.
+    /// The last applied step counts only so that a rollback reverts it.
     pub(super) half: bool,
-    /// The next one was begun, and nobody knows how far it came.
+    /// The next step has begun, with unknown progress.
     pub(super) open: bool,
-    /// How many it has.
+    /// The number of steps.
     pub(super) steps: usize,
-    /// How many of those that are done stay done.
+    /// The number of applied steps that are irreversible.
     pub(super) floor: usize,
-    /// Why the workflow is not about the object.
+    /// The reason why the workflow does not select the object.
     outside: Option<String>,
-    /// What does not hold, for each step, before it is done.
+    /// The unmet condition of each step before it is applied.
     done_unmet: Vec<Option<String>>,
-    /// The same before it is undone.
+    /// The unmet condition of each step before it is reverted.
     undone_unmet: Vec<Option<String>>,
 }
 
 impl ObjectProgress {
-    /// The legs of an object. These waves take it along, by their indices; of the others it is known how far it is,
-    /// since it may be under way with them from before somebody changed its labels.
+    /// The progress of an object. `waves` are the indices of waves that contain it. Other waves are included, since the
+    /// object may be in flight there from before a label change.
     pub(super) fn of(object: &Value, rollout: &Rollout, waves: &[usize], mark: Option<&RolloutAnnotation>) -> Self {
         let facts = rollout.pair.as_ref().map(|pair| pair.wanted(object)).unwrap_or_default();
         let refused = rollout.pair.as_ref().and_then(|pair| pair.refuses(object));
@@ -88,7 +88,7 @@ impl ObjectProgress {
         all
     }
 
-    /// The legs of an object that is there no more, by what it said last. Nothing where it cannot be made anew.
+    /// The progress of a deleted object, from its last annotation. `None` if it cannot be recreated.
     pub(super) fn of_former(rollout: &Rollout, waves: &[usize], mark: &RolloutAnnotation) -> Option<Self> {
         let all = Self::of(&Value::Null, rollout, waves, Some(mark));
         let legs = Self { legs: all.legs, ..Self::default() };
@@ -97,7 +97,7 @@ impl ObjectProgress {
         workflow.returns().then_some(legs)
     }
 
-    /// What a wave runs, as if it were an object.
+    /// The progress of a wave run, as an object.
     pub(super) fn of_run(at: usize, wave: &Wave, status: &RolloutStatus) -> Option<Self> {
         let done = usize::from(status.completed_run_waves.contains(&wave.name));
         let workflow = wave.workflow.as_ref().filter(|_| wave.is_run)?;
@@ -117,13 +117,13 @@ impl ObjectProgress {
         (leg.steps > 0).then(|| Self { legs: vec![leg], is_run: true, ..Self::default() })
     }
 
-    /// The leg that comes next on the way forward.
+    /// The next wave going forward.
     pub(super) fn forward(&self) -> Option<&WaveProgress> {
         self.own().find(|leg| !leg.is_done() && leg.counts())
     }
 
-    /// The leg before that one which the object has to go first, and why it cannot: its wave has chosen the object, and
-    /// what its workflow is about does not hold now.
+    /// The earlier wave that the object must pass first, with the obstacle: the wave selects the object, and the
+    /// workflow's condition fails now.
     pub(super) fn held(&self) -> Option<(&WaveProgress, &str)> {
         let next = self.forward()?;
         let before = self.own().take_while(|leg| leg.wave != next.wave);
@@ -136,49 +136,49 @@ impl ObjectProgress {
         self.legs.iter().filter(|leg| leg.is_own)
     }
 
-    /// The leg that is taken back next. Nobody goes back over what cannot be undone.
+    /// The wave to roll back next. Irreversible steps end a rollback.
     pub(super) fn back(&self) -> Option<&WaveProgress> {
         self.last().filter(|leg| leg.done > leg.floor || leg.open)
     }
 
-    /// The last leg of which anything is done.
+    /// The last wave with an applied step.
     pub(super) fn last(&self) -> Option<&WaveProgress> {
         self.own().rev().find(|leg| leg.done > 0 || leg.open)
     }
 
-    /// The leg of a wave that takes the object along.
+    /// The entry of a wave that contains the object.
     pub(super) fn of_wave(&self, wave: usize) -> Option<&WaveProgress> {
         self.own().find(|leg| leg.wave == wave)
     }
 
-    /// The leg of a wave that an object is under way with, whether its labels still say so or not.
+    /// The entry of a wave in which the object is in flight, whatever its labels.
     pub(super) fn under_way(&self, wave: usize) -> Option<&WaveProgress> {
         self.legs.iter().find(|leg| leg.wave == wave)
     }
 
-    /// Whether it is somewhere on a leg, and not at its end.
+    /// True if the object is in the middle of a wave.
     pub(super) fn is_half_way(&self) -> bool {
         self.last().is_some_and(|leg| !leg.is_done())
     }
 
-    /// Whether it is an object of which no step is done.
+    /// True for an object without applied steps.
     pub(super) fn is_home(&self) -> bool {
         !self.is_run && !self.has_begun()
     }
 
-    /// Whether any step of it was done.
+    /// True if a step is applied.
     pub(super) fn has_begun(&self) -> bool {
         self.last().is_some()
     }
 }
 
 impl WaveProgress {
-    /// Whether the leg is where a way leads.
+    /// True if the wave is complete in a direction.
     pub(super) fn has_landed(&self, back: bool) -> bool {
         if back { self.done <= self.floor && !self.open } else { self.is_done() }
     }
 
-    /// What does not hold that has to before a step is done, or undone.
+    /// The unmet condition for applying or reverting a step.
     pub(super) fn unmet(&self, step: usize, way: StepDirection) -> Option<&str> {
         let unmet = match way {
             StepDirection::Done => &self.done_unmet,
@@ -187,12 +187,12 @@ impl WaveProgress {
         unmet.get(step)?.as_deref()
     }
 
-    /// Whether its workflow is not about the object, as that is now.
+    /// True if the workflow does not select the object now.
     pub(super) fn is_outside(&self) -> bool {
         self.outside.is_some()
     }
 
-    /// Whether it counts among the objects of its wave.
+    /// True if the object counts in its wave.
     pub(super) fn counts(&self) -> bool {
         self.done > 0 || self.open || self.outside.is_none()
     }

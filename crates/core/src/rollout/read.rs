@@ -8,10 +8,10 @@ use super::fleet_rollout::Rollout;
 use super::spec::RolloutDocument;
 use crate::definition::Kind;
 
-/// The name of the kind that a StagedRollout is about, as it says it. `file` is its name in messages.
+/// The kind in a StagedRollout, as spelled there. `file` is the name for messages.
 ///
 /// # Errors
-/// [`BadRollout`]: it is no StagedRollout.
+/// [`BadRollout`]: the document is not a StagedRollout.
 pub fn rolled_kind(file: &str, text: &str) -> Result<String, BadRollout> {
     RolloutDocument::read(file, text).map(|document| document.spec.value.kind)
 }
@@ -19,12 +19,12 @@ pub fn rolled_kind(file: &str, text: &str) -> Result<String, BadRollout> {
 /// Reads a StagedRollout, as YAML or JSON, and checks it against the definition of its kind.
 ///
 /// # Errors
-/// [`BadRollout`]: everything that is wrong with it.
+/// [`BadRollout`]: all errors found.
 pub fn read_rollout(file: &str, text: &str, kind: &Kind) -> Result<Rollout, BadRollout> {
     RolloutCompiler::new(file, kind).compile(&RolloutDocument::read(file, text)?)
 }
 
-/// The same for one that an API server answered.
+/// Reads a StagedRollout returned by the API server.
 ///
 /// # Errors
 /// [`BadRollout`].

@@ -1,39 +1,39 @@
-//! What a person asks of a rollout by a command, and why it would change nothing.
+//! Requests of an operator to a rollout, and the check that a request has an effect.
 
 use serde_json::Value;
 
 use super::fleet_rollout::Direction;
 use super::status::{ANNOTATION_REMOVED, RolloutPhase, RolloutStatus};
 
-/// What is asked of a rollout.
+/// A request to a rollout.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum RolloutRequest {
-    /// Nothing more is moved for now.
+    /// Stop moving objects for now.
     Pause,
-    /// It goes on.
+    /// Continue.
     Resume,
-    /// What was moved is taken back.
+    /// Roll moved objects back.
     Undo,
-    /// What is under way ends.
+    /// End after the objects in flight.
     Abort,
 }
 
-/// Why a request would change nothing.
+/// The reason why a request would have no effect.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct NoEffect {
-    /// In a sentence, which names the state of the rollout.
+    /// One sentence that contains the state of the rollout.
     pub why: String,
     /// The command to use instead.
     pub hint: String,
 }
 
-/// A StagedRollout as it is in a cluster, as far as requests are about it.
+/// A StagedRollout in a cluster, reduced to the members that requests use.
 struct AskedRollout<'d> {
     name: &'d str,
     status: RolloutStatus,
     direction: Direction,
     paused: bool,
-    /// Of each command that a hint names, with a blank before it.
+    /// Flags for each command in a hint, with a leading blank.
     flags: &'d str,
 }
 
@@ -47,11 +47,11 @@ impl RolloutRequest {
         }
     }
 
-    /// Checks that a request changes something of a StagedRollout, as it is in a cluster. Each command of the hint has
-    /// these flags, such as ` --kinds DIR`.
+    /// Checks that a request has an effect on a StagedRollout in a cluster. `flags`, such as ` --kinds DIR`, are
+    /// appended to each command in the hint.
     ///
     /// # Errors
-    /// It would change nothing: why, and what to do instead.
+    /// The request would have no effect: the reason, and the command to use instead.
     pub fn check(self, document: &Value, flags: &str) -> Result<(), NoEffect> {
         let rollout = AskedRollout::of(document, flags);
         let Some((cause, hint)) = rollout.no_effect(self) else { return Ok(()) };
@@ -59,11 +59,11 @@ impl RolloutRequest {
     }
 }
 
-/// Checks that applying a document to a StagedRollout changes something, where the rollout has begun. Returns whether
-/// the rollout goes forward again by that. Each command of the hint has these flags, such as ` --kinds DIR`.
+/// Checks that applying a document to a begun StagedRollout has an effect. Returns true if the rollout changes
+/// direction to forward. `flags`, such as ` --kinds DIR`, are appended to each command in the hint.
 ///
 /// # Errors
-/// It would change nothing: why, and what to do instead.
+/// Applying would have no effect: the reason, and the command to use instead.
 pub fn goes_forward_again(document: &Value, applied: &Value, flags: &str) -> Result<bool, NoEffect> {
     let (rollout, wanted) = (AskedRollout::of(document, flags), AskedRollout::of(applied, flags));
     if rollout.status.started.is_none() {
@@ -93,12 +93,12 @@ impl<'d> AskedRollout<'d> {
         }
     }
 
-    /// A command about this rollout.
+    /// A command for this rollout.
     fn command(&self, verb: &str) -> String {
         format!("pointsman rollout {verb} {}{}", self.name, self.flags)
     }
 
-    /// Cause and hint of a request that changes nothing.
+    /// Cause and hint of a request without effect.
     fn no_effect(&self, request: RolloutRequest) -> Option<(String, String)> {
         let (name, status) = (self.name, &self.status);
         let as_is = || Some((format!("it {}", self.state()), self.hint()));
@@ -130,7 +130,7 @@ impl<'d> AskedRollout<'d> {
         }
     }
 
-    /// Whether something waits for a person who resumes the rollout.
+    /// True if the rollout waits for an operator to resume it.
     fn can_resume(&self) -> bool {
         let status = &self.status;
         let was_lost = || status.failures.iter().any(|failure| failure.reason == ANNOTATION_REMOVED);
@@ -144,7 +144,7 @@ impl<'d> AskedRollout<'d> {
             || failed()
     }
 
-    /// What it has come to, behind "it".
+    /// The state as text, after "it".
     fn state(&self) -> String {
         let reason = self.status.reason.iter().map(|reason| format!(" ({reason})")).collect::<String>();
         if self.status.started.is_none() && !self.status.is_over() {
@@ -153,7 +153,7 @@ impl<'d> AskedRollout<'d> {
         format!("is {:?}{reason}", self.status.phase)
     }
 
-    /// The command that changes something.
+    /// The command that has an effect.
     fn hint(&self) -> String {
         let (name, status) = (self.name, &self.status);
         let (back, forward) = (
@@ -183,7 +183,7 @@ impl<'d> AskedRollout<'d> {
     }
 }
 
-/// Whether all that a document says stands in another one.
+/// True if a document contains everything in another one.
 fn says(there: &Value, wanted: &Value) -> bool {
     match (there, wanted) {
         (Value::Object(there), Value::Object(wanted)) => wanted.iter().all(|(name, wanted)| match there.get(name) {

@@ -1,8 +1,7 @@
-//! A rollout that has every object stored anew, as the version that its CRD stores by now.
+//! Storage migration: a rollout that stores every object again, in the current storage version of its CRD.
 //!
-//! Nobody can read in which version an object is stored. What can be seen is that a rollout has written it, by the
-//! rollout's annotation, and that the CRD was the same from before the first of these writes on: whatever was written
-//! since is stored in the version that it stores.
+//! The stored version of an object is not readable. Observable are the rollout's annotation on a written object, and a
+//! CRD that is unchanged since before the first write. Objects written since then are stored in the storage version.
 
 use serde_json::Value;
 
@@ -12,12 +11,12 @@ use super::moment::{ClockReading, wall};
 use super::lookup_request::LookupRequest;
 use super::status::RolloutStatus;
 
-/// What has to be looked up for a rollout that has objects stored anew.
+/// The lookup of a storage migration.
 pub(super) fn crd_question(rollout: &Rollout) -> Option<LookupRequest> {
     rollout.stores.as_deref().map(LookupRequest::of_crd)
 }
 
-/// Why an object that is written would not be stored in the version that the rollout is about; nothing where it would.
+/// The reason why written objects would not be stored in the target version, if so.
 pub(super) fn not_stored(rollout: &Rollout, answers: &LookupResults) -> Option<String> {
     let (name, to) = (rollout.stores.as_deref()?, rollout.to());
     let crd = match seen_crd(rollout, answers)? {
@@ -44,7 +43,7 @@ pub(super) fn not_stored(rollout: &Rollout, answers: &LookupResults) -> Option<S
     })
 }
 
-/// What nothing is written before, for a rollout that has objects stored anew.
+/// The reason why a storage migration must not write yet.
 pub(super) fn unheard(
     rollout: &Rollout,
     status: &RolloutStatus,
@@ -60,7 +59,7 @@ pub(super) fn unheard(
     (!is_heard).then(|| format!("every API server has {HEARD} s to hear that {} is stored", rollout.to()))
 }
 
-/// The CRD as it was seen, or why nobody knows it; nothing where it is not asked for.
+/// The observed CRD, or the error. `None` if the rollout needs no CRD.
 pub(super) fn seen_crd<'a>(rollout: &Rollout, answers: &'a LookupResults) -> Option<Result<&'a Value, String>> {
     let (question, name) = (crd_question(rollout)?, rollout.stores.as_deref()?);
     Some(match answers.of(&question.about) {
@@ -70,6 +69,5 @@ pub(super) fn seen_crd<'a>(rollout: &Rollout, answers: &'a LookupResults) -> Opt
     })
 }
 
-/// Seconds. API servers watch CRDs, and have heard of a change within one; `pointsman migrate` waits as long
-/// (`--settle`).
+/// Seconds. API servers watch CRDs, and receive a change within one; `pointsman migrate` waits as long (`--settle`).
 const HEARD: u64 = 10;

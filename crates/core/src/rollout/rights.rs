@@ -1,4 +1,4 @@
-//! What whoever runs a rollout has to be allowed in the cluster, and no more.
+//! The minimal RBAC permissions of a rollout runner.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,12 +9,12 @@ use super::lookup_request::{LookupRequest, LookupTarget};
 use crate::apimachinery::ResourceName;
 use crate::definition::{WorkflowStep, Kind};
 
-/// Verbs by resource, in its order.
+/// Verbs by group and plural.
 pub type RolloutRights = BTreeMap<(String, String), BTreeSet<&'static str>>;
 
-/// What a rollout does to which resources: group and plural, and the verbs of RBAC. A plural may name a subresource,
-/// such as `rollouts/status`; `*` is every resource of every group. Without any of them it does not come to its end,
-/// but for events, and for what others say runs: what is not known of that is not said.
+/// The permissions of a rollout: group and plural, and RBAC verbs. A plural may contain a subresource, such as
+/// `rollouts/status`; `*` is every resource of every group. A rollout cannot finish without any of them, apart from
+/// events and from version sources in other objects, without which versions stay unknown.
 #[must_use]
 pub fn rights(rollout: &Rollout, kind: &Kind, owners: OwnerReferences) -> RolloutRights {
     let mut rights = RolloutRights::new();
@@ -29,7 +29,7 @@ pub fn rights(rollout: &Rollout, kind: &Kind, owners: OwnerReferences) -> Rollou
     let (plural, group) = rollout.source().unwrap_or_else(|| (kind.plural(), kind.group()));
     may(group, plural, &["get", "list", "patch", "watch"]);
     if let Some(pair) = rollout.pair.as_deref().filter(|_| rollout.returns()) {
-        // Objects that are there no more are found by what they have become, and made anew.
+        // Deleted objects are found by their replacements, and recreated.
         may(&pair.source.resource.group, &pair.source.resource.plural, &["create"]);
         may(&pair.target.resource.group, &pair.target.resource.plural, &["list", "patch"]);
     }
@@ -62,7 +62,7 @@ pub fn rights(rollout: &Rollout, kind: &Kind, owners: OwnerReferences) -> Rollou
     rights
 }
 
-/// What a rollout does in other clusters, by the kubeconfigs that its steps name; empty where it does nothing there.
+/// The permissions of a rollout in other clusters, under the kubeconfigs of its steps; empty without such steps.
 #[must_use]
 pub fn rights_elsewhere(rollout: &Rollout) -> RolloutRights {
     let mut rights = RolloutRights::new();

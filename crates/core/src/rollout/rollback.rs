@@ -1,4 +1,4 @@
-//! Where the fleet is to go, and what becomes of what is under way when that changes.
+//! Changes of direction, and their effect on objects in flight.
 
 use serde_json::Value;
 
@@ -14,7 +14,7 @@ pub(super) fn turns(planner: &Planner<'_>) -> bool {
     wanted(planner) != planner.status.direction
 }
 
-/// Goes where the StagedRollout says, from now on.
+/// Changes to the direction in the StagedRollout.
 pub(super) fn turn(planner: &mut Planner<'_>) {
     let wanted = wanted(planner);
     if !turns(planner) {
@@ -38,7 +38,7 @@ pub(super) fn turn(planner: &mut Planner<'_>) {
         }
         let is_absent = planner.object(&reservation.uid).is_none();
         if is_absent && (planner.rollout.pair.is_some() || may_run(planner, &reservation)) {
-            // Whether it has become another one is found out when it is let go.
+            // A replacement is detected at release.
             reserved.push(reservation);
             continue;
         }
@@ -51,7 +51,7 @@ pub(super) fn turn(planner: &mut Planner<'_>) {
             reservation.since = planner.now();
             planner.facts.remembered.healthy.remove(&reservation.uid);
         }
-        // What was never written needs nobody to wait for it.
+        // An unwritten move needs no wait.
         if turns || landed || (reservation.back && wanted == Direction::Undo) {
             reserved.push(reservation);
         }
@@ -59,7 +59,7 @@ pub(super) fn turn(planner: &mut Planner<'_>) {
     planner.status.in_flight = reserved;
     planner.status.direction = wanted;
     planner.status.halted = None;
-    // What lost its mark is as it is, until somebody has looked or it begins anew.
+    // Lost annotations stay recorded until an operator has checked them or the rollout begins again.
     planner.status.failures.retain(|failure| failure.reason != ANNOTATION_REMOVED || wanted != Direction::Forward);
     planner
         .status
@@ -69,7 +69,7 @@ pub(super) fn turn(planner: &mut Planner<'_>) {
         .for_each(|one| one.cleared = true);
     let status = &mut planner.status;
     (status.wave, status.wave_since, status.wave_done, status.before) = (None, None, None, false);
-    // Who approved has seen another fleet than the one that goes next.
+    // Approvals applied to another fleet than the one that moves next.
     (status.approved, status.approved_before) = (Vec::new(), Vec::new());
     if planner.status.is_over() {
         planner.status.started = Some(planner.now());
@@ -77,8 +77,7 @@ pub(super) fn turn(planner: &mut Planner<'_>) {
     planner.status.phase = RolloutPhase::Rolling;
 }
 
-/// The definition, or what a wave runs, is another one than when the rollout began: what the steps are that were
-/// counted is not known any more.
+/// Pauses if the workflows differ from those at the start: the counted steps are ambiguous.
 pub(super) fn note_changed(planner: &mut Planner<'_>) {
     if !planner.rollout.has_steps() {
         return;
@@ -95,7 +94,7 @@ pub(super) fn note_changed(planner: &mut Planner<'_>) {
     }
 }
 
-/// Writes down which CRD it was by which objects are stored anew, and halts where it is another one by now.
+/// Records the CRD of a storage migration, and pauses if it changed.
 pub(super) fn note_stored(planner: &mut Planner<'_>) {
     let (rollout, answers) = (planner.rollout, &planner.facts.answers);
     let Some(Ok(crd)) = seen_crd(rollout, answers) else { return };
@@ -113,7 +112,7 @@ pub(super) fn note_stored(planner: &mut Planner<'_>) {
             );
             planner.halt(CHANGED, message);
         }
-        // By a clock that is ahead of this one.
+        // The recorded time is from a fast clock.
         Some(before) if wall(&before.since).is_none_or(|written| written > planner.now.wall) => before.since = since,
         Some(_) => {}
         None if is_fine => planner.status.stored = Some(CrdSnapshot { uid, generation, since }),
@@ -121,7 +120,7 @@ pub(super) fn note_stored(planner: &mut Planner<'_>) {
     }
 }
 
-/// Where the fleet is to go.
+/// The direction of the fleet.
 fn wanted(planner: &Planner<'_>) -> Direction {
     planner.status.direction_of(planner.rollout)
 }

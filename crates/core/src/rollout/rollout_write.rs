@@ -1,4 +1,4 @@
-//! A call of the API server that a plan asks for.
+//! API calls of a plan.
 
 use super::steps::ObjectWrite;
 use super::job_write::JobWrite;
@@ -8,23 +8,23 @@ use super::status::RolloutStatus;
 /// One call of the API server.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum RolloutWrite {
-    /// The status of the StagedRollout, as a whole, with the resourceVersion that was read: who has lost the
-    /// StagedRollout to another runner must not be heard.
+    /// The whole status of the StagedRollout, with the resourceVersion that was read: writes of a runner that lost the
+    /// rollout are refused.
     Status(Box<RolloutStatus>),
     /// The move of an object.
     Move(ObjectPatch),
-    /// A Job of a step. One that is there already is the one that was meant.
+    /// A Job of a step. An existing Job of that name is the intended one.
     Job(Box<JobWrite>),
-    /// What a step does to another object.
+    /// A step's write of another object.
     Object(Box<ObjectWrite>),
-    /// An object is held until its turn, or let go that does not move.
+    /// Holds an object until its turn, or releases it.
     Hold(ObjectPatch),
-    /// A move, as a dry run: whether it would still be refused. The answer goes to [`super::Remembered`].
+    /// A move as dry run, to check whether it is still refused. The result is recorded in [`super::RunnerCache`].
     Try(ObjectPatch),
 }
 
 impl RolloutWrite {
-    /// The object of the fleet that it is for; nothing of a status.
+    /// The uid of its fleet object; `None` for a status.
     #[must_use]
     pub fn uid(&self) -> Option<&str> {
         match self {

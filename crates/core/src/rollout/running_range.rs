@@ -1,4 +1,4 @@
-//! Which versions run in a fleet, as far as that is certain: for whoever may write only above or below one.
+//! The range of versions running in a fleet, as far as known, for clients that may write only above or below a version.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -11,21 +11,21 @@ use super::status::{InFlightObject, RolloutStatus};
 use super::version_range::VersionRange;
 use crate::definition::admission::PartVersions;
 
-/// What runs in a fleet, as far as that is certain.
+/// The known range of running versions.
 pub(super) struct RunningRange {
-    /// All that runs of its objects.
+    /// Over whole objects.
     pub(super) whole: Option<VersionRange>,
-    /// What runs of each of their parts, by its name. One of which that is not certain is not among them.
+    /// By part name; parts with unknown versions are missing.
     pub(super) parts: BTreeMap<String, VersionRange>,
 }
 
-/// The lowest and the highest version that may be running. Nothing of both where that is not known of one object. What
-/// is under way may still be in the hands of the old version, and a cache may not know of an object that came: by what
-/// is not certain the lowest one only sinks, and the highest one only rises.
+/// The lowest and highest version that may run. `None` if one object is unknown. Objects in flight may still run the
+/// old version, and a cache may miss a new object: with stale data, the lowest version can only fall and the highest
+/// only rise.
 pub(super) fn running_range(view: &FleetView<'_, '_>, before: &RolloutStatus, facts: &PlanInput) -> RunningRange {
     let (rollout, consistent) = (view.rollout, facts.consistent);
     let is_one = |object: &FleetObject| !object.is_run() && object.former.is_none();
-    // What is being deleted runs until it is gone.
+    // A terminating object runs until it is deleted.
     let there = view.fleet.iter().filter(|object| is_one(object));
     let there: Vec<Running<'_>> = there.map(|object| (object, object.runs(rollout, &facts.answers))).collect();
     let reserved = view.status.reservations();
@@ -39,10 +39,10 @@ pub(super) fn running_range(view: &FleetView<'_, '_>, before: &RolloutStatus, fa
     RunningRange { parts: parts.collect(), whole: range(whole, before.whole_range(), consistent) }
 }
 
-/// An object, and what runs of each of its parts.
+/// An object, and the running versions of its parts.
 type Running<'o> = (&'o FleetObject, Vec<PartVersions>);
 
-/// The range of some versions, of which one may not be known. A fleet of many objects has few versions.
+/// The range of versions; `None` if one is unknown. Even a large fleet has few versions.
 fn range(seen: BTreeSet<Option<&str>>, before: Option<VersionRange>, consistent: bool) -> Option<VersionRange> {
     let mut seen: Vec<OrderedVersion> =
         seen.into_iter().map(|text| OrderedVersion::of(text?)).collect::<Option<_>>()?;
@@ -54,7 +54,7 @@ fn range(seen: BTreeSet<Option<&str>>, before: Option<VersionRange>, consistent:
     Some(VersionRange { lowest: seen.first()?.clone(), highest: seen.last()?.clone() })
 }
 
-/// What an object may be run by: two versions while it is under way.
+/// The versions that may run an object: two while it is in flight.
 fn versions<'o>(
     rollout: &'o Rollout,
     reserved: &HashMap<&str, &InFlightObject>,
@@ -74,7 +74,7 @@ fn versions<'o>(
     }
 }
 
-/// The same of one of its parts, where it has that. Which of its parts a workflow is about nobody says.
+/// The same for one part, if present. The parts that a workflow changes are unknown.
 fn part_versions<'o>(
     rollout: &'o Rollout,
     reserved: &HashMap<&str, &InFlightObject>,
@@ -90,8 +90,7 @@ fn part_versions<'o>(
     all.extend(meanwhile(rollout, reserved, object));
 }
 
-/// What an object may be run by while it is under way, whatever is seen of it. Of one that said nothing before nobody
-/// knows.
+/// The versions that may run an in-flight object, regardless of its observed state. Empty if its annotation is missing.
 fn meanwhile<'o>(
     rollout: &'o Rollout,
     reserved: &HashMap<&str, &InFlightObject>,

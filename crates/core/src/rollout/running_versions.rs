@@ -1,4 +1,4 @@
-//! Which versions run of a kind, and which may follow: worked out from what is seen, and kept nowhere.
+//! The running versions of a kind and their possible successors, derived from observation and stored nowhere.
 
 use serde_json::Value;
 
@@ -11,65 +11,65 @@ use crate::definition::admission::{ObservedPart, PartVersions, whole_parts};
 use crate::definition::{Kind, Path, REWRITE};
 use crate::upgrade::VersionText;
 
-/// What is seen of the versions that run of a kind, object by object.
+/// Observed versions of a kind, object by object.
 #[derive(Clone, Debug)]
 pub struct RunningVersions<'k> {
     kind: &'k Kind,
     objects: usize,
-    /// Each version with how many objects run it, or a part of which does.
+    /// Each version, with the number of objects that run it completely or in part.
     seen: Vec<(VersionText, usize)>,
     unread: usize,
-    /// The first objects of which nobody knows what runs.
+    /// The first objects whose versions are unknown.
     shown: Vec<UnreadVersion>,
-    /// What others say.
+    /// Lookup results about other objects.
     answers: LookupResults,
 }
 
-/// An object of which nobody knows what runs.
+/// An object whose running version is unknown.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct UnreadVersion {
     /// `namespace/name`.
     pub object: String,
-    /// Why, in words.
+    /// The reason, as a message.
     pub why: String,
 }
 
-/// A version of a kind, and how it stands.
+/// A version of a kind, and its state.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct VersionStatus {
-    /// As the definition spells it; else as it was found.
+    /// As spelled in the definition; otherwise as observed.
     pub version: String,
-    /// Whether the fleet is meant to be at it.
+    /// True if the fleet is meant to have this version.
     pub target: bool,
-    /// How it stands.
+    /// The state.
     pub state: VersionState,
-    /// How many objects run it, or a part of which does.
+    /// The number of objects that run it completely or in part.
     pub objects: usize,
-    /// The versions that may become this one, where the definition names them.
+    /// Versions with an upgrade path to this one, if defined.
     pub upgrade_from: Vec<String>,
-    /// The versions that this one may become again, where the definition names them.
+    /// Versions that a downgrade can return to, if defined.
     pub downgrade_to: Vec<String>,
-    /// What must be applied before a rollout to it begins.
+    /// Prerequisites that must be applied before a rollout to this version.
     pub applied: Vec<String>,
-    /// What must be available then, and not applied yet.
+    /// Prerequisites that must be available before a rollout and need not be applied.
     pub available: Vec<String>,
 }
 
-/// How a version stands.
+/// The state of a version.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum VersionState {
-    /// It runs everywhere.
+    /// Runs everywhere.
     Active,
-    /// It runs somewhere: of an object, or of a part of one.
+    /// Runs in some objects or parts of objects.
     Partial,
-    /// It runs nowhere, and the path leads to it from the one that runs everywhere.
+    /// Runs nowhere, and has an upgrade path from the active version.
     Available,
-    /// It is not known to run anywhere, and cannot come next.
+    /// Is not known to run, and cannot come next.
     Unavailable,
 }
 
 impl VersionStatus {
-    /// Whether this is the version that somebody spells so.
+    /// True if the text spells this version.
     #[must_use]
     pub fn is_called(&self, text: &str) -> bool {
         VersionText::new(&self.version).is(&VersionText::new(text))
@@ -77,7 +77,7 @@ impl VersionStatus {
 }
 
 impl VersionState {
-    /// In a word.
+    /// As one word.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -90,33 +90,33 @@ impl VersionState {
 }
 
 impl<'k> RunningVersions<'k> {
-    /// Nothing was seen yet.
+    /// Without observations.
     #[must_use]
     pub fn new(kind: &'k Kind) -> Self {
         Self::beside(kind, LookupResults::default())
     }
 
-    /// The same, with the answers to [`Self::questions`].
+    /// Without observations, with the results of [`Self::questions`].
     #[must_use]
     pub fn beside(kind: &'k Kind, answers: LookupResults) -> Self {
         Self { kind, objects: 0, seen: Vec::new(), unread: 0, shown: Vec::new(), answers }
     }
 
-    /// What has to be looked up beside the objects of a kind: others that say which versions run of them.
+    /// Lookups of other objects that contain running versions.
     #[must_use]
     pub fn questions(kind: &Kind) -> Vec<LookupRequest> {
         let others = kind.admission.observe.iter().flat_map(ObservedPart::others);
         others.map(LookupRequest::of_versions).collect()
     }
 
-    /// The version of the kind in which its objects are best read; nothing where none that is served says all of it.
+    /// The version in which to read objects of the kind; `None` if no served version contains all fields.
     #[must_use]
     pub fn read_in(kind: &Kind, stored: &str, served: &[&str]) -> Option<String> {
         let fields: Vec<&Path> = kind.admission.observe.iter().flat_map(ObservedPart::fields).collect();
         readable(&kind.versions_alike(&fields), stored, served).map(str::to_owned)
     }
 
-    /// Looks at one more object, in a version that [`Self::read_in`] names.
+    /// Adds an object, read in a version from [`Self::read_in`].
     pub fn see(&mut self, object: &Value) {
         self.objects += 1;
         let mut found: Vec<VersionText> = Vec::new();
@@ -126,7 +126,7 @@ impl<'k> RunningVersions<'k> {
         let named = (text("/metadata/namespace"), text("/metadata/name").unwrap_or_default());
         let others = |source: &_| self.answers.versions_of(source, named);
         let unread = whole_parts(parts, &own, &others).into_iter().find_map(Result::err);
-        // What is known of one part runs, whatever runs of another one.
+        // A known part counts even if another part is unknown.
         let known = parts.iter().flat_map(|part| part.known(object, &others));
         found.extend(known.map(|version| VersionText::new(&version)));
         if let Some(why) = unread {
@@ -150,26 +150,26 @@ impl<'k> RunningVersions<'k> {
         }
     }
 
-    /// How many objects were seen.
+    /// The number of objects observed.
     #[must_use]
     pub fn objects(&self) -> usize {
         self.objects
     }
 
-    /// Of how many of them nobody knows what runs.
+    /// The number of objects with unknown versions.
     #[must_use]
     pub fn unread(&self) -> usize {
         self.unread
     }
 
-    /// The first of these, each with the reason.
+    /// The first objects with unknown versions, with reasons.
     #[must_use]
     pub fn shown(&self) -> &[UnreadVersion] {
         &self.shown
     }
 
-    /// Every version that runs, that the definition names or that a rollout leads to, the oldest first. `targets` are
-    /// those that rollouts under way lead to; without any the fleet is meant to be where all of it is.
+    /// Every version that runs, is defined or is the target of a rollout, oldest first. `targets` are targets of active
+    /// rollouts. Without targets, the active version counts as target.
     #[must_use]
     pub fn standings(&self, targets: &[String]) -> Vec<VersionStatus> {
         let targets: Vec<VersionText> = targets.iter().map(|target| VersionText::new(target)).collect();
@@ -203,7 +203,7 @@ impl<'k> RunningVersions<'k> {
         self.known(&targets).into_iter().map(standing).collect()
     }
 
-    /// The one version that runs everywhere. Where nobody knows of an object, none does.
+    /// The one version that runs everywhere; `None` while any object is unknown.
     fn active(&self) -> Option<&VersionText> {
         match self.seen.as_slice() {
             [(one, _)] if self.unread == 0 => Some(one),
@@ -219,7 +219,7 @@ impl<'k> RunningVersions<'k> {
         }
     }
 
-    /// All versions that there is something to say about, each once, in its first spelling, the oldest first.
+    /// All versions to report, once each in the first spelling, oldest first.
     fn known(&self, targets: &[VersionText]) -> Vec<VersionText> {
         let admission = &self.kind.admission;
         let named = admission.version_path.iter().flat_map(|path| &path.named).map(|named| &named.version);
@@ -239,7 +239,7 @@ impl<'k> RunningVersions<'k> {
     }
 }
 
-/// The version that a StagedRollout leads to which is under way, as an API server answered it; nothing of any other.
+/// The target version of an active StagedRollout as read from the API server; otherwise `None`.
 #[must_use]
 pub fn rollout_target(document: &Value) -> Option<String> {
     let status = RolloutStatus::of(document);
@@ -252,5 +252,5 @@ pub fn rollout_target(document: &Value) -> Option<String> {
     to.and_then(Value::as_str).filter(|_| status.is_active()).map(str::to_owned)
 }
 
-/// Objects that are named: a fleet may have no label at all.
+/// Maximum number of listed objects: a fleet may lack labels altogether.
 const SHOWN: usize = 50;

@@ -1,4 +1,4 @@
-//! What of their labels and annotations two objects had in common when one was made of the other.
+//! Labels and annotations that source and replacement shared at conversion.
 
 use std::collections::BTreeMap;
 
@@ -8,14 +8,13 @@ use serde_json::{Map, Value};
 use super::kinds::SourceAndTargetKind;
 use super::short_hash::short_hash;
 
-/// Labels and annotations that an object was made with, and that the one has which it was made of: by place and name, a
-/// hash of each value.
+/// Labels and annotations shared by an object and its source: a hash of each value, by place and name.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(transparent)]
 pub(super) struct SharedMetadata(BTreeMap<String, String>);
 
 impl SharedMetadata {
-    /// What an object has that the other one of two is to have as well.
+    /// The shared labels and annotations of one object.
     pub(super) fn of(object: &Value, pair: &SourceAndTargetKind) -> Self {
         let all = PLACES.iter().flat_map(|place| {
             let members = members(object, place).into_iter().flatten();
@@ -25,12 +24,12 @@ impl SharedMetadata {
         Self(all.collect())
     }
 
-    /// As an annotation says it.
+    /// As annotation value.
     pub(super) fn told(&self) -> Option<Value> {
         serde_json::to_string(self).ok().map(Value::String)
     }
 
-    /// Whether a label or annotation was this, or was not there, when both were alike.
+    /// True if a label or annotation had this value, or was absent, at conversion.
     pub(super) fn is(&self, (place, name): (&str, &str), value: Option<&str>) -> bool {
         self.0.get(&key(place, name)).map(String::as_str) == value.map(hash).as_deref()
     }
@@ -41,7 +40,7 @@ pub(super) fn members<'v>(object: &'v Value, place: &str) -> Option<&'v Map<Stri
     object.get("metadata")?.get(place)?.as_object()
 }
 
-/// A label or annotation, as it is told.
+/// The key of a label or annotation.
 fn key(place: &str, name: &str) -> String {
     format!("{place}/{name}")
 }
@@ -50,8 +49,8 @@ fn hash(value: &str) -> String {
     short_hash(value, DIGITS)
 }
 
-/// What of the metadata is carried.
+/// The shared parts of the metadata.
 pub(super) const PLACES: [&str; 2] = ["labels", "annotations"];
 
-/// Bytes of a hash: enough that nobody meets two of one by chance, among the values that one label ever has.
+/// Bytes of a hash: enough to avoid collisions among the values of one label.
 const DIGITS: usize = 4;

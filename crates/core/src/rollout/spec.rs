@@ -1,5 +1,4 @@
-//! A StagedRollout as it is written. What each member means for a user is said where they meet it: the CRD takes its
-//! words from here.
+//! The document of a StagedRollout. The CRD documents the meaning of each member for users.
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
@@ -12,11 +11,10 @@ use crate::definition::{self, WorkflowJobSpec, Problem, explain, line};
 /// The `kind` of a StagedRollout.
 pub const ROLLOUT: &str = "StagedRollout";
 
-/// What a cluster has to know of StagedRollouts, as YAML: their CRD, and the policy that keeps those that are under
-/// way.
+/// The CRD of StagedRollouts, and the policy that protects active ones, as YAML.
 pub const ROLLOUT_CRD: &str = include_str!("staged_rollouts.crd.yaml");
 
-/// A StagedRollout, as it is written in a file or answered by an API server.
+/// A StagedRollout, from a file or the API server.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct RolloutDocument {
@@ -24,13 +22,13 @@ pub(super) struct RolloutDocument {
     pub(super) kind: Spanned<String>,
     pub(super) metadata: RolloutMetadata,
     pub(super) spec: Spanned<RolloutSpec>,
-    /// Ours: see [`super::RolloutStatus`].
+    /// Parsed elsewhere: see [`super::RolloutStatus`].
     #[serde(default)]
     #[expect(dead_code, reason = "it may be there, and is read elsewhere")]
     status: Value,
 }
 
-/// What is looked at of the metadata. The rest is the API server's.
+/// The used metadata members.
 #[derive(Debug, Deserialize)]
 pub(super) struct RolloutMetadata {
     pub(super) name: Spanned<String>,
@@ -38,7 +36,7 @@ pub(super) struct RolloutMetadata {
     pub(super) generation: Option<i64>,
 }
 
-/// What is moved, from where to where, and how carefully.
+/// The objects to move, the versions, and the pace.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct RolloutSpec {
@@ -73,7 +71,7 @@ pub(super) struct RolloutSpec {
     pub(super) direction: Option<String>,
 }
 
-/// Which objects of the kind.
+/// The selected objects of the kind.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct SelectorSpec {
@@ -82,7 +80,7 @@ pub(super) struct SelectorSpec {
     pub(super) labels: Option<String>,
 }
 
-/// Which objects come first.
+/// The order of objects.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct OrderSpec {
@@ -91,7 +89,7 @@ pub(super) struct OrderSpec {
     pub(super) values: Vec<String>,
 }
 
-/// A part of the fleet that goes before the others.
+/// A part of the fleet that is moved before later waves.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct WaveSpec {
@@ -107,18 +105,18 @@ pub(super) struct WaveSpec {
     pub(super) states: StatesSpec,
 }
 
-/// What a wave runs that has no objects.
+/// The run of a wave without objects.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct RunSpec {
     pub(super) job: Option<WorkflowJobSpec>,
     pub(super) irreversible: Option<String>,
-    /// The same as it was written, by which it is told from others.
+    /// The run as written, for comparison.
     #[serde(skip)]
     pub(super) words: Value,
 }
 
-/// Words of the user for how far it is.
+/// State words of the user.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct StatesSpec {
@@ -128,7 +126,7 @@ pub(super) struct StatesSpec {
     pub(super) failed: Option<String>,
 }
 
-/// When objects may be moved.
+/// A time window for moves.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct WindowSpec {
@@ -139,7 +137,7 @@ pub(super) struct WindowSpec {
     pub(super) zone: Option<String>,
 }
 
-/// What nobody else writes while the rollout is under way.
+/// Resources that other clients cannot write during the rollout.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct FreezeSpec {
@@ -153,14 +151,14 @@ pub(super) struct FreezeSpec {
 }
 
 impl StatesSpec {
-    /// Whether it says anything.
+    /// True if any word is defined.
     pub(super) fn is_said(&self) -> bool {
         [&self.started, &self.running, &self.done, &self.failed].into_iter().any(Option::is_some)
     }
 }
 
 impl RolloutDocument {
-    /// Reads a StagedRollout. `file` is its name in messages.
+    /// Parses a StagedRollout. `file` is the name for messages.
     pub(super) fn read(file: &str, text: &str) -> Result<Self, BadRollout> {
         let bad = |line: u64, message: String| BadRollout {
             problems: vec![Problem { file: file.to_owned(), line, message, remedy: None }],
@@ -191,7 +189,7 @@ impl RolloutDocument {
         }
     }
 
-    /// What waves run is kept as it stands in the text, too.
+    /// Keeps the text of runs as well.
     fn keep_words_of_runs(&mut self, text: &str) {
         let waves = &mut self.spec.value.waves;
         if waves.iter().all(|wave| wave.value.run.is_none()) {
@@ -206,7 +204,7 @@ impl RolloutDocument {
     }
 }
 
-/// What any document says it is. Of one that is no StagedRollout nothing else is worth a word.
+/// The identity of a document. Other problems are reported for StagedRollouts only.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Identity {
@@ -219,7 +217,7 @@ impl Identity {
         serde_saphyr::from_multiple::<Self>(text).ok()?.into_iter().next()
     }
 
-    /// The line in which it says that it is something else, and what.
+    /// The line and message of a wrong identity.
     fn is_another(&self) -> Option<(u64, String)> {
         let wanted = [("kind", &self.kind, ROLLOUT), ("apiVersion", &self.api_version, definition::API_VERSION)];
         let another = wanted.into_iter().find(|(_, found, wanted)| found.value != *wanted);
@@ -228,7 +226,7 @@ impl Identity {
     }
 }
 
-/// `true` or `false`, and no text that says so: an API server takes no text there.
+/// `true` or `false`, but no string: an API server rejects strings here.
 fn switch<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<bool>, D::Error> {
     match Value::deserialize(deserializer)? {
         Value::Bool(on) => Ok(Some(on)),

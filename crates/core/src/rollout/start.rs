@@ -1,4 +1,4 @@
-//! Whether a rollout may begin.
+//! Start conditions of a rollout.
 
 use super::checks::ChecksAsked;
 use super::facts::PlanInput;
@@ -13,7 +13,7 @@ use super::status::RolloutStatus;
 use super::http_probe::HttpProbe;
 use crate::definition::StartCheck;
 
-/// What has to be looked up in the cluster: before a rollout begins, while it goes forward, and as long as it runs.
+/// Lookups in the cluster: before a rollout begins, while it moves forward, and until it ends.
 #[must_use]
 pub fn rollout_questions(rollout: &Rollout, status: &RolloutStatus) -> Vec<LookupRequest> {
     let goes_on = status.direction_of(rollout) == Direction::Forward;
@@ -27,7 +27,7 @@ pub fn rollout_questions(rollout: &Rollout, status: &RolloutStatus) -> Vec<Looku
     all.chain(versions).collect()
 }
 
-/// Who has to be asked beside the cluster, at the same times.
+/// HTTP probes, at the same times.
 #[must_use]
 pub fn web_questions(rollout: &Rollout, status: &RolloutStatus) -> Vec<HttpProbe> {
     let goes_on = status.direction_of(rollout) == Direction::Forward;
@@ -35,26 +35,26 @@ pub fn web_questions(rollout: &Rollout, status: &RolloutStatus) -> Vec<HttpProbe
     before.into_iter().chain(rollout.checks.web_on_the_way().into_iter().filter(|_| goes_on)).collect()
 }
 
-/// Whether it has to be known how the checks of the beginning stand.
+/// True if the results of start checks are needed.
 fn looks_at_start(rollout: &Rollout, status: &RolloutStatus) -> bool {
     status.started.is_none() || recheck_requested(rollout, status)
 }
 
-/// Whether the checks of the beginning are asked again, since the wave that the rollout is at waits for them.
+/// True if start checks are repeated because the current wave waits for them.
 pub(super) fn recheck_requested(rollout: &Rollout, status: &RolloutStatus) -> bool {
     let goes_on = !status.is_over() && status.direction_of(rollout) == Direction::Forward;
     let wave = rollout.waves.iter().find(|wave| Some(&wave.name) == status.wave.as_ref()).filter(|_| goes_on);
     wave.is_some_and(|wave| (status.before && wave.before.checks) || (status.wave_done.is_some() && wave.after.checks))
 }
 
-/// Whether it has to be known which other rollouts are under way over the same objects: before it begins, and before it
-/// turns once it is over, or looks again for what it has left.
+/// True if the planner needs the active rollouts over the same objects: before the start, before a finished rollout
+/// changes direction, and before a recheck of skipped objects.
 #[must_use]
 pub fn asks_for_others(rollout: &Rollout, status: &RolloutStatus) -> bool {
     status.started.is_none() || status.turns_after_end(rollout.direction) || status.looks_for_left()
 }
 
-/// Why a rollout that is over does not turn now: what it would move is moved by others.
+/// The reason why a finished rollout cannot change direction now: other rollouts move its objects.
 #[must_use]
 pub fn stays_over(rollout: &Rollout, status: &RolloutStatus, facts: &PlanInput) -> Option<String> {
     let (other, _) = facts.others.first().filter(|_| status.started.is_some() && asks_for_others(rollout, status))?;
@@ -69,7 +69,7 @@ pub fn stays_over(rollout: &Rollout, status: &RolloutStatus, facts: &PlanInput) 
     ))
 }
 
-/// Other rollouts that are under way over the same objects, each in a sentence of its own.
+/// Active rollouts over the same objects, one sentence each.
 pub(super) fn overlaps(facts: &PlanInput) -> Vec<String> {
     let others = facts.others.iter();
     let told = others.map(|(name, objects)| {
@@ -78,20 +78,20 @@ pub(super) fn overlaps(facts: &PlanInput) -> Vec<String> {
     told.collect()
 }
 
-/// What a rollout would wait for now: a controller that does not run, or a check that does not hold; in words.
+/// Message about the condition a rollout waits for now: a controller that is down, or a failing check.
 #[must_use]
 pub fn shut_now(rollout: &Rollout, status: &RolloutStatus, facts: &PlanInput) -> Option<String> {
     let goes_on = status.direction_of(rollout) == Direction::Forward;
     facts.shut.clone().or_else(|| rollout.checks.shut(&facts.answers).filter(|_| goes_on))
 }
 
-/// Whether it has to be known what the CRD in the cluster lacks of what the definition knows.
+/// True if the planner needs the parts of the definition that the CRD in the cluster lacks.
 #[must_use]
 pub fn asks_for_crd(rollout: &Rollout, status: &RolloutStatus) -> bool {
     looks_at_start(rollout, status) && rollout.checks.start().iter().any(|check| matches!(check, StartCheck::Crd))
 }
 
-/// Everything for which a rollout must not begin, each in a sentence of its own.
+/// All reasons that prevent a rollout from beginning, one sentence each.
 #[must_use]
 pub fn start_refusals(rollout: &Rollout, fleet: &[FleetObject], facts: &PlanInput) -> Vec<String> {
     let mut refusals: Vec<String> = rollout.way_back().err().into_iter().chain(rollout.unaccepted()).collect();
@@ -102,7 +102,7 @@ pub fn start_refusals(rollout: &Rollout, fleet: &[FleetObject], facts: &PlanInpu
     refusals
 }
 
-/// What a definition wants to be so before a rollout begins, and is not so, each in a sentence of its own.
+/// Unmet start checks of the definition, one sentence each.
 pub(super) fn unmet_checks(
     rollout: &Rollout,
     fleet: &[FleetObject],
@@ -122,7 +122,7 @@ pub(super) fn unmet_checks(
     unmet
 }
 
-/// Why the path does not lead there, for each version that objects come from. Those that opt out need none.
+/// Refused upgrade paths, one per source version. Objects that opt out need none.
 fn off_the_path(rollout: &Rollout, fleet: &[FleetObject]) -> Vec<String> {
     let goes = |object: &&FleetObject| {
         let is_of_it = rollout.from.is_none() || object.version == rollout.from;
@@ -131,7 +131,7 @@ fn off_the_path(rollout: &Rollout, fleet: &[FleetObject]) -> Vec<String> {
     };
     let (out, on): (Vec<_>, Vec<_>) = fleet.iter().filter(goes).partition(|object| object.opts_out);
     let mut versions: Vec<&str> = on.iter().filter_map(|object| object.version()).collect();
-    // Where nobody is, what the StagedRollout says counts.
+    // Without objects, uses `from` of the StagedRollout.
     versions.extend(rollout.from.as_deref().filter(|_| out.is_empty()));
     versions.sort_unstable();
     versions.dedup();

@@ -1,10 +1,10 @@
-//! How far a rollout is, in a word that its user may choose.
+//! The state of a rollout, as a word that the user can define.
 
 use super::fleet_rollout::{Direction, Rollout};
 use super::status::{ROLLED_BACK, RolloutPhase, RolloutStatus};
 
-/// The word for how far a rollout is, which has begun and is at a wave. `told` is the one that is told before it goes
-/// on.
+/// The state word of a rollout that has begun and is at a wave. `told` is the word that must be written before the
+/// rollout continues.
 pub(super) fn state(rollout: &Rollout, status: &RolloutStatus, at: usize, told: Option<&str>) -> Option<String> {
     if let Some(told) = told {
         return Some(told.to_owned());

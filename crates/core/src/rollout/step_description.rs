@@ -1,24 +1,24 @@
-//! What the steps of a rollout do, in words, for whoever reads its plan.
+//! Descriptions of rollout steps, for the printed plan.
 
 use super::fleet_rollout::Rollout;
 use super::place::ResolvedLocation;
 use crate::definition::{ObjectAction, IfAny, Workflow, WorkflowAct, WorkflowStep, StepObject, StepPlace, WaitedFor};
 
-/// A step, and what it does, in words.
+/// A step with its description.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct StepDescription {
     /// Its workflow.
     pub workflow: String,
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// What it does.
+    /// Its description.
     pub does: String,
-    /// Why it cannot be undone, where it cannot.
+    /// The reason why it is irreversible, if so.
     pub irreversible: Option<String>,
 }
 
-/// What happens to each object, step by step, where other objects are written as well, or it is stored anew. Nothing
-/// where only the object itself is written, and Jobs run.
+/// The steps of each object, if other objects are written too or the object is stored again. Empty if steps only write
+/// the object and run Jobs.
 #[must_use]
 pub fn told_steps(rollout: &Rollout) -> Vec<StepDescription> {
     let mut workflows = Vec::new();
@@ -40,13 +40,13 @@ pub fn told_steps(rollout: &Rollout) -> Vec<StepDescription> {
     told.collect()
 }
 
-/// What going back makes of what a step has deleted.
+/// The effect of a rollback on a deleted object.
 fn again(workflow: &Workflow, step: &WorkflowStep) -> &'static str {
     let goes = step.beside().is_some_and(|step| matches!(step.act, ObjectAction::DeleteSource));
     if goes && workflow.returns() { "; going back makes it anew of what it has become" } else { "" }
 }
 
-/// For which objects a step is.
+/// The condition under which a step applies.
 fn only_for(step: &WorkflowStep) -> String {
     let only = |list: &IfAny| format!(", if there is any of {}{}", list.resource, at(&list.place));
     step.if_any.as_ref().map(only).unwrap_or_default()
@@ -96,7 +96,7 @@ fn does(rollout: &Rollout, step: &WorkflowStep) -> String {
     }
 }
 
-/// Where the objects of a step are.
+/// The location of a step's objects.
 fn at(place: &StepPlace) -> String {
     let within = place.namespace.as_ref().map_or_else(String::new, |namespace| format!(" of {namespace}"));
     let elsewhere = ResolvedLocation::of(place, &str::to_owned).cluster.map(|cluster| format!(" in {cluster}"));

@@ -1,36 +1,36 @@
-//! What comes next of an object on its workflow, by what is seen of it and of its Jobs.
+//! The next change of an object on its workflow, given the observed state of the object and its Jobs.
 
 use super::steps::ObjectWrite;
 use super::job_write::JobWrite;
 use super::patch::ObjectPatch;
 
-/// What comes next.
+/// The next change.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum StepChange {
-    /// Nothing: it is where it is to go.
+    /// None: the object is at its end.
     Landed,
     /// This write.
     Next(StepWrite),
-    /// Nothing yet, and why. `spent`: its Job has ended, and would have to be run anew.
+    /// None yet, with the reason. `spent`: its Job has ended and would have to run again.
     Waits { why: String, spent: bool },
-    /// Nothing while another cluster does not answer, or something may still come, and why: no time is too long.
+    /// None while another cluster is unreachable or a request is unacknowledged, with the reason: no timeout applies.
     Away(String),
-    /// Nothing, before somebody resumes the rollout, and why.
+    /// None before the rollout is resumed, with the reason.
     Fails(String),
-    /// Nothing, before somebody has looked at other objects, and why.
+    /// None before an operator has fixed other objects, with the reason.
     Stuck(String),
-    /// Nothing: somebody else has changed a field that the rollout has written.
+    /// None: another client changed a field that the rollout wrote.
     Held(String),
 }
 
-/// A write by which a step is done, or begun.
+/// A write that applies or begins a step.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum StepWrite {
     Move(ObjectPatch),
     Job(Box<JobWrite>),
-    /// What it does to another object.
+    /// A write of another object.
     Object(Box<ObjectWrite>),
-    /// So many steps of what a wave runs are done, which the StagedRollout itself remembers.
+    /// Progress of a wave run, which the StagedRollout stores itself.
     Ran {
         done: usize,
         half: bool,

@@ -1,4 +1,4 @@
-//! How far an object is in steps about other objects.
+//! Progress of an object in steps that act on other objects.
 
 use super::lookup_results::LookupResults;
 use super::steps::{self, ObjectStepInput, ObjectWrite, StepOutcome};
@@ -7,8 +7,8 @@ use super::step_outcome::{StepWrite, StepChange};
 use super::step_context::StepContext;
 use crate::definition::{ObjectAction, StepDirection};
 
-/// What comes next of other objects before the step at hand: what is half done of one beside it, whichever way it was
-/// gone, is done or undone first.
+/// The next action on other objects before the current step: a partially applied adjacent step is first completed or
+/// reverted.
 pub(super) fn half_done(
     traveller: StepContext<'_>,
     reservation: &InFlightObject,
@@ -20,7 +20,7 @@ pub(super) fn half_done(
     stepping_of(steps::progress(ObjectStepInput { traveller, step, answers }, act, way(reservation.back)))
 }
 
-/// Why nothing is undone of an object: it stands beside what is not known to have been made of it.
+/// The reason why a rollback cannot proceed: an object of the target kind exists that is not known as its replacement.
 pub(super) fn beside_earlier_one(
     traveller: StepContext<'_>,
     reservation: &InFlightObject,
@@ -30,7 +30,7 @@ pub(super) fn beside_earlier_one(
     stepping_of(steps::beside_earlier(ObjectStepInput { traveller, step, answers })?)
 }
 
-/// How far the step at hand is, which is about other objects.
+/// Progress of the current step, which acts on other objects.
 pub(super) fn progress_of(
     traveller: StepContext<'_>,
     (step, act): (usize, &ObjectAction),
@@ -43,7 +43,7 @@ pub(super) fn progress_of(
     steps::progress(ObjectStepInput { traveller, step, answers }, act, way(back))
 }
 
-/// What a step that is not done means for its object.
+/// The consequence of an unfinished step for its object.
 pub(super) fn stepping_of(progress: StepOutcome) -> Option<StepChange> {
     match progress {
         StepOutcome::Done | StepOutcome::ByHand => None,
@@ -54,7 +54,7 @@ pub(super) fn stepping_of(progress: StepOutcome) -> Option<StepChange> {
     }
 }
 
-/// What is made in the place of something that was deleted for it, where that is not there now.
+/// The write that recreates an object deleted for another one, if it is missing now.
 pub(super) fn open_gap(
     traveller: StepContext<'_>,
     reservation: &InFlightObject,
@@ -68,14 +68,14 @@ pub(super) fn open_gap(
     })
 }
 
-/// Whether something of the first step is done that is not counted yet.
+/// True if the first step is partially applied and not yet counted.
 pub(super) fn has_begun_beside(traveller: StepContext<'_>, answers: &LookupResults) -> bool {
     let first = traveller.beside(true).find(|(at, act)| *at == traveller.leg.done && act.is_undone_by_writes());
     let progress = first.map(|(step, act)| steps::progress(ObjectStepInput { traveller, step, answers }, act, StepDirection::Undone));
     progress.is_some_and(|progress| stepping_of(progress).is_some())
 }
 
-/// Which way a step is gone.
+/// The direction of a step.
 pub(super) fn way(back: bool) -> StepDirection {
     if back { StepDirection::Undone } else { StepDirection::Done }
 }

@@ -1,12 +1,11 @@
-//! What the waves of a rollout do, as a hash that stands in its status: it does not change under way.
+//! A hash of the wave workflows in the status, which detects changes during a rollout.
 //!
-//! It is made of the words of the definition and of the StagedRollout, and of nothing that is this program's own, so
-//! that another version of the program makes the same one of them. Form 1: an object with `from` and `to` of the
-//! StagedRollout and `waves`, a list of objects with `name` and, where the wave goes a workflow, `workflow` and `steps`,
-//! or, where it runs something, `run`, each as it was written; as compact JSON with its members sorted by name, and
-//! numbers as `serde_json` writes them; SHA-256 of that, the first 20 hexadecimal digits, behind `1:`. Comments, the
-//! order of members and the style of the YAML do not count. Unlike the rollout hash it does not pass over what is null
-//! or empty, which may be a word here (`convert: {}`). Another form would have another number.
+//! Input is the text of the definition and the StagedRollout alone, so other versions of the program compute the same
+//! hash. Form 1 is an object with `from`, `to` and `waves`. Each wave has `name` and either `workflow` and `steps`, or
+//! `run`, each as written. The form is compact JSON with members sorted by name and numbers as `serde_json` writes
+//! them. The hash is `1:` and the first 20 hexadecimal digits of its SHA-256. Comments, member order and YAML style do
+//! not count. Unlike in the rollout hash, null and empty values count, since they can be keywords (`convert: {}`).
+//! Another form would have another number.
 
 use serde_json::{Value, json};
 
@@ -15,25 +14,25 @@ use super::short_hash::short_hash;
 use super::status::RolloutStatus;
 use super::wave::Wave;
 
-/// What a status says of the steps, beside what they are now.
+/// Comparison of the stored hash with the current steps.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum ComparedSteps {
-    /// They are those with which the rollout began, or nothing was written down yet.
+    /// Equal, or no hash stored.
     Same,
-    /// They are others.
+    /// Different.
     Changed,
-    /// Another version of the program has written it down, in a form that this one does not make.
+    /// Stored by another program version, in an unknown form.
     Unknown,
 }
 
-/// What the waves of a rollout do, as a hash.
+/// The hash of the wave workflows.
 pub(super) fn digest_of_steps(rollout: &Rollout) -> String {
     let waves: Vec<Value> = rollout.waves.iter().map(words).collect();
     let form = json!({"from": rollout.from, "to": rollout.to, "waves": waves}).to_string();
     format!("{FORM}{}", short_hash(&form, DIGITS))
 }
 
-/// Compares what was written down with what is made of the steps now.
+/// Compares the stored hash with the current one.
 pub(super) fn compare(before: Option<&str>, now: &str) -> ComparedSteps {
     match before {
         None => ComparedSteps::Same,
@@ -43,8 +42,8 @@ pub(super) fn compare(before: Option<&str>, now: &str) -> ComparedSteps {
     }
 }
 
-/// What is told where the status before was written by another version of the program, so that nobody knows whether the
-/// workflows are those with which the rollout began; nothing where that is known.
+/// A warning if the earlier status has a hash of another program version, so that changed workflows would be missed;
+/// `None` otherwise.
 #[must_use]
 pub fn steps_not_compared(before: &RolloutStatus, now: &RolloutStatus) -> Option<String> {
     let is_unknown = |now: &String| compare(before.steps.as_deref(), now) == ComparedSteps::Unknown;
@@ -63,8 +62,8 @@ fn words(wave: &Wave) -> Value {
     }
 }
 
-/// Before the digits, the number of the form.
+/// The form number, before the digits.
 const FORM: &str = "1:";
 
-/// Bytes of a hash that only has to tell what a wave does now from what it did.
+/// Bytes of a hash that distinguishes few versions of a wave.
 const DIGITS: usize = 10;

@@ -1,5 +1,5 @@
-//! What was waited for right before a step that cannot be undone. It has to hold when that step begins, and not only
-//! when it was waited for: days may lie between, in which nobody has accepted the step, or the rollout was paused.
+//! Rechecks waits right before an irreversible step. Their conditions must hold when the step begins: days may pass
+//! until the step is accepted or the rollout is resumed.
 
 use std::ops::Range;
 
@@ -11,24 +11,23 @@ use super::status::InFlightObject;
 use super::step_context::StepContext;
 use crate::definition::{WorkflowAct, WorkflowStep, StepDirection};
 
-/// Whether what was waited for still holds.
+/// Result of the recheck.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum WaitRecheck {
     Holds,
-    /// Nobody has looked again yet, and at what.
+    /// Not checked yet, with the missing lookup.
     Unknown(String),
-    /// It does not: only so many steps count as done, and all of that is waited for again.
+    /// A condition fails: progress returns to this number of steps, and the waits are repeated.
     Lost(usize),
 }
 
-/// What has to be looked up for that.
+/// Lookups for the recheck.
 pub(super) fn waited_questions(traveller: StepContext<'_>, reservation: &InFlightObject) -> Vec<LookupRequest> {
     let waits = if begins_for_good(traveller, reservation) { before(traveller) } else { 0..0 };
     waits.flat_map(|at| questions(traveller, at)).collect()
 }
 
-/// Whether what was waited for right before the step at hand still holds. It does where that step can be undone, or was
-/// begun with.
+/// Rechecks the waits right before the current step. They hold if that step is reversible or has begun.
 pub(super) fn waited(traveller: StepContext<'_>, reservation: &InFlightObject, answers: &LookupResults) -> WaitRecheck {
     if !begins_for_good(traveller, reservation) {
         return WaitRecheck::Holds;
@@ -42,7 +41,7 @@ pub(super) fn waited(traveller: StepContext<'_>, reservation: &InFlightObject, a
     each.find(|waited| *waited != WaitRecheck::Holds).unwrap_or(WaitRecheck::Holds)
 }
 
-/// Whether the step at hand cannot be undone, and nothing of it was begun with.
+/// True if the current step is irreversible and has not begun.
 pub(super) fn begins_for_good(traveller: StepContext<'_>, reservation: &InFlightObject) -> bool {
     let is_for_good = |step: &WorkflowStep| step.irreversible.is_some();
     !reservation.back
@@ -51,7 +50,7 @@ pub(super) fn begins_for_good(traveller: StepContext<'_>, reservation: &InFlight
         && traveller.steps().get(traveller.leg.done).is_some_and(is_for_good)
 }
 
-/// The steps right before the one at hand that do nothing but wait.
+/// The wait steps right before the current step.
 fn before(traveller: StepContext<'_>) -> Range<usize> {
     let (steps, done) = (traveller.steps(), traveller.leg.done);
     let is_wait = |at: &usize| steps.get(*at).is_some_and(WorkflowStep::is_wait);
@@ -64,7 +63,7 @@ fn questions(traveller: StepContext<'_>, at: usize) -> Vec<LookupRequest> {
     if_any_question(traveller, step).into_iter().chain(of_others.into_iter().flatten()).collect()
 }
 
-/// Whether one of these waits still holds, the first of which is this one.
+/// Rechecks one of these waits, given the first of them.
 fn still_holds(traveller: StepContext<'_>, at: usize, first: usize, answers: &LookupResults) -> WaitRecheck {
     let Some(step) = traveller.steps().get(at) else { return WaitRecheck::Holds };
     let holds = |holds: bool| if holds { WaitRecheck::Holds } else { WaitRecheck::Lost(first) };

@@ -1,4 +1,4 @@
-//! Waves: parts of a fleet that go one after the other, and how many of their objects are under way at a time.
+//! Waves: parts of a fleet that are moved in sequence, each with a limit of objects in flight.
 
 use serde_json::Value;
 
@@ -12,19 +12,19 @@ pub(super) struct Wave {
     pub(super) name: String,
     pub(super) chosen: ObjectSelector,
     pub(super) max_in_flight: MaxInFlight,
-    /// What is waited for before the first of its objects is begun with.
+    /// The gate before its first object.
     pub(super) before: WaveGate,
-    /// What is waited for after the last of them is through.
+    /// The gate after its last object.
     pub(super) after: WaveGate,
-    /// What happens to its objects; nothing where their version label is changed.
+    /// The workflow of its objects; `None` if only the version label changes.
     pub(super) workflow: Option<Workflow>,
-    /// It has no objects: its workflow is what it runs.
+    /// The wave has no objects: it runs its workflow once.
     pub(super) is_run: bool,
     pub(super) states: WaveStates,
 }
 
 impl Wave {
-    /// What is waited for on one side of it.
+    /// The gate on one side.
     pub(super) fn gate(&self, side: WaveSide) -> &WaveGate {
         match side {
             WaveSide::Before => &self.before,
@@ -33,7 +33,7 @@ impl Wave {
     }
 }
 
-/// Words for how far a wave is.
+/// State words of a wave.
 #[derive(Clone, Debug)]
 pub(super) struct WaveStates {
     pub(super) running: String,
@@ -41,16 +41,16 @@ pub(super) struct WaveStates {
     pub(super) failed: String,
 }
 
-/// How many objects are under way at a time, at most.
+/// The maximum number of objects in flight.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum MaxInFlight {
     Objects(usize),
-    /// Of the objects of the wave.
+    /// Of the objects in the wave.
     Percent(usize),
 }
 
 impl MaxInFlight {
-    /// Reads `3` or `10%`.
+    /// Parses `3` or `10%`.
     pub(super) fn read(value: &Value) -> Result<Self, String> {
         let number = match value {
             Value::Number(number) => number.as_u64().map(|number| (number, false)),
@@ -73,7 +73,7 @@ impl MaxInFlight {
         }
     }
 
-    /// Of a wave of so many objects: rounded down, and at least one, or nothing would ever move.
+    /// The limit for a wave of this many objects: rounded down, and at least 1, so that the rollout progresses.
     pub(super) fn of(self, objects: usize) -> usize {
         match self {
             Self::Objects(objects) => objects,
@@ -82,7 +82,7 @@ impl MaxInFlight {
     }
 }
 
-/// Whatever is under way is named in the status, which must not become large.
+/// The status lists every in-flight object, and must stay small.
 const MOST: usize = 256;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What is waited for before a wave and after it: somebody's approval, the checks of the beginning, and time.
+//! Gates before and after a wave: approval, start checks, and time.
 
 use std::time::Duration;
 
@@ -7,20 +7,20 @@ use serde_json::Value;
 use super::suggestion::near;
 use crate::apimachinery::parse_duration;
 
-/// On which side of a wave something is waited for.
+/// The side of a wave.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum WaveSide {
-    /// Before the first of its objects is begun with.
+    /// Before its first object begins.
     Before,
-    /// After the last of its objects is through, and before anything else is done.
+    /// After its last object is complete, and before the next wave.
     After,
 }
 
 impl WaveSide {
-    /// In the order in which it comes to them.
+    /// In chronological order.
     pub(super) const BOTH: [Self; 2] = [Self::Before, Self::After];
 
-    /// As a StagedRollout has it.
+    /// As in a StagedRollout.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -29,7 +29,7 @@ impl WaveSide {
         }
     }
 
-    /// As people say it: `before canary`, `after canary`.
+    /// As text: `before canary`, `after canary`.
     #[must_use]
     pub fn of(self, wave: &str) -> String {
         match self {
@@ -39,24 +39,24 @@ impl WaveSide {
     }
 }
 
-/// What is waited for on one side of a wave. All of it has to be so at the same time, in whichever order it came to be.
+/// The gate on one side of a wave. All conditions must hold at the same time, in any order.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(super) struct WaveGate {
-    /// Somebody says so.
+    /// An operator approves.
     pub(super) approval: bool,
-    /// What had to be so before the rollout began is so again.
+    /// The start checks pass again.
     pub(super) checks: bool,
-    /// So much time goes by.
+    /// This time passes.
     pub(super) wait: Option<Duration>,
 }
 
 impl WaveGate {
-    /// Whether nothing is waited for.
+    /// True if the gate has no condition.
     pub(super) fn is_open(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Reads `approval`, `checks` or `wait: 10m`, or a list of these.
+    /// Parses `approval`, `checks` or `wait: 10m`, or a list of these.
     pub(super) fn read(value: &Value) -> Result<Self, String> {
         let mut gate = Self::default();
         match value {
@@ -105,7 +105,7 @@ fn duration(time: &Value) -> Result<Duration, String> {
 const APPROVAL: &str = "approval";
 const CHECKS: &str = "checks";
 const WAIT: &str = "wait";
-/// As messages name all of them.
+/// All of them, for messages.
 const KNOWN: &str = "approval, checks, {wait: 10m}";
 
 #[cfg(test)]

@@ -1,18 +1,18 @@
-//! When something may be begun: on some days, from one time of the day to another, where somebody lives.
+//! Rollout windows: days and times of day in a time zone.
 
 use super::spec::WindowSpec;
 
-/// When something may be begun.
+/// A window in which objects may begin.
 #[derive(Clone, Debug)]
 pub(super) struct RolloutWindow {
     /// From Monday to Sunday.
     days: [bool; 7],
     /// Minutes after midnight.
     from: u16,
-    /// The same; where it is not later than `from`, it is of the next day.
+    /// Also in minutes. If not later than `from`, on the next day.
     to: u16,
     pub(super) zone: String,
-    /// As it is written.
+    /// As written.
     words: String,
 }
 
@@ -42,16 +42,15 @@ impl RolloutWindow {
         let (today, yesterday) = (on(at.weekday), on(at.weekday + DAYS - 1));
         match self.from < self.to {
             true => today && (self.from..self.to).contains(&at.minute),
-            // It ends on the day after.
+            // Ends on the next day.
             false => (today && at.minute >= self.from) || (yesterday && at.minute < self.to),
         }
     }
 }
 
-/// Why nothing is begun now: no window is open, by the time in the zone of each. Nothing where one is, or there is
-/// none.
+/// A message if no window is open at its local time; `None` if one is open, or none is defined.
 pub(super) fn closed(windows: &[RolloutWindow], local: impl Fn(&str) -> Option<LocalTime>) -> Option<String> {
-    // What time it is where nobody knows the zone is anybody's guess: it is not open.
+    // With an unknown zone, the local time is unknown and the window closed.
     let is_open = |window: &RolloutWindow| local(&window.zone).is_some_and(|at| window.is_open(at));
     if windows.is_empty() || windows.iter().any(is_open) {
         return None;
@@ -74,7 +73,7 @@ fn time(text: &str) -> Result<u16, String> {
     Ok(hour * 60 + minute)
 }
 
-/// `mon`, or `mon-thu`; every day where none is named.
+/// Parses `mon` or `mon-thu`; every day if empty.
 fn weekdays(days: &[String]) -> Result<[bool; 7], String> {
     let mut on = [days.is_empty(); 7];
     for text in days {
@@ -84,7 +83,7 @@ fn weekdays(days: &[String]) -> Result<[bool; 7], String> {
             found.ok_or_else(|| format!("{text:?} is no day: use {}, or forms such as mon-thu", NAMES.join(", ")))
         };
         let (first, last) = (at(first)?, at(last)?);
-        // A week goes on after Sunday: fri-mon are four days.
+        // The week wraps after Sunday: fri-mon is four days.
         let length = (last + NAMES.len() - first) % NAMES.len();
         for day in first..=first + length {
             if let Some(day) = on.get_mut(day % NAMES.len()) {

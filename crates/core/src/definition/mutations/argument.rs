@@ -1,8 +1,8 @@
-//! A word of a command line, and a flag in it.
+//! A word of a command line, and a flag.
 
 use crate::json::Json;
 
-/// Which list of a container a word stands in. The program sees one list: `command`, then `args`.
+/// The list of a container that contains a word. The program receives one list: `command`, then `args`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum ArgumentList {
     Command,
@@ -12,7 +12,7 @@ pub(super) enum ArgumentList {
 impl ArgumentList {
     pub(super) const ALL: [Self; 2] = [Self::Command, Self::Args];
 
-    /// The member of a container.
+    /// The name of the container's field.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Command => "command",
@@ -21,7 +21,7 @@ impl ArgumentList {
     }
 }
 
-/// A word of a command line, as it was sent.
+/// A word of a command line, as sent.
 #[derive(Debug)]
 pub(super) struct Argument<'j> {
     pub(super) list: ArgumentList,
@@ -29,12 +29,12 @@ pub(super) struct Argument<'j> {
 }
 
 impl Argument<'_> {
-    /// The text, where it is a string.
+    /// The text, if it is a string.
     pub(super) fn text(&self) -> Option<String> {
         self.json.as_str().map(|text| text.into_owned())
     }
 
-    /// Makes it another word. One that is the same already keeps its spelling.
+    /// Replaces the word. An equal word keeps its JSON spelling.
     pub(super) fn become_word(&mut self, word: &str) {
         if self.json.as_str().is_none_or(|text| text != word) {
             self.json = Json::string(word);
@@ -42,19 +42,19 @@ impl Argument<'_> {
     }
 }
 
-/// How a flag takes its value.
+/// The form of a flag's value.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum FlagForm {
-    /// None: it is there or not, and the word behind it is no value of it.
+    /// No value: the next word does not belong to it.
     Switch,
     /// `--name=value`, or `--name value`.
     Valued,
-    /// `--name=true`, or `--name true`: a word behind it that says no truth is no value of it, as it may be a switch.
+    /// `--name=true`, or `--name true`. A next word that is no boolean is no value, because the flag may be a switch.
     Truth,
 }
 
 impl FlagForm {
-    /// Whether a word behind a flag can be its value: `-` and `-1` are, another flag is not.
+    /// Returns whether the word after a flag can be its value: `-` and `-1` can, another flag cannot.
     pub(super) fn takes(self, word: &str) -> bool {
         match self {
             Self::Switch => false,
@@ -66,23 +66,23 @@ impl FlagForm {
     }
 }
 
-/// Whether a word says that something is so, or that it is not. `1` and `0` are numbers first: `--v=1` is no switch.
+/// Returns whether a word is a boolean. `1` and `0` count as numbers: `--v=1` is no switch.
 pub(crate) fn is_truth(word: &str) -> bool {
     ["true", "false"].iter().any(|truth| word.eq_ignore_ascii_case(truth))
 }
 
-/// A flag where it stands in a command line, and its value.
+/// The value of a flag in a command line.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum FlagValue {
     /// `--name`, alone.
     Missing,
     /// `--name=value`.
     Joined(String),
-    /// `--name value`: the word behind it.
+    /// `--name value`: the next word.
     Behind(String),
 }
 
-/// Where a flag stands.
+/// The position of a flag.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct FlagPlace {
     pub(super) at: usize,
@@ -90,12 +90,12 @@ pub(super) struct FlagPlace {
 }
 
 impl FlagPlace {
-    /// The words that it takes.
+    /// The number of words of the flag.
     pub(super) fn words(&self) -> usize {
         if matches!(self.value, FlagValue::Behind(_)) { 2 } else { 1 }
     }
 
-    /// Its value, where it has one.
+    /// The value, if any.
     pub(super) fn text(&self) -> Option<&str> {
         match &self.value {
             FlagValue::Missing => None,

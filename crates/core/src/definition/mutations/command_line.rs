@@ -1,17 +1,17 @@
-//! The command line of a container: flags are set and taken away, and every other word stays as it is.
+//! The command line of a container: sets and removes flags, and leaves all other words unchanged.
 
 use super::argument::{Argument, ArgumentList, FlagForm, FlagPlace, FlagValue, is_truth};
 use super::entries::{FlagEntry, joined_with, joined_without};
 use super::shell::runs_a_script;
 use crate::json::{Json, Members};
 
-/// The words that a program is started with: those of `command`, then those of `args`.
+/// The words of a command line: those of `command`, then those of `args`.
 pub(super) struct CommandLine<'j> {
     words: Vec<Argument<'j>>,
 }
 
 impl<'j> CommandLine<'j> {
-    /// The command line of a container. Nothing where one of the lists is none: that is for the API server to refuse.
+    /// The command line of a container. `None` if one of the fields is no list, which the API server rejects.
     pub(super) fn of(container: &Members<'j>) -> Option<Self> {
         let mut words = Vec::new();
         for list in ArgumentList::ALL {
@@ -25,8 +25,8 @@ impl<'j> CommandLine<'j> {
         Some(Self { words })
     }
 
-    /// Whether its words are for two programs, so that nobody knows whose a flag is: a shell is given a script with
-    /// `-c`, or `--` in `command` begins what another program is started with.
+    /// Returns whether the words belong to two programs, so that the owner of a flag is unclear: a shell receives a
+    /// script with `-c`, or `--` in `command` starts the command line of another program.
     pub(super) fn is_of_two(&self) -> bool {
         let end = self.end();
         let words: Vec<String> = self.words.iter().take(end).map(|word| word.text().unwrap_or_default()).collect();
@@ -34,7 +34,7 @@ impl<'j> CommandLine<'j> {
             || self.words.get(end).is_some_and(|end| end.list == ArgumentList::Command)
     }
 
-    /// Puts the words back. A list that was emptied goes: it would hide the one of the image.
+    /// Writes the words back. Removes a list that became empty, because it would override that of the image.
     pub(super) fn put_into(self, container: &mut Members<'j>) {
         let mut lists = ArgumentList::ALL.map(|list| (list, Vec::new()));
         for Argument { list, json } in self.words {
@@ -55,7 +55,7 @@ impl<'j> CommandLine<'j> {
         }
     }
 
-    /// Sees to it that a flag stands once, with this value, or without one.
+    /// Ensures that a flag occurs once, with this value or without one.
     pub(super) fn set(&mut self, name: &str, value: Option<&str>) {
         let form = match value {
             None => FlagForm::Switch,
@@ -69,20 +69,20 @@ impl<'j> CommandLine<'j> {
         match (&first.value, value) {
             (FlagValue::Behind(_), Some(value)) => self.become_word(first.at + 1, value),
             (FlagValue::Joined(text), Some(value)) if text == value => {}
-            // As good as the name alone.
+            // Equivalent to the name alone.
             (FlagValue::Joined(text), None) if text == "true" => {}
             (_, value) => self.become_word(first.at, &written(name, value)),
         }
         self.remove(others);
     }
 
-    /// Takes a flag away, wherever it stands, with its values.
+    /// Removes all occurrences of a flag with their values.
     pub(super) fn unset(&mut self, name: &str, form: FlagForm) {
         let places = self.places(name, form);
         self.remove(&places);
     }
 
-    /// Sees to it that the value of a flag, a list with commas, has these entries.
+    /// Ensures that the value of a flag, a comma-separated list, has these entries.
     pub(super) fn set_entries(&mut self, name: &str, entries: &[FlagEntry]) {
         for entry in entries {
             let places = self.places(name, FlagForm::Valued);
@@ -107,7 +107,7 @@ impl<'j> CommandLine<'j> {
         }
     }
 
-    /// Takes entries out of the value of a flag. A flag of which nothing is left goes.
+    /// Removes entries from the value of a flag. Removes the flag if no entry is left.
     pub(super) fn unset_entries(&mut self, name: &str, keys: &[String]) {
         let mut emptied = Vec::new();
         for place in self.places(name, FlagForm::Valued) {
@@ -120,7 +120,7 @@ impl<'j> CommandLine<'j> {
         self.remove(&emptied);
     }
 
-    /// Where a flag stands. Behind `--` there are none.
+    /// The positions of a flag. Words after `--` are no flags.
     fn places(&self, name: &str, form: FlagForm) -> Vec<FlagPlace> {
         let mut places = Vec::new();
         let mut words = self.words.iter().map(Argument::text).enumerate().take(self.end()).peekable();
@@ -145,13 +145,13 @@ impl<'j> CommandLine<'j> {
         places
     }
 
-    /// How many words there are before the one from which on nothing is a flag.
+    /// The number of words before `--`.
     fn end(&self) -> usize {
         let is_end = |word: &Argument<'_>| word.json.as_str().is_some_and(|text| text == "--");
         self.words.iter().position(is_end).unwrap_or(self.words.len())
     }
 
-    /// Adds a word where the last flag may stand: in `args`, where there are any, else behind the words of `command`.
+    /// Adds a word at the last position for a flag: at the end of `args` if present, else at the end of `command`.
     fn add(&mut self, word: &str) {
         let end = self.end();
         let beside = self.words.get(end).or_else(|| self.words.last());
@@ -165,7 +165,7 @@ impl<'j> CommandLine<'j> {
         }
     }
 
-    /// Gives a flag that is there another value, in the form in which it has one.
+    /// Sets the value of an existing flag, in its current form.
     fn give(&mut self, name: &str, place: &FlagPlace, value: &str) {
         match place.value {
             FlagValue::Behind(_) => self.become_word(place.at + 1, value),
@@ -173,7 +173,7 @@ impl<'j> CommandLine<'j> {
         }
     }
 
-    /// Takes words away: all at once, since a hostile command line may have many of them.
+    /// Removes words in one pass, because a hostile command line may have many.
     fn remove(&mut self, places: &[FlagPlace]) {
         let mut gone = places.iter().flat_map(|place| place.at..place.at + place.words()).peekable();
         let mut at = 0;
@@ -185,7 +185,7 @@ impl<'j> CommandLine<'j> {
     }
 }
 
-/// Whether a flag stands in a list of words.
+/// Returns whether a list of words contains a flag.
 pub(super) fn has_flag(words: &Json<'_>, name: &str) -> bool {
     words.elements().iter().any(|word| {
         let rest = word.as_str().and_then(|word| word.strip_prefix(name).map(str::to_owned));

@@ -1,4 +1,4 @@
-//! Operations that want two things of one place: of one list, or of two stages.
+//! Conflicts between operations that require different states of one place, in one list or in two mutations.
 
 use super::argument::ArgumentList;
 use super::command_line::has_flag;
@@ -9,15 +9,15 @@ use super::mutation_operation::MutationOperation;
 use crate::definition::path::Path;
 use crate::json::Json;
 
-/// Why two stages cannot both be about one object. Which of their facts comes first nobody knows, so that no operation
-/// of one may be against any of the other; and a label that one of them sets would decide what the other is about.
+/// Returns why two mutations cannot apply to one object. The order of their facts is unknown, so no operation of one
+/// may conflict with the other. A mutation must not set a label that the other selects by.
 pub(super) fn against(one: &Mutation, two: &Mutation, pod: &Path) -> Option<String> {
     let pairs = || one.operations().flat_map(|first| two.operations().map(move |second| (first, second)));
     let clash = || pairs().find_map(|(first, second)| conflict(first, second, pod));
     labels_of(one, two).or_else(|| labels_of(two, one)).or_else(|| one.selection.meets(&two.selection).then(clash)?)
 }
 
-/// A label that a stage sets or takes away, and by which one selects.
+/// A label that a mutation sets or removes, and that the other one selects by.
 pub(super) fn labels_of(one: &Mutation, selecting: &Mutation) -> Option<String> {
     let keys = || selecting.selection.labels.requirements.iter().map(|requirement| &requirement.key);
     one.operations().find_map(|operation| {
@@ -31,7 +31,7 @@ pub(super) fn labels_of(one: &Mutation, selecting: &Mutation) -> Option<String> 
     })
 }
 
-/// Why two operations cannot both be so, in objects whose Pods' spec is at `pod`.
+/// Returns why two operations conflict, in objects whose Pod spec is at `pod`.
 pub(crate) fn conflict(one: &MutationOperation, two: &MutationOperation, pod: &Path) -> Option<String> {
     let (firsts, seconds) = (effects(one, pod), effects(two, pod));
     let mut pairs = firsts.iter().flat_map(|first| seconds.iter().map(move |second| (first, second)));
@@ -39,7 +39,7 @@ pub(crate) fn conflict(one: &MutationOperation, two: &MutationOperation, pod: &P
     clash.then(|| format!("`{}` and `{}` cannot both be so", one.told(), two.told()))
 }
 
-/// Whether the first of two effects is against the second.
+/// Returns whether the first of two effects conflicts with the second.
 fn clashes(one: &MutationOperation, two: &MutationOperation, pod: &Path) -> bool {
     use MutationOperation as Is;
     match (one, two) {
@@ -58,7 +58,7 @@ fn clashes(one: &MutationOperation, two: &MutationOperation, pod: &Path) -> bool
             words_of(place, of).is_some() && has_flag(value, name)
         }
         (Is::Set { place, .. }, Is::Flag { of, .. } | Is::FlagEntries { of, .. }) => words_of(place, of).is_some(),
-        // Where `args` must not be, a new flag of a container without `command` has no place.
+        // If `args` must be absent, a new flag of a container without `command` has no place.
         (Is::Unset { place }, Is::Flag { of, .. } | Is::FlagEntries { of, .. }) => {
             words_of(place, of) == Some(ArgumentList::Args)
         }
@@ -76,13 +76,13 @@ fn clashes(one: &MutationOperation, two: &MutationOperation, pod: &Path) -> bool
     }
 }
 
-/// Which words of a container a place is, if it is the container that is meant.
+/// The word list that a place denotes, if it belongs to the container.
 fn words_of(place: &FieldPlace, of: &ContainerName) -> Option<ArgumentList> {
     let is_it = place.root.container().is_some_and(|other| other.may_be(of));
     ArgumentList::ALL.into_iter().find(|list| is_it && matches!(place.path.names(), [one] if **one == *list.name()))
 }
 
-/// The containers that an operation inside of one may be about, among those that a field around them is set to.
+/// The containers that an operation may concern, among those that a field around them is set to.
 fn containers_of(place: &FieldPlace, value: &Json<'static>, inside: &MutationOperation, pod: &Path) -> Vec<Json<'static>> {
     let Some(of) = inside.container() else { return Vec::new() };
     let mut found = Vec::new();
@@ -100,7 +100,7 @@ fn containers_of(place: &FieldPlace, value: &Json<'static>, inside: &MutationOpe
     found
 }
 
-/// Whether what an operation wants of a container is so in this one, as far as that can be seen.
+/// Returns whether a container satisfies an operation, as far as can be determined.
 fn is_so(operation: &MutationOperation, container: &Json<'static>) -> bool {
     use MutationOperation as Is;
     let field = |place: &FieldPlace| {
@@ -117,8 +117,8 @@ fn is_so(operation: &MutationOperation, container: &Json<'static>) -> bool {
     }
 }
 
-/// What an item of `before` leaves in the same item of `after`, which does not name it: such as two sources of one
-/// volume.
+/// Returns a member that an item of `before` leaves in the same item of `after`, which does not name it, such as two
+/// sources of one volume.
 pub(super) fn left_over(before: &MutationOperation, after: &MutationOperation, pod: &Path) -> Option<String> {
     let (MutationOperation::Item { list, key, item }, MutationOperation::Item { list: other, key: by, item: wanted }) =
         (before, after)
@@ -137,7 +137,7 @@ pub(super) fn left_over(before: &MutationOperation, after: &MutationOperation, p
     ))
 }
 
-/// Whether both are about one flag, in one container.
+/// Returns whether both concern one flag of one container.
 fn on_one_flag(one: &MutationOperation, two: &MutationOperation) -> bool {
     use MutationOperation as Is;
     let flag = |operation: &MutationOperation| match operation {

@@ -1,12 +1,12 @@
-//! What an operation does, in one spelling: two that are written in two ways may be about one place.
+//! The effects of an operation in normal form. Two differently written operations may concern one place.
 
 use super::field_place::{ContainerName, FieldPlace, FieldRoot};
 use super::mutation_operation::MutationOperation;
 use crate::definition::path::Path;
 use crate::json::Json;
 
-/// What an operation does in objects whose Pods' spec is at `pod`. Places are named from the object on, or from a
-/// container; an item of a list of containers also sets the fields of that container.
+/// The effects of an operation on objects whose Pod spec is at `pod`. Places are relative to the object or to a
+/// container. An item of a list of containers also sets the fields of that container.
 pub(super) fn effects(operation: &MutationOperation, pod: &Path) -> Vec<MutationOperation> {
     use MutationOperation as Is;
     let mut spelled = operation.clone();
@@ -18,7 +18,7 @@ pub(super) fn effects(operation: &MutationOperation, pod: &Path) -> Vec<Mutation
     let mut all = Vec::new();
     if let Is::Item { list, key, item } = &spelled {
         let name = item.get("name").and_then(|name| name.as_str().map(|name| name.into_owned()));
-        // Known by anything but its name it may be any container.
+        // An item that is not selected by name may be any container.
         let of = name.filter(|_| key == "name").map_or(ContainerName::AsTheObject, ContainerName::Named);
         if list.root == FieldRoot::Object && ContainerName::Named(String::new()).lists(pod).any(|it| it == list.path) {
             fields(item, &FieldRoot::Container(of), &Path::default(), &mut all);
@@ -28,9 +28,8 @@ pub(super) fn effects(operation: &MutationOperation, pod: &Path) -> Vec<Mutation
     all
 }
 
-/// Whether there may be something to do for an operation only after a later one, in objects whose Pods' spec is at
-/// `pod`: the later one makes what the earlier one is about, or takes a word away that stood between a flag and its
-/// value.
+/// Returns whether an earlier operation may have an effect only after a later one, in objects whose Pod spec is at
+/// `pod`. The later one creates the place, or removes a word between a flag and its value.
 pub(crate) fn may_make_room(later: &MutationOperation, earlier: &MutationOperation, pod: &Path) -> bool {
     use MutationOperation as Is;
     let in_one = later.container().zip(earlier.container()).is_some_and(|(one, two)| one.may_be(two));
@@ -46,9 +45,9 @@ pub(crate) fn may_make_room(later: &MutationOperation, earlier: &MutationOperati
     in_one || needed.iter().any(|needed| needed.starts_with(&made) || made.starts_with(needed))
 }
 
-/// Whether it may be seen which of two operations was done first, where neither is against the other, in objects whose
-/// Pods' spec is at `pod`: both are about the words of one container, or add to one list, or the first changes which
-/// containers there are and the second is about the only one.
+/// Returns whether the result may depend on the order of two operations without a conflict, in objects whose Pod spec
+/// is at `pod`. Both change the words of one container, or add to one list, or the first changes the set of containers
+/// and the second concerns the only container.
 pub(crate) fn hang_on_order(one: &MutationOperation, two: &MutationOperation, pod: &Path) -> bool {
     use MutationOperation as Is;
     if let Some((one, two)) = one.container().zip(two.container()).filter(|_| one.is_of_words() && two.is_of_words()) {
@@ -68,8 +67,7 @@ pub(crate) fn hang_on_order(one: &MutationOperation, two: &MutationOperation, po
     place.root == FieldRoot::Object && lists.iter().any(|list| list.starts_with(&place.path))
 }
 
-/// The fields that an item sets, and those that it has go. Members that are objects are put together with what is
-/// there.
+/// The fields that an item sets and removes. Nested objects are merged with the existing objects.
 fn fields(item: &Json<'_>, root: &FieldRoot, path: &Path, all: &mut Vec<MutationOperation>) {
     for (name, value) in item.members() {
         let place = FieldPlace { root: root.clone(), path: path.join(&name) };

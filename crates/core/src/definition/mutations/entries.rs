@@ -1,10 +1,10 @@
-//! The entries of a value with commas, such as `A=true,B=false`.
+//! The entries of a comma-separated value, such as `A=true,B=false`.
 
-/// An entry that a value must have.
+/// A required entry.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct FlagEntry {
     pub(crate) key: String,
-    /// What is behind `=`. Without one the entry is its key.
+    /// The text after `=`. Without a value, the entry is the key alone.
     pub(crate) value: Option<String>,
 }
 
@@ -17,13 +17,13 @@ impl FlagEntry {
     }
 }
 
-/// What an entry is known by.
+/// The key of an entry.
 fn key_of(part: &str) -> &str {
     part.split_once('=').map_or(part, |(key, _)| key).trim()
 }
 
-/// The value with an entry in the place of the one with its key, and whether that is a change. Nothing where it has no
-/// such entry.
+/// Replaces the entry of the same key in a value, and returns whether that changed it. `None` if there is no such
+/// entry.
 pub(super) fn joined_with(value: &str, entry: &FlagEntry) -> Option<(String, bool)> {
     let (mut found, mut changed, wanted) = (false, false, entry.text());
     let mut parts = Vec::new();
@@ -37,7 +37,7 @@ pub(super) fn joined_with(value: &str, entry: &FlagEntry) -> Option<(String, boo
     found.then(|| (parts.join(","), changed))
 }
 
-/// The value without the entries of these keys. Nothing where it has none of them.
+/// Removes the entries of these keys from a value. `None` if there are none.
 pub(super) fn joined_without(value: &str, keys: &[String]) -> Option<String> {
     let mut found = false;
     let left = value.split(',').filter(|part| {

@@ -1,4 +1,4 @@
-//! The fact of a stage: what is read of which other object.
+//! The fact of a mutation: the property of another object that is watched.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::apimachinery::ResourceName;
 use crate::definition::path::Path;
 
-/// What is read of an object.
+/// The property of an object that a fact reads.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
 #[non_exhaustive]
 pub enum FactQuery {
@@ -15,7 +15,7 @@ pub enum FactQuery {
     Annotation(String),
     /// A label, by its key.
     Label(String),
-    /// A field, by the names that lead to it.
+    /// A field, by its path.
     Field(Vec<String>),
 }
 
@@ -43,41 +43,40 @@ impl fmt::Display for FactQuery {
     }
 }
 
-/// In which namespaces the objects are that say a fact.
+/// The namespaces of the objects of a fact.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum FactScope {
-    /// In none.
+    /// Cluster-scoped.
     Cluster,
-    /// In any: which one hangs on the object that is written.
+    /// Any namespace; it depends on the written object.
     Every,
-    /// In this one.
+    /// This namespace.
     One(String),
 }
 
-/// What somebody has to watch, so that a stage can be decided: of all objects of a resource, those of which something
-/// is true.
+/// A fact that must be watched for a mutation: a condition on the objects of a resource.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct WatchedFact {
     /// The resource.
     pub resource: ResourceName,
-    /// The version of its API in which it is read; the one that the API server prefers where none is said.
+    /// The API version to read. Defaults to the version that the API server prefers.
     pub version: Option<String>,
-    /// The kind of its objects, where that is said: a policy names it.
+    /// The kind of its objects, if specified. A policy needs it.
     pub kind: Option<String>,
-    /// Where its objects are.
+    /// The scope of its objects.
     pub scope: FactScope,
-    /// The one object that says it; nothing where that hangs on the object that is written.
+    /// The name of the only object. `None` if it depends on the written object.
     pub name: Option<String>,
-    /// What is read.
+    /// The property that is read.
     pub look: FactQuery,
-    /// The text that it must be. Without one it only has to be there.
+    /// The required text. `None` requires only that the property is present.
     pub is: Option<String>,
 }
 
 impl WatchedFact {
-    /// Whether metadata alone says it.
+    /// Returns whether the metadata suffices to read the fact.
     #[must_use]
     pub fn is_of_metadata(&self) -> bool {
         match &self.look {
@@ -86,14 +85,14 @@ impl WatchedFact {
         }
     }
 
-    /// Whether one request can read both: they are said by the same objects.
+    /// Returns whether one request can read both facts, because they have the same objects.
     #[must_use]
     pub fn is_beside(&self, other: &Self) -> bool {
         let same = (&self.resource, &self.version) == (&other.resource, &other.version);
         same && (&self.scope, &self.name) == (&other.scope, &other.name)
     }
 
-    /// Whether an object of this namespace, empty for none, can be one that a stage asks for.
+    /// Returns whether an object in this namespace, empty for none, can belong to the fact.
     #[must_use]
     pub fn may_be_in(&self, namespace: &str) -> bool {
         match &self.scope {
@@ -103,7 +102,8 @@ impl WatchedFact {
         }
     }
 
-    /// Whether it is true of an object, as an API server answers it. A number or a boolean is compared by its text.
+    /// Returns whether the fact is true for an object that the API server returned. A number or a boolean is compared
+    /// as text.
     #[must_use]
     pub fn holds(&self, object: &Value) -> bool {
         match (self.look.of(object), &self.is) {
@@ -127,24 +127,24 @@ impl fmt::Display for WatchedFact {
     }
 }
 
-/// The fact of a stage: what is watched, and which of the objects counts for one that is written.
+/// The fact of a mutation: the watched objects, and which of them applies to a written object.
 #[derive(Clone, Debug)]
 pub(crate) struct MutationFact {
     pub(crate) watched: WatchedFact,
-    /// Empty where the resource is in no namespace.
+    /// Empty for a cluster-scoped resource.
     pub(crate) namespace: String,
     pub(crate) name: String,
 }
 
 impl MutationFact {
-    /// Namespace and name of the object that says it for an object of these.
+    /// Namespace and name of the fact's object for a written object.
     pub(crate) fn object_for(&self, namespace: &str, name: &str) -> (String, String) {
         let filled = |text: &str| text.replace(NAMESPACE, namespace).replace(NAME, name);
         (filled(&self.namespace), filled(&self.name))
     }
 }
 
-/// What stands for the namespace of the object that is written.
+/// The placeholder for the namespace of the written object.
 pub(crate) const NAMESPACE: &str = "{namespace}";
-/// What stands for its name.
+/// The placeholder for the name of the written object.
 pub(crate) const NAME: &str = "{name}";

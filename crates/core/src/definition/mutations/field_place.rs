@@ -1,9 +1,9 @@
-//! Where in an object a field is that an operation names.
+//! The place of a field that an operation names.
 
 use crate::definition::path::Path;
 use crate::json::{Json, Members};
 
-/// What a path begins at.
+/// The start of a path.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) enum FieldRoot {
     /// The object.
@@ -14,16 +14,16 @@ pub(crate) enum FieldRoot {
     Container(ContainerName),
 }
 
-/// Which container of a Pod is meant.
+/// The container of a Pod.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) enum ContainerName {
-    /// The one of this name, init containers among them.
+    /// The container or init container of this name.
     Named(String),
-    /// The one that is called as the object is; where none is, the only one.
+    /// The container with the name of the object, or else the only container.
     AsTheObject,
 }
 
-/// A field, from where its path begins.
+/// A field, relative to the start of its path.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct FieldPlace {
     pub(crate) root: FieldRoot,
@@ -31,13 +31,12 @@ pub(crate) struct FieldPlace {
 }
 
 impl FieldPlace {
-    /// Whether one is the other, or inside it.
+    /// Returns whether one place contains the other.
     pub(super) fn meets(&self, other: &Self) -> bool {
         self.root.may_be(&other.root) && (self.path.starts_with(&other.path) || other.path.starts_with(&self.path))
     }
 
-    /// The same place in its one spelling, where the spec of the Pods is at `pod`: what is in it is named from the
-    /// object on.
+    /// The place in normal form, where the Pod spec is at `pod`: fields of the Pod spec are relative to the object.
     pub(crate) fn of_object(&self, pod: &Path) -> Self {
         match &self.root {
             FieldRoot::Pod => Self { root: FieldRoot::Object, path: self.path.moved(&Path::default(), pod) },
@@ -45,12 +44,12 @@ impl FieldPlace {
         }
     }
 
-    /// Whether it is a label or an annotation of the object.
+    /// Returns whether the place is in the metadata of the object, such as a label or an annotation.
     pub(super) fn is_of_metadata(&self) -> bool {
         self.root == FieldRoot::Object && self.path.names().first().is_some_and(|first| **first == *"metadata")
     }
 
-    /// How messages name it.
+    /// The name in messages.
     pub(crate) fn told(&self) -> String {
         match &self.root {
             FieldRoot::Object | FieldRoot::Pod => self.path.to_string(),
@@ -80,13 +79,13 @@ impl ContainerName {
         of.map_or(Self::AsTheObject, |name| Self::Named(name.to_owned()))
     }
 
-    /// The lists of an object in which it may be.
+    /// The lists of an object that may contain the container.
     pub(super) fn lists(&self, pod: &Path) -> impl Iterator<Item = Path> {
         let is_any = matches!(self, Self::Named(_));
         LISTS.iter().filter(move |list| is_any || **list == CONTAINERS).map(|list| pod.join(list))
     }
 
-    /// Whether both can be one container.
+    /// Returns whether both can be the same container.
     pub(super) fn may_be(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Named(one), Self::Named(two)) => one == two,
@@ -102,7 +101,7 @@ impl ContainerName {
     }
 }
 
-/// Does something in the place that a root is, where the object has one.
+/// Edits the value at a root, if the object has it.
 pub(super) fn at_root<'j>(object: &mut Json<'j>, pod: &Path, root: &FieldRoot, edit: impl FnOnce(&mut Json<'j>)) {
     if let Some(found) = place_of(object, pod, root) {
         edit(found);
@@ -118,15 +117,15 @@ fn place_of<'o, 'j>(object: &'o mut Json<'j>, pod: &Path, root: &FieldRoot) -> O
     }
 }
 
-/// What some names lead to, opened on the way.
+/// The value at a path. Parses the objects along the path.
 pub(super) fn inside<'o, 'j>(object: &'o mut Json<'j>, way: &[Box<str>]) -> Option<&'o mut Json<'j>> {
     way.iter().try_fold(object, |here, name| here.open().ok()??.get_mut(name))
 }
 
-/// The object that some names lead to, made where it is missing or null. Nothing where something else stands in the
-/// way: what is no object is not ours to replace.
+/// The object at a path, created if it is absent or null. `None` if the path contains another value, which is never
+/// replaced.
 pub(super) fn made<'o, 'j>(object: &'o mut Json<'j>, way: &[Box<str>]) -> Option<&'o mut Members<'j>> {
-    // Before anything is made.
+    // Checks the whole path before anything is created.
     if !can_be_made(object, way) {
         return None;
     }
@@ -181,5 +180,5 @@ fn container_of<'o, 'j>(
 }
 
 const CONTAINERS: &str = "containers";
-/// Where a Pod has its containers, in the order in which one is looked for.
+/// The container lists of a Pod, in search order.
 pub(crate) const LISTS: [&str; 2] = [CONTAINERS, "initContainers"];

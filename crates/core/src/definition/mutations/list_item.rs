@@ -1,11 +1,11 @@
-//! An item of a list, known by one of its fields.
+//! A list item, identified by one of its fields.
 
 use super::field_place::inside;
 use crate::definition::path::Path;
 use crate::json::{Json, Members};
 
-/// Sees to it that a list has an item with these members. What else the item has stays: the API server fills in
-/// defaults. A member that is to be null goes. An item that is not there is added at the end, and so is a list.
+/// Ensures that a list has an item with these members. Other members of the item stay, because the API server fills in
+/// defaults. A null member is removed. An absent item or list is added at the end.
 pub(super) fn set_item<'j>(holder: &mut Json<'j>, list: &Path, key: &str, item: &Json<'static>) -> Option<()> {
     let known = item.get(key)?;
     let (names, last) = split(list)?;
@@ -16,7 +16,7 @@ pub(super) fn set_item<'j>(holder: &mut Json<'j>, list: &Path, key: &str, item: 
     }
     let all = members.get_mut(last)?.open_array()?;
     let mut found = false;
-    // Of two with one key the later one mostly counts.
+    // With duplicate keys, the last item usually takes effect.
     for other in all.iter_mut().filter(|other| other.get(key).is_some_and(|found| found.same(&known))) {
         found = true;
         merge(other, item);
@@ -27,12 +27,12 @@ pub(super) fn set_item<'j>(holder: &mut Json<'j>, list: &Path, key: &str, item: 
     Some(())
 }
 
-/// Sees to it that a list has no item of this name. A list of which nothing is left goes.
+/// Ensures that a list has no item with this key. Removes the list if no item is left.
 pub(super) fn unset_item(holder: &mut Json<'_>, list: &Path, key: &str, value: &Json<'static>) -> Option<()> {
     let (names, last) = split(list)?;
     let members = inside(holder, names)?.open().ok()??;
     let is_it = |item: &Json<'_>| item.get(key).is_some_and(|found| found.same(value));
-    // Nothing is opened where there is nothing to do.
+    // Parses the list only if there is an item to remove.
     if !members.get(last)?.elements().iter().any(is_it) {
         return None;
     }
@@ -48,15 +48,15 @@ fn split(list: &Path) -> Option<(&[Box<str>], &str)> {
     list.names().split_last().map(|(last, names)| (names, &**last))
 }
 
-/// An item as it is added: what it must not have it has not.
+/// The item as it is added, without its null members.
 fn added(item: &Json<'static>) -> Json<'static> {
     let mut new = Json::Object(Members::default());
     merge(&mut new, item);
     new
 }
 
-/// Puts the members of one object into another, and those of objects in them. One that is to be null goes. Any other
-/// value is replaced, where it is another one.
+/// Merges the members of one object into another, recursively. A null member is removed. Any other value is replaced if
+/// it differs.
 fn merge<'j>(into: &mut Json<'j>, item: &Json<'static>) {
     if into.same(item) {
         return;

@@ -1,8 +1,8 @@
-//! Staged mutation: what objects of a kind that is not ours look like before a fact is true, and after it.
+//! Mutations in stages: the state of foreign objects before a fact is true, and after.
 //!
-//! A definition of stages has a `resource` in the place of a CRD: pointsman knows no schema of it. What is done to an
-//! object is a closed set of operations, each of which says how something has to be; one that is so already is left
-//! alone. What the fact is of, and whether it is true, others look at: see [`WatchedFact`] and `webhook::KnownFacts`.
+//! A definition of mutations has a `resource` in place of a CRD. pointsman has no schema for the resource. The set of
+//! operations is closed. Each operation describes a desired state and leaves an object in that state unchanged. Other
+//! modules watch the facts: see [`WatchedFact`] and `webhook::KnownFacts`.
 
 mod argument;
 mod command_line;

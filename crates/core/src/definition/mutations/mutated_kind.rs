@@ -1,4 +1,4 @@
-//! A definition of stages: the kind, which somebody else serves, and what is done to its objects.
+//! A definition of mutations: a foreign kind, and the mutations of its objects.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::definition::path::Path;
 use crate::definition::problems::{BadDefinition, Problems, line};
 use crate::definition::yaml;
 
-/// What objects of a kind are that somebody else defines, in stages.
+/// Mutations for the objects of a foreign kind.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "MutationsDefinition")]
 pub(in crate::definition) struct MutationsFileSpec {
@@ -24,34 +24,34 @@ pub(in crate::definition) struct MutationsFileSpec {
     api_version: String,
     /// Always `KindDefinition`.
     kind: String,
-    /// What the command line calls this definition. Defaults to the kind in lower case.
+    /// The name of this definition on the command line. Defaults to the kind in lower case.
     name: Option<String>,
-    /// The resource whose objects it is about.
+    /// The resource of the objects.
     #[schemars(with = "ForeignResourceSpec")]
     resource: Spanned<ForeignResourceSpec>,
-    /// What is done to them, in order.
+    /// The mutations, in order.
     #[schemars(with = "Vec<MutationSpec>")]
     mutations: Vec<Spanned<MutationSpec>>,
 }
 
-/// A resource that somebody else defines, such as Kubernetes itself.
+/// A resource of another project, such as Kubernetes itself.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "ForeignResource")]
 pub(super) struct ForeignResourceSpec {
-    /// Its group, such as `apps`. Empty, or left out, for Kubernetes' own first resources.
+    /// The group, such as `apps`. Empty or omitted for the core group.
     #[serde(default)]
     group: String,
-    /// Its version, such as `v1`.
+    /// The version, such as `v1`.
     version: String,
-    /// The kind of its objects.
+    /// The kind.
     kind: String,
-    /// Its plural, as in URLs.
+    /// The plural, as in URLs.
     plural: String,
-    /// Where the spec of its Pods is. Defaults to `spec.template.spec`; `.` where there are none.
+    /// The path of the Pod spec. Defaults to `spec.template.spec`. `.` if there is none.
     pod: Option<String>,
 }
 
-/// A definition of stages, compiled.
+/// A compiled definition of mutations.
 #[derive(Clone, Debug)]
 pub struct MutatedKind {
     pub(crate) name: Arc<str>,
@@ -64,10 +64,10 @@ pub struct MutatedKind {
 }
 
 impl MutatedKind {
-    /// Reads and checks a definition of stages. `file` is its own name in messages.
+    /// Reads and checks a definition of mutations. `file` is the name of the definition in messages.
     ///
     /// # Errors
-    /// Everything that is wrong with it, each with its line.
+    /// All problems of the definition, each with its line.
     pub fn load(file: &str, text: &str) -> Result<Self, BadDefinition> {
         let mut problems = Problems::new(file);
         let mutated = Self::compile(text, &mut problems);
@@ -127,19 +127,19 @@ impl MutatedKind {
         })
     }
 
-    /// What the command line calls this definition.
+    /// The name of this definition on the command line.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The API group; empty for Kubernetes' own first resources.
+    /// The API group. Empty for the core group.
     #[must_use]
     pub fn group(&self) -> &str {
         &self.group
     }
 
-    /// The version in which objects are changed.
+    /// The version in which objects are mutated.
     #[must_use]
     pub fn version(&self) -> &str {
         &self.version
@@ -157,13 +157,13 @@ impl MutatedKind {
         &self.plural
     }
 
-    /// The resource, as kubectl takes it.
+    /// The resource, in the syntax of kubectl.
     #[must_use]
     pub fn resource(&self) -> ResourceName {
         ResourceName { plural: self.plural.clone(), group: self.group.clone() }
     }
 
-    /// Whether it is called so, in whichever case.
+    /// Returns whether a name denotes this definition. Ignores case.
     #[must_use]
     pub fn is_called(&self, name: &str) -> bool {
         let name = name.to_lowercase();
@@ -171,19 +171,19 @@ impl MutatedKind {
         [&*self.name, &self.kind.to_lowercase(), &self.plural, &resource].contains(&&*name)
     }
 
-    /// The names of its stages, in order.
+    /// The names of the mutations, in order.
     pub fn mutations(&self) -> impl Iterator<Item = &str> {
         self.mutations.iter().map(|mutation| mutation.name.as_str())
     }
 
-    /// The same with some of its stages.
+    /// Keeps only some of the mutations.
     #[must_use]
     pub fn only(mut self, is_one: impl Fn(&str) -> bool) -> Self {
         self.mutations.retain(|mutation| is_one(&mutation.name));
         self
     }
 
-    /// What has to be watched so that its stages can be decided, each once.
+    /// The facts that must be watched, without duplicates.
     #[must_use]
     pub fn facts(&self) -> Vec<WatchedFact> {
         let mut facts: Vec<WatchedFact> = Vec::new();
@@ -195,7 +195,7 @@ impl MutatedKind {
         facts
     }
 
-    /// Each stage in a few lines, for people: its fact, then its operations.
+    /// Describes each mutation in a few lines, for people: its fact, then its operations.
     #[must_use]
     pub fn told(&self) -> Vec<(String, Vec<String>)> {
         let told = |mutation: &Mutation| {
@@ -208,7 +208,7 @@ impl MutatedKind {
 }
 
 impl ForeignResourceSpec {
-    /// Where the spec of its Pods is, once everything about the resource is fine.
+    /// The path of the Pod spec. `None` if the resource has a problem.
     fn pod(&self, at_line: u64, problems: &mut Problems) -> Option<Path> {
         let mut bad = |why: String| problems.add(at_line, format!("resource: {why}"));
         if !(self.group.is_empty() || is_dns_subdomain(&self.group)) {
@@ -233,5 +233,5 @@ impl ForeignResourceSpec {
     }
 }
 
-/// Where most kinds that make Pods have their spec.
+/// The path of the Pod spec in most workload kinds.
 const POD: &str = "spec.template.spec";

@@ -1,4 +1,4 @@
-//! A stage: what objects are before a fact is true, and after it.
+//! A mutation: the state of objects before a fact is true, and after.
 
 use super::fact::MutationFact;
 use super::field_place::{FieldRoot, at_root};
@@ -7,14 +7,14 @@ use super::mutation_operation::MutationOperation;
 use crate::definition::path::Path;
 use crate::json::Json;
 
-/// Where an object stands: the fact of its stage is not true yet, or it is.
+/// The phase of an object: the fact is not yet true, or it is.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum MutationPhase {
     Before,
     After,
 }
 
-/// What becomes of a write where nobody answers.
+/// The handling of a write if the webhook does not respond.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum FailurePolicy {
     Fail,
@@ -22,7 +22,7 @@ pub(crate) enum FailurePolicy {
 }
 
 impl FailurePolicy {
-    /// As it is registered.
+    /// The value in the webhook configuration.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Fail => "Fail",
@@ -31,7 +31,7 @@ impl FailurePolicy {
     }
 }
 
-/// What objects are before a fact is true, and after it.
+/// The state of objects before a fact is true, and after.
 #[derive(Clone, Debug)]
 pub(crate) struct Mutation {
     pub(crate) name: String,
@@ -43,13 +43,13 @@ pub(crate) struct Mutation {
 }
 
 impl Mutation {
-    /// Everything it may do, before its fact and after it.
+    /// All operations, before and after the fact.
     pub(crate) fn operations(&self) -> impl Iterator<Item = &MutationOperation> {
         self.always.iter().chain(&self.once_true)
     }
 
-    /// Makes an object what it is in a phase. Once the fact is true, what holds before it is done as well: so an object
-    /// that is written for the first time then becomes what one became that was there all along.
+    /// Applies the operations of a phase. Once the fact is true, the operations of the phase before also apply. So a
+    /// new object ends in the same state as an old one.
     pub(crate) fn apply(&self, phase: MutationPhase, object: &mut Json<'_>, pod: &Path) {
         settle(object, &|object| {
             settle(object, &|object| self.always.iter().for_each(|operation| operation.apply(object, pod)));
@@ -61,7 +61,7 @@ impl Mutation {
 }
 
 impl Mutation {
-    /// What whoever writes an object should know of what this stage cannot do in it.
+    /// Warnings for the client about operations that have no effect on the object.
     pub(crate) fn remarks(&self, phase: MutationPhase, object: &mut Json<'_>, pod: &Path) -> Vec<String> {
         let once_true = self.once_true.iter().filter(|_| phase == MutationPhase::After);
         let (mut wanted, mut found, mut left_alone) = (false, false, false);
@@ -81,8 +81,8 @@ impl Mutation {
     }
 }
 
-/// Does something until it changes nothing any more. Mostly that is at once; but a word may become the value of the
-/// flag before it when another flag between them goes.
+/// Repeats work until nothing changes. One round usually suffices. A word may become the value of a flag when another
+/// flag between them is removed.
 fn settle<'j>(object: &mut Json<'j>, work: &dyn Fn(&mut Json<'j>)) {
     let mut was = object.to_text();
     for _ in 0..SETTLE_ROUNDS {
@@ -95,5 +95,5 @@ fn settle<'j>(object: &mut Json<'j>, work: &dyn Fn(&mut Json<'j>)) {
     }
 }
 
-/// More than there are ways in which one flag can stand before another.
+/// Exceeds the number of ways in which flags can depend on each other.
 pub(crate) const SETTLE_ROUNDS: usize = 8;

@@ -1,4 +1,4 @@
-//! An operation of a stage: how something has to be.
+//! An operation of a mutation: a desired state.
 
 use super::argument::FlagForm;
 use super::command_line::CommandLine;
@@ -8,29 +8,29 @@ use super::list_item::{set_item, unset_item};
 use crate::definition::path::Path;
 use crate::json::Json;
 
-/// One thing that has to be so. Done twice it is as done once, and what it does not name stays as it was sent.
+/// A desired state. Operations are idempotent, and leave everything else as sent.
 #[derive(Clone, Debug)]
 pub(crate) enum MutationOperation {
     /// A field has this value.
     Set { place: FieldPlace, value: Json<'static> },
-    /// A field is not there.
+    /// A field is absent.
     Unset { place: FieldPlace },
-    /// A flag is there once, with this value or without one.
+    /// A flag occurs once, with this value or without one.
     Flag { of: ContainerName, name: String, value: Option<String> },
-    /// A flag is not there.
+    /// A flag is absent.
     NoFlag { of: ContainerName, name: String, form: FlagForm },
-    /// The value of a flag, a list with commas, has these entries.
+    /// The value of a flag, a comma-separated list, has these entries.
     FlagEntries { of: ContainerName, name: String, entries: Vec<FlagEntry> },
-    /// It has no entries of these keys.
+    /// The value of a flag has no entries of these keys.
     NoFlagEntries { of: ContainerName, name: String, keys: Vec<String> },
-    /// A list has an item with these members, known by one of them.
+    /// A list has an item with these members, identified by one of them.
     Item { list: FieldPlace, key: String, item: Json<'static> },
-    /// A list has no item that is known by this value.
+    /// A list has no item with this key.
     NoItem { list: FieldPlace, key: String, value: Json<'static> },
 }
 
 impl MutationOperation {
-    /// Makes it so in an object whose Pods' spec is at `pod`. An object that has no such place is left as it is.
+    /// Applies the operation to an object whose Pod spec is at `pod`. Leaves an object without the place unchanged.
     pub(super) fn apply<'j>(&self, object: &mut Json<'j>, pod: &Path) {
         match self {
             Self::Set { place, value } => at_root(object, pod, &place.root, |root| set(root, place, value)),
@@ -52,7 +52,7 @@ impl MutationOperation {
         }
     }
 
-    /// The container that it is about, where it is about one.
+    /// The container of the operation, if any.
     pub(super) fn container(&self) -> Option<&ContainerName> {
         match self {
             Self::Flag { of, .. }
@@ -64,18 +64,18 @@ impl MutationOperation {
         }
     }
 
-    /// Whether it is about a command line.
+    /// Returns whether the operation concerns a command line.
     pub(crate) fn is_of_words(&self) -> bool {
         matches!(self, Self::Flag { .. } | Self::NoFlag { .. } | Self::FlagEntries { .. } | Self::NoFlagEntries { .. })
     }
 
-    /// Whether it is about a command line that is left alone.
+    /// Returns whether the operation skips this container, because of its command line.
     pub(super) fn leaves_alone(&self, container: &mut Json<'_>) -> bool {
         let Ok(Some(container)) = container.open() else { return false };
         self.is_of_words() && CommandLine::of(container).is_some_and(|line| line.is_of_two())
     }
 
-    /// In one line, for people.
+    /// Describes the operation in one line, for people.
     pub(crate) fn told(&self) -> String {
         match self {
             Self::Set { place, value } => format!("set {} to {}", place.told(), value.text()),
@@ -114,7 +114,7 @@ fn unset(root: &mut Json<'_>, place: &FieldPlace) {
     }
 }
 
-/// Edits the command line of a container, and puts it back where that changed it.
+/// Edits the command line of a container, and writes it back if it changed.
 fn on_command_line<'j>(object: &mut Json<'j>, pod: &Path, of: &ContainerName, edit: impl FnOnce(&mut CommandLine<'j>)) {
     let root = FieldRoot::Container(of.clone());
     at_root(object, pod, &root, |container| {

@@ -1,4 +1,4 @@
-//! A stage as it is written.
+//! A mutation, as written.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -14,70 +14,70 @@ use crate::apimachinery::{ResourceName, Selector, is_dns_label, is_dns_subdomain
 use crate::definition::path::Path;
 use crate::definition::problems::{Problems, line};
 
-/// What some objects are before a fact is true, and after it.
+/// The state of some objects before a fact is true, and after.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Mutation")]
 pub(super) struct MutationSpec {
-    /// What messages and webhooks call it: lower-case letters, digits and dashes.
+    /// The name in messages and webhooks: lower-case letters, digits and dashes.
     pub(super) name: String,
-    /// What has to be true of another object.
+    /// A condition on another object.
     fact: FactSpec,
-    /// Only objects of these names. Without it, of any name.
+    /// Selects objects by name. Defaults to all names.
     #[serde(default)]
     names: Vec<String>,
-    /// Only objects of these namespaces. Without it, of any.
+    /// Selects objects by namespace. Defaults to all namespaces.
     #[serde(default)]
     namespaces: Vec<String>,
-    /// Only objects with such labels, as `kubectl -l` takes them.
+    /// Selects objects by label, in the syntax of `kubectl -l`.
     labels: Option<String>,
-    /// What becomes of a write while nobody answers: `Fail` (if this is not set) or `Ignore`.
+    /// The handling of a write while the webhook does not respond: `Fail` (default) or `Ignore`.
     failure_policy: Option<FailurePolicySpec>,
-    /// What has to be so, whether the fact is true or not.
+    /// The desired state, whether the fact is true or not.
     #[serde(default)]
     #[schemars(with = "Vec<MutationOperationSpec>")]
     always: Vec<Spanned<MutationOperationSpec>>,
-    /// What has to be so on top of that once the fact is true.
+    /// The additional desired state once the fact is true.
     #[serde(default)]
     #[schemars(with = "Vec<MutationOperationSpec>")]
     once_true: Vec<Spanned<MutationOperationSpec>>,
 }
 
-/// What becomes of a write while nobody answers.
+/// The handling of a write while the webhook does not respond.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(rename = "FailurePolicy")]
 enum FailurePolicySpec {
-    /// It is refused.
+    /// Rejects the write.
     Fail,
-    /// It goes on, as it was sent.
+    /// Allows the write unchanged.
     Ignore,
 }
 
-/// What has to be true of another object. One of `annotation`, `label` and `field`.
+/// A condition on another object. One of `annotation`, `label` and `field`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Fact")]
 struct FactSpec {
     /// Plural and group of the object, such as `clusters.extensions.gardener.cloud`.
     resource: String,
-    /// The version of its API. Defaults to the one that the API server prefers.
+    /// The API version. Defaults to the version that the API server prefers.
     version: Option<String>,
-    /// Its kind. Nobody needs it but `pointsman webhooks mutations --policy`.
+    /// The kind. Only `pointsman webhooks stages --policy` needs it.
     kind: Option<String>,
-    /// Its namespace; `{namespace}` is that of the object that is written. Without it, it is in none.
+    /// The namespace. `{namespace}` is that of the written object. Omit for cluster-scoped objects.
     namespace: Option<String>,
-    /// Its name; `{namespace}` and `{name}` are those of the object that is written.
+    /// The name. `{namespace}` and `{name}` are those of the written object.
     name: String,
-    /// An annotation of it.
+    /// An annotation.
     annotation: Option<String>,
-    /// A label of it.
+    /// A label.
     label: Option<String>,
-    /// A field of it.
+    /// A field.
     field: Option<String>,
-    /// The text that it must be. Without it, it has to be there.
+    /// The required text. Without this key, the property must be present.
     is: Option<String>,
 }
 
 impl MutationSpec {
-    /// Checks a stage of objects whose Pods' spec is at `pod`.
+    /// Compiles a mutation of objects whose Pod spec is at `pod`.
     pub(super) fn compile(spec: &Spanned<Self>, pod: &Path, problems: &mut Problems) -> Option<Mutation> {
         let (at_line, spec) = (line(spec), &spec.value);
         let mut bad = |why: String| problems.add(at_line, format!("mutation {}: {why}", spec.name));
@@ -114,7 +114,7 @@ impl MutationSpec {
     }
 }
 
-/// The operations of one list, none of which is against another one.
+/// Compiles the operations of one list, and checks that they do not conflict.
 fn operations(
     spec: &MutationSpec,
     (what, all): (&str, &[Spanned<MutationOperationSpec>]),

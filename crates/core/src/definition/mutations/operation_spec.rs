@@ -1,4 +1,4 @@
-//! Operations of a stage as they are written.
+//! Operations of a mutation, as written.
 
 use std::collections::BTreeMap;
 
@@ -13,25 +13,25 @@ use super::mutation_operation::MutationOperation;
 use crate::definition::path::Path;
 use crate::json::Json;
 
-/// One thing that has to be so. What it does not name stays as it is.
+/// A desired state. Everything that it does not name stays unchanged.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", rename = "MutationOperation")]
 pub(super) enum MutationOperationSpec {
-    /// A flag is there once, with this value, or without one.
+    /// A flag occurs once, with this value, or without one.
     Flag(FlagSpec),
-    /// The value of a flag, a list with commas, has these entries.
+    /// The value of a flag, a comma-separated list, has these entries.
     FlagEntries(FlagEntriesSpec),
     /// A list has an item with these members.
     Item(ItemSpec),
-    /// A flag is not there.
+    /// A flag is absent.
     NoFlag(NoFlagSpec),
-    /// The value of a flag, a list with commas, has no entries of these names. A flag of which nothing is left goes.
+    /// The value of a flag, a comma-separated list, has no entries of these names. A flag without entries is removed.
     NoFlagEntries(NoFlagEntriesSpec),
-    /// A list has no item of this name. A list of which nothing is left goes.
+    /// A list has no item of this name. An empty list is removed.
     NoItem(ItemSpec),
     /// A field has this value.
     Set(SetSpec),
-    /// A field is not there.
+    /// A field is absent.
     Unset(UnsetSpec),
 }
 
@@ -39,25 +39,25 @@ pub(super) enum MutationOperationSpec {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Flag")]
 pub(super) struct FlagSpec {
-    /// The container. Without it the one that is called as the object is; where none is, the only one.
+    /// The container. Defaults to the container with the name of the object, or else to the only container.
     of: Option<String>,
     /// The flag, with its dashes.
     name: String,
-    /// Its value. Without it the flag is a switch.
+    /// The value. Without a value, the flag is a switch.
     value: Option<Value>,
 }
 
-/// A flag that goes.
+/// A flag that is removed.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(untagged, expecting = "takes a flag such as --x, or {of: …, name: …, switch: …}", rename = "NoFlag")]
 pub(super) enum NoFlagSpec {
     /// The flag, with its dashes.
     Name(String),
-    /// The same, and more of it.
+    /// The flag with options.
     Flag(GoneFlagSpec),
 }
 
-/// A flag that goes, and of which container.
+/// A flag that is removed, with its container.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "GoneFlag")]
 pub(super) struct GoneFlagSpec {
@@ -65,13 +65,13 @@ pub(super) struct GoneFlagSpec {
     of: Option<String>,
     /// The flag, with its dashes.
     name: String,
-    /// Whether it takes no value, so that a word behind it stays. Without this, a word behind it that is no flag goes
-    /// with it.
+    /// Whether the flag takes no value, so that the next word stays. By default, a next word that is no flag is removed
+    /// as well.
     #[serde(default)]
     switch: bool,
 }
 
-/// A flag and entries of its value.
+/// A flag and the entries of its value.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "FlagEntries")]
 pub(super) struct FlagEntriesSpec {
@@ -83,17 +83,17 @@ pub(super) struct FlagEntriesSpec {
     entries: EntriesSpec,
 }
 
-/// Entries of a list with commas.
+/// Entries of a comma-separated list.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(untagged, expecting = "takes names with values, or a list of names", rename = "Entries")]
 enum EntriesSpec {
-    /// `name=value` each.
+    /// `name=value` entries.
     Valued(BTreeMap<String, Value>),
-    /// A name each.
+    /// Names.
     Plain(Vec<String>),
 }
 
-/// A flag and entries that its value must not have.
+/// A flag and the entries that its value must not have.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "NoFlagEntries")]
 pub(super) struct NoFlagEntriesSpec {
@@ -109,13 +109,13 @@ pub(super) struct NoFlagEntriesSpec {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "MutationItem")]
 pub(super) struct ItemSpec {
-    /// The container that has the list. Without it the path says where it is.
+    /// The container with the list. Without this key, the list is a path in the object.
     of: Option<String>,
-    /// The list. A path that begins with `spec` or `metadata` is one of the object, any other one of its Pods' spec.
+    /// The list. A path that starts with `spec` or `metadata` is relative to the object, any other to its Pod spec.
     list: String,
-    /// The field by which items are known. Defaults to `name`.
+    /// The field that identifies items. Defaults to `name`.
     key: Option<String>,
-    /// For `item` the members that it must have; for `noItem` what the field says in the one that goes.
+    /// For `item`: the members of the item. For `noItem`: the key of the item that is removed.
     value: Value,
 }
 
@@ -123,36 +123,36 @@ pub(super) struct ItemSpec {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "SetField")]
 pub(super) struct SetSpec {
-    /// The container that has the field. Without it the path says where it is.
+    /// The container with the field. Without this key, the field is a path in the object.
     of: Option<String>,
-    /// The field. A path that begins with `spec` or `metadata` is one of the object, any other one of its Pods' spec.
+    /// The field. A path that starts with `spec` or `metadata` is relative to the object, any other to its Pod spec.
     field: String,
-    /// Its value.
+    /// The value.
     value: Value,
 }
 
-/// A field that goes.
+/// A field that is removed.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(untagged, expecting = "takes a path, or {of: …, field: …}", rename = "Unset")]
 pub(super) enum UnsetSpec {
     /// The field, as for `set`.
     Path(String),
-    /// The same, of a container.
+    /// A field of a container.
     Field(UnsetFieldSpec),
 }
 
-/// A field of a container that goes.
+/// A field of a container that is removed.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "UnsetField")]
 pub(super) struct UnsetFieldSpec {
-    /// The container that has the field.
+    /// The container with the field.
     of: Option<String>,
     /// The field.
     field: String,
 }
 
 impl MutationOperationSpec {
-    /// The operation, for objects whose Pods' spec is at `pod`.
+    /// Compiles the operation, for objects whose Pod spec is at `pod`.
     pub(super) fn compile(&self, pod: &Path) -> Result<MutationOperation, String> {
         match self {
             Self::Flag(FlagSpec { of, name, value }) => {
@@ -240,7 +240,7 @@ impl EntriesSpec {
     }
 }
 
-/// Names of entries: what tells them apart in a value.
+/// Checks the names of entries.
 fn keys(names: &[String]) -> Result<(), String> {
     if names.is_empty() {
         return Err("has no entries".to_owned());
@@ -255,7 +255,7 @@ fn keys(names: &[String]) -> Result<(), String> {
     }
 }
 
-/// A flag with its dashes.
+/// Checks the name of a flag, including its dashes.
 fn flag(what: &str, name: &str) -> Result<String, String> {
     let bare = name.trim_start_matches('-');
     let is_fine = !bare.is_empty() && !name.contains(['=', ',']) && !name.contains(char::is_whitespace);

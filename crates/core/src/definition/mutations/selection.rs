@@ -1,12 +1,12 @@
-//! Which objects a stage is about.
+//! The object selection of a mutation.
 
 use std::collections::BTreeMap;
 
 use crate::apimachinery::Selector;
 use crate::json::Json;
 
-/// Which objects of the kind a stage is about. What is not said does not count, but that a stage which names no
-/// namespaces is not about the one of the cluster itself.
+/// The objects of the kind that a mutation selects. Absent criteria match everything, except that objects in
+/// `kube-system` must be selected by namespace.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct MutationSelection {
     pub(crate) names: Vec<String>,
@@ -15,7 +15,7 @@ pub(crate) struct MutationSelection {
 }
 
 impl MutationSelection {
-    /// Whether an object is selected, as it is now.
+    /// Returns whether an object is selected in its current state.
     pub(crate) fn matches(&self, object: &Json<'_>) -> bool {
         let (namespace, name) = namespace_and_name(object);
         let is_named = self.names.is_empty() || self.names.contains(&name);
@@ -39,7 +39,7 @@ impl MutationSelection {
         self.labels.matches(&labels)
     }
 
-    /// Whether one object may be selected by both.
+    /// Returns whether both may select the same object.
     pub(crate) fn meets(&self, other: &Self) -> bool {
         let share = |one: &[String], two: &[String]| {
             one.is_empty() || two.is_empty() || one.iter().any(|name| two.contains(name))
@@ -48,8 +48,8 @@ impl MutationSelection {
     }
 }
 
-/// Namespace and name of an object; empty where it has none. A namespace counts as being in itself, as it does for the
-/// namespace selectors of webhooks.
+/// Namespace and name of an object, empty if absent. A Namespace counts as part of itself, as for the namespace
+/// selectors of webhooks.
 pub(crate) fn namespace_and_name(object: &Json<'_>) -> (String, String) {
     let text = |way: &[&str]| object.look(way).and_then(|text| Some(text.as_str()?.into_owned())).unwrap_or_default();
     let name = text(&["metadata", "name"]);
@@ -59,5 +59,5 @@ pub(crate) fn namespace_and_name(object: &Json<'_>) -> (String, String) {
     }
 }
 
-/// What runs the cluster is here.
+/// The namespace of the cluster's own components.
 pub(crate) const SYSTEM_NAMESPACE: &str = "kube-system";

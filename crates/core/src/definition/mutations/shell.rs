@@ -1,7 +1,7 @@
-//! A shell in a command line: what is behind its `-c` is a script, and what is behind that belongs to the script.
+//! Shells in a command line: the word after `-c` is a script, and later words are its arguments.
 
-/// Whether a shell is given a script among these words, wherever it stands: `env`, `nice` and their like may stand
-/// before it. Looks at each word once.
+/// Returns whether the words pass a script to a shell, at any position: `env`, `nice` and similar programs may precede
+/// the shell. Runs in linear time.
 pub(super) fn runs_a_script<'w>(words: impl Iterator<Item = &'w str>) -> bool {
     let mut reading = ScriptSearch::Words;
     for word in words {
@@ -20,7 +20,7 @@ pub(super) fn runs_a_script<'w>(words: impl Iterator<Item = &'w str>) -> bool {
     false
 }
 
-/// What a program is called that a word names; an option or a variable names none, such as `--shell=/bin/sh`.
+/// The program that a word names. Options and variables, such as `--shell=/bin/sh`, name none.
 fn program(word: &str) -> &str {
     if word.starts_with('-') || word.contains('=') {
         return "";
@@ -28,28 +28,28 @@ fn program(word: &str) -> &str {
     word.rsplit('/').next().unwrap_or_default()
 }
 
-/// What the next word may be.
+/// The expected kind of the next word.
 #[derive(Clone, Copy)]
 enum ScriptSearch {
-    /// Anything.
+    /// Any word.
     Words,
-    /// An option of the shell that was named, or the file that it runs.
+    /// An option of the shell, or its script file.
     Options,
-    /// What an option of it takes.
+    /// The argument of an option.
     Argument,
-    /// Anything, behind a program whose options may stand behind its other words.
+    /// Any word after a program that allows options after its arguments.
     OfUser,
 }
 
-/// What a word is to a shell.
+/// The meaning of a word for a shell.
 enum ShellOption {
-    /// `-c`, alone or among others such as `-ec`.
+    /// `-c`, alone or combined, such as `-ec`.
     Script,
-    /// One that takes the word behind it, such as `-o pipefail`.
+    /// An option with an argument, such as `-o pipefail`.
     Taking,
-    /// Any other one.
+    /// Any other option.
     Alone,
-    /// None.
+    /// No option.
     Not,
 }
 
@@ -68,10 +68,10 @@ fn option(word: &str) -> ShellOption {
     }
 }
 
-/// Programs that run what stands in a word.
+/// Programs that run a script from an argument.
 pub(crate) const SHELLS: [&str; 12] =
     ["sh", "bash", "ash", "dash", "ksh", "mksh", "zsh", "rbash", "hush", "fish", "csh", "tcsh"];
-/// Programs that give it to the shell of a user.
+/// Programs that run a script in the shell of a user.
 pub(crate) const OF_USER: [&str; 2] = ["su", "runuser"];
-/// Long options of shells that take the word behind them.
+/// Long options of shells that take an argument.
 pub(crate) const TAKING: [&str; 3] = ["--rcfile", "--init-file", "--emulate"];

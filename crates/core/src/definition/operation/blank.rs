@@ -1,4 +1,4 @@
-//! `blank`: a value of the older version that means "no value" is absent in the newer one.
+//! `blank`: a value of the older version that means "no value" is absent in the newer version.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -19,12 +19,12 @@ use crate::json::Json;
 pub(crate) struct BlankSpec {
     /// The field, at the same place in both versions.
     field: String,
-    /// The strings, numbers or booleans. A UUID stands for all its spellings. Null is always one of them.
+    /// Strings, numbers or booleans. A UUID matches all its spellings. Null is always included.
     spellings: Vec<Value>,
 }
 
 impl BlankSpec {
-    /// The operation that runs.
+    /// Compiles the operation.
     pub(super) fn compile(&self, compiler: &mut Compiler<'_>) -> Option<Operation> {
         let places = compiler.places(&self.field, &self.field)?;
         let mut spellings = Spellings::default();
@@ -50,13 +50,13 @@ impl BlankSpec {
     }
 }
 
-/// The older value, or nothing where it is one of these.
+/// Maps these older values to absence.
 #[derive(Debug)]
 struct Blank {
     spellings: Spellings,
 }
 
-/// What means "no value".
+/// The values that mean "no value".
 #[derive(Debug, Default)]
 struct Spellings {
     texts: Vec<String>,
@@ -76,7 +76,7 @@ impl Mapping for Blank {
         }]
     }
 
-    /// What counts as no value may be said in the older version alone. All other values must be the same in both.
+    /// The older version alone may allow the blank spellings. All other values must be valid in both versions.
     fn unexplained(&self, at: &str, older: &Place, newer: &Place) -> Unexplained {
         let (older, newer) = (&older.schema, &newer.schema);
         let blank = |value: &Value| self.is_blank(&Json::owned(value.to_string()));
@@ -89,7 +89,7 @@ impl Mapping for Blank {
         bounds
             .extend(newer.bounds.iter().filter(|(key, _)| empty(key)).map(|(key, bound)| (key.clone(), bound.clone())));
         let problem = format!("blank: {at} must be a string, a number or a boolean");
-        // The API server drops a null where there is a default.
+        // The API server replaces a null by the default if there is one.
         let nullable = older.nullable || older.default.is_some();
         let rest = Schema {
             options: set(&older.options),
@@ -110,7 +110,7 @@ impl Mapping for Blank {
 }
 
 impl Blank {
-    /// Whether a value is one of the spellings of "no value". A UUID among them stands for all its spellings.
+    /// Returns whether a value is a spelling of "no value". A UUID matches all its spellings.
     fn is_blank(&self, value: &Json<'_>) -> bool {
         let Some(text) = value.as_str() else {
             return value.is_null() || self.spellings.others.iter().any(|other| other.same(value));

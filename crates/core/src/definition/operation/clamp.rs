@@ -1,4 +1,4 @@
-//! `clamp`: a number of the older version that the newer one has no use for becomes the nearest one that it has.
+//! `clamp`: a number of the older version outside of the newer range maps to the nearest bound.
 
 use std::cmp::Ordering;
 
@@ -14,30 +14,29 @@ use crate::definition::schema::Schema;
 use crate::definition::side::{Side, Sides};
 use crate::json::Json;
 
-/// The range that a number has in the newer version.
+/// The range of a number in the newer version.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Clamp")]
 pub(crate) struct ClampSpec {
     /// The field, at the same place in both versions.
     field: Option<String>,
-    /// The field in the older version, where the place differs.
+    /// The field in the older version, if the paths differ.
     from: Option<String>,
-    /// The field in the newer version, where the place differs.
+    /// The field in the newer version, if the paths differ.
     to: Option<String>,
-    /// What a smaller number of the older version is in the newer one.
+    /// The lower bound in the newer version. Smaller older numbers map to it.
     min: Option<Value>,
-    /// What a larger number of the older version is in the newer one.
+    /// The upper bound in the newer version. Larger older numbers map to it.
     max: Option<Value>,
-    /// Numbers of the older version that mean "no value": they are absent in the newer one.
+    /// Numbers of the older version that mean "no value". They are absent in the newer version.
     #[serde(default)]
     unset: Vec<Value>,
-    /// What a number of the newer version is in the older one where `unset` has it there: one that becomes that number
-    /// again.
+    /// The older number for a newer number that is listed in `unset`. It must map back to that newer number.
     older: Option<Value>,
 }
 
 impl ClampSpec {
-    /// The operation that runs.
+    /// Compiles the operation.
     pub(super) fn compile(&self, compiler: &mut Compiler<'_>) -> Option<Operation> {
         let places = compiler.one_or_two("clamp", ("field", &self.field), &self.from, &self.to)?;
         if self.min.is_none() && self.max.is_none() {
@@ -72,13 +71,13 @@ impl ClampSpec {
     }
 }
 
-/// The older number within bounds, or nothing where it is one that means so.
+/// Clamps the older number, or removes it if it is listed in `unset`.
 #[derive(Debug)]
 struct Clamp {
     min: Option<Json<'static>>,
     max: Option<Json<'static>>,
     unset: Vec<Json<'static>>,
-    /// What a newer number is in the older version that would say nothing there.
+    /// The older number for a newer number that is listed in `unset`.
     instead: Option<Json<'static>>,
 }
 
@@ -91,7 +90,7 @@ impl Mapping for Clamp {
         }]
     }
 
-    /// What is brought within the bounds, and what means no value, may be said in the older version alone.
+    /// The older version alone may allow values outside of the bounds and unset values.
     fn unexplained(&self, _: &str, older: &Place, newer: &Place) -> Unexplained {
         let (older, newer) = (&older.schema, &newer.schema);
         let mut bounds = older.bounds.clone();
@@ -100,7 +99,7 @@ impl Mapping for Clamp {
             let is_met = |own: &Json<'static>, bound: &Value| {
                 order(own, &Json::owned(bound.to_string())).is_some_and(|order| order != wanted)
             };
-            // What the older version does not allow anyway is not clamped.
+            // Values that the older version does not allow need no clamping.
             let is_wider = |older: &Value| {
                 let [older, newer] =
                     [Some(older), bound].map(|bound| bound.map(|bound| Json::owned(bound.to_string())));
@@ -131,7 +130,7 @@ impl Mapping for Clamp {
 }
 
 impl Clamp {
-    /// A number that says nothing in the older version must not come down from a newer one that says something.
+    /// Checks that no newer number with a meaning maps to an unset number of the older version.
     fn check(&self, newer: &Place, compiler: &mut Compiler<'_>) {
         let mut said = self.unset.iter().filter(|unset| newer.schema.admits(unset));
         let returns = |unset: &Json<'static>| {
@@ -150,7 +149,7 @@ impl Clamp {
         }
     }
 
-    /// A newer number in the older version.
+    /// The older number for a newer number.
     fn lowered<'a>(&self, value: Json<'a>) -> Json<'a> {
         let is_unset = self.unset.iter().any(|unset| order(unset, &value) == Some(Ordering::Equal));
         self.instead.clone().filter(|_| is_unset).unwrap_or(value)
@@ -167,7 +166,7 @@ impl Clamp {
     }
 }
 
-/// How two numbers compare; nothing where one of them is none.
+/// Compares two numbers. `None` if a value is no number.
 fn order(one: &Json<'_>, two: &Json<'_>) -> Option<Ordering> {
     if one.type_name() != "number" || two.type_name() != "number" {
         return None;

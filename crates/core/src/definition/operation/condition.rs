@@ -1,4 +1,4 @@
-//! The condition that operations stand under.
+//! The condition of operations.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,22 +6,22 @@ use std::sync::Arc;
 use crate::definition::place::Place;
 use crate::json::Json;
 
-/// Whether an operation runs on the way to the newer version.
+/// A condition that decides whether an operation runs in the conversion to the newer version.
 #[derive(Clone, Debug)]
 pub(crate) struct Condition {
     pub(super) asked: Arc<AskedOfObject>,
-    /// What the answer must be.
+    /// The required result.
     pub(super) holds: bool,
 }
 
-/// What a condition asks.
+/// The test of a condition.
 #[derive(Debug)]
 pub(super) enum AskedOfObject {
     /// Whether a field of the older version is set.
     IsSet(Place),
-    /// Whether it has one of these values.
+    /// Whether a field has one of these values.
     Among(Place, Vec<Json<'static>>),
-    /// Whether a fact is one of these.
+    /// Whether a fact has one of these values.
     Fact(String, Vec<String>),
 }
 
@@ -34,7 +34,7 @@ impl AskedOfObject {
         }
     }
 
-    /// The values of a field that it names.
+    /// The values of the tested field.
     fn values(&self) -> &[Json<'static>] {
         match self {
             Self::Among(_, values) => values,
@@ -44,13 +44,13 @@ impl AskedOfObject {
 }
 
 impl Condition {
-    /// The opposite.
+    /// The opposite condition.
     pub(super) fn not(&self) -> Self {
         Self { asked: Arc::clone(&self.asked), holds: !self.holds }
     }
 
-    /// Whether no object can meet all of these, for what the last one asks about. Each value that one of them names is
-    /// tried, and so are nothing, and a value that none of them names.
+    /// Returns whether no object can meet all of these conditions, with respect to the subject of the last one. Tries
+    /// absence, each value that a condition names, and one other value.
     pub(super) fn exclude_each_other(conditions: &[Self]) -> bool {
         let Some(last) = conditions.last() else { return false };
         let alike: Vec<&Self> = conditions.iter().filter(|one| one.asked.is_about_the_same(&last.asked)).collect();
@@ -67,7 +67,7 @@ impl Condition {
         !(is_met(None, "") || named.iter().any(|value| is_met(Some(value), "")))
     }
 
-    /// The field that is asked for; none where it is a fact.
+    /// The tested field. `None` for a fact.
     pub(crate) fn field(&self) -> Option<&Place> {
         match &*self.asked {
             AskedOfObject::IsSet(place) | AskedOfObject::Among(place, _) => Some(place),
@@ -75,7 +75,7 @@ impl Condition {
         }
     }
 
-    /// The name of the fact that it asks for, if it is about one.
+    /// The name of the tested fact, if any.
     #[cfg(feature = "laws")]
     pub(crate) fn fact(&self) -> Option<&str> {
         match &*self.asked {
@@ -84,11 +84,11 @@ impl Condition {
         }
     }
 
-    /// Whether it holds of an object of the older version. `value` says what is in a field there, `fact` what a fact
-    /// is.
+    /// Returns whether the condition holds for an object of the older version. `value` returns the value of a field,
+    /// `fact` the value of a fact.
     ///
     /// # Errors
-    /// The name of a fact that is needed, and that nobody knows.
+    /// The name of a fact that is needed and unknown.
     pub(crate) fn is_met(
         &self,
         value: &mut dyn FnMut(&Place) -> Option<Json<'static>>,
@@ -119,10 +119,10 @@ impl fmt::Display for Condition {
     }
 }
 
-/// Whether a value counts as set: null and an empty string do not.
+/// Returns whether a value counts as set. Null and an empty string do not.
 pub(crate) fn is_set(value: &Json<'_>) -> bool {
     !value.is_null() && value.as_str().is_none_or(|text| !text.is_empty())
 }
 
-/// What a fact may be.
+/// The values of a fact.
 pub(super) const TRUTHS: [&str; 2] = ["true", "false"];

@@ -1,4 +1,4 @@
-//! `each`: the same operations for each item of a list, or each value of a map.
+//! `each`: operations on each item of a list, or each value of a map.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -14,28 +14,28 @@ use crate::definition::place::Place;
 use crate::definition::schema::Schema;
 use crate::definition::side::{Side, Sides};
 
-/// Operations on what a list or a map contains. Their paths start at the item; `.` is the item itself.
+/// Operations on the contents of a list or map. Their paths start at the item. `.` is the item itself.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Each")]
 pub(crate) struct EachSpec<O> {
     /// The list or map, at the same place in both versions.
     #[serde(rename = "in")]
     within: Option<String>,
-    /// The list or map in the older version, where the place differs.
+    /// The list or map in the older version, if the paths differ.
     from: Option<String>,
-    /// The list or map in the newer version, where the place differs.
+    /// The list or map in the newer version, if the paths differ.
     to: Option<String>,
-    /// The field of the older version that tells items of a list apart. Defaults to the schema's
-    /// `x-kubernetes-list-map-keys`, else to a required `name` that is no object or list; without one, an item is known
-    /// by its whole content.
+    /// The field of the older version that identifies the items of a list. Defaults to the `x-kubernetes-list-map-keys`
+    /// of the schema, else to a required `name` that is no object or list. Without a key, the whole content identifies
+    /// an item.
     key: Option<String>,
-    /// What changed inside.
+    /// The changes inside of each item.
     #[schemars(with = "Vec<O>")]
     operations: Vec<Spanned<O>>,
 }
 
 impl<O: Compile> EachSpec<O> {
-    /// The operation that runs. `more` are about the items of the same list.
+    /// Compiles the operation. `more` are later entries for the same list.
     pub(super) fn compile<'s>(
         &'s self,
         more: impl Iterator<Item = &'s Self>,
@@ -73,13 +73,13 @@ impl<O: Compile> EachSpec<O> {
         Some(each(places, Items { level, keys }))
     }
 
-    /// Whether both are about the items of one list.
+    /// Returns whether both entries concern the items of one list.
     pub(super) fn is_on(&self, other: &Self) -> bool {
         (&self.within, &self.from, &self.to) == (&other.within, &other.from, &other.to)
     }
 }
 
-/// What tells the items of a list apart, on both sides. Nothing for a map, whose keys do.
+/// The key fields of the items of a list, on both sides. `None` for a map, which has its own keys.
 fn keys(
     written: Option<&String>,
     inside: &mut Compiler<'_>,

@@ -10,13 +10,13 @@ use crate::definition::schema::Schema;
 use crate::definition::side::{Side, Sides};
 use crate::json::Json;
 
-/// The operation on a list or map with what happens to its items.
+/// The operation on a list or map with the conversion of its items.
 pub(super) fn each(places: Sides<Place>, items: Items) -> Operation {
     Operation::between("each", places, Each(items))
 }
 
-/// An `each` that follows from the schemas of the items. A list has its `x-kubernetes-list-map-keys` as keys, else a
-/// required `name`. `None` where an operation is about a key.
+/// An `each` that is implied by the schemas of the items. Keys of a list are its `x-kubernetes-list-map-keys`, else a
+/// required `name`. `None` if an operation concerns a key.
 pub(super) fn implied(places: Sides<Place>, operations: Vec<Operation>) -> Option<Operation> {
     let (older, newer) = (places.older.schema.each.as_deref()?, places.newer.schema.each.as_deref()?);
     let items = Sides { older, newer };
@@ -32,7 +32,7 @@ pub(super) fn implied(places: Sides<Place>, operations: Vec<Operation>) -> Optio
     Some(each(places, Items { level, keys: Sides { older: one, newer: two } }))
 }
 
-/// The names of the fields that tell the items of a list apart, where the definition names none.
+/// The names of the key fields of a list, if the definition names none.
 pub(super) fn key_names(list: &Schema, items: Sides<&Schema>) -> Vec<String> {
     let is_scalar = |schema: &Schema| !schema.is("object") && !schema.is("array");
     let required = |schema: &Schema| schema.required.contains("name") && schema.member("name").is_some_and(is_scalar);
@@ -43,7 +43,7 @@ pub(super) fn key_names(list: &Schema, items: Sides<&Schema>) -> Vec<String> {
     }
 }
 
-/// A list or map at both places. Its items are converted one by one where they stand, so as a whole it is the same.
+/// A list or map on both sides. Its items are converted in place, so the value as a whole is the same.
 #[derive(Debug)]
 struct Each(Items);
 
@@ -52,8 +52,8 @@ impl Mapping for Each {
         smallvec![from.first().cloned().flatten()]
     }
 
-    /// The list or map itself; what is inside is compared under its own operations. Keys that these give another name
-    /// are the same keys.
+    /// Compares the list or map itself. Its contents are compared under their own operations. Renamed keys count as
+    /// equal.
     fn unexplained(&self, _: &str, older: &Place, newer: &Place) -> Unexplained {
         let Sides { older: one, newer: two } = &self.0.keys;
         let names = |keys: &[Place]| keys.iter().map(|key| key.id.clone()).collect::<Vec<_>>();

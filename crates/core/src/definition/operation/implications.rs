@@ -1,8 +1,9 @@
-//! Operations that nobody writes, because they follow from those that somebody wrote and from the two schemas.
+//! Implied operations: they result from the written operations and from the two schemas.
 //!
-//! If the older version has `mode` with a default and the newer one has it without, the API server shows readers of the
-//! older version a value that nobody wrote, and a writer of that version brings it home. Filled in by an operation, it
-//! is known for what it is, and goes again on the way home. So it is with a null that only one of them lets stand.
+//! For example, the older version has a default for `mode`, and the newer version has `mode` without a default. The API
+//! server shows the default to clients of the older version, and their writes would bring it into the stored object. An
+//! implied operation marks the value as filled in, so that the conversion back removes it. The same applies to a null
+//! that only one version allows.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -16,9 +17,9 @@ use crate::definition::place::Place;
 use crate::definition::schema::{Schema, properties};
 use crate::definition::side::Sides;
 
-/// Fields that both versions have, that no operation names, and that the API server fills in differently, or takes a
-/// null away from in one version only. In an object that operations may make that goes for every field with a default,
-/// and in one with a default of its own for every field that this one names.
+/// Finds fields that both versions have, that no operation names, and whose default or null handling differs. In an
+/// object that operations may create, this includes every field with a default. In an object with its own default, it
+/// includes every field of that default.
 pub(in crate::definition) fn filled(older: &Schema, newer: &Schema, operations: &[Operation]) -> Vec<Operation> {
     let mut named = NamedFields::default();
     operations.iter().flat_map(Operation::all_places).for_each(|place| named.add(place.path.names()));
@@ -40,11 +41,11 @@ fn defaults<'s>(older: &'s Schema, newer: &'s Schema) -> Vec<&'s Value> {
     [older, newer].into_iter().filter_map(|schema| schema.default.as_ref()).collect()
 }
 
-/// The fields that operations name, by the names on the way to them.
+/// The fields that operations name, as a tree of names.
 #[derive(Default)]
 struct NamedFields<'p> {
     here: bool,
-    /// An operation may make it, where there is none. Asked of `spec`.
+    /// An operation may create the object if it is absent. Used for `spec`.
     is_made: bool,
     inside: HashMap<&'p str, Self>,
 }
@@ -58,14 +59,15 @@ impl<'p> NamedFields<'p> {
     }
 }
 
-/// Whether an operation takes something out of spec, or puts something in.
+/// Returns whether an operation moves a value into or out of `spec`.
 fn is_about_spec_and_more(operation: &Operation) -> bool {
     let is_in_spec = |place: &Place| matches!(place.path.names(), [top, _, ..] if **top == *"spec");
     let (inside, outside) = (operation.all_places().any(is_in_spec), !operation.all_places().all(is_in_spec));
     inside && outside
 }
 
-/// `named` is what operations name in the object at `path`, `defaults` what may be filled in there.
+/// `named` are the fields in the object at `path` that operations name, `defaults` are the defaults that may apply
+/// there.
 fn differing(
     Sides { older, newer }: Sides<&Schema>,
     path: &Path,
@@ -74,7 +76,7 @@ fn differing(
     found: &mut Vec<Sides<Place>>,
 ) {
     let nothing = NamedFields::default();
-    // Objects may be made for what is moved into them.
+    // Operations may create these objects for values that move into them.
     let spec = matches!(path.names(), [name] if **name == *"spec");
     let made = !path.is_empty() && (!spec || named.is_made) && !named.inside.is_empty();
     let places = |name: &str, one: &Schema, two: &Schema| {
@@ -109,13 +111,13 @@ fn differing(
             _ => {}
         }
     }
-    // Where an operation leads into the object, what is filled in for it has to be in operations' hands altogether.
+    // If an operation concerns a field of the object, its whole default must be covered by operations.
     if !named.inside.is_empty() || found.len() > before {
         found.extend(by_default.into_iter().map(|(name, one, two)| places(name, one, two)));
     }
 }
 
-/// What both versions have in an object: its properties, and what else defaults have in it.
+/// The members that both versions have in an object: its properties, and the members of its defaults.
 fn members<'s>(
     Sides { older, newer }: Sides<&'s Schema>,
     defaults: &[&'s Value],

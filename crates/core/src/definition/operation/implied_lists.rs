@@ -1,8 +1,7 @@
-//! `each` operations that a definition leaves out, because the two schemas ask for them.
+//! Implied `each` operations, which result from the two schemas.
 //!
-//! Where the items of a list or map have a default or a null in one version only, the API server changes items that a
-//! client wrote in the other version. An `each` without operations of its own tells such a value from a written one
-//! ([`filled`]).
+//! If list items have a default or a null in one version only, the API server changes items that a client wrote in the
+//! other version. An `each` without operations of its own distinguishes such a value from a written one ([`filled`]).
 
 use super::each_item::implied;
 use super::implications::filled;
@@ -12,8 +11,8 @@ use crate::definition::place::Place;
 use crate::definition::schema::{Schema, properties};
 use crate::definition::side::Sides;
 
-/// The lists and maps at the same place in both versions whose items have a default or a null in one version only, and
-/// that no operation names. `handled` are older fields that the rollout's status converts.
+/// Finds lists and maps at the same path in both versions, without an operation, whose items have a default or a null
+/// in one version only. `handled` are older fields that the rollout status handles.
 pub(in crate::definition) fn lists_to_fill(
     older: &Schema,
     newer: &Schema,

@@ -1,9 +1,8 @@
-//! Operations: what can change between two versions, each in a file, or two that are alike in one.
+//! The operations between two versions. Each file has one operation, or two that are alike.
 //!
-//! A file holds all there is to know of an operation: how it is written (`…Spec`), what is checked when a definition is
-//! loaded ([`compiler::Compile`]), and what it makes of values in both directions, leaves to the comparison of the
-//! schemas and says of itself ([`mapping::Mapping`]). A new operation is a file, a line here, and a variant in
-//! `spec.rs`.
+//! A file contains everything about an operation: its written form (`…Spec`), its checks when a definition is loaded
+//! ([`compiler::Compile`]), and its mapping of values in both directions with its part in the comparison of schemas
+//! ([`mapping::Mapping`]). A new operation needs a file, a line here, and a variant in `spec.rs`.
 
 mod blank;
 mod clamp;

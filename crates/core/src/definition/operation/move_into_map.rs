@@ -1,4 +1,4 @@
-//! `moveIntoMap`: a field of the older version becomes an entry of a map that both versions have.
+//! `moveIntoMap`: a field of the older version is an entry of a map that both versions have.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -19,9 +19,9 @@ pub(crate) struct MoveIntoMapSpec {
     field: String,
     /// The map, in both versions.
     map: String,
-    /// The key of the entry. An entry that is already there wins.
+    /// The key of the entry. An existing entry takes precedence.
     key: String,
-    /// Values of the field that count as not set. Null is always one of them.
+    /// Values of the field that count as not set. Null is always included.
     #[serde(default = "empty_string")]
     unset: Vec<Value>,
 }
@@ -31,7 +31,7 @@ fn empty_string() -> Vec<Value> {
 }
 
 impl MoveIntoMapSpec {
-    /// The operation that runs.
+    /// Compiles the operation.
     pub(super) fn compile(&self, compiler: &mut Compiler<'_>) -> Option<Operation> {
         let field = compiler.place(Side::Older, &self.field);
         let map = compiler.path(&self.map)?.join(&self.key);
@@ -43,7 +43,7 @@ impl MoveIntoMapSpec {
     }
 }
 
-/// The older field becomes the entry, unless there is one.
+/// Maps the older field to the entry, unless the entry exists.
 #[derive(Debug)]
 struct MoveIntoMap {
     unset: Vec<Json<'static>>,
@@ -55,7 +55,7 @@ impl Mapping for MoveIntoMap {
         match to {
             Side::Newer => {
                 let is_unset = |value: &Json<'_>| {
-                    // A string may be long, and is not written anew to be compared.
+                    // Compares strings in place, because a string may be long.
                     let text = value.as_str();
                     self.unset.iter().any(|unset| match (unset.as_str(), &text) {
                         (Some(unset), Some(text)) => unset == *text,
@@ -69,8 +69,8 @@ impl Mapping for MoveIntoMap {
         }
     }
 
-    /// Each value of the field must be one that the entry can have. The other way nothing has to fit: an entry of the
-    /// newer version is the same entry in the older one.
+    /// Each value of the field must be valid for the entry. The other direction has no constraint, because an entry of
+    /// the newer version is the same entry in the older version.
     fn unexplained(&self, _: &str, older: &Place, newer: &Place) -> Unexplained {
         let (field, entry) = (&older.schema, &newer.schema);
         let set = |option: &Value| {
@@ -99,7 +99,7 @@ impl Mapping for MoveIntoMap {
         }
     }
 
-    /// The older field, but not the entry beside it.
+    /// Only the older field, without the existing entry.
     fn described<'p>(&self, places: &'p [Place]) -> &'p [Place] {
         places.get(..1).unwrap_or(places)
     }

@@ -1,4 +1,4 @@
-//! A field that only one version lets be null: there a null is a value, and to the other version it is nothing.
+//! A field that is nullable in one version only. In that version null is a value. In the other version it is absent.
 
 use smallvec::smallvec;
 
@@ -7,7 +7,7 @@ use crate::definition::place::Place;
 use crate::definition::side::{Side, Sides};
 use crate::json::Json;
 
-/// The operation between two fields that differ in `nullable`, which is accepted. Nobody writes it.
+/// The implied operation between two fields whose difference in `nullable` is accepted.
 pub(in crate::definition) fn nulls(places: Sides<Place>) -> Operation {
     Operation::between("required", places, Nulls)
 }

@@ -1,19 +1,19 @@
-//! Where an operation stands, as it is written: one path for both versions, or a path for each.
+//! The place of an operation, as written: one path for both versions, or a path for each.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// A field at two places.
+/// A field with a path for each version.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Pair")]
 pub(crate) struct PairSpec {
-    /// Where the older version has it.
+    /// The path in the older version.
     pub(super) from: String,
-    /// Where the newer version has it.
+    /// The path in the newer version.
     pub(super) to: String,
 }
 
-/// A field at the same place in both versions, or at two.
+/// A field with the same path in both versions, or with two paths.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(
     untagged,

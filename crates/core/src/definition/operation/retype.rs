@@ -1,4 +1,4 @@
-//! `type`: a scalar has another type, string on one side and number or boolean on the other.
+//! `type`: a scalar has another type: string on one side, number or boolean on the other.
 
 use std::borrow::Cow;
 
@@ -14,7 +14,7 @@ use crate::definition::schema::Schema;
 use crate::definition::side::{Side, Sides};
 use crate::json::{Json, go_number};
 
-/// The same for a field whose types differ and are accepted: nobody wrote it.
+/// The implied operation for a field whose difference in type is accepted.
 pub(in crate::definition) fn retyped_by_itself(places: Sides<Place>) -> Operation {
     Operation::between("required", places, Retype)
 }
@@ -34,9 +34,9 @@ impl Mapping for Retype {
         smallvec![value.zip(places.first()).and_then(|(value, place)| retype(value, place))]
     }
 
-    /// Both must be scalars, and both nullable or none: a null has no other type. Bounds of a string and of a number
-    /// are not of one measure: a value that does not fit is kept. Whether it fits a pattern is not looked at here, so
-    /// that has to be accepted: a number may become a text that nobody can write.
+    /// Both fields must be scalars with the same `nullable`, because null has no other type. Bounds of strings and
+    /// numbers are not comparable. A value outside of the bounds is kept. Patterns are not checked here and need an
+    /// `accept` entry, because a number may map to a text that the pattern rejects.
     fn unexplained(&self, at: &str, older: &Place, newer: &Place) -> Unexplained {
         let (older, newer) = (&older.schema, &newer.schema);
         let scalar = |schema: &Schema| !matches!(schema.kind.as_deref(), Some("object" | "array") | None);
@@ -57,7 +57,7 @@ impl Mapping for Retype {
             default,
             ..Schema::default()
         };
-        // Options and defaults are compared as the newer type says them.
+        // Options and defaults are compared in the newer type.
         let there = |value: &Value| said(value, newer).unwrap_or_else(|| value.clone());
         let closed = |schema: &Schema, other: &Schema| match (&schema.options, &other.options) {
             (None, Some(_)) if schema.is("boolean") => Some(BOOLEANS.map(Value::Bool).to_vec()),
@@ -81,13 +81,13 @@ impl Mapping for Retype {
     }
 }
 
-/// As many digits and signs as a number has at most that the API server leaves.
+/// The maximum length of a number as the API server writes it.
 pub(super) const DIGITS: u64 = 26;
 
-/// All values of a boolean.
+/// Both values of a boolean.
 const BOOLEANS: [bool; 2] = [false, true];
 
-/// Whether each value of one scalar can be said in the type, the options and the bounds of another.
+/// Returns whether the type, options and bounds of one scalar can represent each value of another.
 fn says_all(from: &Schema, to: &Schema) -> bool {
     if from.nullable && !to.nullable && from.options.as_ref().is_none_or(|options| options.contains(&Value::Null)) {
         return false;
@@ -101,19 +101,19 @@ fn says_all(from: &Schema, to: &Schema) -> bool {
         (Some("string"), Some("int-or-string")) => true,
         (one, two) => one == two,
     };
-    // Patterns and the like are the API server's to check: a value is said whether it fits or not.
+    // The API server checks patterns and similar keywords. They do not affect the representation.
     let narrower = |(key, bound): (&String, &Value)| bound.is_number() && from.bounds.get(key) != Some(bound);
     let bounded = to.bounds.iter().any(narrower);
     kind && to.options.is_none() && !bounded && (to.format.is_none() || to.format == from.format)
 }
 
-/// A value in the type of another schema, if that can say it.
+/// A value in the type of another schema, if that can represent it.
 fn said(value: &Value, schema: &Schema) -> Option<Value> {
     let place = Place::new(Path::default(), schema.clone());
     serde_json::from_str(&retype(Json::owned(value.to_string()), &place)?.to_text()).ok()
 }
 
-/// The same scalar in the type of a place. `None` where the type cannot say it.
+/// A scalar in the type of a place. `None` if the type cannot represent it.
 pub(super) fn retype<'a>(value: Json<'a>, place: &Place) -> Option<Json<'a>> {
     if value.is_null() {
         return place.schema.nullable.then_some(value);
@@ -131,8 +131,8 @@ pub(super) fn retype<'a>(value: Json<'a>, place: &Place) -> Option<Json<'a>> {
     place.schema.admits(&converted).then_some(converted)
 }
 
-/// A boolean as it is written, and a number as the API server would spell it: stored as a number, it is that text that
-/// comes back, and somebody who has applied another one would see it change.
+/// The text of a boolean or a number. A number has the spelling of the API server: after storage as a number, the
+/// conversion back returns that text, and another spelling would change for the client that applied it.
 fn spelled<'v>(value: &'v Json<'_>) -> Option<Cow<'v, str>> {
     let scalar = value.scalar()?;
     match value.type_name() {
@@ -141,14 +141,14 @@ fn spelled<'v>(value: &'v Json<'_>) -> Option<Cow<'v, str>> {
     }
 }
 
-/// Decimal digits, perhaps with a sign, as the API server leaves them.
+/// Decimal digits with an optional sign, as the API server writes them.
 fn integer(text: &str) -> Option<String> {
     let digits = text.strip_prefix('-').unwrap_or(text);
     let whole = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
     go_number(text).filter(|_| whole)
 }
 
-/// A number as JSON writes them, as the API server leaves it: it writes -0.0 as -0, and reads that as 0.
+/// A JSON number as the API server writes it. It writes -0.0 as -0, and reads that as 0.
 fn number(text: &str) -> Option<String> {
     let starts = text.starts_with(|first: char| first == '-' || first.is_ascii_digit());
     let value = Json::parse(text).ok().filter(|value| starts && value.type_name() == "number")?;

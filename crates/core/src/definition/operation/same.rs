@@ -1,4 +1,4 @@
-//! `move` and `rename`: the same value at another place, or under another name.
+//! `move` and `rename`: the same value at another path.
 
 use smallvec::smallvec;
 
@@ -7,12 +7,12 @@ use super::{compiler::Compiler, place_spec::PairSpec};
 use crate::definition::{place::Place, side::Side};
 use crate::json::Json;
 
-/// The operation `name` from one place to the other.
+/// The operation `name` between two places.
 pub(super) fn same(name: &'static str, pair: &PairSpec, compiler: &mut Compiler<'_>) -> Option<Operation> {
     compiler.between(name, &pair.from, &pair.to, Same)
 }
 
-/// The same value at both places.
+/// Copies the value.
 #[derive(Debug)]
 pub(super) struct Same;
 

@@ -1,4 +1,4 @@
-//! `add` and `drop`: a field that one version has and the other has not.
+//! `add` and `drop`: a field that only one version has.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -11,7 +11,7 @@ use crate::definition::place::Place;
 use crate::definition::side::{Side, Sides};
 use crate::json::Json;
 
-/// A field that one version has and the other has not.
+/// A field that only one version has.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(
     untagged,
@@ -19,19 +19,19 @@ use crate::json::Json;
     rename = "OneSided"
 )]
 pub(crate) enum OneSidedSpec {
-    /// Just its path.
+    /// The path alone.
     Path(String),
-    /// Its path, and what to fill in.
+    /// The path, and a value for absent fields.
     Filled(FilledSpec),
 }
 
-/// A field with the value that readers of a version expect when nobody set one.
+/// A field, with its value for clients if it was never set.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Filled")]
 pub(crate) struct FilledSpec {
     /// The field.
     field: String,
-    /// What a complete object gets when there is nothing to give back. Defaults to the schema's default.
+    /// The value in a complete object if no kept value exists. Defaults to the default of the schema.
     value: Value,
 }
 
@@ -53,7 +53,7 @@ impl OneSidedSpec {
 }
 
 impl FilledSpec {
-    /// The operation `fill`: a field that both versions have, and that one requires and the other need not have.
+    /// The operation `fill`: a field of both versions that only one version requires.
     pub(super) fn compile(&self, compiler: &mut Compiler<'_>) -> Option<Operation> {
         let mut places = compiler.places(&self.field, &self.field)?;
         for side in [Side::Older, Side::Newer] {

@@ -1,4 +1,4 @@
-//! All operations there are, as they are written.
+//! All operations, as written.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -16,31 +16,31 @@ use crate::definition::side::Side;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", rename = "Operation")]
 pub(crate) enum OperationSpec {
-    /// The newer version has a field that the older one does not.
+    /// Only the newer version has the field.
     Add(OneSidedSpec),
-    /// A string, number or boolean of the older version that means "no value" is absent in the newer one.
+    /// A string, number or boolean of the older version that means "no value" is absent in the newer version.
     Blank(BlankSpec),
-    /// A number of the older version that is beyond a bound is that bound in the newer one.
+    /// A number of the older version outside of a bound maps to that bound in the newer version.
     Clamp(ClampSpec),
-    /// The older version has a field that the newer one does not.
+    /// Only the older version has the field.
     Drop(OneSidedSpec),
-    /// The same operations for each item of a list, or each value of a map.
+    /// Operations on each item of a list, or each value of a map.
     Each(EachSpec<Self>),
-    /// A field that one version requires and the other need not have: what readers get where nobody set it.
+    /// Only one version requires the field: sets the value that clients read if the field was never set.
     Fill(FilledSpec),
-    /// A field stands at another place.
+    /// The field has another path.
     Move(PairSpec),
-    /// A field of the older version becomes an entry of a map that both versions have.
+    /// A field of the older version is an entry of a map that both versions have.
     MoveIntoMap(MoveIntoMapSpec),
-    /// A field has another name (the same as `move`).
+    /// The field has another name (same as `move`).
     Rename(PairSpec),
     /// One string of the older version is several fields of the newer one, such as `host:port`.
     Split(SplitSpec),
     /// A scalar has another type: string on one side, number or boolean on the other.
     Type(PlaceSpec),
-    /// Values have other names.
+    /// The values have other names.
     Values(ValuesSpec),
-    /// Operations that run only where a field of the older version, or a fact, says so.
+    /// Operations that run only if a condition on a field of the older version or on a fact holds.
     When(WhenSpec<Self>),
     /// A single value of the older version is a list with one element in the newer one.
     Wrap(PlaceSpec),
@@ -64,7 +64,7 @@ impl Compile for OperationSpec {
             Self::Split(split) => split.compile(compiler),
             Self::Type(place) => retyped(place, compiler),
             Self::Values(values) => values.compile(compiler),
-            // The compiler takes what is in it one by one.
+            // The compiler handles the nested operations one by one.
             Self::When(_) => None,
             Self::Wrap(place) => wrapped(place, compiler),
         }

@@ -20,12 +20,12 @@ pub(crate) struct SplitSpec {
     field: String,
     /// The fields of the newer version, in the order of the parts. Strings, numbers or booleans.
     into: Vec<String>,
-    /// What stands between the parts. Parts are split off from the right, so `[::1]:80` has two.
+    /// The separator of the parts. Parts are split off from the right, so `[::1]:80` has two.
     separator: String,
 }
 
 impl SplitSpec {
-    /// The operation that runs.
+    /// Compiles the operation.
     pub(super) fn compile(&self, compiler: &mut Compiler<'_>) -> Option<Operation> {
         if self.separator.is_empty() || self.into.len() < 2 {
             compiler.problem("split: needs a separator and at least two fields in `into`");
@@ -54,7 +54,7 @@ impl SplitSpec {
     }
 }
 
-/// The older string is the newer parts.
+/// Maps the older string to the newer parts.
 #[derive(Debug)]
 struct Split {
     separator: String,
@@ -68,15 +68,15 @@ impl Mapping for Split {
         }
     }
 
-    /// A string that is not of the form is shown whole by the first part, and parts that somebody writes are one
-    /// string: what is said of the one has to be said of the other, or be accepted.
+    /// A string of another form is shown whole in the first part, and the parts form one string. So the constraints of
+    /// both must agree, or be accepted.
     fn unexplained(&self, _: &str, older: &Place, newer: &Place) -> Unexplained {
         let (whole, first) = (&older.schema, &newer.schema);
         let is_of_all = |key: &str| matches!(key, "maxLength" | "pattern") && whole.bounds.contains_key(key);
         let own = |(key, bound): (&String, &Value)| (key.clone(), bound.clone());
         Unexplained::schemas(
             Schema { default: first.default.clone(), nullable: first.nullable, ..whole.clone() },
-            // Each part may be as long as the whole, and of its form: they are not, together.
+            // The length and pattern of the whole apply to the joined string, not to each part.
             Schema {
                 bounds: first.bounds.iter().filter(|(key, _)| !is_of_all(key)).map(own).collect(),
                 ..first.clone()
@@ -94,7 +94,7 @@ impl Mapping for Split {
 
     fn adds(&self, to: Side) -> u64 {
         match to {
-            // Of a number in a string as of one that has another type.
+            // The growth of a number in a string, as for `type`.
             Side::Newer => DIGITS,
             Side::Older => self.separator.len() as u64,
         }
@@ -112,8 +112,8 @@ impl Split {
         parts.reverse();
         let typed = |(part, place): (&&str, &Place)| retype(Json::string(part), place).map(Some);
         let parts: Option<Fragment<'_>> = parts.iter().zip(places).map(typed).collect();
-        // Where a part cannot be what its field must be, the string is not of this form: the first field shows it
-        // whole.
+        // If a part is invalid for its field, the string has another form. The first field then contains the whole
+        // string.
         let mut parts = parts.unwrap_or_else(|| smallvec![Some(whole.clone())]);
         parts.resize(places.len(), None);
         parts

@@ -14,42 +14,42 @@ use crate::definition::side::{Side, Sides};
 use crate::definition::{place::Place, schema::Schema};
 use crate::json::Json;
 
-/// Values with other names.
+/// A mapping of values.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Values")]
 pub(crate) struct ValuesSpec {
     /// The field, at the same place in both versions.
     field: Option<String>,
-    /// The field in the older version, where the place differs.
+    /// The field in the older version, if the paths differ.
     from: Option<String>,
-    /// The field in the newer version, where the place differs.
+    /// The field in the newer version, if the paths differ.
     to: Option<String>,
-    /// The older version's value and the newer version's. Values in neither column are carried as they are. Where two
-    /// older values become one newer value, an object that is born newer gets the first of them. Two newer values that
-    /// become one older value need a list of pairs: `[[Running, Running], [Running, Updating]]`.
+    /// Maps values of the older version to values of the newer version. Other values are copied unchanged. If two older
+    /// values map to one newer value, an object created in the newer version gets the first. Two newer values for one
+    /// older value need a list of pairs: `[[Running, Running], [Running, Updating]]`.
     #[schemars(with = "MapSpec")]
     map: Rows,
 }
 
-/// Values side by side, as the JSON Schema of a definition says it.
+/// Pairs of values, for the JSON Schema of a definition.
 #[derive(JsonSchema)]
 #[serde(untagged)]
 #[expect(dead_code, reason = "describes what `Rows` reads")]
 enum MapSpec {
-    /// The older value, then the newer one.
+    /// Older value to newer value.
     Map(std::collections::BTreeMap<String, Value>),
-    /// Pairs of them.
+    /// Pairs of older and newer value.
     Pairs(Vec<(Value, Value)>),
 }
 
-/// Values side by side, in the order in which they are written.
+/// Pairs of values, in written order.
 #[derive(Debug)]
 struct Rows(Vec<(Older, Value)>);
 
 /// A value of the older version.
 #[derive(Debug)]
 enum Older {
-    /// The key of a mapping: text, whatever the type of the field is.
+    /// The key of a YAML mapping: a text for any type of field.
     Key(String),
     Value(Value),
 }
@@ -87,7 +87,7 @@ impl<'de> Visitor<'de> for RowsVisitor {
 }
 
 impl ValuesSpec {
-    /// The operation that runs.
+    /// Compiles the operation.
     pub(super) fn compile(&self, compiler: &mut Compiler<'_>) -> Option<Operation> {
         let places = compiler.one_or_two("values", ("field", &self.field), &self.from, &self.to)?;
         let is_text = places.older.schema.is("string") || places.older.schema.kind.is_none();
@@ -120,20 +120,20 @@ impl ValuesSpec {
     }
 }
 
-/// A value written as the key of a YAML mapping, for a field that is no string.
+/// The value of a YAML mapping key, for a field that is no string.
 fn scalar(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()))
 }
 
-/// Older value, newer value.
+/// Pairs of older and newer value.
 #[derive(Debug)]
 struct Values {
     pairs: Vec<Sides<Json<'static>>>,
 }
 
 impl Mapping for Values {
-    /// A value that no row names is carried, unless it has the type of this side alone: another step may have more
-    /// values than this one.
+    /// Copies a value without a pair, unless its type is valid on this side only. Another step may have more values
+    /// than this one.
     fn map<'a>(&self, to: Side, places: &[Place], from: &[Option<Json<'a>>]) -> Fragment<'a> {
         smallvec![from.first().cloned().flatten().and_then(|value| {
             let mut rows = self.pairs.iter();
@@ -148,7 +148,7 @@ impl Mapping for Values {
         })]
     }
 
-    /// The values that are not named must be the same on both sides, and be there only where their type is.
+    /// The values without a pair must be equal on both sides, and are allowed only if the types agree.
     fn unexplained(&self, at: &str, older: &Place, newer: &Place) -> Unexplained {
         let (older, newer) = (&older.schema, &newer.schema);
         let unnamed = [self.unnamed(Side::Older, older), self.unnamed(Side::Newer, newer)];
@@ -170,7 +170,7 @@ impl Mapping for Values {
                 Schema {
                     options: two,
                     kind: older.kind.clone(),
-                    // Of values that are all named there is nothing left to have a form.
+                    // If all values have a pair, no value is left with a format.
                     format: if open { newer.format.clone() } else { older.format.clone() },
                     ..newer.clone()
                 },
@@ -178,7 +178,7 @@ impl Mapping for Values {
         }
     }
 
-    /// Whether no two values become one: neither by two rows, nor by a row and a value that is carried as it is.
+    /// Returns whether no two values map to one, by two pairs or by a pair and a copied value.
     fn tells_apart(&self, places: &Sides<Vec<Place>>) -> bool {
         [Side::Older, Side::Newer].into_iter().all(|to| {
             let from = to.other();
@@ -199,7 +199,7 @@ impl Mapping for Values {
 }
 
 impl Values {
-    /// The default of the older version, as the newer one calls it.
+    /// The default of the older version as a newer value.
     fn renamed(&self, older: &Schema) -> Option<Value> {
         let default = older.default.as_ref()?;
         let value = Json::owned(default.to_string());
@@ -207,7 +207,7 @@ impl Values {
         pair.map_or_else(|| Some(default.clone()), |pair| serde_json::from_str(&pair.newer.to_text()).ok())
     }
 
-    /// What is left of a closed set of values; a boolean is one too.
+    /// The values of a closed set without a pair. A boolean is a closed set too.
     fn unnamed(&self, side: Side, schema: &Schema) -> Option<Vec<Value>> {
         let boolean = || schema.is("boolean").then(|| vec![Value::from(false), Value::from(true)]);
         let named = |option: &Value| {

@@ -1,8 +1,9 @@
-//! `when`: operations that run only where a field of the older version, or a fact, says so.
+//! `when`: operations with a condition on a field of the older version, or on a fact.
 //!
-//! Some of what an object is in the newer version depends on another field: with an address the store is somebody's
-//! own, without one it is ours. A condition decides on the way up alone. On the way down each form is said by its own
-//! fields, so all of the operations run; what then would not come up again by itself is kept, as always.
+//! The form of the newer version may depend on another field. For example, a store with an address is external, and a
+//! store without one is managed. The condition applies only in the conversion to the newer version. In the conversion
+//! back, the fields that are present identify the form, so all operations run. Values that would not return by
+//! themselves are kept, as always.
 
 use std::sync::Arc;
 
@@ -17,25 +18,25 @@ use crate::definition::place::Place;
 use crate::definition::side::Side;
 use crate::json::Json;
 
-/// Operations under a condition: one of `field` and `fact`, and what it must say.
+/// Operations with a condition: either `field` or `fact`, and the required value.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "When")]
 pub(crate) struct WhenSpec<O> {
-    /// A string, number or boolean of the older version of which one of `set`, `is` and `in` must hold.
+    /// A string, number or boolean of the older version that must satisfy one of `set`, `is` and `in`.
     field: Option<String>,
-    /// A fact of the `becomes` block, which is true or false. It must be true, or as `is` says.
+    /// A fact of the kind conversion, true or false. It must be true, or the value of `is`.
     fact: Option<String>,
-    /// The field must be set, or must not: null and an empty string count as not set.
+    /// The field must be set, or must not be set. Null and an empty string count as not set.
     set: Option<bool>,
-    /// The value that the field or the fact must have.
+    /// The required value of the field or the fact.
     is: Option<Value>,
-    /// The values of which the field or the fact must have one.
+    /// The allowed values of the field or the fact.
     #[serde(rename = "in")]
     among: Option<Vec<Value>>,
-    /// What changes where it holds.
+    /// The changes if the condition holds.
     #[schemars(with = "Vec<O>")]
     operations: Vec<Spanned<O>>,
-    /// What changes where it does not.
+    /// The changes if the condition does not hold.
     #[schemars(with = "Option<Vec<O>>")]
     otherwise: Option<Vec<Spanned<O>>>,
 }
@@ -85,11 +86,11 @@ impl<O> Branching<O> for WhenSpec<O> {
     }
 }
 
-/// What a condition may look like.
+/// The forms of a condition, for messages.
 const FORMS: &str = "when: needs one of {field: FIELD, set: true}, {field: FIELD, is: VALUE}, {field: FIELD, in: \
                      VALUES}, {fact: NAME} and {fact: NAME, is: false}, beside `operations`";
 
-/// A field of the older version that has no inside.
+/// A scalar field of the older version.
 fn scalar(path: &str, compiler: &mut Compiler<'_>) -> Option<Place> {
     let place = compiler.place(Side::Older, path)?;
     if matches!(place.schema.kind.as_deref(), None | Some("object" | "array")) {

@@ -1,4 +1,4 @@
-//! `wrap`: a single value of the older version is a list with one element in the newer one.
+//! `wrap`: a single value of the older version is a list with one element in the newer version.
 
 use smallvec::smallvec;
 
@@ -15,7 +15,7 @@ pub(super) fn wrapped(place: &PlaceSpec, compiler: &mut Compiler<'_>) -> Option<
     compiler.between("wrap", from, to, Wrap)
 }
 
-/// The older value is the only element of the newer list.
+/// Maps the older value to the only element of the newer list.
 #[derive(Debug)]
 struct Wrap;
 
@@ -33,7 +33,7 @@ impl Mapping for Wrap {
         })]
     }
 
-    /// The older value must be what the newer list holds.
+    /// The older value must be a valid item of the newer list.
     fn unexplained(&self, _: &str, older: &Place, newer: &Place) -> Unexplained {
         match &newer.schema.each {
             Some(item) if newer.schema.is("array") => {
@@ -47,7 +47,7 @@ impl Mapping for Wrap {
         }
     }
 
-    /// Of an empty list there is nothing.
+    /// An empty list maps to an absent value.
     fn shows_objects(&self, to: Side) -> bool {
         to == Side::Newer
     }
@@ -64,7 +64,7 @@ impl Mapping for Wrap {
     }
 }
 
-/// Why a list cannot have one element.
+/// Returns why a list cannot have one element.
 fn no_room(list: &Place) -> Option<String> {
     let path = &list.path;
     let at_least = size(list, "minItems").filter(|least| *least > 1);

@@ -7,24 +7,24 @@ use serde_json::{Value, json};
 use crate::apimachinery::excerpt;
 use crate::definition::gates::Gate;
 
-/// A Job, and how it is seen that it has done what it is for.
+/// A Job, and its completion condition.
 #[derive(Clone, Debug)]
 pub(crate) struct WorkflowJob {
     pub(crate) source: JobSource,
-    /// Variables that its containers get, with `{name}` and the like in their values.
+    /// Environment variables of its containers. Values may contain placeholders such as `{name}`.
     pub(crate) env: Vec<(String, String)>,
-    /// What holds of the object once it has done its work, whoever did it.
+    /// The condition of the object that marks the work as complete, regardless of the cause.
     pub(crate) until: Option<Gate>,
-    /// How long it may take.
+    /// The time limit.
     pub(crate) timeout: Option<Duration>,
 }
 
-/// Where its manifest is.
+/// The source of the manifest.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) enum JobSource {
-    /// A ConfigMap, which holds it under the key `job`.
+    /// A ConfigMap with the manifest under the key `job`.
     Template { namespace: String, name: String },
-    /// In the definition, or the StagedRollout, itself.
+    /// The definition or the StagedRollout itself.
     Inline { namespace: String, manifest: Value },
 }
 
@@ -33,7 +33,7 @@ impl WorkflowJob {
         Self { until: self.until.as_ref().map(|until| until.filled(fill)), ..self.clone() }
     }
 
-    /// Where the Job is.
+    /// The namespace of the Job.
     pub(crate) fn namespace(&self) -> &str {
         match &self.source {
             JobSource::Template { namespace, .. } | JobSource::Inline { namespace, .. } => namespace,
@@ -41,7 +41,7 @@ impl WorkflowJob {
     }
 }
 
-/// Why a manifest is no Job that a step can run.
+/// Returns why a manifest is no valid Job for a step.
 pub(crate) fn bad_manifest(manifest: &Value) -> Option<String> {
     let text = |path: &str| manifest.pointer(path).and_then(Value::as_str).unwrap_or_default();
     if (text("/apiVersion"), text("/kind")) != ("batch/v1", "Job") {

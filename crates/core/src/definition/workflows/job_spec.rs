@@ -1,4 +1,4 @@
-//! A Job that a step runs, as it is written.
+//! A Job of a step, as written.
 
 use std::collections::BTreeMap;
 
@@ -12,31 +12,31 @@ use crate::apimachinery::{is_dns_label, is_dns_subdomain};
 use crate::definition::gates::{Gate, GateCompiler, GateSpec};
 use crate::definition::schema::Schema;
 
-/// A Job: one of `template` and `manifest`. It is run once, and a second time only where somebody resumes the rollout
-/// after it failed.
+/// A Job: either `template` or `manifest`. It runs once. After a failure, it runs again only if an operator resumes the
+/// rollout.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "WorkflowJob")]
 pub(crate) struct WorkflowJobSpec {
-    /// Namespace and name of a ConfigMap, such as `kube-system/upgrade-kubelet`, whose key `job` holds the manifest of
-    /// a Job, as YAML or JSON. The Job is made in the same namespace.
+    /// Namespace and name of a ConfigMap, such as `kube-system/upgrade-kubelet`. Its key `job` contains the manifest of
+    /// a Job, as YAML or JSON. The Job is created in the same namespace.
     template: Option<String>,
-    /// The manifest itself, with its namespace.
+    /// The manifest, including its namespace.
     manifest: Option<Value>,
-    /// Variables of all its containers. `{name}`, `{namespace}`, `{from}` and `{to}` stand for the object and the
-    /// versions of the rollout.
+    /// Environment variables of all its containers. `{name}`, `{namespace}`, `{from}` and `{to}` stand for the object
+    /// and the versions of the rollout.
     #[serde(default)]
     env: BTreeMap<String, String>,
-    /// What holds of the object once the work is done. Where it holds before, no Job is run. Without it the end of the
-    /// Job counts.
+    /// The condition of the object that marks the work as complete. If it already holds, no Job runs. Defaults to the
+    /// completion of the Job.
     until: Option<GateSpec>,
-    /// How long it may take, such as `30m`. Defaults to the `timeout` of the StagedRollout.
+    /// The time limit, such as `30m`. Defaults to the `timeout` of the StagedRollout.
     timeout: Option<String>,
-    /// The Job that undoes it. Where there is none, the step has to say `irreversible`.
+    /// The Job that reverts the step. Without it, the step must set `irreversible`.
     undo: Option<Box<Self>>,
 }
 
 impl WorkflowJobSpec {
-    /// The Job, and the one that undoes it. `schema` is that of the newest version; without one there is no object.
+    /// Compiles the Job and its undo Job. `schema` is that of the newest version. Without a schema there is no object.
     pub(crate) fn compile(&self, schema: Option<&Schema>) -> Result<(WorkflowJob, Option<WorkflowJob>), Vec<String>> {
         let mut bad = Vec::new();
         let job = self.one(schema, &mut bad);
@@ -55,7 +55,7 @@ impl WorkflowJobSpec {
         }
     }
 
-    /// Whether it says how it is undone.
+    /// Returns whether the Job has an undo Job.
     pub(crate) fn has_undo(&self) -> bool {
         self.undo.is_some()
     }
@@ -107,7 +107,7 @@ impl WorkflowJobSpec {
     }
 }
 
-/// As a shell takes it.
+/// Returns whether a name is a valid shell variable.
 fn is_variable(name: &str) -> bool {
     let is_sign = |sign: char| sign.is_ascii_alphanumeric() || sign == '_';
     !name.is_empty() && name.chars().all(is_sign) && !name.starts_with(|first: char| first.is_ascii_digit())

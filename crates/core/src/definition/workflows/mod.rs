@@ -1,5 +1,5 @@
-//! Workflows, as data: what happens to one object of a rollout, in ordered steps out of a closed set, and how each is
-//! undone.
+//! Workflows, as data: the ordered steps for one object of a rollout. The set of steps is closed, and each step defines
+//! how it is reverted.
 
 mod object_step;
 mod object_step_spec;

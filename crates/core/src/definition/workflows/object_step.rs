@@ -1,4 +1,4 @@
-//! Steps that look at, or write, other objects than the one that a rollout is about.
+//! Steps that read or write other objects than the object of the rollout.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -8,55 +8,55 @@ use super::selected_objects::{ListWait, NamedDeletion, Touch};
 use crate::apimachinery::ResourceName;
 use crate::definition::gates::Gate;
 
-/// Such a step, and how long it may take.
+/// A step on other objects, with its time limit.
 #[derive(Clone, Debug)]
 pub(crate) struct ObjectStep {
     pub(crate) act: ObjectAction,
     pub(crate) timeout: Option<Duration>,
 }
 
-/// What it does.
+/// The action of the step.
 #[derive(Clone, Debug)]
 pub(crate) enum ObjectAction {
-    /// Nothing, until this holds of another object.
+    /// Waits until a condition holds for another object.
     Wait { on: StepObject, until: WaitedFor },
-    /// Nothing, until something holds of every object of a list, which may be in another cluster.
+    /// Waits until a condition holds for every object of a list, possibly in another cluster.
     WaitForAll(Box<ListWait>),
-    /// The object of the other kind is made.
+    /// Creates the object of the other kind.
     Convert,
-    /// A Deployment is made anew with another selector, and no Pod of it is lost.
+    /// Recreates a Deployment with another selector, without loss of Pods.
     Recreate(Box<Recreation>),
-    /// What belongs to the object belongs to what it has become.
+    /// Moves the dependents of the object to its replacement.
     Adopt(Vec<ResourceName>),
-    /// Objects with such labels go, in which `{name}` and the like are filled in.
+    /// Deletes objects with these labels. The labels may contain placeholders such as `{name}`.
     DeleteLabelled { resource: ResourceName, labels: String },
-    /// Objects with these names go, which may be in another cluster.
+    /// Deletes objects by name, possibly in another cluster.
     DeleteNamed(Box<NamedDeletion>),
-    /// The object itself goes, and nothing goes with it.
+    /// Deletes the object itself, and orphans its dependents.
     DeleteSource,
-    /// Objects are written once more, with nothing, until a stage has seen them.
+    /// Writes objects without changes until a mutation has processed them.
     Readmit(Box<Touch>),
 }
 
-/// What holds of another object.
+/// The condition of a wait.
 #[derive(Clone, Debug)]
 pub(crate) enum WaitedFor {
-    /// This.
+    /// A gate.
     Gate(Gate),
-    /// All Pods of a Deployment are of its last template, and available.
+    /// All Pods of a Deployment have the latest template and are available.
     RolledOut,
 }
 
-/// A Deployment that is made anew.
+/// A Deployment that is recreated.
 #[derive(Clone, Debug)]
 pub(crate) struct Recreation {
     pub(crate) resource: ResourceName,
-    /// Its name, with `{name}` and the like in it.
+    /// Its name, with placeholders such as `{name}`.
     pub(crate) name: String,
-    /// The labels that it selects its Pods by afterwards.
+    /// The labels of the new selector.
     pub(crate) selector: BTreeMap<String, String>,
-    /// Those that it selects them by before, for objects that are made anew of what they have become: what was saved of
-    /// the Deployment is gone by then. Empty where nobody says so.
+    /// The labels of the old selector, for objects that are recreated from their replacement. The saved Deployment no
+    /// longer exists by then. Empty if not specified.
     pub(crate) was: BTreeMap<String, String>,
 }
 
@@ -72,7 +72,7 @@ impl ObjectAction {
         }
     }
 
-    /// Texts that are filled in for each object.
+    /// The texts with placeholders for each object.
     pub(super) fn texts(&self) -> Vec<&str> {
         match self {
             Self::Wait { on: StepObject::Named { name, .. }, .. } => vec![name],
@@ -88,7 +88,7 @@ impl ObjectAction {
         }
     }
 
-    /// Whether it is about two kinds, of which one becomes the other.
+    /// Returns whether the action concerns a kind conversion.
     pub(super) fn is_of_two_kinds(&self) -> bool {
         match self {
             Self::Wait { on, .. } => *on == StepObject::Target,
@@ -101,17 +101,17 @@ impl ObjectAction {
         }
     }
 
-    /// Whether its objects are in the namespace of the object that the rollout is about.
+    /// Returns whether its objects are in the namespace of the object of the rollout.
     pub(super) fn is_of_namespace(&self) -> bool {
         !matches!(self, Self::WaitForAll(_) | Self::DeleteNamed(_) | Self::Readmit(_))
     }
 
-    /// Whether it does nothing but wait.
+    /// Returns whether the action only waits.
     pub(crate) fn is_wait(&self) -> bool {
         matches!(self, Self::Wait { .. } | Self::WaitForAll(_))
     }
 
-    /// Whether going back takes writes: of others nothing is there to undo.
+    /// Returns whether the revert needs writes. Other actions have nothing to revert.
     pub(crate) fn is_undone_by_writes(&self) -> bool {
         matches!(self, Self::Convert | Self::Recreate(_) | Self::Adopt(_))
     }

@@ -1,4 +1,4 @@
-//! Steps that look at, or write, other objects, as they are written.
+//! Steps that read or write other objects, as written.
 
 use std::collections::BTreeMap;
 
@@ -14,93 +14,92 @@ use super::selected_objects_spec::{list_wait, named_deletion};
 use crate::apimachinery::{Requirement, ResourceName, Selector, Wants, is_label_value, is_qualified_name};
 use crate::definition::gates::{Gate, GateCompiler, GateSpec, foreign_gate};
 
-/// What is waited for.
+/// A wait.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "WorkflowWait")]
 pub(super) struct WaitSpec {
-    /// Of which object: `source`, which is the one that the rollout is about and what is meant without it; `target`,
-    /// which is what that becomes; or another one in its namespace, such as `deployments.apps/{name}`. With `list`, in
-    /// which other cluster: `{cluster: {secret: NAME, namespace: NAME}}`.
+    /// The object: `source` (default), the object of the rollout; `target`, its replacement; or another object in its
+    /// namespace, such as `deployments.apps/{name}`. With `list`, another cluster: `{cluster: {secret: NAME, namespace:
+    /// NAME}}`.
     pub(super) on: Option<StepOnSpec>,
-    /// Plural and group of objects, such as `nodes`, of each of which `every` has to hold. Where there is none of them,
-    /// it does not.
+    /// Plural and group of objects, such as `nodes`. `every` must hold for each of them. An empty list does not pass.
     list: Option<String>,
-    /// What has to hold of each of them, in the words of `healthy`.
+    /// The condition of each object, in the form of a health gate.
     every: Option<GateSpec>,
-    /// Their namespace, such as `{name}`. Without it those of all, or of none.
+    /// The namespace of the list, such as `{name}`. Defaults to all namespaces, or none for cluster-scoped objects.
     namespace: Option<String>,
-    /// What has to hold of the object, in the words of `healthy`. Values may be `{from}` and `{to}`.
+    /// The condition of the object, in the form of a health gate. Values may contain `{from}` and `{to}`.
     pub(super) until: Option<GateSpec>,
-    /// All Pods of a Deployment are of its last template, and available. In place of `until`.
+    /// All Pods of a Deployment have the latest template and are available. In place of `until`.
     pub(super) rolled_out: Option<bool>,
-    /// How long that may take, such as `30m`. Defaults to the `timeout` of the StagedRollout.
+    /// The time limit, such as `30m`. Defaults to the `timeout` of the StagedRollout.
     pub(super) timeout: Option<String>,
 }
 
-/// The object of the other kind is made, by what `becomes` says.
+/// Creates the object of the other kind, by the kind conversion of the definition.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "WorkflowConvert")]
 pub(super) struct ConvertSpec {
-    /// How long that may take, such as `10m`. Defaults to the `timeout` of the StagedRollout.
+    /// The time limit, such as `10m`. Defaults to the `timeout` of the StagedRollout.
     timeout: Option<String>,
 }
 
-/// A Deployment is made anew with another selector, by its own name, while its Pods go on to run.
+/// Recreates a Deployment under the same name with another selector, while its Pods continue to run.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "WorkflowRecreate")]
 pub(super) struct RecreateSpec {
     /// `deployments.apps`.
     resource: String,
-    /// Its name, such as `{name}`.
+    /// The name, such as `{name}`.
     name: String,
-    /// The labels by which it selects its Pods afterwards. Its template gets them in the place of those of the old
-    /// selector.
+    /// The labels of the new selector. They replace the labels of the old selector in the template.
     selector: BTreeMap<String, String>,
-    /// Those by which it selects them before. With it an object that is gone can be made anew of what it has become,
-    /// and gets such a Deployment again.
+    /// The labels of the old selector. With these labels, a deleted object can be recreated from its replacement, and
+    /// gets such a Deployment again.
     #[serde(default)]
     was: BTreeMap<String, String>,
-    /// How long that may take, such as `10m`. Defaults to the `timeout` of the StagedRollout.
+    /// The time limit, such as `10m`. Defaults to the `timeout` of the StagedRollout.
     timeout: Option<String>,
 }
 
-/// What belongs to the object, by its owner references, belongs to what it has become.
+/// Moves the dependents of the object, by owner references, to its replacement.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "WorkflowAdopt")]
 pub(super) struct AdoptSpec {
     /// Plurals and groups, such as `services` and `deployments.apps`.
     resources: Vec<String>,
-    /// How long that may take, such as `10m`. Defaults to the `timeout` of the StagedRollout.
+    /// The time limit, such as `10m`. Defaults to the `timeout` of the StagedRollout.
     timeout: Option<String>,
 }
 
-/// Objects go: those with some labels, or the one that the rollout is about.
+/// Deletes objects: those with some labels, or the object of the rollout.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "WorkflowDelete")]
 pub(super) struct DeleteSpec {
-    /// `source`: the object that the rollout is about, the last step of its workflow. Nothing goes with it. Or, with
-    /// `names`, in which other cluster: `{cluster: {secret: NAME, namespace: NAME}}`.
+    /// `source`: the object of the rollout, in the last step of its workflow. Its dependents are orphaned. With
+    /// `names`, another cluster: `{cluster: {secret: NAME, namespace: NAME}}`.
     on: Option<StepOnSpec>,
-    /// Plural and group of objects, such as `replicasets.apps`: with `labels` those in its namespace.
+    /// Plural and group of objects, such as `replicasets.apps`. With `labels`, those in the namespace of the object.
     resource: Option<String>,
-    /// Names of such objects. They are in `namespace`.
+    /// Names of such objects, in `namespace`.
     #[serde(default)]
     names: Vec<String>,
-    /// The namespace of those that are named, such as `{name}`. Without it they are in none.
+    /// The namespace of the named objects, such as `{name}`. Omit for cluster-scoped objects.
     namespace: Option<String>,
-    /// What holds of those that are to go, in the words of `healthy`. One that is named and of which it does not is
-    /// left alone.
+    /// The condition of an object that is deleted, in the form of a health gate. Other named objects are left
+    /// unchanged.
     when: Option<GateSpec>,
-    /// Which of them, as `kubectl -l` takes it, such as `app={name}`. Those that somebody else controls are waited for.
+    /// The label selector, in the syntax of `kubectl -l`, such as `app={name}`. Waits for objects with another
+    /// controller.
     labels: Option<String>,
-    /// Whoever controls them makes them again where somebody goes back: nothing has to undo it.
+    /// The controller recreates the objects on undo, so that no revert is needed.
     made_again: Option<bool>,
-    /// How long that may take, such as `10m`. Defaults to the `timeout` of the StagedRollout.
+    /// The time limit, such as `10m`. Defaults to the `timeout` of the StagedRollout.
     timeout: Option<String>,
 }
 
 impl WaitSpec {
-    /// Whether it is about a list.
+    /// Returns whether the wait concerns a list.
     pub(super) fn is_of_list(&self) -> bool {
         self.list.is_some() || self.every.is_some() || self.namespace.is_some() || self.elsewhere().is_some()
     }
@@ -109,7 +108,7 @@ impl WaitSpec {
         self.on.as_ref().and_then(StepOnSpec::elsewhere)
     }
 
-    /// A wait for every object of a list.
+    /// Compiles a wait for every object of a list.
     pub(super) fn compile_list(&self, bad: &mut Vec<String>) -> Option<ObjectStep> {
         let timeout = time_limit(self.timeout.as_deref(), bad);
         let is_of_object = self.on.as_ref().is_some_and(|on| on.object().is_some());
@@ -128,7 +127,7 @@ impl WaitSpec {
         Some(ObjectStep { act, timeout })
     }
 
-    /// A wait for another object.
+    /// Compiles a wait for another object.
     pub(super) fn compile(
         &self,
         on: &StepObject,
@@ -228,12 +227,12 @@ impl AdoptSpec {
 }
 
 impl DeleteSpec {
-    /// Whether it is about the object that the rollout is about.
+    /// Returns whether the step deletes the object of the rollout.
     pub(super) fn is_of_source(&self) -> bool {
         self.on.as_ref().is_some_and(|on| on.object().is_some())
     }
 
-    /// `irreversible` is why the step cannot be undone.
+    /// Compiles the step. `irreversible` is the reason why it cannot be reverted.
     pub(super) fn compile(&self, irreversible: Option<&str>, bad: &mut Vec<String>) -> Option<ObjectStep> {
         let timeout = time_limit(self.timeout.as_deref(), bad);
         let (on, elsewhere) = match &self.on {
@@ -321,12 +320,12 @@ impl DeleteSpec {
     }
 }
 
-/// Whether a requirement holds of the objects of one name alone.
+/// Returns whether a requirement matches only objects that contain the name.
 fn is_of_name(requirement: &Requirement) -> bool {
     matches!(&requirement.wants, Wants::In(values) if values.iter().all(|value| value.contains(MARK)))
 }
 
-/// What stands in the place of a name in checks, and in nothing that anybody writes.
+/// The value of the name in checks. No user writes it.
 const MARK: &str = "pointsman-name";
 
 fn is_deployment(resource: &ResourceName) -> bool {

@@ -2,11 +2,11 @@
 
 use crate::definition::schema::Schema;
 
-/// The schemas of the objects that a workflow is about.
+/// The schemas of the objects of a workflow.
 #[derive(Clone, Copy)]
 pub(in crate::definition) struct WorkflowSchemas<'s> {
-    /// Of the object that the rollout is about.
+    /// The schema of the object of the rollout.
     pub(in crate::definition) own: &'s Schema,
-    /// Of the kind that it becomes.
+    /// The schema of its replacement.
     pub(in crate::definition) target: &'s Schema,
 }

@@ -1,10 +1,10 @@
-//! Steps about objects that a list or names find, in any namespace, and some of them in another cluster.
+//! Steps on objects that are selected by a list or by names, in any namespace, possibly in another cluster.
 
 use super::step_place::StepPlace;
 use crate::apimachinery::ResourceName;
 use crate::definition::gates::Gate;
 
-/// All objects of a list, of each of which something has to hold.
+/// A wait for every object of a list.
 #[derive(Clone, Debug)]
 pub(crate) struct ListWait {
     pub(crate) resource: ResourceName,
@@ -12,27 +12,27 @@ pub(crate) struct ListWait {
     pub(crate) every: Gate,
 }
 
-/// Objects that go, by their names.
+/// A deletion by name.
 #[derive(Clone, Debug)]
 pub(crate) struct NamedDeletion {
     pub(crate) resource: ResourceName,
     pub(crate) names: Vec<String>,
     pub(crate) place: StepPlace,
-    /// One of which this does not hold is left alone.
+    /// Objects that do not meet this condition are left unchanged.
     pub(crate) when: Option<Gate>,
 }
 
-/// Objects that are written once more, with nothing, so that a stage sees them.
+/// Writes objects without changes, so that a mutation processes them.
 #[derive(Clone, Debug)]
 pub(crate) struct Touch {
     pub(crate) resource: ResourceName,
     pub(crate) names: Vec<String>,
     pub(crate) place: StepPlace,
-    /// The stage, of a definition of stages of that resource.
+    /// The mutation, from the definition of that resource.
     pub(crate) mutation: String,
 }
 
-/// A list that has to have something in it.
+/// A list that must not be empty.
 #[derive(Clone, Debug)]
 pub(crate) struct IfAny {
     pub(crate) resource: ResourceName,

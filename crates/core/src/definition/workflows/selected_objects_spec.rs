@@ -1,4 +1,4 @@
-//! Steps about objects that a list or names find, as they are written.
+//! Steps on objects that are selected by a list or by names, as written.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -11,33 +11,33 @@ use super::selected_objects::{IfAny, ListWait, NamedDeletion, Touch};
 use crate::apimachinery::{ResourceName, is_dns_label};
 use crate::definition::gates::{GateSpec, foreign_gate};
 
-/// Objects are written once more, with nothing, until a stage has made of them what it makes of them after its fact.
+/// Writes objects without changes until a mutation has brought them to its state after the fact.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "WorkflowReadmit")]
 pub(super) struct ReadmitSpec {
     /// Plural and group of the objects, such as `deployments.apps`.
     resource: String,
-    /// Their names.
+    /// The names.
     names: Vec<String>,
-    /// Their namespace, such as `{name}`. Without it they are in none.
+    /// The namespace, such as `{name}`. Omit for cluster-scoped objects.
     namespace: Option<String>,
-    /// The stage that has to have seen them, of the definition of stages of that resource.
+    /// The mutation that must process them, from the definition of that resource.
     mutation: String,
-    /// How long that may take, such as `10m`. Defaults to the `timeout` of the StagedRollout.
+    /// The time limit, such as `10m`. Defaults to the `timeout` of the StagedRollout.
     timeout: Option<String>,
 }
 
-/// What a step is only done for: objects for which this list has something in it.
+/// A list that must not be empty. Otherwise the step is skipped for the object.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "IfAny")]
 pub(super) struct IfAnySpec {
     /// Plural and group, such as `controlplanes.example.com`.
     list: String,
-    /// Their namespace, such as `{name}`. Without it those of all, or of none.
+    /// The namespace, such as `{name}`. Defaults to all namespaces, or none for cluster-scoped objects.
     namespace: Option<String>,
 }
 
-/// A wait for every object of a list.
+/// Compiles a wait for every object of a list.
 pub(super) fn list_wait(
     list: &str,
     place: Option<StepPlace>,
@@ -53,7 +53,7 @@ pub(super) fn list_wait(
     Some(ObjectAction::WaitForAll(Box::new(ListWait { resource: resource?, place: place?, every: every? })))
 }
 
-/// A deletion of objects by their names.
+/// Compiles a deletion by name.
 pub(super) fn named_deletion(
     resource: &str,
     texts: &[String],
@@ -99,7 +99,7 @@ impl IfAnySpec {
     }
 }
 
-/// Names of objects, each once.
+/// Names of objects, without duplicates.
 fn names(texts: &[String], what: &str, bad: &mut Vec<String>) -> Vec<String> {
     if texts.is_empty() {
         bad.push(format!("{what}: names no object"));

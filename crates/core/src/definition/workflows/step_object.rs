@@ -1,20 +1,20 @@
-//! Objects that a step names beside the one that a rollout is about.
+//! Objects that a step names in addition to the object of the rollout.
 
 use crate::apimachinery::{ResourceName, is_dns_subdomain};
 
-/// An object that a step looks at, or writes.
+/// An object that a step reads or writes.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) enum StepObject {
-    /// The one that the rollout is about.
+    /// The object of the rollout.
     Source,
-    /// The one of another kind that it becomes.
+    /// Its replacement of another kind.
     Target,
-    /// Another one in its namespace, by a name with `{name}` and the like in it.
+    /// Another object in its namespace. The name contains placeholders such as `{name}`.
     Named { resource: ResourceName, name: String },
 }
 
 impl StepObject {
-    /// Reads `source`, `target`, or a resource and a name such as `deployments.apps/{name}`.
+    /// Parses `source`, `target`, or a resource and a name such as `deployments.apps/{name}`.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         match text {
             "source" => return Ok(Self::Source),
@@ -30,7 +30,7 @@ impl StepObject {
     }
 }
 
-/// A name of an object, in which `{name}` and the like are filled in for each object of a rollout.
+/// The name of an object, with placeholders such as `{name}` for each object of a rollout.
 pub(super) fn name_template(text: &str) -> Result<String, String> {
     if !is_dns_subdomain(&filled_name(text)) {
         return Err(format!("{text:?} is no name of an object: {{name}} stands for that of the object of the rollout"));
@@ -38,7 +38,7 @@ pub(super) fn name_template(text: &str) -> Result<String, String> {
     Ok(text.to_owned())
 }
 
-/// With something in the place of names, for checks.
+/// Replaces placeholders by a dummy, for checks.
 pub(super) fn filled_name(text: &str) -> String {
     ["{name}", "{namespace}", "{from}", "{to}"].iter().fold(text.to_owned(), |text, it| text.replace(it, "a"))
 }

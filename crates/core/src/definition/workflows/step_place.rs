@@ -1,4 +1,4 @@
-//! Where the objects of a step are: in which namespace, and of which cluster.
+//! The location of the objects of a step: namespace and cluster.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -6,25 +6,26 @@ use serde::Deserialize;
 use super::step_object::{filled_name, name_template};
 use crate::apimachinery::is_dns_label;
 
-/// Where objects of a step are. In its texts, `{name}` and the like stand for the object of the rollout.
+/// The location of the objects of a step. In its texts, placeholders such as `{name}` stand for the object of the
+/// rollout.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(crate) struct StepPlace {
-    /// The Secret that says how another cluster is reached; nothing for the cluster of the rollout.
+    /// The Secret for access to another cluster. `None` for the cluster of the rollout.
     pub(crate) cluster: Option<ClusterSecret>,
-    /// Their namespace; nothing where they are in none.
+    /// The namespace. `None` for cluster-scoped objects.
     pub(crate) namespace: Option<String>,
 }
 
-/// A Secret of the cluster of the rollout that holds a kubeconfig of another one.
+/// A Secret in the cluster of the rollout with the kubeconfig of another cluster.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct ClusterSecret {
     pub(crate) namespace: String,
     pub(crate) name: String,
-    /// The key of its data.
+    /// The key in its data.
     pub(crate) key: String,
 }
 
-/// Which object a step is about, or in which cluster its objects are.
+/// The object of a step, or the cluster of its objects.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(
     untagged,
@@ -42,7 +43,7 @@ pub(super) enum StepOnSpec {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Elsewhere")]
 pub(super) struct ElsewhereSpec {
-    /// How it is reached.
+    /// The access to the cluster.
     cluster: ClusterSecretSpec,
 }
 
@@ -50,22 +51,22 @@ pub(super) struct ElsewhereSpec {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "ClusterSecret")]
 pub(super) struct ClusterSecretSpec {
-    /// Its name, such as `{name}-kubeconfig`.
+    /// The name, such as `{name}-kubeconfig`.
     secret: String,
-    /// Its namespace, such as `{name}`.
+    /// The namespace, such as `{name}`.
     namespace: String,
-    /// The key of its data that holds the kubeconfig. Defaults to `kubeconfig`.
+    /// The key in its data with the kubeconfig. Defaults to `kubeconfig`.
     key: Option<String>,
 }
 
 impl StepPlace {
-    /// Texts that are filled in for each object.
+    /// The texts with placeholders for each object.
     pub(super) fn texts(&self) -> Vec<&str> {
         let of_cluster = self.cluster.iter().flat_map(|secret| [secret.namespace.as_str(), secret.name.as_str()]);
         of_cluster.chain(self.namespace.as_deref()).collect()
     }
 
-    /// Reads where objects are. What is wrong is told with its member.
+    /// Parses a location. Reports problems with the name of the member.
     pub(super) fn compile(
         on: Option<&ElsewhereSpec>,
         namespace: Option<&str>,
@@ -78,7 +79,7 @@ impl StepPlace {
 }
 
 impl StepOnSpec {
-    /// The object that is named.
+    /// The named object.
     pub(super) fn object(&self) -> Option<&str> {
         match self {
             Self::Object(text) => Some(text),
@@ -86,7 +87,7 @@ impl StepOnSpec {
         }
     }
 
-    /// The other cluster that is named.
+    /// The named cluster.
     pub(super) fn elsewhere(&self) -> Option<&ElsewhereSpec> {
         match self {
             Self::Object(_) => None,
@@ -107,7 +108,7 @@ impl ClusterSecretSpec {
     }
 }
 
-/// A name of a namespace, in which `{name}` and the like are filled in for each object of a rollout.
+/// The name of a namespace, with placeholders such as `{name}` for each object of a rollout.
 pub(super) fn namespace_template(text: &str) -> Result<String, String> {
     if !is_dns_label(&filled_name(text)) {
         return Err(format!(
@@ -117,5 +118,5 @@ pub(super) fn namespace_template(text: &str) -> Result<String, String> {
     Ok(text.to_owned())
 }
 
-/// What most who make such Secrets call it.
+/// The usual key in such Secrets.
 const KEY: &str = "kubeconfig";

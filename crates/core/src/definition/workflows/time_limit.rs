@@ -1,10 +1,10 @@
-//! How long a step may take.
+//! The time limit of a step.
 
 use std::time::Duration;
 
 use crate::apimachinery::parse_duration;
 
-/// How long something may take.
+/// Parses a time limit.
 pub(super) fn time_limit(text: Option<&str>, bad: &mut Vec<String>) -> Option<Duration> {
     let text = text?;
     let read = parse_duration(text).ok();

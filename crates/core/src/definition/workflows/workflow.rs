@@ -1,4 +1,4 @@
-//! A workflow, checked.
+//! A compiled workflow.
 
 use std::time::Duration;
 
@@ -10,52 +10,52 @@ use super::selected_objects::IfAny;
 use crate::definition::gates::{Gate, GatedValue};
 use crate::definition::path::Path;
 
-/// The workflow of every kind whose objects have a version label: the label is changed.
+/// The built-in workflow for every kind with a version label: changes the label.
 pub(crate) const OF_LABELS: &str = "controller-version";
 
-/// The workflow of every kind beside that: each object is stored anew.
+/// The other built-in workflow: stores each object again.
 pub(crate) const REWRITE: &str = "rewrite";
 
-/// What happens to one object, step by step.
+/// The steps for one object.
 #[derive(Clone, Debug)]
 pub(crate) struct Workflow {
     pub(crate) name: String,
-    /// What holds of the objects that it is about. Others are left alone.
+    /// Selects the objects. Others are skipped.
     pub(crate) when: Option<Gate>,
-    /// It is about objects of the kind that goes, of which others become.
+    /// The workflow concerns objects of the source kind of a kind conversion.
     pub(crate) is_of_source: bool,
     pub(crate) steps: Vec<WorkflowStep>,
-    /// The same as it was written, by which it is told from others.
+    /// The workflow as written, to detect changes.
     pub(crate) words: Value,
 }
 
-/// A step: what is done, by one write, and how it is undone, by one write.
+/// A step: one write to apply it, and one write to revert it.
 #[derive(Clone, Debug)]
 pub(crate) struct WorkflowStep {
-    /// What messages call it, and what a StagedRollout accepts where it cannot be undone.
+    /// The name in messages. A StagedRollout accepts an irreversible step by this name.
     pub(crate) name: String,
     pub(crate) act: WorkflowAct,
-    /// Why it cannot be undone.
+    /// Why the step cannot be reverted.
     pub(crate) irreversible: Option<String>,
-    /// It is for objects for which this list has something in it. For others it counts as done.
+    /// If set, the step is skipped for objects for which this list is empty.
     pub(crate) if_any: Option<IfAny>,
 }
 
-/// What a step does.
+/// The action of a step.
 #[derive(Clone, Debug)]
 pub(crate) enum WorkflowAct {
-    /// Fields of the object get these values; without a value a field goes.
+    /// Sets fields of the object. `None` removes a field.
     Set(Vec<(Path, Option<Value>)>),
-    /// Nothing, until this holds of the object.
+    /// Waits until a condition holds for the object.
     Wait { until: Gate, timeout: Option<Duration> },
-    /// A Job runs, and another one where it is undone.
+    /// Runs a Job, and another Job for the revert.
     Job { job: Box<WorkflowJob>, undo: Option<Box<WorkflowJob>> },
-    /// Something about other objects.
+    /// An action on other objects.
     Beside(Box<ObjectStep>),
 }
 
 impl Workflow {
-    /// The same for a rollout, whose versions stand in the place of `{from}` and `{to}`.
+    /// The workflow for a rollout, with its versions in place of `{from}` and `{to}`.
     pub(crate) fn filled(&self, fill: &dyn Fn(&str) -> String) -> Self {
         let steps = self.steps.iter().map(|step| WorkflowStep { act: step.act.filled(fill), ..step.clone() });
         Self {
@@ -67,7 +67,7 @@ impl Workflow {
         }
     }
 
-    /// The fields that are looked at or written.
+    /// The fields that are read or written.
     pub(crate) fn fields(&self) -> Vec<&Path> {
         let mut fields: Vec<&Path> = self.when.iter().flat_map(Gate::fields).collect();
         for step in &self.steps {
@@ -84,14 +84,14 @@ impl Workflow {
         fields
     }
 
-    /// Why it is not about an object, in words.
+    /// Describes why the workflow does not select an object.
     pub(crate) fn unmet(&self, object: &Value) -> Option<String> {
         self.when.as_ref()?.unmet(&mut GatedValue(object))
     }
 
-    /// Whether a text of it has these words, which a rollout fills in.
+    /// Returns whether a text of the workflow contains this placeholder.
     pub(crate) fn mentions(&self, words: &str) -> bool {
-        // Gates are filled in with the workflow; what is set, and variables of Jobs, for each object.
+        // Gates are filled for the workflow. Set values and Job variables are filled for each object.
         let without = self.filled(&|text| text.replace(words, ""));
         let in_steps = self.steps.iter().any(|step| match &step.act {
             WorkflowAct::Set(fields) => {
@@ -109,16 +109,16 @@ impl Workflow {
         in_steps || format!("{without:?}") != format!("{self:?}")
     }
 
-    /// Of the first so many steps, which are done, how many stay done: those up to the last one that cannot be undone.
-    /// An object that was deleted comes back as another one.
+    /// Of the first `done` steps, the number that stay applied: those up to the last irreversible step. A deleted
+    /// object is recreated as a new object.
     pub(crate) fn floor(&self, done: usize) -> usize {
         let undone = self.steps.len().checked_sub(1).filter(|_| self.returns());
         let all = self.steps.iter().enumerate().take(done).filter(|(at, _)| Some(*at) != undone);
         all.filter(|(_, step)| step.irreversible.is_some()).map(|(at, _)| at + 1).max().unwrap_or_default()
     }
 
-    /// Whether an object that went by its last step can be made anew of what it has become, and everything before that
-    /// be undone.
+    /// Returns whether an object that the last step deleted can be recreated from its replacement, and all earlier
+    /// steps be reverted.
     pub(crate) fn returns(&self) -> bool {
         let acts = || self.steps.iter().filter_map(WorkflowStep::beside).map(|step| &step.act);
         let Some((last, before)) = self.steps.split_last() else { return false };
@@ -130,7 +130,7 @@ impl Workflow {
 }
 
 impl WorkflowStep {
-    /// What it does to other objects.
+    /// The action on other objects, if any.
     pub(crate) fn beside(&self) -> Option<&ObjectStep> {
         match &self.act {
             WorkflowAct::Beside(step) => Some(step),
@@ -138,7 +138,7 @@ impl WorkflowStep {
         }
     }
 
-    /// Whether it does nothing but wait.
+    /// Returns whether the step only waits.
     pub(crate) fn is_wait(&self) -> bool {
         match &self.act {
             WorkflowAct::Wait { .. } => true,
@@ -147,7 +147,7 @@ impl WorkflowStep {
         }
     }
 
-    /// What does not hold of an object that has to before the step is done, or undone, in words.
+    /// Describes the condition that an object does not meet yet before the step is applied or reverted.
     pub(crate) fn unmet(&self, object: &Value, way: StepDirection) -> Option<String> {
         let gate = match (&self.act, way) {
             (WorkflowAct::Wait { until, .. }, StepDirection::Done) => Some(until),
@@ -158,7 +158,7 @@ impl WorkflowStep {
         gate?.unmet(&mut GatedValue(object))
     }
 
-    /// How long it may take, where it says so.
+    /// The time limit, if specified.
     pub(crate) fn timeout(&self, way: StepDirection) -> Option<Duration> {
         match (&self.act, way) {
             (WorkflowAct::Set(_), _) => None,
@@ -170,7 +170,7 @@ impl WorkflowStep {
     }
 }
 
-/// Which way a step is gone.
+/// The direction of a step.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum StepDirection {
     Done,
