@@ -116,13 +116,13 @@ pub(crate) fn status(ctx: &TestContext<'_>, name: &str) -> Value {
 
 /// What is so at the end of each migration, whatever happened on the way.
 #[track_caller]
-pub(crate) fn has_become(ctx: &TestContext<'_>, fake_operators: &FakeOperators, name: &str, before: &Before) {
-    has_become_among(ctx, fake_operators, &ctx.belongings(), name, before);
+pub(crate) fn is_replaced(ctx: &TestContext<'_>, fake_operators: &FakeOperators, name: &str, before: &Before) {
+    is_replaced_among(ctx, fake_operators, &ctx.belongings(), name, before);
 }
 
 /// The same, of one of many.
 #[track_caller]
-fn has_become_among(ctx: &TestContext<'_>, fake_operators: &FakeOperators, others: &Belongings, name: &str, before: &Before) {
+fn is_replaced_among(ctx: &TestContext<'_>, fake_operators: &FakeOperators, others: &Belongings, name: &str, before: &Before) {
     let uid = before.object["metadata"]["uid"].as_str().unwrap();
     let gone = ctx.call(Method::GET, &format!("{}/{name}", ctx.installations()), None);
     assert_eq!(gone.code, 404, "{name} is gone");
@@ -169,7 +169,7 @@ fn whole(ctx: &TestContext<'_>) {
     let (code, text, errors) = runs(ctx, &ctx.ns);
     assert_eq!(code, 0, "{text}{errors}");
     for (name, before) in names.iter().zip(&all) {
-        has_become(ctx, &fake_operators, name, before);
+        is_replaced(ctx, &fake_operators, name, before);
     }
     let status = status(ctx, &ctx.ns);
     assert_eq!((&status["phase"], &status["convertedCounts"]), (&json!("Complete"), &json!({"all": 2})), "{status:#}");
@@ -234,7 +234,7 @@ fn killed(ctx: &TestContext<'_>) {
         killed_after_each_write(ctx, &ctx.ns, usize::MAX, || status(ctx, &ctx.ns)["phase"] == "Complete");
     let deletes = writes.iter().filter(|write| write.starts_with("DELETE") && write.contains("/deployments/")).count();
     assert_eq!(deletes, 1, "the Deployment is deleted once: {writes:#?}");
-    has_become(ctx, &fake_operators, name, &was);
+    is_replaced(ctx, &fake_operators, name, &was);
     ctx.leaves_fake_operators(&[&ctx.ns]);
 }
 
@@ -383,7 +383,7 @@ fn refused(ctx: &TestContext<'_>) {
     });
     runs_on.interrupt();
     runs_on.end(Duration::from_secs(10));
-    has_become(ctx, &fake_operators, "full", &was);
+    is_replaced(ctx, &fake_operators, "full", &was);
     let target = ctx.get("v1beta1", "secret").ok();
     assert_eq!(target["spec"]["database"]["external"]["secret"], "nowhere", "{target:#}");
     ctx.leaves_fake_operators(&[&ctx.ns]);
@@ -467,7 +467,7 @@ fn guarded(ctx: &TestContext<'_>) {
     assert!(refused.contains("no new ClusterInstallation is made any more: make a Mattermost"), "{refused}");
     fake_operators.seen.lock().unwrap().never.clear();
     assert_eq!(runs_on.end(SOON), Some(0), "{}", log(ctx));
-    has_become(ctx, &fake_operators, name, &was);
+    is_replaced(ctx, &fake_operators, name, &was);
     for policy in &policies {
         let path = format!("{}/{}", place(policy), policy["metadata"]["name"].as_str().unwrap());
         ctx.call(Method::DELETE, &path, None);
@@ -534,7 +534,7 @@ fn never_stable(ctx: &TestContext<'_>) {
         if never.contains(name) {
             is_as_before_among(ctx, &fake_operators, &others, name, was);
         } else {
-            has_become_among(ctx, &fake_operators, &others, name, was);
+            is_replaced_among(ctx, &fake_operators, &others, name, was);
         }
     }
     ctx.leaves_fake_operators(&[&ctx.ns]);
@@ -572,7 +572,7 @@ fn contested(ctx: &TestContext<'_>) {
     ctx.does(&["resume"]);
     let (code, text, errors) = runs(ctx, &ctx.ns);
     assert_eq!(code, 0, "{text}{errors}");
-    has_become(ctx, &fake_operators, name, &was);
+    is_replaced(ctx, &fake_operators, name, &was);
     let from = &ctx.call_get(&path)["metadata"]["annotations"]["pointsman.dev/recreated-from"];
     assert_eq!(*from, was.deployment["metadata"]["uid"], "nothing was deleted twice");
     ctx.leaves_fake_operators(&[&ctx.ns]);
@@ -611,7 +611,7 @@ fn taken_over(ctx: &TestContext<'_>) {
         assert_eq!(uid(), again, "it is there");
     }
     assert_eq!(runs_on.end(SOON), Some(0), "{:#}", status(ctx, &ctx.ns));
-    has_become(ctx, &fake_operators, name, &was);
+    is_replaced(ctx, &fake_operators, name, &was);
     ctx.leaves_fake_operators(&[&ctx.ns]);
 }
 
@@ -638,7 +638,7 @@ fn belongs(ctx: &TestContext<'_>) {
     let path = format!("{}/notes", core(ctx, "configmaps"));
     ctx.call(Method::PATCH, &path, Some((MERGE, json!({"metadata": {"ownerReferences": null}}).to_string()))).ok();
     assert_eq!(runs_on.end(SOON), Some(0));
-    has_become(ctx, &fake_operators, "mm-owns", &was);
+    is_replaced(ctx, &fake_operators, "mm-owns", &was);
     assert!(ctx.call(Method::GET, &path, None).is_ok(), "it was not deleted with it");
     ctx.leaves_fake_operators(&[&ctx.ns]);
 }

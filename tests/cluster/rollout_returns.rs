@@ -7,7 +7,7 @@ use hyper::Method;
 use serde_json::{Value, json};
 
 use crate::rollout_kinds::{
-    Before, apps, before, core, goes, has_become, killed_after_each_write, runs, starts, status,
+    Before, apps, before, core, goes, is_replaced, killed_after_each_write, runs, starts, status,
 };
 use crate::rollout_rights::{applied, installs, is_whole, leaves, phase, fake_operators};
 use crate::scenario::Scenario;
@@ -80,7 +80,7 @@ fn again(ctx: &TestContext<'_>) {
     starts(ctx, &ctx.ns, &json!({}));
     let (code, text, errors) = runs(ctx, &ctx.ns);
     assert_eq!(code, 0, "{text}{errors}");
-    names.iter().zip(&all).for_each(|(name, was)| has_become(ctx, &fake_operators, name, was));
+    names.iter().zip(&all).for_each(|(name, was)| is_replaced(ctx, &fake_operators, name, was));
     stands_against_it(ctx, names[0]);
     let told = status(ctx, &ctx.ns);
     assert_eq!((&told["phase"], &told["reason"]), (&json!("Aborted"), &json!("RolledBack")), "{told:#}");
@@ -91,7 +91,7 @@ fn again(ctx: &TestContext<'_>) {
     goes(ctx, &ctx.ns, "Forward");
     let (code, text, errors) = runs(ctx, &ctx.ns);
     assert_eq!(code, 0, "{text}{errors}");
-    names.iter().zip(&all).for_each(|(name, was)| has_become(ctx, &fake_operators, name, was));
+    names.iter().zip(&all).for_each(|(name, was)| is_replaced(ctx, &fake_operators, name, was));
     let told = status(ctx, &ctx.ns);
     assert_eq!((&told["phase"], &told["convertedCounts"]), (&json!("Complete"), &json!({"all": 2})), "{told:#}");
     assert_eq!(ctx.does(&["clean"]), format!("rollout {}: 2 objects cleaned\n", ctx.ns));

@@ -27,7 +27,7 @@ fn stored(ctx: &TestContext<'_>) {
 
 /// What the definition of Materialize does not say.
 const HEALTHY: &str = "
-healthy:
+health:
   all: [{condition: UpToDate}]
   settle: 0s
   seen: {manager: environmentd}

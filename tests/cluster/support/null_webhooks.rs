@@ -26,8 +26,8 @@ fn converted(review: &str) -> String {
     let (_, objects) = review.split_once("\"objects\":[").unwrap();
     let objects = &objects[..objects.rfind(']').unwrap()];
     let is = format!("\"apiVersion\":\"{}\"", after(objects, "\"apiVersion\":\""));
-    let becomes = format!("\"apiVersion\":\"{}\"", after(review, "\"desiredAPIVersion\":\""));
-    let (uid, objects) = (after(review, "\"uid\":\""), objects.replace(&is, &becomes));
+    let replaces = format!("\"apiVersion\":\"{}\"", after(review, "\"desiredAPIVersion\":\""));
+    let (uid, objects) = (after(review, "\"uid\":\""), objects.replace(&is, &replaces));
     format!(
         "{{\"kind\":\"ConversionReview\",\"apiVersion\":\"apiextensions.k8s.io/v1\",\"response\":{{\"uid\":\"{uid}\",\
          \"convertedObjects\":[{objects}],\"result\":{{\"status\":\"Success\"}}}}}}"

@@ -10,7 +10,7 @@ use pointsman_core::rollout::{
 };
 use serde_json::Value;
 
-use super::object_steps::{becomes, owners, referring, seen};
+use super::object_steps::{replaces, owners, referring, seen};
 use super::collection::{asked_for, named};
 use super::http_prober::HttpProber;
 use crate::call_error::{CallError, RIGHTS};
@@ -149,7 +149,7 @@ async fn look(
     let Some(question) = asked.first() else { return Ok(()) };
     match &question.wanted {
         LookupTarget::Replaced { name, uid, facts } => {
-            return becomes(cluster, known.kind, question, (name, uid, facts), answers).await;
+            return replaces(cluster, known.kind, question, (name, uid, facts), answers).await;
         }
         LookupTarget::Mutated { name, mutation } => {
             return seen(cluster, known.mutated, question, (name, mutation), answers).await;

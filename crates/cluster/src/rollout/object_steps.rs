@@ -5,7 +5,7 @@ use pointsman_core::rollout::{
     ConversionOutcome, ObjectCall, ObjectWrite, Propagation, ROLLOUT_MANAGER, LookupResults, LookupRequest, MutationState, FactLookup,
     LookupTarget, is_patched, seen_by_mutation,
 };
-use pointsman_core::webhook::{BecomeError, Facts, OtherKind, Webhook};
+use pointsman_core::webhook::{ReplaceError, Facts, OtherKind, Webhook};
 use serde_json::{Value, json};
 
 use super::collection::{asked_for, collection, named};
@@ -231,7 +231,7 @@ pub(super) async fn seen(
 }
 
 /// Finds out what an object becomes, by the definition of its kind.
-pub(super) async fn becomes(
+pub(super) async fn replaces(
     cluster: &Cluster,
     kind: &Kind,
     question: &LookupRequest,
@@ -259,12 +259,12 @@ pub(super) async fn becomes(
     }
     let facts: Facts = known.into_iter().collect();
     let to = other_kind(kind, question);
-    let became = match Webhook::become_by(kind, &source.to_string(), to, &facts) {
+    let became = match Webhook::convert_by(kind, &source.to_string(), to, &facts) {
         Ok(converted) => match serde_json::from_str(&converted.text) {
             Ok(object) => ConversionOutcome::Object(object, source.pointer("/metadata/generation").and_then(Value::as_i64)),
             Err(error) => ConversionOutcome::Refused(error.to_string()),
         },
-        Err(BecomeError::Refused { message }) => ConversionOutcome::Refused(message),
+        Err(ReplaceError::Refused { message }) => ConversionOutcome::Refused(message),
         Err(error) => ConversionOutcome::Refused(error.to_string()),
     };
     answers.became(question, became);

@@ -157,7 +157,7 @@ impl RotateRun<'_> {
         &self,
         one: &TrustingDocument,
         query: &str,
-        becomes: &dyn Fn(&TrustingDocument) -> Option<Value>,
+        replaces: &dyn Fn(&TrustingDocument) -> Option<Value>,
     ) -> Result<bool, RotateError> {
         let mut tries = 0;
         loop {
@@ -166,7 +166,7 @@ impl RotateRun<'_> {
                 Err(error) if error.code() == Some(404) => None,
                 Err(error) => return Err(error.into()),
             };
-            let Some(patch) = now.as_ref().and_then(becomes) else { return Ok(tries > 0) };
+            let Some(patch) = now.as_ref().and_then(replaces) else { return Ok(tries > 0) };
             let path = format!("{}{query}", one.path);
             match self.cluster.patch(&path, PatchForm::Json, &patch, Extent::Metadata).await {
                 Ok(_) => return Ok(true),
@@ -230,8 +230,8 @@ impl RotateRun<'_> {
     async fn put_back(&mut self, say: &mut dyn FnMut(RotateEvent)) -> String {
         for one in self.found.clone() {
             let Some(old) = one.all() else { continue };
-            let becomes = |now: &TrustingDocument| (!now.trusts(&old)).then(|| now.with(&old));
-            match self.change(&one, "", &becomes).await {
+            let replaces = |now: &TrustingDocument| (!now.trusts(&old)).then(|| now.with(&old));
+            match self.change(&one, "", &replaces).await {
                 Ok(changed) => self.note(changed, &one, RotateStep::Restore(one.named.clone()), say),
                 Err(error) => return format!("and {} could not be put back: {error}", one.named.document),
             }

@@ -116,14 +116,14 @@ impl TrustingDocument {
         self.patch(|_| wanted.clone())
     }
 
-    fn patch(&self, becomes: impl Fn(Authorities) -> Authorities) -> Value {
+    fn patch(&self, replaces: impl Fn(Authorities) -> Authorities) -> Value {
         let seen = json!({"op": "replace", "path": "/metadata/resourceVersion", "value": self.resource_version});
         let mut patch = vec![seen];
         let own = self.injected.map(|name| format!("/metadata/annotations/{}", pointer_token(name)));
         patch.extend(own.map(|path| json!({"op": "remove", "path": path})));
         for (at, stanza) in &self.stanzas {
             let Some(now) = stanza.authorities.as_deref().map(Authorities::in_bundle) else { continue };
-            patch.push(json!({"op": "replace", "path": format!("{at}/caBundle"), "value": becomes(now).bundle()}));
+            patch.push(json!({"op": "replace", "path": format!("{at}/caBundle"), "value": replaces(now).bundle()}));
         }
         Value::Array(patch)
     }

@@ -7,9 +7,9 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_saphyr::Spanned;
 
-use super::becomes::BecomesSpec;
+use super::replaces::ReplacesSpec;
 use super::checks::ChecksSpec;
-use super::healthy::HealthySpec;
+use super::health::HealthSpec;
 use super::workflows::WorkflowStepSpec;
 use super::problems::{Problems, line};
 use super::rollout_hash::{HashSpec, StatusMappingSpec};
@@ -50,14 +50,14 @@ pub(super) struct DefinitionSpec {
     #[schemars(with = "Option<AdmissionSpec>")]
     pub(super) admission: Option<Spanned<AdmissionSpec>>,
     /// The conditions of a healthy object, for rollouts.
-    #[schemars(with = "Option<HealthySpec>")]
-    pub(super) healthy: Option<Spanned<HealthySpec>>,
+    #[schemars(with = "Option<HealthSpec>")]
+    pub(super) health: Option<Spanned<HealthSpec>>,
     /// The checks that must pass before a rollout starts or continues.
     #[schemars(with = "Option<ChecksSpec>")]
     pub(super) checks: Option<Spanned<ChecksSpec>>,
     /// How objects of another kind become objects of this one.
     #[schemars(with = "Option<BecomesSpec>")]
-    pub(super) becomes: Option<Spanned<BecomesSpec>>,
+    pub(super) replaces: Option<Spanned<ReplacesSpec>>,
     /// Additional steps of a rollout for each object, by the name of the workflow. Without a workflow, only the version
     /// label changes.
     #[serde(default)]

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::accessed_fields::AccessedFields;
-use super::becomes::{BecomesSpec, KindConversion, Bridge};
+use super::replaces::{ReplacesSpec, KindConversion, Bridge};
 use super::checks::{Checks, ChecksSpec};
 use super::definition_spec::DefinitionSpec;
 use super::growth::Growth;
-use super::healthy::{Health, HealthySpec};
+use super::health::{Health, HealthSpec};
 use super::workflows::{self, Workflow};
 use super::path::Path;
 use super::problems::{BadDefinition, Problems, line};
@@ -131,13 +131,13 @@ impl Kind {
             Some(spec) => Admission::compile(spec, (&crd.group, &crd.kind), &versions, problems)?,
             None => Admission::none(&crd.group),
         };
-        let health = match &spec.healthy {
-            Some(spec) => Some(HealthySpec::compile(spec, &versions.at(versions.newest()).schema, problems)?),
+        let health = match &spec.health {
+            Some(spec) => Some(HealthSpec::compile(spec, &versions.at(versions.newest()).schema, problems)?),
             None => None,
         };
         let checks = ChecksSpec::compile(spec.checks.as_ref(), &admission, problems);
-        let becoming = match &spec.becomes {
-            Some(spec) => Some(Box::new(BecomesSpec::compile(spec, &crd, read, problems)?.map(Self::bridging))),
+        let becoming = match &spec.replaces {
+            Some(spec) => Some(Box::new(ReplacesSpec::compile(spec, &crd, read, problems)?.map(Self::bridging))),
             None => None,
         };
         let source = becoming.as_ref().map(|becoming| becoming.source_schema());
@@ -209,7 +209,7 @@ impl Kind {
     }
 
     /// Takes the kind conversion out of this kind.
-    pub fn take_becoming(&mut self) -> Option<KindConversion<Self>> {
+    pub fn take_conversion(&mut self) -> Option<KindConversion<Self>> {
         self.becoming.take().map(|becoming| *becoming)
     }
 

@@ -8,7 +8,7 @@
 
 mod accessed_fields;
 pub(crate) mod admission;
-mod becomes;
+mod replaces;
 mod built_in;
 mod chain;
 mod checks;
@@ -21,7 +21,7 @@ mod either;
 pub(crate) mod frontier;
 mod gates;
 mod growth;
-mod healthy;
+mod health;
 mod hold;
 mod workflows;
 mod kind;
@@ -45,8 +45,8 @@ mod version;
 mod version_words;
 mod yaml;
 
-pub use becomes::KindConversion;
-pub(crate) use becomes::Retirement;
+pub use replaces::KindConversion;
+pub(crate) use replaces::Retirement;
 pub use built_in::embedded_text;
 pub use checks::{BadHttpAddress, HttpAddress, quoted_in_address};
 pub use crd_paths::missing_crd_paths;
@@ -65,7 +65,7 @@ pub(crate) use checks::{Checks, HttpCheck, ListCheck, MetricCheck, NamedCheck, S
 pub(crate) use completeness::{Completeness, Required};
 pub(crate) use gates::{Gate, Gated, unmet_of};
 pub(crate) use growth::{Added, Growth};
-pub(crate) use healthy::Health;
+pub(crate) use health::Health;
 pub(crate) use hold::{HELD, HeldMetadata, HeldWrite, HoldMark, LET_GO, RELEASED, WANTED, held_write};
 pub(crate) use workflows::{
     ObjectAction, IfAny, JobSource, Workflow, WorkflowAct, WorkflowJob, WorkflowJobSpec, WorkflowStep, ListWait, NamedDeletion,

@@ -58,7 +58,7 @@ pub(super) fn what_becomes_of(trip: &Trip<'_>, place: &[Segment]) -> Vec<Vec<Seg
     };
     let mut all = vec![place.to_vec()];
     for (side, step) in kind.steps_between(here, there) {
-        all = all.iter().flat_map(|place| becomes(&step.level, side, place)).collect();
+        all = all.iter().flat_map(|place| replaces(&step.level, side, place)).collect();
     }
     all
 }
@@ -79,7 +79,7 @@ pub(super) fn what_leads_to(trip: &Trip<'_>, place: &[Segment]) -> Vec<Vec<Segme
         let next =
             |object: &Vec<Segment>| across(&step.level, side, object).or_else(|| made_of(&step.level, side, object));
         objects = objects.iter().filter_map(next).collect();
-        places = places.iter().flat_map(|place| becomes(&step.level, side, place)).collect();
+        places = places.iter().flat_map(|place| replaces(&step.level, side, place)).collect();
     }
     objects
 }
@@ -99,7 +99,7 @@ pub(super) fn was_elsewhere(trip: &Trip<'_>, object: &[Segment], place: &[Segmen
     let Some((here, there)) = kind.version(trip.from.version).zip(kind.version(trip.to.version)) else { return false };
     let (mut object, mut places) = (object.to_vec(), vec![place.to_vec()]);
     for (side, step) in kind.steps_between(here, there) {
-        places = places.iter().flat_map(|place| becomes(&step.level, side, place)).collect();
+        places = places.iter().flat_map(|place| replaces(&step.level, side, place)).collect();
         match across(&step.level, side, &object) {
             Some(next) if places.iter().all(|place| place.starts_with(&next)) => object = next,
             _ => return true,
@@ -108,7 +108,7 @@ pub(super) fn was_elsewhere(trip: &Trip<'_>, object: &[Segment], place: &[Segmen
     false
 }
 
-fn becomes(level: &Level, to: Side, at: &[Segment]) -> Vec<Vec<Segment>> {
+fn replaces(level: &Level, to: Side, at: &[Segment]) -> Vec<Vec<Segment>> {
     let mut found = Vec::new();
     let mut carried = true;
     for operation in &level.operations {
@@ -136,7 +136,7 @@ fn becomes(level: &Level, to: Side, at: &[Segment]) -> Vec<Vec<Segment>> {
             let first = written.first().map(|place| segments(&place.path)).unwrap_or_default();
             match (operation.items(), inside.and_then(<[Segment]>::split_first)) {
                 (Some(items), Some((item, rest))) => {
-                    let inner = becomes(&items.level, to, rest).into_iter();
+                    let inner = replaces(&items.level, to, rest).into_iter();
                     found.extend(inner.map(|inner| [first.as_slice(), std::slice::from_ref(item), &inner].concat()));
                 }
                 (None, Some(_)) if operation.is_same() => {

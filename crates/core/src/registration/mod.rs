@@ -39,7 +39,7 @@ mod tests;
 
 pub use address::{Address, BadAddress, NamespacedName, Service, Url};
 pub use admission_webhooks::{Selection, webhooks};
-pub use replacement_policies::becoming_policies;
+pub use replacement_policies::replacement_policies;
 pub use ca_bundle::{BadBundle, CaBundle};
 pub use client_config::{ClientConfig, Trust};
 pub use crd::{CrdOptions, NoSuchVersion, SchemaRules, crd};

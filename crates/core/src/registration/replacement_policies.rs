@@ -12,7 +12,7 @@ use crate::rollout::Rollout;
 /// What is applied beside a rollout of objects that become others: policies, each with its binding. Nothing where no
 /// object of it becomes another one. Whoever runs the rollout passes, where that has a service account.
 #[must_use]
-pub fn becoming_policies(rollout: &Rollout, kind: &Kind, runner: Option<&NamespacedName>) -> Vec<Value> {
+pub fn replacement_policies(rollout: &Rollout, kind: &Kind, runner: Option<&NamespacedName>) -> Vec<Value> {
     let (Some((plural, group)), Some(becoming)) = (rollout.source(), kind.becoming()) else { return Vec::new() };
     let ends = (becoming.source_kind(), kind.kind());
     let mut all: Vec<Value> = unchanged((plural, group), ends, runner).into();

@@ -1,4 +1,4 @@
-//! From wave to wave, and back: what is reserved next, and when it is over.
+//! Advances from wave to wave, or back: the next objects to move, and the end of the rollout.
 
 use super::fleet_object::FleetObject;
 use super::converted_source::formers_unknown;
@@ -13,7 +13,7 @@ use super::status::{InFlightObject, JOB, ROLLED_BACK, RolloutPhase};
 use super::wave::Wave;
 use super::workflow_plan::{is_anywhere, job_under_way};
 
-/// From wave to wave, as far as they are through; then the next objects of the wave.
+/// Advances over complete waves, then takes the next objects of the current wave.
 pub(super) fn advance(planner: &mut Planner<'_>, standings: &[ObjectState]) {
     if holds_first(planner, standings) {
         return;
@@ -29,7 +29,7 @@ pub(super) fn advance(planner: &mut Planner<'_>, standings: &[ObjectState]) {
         if !is_through(planner, standings, at) {
             planner.status.wave_done = None;
             match planner.facts.closed(planner.rollout) {
-                // What is under way ends.
+                // Objects in flight finish.
                 Some(what) if planner.status.in_flight.is_empty() => {
                     planner.in_the_way.waits = Some(PendingGate { reason: None, what });
                 }
@@ -38,7 +38,7 @@ pub(super) fn advance(planner: &mut Planner<'_>, standings: &[ObjectState]) {
             }
             return;
         }
-        // A cache may not know yet of an object that is to be moved.
+        // A stale cache may miss an object that must be moved.
         if planner.facts.consistent {
             planner.status.wave_done.get_or_insert_with(|| rfc3339(planner.now.wall));
         }
@@ -64,7 +64,7 @@ pub(super) fn advance(planner: &mut Planner<'_>, standings: &[ObjectState]) {
     planner.end(if has_failed { RolloutPhase::Failed } else { RolloutPhase::Complete }, None);
 }
 
-/// In reverse, without waiting for anything between waves: whoever goes back has a reason.
+/// Undoes in reverse order, without gates: an undo has a reason.
 pub(super) fn go_back(planner: &mut Planner<'_>, standings: &[ObjectState]) {
     let view = planner.view(standings);
     let is_moved = |object: &FleetObject| match &object.legs {
@@ -82,7 +82,7 @@ pub(super) fn go_back(planner: &mut Planner<'_>, standings: &[ObjectState]) {
             planner.in_the_way.waits = Some(PendingGate { reason: None, what });
             return;
         }
-        if planner.has_become {
+        if planner.is_replaced {
             return;
         }
         if !is_stuck && planner.status.in_flight.is_empty() && planner.facts.consistent {
@@ -95,7 +95,7 @@ pub(super) fn go_back(planner: &mut Planner<'_>, standings: &[ObjectState]) {
         return;
     };
     let at = first.wave(true);
-    // What the steps of a wave build on goes back after it.
+    // Undoes a wave only after later waves that build on its steps.
     let is_later = |one: &InFlightObject| planner.object(&one.uid).is_some_and(|object| view.wave_of(object) > at);
     let has_steps = planner.rollout.waves.iter().any(|wave| wave.workflow.is_some());
     if has_steps && planner.status.in_flight.iter().any(is_later) {
@@ -116,8 +116,7 @@ pub(super) fn stop(planner: &mut Planner<'_>) {
         tell_job(planner);
         return;
     }
-    // What is held has to be let go, also what is not heard of yet, and what was held before the StagedRollout said
-    // otherwise.
+    // Releases all held objects: also those missing from the cache, and those held before `hold` was turned off.
     if !planner.facts.consistent {
         planner.ask_for_list();
     } else if !lets_go_first(planner) {
@@ -125,7 +124,7 @@ pub(super) fn stop(planner: &mut Planner<'_>) {
     }
 }
 
-/// What is not to go on is let go only once no Job changes it any more: says which one it waits for, and what to do.
+/// Reports the Job that delays the release of objects in an abort, with the command to end it.
 fn tell_job(planner: &mut Planner<'_>) {
     let ends = |one: &&InFlightObject| planner.fails(&one.uid) || is_anywhere(planner, one);
     let mut under_way = planner.status.in_flight.iter().filter(ends);
@@ -145,11 +144,11 @@ fn is_through(planner: &Planner<'_>, standings: &[ObjectState], wave: usize) -> 
     planner.status.in_flight.is_empty() && view.in_wave(wave, wave).all(|(_, standing)| is_through(standing))
 }
 
-/// Reserves as many objects of a wave as may be under way.
+/// Puts as many objects of a wave in flight as allowed.
 fn reserve_forward(planner: &mut Planner<'_>, standings: &[ObjectState], wave: &Wave, at: usize) {
     let view = planner.view(standings);
-    // Those that have become others were of it, too: a part of the wave stays what it was.
-    let objects = view.in_wave(at, at).count() + planner.status.became_of(&wave.name);
+    // Converted objects count too, so a percentage of the wave stays constant.
+    let objects = view.in_wave(at, at).count() + planner.status.conversion_of(&wave.name);
     let old = view.in_wave(at, at).filter(|(_, standing)| **standing == ObjectState::Old);
     let mut next: Vec<&FleetObject> = old.map(|(object, _)| object).collect();
     next.sort_by(|one, two| one.place_forward().cmp(&two.place_forward()));

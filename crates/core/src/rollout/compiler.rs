@@ -1,4 +1,4 @@
-//! Checks what a StagedRollout says, against the definition of its kind.
+//! Validates a StagedRollout against the definition of its kind.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ use crate::definition::{
 };
 use crate::upgrade;
 
-/// Checks a StagedRollout and collects what is wrong with it.
+/// Validates a StagedRollout and collects its problems.
 pub(super) struct RolloutCompiler<'a> {
     file: &'a str,
     pub(super) kind: &'a Kind,
@@ -38,7 +38,7 @@ impl<'a> RolloutCompiler<'a> {
 
     pub(super) fn compile(mut self, document: &RolloutDocument) -> Result<Rollout, BadRollout> {
         let name = &document.metadata.name;
-        // A label of a Lease's name and of policies is made of it.
+        // Part of the Lease name, and a label of policies.
         if !is_dns_subdomain(&name.value) || name.value.len() > LONGEST {
             self.line = line(name);
             self.bad(format!(
@@ -129,14 +129,14 @@ impl<'a> RolloutCompiler<'a> {
         })
     }
 
-    /// Where it is read what runs of an object: where its version label does not say so, or parts of it are named.
+    /// Version sources of an object: used if the version label is no source, or if named parts exist.
     fn observe(&self, has_workflows: bool) -> Vec<ObservedPart> {
         let observe = &self.kind.admission.observe;
         let is_read = has_workflows || observe.iter().any(|part| part.name.is_some());
         if is_read { observe.clone() } else { Vec::new() }
     }
 
-    /// The versions in which all that is looked at is the same.
+    /// The versions in which all inspected fields are the same.
     fn read_in<'f>(
         &self,
         looked_at: impl Iterator<Item = &'f Path>,
@@ -152,7 +152,7 @@ impl<'a> RolloutCompiler<'a> {
         self.kind.versions_alike(&fields)
     }
 
-    /// What a healthy object looks like, which it has to be for less than the time that it has for that.
+    /// The health conditions. They must hold longer than zero, and shorter than the timeout.
     fn health(&mut self, timeout: Duration, is_of_source: bool) -> Option<Health> {
         let of_source = self.kind.becoming().and_then(|becoming| becoming.source_health());
         let health = if is_of_source { of_source } else { self.kind.health.as_ref() };
@@ -160,14 +160,14 @@ impl<'a> RolloutCompiler<'a> {
             if is_of_source {
                 self.bad(format!(
                     "the definition of {} does not say what a healthy object of the kind that goes looks like: give it a \
-                     `healthy` block under `becomes.from`",
+                     `health` block under `becomes.from`",
                     self.kind.name()
                 ));
                 return None;
             }
             self.bad(format!(
                 "the definition of {} does not say what a healthy object looks like, so that nothing would tell when the \
-                 next one may go: give it a `healthy` block",
+                 next one may go: give it a `health` block",
                 self.kind.name()
             ));
             return None;
@@ -208,8 +208,7 @@ impl<'a> RolloutCompiler<'a> {
         }
     }
 
-    /// The CRD by which objects are stored anew, where that is what the rollout does. Its versions are those of the API
-    /// then, and no controller's.
+    /// The CRD of a storage migration. Its versions are API versions, not controller versions.
     fn stores(&mut self, spec: &RolloutSpec) -> Option<String> {
         if spec.workflow.as_deref() != Some(REWRITE) {
             self.versions(spec);
@@ -219,7 +218,7 @@ impl<'a> RolloutCompiler<'a> {
         Some(format!("{}.{}", self.kind.plural(), self.kind.group()))
     }
 
-    /// The version that objects are stored in afterwards. In which one they are stored nobody can read.
+    /// The target storage version. The stored version of an object is not readable.
     fn stored_version(&mut self, spec: &RolloutSpec) {
         let known: Vec<&str> = self.kind.versions().collect();
         if !known.contains(&spec.to.as_str()) {
@@ -235,8 +234,8 @@ impl<'a> RolloutCompiler<'a> {
         }
     }
 
-    /// What must be so, as the definition says, for these versions. Where every object is stored anew, no controller's
-    /// version comes, and nothing that hangs on one is asked.
+    /// The checks of the definition for these versions. A storage migration has no controller version, and skips checks
+    /// that depend on one.
     fn checks(&mut self, spec: &RolloutSpec) -> RolloutChecks {
         let all = RolloutChecks::of(self.kind, versions_of(spec));
         let checks = if spec.workflow.as_deref() == Some(REWRITE) { all.without_versions() } else { all };
@@ -267,7 +266,7 @@ impl<'a> RolloutCompiler<'a> {
     fn order(&mut self, spec: &OrderSpec) -> Option<(Path, Vec<String>)> {
         let path = Path::parse(&spec.by);
         let path = self.fine(path.map_err(|error| format!("order.by: {error}")))?;
-        // Of which kind its objects are, the workflows say: either has to have it.
+        // The workflows determine the kind of the objects: one of both kinds must have the field.
         let of_source = self.kind.becoming().is_some_and(|becoming| becoming.has_source_field(&path));
         if self.kind.versions_alike(&[&path]).is_empty() && !of_source {
             self.bad(format!("order.by: {} has no field {path} in its newest version", self.kind.name()));
@@ -294,7 +293,7 @@ impl<'a> RolloutCompiler<'a> {
             waves.extend(self.wave(&one.value, spec, label));
         }
         if waves.len() < specs.len() {
-            // What is wrong with one of them was said.
+            // Problems of waves are already reported.
             return waves;
         }
         self.mixed(&waves);
@@ -337,7 +336,7 @@ impl<'a> RolloutCompiler<'a> {
 
     fn freezes(&mut self, specs: &[Spanned<FreezeSpec>], waves: &[Wave]) -> Vec<Freeze> {
         let own = (self.kind.plural(), self.kind.group());
-        // Of the kind that goes, none are named.
+        // The source kind has no named parts.
         let is_of_source = waves.iter().filter_map(|wave| wave.workflow.as_ref()).any(|workflow| workflow.is_of_source);
         let observe = self.kind.admission.observe.iter().filter(|_| !is_of_source);
         let parts: Vec<&str> = observe.filter_map(|part| part.name.as_deref()).collect();
@@ -395,7 +394,7 @@ impl<'a> RolloutCompiler<'a> {
         })
     }
 
-    /// What is waited for on one side of a wave.
+    /// The gate on one side of a wave.
     fn gate(&mut self, wave: &str, side: WaveSide, value: Option<&Value>) -> Option<WaveGate> {
         let Some(value) = value else { return Some(WaveGate::default()) };
         let in_side = |error: String| format!("waves: {wave}: {}: {error}", side.word());
@@ -409,7 +408,7 @@ impl<'a> RolloutCompiler<'a> {
         Some(gate)
     }
 
-    /// Time is counted from the end of the wave before.
+    /// The time starts at the end of the previous wave.
     fn first_waits(&mut self, waves: &[Wave]) {
         if let Some(first) = waves.first().filter(|wave| wave.before.wait.is_some()) {
             self.bad(format!(
@@ -420,7 +419,7 @@ impl<'a> RolloutCompiler<'a> {
         }
     }
 
-    /// `soak` is the short spelling of `after: {wait: …}`.
+    /// `soak` is the short form of `after: {wait: …}`.
     fn soak(&mut self, wave: &str, text: Option<&str>, after: Option<WaveGate>) -> Option<WaveGate> {
         let Some(text) = text else { return after };
         let read = parse_duration(text).map_err(|error| format!("waves: {wave}: soak: {text:?} is {error}"));
@@ -448,7 +447,7 @@ impl<'a> RolloutCompiler<'a> {
 }
 
 impl RolloutCompiler<'_> {
-    /// Risks are accepted by the names that a plan prints.
+    /// Risks are accepted under the names printed by a plan.
     pub(super) fn accepted(&mut self, accepted: &[String], waves: &[Wave]) {
         let mut named: Vec<(&str, &str)> = Vec::new();
         let mut twice = Vec::new();
@@ -478,7 +477,7 @@ impl RolloutCompiler<'_> {
         }
     }
 
-    /// What happens to the objects of a wave; nothing where their version label is changed.
+    /// The workflow of a wave; `None` if only the version label changes.
     pub(super) fn workflow(&mut self, name: Option<&str>, spec: &RolloutSpec) -> Option<Workflow> {
         let name = name.or(spec.workflow.as_deref()).filter(|name| *name != OF_LABELS)?;
         if name == REWRITE || spec.workflow.as_deref() == Some(REWRITE) {
@@ -498,7 +497,7 @@ impl RolloutCompiler<'_> {
         Some(workflow.filled(&|text| versions.filled(text)))
     }
 
-    /// Each object is stored anew: a step that writes nothing but how far the object is.
+    /// The workflow of a storage migration: one step that writes only the progress of the object.
     fn rewrite(&mut self, name: &str, spec: &RolloutSpec) -> Option<Workflow> {
         if (name, spec.workflow.as_deref()) != (REWRITE, Some(REWRITE)) {
             self.bad(format!(
@@ -512,7 +511,7 @@ impl RolloutCompiler<'_> {
         Some(Workflow { name: REWRITE.to_owned(), when: None, is_of_source: false, steps: vec![step], words })
     }
 
-    /// Nothing stands in the place of `{from}` where the StagedRollout does not say it.
+    /// Without `from`, the placeholder `{from}` has no value.
     fn asks_for_from(&mut self, what: &str, workflow: &Workflow, spec: &RolloutSpec) {
         if spec.from.is_none() && workflow.mentions("{from}") {
             self.bad(format!(
@@ -521,7 +520,7 @@ impl RolloutCompiler<'_> {
         }
     }
 
-    /// A label that chooses objects is none that a step changes: nobody could tell what goes with which wave.
+    /// Steps must not change a selector label: the waves of an object would become ambiguous.
     pub(super) fn chosen_by_steps(&mut self, chosen: &ObjectSelector, waves: &[Wave]) {
         let workflows: Vec<&Workflow> = waves.iter().filter_map(|wave| wave.workflow.as_ref()).collect();
         let steps = workflows.iter().flat_map(|workflow| workflow.steps.iter().map(|step| (&workflow.name, step)));
@@ -545,7 +544,7 @@ impl RolloutCompiler<'_> {
         bad.into_iter().for_each(|why| self.bad(why));
     }
 
-    /// What a wave runs that has no objects.
+    /// The workflow of a wave without objects.
     pub(super) fn run(&mut self, name: &str, run: &RunSpec, spec: &RolloutSpec) -> Option<Workflow> {
         let mut steps = Vec::new();
         if let Some(job) = &run.job {
@@ -578,7 +577,7 @@ impl RolloutCompiler<'_> {
         Some(workflow)
     }
 
-    /// The two kinds, where its objects become others.
+    /// The two kinds, if objects are converted to another kind.
     pub(super) fn pair(&mut self, waves: &[Wave]) -> Option<SourceAndTargetKind> {
         let with_objects = || waves.iter().filter(|wave| !wave.is_run);
         let of = |wave: &&Wave| wave.workflow.as_ref().is_some_and(|workflow| workflow.is_of_source);
@@ -592,7 +591,7 @@ impl RolloutCompiler<'_> {
         SourceAndTargetKind::of(self.kind)
     }
 
-    /// An object whose version label is changed is on no other workflow: by that label it is told how far it is.
+    /// Objects with a version label workflow have no other workflow: the label is their progress.
     pub(super) fn mixed(&mut self, waves: &[Wave]) {
         let with_objects = || waves.iter().filter(|wave| !wave.is_run);
         let label = with_objects().find(|wave| wave.workflow.is_none());
@@ -606,12 +605,12 @@ impl RolloutCompiler<'_> {
     }
 }
 
-/// The versions that stand in the place of `{from}` and `{to}`.
+/// The values of `{from}` and `{to}`.
 fn versions_of(spec: &RolloutSpec) -> RolloutVersions<'_> {
     RolloutVersions { from: spec.from.as_deref(), to: &spec.to }
 }
 
-/// Whether the user has chosen any words for how far it is.
+/// True if the user defined state words.
 fn says_states(spec: &RolloutSpec) -> bool {
     spec.states.is_said() || spec.waves.iter().any(|wave| wave.value.states.is_said())
 }
@@ -620,7 +619,7 @@ const ON_FAILURE: [(&str, OnFailure); 3] =
     [("Pause", OnFailure::Pause), ("Undo", OnFailure::Undo), ("UndoAll", OnFailure::UndoAll)];
 const DIRECTIONS: [(&str, Direction); 3] =
     [("Forward", Direction::Forward), ("Undo", Direction::Undo), ("Abort", Direction::Abort)];
-/// For an object and a step, where the StagedRollout names no other.
+/// For an object and a step, unless the StagedRollout contains another one.
 const TIMEOUT: Duration = Duration::from_secs(20 * 60);
-/// Characters: `pointsman-rollout-` and a name are the name of a Lease, and what is made of it has room.
+/// Characters. A Lease is named `pointsman-rollout-` and the name; derived names need room.
 const LONGEST: usize = 200;

@@ -1,6 +1,6 @@
-//! Objects that are under way, and by what is seen of them let go.
+//! Objects in flight, and their release when complete.
 
-use super::object_steps::{has_become, kept_of};
+use super::object_steps::{is_replaced, kept_of};
 use super::fleet_object::FleetObject;
 use super::fleet_rollout::Direction;
 use super::object_state::ObjectState;
@@ -8,7 +8,7 @@ use super::planner::Planner;
 use super::status::{InFlightObject, RolloutFailure};
 use super::workflow_plan::{lost_failure, may_run, stays};
 
-/// Since when objects that are under way have been healthy. What was healthy before its move begins anew.
+/// Records since when in-flight objects are healthy. The time restarts at the move.
 pub(super) fn remember(planner: &mut Planner<'_>) {
     let judge = planner.judge();
     let healthy = |reservation: &&InFlightObject| {
@@ -24,7 +24,7 @@ pub(super) fn remember(planner: &mut Planner<'_>) {
     }
 }
 
-/// Lets go of objects that are through, by what is seen of them.
+/// Releases objects that are complete by their observed state.
 pub(super) fn release(planner: &mut Planner<'_>) {
     let (mut refused_back, mut wants_list) = (None, planner.wants_list);
     let (mut reserved, mut became, mut abandoned) = (Vec::new(), Vec::new(), Vec::new());
@@ -52,7 +52,7 @@ pub(super) fn release(planner: &mut Planner<'_>) {
             continue;
         }
         if object.legs.is_some() {
-            // The wave that it went with is there no more.
+            // The wave it belonged to no longer exists.
             continue;
         }
         if !judge.has_landed(object, &reservation) {
@@ -74,7 +74,7 @@ pub(super) fn release(planner: &mut Planner<'_>) {
         }
     }
     (planner.status.in_flight, planner.wants_list) = (reserved, wants_list);
-    planner.has_become = !became.is_empty();
+    planner.is_replaced = !became.is_empty();
     for wave in became {
         *planner.status.converted_counts.entry(wave).or_default() += 1;
     }
@@ -84,10 +84,10 @@ pub(super) fn release(planner: &mut Planner<'_>) {
     }
 }
 
-/// Writes down what is said of objects that are let go, instead of what was said of them before.
+/// Records failures of released objects, replacing earlier ones.
 fn tell(planner: &mut Planner<'_>, abandoned: Vec<RolloutFailure>) {
     let is_same = |known: &RolloutFailure, one: &RolloutFailure| match (&known.job, &one.job) {
-        // Each wave may have lost a Job of it.
+        // Each wave may have lost a Job of the object.
         (Some(known), Some(one)) => known.wave == one.wave,
         (job, _) => job.is_none(),
     };
@@ -96,22 +96,22 @@ fn tell(planner: &mut Planner<'_>, abandoned: Vec<RolloutFailure>) {
     planner.status.failures.extend(abandoned);
 }
 
-/// What becomes of an object under way whose write is not to be seen on it.
+/// The decision about an in-flight object without its write.
 struct UnobservedWrite {
     stays: bool,
     wants_list: bool,
-    /// It failed and cannot be taken back, and why.
+    /// It failed and cannot be rolled back, with the reason.
     refused_back: Option<String>,
 }
 
 fn unlanded(planner: &Planner<'_>, object: &FleetObject, reservation: &InFlightObject) -> UnobservedWrite {
     let (judge, consistent) = (planner.judge(), planner.facts.consistent);
-    // Whoever stops writes nothing more. What had landed was turned by somebody else since.
+    // An aborted rollout writes nothing more. If the write was stored, another client has changed the label since.
     let is_over = planner.status.direction == Direction::Abort;
     if is_over && consistent {
         return UnobservedWrite { stays: false, wants_list: false, refused_back: None };
     }
-    // By what is told late it may have moved since.
+    // A stale cache may hide a later move.
     let is_left = judge.was_taken(object, reservation) || judge.was_never_moved(object, reservation);
     let has_nothing = is_left || object.is_going && judge.going(object, reservation) == ObjectState::Gone;
     let is_gone = judge.was_turned_back(object, reservation) || (has_nothing && consistent);
@@ -125,13 +125,13 @@ fn unlanded(planner: &Planner<'_>, object: &FleetObject, reservation: &InFlightO
     }
 }
 
-/// What is so of an object under way that is not among those that are seen.
+/// The state of an in-flight object that is missing from the fleet.
 enum Unseen {
-    /// A cache may not know it yet, or what it has begun still runs.
+    /// A stale cache may miss it, or its Job still runs.
     MayBeThere { wants_list: bool },
-    /// It has become another one.
+    /// It was replaced by an object of the target kind.
     Became,
-    /// It is there no more, and what is said of that, if anything.
+    /// It is deleted; contains the failure to record, if any.
     Gone(Option<RolloutFailure>),
 }
 
@@ -139,14 +139,15 @@ fn unseen(planner: &Planner<'_>, reservation: &InFlightObject) -> Unseen {
     let may_run = may_run(planner, reservation);
     if !planner.facts.consistent || may_run {
         Unseen::MayBeThere { wants_list: !may_run }
-    } else if reservation.target.is_none() && has_become(planner, reservation) {
+    } else if reservation.target.is_none() && is_replaced(planner, reservation) {
         Unseen::Became
     } else {
         Unseen::Gone(abandoned_of(planner, reservation))
     }
 }
 
-/// What is said of an object that somebody has deleted on its way, and of which something is saved: that is kept.
+/// The failure of an object that was deleted in flight by another client while saved state exists. The saved state is
+/// kept.
 fn abandoned_of(planner: &Planner<'_>, reservation: &InFlightObject) -> Option<RolloutFailure> {
     let kept = kept_of(planner, reservation)?;
     let is_known = planner.status.failures.iter().any(|one| one.uid == reservation.uid && one.reason == ABANDONED);
@@ -160,5 +161,5 @@ fn abandoned_of(planner: &Planner<'_>, reservation: &InFlightObject) -> Option<R
     (!is_known).then(|| RolloutFailure::of(of, ABANDONED, message(), planner.now()))
 }
 
-/// The reason where somebody else has deleted an object that was under way.
+/// Failure reason: another client deleted an in-flight object.
 const ABANDONED: &str = "Abandoned";

@@ -1,16 +1,16 @@
-//! A fleet with how each of its objects stands.
+//! A fleet with the state of each object.
 
 use super::fleet_object::FleetObject;
 use super::fleet_rollout::{Direction, Rollout};
 use super::object_state::ObjectState;
 use super::status::{BlockedObject, RolloutCounts, RolloutStatus, WaveCounts};
 
-/// A fleet, judged.
+/// A fleet with evaluated states.
 pub(super) struct FleetView<'f, 'a> {
     pub(super) rollout: &'a Rollout,
     pub(super) status: &'a RolloutStatus,
     pub(super) fleet: &'f [FleetObject],
-    /// In the fleet's order.
+    /// In fleet order.
     pub(super) standings: &'a [ObjectState],
 }
 
@@ -19,13 +19,13 @@ impl<'f, 'a> FleetView<'f, 'a> {
         self.fleet.iter().zip(self.standings)
     }
 
-    /// The wave that the rollout has come to.
+    /// The current wave of the rollout.
     pub(super) fn wave_at(&self) -> usize {
         self.status.wave_of(self.rollout)
     }
 
-    /// The objects of a wave while the rollout is at `at`: what comes to be there after its own wave was through is in
-    /// the last one.
+    /// The objects of a wave while the rollout is at `at`. Objects that appear after their own wave belong to the last
+    /// one.
     pub(super) fn in_wave(&self, wave: usize, at: usize) -> impl Iterator<Item = (&'f FleetObject, &'a ObjectState)> {
         let last = self.rollout.waves.len().saturating_sub(1);
         self.all().filter(move |(object, standing)| {
@@ -36,7 +36,7 @@ impl<'f, 'a> FleetView<'f, 'a> {
         })
     }
 
-    /// The wave that an object goes with now.
+    /// The current wave of an object.
     pub(super) fn wave_of(&self, object: &FleetObject) -> usize {
         if object.legs.is_none() {
             return object.wave;
@@ -46,19 +46,19 @@ impl<'f, 'a> FleetView<'f, 'a> {
         named.unwrap_or_else(|| object.wave(self.status.direction == Direction::Undo))
     }
 
-    /// Objects that are not healthy and not under way, each with the reason.
+    /// Unhealthy objects that are not in flight, with reasons.
     pub(super) fn unhealthy(&self) -> Vec<String> {
         let back = self.status.direction == Direction::Undo;
         let of = |(object, standing): (&FleetObject, &ObjectState)| {
             let counts = match standing {
-                // While the fleet goes back, those that were moved are why.
+                // During an undo, moved objects are its cause.
                 ObjectState::New => !back,
-                // It is named at the end: nothing more is taken back of it, and nothing has to wait for it.
+                // The final message lists it; the undo skips it, and nothing waits for it.
                 ObjectState::Old | ObjectState::Failed(_) if back && self.status.is_left(&object.uid) => false,
-                // Nobody knows of it that it was not.
+                // It may have been moved.
                 ObjectState::Refused(_) | ObjectState::Waiting(_) if back && self.is_new(object) => false,
                 ObjectState::Old | ObjectState::Held(_) | ObjectState::Waiting(_) | ObjectState::Refused(_) => true,
-                // It was taken back.
+                // It was rolled back.
                 ObjectState::Failed(why) if self.status.reservation(&object.uid).is_none() => {
                     return Some(format!("{} ({why})", object.title()));
                 }
@@ -70,7 +70,7 @@ impl<'f, 'a> FleetView<'f, 'a> {
         self.all().filter_map(of).collect()
     }
 
-    /// Whether its label says that it is where the rollout leads.
+    /// True if its label has the target version.
     fn is_new(&self, object: &FleetObject) -> bool {
         object.legs.is_none() && object.is_at(&self.rollout.to)
     }
@@ -83,7 +83,7 @@ impl<'f, 'a> FleetView<'f, 'a> {
         };
         for (object, standing) in self.all().filter(|(object, _)| !object.is_run()) {
             if self.has_gone(object) {
-                // It counts among those that have become others, unless it cannot be made anew.
+                // Counts as converted, unless it cannot be recreated.
                 let stays = matches!(standing, ObjectState::Waiting(_) | ObjectState::Refused(_));
                 counts.updated = counts.updated.saturating_sub(usize::from(stays));
                 counts.refused += usize::from(stays);
@@ -103,12 +103,12 @@ impl<'f, 'a> FleetView<'f, 'a> {
         counts
     }
 
-    /// Whether an object is there no more, and is not about to be made anew.
+    /// True if an object is deleted and is not being recreated.
     fn has_gone(&self, object: &FleetObject) -> bool {
         object.former.is_some() && self.status.reservation(&object.uid).is_none()
     }
 
-    /// Objects that cannot be moved, the first of them: a status must not become large.
+    /// The first objects that cannot be moved: a status must stay small.
     pub(super) fn blocked(&self) -> Vec<BlockedObject> {
         let is_one =
             |standing: &ObjectState| matches!(standing, ObjectState::Held(_) | ObjectState::Waiting(_) | ObjectState::Refused(_));
@@ -128,7 +128,7 @@ impl<'f, 'a> FleetView<'f, 'a> {
                 let legs = legs.filter(|(object, _)| !self.has_gone(object));
                 let legs = legs.filter_map(|(object, _)| object.legs.as_ref()?.of_wave(index));
                 let (done, rest): (Vec<_>, Vec<_>) = legs.filter(|leg| leg.counts()).partition(|leg| leg.is_done());
-                let done = done.len() + self.status.became_of(&wave.name);
+                let done = done.len() + self.status.conversion_of(&wave.name);
                 return WaveCounts { name: wave.name.clone(), done, total: done + rest.len() };
             }
             let count = |(done, total), (_, standing): (_, &ObjectState)| {

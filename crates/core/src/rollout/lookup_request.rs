@@ -1,4 +1,4 @@
-//! What whoever runs a rollout has to look up in the cluster.
+//! Lookups that a runner performs in the cluster.
 
 use std::fmt;
 
@@ -11,135 +11,137 @@ use crate::apimachinery::ResourceName;
 use crate::definition::admission::{OtherSource, Prerequisites};
 use crate::definition::{Gate, JobSource, ListCheck, unmet_of};
 
-/// Objects to look up. What is found has to be told to [`super::RolloutAnswers`], and so has what cannot be read: what
-/// nobody answers does not hold.
+/// A request for objects. Pass the objects or the error to [`super::LookupResults`]: a condition without result is
+/// unmet.
 #[derive(Clone, Debug)]
 pub struct LookupRequest {
     pub(super) about: LookupPurpose,
-    /// How what is found is judged.
+    /// The filter for the found objects.
     pub(super) looked_for: LookupFilter,
-    /// Their plural.
+    /// The plural of their resource.
     pub plural: String,
-    /// Their group; empty for the first resources of Kubernetes.
+    /// The group of their resource; empty for the core group.
     pub group: String,
-    /// Their namespace; without one those of all, or of none.
+    /// Their namespace. `None` for all namespaces, and for cluster-scoped objects.
     pub namespace: Option<String>,
-    /// The version in which they are read; the one that the API server prefers, where it is none.
+    /// The version to read. `None` for the preferred version of the API server.
     pub version: Option<String>,
-    /// The cluster that they are in, where it is another one than that of the rollout.
+    /// Their cluster, if other than that of the rollout.
     pub cluster: Option<OtherCluster>,
-    /// Which of them.
+    /// The target objects.
     pub wanted: LookupTarget,
 }
 
-/// Which objects are looked up.
+/// The target objects of a lookup.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum LookupTarget {
-    /// Those with such labels, as `kubectl -l` takes them; all where it is empty.
+    /// Objects with these labels, in the syntax of `kubectl -l`; all if empty.
     Labelled(String),
-    /// The one of this name.
+    /// The object of this name.
     Named(String),
-    /// Those with such labels, and of each nothing but its metadata. Of a resource that there is not, there are none.
+    /// Metadata of objects with these labels. Empty if the resource does not exist.
     Metadata(String),
-    /// Those with an owner reference to something of this name, and of each nothing but its metadata. Of a resource
-    /// that there is not, there are none. What is asked of many names is one list.
+    /// Metadata of objects with an owner reference to this name. Empty if the resource does not exist. Lookups of many
+    /// names use one list.
     Owned(String),
-    /// Objects of every resource in the namespace that have an owner reference to this uid: of each its metadata, and
-    /// as `resource` what kubectl calls its resource.
+    /// Objects of every resource in the namespace with an owner reference to this uid: metadata, and the resource as
+    /// `resource`, spelled as in kubectl.
     Referring(String),
-    /// What the one of this name becomes, as an object of the other kind: told to [`super::RolloutAnswers::became`].
+    /// The object of the target kind that replaces the object of this name. Pass the result to
+    /// [`super::LookupResults::became`].
     Becoming {
-        /// Its name.
+        /// The name.
         name: String,
-        /// Its uid.
+        /// The uid.
         uid: String,
-        /// What has to be known beside it.
+        /// Facts for the conversion.
         facts: Vec<FactLookup>,
     },
-    /// Whether a stage has seen the one of this name, after its fact: told to [`super::RolloutAnswers::mutated`].
+    /// Whether a mutation has processed the object of this name, after its fact. Pass the result to
+    /// [`super::LookupResults::mutated`].
     Staged {
-        /// Its name.
+        /// The name.
         name: String,
-        /// The stage, of a definition of stages of its resource.
+        /// The mutation, from a definition for the resource.
         mutation: String,
     },
 }
 
-/// What an answer is for.
+/// The purpose of a lookup, which identifies its result.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(super) enum LookupPurpose {
-    /// What a step does something to, in words that nothing else is called by.
+    /// An object on which a step acts, by a unique text.
     Beside(String),
-    /// A check while objects are moved, by its name.
+    /// A check while objects are moved, by name.
     During(String),
     /// The Job of a step, by namespace and name.
     Job(String),
-    /// What a version needs, by its id.
+    /// A prerequisite of a version, by id.
     Need(String),
-    /// The versions of objects that others say, in words that nothing else is called by.
+    /// Versions that other objects contain, by a unique text.
     Observed(String),
-    /// A check before it begins, by its name.
+    /// A start check, by name.
     Start(String),
-    /// The CRD by which objects are stored.
+    /// The CRD of a storage migration.
     Stored,
-    /// The ConfigMap that holds the manifest of a Job, by namespace and name.
+    /// The ConfigMap with the manifest of a Job, by namespace and name.
     Template(String),
 }
 
-/// What is looked for in objects that are found.
+/// The filter of a lookup.
 #[derive(Clone, Debug)]
 pub(super) enum LookupFilter {
-    /// What is not as it should be.
+    /// Objects that fail a check.
     Faults(ListCheck),
-    /// Of what this does not hold.
+    /// Objects that fail this gate.
     Unmet(Gate),
-    /// What they say of their state.
+    /// The state of objects.
     State(Prerequisites),
-    /// Which versions they say, of which objects.
+    /// The versions in objects, and their subjects.
     Versions(OtherSource),
-    /// All that it says.
+    /// The whole object.
     Whole,
-    /// All that all of them say.
+    /// All objects, whole.
     All,
 }
 
 impl LookupRequest {
-    /// About objects of a check.
+    /// For the objects of a check.
     pub(super) fn of_list(about: LookupPurpose, list: &ListCheck) -> Self {
         let labelled = Self::of_labelled(&list.resource, list.namespace.as_deref(), &list.labels.to_string());
         Self { about, looked_for: LookupFilter::Faults(list.clone()), ..labelled }
     }
 
-    /// About objects that say versions of others.
+    /// For objects that contain versions of others.
     pub(super) fn of_versions(source: &OtherSource) -> Self {
         let labelled = Self::of_labelled(&source.resource, source.namespace.as_deref(), &source.labels.to_string());
         Self { about: Self::about_versions(source), looked_for: LookupFilter::Versions(source.clone()), ..labelled }
     }
 
-    /// What the answer is for that says these versions.
+    /// The purpose of that lookup.
     pub(super) fn about_versions(source: &OtherSource) -> LookupPurpose {
         LookupPurpose::Observed(source.id())
     }
 
-    /// About a Job, by namespace and name.
+    /// For a Job, by namespace and name.
     pub(super) fn of_job(title: &str) -> Self {
         let (namespace, name) = title.split_once('/').unwrap_or(("", title));
-        // The version in which it was made: nobody has to be asked for it.
+        // The version in which it was created: saves the discovery request.
         let version = Some("v1".to_owned());
         Self { version, ..Self::of_one(Self::about_job(title), ("jobs", "batch"), namespace, name) }
     }
 
-    /// What the answer is for that says how a Job stands.
+    /// The purpose of that lookup.
     pub(super) fn about_job(title: &str) -> LookupPurpose {
         LookupPurpose::Job(title.to_owned())
     }
 
-    /// About the ConfigMap that holds the manifest of a Job.
+    /// For the ConfigMap with the manifest of a Job.
     pub(super) fn of_template(namespace: &str, name: &str) -> Self {
         Self::of_one(Self::about_template(&format!("{namespace}/{name}")), ("configmaps", ""), namespace, name)
     }
 
-    /// The same of where a manifest is; nothing where it is in the definition.
+    /// The same for a Job source. `None` if the manifest is in the definition.
     pub(super) fn of_template_of(source: &JobSource) -> Option<Self> {
         match source {
             JobSource::Template { namespace, name } => Some(Self::of_template(namespace, name)),
@@ -147,12 +149,12 @@ impl LookupRequest {
         }
     }
 
-    /// What the answer is for that holds such a manifest.
+    /// The purpose of that lookup.
     pub(super) fn about_template(title: &str) -> LookupPurpose {
         LookupPurpose::Template(title.to_owned())
     }
 
-    /// About a CRD, by its name.
+    /// For a CRD, by name.
     pub(super) fn of_crd(name: &str) -> Self {
         let crds = ("customresourcedefinitions", "apiextensions.k8s.io");
         Self { namespace: None, ..Self::of_one(LookupPurpose::Stored, crds, "", name) }
@@ -171,45 +173,45 @@ impl LookupRequest {
         }
     }
 
-    /// About an object that a step names.
+    /// For an object named in a step.
     pub(super) fn of_object(resource: &ResourceName, namespace: Option<&str>, name: &str) -> Self {
         Self::beside(resource, None, namespace, LookupTarget::Named(name.to_owned()), LookupFilter::Whole)
     }
 
-    /// About an object of one of two kinds, of which one becomes the other.
+    /// For an object of the source or target kind.
     pub(super) fn of_paired(kind: &PairedKind, namespace: Option<&str>, name: &str) -> Self {
         let wanted = LookupTarget::Named(name.to_owned());
         Self::beside(&kind.resource, Some(kind.version()), namespace, wanted, LookupFilter::Whole)
     }
 
-    /// About all objects of a namespace.
+    /// For all objects of a namespace.
     pub(super) fn of_all(resource: &ResourceName, namespace: Option<&str>) -> Self {
         Self::of_labelled(resource, namespace, "")
     }
 
-    /// About objects of a namespace with such labels.
+    /// For objects of a namespace with labels.
     pub(super) fn of_labelled(resource: &ResourceName, namespace: Option<&str>, labels: &str) -> Self {
         Self::beside(resource, None, namespace, LookupTarget::Labelled(labels.to_owned()), LookupFilter::All)
     }
 
-    /// About the metadata of objects with such labels.
+    /// For metadata of objects with labels.
     pub(super) fn of_metadata(resource: &ResourceName, namespace: Option<&str>, labels: &str) -> Self {
         Self::beside(resource, None, namespace, LookupTarget::Metadata(labels.to_owned()), LookupFilter::All)
     }
 
-    /// About the metadata of what belongs to something of a name.
+    /// For metadata of objects with an owner of this name.
     pub(super) fn of_owned(resource: &ResourceName, namespace: Option<&str>, name: &str) -> Self {
         Self::beside(resource, None, namespace, LookupTarget::Owned(name.to_owned()), LookupFilter::All)
     }
 
-    /// About everything that belongs to an object.
+    /// For all objects with an owner reference to this uid.
     pub(super) fn of_referring(namespace: Option<&str>, uid: &str) -> Self {
         let any = ResourceName { plural: "*".to_owned(), group: String::new() };
         Self::beside(&any, None, namespace, LookupTarget::Referring(uid.to_owned()), LookupFilter::All)
     }
 
-    /// About what an object becomes.
-    pub(super) fn of_becoming(
+    /// For the replacement of an object.
+    pub(super) fn of_replacement(
         source: &PairedKind,
         namespace: Option<&str>,
         name: &str,
@@ -241,7 +243,7 @@ impl LookupRequest {
         question
     }
 
-    /// What nothing else is called by.
+    /// A unique purpose.
     fn about_beside(&self) -> LookupPurpose {
         let sort = match &self.wanted {
             LookupTarget::Named(_) => "one",
@@ -252,7 +254,7 @@ impl LookupRequest {
             LookupTarget::Replaced { .. } => "becoming",
             LookupTarget::Mutated { .. } => "mutated",
         };
-        // What it is called does not say which key of a Secret leads there, nor which stage is meant.
+        // The display text omits the key of the Secret and the mutation.
         let key = self.cluster.as_ref().map(|of| &of.key);
         let mutation = match &self.wanted {
             LookupTarget::Mutated { mutation, .. } => Some(mutation),
@@ -265,47 +267,47 @@ impl LookupRequest {
         }
     }
 
-    /// About objects that are somewhere else than the object of the rollout.
+    /// Moves the lookup to another location.
     fn at(self, place: &ResolvedLocation) -> Self {
         let mut question = Self { namespace: place.namespace.clone(), cluster: place.cluster.clone(), ..self };
         question.about = question.about_beside();
         question
     }
 
-    /// About an object that a step names, wherever that is.
+    /// For an object named in a step, at any location.
     pub(super) fn of_object_at(resource: &ResourceName, place: &ResolvedLocation, name: &str) -> Self {
         Self::of_object(resource, None, name).at(place)
     }
 
-    /// About all objects of a place.
+    /// For all objects at a location.
     pub(super) fn of_all_at(resource: &ResourceName, place: &ResolvedLocation) -> Self {
         Self::of_all(resource, None).at(place)
     }
 
-    /// About all objects of a place, of each of which a gate has to hold.
+    /// For all objects at a location, each of which must pass a gate.
     pub(super) fn of_every(resource: &ResourceName, place: &ResolvedLocation, gate: &Gate) -> Self {
         let wanted = LookupTarget::Labelled(String::new());
         Self::beside(resource, None, None, wanted, LookupFilter::Unmet(gate.clone())).at(place)
     }
 
-    /// About an object that a stage has to have seen.
+    /// For an object that a mutation must process.
     pub(super) fn of_mutated(resource: &ResourceName, place: &ResolvedLocation, name: &str, mutation: &str) -> Self {
         let wanted = LookupTarget::Mutated { name: name.to_owned(), mutation: mutation.to_owned() };
         Self::beside(resource, None, None, wanted, LookupFilter::Whole).at(place)
     }
 
-    /// What an answer is kept by: two questions of one are the same.
+    /// The key of the result: equal for equal lookups.
     #[must_use]
     pub fn id(&self) -> String {
         format!("{:?}", self.about)
     }
 
-    /// Whether another question asks for the same.
+    /// True if both lookups are equal.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         self.about == other.about
     }
 
-    /// About what a version needs, by its id.
+    /// For a prerequisite of a version, by id.
     pub(super) fn of_need(id: &str, place: &Prerequisites) -> Self {
         Self {
             about: LookupPurpose::Need(id.to_owned()),
@@ -320,7 +322,7 @@ impl LookupRequest {
     }
 }
 
-/// As people call what is asked for: `deployments.apps namespace/name`.
+/// The target for messages: `deployments.apps namespace/name`.
 impl fmt::Display for LookupRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let resource = ResourceName { plural: self.plural.clone(), group: self.group.clone() };
@@ -344,7 +346,7 @@ impl fmt::Display for LookupRequest {
 }
 
 impl LookupFilter {
-    /// What is not as it should be of an object, in words.
+    /// The unmet condition of an object, as a message.
     pub(super) fn unmet(&self, object: &Value) -> Option<String> {
         match self {
             Self::Faults(list) => list.unmet(object),
@@ -354,7 +356,7 @@ impl LookupFilter {
     }
 }
 
-/// What people call an object: `namespace/name`.
+/// The object for messages: `namespace/name`.
 pub(super) fn title(object: &Value) -> String {
     let text = |path: &str| object.pointer(path).and_then(Value::as_str);
     let name = text("/metadata/name").unwrap_or("an object without a name");

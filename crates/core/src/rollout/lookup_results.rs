@@ -140,7 +140,7 @@ impl LookupResults {
         }
     }
 
-    pub(super) fn became_of(&self, question: &LookupRequest) -> Option<&ConversionOutcome> {
+    pub(super) fn conversion_of(&self, question: &LookupRequest) -> Option<&ConversionOutcome> {
         self.became.get(&question.about)
     }
 

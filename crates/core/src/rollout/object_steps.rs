@@ -97,8 +97,8 @@ pub(super) fn is_held_ahead(planner: &Planner<'_>, traveller: StepContext<'_>) -
 }
 
 /// True if a deleted object has been replaced by one of the target kind.
-pub(super) fn has_become(planner: &Planner<'_>, reservation: &InFlightObject) -> bool {
-    steps::has_become(planner.rollout, reservation, &planner.facts.answers)
+pub(super) fn is_replaced(planner: &Planner<'_>, reservation: &InFlightObject) -> bool {
+    steps::is_replaced(planner.rollout, reservation, &planner.facts.answers)
 }
 
 /// State saved for an object that is deleted and has no replacement.

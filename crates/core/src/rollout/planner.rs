@@ -35,7 +35,7 @@ pub(super) struct Planner<'a> {
     /// The checks of the beginning were looked at again for this plan.
     pub(super) looked_again: bool,
     /// An object was let go just now that has become another one: the next plan knows whether it can be made anew.
-    pub(super) has_become: bool,
+    pub(super) is_replaced: bool,
     /// Nothing is decided: it was over before, or too little is seen.
     pub(super) rests: bool,
     /// It was over, and looks again whether that is all: where it is, the end that was written down stands.
@@ -71,7 +71,7 @@ impl<'a> Planner<'a> {
             told,
             holds,
             looked_again,
-            has_become: false,
+            is_replaced: false,
             rests,
             was_over: false,
         }

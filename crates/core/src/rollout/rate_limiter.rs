@@ -1,32 +1,31 @@
-//! How fast a rollout writes: never faster than its bound, and half as fast while the API server shows that this is too
-//! much, by saying so or by taking longer than it did at first.
+//! Limits the write rate of a rollout: at most the configured rate, halved while the API server is overloaded. Signs of
+//! overload are 429 responses, and calls slower than at the start.
 //!
-//! Decided by what calls took and by a clock that is told, so that it has neither.
+//! Decides from call durations and time arguments; it has no clock.
 
 use std::fmt;
 use std::time::Duration;
 
 use super::call_times::{CallTimes, SAMPLE, SlowCalls};
 
-/// The pace of a rollout: how many writes a second are let through. Points in time are told by a clock that never
-/// jumps.
+/// The write rate of a rollout. Time arguments come from a monotonic clock.
 #[derive(Clone, Debug)]
 pub struct RateLimiter {
-    /// Writes a second.
+    /// Writes per second.
     rate: f64,
-    /// Writes that may be made at once, and when that was so.
+    /// Writes allowed at once, and the time of that count.
     saved: f64,
     at: Duration,
-    /// When the rate was changed last, or was found to be too high once more.
+    /// The last change of the rate, or the last confirmation that it is too high.
     changed: Duration,
-    /// Before this nothing is asked: the API server has said so.
+    /// End of the pause from `Retry-After`.
     rests: Duration,
     objects: CallTimes,
     statuses: CallTimes,
     looks: CallTimes,
 }
 
-/// What was timed. Each takes its own time, with its own webhooks, and is compared with its own beginning.
+/// A kind of timed API call. Each kind passes its own webhooks, and is compared with its own durations at the start.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum ApiCallKind {
     /// A patch of an object.
@@ -37,27 +36,27 @@ pub enum ApiCallKind {
     Look,
 }
 
-/// The pace is another one from now on. It prints as a line for whoever watches.
+/// A change of the rate. Displays as a progress line.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RateChange {
-    /// Writes a second.
+    /// Writes per second.
     rate: f64,
     why: PaceReason,
 }
 
-/// Why it is another one.
+/// The reason of a change.
 #[derive(Clone, Debug, PartialEq)]
 enum PaceReason {
-    /// The API server says that it is too busy.
+    /// The API server returned 429.
     Busy,
-    /// Calls of this sort are slow.
+    /// Calls of this kind are slow.
     Slow(ApiCallKind, SlowCalls),
-    /// It was calm for a while.
+    /// A period without overload.
     Calm,
 }
 
 impl RateLimiter {
-    /// Begins at the bound.
+    /// Starts at the maximum rate.
     #[must_use]
     pub fn new(now: Duration) -> Self {
         Self {
@@ -72,14 +71,13 @@ impl RateLimiter {
         }
     }
 
-    /// Writes a second, at most.
+    /// The maximum number of writes per second.
     #[must_use]
     pub fn rate(&self) -> f64 {
         self.rate
     }
 
-    /// Takes the next write. Returns how long it has to wait; where that is no time at all, it is to be made now, and
-    /// is counted.
+    /// Requests the next write. Returns the time to wait; zero permits and counts the write.
     pub fn take(&mut self, now: Duration) -> Duration {
         self.save(now);
         let rests = self.rests.saturating_sub(now);
@@ -88,30 +86,30 @@ impl RateLimiter {
             return Duration::ZERO;
         }
         let missing = (1.0 - self.saved).max(0.0) / self.rate;
-        // Never nothing: whoever waits asks again afterwards.
+        // At least one tick: the caller repeats the request afterwards.
         Duration::from_secs_f64(missing).max(rests).max(TICK)
     }
 
-    /// Time has gone by: whoever was neither too busy nor slow for a while is written to twice as fast again.
+    /// Doubles the rate after a period without overload.
     pub fn recovers(&mut self, now: Duration) -> Option<RateChange> {
         if self.rate >= RATE || now.saturating_sub(self.changed) < CALM {
             return None;
         }
-        self.becomes((self.rate * 2.0).min(RATE), PaceReason::Calm, now)
+        self.replaces((self.rate * 2.0).min(RATE), PaceReason::Calm, now)
     }
 
-    /// The API server was too busy for a call (429), and may have said how long it wants to be left alone.
+    /// Handles a 429 response, with its optional `Retry-After`.
     pub fn is_busy(&mut self, retry_after: Option<Duration>, now: Duration) -> Option<RateChange> {
         self.save(now);
         self.saved = self.saved.min(0.0);
         self.rests = self.rests.max(now + retry_after.unwrap_or_default().min(LONGEST));
         self.forget();
-        self.becomes((self.rate / 2.0).max(SLOWEST), PaceReason::Busy, now)
+        self.replaces((self.rate / 2.0).max(SLOWEST), PaceReason::Busy, now)
     }
 
-    /// A call has ended, and took so long.
+    /// Records the duration of a finished call.
     pub fn took(&mut self, call: ApiCallKind, time: Duration, now: Duration) -> Option<RateChange> {
-        // What was under way when the pace changed says nothing of the new one yet.
+        // Calls that began before the last change predate the new rate.
         if self.rate < RATE && now.saturating_sub(self.changed) < HEED {
             return None;
         }
@@ -124,14 +122,14 @@ impl RateLimiter {
         self.save(now);
         self.saved = self.saved.min(0.0);
         self.forget();
-        self.becomes((self.rate / 2.0).max(SLOWEST), PaceReason::Slow(call, slow), now)
+        self.replaces((self.rate / 2.0).max(SLOWEST), PaceReason::Slow(call, slow), now)
     }
 
     fn forget(&mut self) {
         [&mut self.objects, &mut self.statuses, &mut self.looks].into_iter().for_each(CallTimes::forget);
     }
 
-    fn becomes(&mut self, rate: f64, why: PaceReason, now: Duration) -> Option<RateChange> {
+    fn replaces(&mut self, rate: f64, why: PaceReason, now: Duration) -> Option<RateChange> {
         let is_other = (self.rate - rate).abs() > f64::EPSILON;
         (self.rate, self.changed) = (rate, now);
         is_other.then_some(RateChange { rate, why })
@@ -172,26 +170,25 @@ impl fmt::Display for ApiCallKind {
     }
 }
 
-/// Writes a second: one API server takes hundreds, and each of these has a controller work for minutes.
+/// Writes per second. An API server handles hundreds, but each of these writes keeps a controller busy for minutes.
 const RATE: f64 = 10.0;
 
-/// Writes at once, as many as a second brings: a batch that is moved together gets healthy together, and is let go by
-/// one write of the status.
+/// Writes at once, equal to one second: a batch that moves together becomes healthy together, and is released by one
+/// status write.
 const BURST: f64 = 10.0;
 
-/// However busy the API server is: a write in two seconds.
+/// Minimum rate: one write in two seconds.
 const SLOWEST: f64 = 0.5;
 
-/// So long after the pace was changed last it is twice as fast again.
+/// Time after the last change before the rate doubles.
 const CALM: Duration = Duration::from_secs(30);
 
-/// So long after the pace was changed nothing is judged by what calls take: what waits in the queues of an API server
-/// is older than that, and one stall, such as a new leader of etcd, which takes seconds, halves it once and not to the
-/// floor.
+/// Time after a change in which call durations are ignored: queued calls are older. So one stall of seconds, such as an
+/// etcd leader election, halves the rate only once.
 const HEED: Duration = Duration::from_secs(10);
 
-/// An API server asks for seconds. Whoever asks for longer is heard for this long.
+/// Limit for `Retry-After`, which is usually seconds.
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// The least that is waited.
+/// Minimum wait.
 const TICK: Duration = Duration::from_millis(1);

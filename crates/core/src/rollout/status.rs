@@ -590,7 +590,7 @@ impl RolloutStatus {
     }
 
     /// How many objects of a wave have become others.
-    pub(super) fn became_of(&self, wave: &str) -> usize {
+    pub(super) fn conversion_of(&self, wave: &str) -> usize {
         self.converted_counts.get(wave).copied().unwrap_or_default()
     }
 

@@ -17,14 +17,14 @@ pub struct OtherKind<'a> {
     pub group: &'a str,
     /// The kind.
     pub kind: &'a str,
-    /// Its version, such as `v1`; the one that `becomes` says, where it is none.
+    /// Its version, such as `v1`; the one that `replaces` says, where it is none.
     pub version: Option<&'a str>,
 }
 
 /// Why an object does not become one of another kind.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
-pub enum BecomeError {
+pub enum ReplaceError {
     /// It cannot be converted at all.
     #[error(transparent)]
     Convert(#[from] ConvertError),
@@ -39,7 +39,7 @@ pub enum BecomeError {
     },
     /// No definition says how.
     #[error(
-        "no definition says how a {from} becomes a {to}: that stands under `becomes` in the definition of one of them"
+        "no definition says how a {from} becomes a {to}: that stands under `replaces` in the definition of one of them"
     )]
     NoWay {
         /// The kind of the object, as `Kind.group`.
@@ -77,7 +77,7 @@ pub(super) fn convert<'a>(
     kinds: &'a [Kind],
     mut object: Object<'a>,
     to: OtherKind<'_>,
-) -> Result<(Converted, Vec<Change>), BecomeError> {
+) -> Result<(Converted, Vec<Change>), ReplaceError> {
     let group = object.api_version.split_once('/').map_or("", |(group, _)| group).to_owned();
     let name = object.kind.clone().into_owned();
     let way = way(kinds, (&group, &name), &to)?;
@@ -88,7 +88,7 @@ pub(super) fn convert<'a>(
         object.convert_traced(own, from, &mut Trace::to(&mut changes))?;
     }
     if let Some(missing) = object.annotations.text(INCOMPLETE) {
-        return Err(BecomeError::Incomplete { missing: missing.into_owned() });
+        return Err(ReplaceError::Incomplete { missing: missing.into_owned() });
     }
     if way.is_forward {
         refuse(way.becoming, &mut object.root)?;
@@ -113,13 +113,13 @@ pub(super) fn convert<'a>(
     }
     let converted = convert::written(object, &from, Metadata::New);
     match converted.fit {
-        AnnotationBudget::Not => Err(BecomeError::TooLarge { from: from.to_string() }),
+        AnnotationBudget::Not => Err(ReplaceError::TooLarge { from: from.to_string() }),
         AnnotationBudget::Well | AnnotationBudget::Barely => Ok((converted, changes)),
     }
 }
 
 /// How an object of a group and kind becomes one of another.
-fn way<'k>(kinds: &'k [Kind], (group, name): (&str, &str), to: &OtherKind<'_>) -> Result<Way<'k>, BecomeError> {
+fn way<'k>(kinds: &'k [Kind], (group, name): (&str, &str), to: &OtherKind<'_>) -> Result<Way<'k>, ReplaceError> {
     for kind in kinds {
         let Some(becoming) = kind.becoming() else { continue };
         let source = (becoming.source_group(), becoming.source_kind());
@@ -137,8 +137,8 @@ fn way<'k>(kinds: &'k [Kind], (group, name): (&str, &str), to: &OtherKind<'_>) -
     Err(nowhere((group, name), to))
 }
 
-fn nowhere((group, name): (&str, &str), to: &OtherKind<'_>) -> BecomeError {
-    BecomeError::NoWay { from: format!("{name}.{group}"), to: format!("{}.{}", to.kind, to.group) }
+fn nowhere((group, name): (&str, &str), to: &OtherKind<'_>) -> ReplaceError {
+    ReplaceError::NoWay { from: format!("{name}.{group}"), to: format!("{}.{}", to.kind, to.group) }
 }
 
 fn version(kind: &Kind, name: &str) -> Result<VersionIndex, ConvertError> {
@@ -146,10 +146,10 @@ fn version(kind: &Kind, name: &str) -> Result<VersionIndex, ConvertError> {
 }
 
 /// An object is refused as it is once an API server has stored it.
-fn refuse(becoming: &KindConversion<Kind>, root: &mut Json<'_>) -> Result<(), BecomeError> {
+fn refuse(becoming: &KindConversion<Kind>, root: &mut Json<'_>) -> Result<(), ReplaceError> {
     let mut fields = Fields { root, schema: becoming.source_schema() };
     let refusal = becoming.refused().iter().find(|refusal| refusal.gate.unmet(&mut fields).is_none());
-    refusal.map_or(Ok(()), |refusal| Err(BecomeError::Refused { message: refusal.message.clone() }))
+    refusal.map_or(Ok(()), |refusal| Err(ReplaceError::Refused { message: refusal.message.clone() }))
 }
 
 /// The fields of an object, as gates look at them: with what the API server fills in.

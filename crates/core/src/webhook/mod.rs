@@ -34,7 +34,7 @@ pub use webhook::Webhook;
 pub use endpoint::Endpoint;
 pub use facts::{FactUnknown, KnownFacts, FactValue};
 pub use handle_error::HandleError;
-pub use kind_conversion::{BecomeError, OtherKind};
+pub use kind_conversion::{ReplaceError, OtherKind};
 pub use kinds::DefinedTwice;
 pub use reply::{Conversions, FailedObject, ConversionWarning, Outcome, Reply};
 pub use review::{BadReview, PatchOperation};

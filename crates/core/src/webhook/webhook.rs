@@ -9,7 +9,7 @@ use super::costs::Costs;
 use super::endpoint::Endpoint;
 use super::facts::{FactUnknown, KnownFacts};
 use super::handle_error::HandleError;
-use super::kind_conversion::{self, BecomeError, OtherKind};
+use super::kind_conversion::{self, ReplaceError, OtherKind};
 use super::kinds::{DefinedTwice, Kinds};
 use super::mutations::mutated;
 use super::reply::{Conversions, Reply};
@@ -298,18 +298,18 @@ impl Webhook {
         convert::explain(kind, object, to, Metadata::Full)
     }
 
-    /// Makes of an object of one kind what it is as an object of another kind: what a definition says under `becomes`,
+    /// Makes of an object of one kind what it is as an object of another kind: what a definition says under `replaces`,
     /// in either direction. The new object has name, namespace, labels and annotations of the one that is given, and
     /// no status: nobody has seen it yet. Which operation changed which fields is told as well.
     ///
     /// # Errors
-    /// Why there is no such object: see [`BecomeError`].
-    pub fn become_kind(
+    /// Why there is no such object: see [`ReplaceError`].
+    pub fn convert_kind(
         &self,
         object: &str,
         to: OtherKind<'_>,
         facts: &Facts,
-    ) -> Result<(Converted, Vec<Change>), BecomeError> {
+    ) -> Result<(Converted, Vec<Change>), ReplaceError> {
         let texts = StringArena::default();
         let object = Object::open(parse(object)?, &texts)?.knowing(facts);
         kind_conversion::convert(self.kinds.all(), object, to)
@@ -318,8 +318,8 @@ impl Webhook {
     /// The same by one definition, without what changed: as rollouts make objects of another kind.
     ///
     /// # Errors
-    /// Why there is no such object: see [`BecomeError`].
-    pub fn become_by(kind: &Kind, object: &str, to: OtherKind<'_>, facts: &Facts) -> Result<Converted, BecomeError> {
+    /// Why there is no such object: see [`ReplaceError`].
+    pub fn convert_by(kind: &Kind, object: &str, to: OtherKind<'_>, facts: &Facts) -> Result<Converted, ReplaceError> {
         let texts = StringArena::default();
         let object = Object::open(parse(object)?, &texts)?.knowing(facts);
         Ok(kind_conversion::convert(std::slice::from_ref(kind), object, to)?.0)

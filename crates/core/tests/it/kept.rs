@@ -1,7 +1,7 @@
 //! The kept format as it lives in users' clusters: every form that was ever written is read for ever.
 //!
 //! A file in `tests/data/kept` is an object with an annotation, the version it is converted to, and what it becomes
-//! there. A file is never changed or removed once it was released; `POINTSMAN_BLESS=1` writes `becomes` into one that
+//! there. A file is never changed or removed once it was released; `POINTSMAN_BLESS=1` writes `replaces` into one that
 //! has none.
 
 use std::path::Path;
@@ -24,12 +24,12 @@ fn every_form_ever_written_is_read() {
         let to = case["to"].as_str().unwrap().to_owned();
         let converted =
             WEBHOOK.convert(&case["object"].to_string(), &to).unwrap_or_else(|error| panic!("{name}: {error}"));
-        let becomes: Value = serde_json::from_str(&converted.text).unwrap();
+        let replaces: Value = serde_json::from_str(&converted.text).unwrap();
         if std::env::var_os("POINTSMAN_BLESS").is_some() && case["becomes"].is_null() {
-            case["becomes"] = becomes.clone();
+            case["becomes"] = replaces.clone();
             std::fs::write(&file, serde_json::to_string_pretty(&case).unwrap() + "\n").unwrap();
         }
-        assert_eq!(case["becomes"], becomes, "{name}");
+        assert_eq!(case["becomes"], replaces, "{name}");
         let annotation = &case["object"]["metadata"]["annotations"][format!("pointsman.dev/kept-{to}")];
         let annotation: Value = serde_json::from_str(annotation.as_str().unwrap()).unwrap_or_default();
         members.extend(names(&annotation).map(str::to_owned));

@@ -5,8 +5,8 @@
 
 mod admission;
 mod advice;
-mod becomes;
-mod becomes_small;
+mod replaces;
+mod replaces_small;
 mod callers;
 mod captures;
 mod contract;

@@ -4,7 +4,7 @@
 
 use pointsman_core::definition::Kind;
 use pointsman_core::laws::{Make, ObjectSource, Dictionary};
-use pointsman_core::webhook::{BecomeError, Facts, Metadata, OtherKind, Webhook};
+use pointsman_core::webhook::{ReplaceError, Facts, Metadata, OtherKind, Webhook};
 use serde_json::{Map, Value, json};
 
 const NEW: OtherKind<'_> = OtherKind { group: "installation.mattermost.com", kind: "Mattermost", version: None };
@@ -106,7 +106,7 @@ fn as_go_says(value: Value) -> Value {
 
 #[test]
 fn installations_convert_like_their_operator() {
-    let versions = mattermost().take_becoming().unwrap().into_versions();
+    let versions = mattermost().take_conversion().unwrap().into_versions();
     let (webhook, words) = (Webhook::new(vec![mattermost()], Metadata::Full).unwrap(), Dictionary::default());
     let older = versions.versions().next().unwrap().to_owned();
     let source = ObjectSource::new(&versions, &older, &words).unwrap();
@@ -122,7 +122,7 @@ fn installations_convert_like_their_operator() {
         });
         for is_external in [true, false] {
             let facts: Facts = [("externalDatabase", if is_external { "true" } else { "false" })].into_iter().collect();
-            match webhook.become_kind(&object.to_string(), NEW, &facts) {
+            match webhook.convert_kind(&object.to_string(), NEW, &facts) {
                 Ok((converted, _)) => {
                     assert!(is_taken(&spec), "seed {seed}: {spec:#}");
                     let ours: Value = serde_json::from_str(&converted.text).unwrap();
@@ -130,7 +130,7 @@ fn installations_convert_like_their_operator() {
                     assert_eq!(ours, theirs, "seed {seed}, externalDatabase={is_external}: {spec:#}");
                     alike += 1;
                 }
-                Err(BecomeError::Refused { message }) => {
+                Err(ReplaceError::Refused { message }) => {
                     assert!(!is_taken(&spec), "seed {seed}: {message}: {spec:#}");
                     refused += 1;
                 }

@@ -179,7 +179,7 @@ fn check_placeholder_needs_its_version() {
     read(&kind, &json!({})).unwrap();
     // What a version makes of a label that is none.
     let long = "{name: a, list: b.c, where: \"v=x-{to}\", every: {condition: A}}";
-    let kind = define(&format!("healthy: {{all: [{{condition: Ready}}]}}\nchecks: {{start: [{long}]}}\n")).unwrap();
+    let kind = define(&format!("health: {{all: [{{condition: Ready}}]}}\nchecks: {{start: [{long}]}}\n")).unwrap();
     let version = "v".repeat(62);
     let bad = read(&kind, &json!({"to": version})).map(|_| ()).unwrap_err();
     assert!(bad.contains(&format!("checks: a: where: \"x-{version}\" can be no value of a label")), "{bad}");
@@ -228,7 +228,7 @@ fn version_cannot_redirect_a_check() {
     let metric = "{name: m, prometheus: {query: 'up{v=\"{to}\",w=\"{from}\"}', atMost: 0}}";
     let address = "{name: p, http: \"http://a:9/x/{to}/y?v={to}&w={from}\"}";
     let checks = format!("{{start: [{list}, {metric}, {address}]}}");
-    let kind = define(&format!("healthy: {{all: [{{condition: Ready}}]}}\nchecks: {checks}\n")).unwrap();
+    let kind = define(&format!("health: {{all: [{{condition: Ready}}]}}\nchecks: {checks}\n")).unwrap();
     let mut random = Random::new(3);
     let (mut taken, mut refused) = (0, 0);
     for _ in 0..8_000 {

@@ -15,7 +15,7 @@ use crate::patches::{NOW, database};
 
 /// A kind that bounds nothing of a StagedRollout by itself.
 static KIND: LazyLock<Kind> =
-    LazyLock::new(|| define("healthy: {all: [{condition: Ready}], settle: 0s, seen: {manager: databaser}}\n").unwrap());
+    LazyLock::new(|| define("health: {all: [{condition: Ready}], settle: 0s, seen: {manager: databaser}}\n").unwrap());
 
 static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
     let crd: Value = serde_saphyr::from_multiple(ROLLOUT_CRD).unwrap().remove(0);

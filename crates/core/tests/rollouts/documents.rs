@@ -233,7 +233,7 @@ fn all_errors_are_reported_together() {
 fn kind_without_health_is_refused() {
     let kind = define("").unwrap();
     let error = read_rollout("rollout.yaml", ROLLOUT, &kind).unwrap_err().to_string();
-    assert!(error.contains("give it a `healthy` block"), "{error}");
+    assert!(error.contains("give it a `health` block"), "{error}");
 }
 
 #[test]

@@ -20,7 +20,7 @@ fn valid_health_is_accepted() {
 #[test]
 fn invalid_health_is_refused() {
     for (healthy, said) in [
-        ("{}", "healthy: says nothing: give it gates"),
+        ("{}", "health: says nothing: give it gates"),
         ("{al: []}", "unknown key \"al\", did you mean \"all\"?"),
         (
             "{all: [{condition: Ready}], settle: 10s}",

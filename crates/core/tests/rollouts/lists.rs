@@ -128,7 +128,7 @@ fn unguarded_write_rereads_first() {
     assert_eq!(judged(1), (1, vec!["healthy".to_owned()]), "one is let go, one waits, one moves");
     assert_eq!(judged(40), (0, vec!["healthy".to_owned(), "ill".to_owned()]), "one fails");
     let workflows = "workflows: {calm: [{set: {fields: {'metadata.labels[\"calm\"]': x}}}]}\n";
-    let kind = define(&format!("healthy: {{all: [{{condition: Ready}}]}}\n{workflows}")).unwrap();
+    let kind = define(&format!("health: {{all: [{{condition: Ready}}]}}\n{workflows}")).unwrap();
     let spec = json!({"kind": "database", "workflow": "calm", "to": "2.17.0", "waves": [{"name": "all"}]});
     let document = json!({
         "apiVersion": "pointsman.dev/v1", "kind": "StagedRollout", "metadata": {"name": "r", "uid": "rollout-1"}, "spec": spec,

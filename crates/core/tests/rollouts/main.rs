@@ -9,7 +9,7 @@
 
 mod answers;
 mod asked_versions;
-mod becoming;
+mod replacement;
 mod database;
 mod bounds;
 mod conditions;

@@ -46,7 +46,7 @@ pub(crate) fn run(args: &ConvertArgs) -> anyhow::Result<ExitCode> {
     let webhook = args.kinds.webhook()?;
     let facts = facts(&args.facts, &webhook)?;
     let wanted = ConversionWish { to: &args.to, facts: &facts, explain: args.explain };
-    let is_known = |object: &InputObject| kind_of(&webhook, object).is_ok() || becomes_another(&webhook, object);
+    let is_known = |object: &InputObject| kind_of(&webhook, object).is_ok() || replaces_another(&webhook, object);
     let converted = args.files.decide(EXAMPLE, |object| match args.keep_unknown && !is_known(object) {
         true => ConversionResult::unchanged(object),
         false => convert(&webhook, object, &wanted).map_err(|message| match is_known(object) {
@@ -70,7 +70,7 @@ pub(crate) fn run(args: &ConvertArgs) -> anyhow::Result<ExitCode> {
 }
 
 /// Whether objects of its kind become objects of another one.
-fn becomes_another(webhook: &Webhook, object: &InputObject) -> bool {
+fn replaces_another(webhook: &Webhook, object: &InputObject) -> bool {
     let mut all = webhook.kinds().iter().filter_map(Kind::becoming);
     all.any(|becoming| (becoming.source_group(), becoming.source_kind()) == (object.group(), object.kind.as_str()))
 }

@@ -43,7 +43,7 @@ pub(super) fn convert(
             return ConversionResult::unchanged(object);
         }
         MeantBy::Kind(kind) => {
-            webhook.become_kind(&object.text, kind, wanted.facts).map_err(|error| refused(&error))?
+            webhook.convert_kind(&object.text, kind, wanted.facts).map_err(|error| refused(&error))?
         }
         MeantBy::Version(to) => match wanted.explain {
             true => webhook.explain(&object.text, to),

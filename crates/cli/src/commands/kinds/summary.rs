@@ -8,7 +8,7 @@ use crate::commands::kinds_dir::{LoadedKind, LoadedMutations};
 pub(super) fn json(known: &LoadedKind) -> JsonTree {
     let kind = &known.kind;
     let steps = kind.steps().into_iter().map(step);
-    let becomes = kind.becoming().map(|becoming| {
+    let replaces = kind.becoming().map(|becoming| {
         let [group, plural] = [becoming.source_group(), becoming.source_plural()].map(JsonTree::string);
         let refusals = becoming.refusals().map(JsonTree::string).collect();
         JsonTree::object([
@@ -31,8 +31,8 @@ pub(super) fn json(known: &LoadedKind) -> JsonTree {
         ("steps", JsonTree::Array(steps.collect())),
         ("source", JsonTree::string(known.source())),
     ]);
-    if let Some(becomes) = becomes {
-        object.set("becomes", becomes);
+    if let Some(replaces) = replaces {
+        object.set("becomes", replaces);
     }
     object
 }

@@ -65,7 +65,7 @@ pub(super) fn run(
     samples: &[Value],
     stop: &Stop,
 ) -> anyhow::Result<Trial> {
-    let becoming = kind.take_becoming();
+    let becoming = kind.take_conversion();
     let mut progress = Progress::new(name, args.time, stop);
     // A panic is a law that is broken: it is told with the object that shows it, not where it happens.
     let hook = panic::take_hook();

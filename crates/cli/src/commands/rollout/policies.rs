@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::Args;
 use pointsman_cluster::get_rollout;
 use pointsman_core::definition::Kind;
-use pointsman_core::registration::{becoming_policies, freeze};
+use pointsman_core::registration::{replacement_policies, freeze};
 use pointsman_core::rollout::Rollout;
 
 use super::rollout_kind::{FileRollout, advise, checked};
@@ -42,7 +42,7 @@ pub(super) fn policies(args: &PoliciesArgs) -> anyhow::Result<ExitCode> {
     let (kind, rollout) = read(args, &all)?;
     let runner = Some(&args.runner.service_account);
     let frozen = freeze(&rollout, runner).into_iter().flat_map(|documents| [documents.policy, documents.binding]);
-    let documents: Vec<_> = frozen.chain(becoming_policies(&rollout, kind, runner)).collect();
+    let documents: Vec<_> = frozen.chain(replacement_policies(&rollout, kind, runner)).collect();
     if documents.is_empty() {
         anyhow::bail!(
             "rollout {} freezes nothing: give it `freeze`, such as [{{resources: [deployments.apps]}}]",

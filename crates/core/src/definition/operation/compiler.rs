@@ -1,4 +1,5 @@
-//! Compiles operations between two schemas: paths become places, and each field has one operation at most.
+//! Compiles operations between two schemas: resolves paths to places, and checks that each field has at most one
+//! operation.
 
 use serde_saphyr::Spanned;
 
@@ -10,46 +11,46 @@ use crate::definition::side::{Side, Sides};
 use crate::definition::{path::Path, place::Place, schema::Schema};
 use crate::json::Json;
 
-/// An operation as it is written.
+/// An operation as written.
 pub(crate) trait Compile: Sized {
-    /// The operation that runs. `None` if it cannot be; the compiler then has the problem. `more` are later ones that
-    /// belong to it.
+    /// Compiles the operation. Returns `None` and reports a problem to the compiler if that fails. `more` are later
+    /// entries that belong to it.
     fn compile(&self, more: &[&Self], compiler: &mut Compiler<'_>) -> Option<Operation>;
 
-    /// Whether another one goes on with what this one does: both are about the items of the same list.
+    /// Returns whether another entry continues this one: both concern the items of the same list.
     fn goes_on(&self, other: &Self) -> bool;
 
-    /// Operations under a condition, if it is such.
+    /// The nested operations if this is a condition.
     fn when(&self) -> Option<&dyn Branching<Self>>;
 }
 
 /// Operations under a condition.
 pub(crate) trait Branching<O> {
-    /// What changes where the condition holds, and where it does not.
+    /// The operations if the condition holds, and otherwise.
     fn branches(&self) -> [&[Spanned<O>]; 2];
 
-    /// The condition of the first of them; that of the second is its opposite.
+    /// The condition of the first branch. The second branch has its opposite.
     fn condition(&self, compiler: &mut Compiler<'_>) -> Option<Condition>;
 }
 
-/// An operation as it is written, and when it runs.
+/// An operation as written, with the conditions around it.
 struct Unfolded<'s, O> {
     spec: &'s Spanned<O>,
     conditions: Vec<Condition>,
-    /// Which list it stands in: those of other conditions do not go on with it.
+    /// The index of its list of operations. Only operations of one list can be merged.
     list: usize,
 }
 
-/// Compiles what happens between two schemas: of two versions, or of their items in a list.
+/// Compiles the operations between two schemas, of two versions or of their list items.
 pub(crate) struct Compiler<'a> {
     problems: &'a mut Problems,
     pub(crate) older: &'a Schema,
     pub(crate) newer: &'a Schema,
-    /// Where problems are.
+    /// The line of reported problems.
     line: u64,
-    /// Whether these are whole objects, with a head that is the API server's, and not items.
+    /// Whether the schemas are those of whole objects, with a head that the API server converts.
     whole: bool,
-    /// The names of the facts that conditions may ask for; none where nobody brings any.
+    /// The names of the facts that conditions may use. `None` if facts are not available.
     facts: Option<&'a [String]>,
 }
 
@@ -58,18 +59,18 @@ impl<'a> Compiler<'a> {
         Self { problems, older, newer, line, whole: true, facts: None }
     }
 
-    /// The same, for what is inside a list or map. A fact is one of the whole object, whose form says on the way home
-    /// what it was.
+    /// A compiler for the contents of a list or map. Facts are not available there, because on conversion back only the
+    /// form of the whole object represents a fact.
     pub(super) fn inside<'i>(&'i mut self, older: &'i Schema, newer: &'i Schema) -> Compiler<'i> {
         Compiler { whole: false, ..Compiler::new(self.problems, older, newer, self.line) }
     }
 
-    /// The same, where conditions may ask for these facts.
+    /// Makes these facts available to conditions.
     pub(crate) fn knowing(self, facts: &'a [String]) -> Self {
         Self { facts: Some(facts), ..self }
     }
 
-    /// A fact that a condition asks for must be one that is declared.
+    /// Checks that a fact of a condition is declared.
     pub(super) fn knows_fact(&mut self, name: &str) -> Option<()> {
         let known = self.facts;
         match known {
@@ -79,7 +80,7 @@ impl<'a> Compiler<'a> {
             )),
             None => self.problem(format!(
                 "when: no fact is known here, so nobody can tell {name:?}: an API server that asks for a conversion sends \
-                 the object and nothing else. Facts are for a kind that `becomes` another one"
+                 the object and nothing else. Facts are for a kind that `replaces` another one"
             )),
             Some(known) if known.iter().any(|fact| fact == name) => return Some(()),
             Some(known) => {
@@ -94,7 +95,7 @@ impl<'a> Compiler<'a> {
         self.problems.add(self.line, message);
     }
 
-    /// Compiles operations. `handled` are older fields that the rollout's status takes care of.
+    /// Compiles operations. `handled` are older fields that the rollout status handles.
     pub(crate) fn operations<O: Compile>(&mut self, specs: &[&Spanned<O>], handled: &[Path]) -> Vec<Operation> {
         let outside = self.line;
         let mut compiled: Vec<Operation> = Vec::new();
@@ -116,7 +117,7 @@ impl<'a> Compiler<'a> {
                 self.may_be_idle(&operation, condition);
             }
             operation.conditions = conditions.clone();
-            // What the rollout's status handles may be listed as dropped for the reader: it says so itself.
+            // A dropped field may be listed for the reader although the rollout status handles it.
             let dropped = operation.places.newer.is_empty();
             if dropped && operation.places.older.iter().any(|place| handled.contains(&place.path)) {
                 continue;
@@ -133,7 +134,7 @@ impl<'a> Compiler<'a> {
         compiled
     }
 
-    /// What does not run where its condition does not hold must not take anything along that nobody else carries.
+    /// Reports an operation that loses data if its condition does not hold.
     fn may_be_idle(&mut self, operation: &Operation, condition: &Condition) {
         let (name, Sides { older, newer }) = (operation.name, &operation.places);
         if operation.drops() && newer.is_empty() {
@@ -155,7 +156,7 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    /// Takes operations out of the conditions that they stand under. `lists` counts the lists so far.
+    /// Flattens conditions into a list of operations with conditions. `lists` counts the lists so far.
     fn unfold<'s, O: Compile + 's>(
         &mut self,
         specs: impl Iterator<Item = &'s Spanned<O>>,
@@ -184,7 +185,7 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    /// What only one version has must not be in the other, unless an operation says that it is something else there.
+    /// Checks that the other version lacks the field of `add` or `drop`, unless another operation converts it.
     fn is_alone(&mut self, operation: &Operation, all: &[Operation]) {
         let Operation { name, places, .. } = operation;
         let (side, place) = match (places.older.first(), places.newer.first()) {
@@ -204,7 +205,7 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    /// Two operations on one field are refused.
+    /// Checks that no two operations concern one field.
     fn is_first(&mut self, operation: &Operation, earlier: &[Operation], handled: &[Path]) {
         for side in [Side::Older, Side::Newer] {
             let own = operation.places.of(side);
@@ -228,13 +229,13 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    /// A path that must be in the schema of a side.
+    /// A place whose path must exist in the schema of a side.
     pub(crate) fn place(&mut self, side: Side, text: &str) -> Option<Place> {
         let path = self.path(text)?;
         self.at(side, &path)
     }
 
-    /// A path as it is written.
+    /// Parses a path.
     pub(super) fn path(&mut self, text: &str) -> Option<Path> {
         match Path::parse(text) {
             Ok(path) => Some(path),
@@ -245,7 +246,7 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    /// A field that must be in the schema of a side.
+    /// A field that must exist in the schema of a side.
     pub(super) fn at(&mut self, side: Side, path: &Path) -> Option<Place> {
         let (root, version) = match side {
             Side::Newer => (self.newer, "newer"),
@@ -297,13 +298,13 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    /// A value that the definition says must be one that the API server takes.
+    /// Checks that the API server accepts a value of the definition.
     pub(super) fn takes(&mut self, operation: &str, place: &Place, value: &Json<'_>) {
         let Place { path, schema, .. } = place;
         if !schema.takes(value) {
             self.problem(format!("{operation}: {path} cannot be {}", value.to_text()));
         }
-        // Defaults are looked at by the API server, when the CRD is applied.
+        // The API server checks defaults when the CRD is applied.
         let is_default = schema.default_value().is_some_and(|default| default.same(value));
         if let Some(unchecked) = schema.unchecked().filter(|_| !is_default) {
             self.problem(format!(
@@ -314,7 +315,7 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    /// An operation with a value on each side.
+    /// An operation with one place on each side.
     pub(super) fn between(
         &mut self,
         name: &'static str,

@@ -1,4 +1,4 @@
-//! Workflows as they are written.
+//! Workflows, as written.
 
 use std::collections::BTreeMap;
 
@@ -27,58 +27,56 @@ use crate::json::Json;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "WorkflowStep")]
 pub(crate) struct WorkflowStepSpec {
-    /// What messages call it. Defaults to its word and its place, such as `set-1`.
+    /// The name in messages. Defaults to its action and its position, such as `set-1`.
     name: Option<String>,
-    /// What holds of the objects that the workflow is about; the first step, if at all. Others are left alone.
+    /// Selects the objects of the workflow. Only allowed as the first step. Other objects are skipped.
     when: Option<GateSpec>,
-    /// Fields of the object get these values. It is undone by what they were before.
+    /// Sets fields of the object. Reverted by restoring the previous values.
     set: Option<SetStepSpec>,
-    /// Fields of the object go. It is undone by what they were before.
+    /// Removes fields of the object. Reverted by restoring the previous values.
     unset: Option<UnsetStepSpec>,
-    /// Nothing is done until this holds of the object, or of another one.
+    /// Waits until a condition holds for the object, or for another object.
     wait: Option<WaitSpec>,
-    /// A Job runs.
+    /// Runs a Job.
     job: Option<WorkflowJobSpec>,
-    /// The object of the other kind is made. It is undone by deleting that, if it is the one that was made.
+    /// Creates the object of the other kind. Reverted by deleting it, if it is the object that was created.
     convert: Option<ConvertSpec>,
-    /// A Deployment is made anew with another selector. It is undone in the same way.
+    /// Recreates a Deployment with another selector. Reverted in the same way.
     recreate: Option<RecreateSpec>,
-    /// What belongs to the object belongs to what it has become. It is undone by giving it back.
+    /// Moves the dependents of the object to its replacement. Reverted by moving them back.
     adopt: Option<AdoptSpec>,
-    /// Objects go.
+    /// Deletes objects.
     delete: Option<DeleteSpec>,
-    /// Objects are written once more, with nothing, until a stage has made of them what it makes of them after its
-    /// fact.
+    /// Writes objects without changes until a mutation has brought them to its state after the fact.
     readmit: Option<ReadmitSpec>,
-    /// The step is for objects for which this list has something in it. For others it counts as done at once. It goes
-    /// with `wait`, `delete` and `readmit`.
+    /// Skips the step for an object if this list is empty. Allowed for `wait`, `delete` and `readmit`.
     if_any: Option<IfAnySpec>,
-    /// Why the step cannot be undone. A rollout has to accept it by the name of the step.
+    /// The reason why the step cannot be reverted. A rollout must accept the step by name.
     irreversible: Option<String>,
 }
 
-/// Fields and what they get.
+/// Fields and their values.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "WorkflowSet")]
 pub(super) struct SetStepSpec {
-    /// `source`, the object that the rollout is about, which is what is meant without it.
+    /// `source`, the object of the rollout. This is the default.
     on: Option<String>,
-    /// Values by field, as the newest version names it. In texts, `{name}`, `{namespace}`, `{from}` and `{to}` stand
-    /// for the object and the versions of the rollout.
+    /// Values by field of the newest version. In texts, `{name}`, `{namespace}`, `{from}` and `{to}` stand for the
+    /// object and the versions of the rollout.
     fields: BTreeMap<String, Value>,
 }
 
-/// Fields that go.
+/// Fields that are removed.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "WorkflowUnset")]
 pub(super) struct UnsetStepSpec {
-    /// Fields, as the newest version names them.
+    /// Fields of the newest version.
     fields: Vec<String>,
 }
 
-/// Checks the workflows of a definition against the schema of the newest version, and that of the kind that goes, where
-/// the definition says what becomes of another kind; `namespaced` is whether objects of the two are in namespaces.
-/// `words` is what they say, as it was written.
+/// Checks the workflows of a definition against the schema of the newest version, and against that of the source kind
+/// of a kind conversion. `namespaced` is whether the objects of the two kinds are namespaced. `words` are the workflows
+/// as written.
 pub(in crate::definition) fn compile(
     specs: &BTreeMap<String, Vec<Spanned<WorkflowStepSpec>>>,
     words: &BTreeMap<String, Value>,
@@ -99,7 +97,7 @@ pub(in crate::definition) fn compile(
         if is_of_source && source.is_none() {
             problems.add(
                 at_line,
-                format!("workflows.{name}: is about objects that become others, and the definition has no `becomes`"),
+                format!("workflows.{name}: is about objects that become others, and the definition has no `replaces`"),
             );
         }
         let own = source.filter(|_| is_of_source).unwrap_or(newest);
@@ -163,7 +161,7 @@ fn workflow(
     workflow
 }
 
-/// What can only come after something else.
+/// Checks the order of the steps.
 fn in_order(name: &str, specs: &[Spanned<WorkflowStepSpec>], workflow: &Workflow, problems: &mut Problems) {
     let at_line = specs.first().map(line).unwrap_or_default();
     let acts: Vec<(&str, &ObjectAction)> =
@@ -195,20 +193,20 @@ fn in_order(name: &str, specs: &[Spanned<WorkflowStepSpec>], workflow: &Workflow
     }
 }
 
-/// What a step is checked to.
+/// A compiled step.
 enum CompiledStep {
     When(Gate),
     Step(Box<WorkflowStep>),
 }
 
-/// Whether going back takes a write.
+/// Returns whether the revert takes a write.
 fn is_undoable(step: &WorkflowStep) -> bool {
     let is_written = step.beside().is_none_or(|beside| beside.act.is_undone_by_writes());
     step.irreversible.is_none() && is_written && !matches!(step.act, WorkflowAct::Wait { .. })
 }
 
 impl WorkflowStepSpec {
-    /// Whether it is about two kinds, of which one becomes the other.
+    /// Returns whether the step concerns a kind conversion.
     fn is_of_two_kinds(&self) -> bool {
         let on = self.wait.as_ref().and_then(|wait| wait.on.as_ref()).and_then(StepOnSpec::object);
         self.convert.is_some()
@@ -217,7 +215,7 @@ impl WorkflowStepSpec {
             || on == Some("target")
     }
 
-    /// The words that it has, of which there must be one.
+    /// The actions of the step. There must be exactly one.
     fn words(&self) -> Vec<&'static str> {
         let words = [
             ("when", self.when.is_some()),
@@ -300,7 +298,7 @@ impl WorkflowStepSpec {
     }
 }
 
-/// A wait for the object itself, or for another one.
+/// A wait for the object itself, or for another object.
 fn wait_act(wait: &WaitSpec, schemas: WorkflowSchemas<'_>, bad: &mut Vec<String>) -> Option<WorkflowAct> {
     if wait.is_of_list() {
         return wait.compile_list(bad).map(|step| WorkflowAct::Beside(Box::new(step)));
@@ -391,7 +389,7 @@ impl UnsetStepSpec {
     }
 }
 
-/// What is written at once must not be inside each other.
+/// Checks that fields of one write do not contain each other.
 fn apart(fields: &[(Path, Option<Value>)], what: &str, bad: &mut Vec<String>) {
     for (at, (one, _)) in fields.iter().enumerate() {
         let others = fields.iter().enumerate().filter(|(other, _)| *other != at);
@@ -401,7 +399,7 @@ fn apart(fields: &[(Path, Option<Value>)], what: &str, bad: &mut Vec<String>) {
     }
 }
 
-/// A field that a step may write, with its schema; without one, a label or an annotation.
+/// A field that a step may write, with its schema. Without a schema, a label or an annotation.
 fn field<'s>(what: &str, text: &str, schema: &'s Schema, bad: &mut Vec<String>) -> Option<(Path, Option<&'s Schema>)> {
     let path = Path::parse(text).map_err(|why| bad.push(format!("{what}: {why}"))).ok()?;
     let names: Vec<&str> = path.names().iter().map(AsRef::as_ref).collect();

@@ -178,7 +178,7 @@ mod tests {
     }
 
     /// What is left of `sent` under a schema, by a step of the API server.
-    fn becomes(schema: &Schema, step: &dyn Fn(&Schema, &mut Value), sent: &str, left: &str) {
+    fn replaces(schema: &Schema, step: &dyn Fn(&Schema, &mut Value), sent: &str, left: &str) {
         let mut value = Value::read(sent).unwrap();
         step(schema, &mut value);
         assert_eq!(value.to_text(), left, "{sent}");
@@ -197,7 +197,7 @@ mod tests {
             (r#"{"l":[{"b":"x","c":1},null]}"#, r#"{"l":[{"b":"x"},null]}"#),
             (r#"{"a":{"b":1}}"#, r#"{"a":{}}"#),
         ] {
-            becomes(&closed, &prune, sent, left);
+            replaces(&closed, &prune, sent, left);
         }
         let open = schema(
             "{type: object, x-kubernetes-preserve-unknown-fields: true, properties: {a: {type: object, properties: {b: {type: string}}}, m: {type: object, additionalProperties: {type: object}}}}",
@@ -206,7 +206,7 @@ mod tests {
             (r#"{"x":{"y":1},"a":{"b":"","c":1}}"#, r#"{"a":{"b":""},"x":{"y":1}}"#),
             (r#"{"m":{"k":{"c":1}}}"#, r#"{"m":{"k":{}}}"#),
         ] {
-            becomes(&open, &prune, sent, left);
+            replaces(&open, &prune, sent, left);
         }
     }
 
@@ -223,7 +223,7 @@ mod tests {
             (r#"{"m":{"k":null,"j":"x"}}"#, r#"{"m":{"j":"x"}}"#),
             (r#"{"l":["x",null]}"#, r#"{"l":["x",null]}"#),
         ] {
-            becomes(&schema, &prune_nulls, sent, left);
+            replaces(&schema, &prune_nulls, sent, left);
         }
     }
 
@@ -252,7 +252,7 @@ mod tests {
             (r#"{"l":[{},{"b":"x"}]}"#, format!(r#"{{{all}"l":[{{"b":"B"}},{{"b":"x"}}],{n}{o}}}"#)),
             (r#"{"s":[null,"x"]}"#, format!(r#"{{{all}{n}{o},"s":["S","x"]}}"#)),
         ] {
-            becomes(&schema, &default, sent, &left);
+            replaces(&schema, &default, sent, &left);
         }
     }
 

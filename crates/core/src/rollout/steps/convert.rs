@@ -18,7 +18,7 @@ use crate::rollout::shared_metadata::SharedMetadata;
 use crate::rollout::step_context::StepContext;
 
 pub(super) fn questions(traveller: StepContext<'_>, step: usize, way: StepDirection) -> Vec<LookupRequest> {
-    let becoming = becoming_question(traveller).filter(|_| way == StepDirection::Done);
+    let becoming = conversion_lookup(traveller).filter(|_| way == StepDirection::Done);
     let swept = swept(traveller).filter(|_| way == StepDirection::Undone);
     let belonging = swept.map(|uid| LookupRequest::of_referring(traveller.object.namespace(), uid));
     let behind = if way == StepDirection::Undone { behind_questions(traveller, step) } else { Vec::new() };
@@ -42,10 +42,10 @@ fn is_changed(traveller: StepContext<'_>, target: &Value) -> bool {
 }
 
 /// What the object would become.
-pub(super) fn becoming_question(traveller: StepContext<'_>) -> Option<LookupRequest> {
+pub(super) fn conversion_lookup(traveller: StepContext<'_>) -> Option<LookupRequest> {
     let pair = traveller.rollout.pair.as_deref()?;
     let object = traveller.object;
-    Some(LookupRequest::of_becoming(
+    Some(LookupRequest::of_replacement(
         &pair.source,
         object.namespace(),
         object.name(),
@@ -71,7 +71,7 @@ pub(super) fn forward(step: ObjectStepInput<'_>) -> StepOutcome {
         }
         ObservedObject::Absent => {}
     }
-    let became = becoming_question(step.traveller).and_then(|question| step.answers.became_of(&question));
+    let became = conversion_lookup(step.traveller).and_then(|question| step.answers.conversion_of(&question));
     match became {
         Some(ConversionOutcome::Object(object, generation)) => {
             let object = made_of(object, *generation, (step, pair));

@@ -193,7 +193,7 @@ pub(in crate::rollout) fn leftovers(
     if let ObservedObject::Unknown(why) = look(answers, &LookupRequest::of_paired(&pair.target, namespace, name)) {
         return Err(why);
     }
-    if !has_become(rollout, reservation, answers) {
+    if !is_replaced(rollout, reservation, answers) {
         // What was saved may be all that there is of a Deployment.
         return Ok(None);
     }
@@ -235,7 +235,7 @@ pub(in crate::rollout) fn kept_of(
 }
 
 /// Whether an object that is there no more has become another one.
-pub(in crate::rollout) fn has_become(
+pub(in crate::rollout) fn is_replaced(
     rollout: &Rollout,
     reservation: &InFlightObject,
     answers: &LookupResults,

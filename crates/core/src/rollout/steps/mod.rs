@@ -30,7 +30,7 @@ mod wait;
 mod list_wait;
 
 pub(super) use preflight::{ahead_questions, pods_ahead, pods_questions, refused_ahead};
-pub(super) use delete::{has_become, kept_of, leftover_questions, leftovers};
+pub(super) use delete::{is_replaced, kept_of, leftover_questions, leftovers};
 pub(super) use name_reuse::{beside_earlier, earlier_question};
 pub(super) use lookup::step_questions;
 pub(super) use annotations::{BECAME, MADE_BY, ON_WHAT_WAS_MADE};

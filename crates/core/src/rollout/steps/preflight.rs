@@ -1,7 +1,7 @@
 //! What stands against the workflow of an object, looked for before its first step: where that is so, nothing of it
 //! changes.
 
-use super::convert::becoming_question;
+use super::convert::conversion_lookup;
 use super::annotations::BECAME;
 use super::observation::{deployment_question, recreations, target_question};
 use super::obstacles::{obstacle, obstacle_questions, pods_to_come};
@@ -20,7 +20,7 @@ pub(in crate::rollout) fn ahead_questions(traveller: StepContext<'_>) -> Vec<Loo
         match act {
             ObjectAction::Convert => {
                 questions.extend(target_question(traveller));
-                questions.extend(becoming_question(traveller));
+                questions.extend(conversion_lookup(traveller));
             }
             ObjectAction::Recreate(recreation) => {
                 questions.extend(obstacle_questions(traveller, recreation));
@@ -77,7 +77,7 @@ fn conversion(traveller: StepContext<'_>, answers: &LookupResults) -> Option<Pre
         }
         ObservedObject::There(_) | ObservedObject::Absent => {}
     }
-    match answers.became_of(&becoming_question(traveller)?) {
+    match answers.conversion_of(&conversion_lookup(traveller)?) {
         Some(ConversionOutcome::Object(..)) => None,
         Some(ConversionOutcome::Refused(why)) => Some(PreflightFailure::Refused(why.clone())),
         Some(ConversionOutcome::Waits(why)) => Some(PreflightFailure::Waits(why.clone())),

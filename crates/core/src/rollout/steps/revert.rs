@@ -29,7 +29,7 @@ pub(in crate::rollout) fn questions_again(
     };
     let (namespace, name) = reservation.place();
     let both = [&pair.source, &pair.target].map(|kind| LookupRequest::of_paired(kind, namespace, name));
-    both.into_iter().chain([LookupRequest::of_becoming(&pair.target, namespace, name, target, &[])]).collect()
+    both.into_iter().chain([LookupRequest::of_replacement(&pair.target, namespace, name, target, &[])]).collect()
 }
 
 /// The same of one that was made anew, and that what it had become does not name yet.
@@ -72,8 +72,8 @@ fn made_anew(step: ObjectStepInput<'_>, target: &str) -> StepOutcome {
             return StepOutcome::Waits(format!("{became}, which was made of the object, is not there"));
         }
     }
-    let question = LookupRequest::of_becoming(&pair.target, step.namespace(), object.name(), target, &[]);
-    match step.answers.became_of(&question) {
+    let question = LookupRequest::of_replacement(&pair.target, step.namespace(), object.name(), target, &[]);
+    match step.answers.conversion_of(&question) {
         Some(ConversionOutcome::Object(made, generation)) => {
             let shared = SharedMetadata::of(made, pair);
             let made = marked(step, made, (target, *generation, shared));

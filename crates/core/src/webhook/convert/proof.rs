@@ -48,23 +48,23 @@ impl<'a> EntryProof<'_, 'a> {
         let (to, home) = (self.0.to, self.0.to.other());
         let (here, there) = (operation.places.of(to), operation.places.of(home));
         let values = &*without_nulls(values, here);
-        let becomes = |values: &[Option<Json<'a>>]| {
-            let becomes = self.0.mapped((index, operation), home, values);
+        let replaces = |values: &[Option<Json<'a>>]| {
+            let replaces = self.0.mapped((index, operation), home, values);
             match operation.items() {
                 // Each item proves its own entries. A list that is not there becomes one without items.
-                Some(_) => kinds(&becomes).eq(kinds(now)) && now.iter().flatten().all(is_bare),
+                Some(_) => kinds(&replaces).eq(kinds(now)) && now.iter().flatten().all(is_bare),
                 // Where nothing comes of the values, the API server may make what is there, with an object around it.
                 None => {
-                    let is_nothing = becomes.iter().all(Option::is_none);
-                    is_what(&becomes, now, there) || is_nothing && self.are_made((index, home), now, there)
+                    let is_nothing = replaces.iter().all(Option::is_none);
+                    is_what(&replaces, now, there) || is_nothing && self.are_made((index, home), now, there)
                 }
             }
         };
         // A value of an operation that ran although its condition does not hold.
         let ran = || self.0.idle.contains(index) && is_what(&mapped(operation, home, values), now, there);
-        becomes(values)
+        replaces(values)
             || home == Side::Newer && ran()
-            || filled(values, here).is_some_and(|filled| becomes(&filled))
+            || filled(values, here).is_some_and(|filled| replaces(&filled))
             // The same value in another spelling, such as -0 and 0.
             || same(&mapped(operation, to, now), values)
             || self.are_made((index, to), values, here) && self.are_made((index, home), now, there)

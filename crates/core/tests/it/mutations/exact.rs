@@ -3,16 +3,16 @@
 use pointsman_core::webhook::FactValue;
 use serde_json::{Value, json};
 
-use super::{as_json, becomes, definition, deployment, patch, with_mutations};
+use super::{as_json, replaces, definition, deployment, patch, with_mutations};
 
 /// The Pod that an operation makes of another one, and that of doing it twice.
 #[track_caller]
 fn makes(operation: &str, pod: &Value, wanted: &Value) {
     let webhook = with_mutations(&definition(&format!("[{operation}]"), "[]"));
     let object = deployment("kcm", pod);
-    let made = becomes(&webhook, FactValue::False, &object);
+    let made = replaces(&webhook, FactValue::False, &object);
     assert_eq!(made["spec"]["template"]["spec"], *wanted, "{operation}");
-    assert_eq!(becomes(&webhook, FactValue::False, &made), made, "{operation} once more");
+    assert_eq!(replaces(&webhook, FactValue::False, &made), made, "{operation} once more");
 }
 
 fn command(words: &[&str]) -> Value {
@@ -179,7 +179,7 @@ fn fields() {
         "[{unset: spec.strategy}, {unset: {of: kcm, field: resources.limits}}]",
     ));
     let object = deployment("kcm", &json!({"containers": [{"name": "kcm", "resources": null}]}));
-    let before = becomes(&webhook, FactValue::False, &object);
+    let before = replaces(&webhook, FactValue::False, &object);
     assert_eq!(before["spec"]["strategy"], json!({"type": "Recreate"}));
     assert_eq!(before["metadata"]["labels"], json!({"a.b/c": "x"}));
     let pod = &before["spec"]["template"]["spec"];
@@ -187,13 +187,13 @@ fn fields() {
         *pod,
         json!({"containers": [{"name": "kcm", "resources": {"limits": {"cpu": 1}}}], "hostNetwork": true})
     );
-    let after = becomes(&webhook, FactValue::True, &before);
+    let after = replaces(&webhook, FactValue::True, &before);
     assert!(after["spec"].get("strategy").is_none());
     assert_eq!(after["spec"]["template"]["spec"]["containers"][0]["resources"], json!({}));
     // What stands in the way is not replaced.
     let mut odd = object;
     odd["metadata"]["labels"] = json!(["x"]);
-    assert_eq!(becomes(&webhook, FactValue::False, &odd)["metadata"]["labels"], json!(["x"]));
+    assert_eq!(replaces(&webhook, FactValue::False, &odd)["metadata"]["labels"], json!(["x"]));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use pointsman_core::webhook::{KnownFacts, Metadata, FactValue, Webhook};
 use serde_json::{Value, json};
 
 use super::chance::{FLAGS, object, operations};
-use super::{as_json, becomes, definition, patch, with_mutations};
+use super::{as_json, replaces, definition, patch, with_mutations};
 
 fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
@@ -36,7 +36,7 @@ fn each(law: impl Fn(&Webhook, &Value, &str)) {
 fn mutation_is_idempotent() {
     each(|webhook, object, case| {
         for is in [FactValue::False, FactValue::True] {
-            let once = becomes(webhook, is, object);
+            let once = replaces(webhook, is, object);
             let again = patch(webhook, is, &once.to_string(), None);
             assert!(again.is_empty(), "{again:?} once more\n{once}\n{case}");
         }
@@ -145,8 +145,8 @@ fn two_mutations_together_are_done_once() {
 #[test]
 fn write_time_does_not_matter() {
     each(|webhook, object, case| {
-        let late = becomes(webhook, FactValue::True, object);
-        let early = becomes(webhook, FactValue::True, &becomes(webhook, FactValue::False, object));
+        let late = replaces(webhook, FactValue::True, object);
+        let early = replaces(webhook, FactValue::True, &replaces(webhook, FactValue::False, object));
         assert_eq!(early, late, "{case}");
     });
 }
@@ -212,7 +212,7 @@ fn others(object: &Value) -> Vec<Value> {
 fn unnamed_flags_keep_order() {
     each(|webhook, object, case| {
         for is in [FactValue::False, FactValue::True] {
-            assert_eq!(others(&becomes(webhook, is, object)), others(object), "{case}");
+            assert_eq!(others(&replaces(webhook, is, object)), others(object), "{case}");
         }
     });
 }
@@ -253,12 +253,12 @@ fn flags_are_set_or_removed() {
                     .and_then(|word| word.strip_prefix(flag))
                     .is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
             };
-            let before = words(&becomes(&webhook, FactValue::False, &object)).unwrap();
+            let before = words(&replaces(&webhook, FactValue::False, &object)).unwrap();
             let at: Vec<usize> = (0..before.len()).filter(|at| is_flag(&before[*at])).collect();
             let [at] = at.as_slice() else { panic!("{at:?}: {before:?} of {object}") };
             let joined = before[*at] == json!(format!("{flag}=wanted"));
             assert!(joined || before.get(at + 1) == Some(&json!("wanted")), "{before:?} of {object}");
-            let after = words(&becomes(&webhook, FactValue::True, &object)).unwrap_or_default();
+            let after = words(&replaces(&webhook, FactValue::True, &object)).unwrap_or_default();
             assert!(!after.iter().any(is_flag), "{after:?} of {object}");
         }
     }
@@ -292,7 +292,7 @@ fn other_words_stay() {
             }
             by_hand.extend((!found).then(|| format!("--a={wanted}")));
             // Where a flag between them goes, a word may come to stand behind the flag: what comes to rest counts.
-            let made = becomes(&webhook, FactValue::False, &deployment_of(&words));
+            let made = replaces(&webhook, FactValue::False, &deployment_of(&words));
             let made = made["spec"]["template"]["spec"]["containers"][0]["args"].clone();
             let has_two = words.iter().filter(|word| word.starts_with("--a")).count() > 1;
             assert!(has_two || made == json!(by_hand), "--a={wanted} of {words:?}: {made}, not {by_hand:?}");
@@ -320,7 +320,7 @@ fn a_script_is_left_alone() {
         }
         words.extend([random.word(&["-c", "-ec", "-lc"]), "exec main --a=x --b", "--b"]);
         let object = deployment_of(&words);
-        assert_eq!(becomes(&webhook, FactValue::False, &object), object);
+        assert_eq!(replaces(&webhook, FactValue::False, &object), object);
     }
 }
 
@@ -340,10 +340,10 @@ fn list_entries_apply_together() {
         let containers =
             json!([{"name": "main", "image": "i", "command": ["main"], "args": ["--x=1", "--a=0"]}, {"name": "side"}]);
         let object = super::deployment("main", &json!({"containers": containers, "hostNetwork": true}));
-        let made = becomes(&with_mutations(&text), FactValue::False, &object);
+        let made = replaces(&with_mutations(&text), FactValue::False, &object);
         for one in &list {
             let alone = with_mutations(&definition(&json!([one]).to_string(), "[]"));
-            assert_eq!(becomes(&alone, FactValue::False, &made), made, "seed {seed}: {one} is not so\n{text}");
+            assert_eq!(replaces(&alone, FactValue::False, &made), made, "seed {seed}: {one} is not so\n{text}");
         }
     }
     assert!(cases < 100 || (accepted * 4 > cases && accepted < cases), "{accepted} of {cases} were accepted");

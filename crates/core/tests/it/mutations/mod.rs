@@ -51,7 +51,7 @@ fn as_json(patch: &[PatchOperation]) -> Value {
 }
 
 /// What becomes of an object, by somebody else's JSON Patch.
-fn becomes(webhook: &Webhook, is: FactValue, object: &Value) -> Value {
+fn replaces(webhook: &Webhook, is: FactValue, object: &Value) -> Value {
     let patch = as_json(&patch(webhook, is, &object.to_string(), None));
     let mut object = object.clone();
     let operations: json_patch::Patch = serde_json::from_value(patch.clone()).unwrap();

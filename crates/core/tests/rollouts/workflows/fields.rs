@@ -39,7 +39,7 @@ fn impossible_object_step_has_hint() {
         (json!([{"wait": {"on": "services/{name}", "rolledOut": true}}]), "only deployments.apps are rolled out"),
         (json!([{"wait": {"on": "nowhere", "until": {"field": "a", "is": 1}}}]), "is no object: write source, target"),
         (json!([{"wait": {"rolledOut": true}}]), "wait: has an `until`"),
-        (json!([{"convert": {}}]), "the definition has no `becomes`"),
+        (json!([{"convert": {}}]), "the definition has no `replaces`"),
         (
             json!([{"recreate": {"resource": "statefulsets.apps", "name": "a", "selector": {"a": "b"}}}]),
             "without a gap",

@@ -234,9 +234,9 @@ const DEFINITION: &str = r#"
 apiVersion: pointsman.dev/v1
 kind: KindDefinition
 crd: newapps.crd.yaml
-healthy: {all: [{field: status.state, is: stable}]}
-becomes:
-  from: {crd: oldapps.crd.yaml, version: v1, healthy: {all: [{field: status.state, is: stable}]}}
+health: {all: [{field: status.state, is: stable}]}
+replaces:
+  from: {crd: oldapps.crd.yaml, version: v1, health: {all: [{field: status.state, is: stable}]}}
   to: v1
   operations: []
 workflows:

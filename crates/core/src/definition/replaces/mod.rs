@@ -10,4 +10,4 @@ mod spec;
 pub use kind_conversion::KindConversion;
 pub(super) use kind_conversion::Bridge;
 pub(crate) use kind_conversion::Retirement;
-pub(super) use spec::BecomesSpec;
+pub(super) use spec::ReplacesSpec;

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::definition::admission::Admission;
 use crate::definition::checks::Checks;
 use crate::definition::gates::Gate;
-use crate::definition::healthy::Health;
+use crate::definition::health::Health;
 use crate::definition::path::Path;
 use crate::definition::schema::Schema;
 use crate::definition::side::Sides;

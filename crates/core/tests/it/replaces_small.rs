@@ -2,7 +2,7 @@
 
 use pointsman_core::definition::{BadDefinition, Kind};
 use pointsman_core::laws::{CheckOptions, LAWS, Law, Dictionary, survey};
-use pointsman_core::webhook::{BecomeError, Facts, Metadata, OtherKind, Webhook};
+use pointsman_core::webhook::{ReplaceError, Facts, Metadata, OtherKind, Webhook};
 use serde_json::{Value, json};
 
 /// A CRD whose versions have these properties below `spec`; the last one is stored.
@@ -43,9 +43,9 @@ fn object(api_version: &str, kind: &str, spec: Value) -> Value {
     json!({"apiVersion": api_version, "kind": kind, "metadata": {"name": "a", "namespace": "n"}, "spec": spec})
 }
 
-fn becomes(webhook: &Webhook, object: &Value, (group, kind): (&str, &str)) -> Result<Value, BecomeError> {
+fn replaces(webhook: &Webhook, object: &Value, (group, kind): (&str, &str)) -> Result<Value, ReplaceError> {
     let to = OtherKind { group, kind, version: None };
-    let (converted, _) = webhook.become_kind(&object.to_string(), to, &Facts::default())?;
+    let (converted, _) = webhook.convert_kind(&object.to_string(), to, &Facts::default())?;
     Ok(serde_json::from_str(&converted.text).unwrap())
 }
 
@@ -62,13 +62,13 @@ fn kind_may_change_its_group() {
     let becomes_it = json!({"from": {"crd": "old.yaml", "version": "v1"}, "to": "v1", "operations": operations});
     let webhook = webhook(load(&old, &new, json!({"becomes": becomes_it})));
     let before = object("o.io/v1", "Cert", json!({"a": "x", "precious": "p"}));
-    let after = becomes(&webhook, &before, ("n.io", "Cert")).unwrap();
+    let after = replaces(&webhook, &before, ("n.io", "Cert")).unwrap();
     assert_eq!((&after["apiVersion"], &after["spec"]), (&json!("n.io/v1"), &json!({"b": "x"})));
     assert_eq!(
         after["metadata"]["annotations"].as_object().unwrap().keys().collect::<Vec<_>>(),
         ["pointsman.dev/kept-certs.o.io.v1"]
     );
-    assert_eq!(becomes(&webhook, &after, ("o.io", "Cert")).unwrap(), before);
+    assert_eq!(replaces(&webhook, &after, ("o.io", "Cert")).unwrap(), before);
 }
 
 /// What is kept for the kind in the other group is not what is kept for a version of its own that is called alike.
@@ -81,11 +81,11 @@ fn groups_versions_do_not_mix() {
     let steps = json!([{"from": "v1", "to": "v2", "operations": [{"drop": "spec.precious"}]}]);
     let webhook = webhook(load(&old, &new, json!({"becomes": becomes_it, "steps": steps})));
     let before = object("o.io/v1", "Cert", json!({"a": "x", "precious": "p"}));
-    let after = becomes(&webhook, &before, ("n.io", "Cert")).unwrap();
+    let after = replaces(&webhook, &before, ("n.io", "Cert")).unwrap();
     let there = converted(&webhook, &after, "v1");
     assert_eq!(there["spec"], json!({"b": "x"}), "what another kind says is not said by this one");
     let again = converted(&webhook, &there, "v2");
-    assert_eq!(becomes(&webhook, &again, ("o.io", "Cert")).unwrap(), before);
+    assert_eq!(replaces(&webhook, &again, ("o.io", "Cert")).unwrap(), before);
 }
 
 /// A default of any entry is for those that are null: the API server makes none of it.
@@ -100,9 +100,9 @@ fn default_creates_no_map_entry() {
     let webhook = webhook(load(&old, &new, json!({"becomes": becomes_it})));
     for spec in [json!({"d": {"x": "y"}}), json!({"e": "1", "d": {"x": "y"}}), json!({"e": "1"}), json!({})] {
         let before = object("o.io/v1", "Old", spec);
-        let after = becomes(&webhook, &before, ("n.io", "New")).unwrap();
+        let after = replaces(&webhook, &before, ("n.io", "New")).unwrap();
         assert_eq!(after["spec"]["d"]["k/e"], before["spec"]["e"], "{after}");
-        assert_eq!(becomes(&webhook, &after, ("o.io", "Old")).unwrap(), before);
+        assert_eq!(replaces(&webhook, &after, ("o.io", "Old")).unwrap(), before);
     }
 }
 
@@ -122,7 +122,7 @@ fn condition_edit_affects_its_dependents() {
     });
     for external in ["true", "false"] {
         let mut kind = load(&old, &new, json!({"becomes": becomes_it})).unwrap_or_else(|bad| panic!("{bad}"));
-        let versions = kind.take_becoming().unwrap().into_versions();
+        let versions = kind.take_conversion().unwrap().into_versions();
         let facts: Facts = [("ext", external)].into_iter().collect();
         let webhook = Webhook::new(vec![versions], Metadata::Full).unwrap().knowing(facts);
         let laws: Vec<Law> = LAWS.into_iter().filter(|law| law.name != "stale").collect();
@@ -168,8 +168,8 @@ fn refused_value_may_be_filled() {
         (refuse("spec.blue.green", json!("on")), json!({"blue": {"green": "off"}}), false),
         (refuse("spec.off", json!(true)), json!({}), false),
     ] {
-        let result = becomes(&with(refusal.clone()), &object("o.io/v1", "Old", spec.clone()), ("n.io", "New"));
-        assert_eq!(matches!(result, Err(BecomeError::Refused { .. })), is_refused, "{refusal} {spec}: {result:?}");
+        let result = replaces(&with(refusal.clone()), &object("o.io/v1", "Old", spec.clone()), ("n.io", "New"));
+        assert_eq!(matches!(result, Err(ReplaceError::Refused { .. })), is_refused, "{refusal} {spec}: {result:?}");
     }
 }
 

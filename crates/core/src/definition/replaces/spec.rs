@@ -14,7 +14,7 @@ use crate::definition::checks::ChecksSpec;
 use crate::definition::compare::AcceptSpec;
 use crate::definition::crd::{Crd, bare_names};
 use crate::definition::gates::{GateCompiler, GateSpec};
-use crate::definition::healthy::HealthySpec;
+use crate::definition::health::HealthSpec;
 use crate::definition::operation::{Compiler, Fact, OperationSpec};
 use crate::definition::path::Path;
 use crate::definition::problems::{Problems, line};
@@ -24,8 +24,8 @@ use crate::definition::version::{Version, Versions};
 
 /// How objects of another kind, the source, are replaced by objects of the kind of this definition.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Becomes")]
-pub(in crate::definition) struct BecomesSpec {
+#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Replaces")]
+pub(in crate::definition) struct ReplacesSpec {
     /// The source kind.
     from: SourceSpec,
     /// The version of this kind that objects are converted to.
@@ -52,7 +52,7 @@ pub(in crate::definition) struct BecomesSpec {
 
 /// The source kind.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "BecomesFrom")]
+#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "ReplacesFrom")]
 struct SourceSpec {
     /// The file of the CustomResourceDefinition, relative to this file.
     #[schemars(with = "String")]
@@ -61,10 +61,10 @@ struct SourceSpec {
     #[schemars(with = "String")]
     version: Spanned<String>,
     /// The conditions of a healthy object of the source kind, for rollouts.
-    #[schemars(with = "Option<HealthySpec>")]
-    healthy: Option<Spanned<HealthySpec>>,
+    #[schemars(with = "Option<HealthSpec>")]
+    health: Option<Spanned<HealthSpec>>,
     /// The status field that receives the reason of a refusal from a rollout, such as `status.migration.error`.
-    told: Option<String>,
+    error_field: Option<String>,
     /// `warn` or `deny`: how the policies of `pointsman rollout policies` respond to the creation of a source object.
     #[schemars(with = "Option<String>")]
     retire: Option<Spanned<String>>,
@@ -90,7 +90,7 @@ struct RefusalSpec {
     message: String,
 }
 
-impl BecomesSpec {
+impl ReplacesSpec {
     /// Compiles the conversion between the two kinds. `target` is the CRD of the kind of this definition.
     pub(in crate::definition) fn compile(
         spec: &Spanned<Self>,
@@ -109,8 +109,8 @@ impl BecomesSpec {
         let retirement = spec.from.retire.as_ref().and_then(|said| retirement(said, problems));
         let refusals = spec.refusals(&older, problems);
         let source_schema = older.schema.clone();
-        let health = spec.from.healthy.as_ref().and_then(|one| HealthySpec::compile(one, &source_schema, problems));
-        let told = spec.from.told.as_deref().and_then(|told| told_at(told, &older, line(from), problems));
+        let health = spec.from.health.as_ref().and_then(|one| HealthSpec::compile(one, &source_schema, problems));
+        let told = spec.from.error_field.as_deref().and_then(|told| told_at(told, &older, line(from), problems));
         let mut versions = Sides { older: end(older, &names.older), newer: end(newer, &names.newer) };
         versions.newer.storage = true;
         let facts: Vec<String> = spec.facts.keys().cloned().collect();
@@ -195,14 +195,14 @@ impl BecomesSpec {
 fn may_become(source: &Crd, target: &Crd, at_line: u64, problems: &mut Problems) -> Option<()> {
     if (&source.group, &source.kind) == (&target.group, &target.kind) {
         let kind = format!("{}.{}", target.kind, target.group);
-        problems.add(at_line, format!("becomes: {kind} cannot become itself: between its versions write `steps`"));
+        problems.add(at_line, format!("replaces: {kind} cannot become itself: between its versions write `steps`"));
         return None;
     }
     if source.is_namespaced() != target.is_namespaced() {
         let scope = |crd: &Crd| if crd.is_namespaced() { "Namespaced" } else { "Cluster" };
         let (from, to) = (scope(source), scope(target));
         let message = format!(
-            "becomes: the kind that goes has the scope {from}, and this one {to}: its objects have no place there"
+            "replaces: the kind that goes has the scope {from}, and this one {to}: its objects have no place there"
         );
         problems.add(at_line, message);
     }
@@ -214,7 +214,7 @@ fn retirement(said: &Spanned<String>, problems: &mut Problems) -> Option<Retirem
         "warn" => Some(Retirement::Warn),
         "deny" => Some(Retirement::Deny),
         other => {
-            problems.add(line(said), format!("becomes.from.retire: {other:?} is not known: write warn or deny"));
+            problems.add(line(said), format!("replaces.from.retire: {other:?} is not known: write warn or deny"));
             None
         }
     }
@@ -222,12 +222,12 @@ fn retirement(said: &Spanned<String>, problems: &mut Problems) -> Option<Retirem
 
 /// The status field that receives the reason of a refusal.
 fn told_at(text: &str, source: &Version, at_line: u64, problems: &mut Problems) -> Option<Path> {
-    let path = Path::parse(text).map_err(|why| problems.add(at_line, format!("becomes.from.told: {why}"))).ok()?;
+    let path = Path::parse(text).map_err(|why| problems.add(at_line, format!("replaces.from.errorField: {why}"))).ok()?;
     let is_status = path.names().first().is_some_and(|name| **name == *STATUS);
     let kind = source.schema.find(&path).ok().and_then(|found| found.kind.clone());
     if !is_status || kind.as_deref() != Some("string") || !source.status_apart {
         let why = "has to be a text in the status of the kind that goes, which is a subresource";
-        problems.add(at_line, format!("becomes.from.told: {path} {why}"));
+        problems.add(at_line, format!("replaces.from.errorField: {path} {why}"));
     }
     Some(path)
 }
@@ -245,7 +245,7 @@ fn kept_names_fit(named: &[(&Crd, &String)], at_line: u64, problems: &mut Proble
             let name = format!("kept-{kind}.{version}");
             if name.len() > LONGEST_NAME {
                 problems.add(at_line, format!(
-                    "becomes: the annotation pointsman.dev/{name} has {} characters behind the slash, and Kubernetes allows \
+                    "replaces: the annotation pointsman.dev/{name} has {} characters behind the slash, and Kubernetes allows \
                      {LONGEST_NAME}: the plural, the group or the version is too long",
                     name.len()
                 ));

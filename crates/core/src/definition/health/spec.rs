@@ -16,8 +16,8 @@ use crate::definition::schema::Schema;
 /// The conditions of a healthy object. They must hold after a rollout has moved it, before the next object is moved. At
 /// least one of `all`, `any` and `none` is required.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Healthy")]
-pub(crate) struct HealthySpec {
+#[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Health")]
+pub(crate) struct HealthSpec {
     /// All of these hold.
     #[serde(default)]
     all: Vec<GateSpec>,
@@ -43,7 +43,7 @@ pub(super) struct SeenSpec {
     manager: String,
 }
 
-impl HealthySpec {
+impl HealthSpec {
     pub(in crate::definition) fn compile(
         spec: &Spanned<Self>,
         schema: &Schema,
@@ -68,7 +68,7 @@ impl HealthySpec {
         }
         let is_good = bad.is_empty();
         for message in bad {
-            problems.add(at_line, format!("healthy: {message}"));
+            problems.add(at_line, format!("health: {message}"));
         }
         let seen = spec.seen.as_ref().map(|seen| seen.manager.clone());
         is_good.then_some(Health { gate, settle, seen })

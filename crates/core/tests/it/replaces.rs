@@ -2,7 +2,7 @@
 
 use pointsman_core::definition::{BadDefinition, Kind};
 use pointsman_core::laws::{CheckOptions, LAWS, Law, Survey, Dictionary, survey};
-use pointsman_core::webhook::{BecomeError, Facts, Metadata, OtherKind, Webhook};
+use pointsman_core::webhook::{ReplaceError, Facts, Metadata, OtherKind, Webhook};
 use serde_json::{Value, json};
 
 const DEFINITION: &str = include_str!("../../kinds/mattermost/mattermost.yaml");
@@ -30,8 +30,8 @@ fn webhook() -> Webhook {
     Webhook::new(vec![mattermost()], Metadata::Full).unwrap()
 }
 
-fn becomes(object: &Value, to: OtherKind<'_>, facts: &Facts) -> Result<Value, BecomeError> {
-    let (converted, _) = webhook().become_kind(&object.to_string(), to, facts)?;
+fn replaces(object: &Value, to: OtherKind<'_>, facts: &Facts) -> Result<Value, ReplaceError> {
+    let (converted, _) = webhook().convert_kind(&object.to_string(), to, facts)?;
     Ok(serde_json::from_str(&converted.text).unwrap())
 }
 
@@ -47,7 +47,7 @@ fn installation(spec: Value) -> Value {
 /// The laws over both kinds as one of two versions. What `stale` promises is kept by `/mutate`, which never sees an
 /// object become another one.
 fn judged(external: &str, seed: u64, cases: u64) -> Survey {
-    let versions = mattermost().take_becoming().unwrap().into_versions();
+    let versions = mattermost().take_conversion().unwrap().into_versions();
     let webhook = Webhook::new(vec![versions], Metadata::Full).unwrap().knowing(facts(external));
     let (words, converted) = (Dictionary::default(), || {});
     let laws: Vec<Law> = LAWS.into_iter().filter(|law| law.name != "stale").collect();
@@ -132,15 +132,15 @@ fn table() -> Vec<(Value, Value, &'static str)> {
 fn replacement_matches_the_table() {
     for (older, newer, external) in table() {
         let old = installation(older.clone());
-        let new = becomes(&old, NEW, &facts(external)).unwrap();
+        let new = replaces(&old, NEW, &facts(external)).unwrap();
         assert_eq!(new["apiVersion"], "installation.mattermost.com/v1beta1");
         assert_eq!(new["kind"], "Mattermost");
         assert_eq!(new["spec"], newer, "{older}");
         // The way back needs no fact.
         for known in [facts(external), Facts::default()] {
-            let home = becomes(&new, OLD, &known).unwrap();
+            let home = replaces(&new, OLD, &known).unwrap();
             assert_eq!(home["spec"], older, "{new}");
-            assert_eq!(becomes(&home, NEW, &facts(external)).unwrap()["spec"], newer);
+            assert_eq!(replaces(&home, NEW, &facts(external)).unwrap()["spec"], newer);
         }
     }
 }
@@ -149,28 +149,28 @@ fn replacement_matches_the_table() {
 fn impossible_replacement_has_a_reason() {
     for (form, reason) in [("blueGreen", "blue/green deployments"), ("canary", "canary deployments")] {
         let object = installation(json!({"ingressName": "a", form: {"enable": true}}));
-        let refused = becomes(&object, NEW, &Facts::default()).unwrap_err();
-        assert!(matches!(refused, BecomeError::Refused { .. }), "{refused:?}");
+        let refused = replaces(&object, NEW, &Facts::default()).unwrap_err();
+        assert!(matches!(refused, ReplaceError::Refused { .. }), "{refused:?}");
         assert!(refused.to_string().starts_with(reason), "{refused}");
         let off = installation(json!({"ingressName": "a", form: {"enable": false}}));
-        becomes(&off, NEW, &Facts::default()).unwrap();
+        replaces(&off, NEW, &Facts::default()).unwrap();
     }
     let other = OtherKind { group: "", kind: "Pod", version: None };
-    let none = becomes(&installation(json!({"ingressName": "a"})), other, &Facts::default()).unwrap_err();
-    assert!(matches!(none, BecomeError::NoWay { .. }), "{none:?}");
+    let none = replaces(&installation(json!({"ingressName": "a"})), other, &Facts::default()).unwrap_err();
+    assert!(matches!(none, ReplaceError::NoWay { .. }), "{none:?}");
     let mut incomplete = installation(json!({"ingressName": "a"}));
     incomplete["metadata"]["annotations"] = json!({"pointsman.dev/incomplete": "pointsman.dev/kept-v1"});
-    let lacks = becomes(&incomplete, NEW, &Facts::default()).unwrap_err();
-    assert!(matches!(lacks, BecomeError::Incomplete { .. }), "{lacks:?}");
+    let lacks = replaces(&incomplete, NEW, &Facts::default()).unwrap_err();
+    assert!(matches!(lacks, ReplaceError::Incomplete { .. }), "{lacks:?}");
     let large = installation(json!({"ingressName": "a", "blueGreen": {"productionDeployment": "x".repeat(300_000)}}));
-    let large = becomes(&large, NEW, &Facts::default()).unwrap_err();
-    assert!(matches!(large, BecomeError::TooLarge { .. }), "{large:?}");
+    let large = replaces(&large, NEW, &Facts::default()).unwrap_err();
+    assert!(matches!(large, ReplaceError::TooLarge { .. }), "{large:?}");
 }
 
 #[test]
 fn missing_fact_is_named() {
     let asks =
-        becomes(&installation(json!({"ingressName": "a", "database": {"secret": "db"}})), NEW, &Facts::default());
+        replaces(&installation(json!({"ingressName": "a", "database": {"secret": "db"}})), NEW, &Facts::default());
     let asks = asks.unwrap_err().to_string();
     for part in ["spec.database.secret: ", "externalDatabase", "the Secret db", "DB_CONNECTION_STRING", "--fact"] {
         assert!(asks.contains(part), "{part}: {asks}");
@@ -178,7 +178,7 @@ fn missing_fact_is_named() {
     // Where no Secret is named there is nothing to look up.
     for database in [json!({"type": "mysql"}), json!({"type": "mysql", "secret": ""})] {
         let object = installation(json!({"ingressName": "a", "database": database}));
-        let new = becomes(&object, NEW, &Facts::default()).unwrap();
+        let new = replaces(&object, NEW, &Facts::default()).unwrap();
         assert_eq!(new["spec"]["database"], json!({"operatorManaged": {"type": "mysql"}}));
     }
 }
@@ -198,7 +198,7 @@ fn only_identity_is_carried() {
         },
     });
     old["status"] = json!({"state": "stable"});
-    let new = becomes(&old, NEW, &Facts::default()).unwrap();
+    let new = replaces(&old, NEW, &Facts::default()).unwrap();
     assert_eq!(
         new["metadata"],
         json!({
@@ -211,7 +211,7 @@ fn only_identity_is_carried() {
         })
     );
     assert!(new.get("status").is_none());
-    let home = becomes(&new, OLD, &Facts::default()).unwrap();
+    let home = replaces(&new, OLD, &Facts::default()).unwrap();
     assert_eq!(
         home["metadata"],
         json!({
@@ -226,12 +226,12 @@ fn only_identity_is_carried() {
 #[test]
 fn edit_of_replacement_survives_undo() {
     let minio = json!({"externalURL": "s3", "storageSize": "5Gi"});
-    let mut new = becomes(&installation(json!({"ingressName": "a", "minio": minio})), NEW, &Facts::default()).unwrap();
+    let mut new = replaces(&installation(json!({"ingressName": "a", "minio": minio})), NEW, &Facts::default()).unwrap();
     new["spec"]["fileStore"]["external"]["url"] = json!("s4");
-    let home = becomes(&new, OLD, &Facts::default()).unwrap();
+    let home = replaces(&new, OLD, &Facts::default()).unwrap();
     assert_eq!(home["spec"]["minio"], json!({"externalURL": "s4", "storageSize": "5Gi"}));
     new["spec"]["fileStore"] = json!({"operatorManaged": {"storageSize": "7Gi"}});
-    let home = becomes(&new, OLD, &Facts::default()).unwrap();
+    let home = replaces(&new, OLD, &Facts::default()).unwrap();
     assert_eq!(home["spec"]["minio"], json!({"storageSize": "7Gi"}));
 }
 
@@ -239,35 +239,35 @@ fn edit_of_replacement_survives_undo() {
 #[test]
 fn kept_data_stays_with_its_kind() {
     let minio = json!({"externalURL": "s3", "storageSize": "5Gi", "replicas": 4});
-    let mut new = becomes(&installation(json!({"ingressName": "a", "minio": minio})), NEW, &Facts::default()).unwrap();
+    let mut new = replaces(&installation(json!({"ingressName": "a", "minio": minio})), NEW, &Facts::default()).unwrap();
     new["spec"].as_object_mut().unwrap().remove("fileStore");
-    let home = becomes(&new, OLD, &Facts::default()).unwrap();
+    let home = replaces(&new, OLD, &Facts::default()).unwrap();
     assert!(matches!(home["spec"].get("minio"), None | Some(Value::Object(_))), "{home}");
     assert!(home["spec"].get("minio").is_none_or(|minio| *minio == json!({})), "{home}");
 
     let minio = json!({"storageSize": "5Gi", "secret": "old"});
-    let mut new = becomes(&installation(json!({"ingressName": "a", "minio": minio})), NEW, &Facts::default()).unwrap();
+    let mut new = replaces(&installation(json!({"ingressName": "a", "minio": minio})), NEW, &Facts::default()).unwrap();
     new["spec"]["fileStore"]["external"] = json!({"url": "s3"});
-    let home = becomes(&new, OLD, &Facts::default()).unwrap();
+    let home = replaces(&new, OLD, &Facts::default()).unwrap();
     assert_eq!(home["spec"]["minio"], json!({"externalURL": "s3", "storageSize": "5Gi"}));
 
     let database = json!({"secret": "db", "type": "mysql"});
     let old = installation(json!({"ingressName": "a", "database": database}));
-    let new = becomes(&old, NEW, &facts("true")).unwrap();
-    let home = becomes(&new, OLD, &Facts::default()).unwrap();
+    let new = replaces(&old, NEW, &facts("true")).unwrap();
+    let home = replaces(&new, OLD, &Facts::default()).unwrap();
     assert_eq!(home["spec"]["database"], database);
-    let again = becomes(&home, NEW, &facts("false")).unwrap();
+    let again = replaces(&home, NEW, &facts("false")).unwrap();
     assert_eq!(again["spec"]["database"], json!({"operatorManaged": {"type": "mysql"}}));
 }
 
 /// A number that says nothing in a ClusterInstallation is none that says something.
 #[test]
 fn zero_replicas_differ_from_absent() {
-    let mut new = becomes(&installation(json!({"ingressName": "a"})), NEW, &Facts::default()).unwrap();
+    let mut new = replaces(&installation(json!({"ingressName": "a"})), NEW, &Facts::default()).unwrap();
     new["spec"]["replicas"] = json!(0);
-    let home = becomes(&new, OLD, &Facts::default()).unwrap();
+    let home = replaces(&new, OLD, &Facts::default()).unwrap();
     assert_eq!(home["spec"]["replicas"], json!(-1));
-    assert_eq!(becomes(&home, NEW, &Facts::default()).unwrap()["spec"]["replicas"], json!(0));
+    assert_eq!(replaces(&home, NEW, &Facts::default()).unwrap()["spec"]["replicas"], json!(0));
 }
 
 /// An object that gets its name from the API server still does, and the status may refuse one.
@@ -275,12 +275,12 @@ fn zero_replicas_differ_from_absent() {
 fn names_parts_are_carried() {
     let mut old = installation(json!({"ingressName": "a"}));
     old["metadata"] = json!({"generateName": "chat-", "namespace": "talk"});
-    assert_eq!(becomes(&old, NEW, &Facts::default()).unwrap()["metadata"], old["metadata"]);
+    assert_eq!(replaces(&old, NEW, &Facts::default()).unwrap()["metadata"], old["metadata"]);
     let refuse = "  - when: {field: status.state, is: reconciling}\n    message: wait until it is stable\n  facts:\n";
     let kind = load(&DEFINITION.replacen("  facts:\n", refuse, 1)).unwrap_or_else(|error| panic!("{error}"));
     let webhook = Webhook::new(vec![kind], Metadata::Full).unwrap();
     old["status"] = json!({"state": "reconciling"});
-    let refused = webhook.become_kind(&old.to_string(), NEW, &Facts::default()).unwrap_err();
+    let refused = webhook.convert_kind(&old.to_string(), NEW, &Facts::default()).unwrap_err();
     assert_eq!(refused.to_string(), "wait until it is stable");
 }
 

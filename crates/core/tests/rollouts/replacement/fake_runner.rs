@@ -127,7 +127,7 @@ impl Fixture {
                 };
                 let one = self.fake_namespace.get(&question.plural, name);
                 let became = |one: &Value| {
-                    let other = Webhook::become_by(self.kind, &one.to_string(), to, &Facts::default()).unwrap();
+                    let other = Webhook::convert_by(self.kind, &one.to_string(), to, &Facts::default()).unwrap();
                     ConversionOutcome::Object(serde_json::from_str(&other.text).unwrap(), one["metadata"]["generation"].as_i64())
                 };
                 let gone = || ConversionOutcome::Waits("gone".to_owned());
